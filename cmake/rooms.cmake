@@ -1,0 +1,46 @@
+# Reads cmake/rooms.txt and offers plimsoll_room(), plimsoll_test() and plimsoll_program().
+
+set(PLIMSOLL_LIB_json nlohmann_json::nlohmann_json)
+set(PLIMSOLL_LIB_xxhash PkgConfig::xxhash)
+set(PLIMSOLL_LIB_threads Threads::Threads)
+set(PLIMSOLL_LIB_zstd PkgConfig::zstd)
+set(PLIMSOLL_LIB_zlib ZLIB::ZLIB)
+set(PLIMSOLL_LIB_yaml yaml-cpp)
+set(PLIMSOLL_LIB_cli11 CLI11::CLI11)
+set(PLIMSOLL_LIB_torch plimsoll_torch)
+
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/rooms.txt)
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/rooms.txt rooms REGEX "^[a-z]+:")
+foreach(line IN LISTS rooms)
+  string(REGEX MATCH "^([a-z]+):([^|]*)\\|?(.*)$" _ "${line}")
+  set(room ${CMAKE_MATCH_1})
+  separate_arguments(PLIMSOLL_ROOMS_${room} UNIX_COMMAND "${CMAKE_MATCH_2}")
+  separate_arguments(PLIMSOLL_LIBS_${room} UNIX_COMMAND "${CMAKE_MATCH_3}")
+endforeach()
+
+# A room is one static library, plimsoll_NAME, made of src/NAME/*.cc.
+function(plimsoll_room name)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  add_library(plimsoll_${name} STATIC ${sources})
+  target_include_directories(plimsoll_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(plimsoll_${name} PUBLIC fmt::fmt PRIVATE plimsoll_warnings)
+  foreach(room IN LISTS PLIMSOLL_ROOMS_${name})
+    target_link_libraries(plimsoll_${name} PUBLIC plimsoll_${room})
+  endforeach()
+  foreach(lib IN LISTS PLIMSOLL_LIBS_${name})
+    target_link_libraries(plimsoll_${name} PUBLIC ${PLIMSOLL_LIB_${lib}})
+  endforeach()
+endfunction()
+
+# The tests of a room are one program, NAME_test, made of tests/NAME/*_test.cc.
+function(plimsoll_test name)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/*_test.cc)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name}_test ${sources})
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name}_test PRIVATE plimsoll_${name} plimsoll_warnings GTest::gtest_main GTest::gmock)
+  gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120
+                       PROPERTIES ENVIRONMENT "${PLIMSOLL_TEST_ENVIRONMENT}" TIMEOUT 600)
+endfunction()

@@ -1,0 +1,26 @@
+# plimsoll_torch: the CPU library and headers of the torch wheel of PLIMSOLL_PYTHON.
+#
+# find_package(Torch) of a CUDA wheel asks for a CUDA toolkit; only libtorch_cpu and libc10 are needed here, which every
+# wheel has. Code stays valid for torch 2.11 up to the pinned version.
+
+execute_process(
+  COMMAND ${PLIMSOLL_PYTHON} -c "import importlib.util as u, os; print(os.path.dirname(u.find_spec('torch').origin))"
+  OUTPUT_VARIABLE torch_dir OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
+if(failed)
+  message(FATAL_ERROR "No torch for ${PLIMSOLL_PYTHON}. Run scripts/bootstrap, or configure with "
+                      "-DPLIMSOLL_PYTHON=/path/to/python that has torch, or with -DPLIMSOLL_TORCH=OFF.")
+endif()
+file(STRINGS ${torch_dir}/version.py torch_version REGEX "^__version__")
+string(REGEX MATCH "[0-9]+\\.[0-9]+" torch_version "${torch_version}")
+if(torch_version VERSION_LESS 2.11)
+  message(FATAL_ERROR "torch ${torch_version} in ${torch_dir} is too old: 2.11 or newer is needed.")
+endif()
+message(STATUS "torch ${torch_version}: ${torch_dir}")
+
+add_library(plimsoll_torch INTERFACE)
+target_include_directories(plimsoll_torch SYSTEM INTERFACE ${torch_dir}/include
+                                                           ${torch_dir}/include/torch/csrc/api/include)
+# The wheel brings its own fmt headers but no fmt symbols.
+target_compile_definitions(plimsoll_torch INTERFACE FMT_HEADER_ONLY _GLIBCXX_USE_CXX11_ABI=1)
+target_link_libraries(plimsoll_torch INTERFACE ${torch_dir}/lib/libtorch_cpu.so ${torch_dir}/lib/libc10.so)
+target_link_options(plimsoll_torch INTERFACE -Wl,--allow-shlib-undefined)
