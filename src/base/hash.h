@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace plimsoll {
+
+/// XXH3 of a stream of bytes, given in any number of pieces. Not thread-safe.
+class Hasher {
+ public:
+  Hasher();
+  ~Hasher();
+  Hasher(Hasher&&) noexcept;
+  Hasher& operator=(Hasher&&) noexcept;
+
+  void add(const void* data, size_t bytes);
+  template <typename T>
+  void add(std::span<const T> values) {
+    add(values.data(), values.size_bytes());
+  }
+
+  /// XXH3-64 as 16 hex digits: the checksum of a column or a source file.
+  std::string hex64() const;
+  /// XXH3-128 as 32 hex digits: the identity of weights and of a recording's content.
+  std::string hex128() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace plimsoll

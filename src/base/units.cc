@@ -1,0 +1,75 @@
+#include "base/units.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+UsageError bad_size(std::string_view text, std::string_view why) {
+  return UsageError(fmt::format(
+      "size '{}' {}; write it as 512MiB, 2GB, 300000000 (bytes) or 80% (of the limit found)", text, why));
+}
+
+int64_t unit_bytes(std::string_view text, std::string_view unit) {
+  std::string lower;
+  for (const char c : unit) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (lower.empty() || lower == "b") return 1;
+  if (lower == "k" || lower == "kib") return kKiB;
+  if (lower == "m" || lower == "mib") return kMiB;
+  if (lower == "g" || lower == "gib") return kGiB;
+  if (lower == "t" || lower == "tib") return 1024 * kGiB;
+  if (lower == "kb") return 1000;
+  if (lower == "mb") return 1000 * 1000;
+  if (lower == "gb") return 1000 * 1000 * 1000;
+  if (lower == "tb") return int64_t{1000} * 1000 * 1000 * 1000;
+  throw bad_size(text, fmt::format("has the unknown unit '{}'", unit));
+}
+
+}  // namespace
+
+int64_t parse_size(std::string_view text, int64_t whole) {
+  double number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc() || !std::isfinite(number)) throw bad_size(text, "does not begin with a number");
+  if (number <= 0) throw bad_size(text, "is not above zero");
+  std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  if (unit == "%") {
+    if (number > 100) throw bad_size(text, "is more than the whole");
+    return static_cast<int64_t>(number / 100 * static_cast<double>(whole));
+  }
+  const double bytes = number * static_cast<double>(unit_bytes(text, unit));
+  if (bytes > 9e18) throw bad_size(text, "is too large");
+  if (bytes < 1) throw bad_size(text, "is less than one byte");
+  return static_cast<int64_t>(bytes);
+}
+
+std::string format_bytes(int64_t bytes) {
+  const double value = static_cast<double>(bytes);
+  const double magnitude = std::abs(value);
+  if (magnitude < 1000) return fmt::format("{} B", bytes);
+  if (magnitude < 1000.0 * kKiB) return fmt::format("{:.3g} KiB", value / kKiB);
+  if (magnitude < 1000.0 * kMiB) return fmt::format("{:.3g} MiB", value / kMiB);
+  return fmt::format("{:.3g} GiB", value / kGiB);
+}
+
+std::string format_count(int64_t count) {
+  std::string digits = std::to_string(count);
+  for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > (count < 0 ? 1 : 0); at -= 3)
+    digits.insert(static_cast<size_t>(at), ",");
+  return digits;
+}
+
+std::string format_seconds(double seconds) {
+  if (seconds < 60) return fmt::format("{:.2f} s", seconds);
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,100 @@
+#include "cli/command.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "memory/ledger.h"
+#include "memory/limits.h"
+
+namespace plimsoll {
+namespace {
+
+// "-O key value" is written as often as "-O key=value": both become the latter.
+std::vector<std::string> join_overrides(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (size_t i = 0; i + 1 < arguments.size(); ++i) {
+    if (arguments[i] != "-O" || arguments[i + 1].find('=') != std::string::npos || i + 2 >= arguments.size())
+      continue;
+    arguments[i + 1] += "=" + arguments[i + 2];
+    arguments.erase(arguments.begin() + static_cast<int64_t>(i) + 2);
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  return arguments;
+}
+
+}  // namespace
+
+int run_command(CLI::App& app, int argc, char** argv) {
+  app.set_version_flag("--version", std::string("plimsoll ") + kVersion);
+  app.require_subcommand(1);
+  try {
+    app.parse(join_overrides(argc, argv));
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  } catch (const Error& error) {
+    std::cerr << "plimsoll: " << error.what() << "\n";
+    return error.exit_code();
+  } catch (const std::bad_alloc&) {
+    std::cerr << "plimsoll: the system refused memory below the budget; give a smaller --budget\n";
+    return 4;
+  } catch (const std::exception& error) {
+    std::cerr << "plimsoll: " << error.what() << "\n";
+    return 1;
+  }
+}
+
+void Resources::add_options(CLI::App& verb) {
+  verb.add_option("--budget", budget_text, "Memory to stay within: 256MiB, 2GB, 80% of the limit found")
+      ->type_name("SIZE");
+  verb.add_option("--threads", threads, "Threads; default: the processors at hand")
+      ->check(CLI::Range(1, 1024));
+}
+
+int Resources::thread_count() const {
+  if (threads > 0) return threads;
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+Budget::Budget(const Resources& resources, int64_t most) : floor_(process_memory().anonymous) {
+  const int64_t limit = default_budget(find_limits());
+  bytes_ = most > 0 ? std::min(most, limit) : limit;
+  if (!resources.budget_text.empty()) bytes_ = parse_size(resources.budget_text, limit);
+  if (bytes_ <= floor_)
+    throw Error(4,
+                fmt::format("budget {} is below the floor: this process holds {} before any data; give more",
+                            format_bytes(bytes_), format_bytes(floor_)));
+  Ledger::process().set_cap(bytes_ - floor_);
+}
+
+std::string Budget::report() {
+  const int64_t peak = Ledger::process().peak();
+  return fmt::format("memory: {} of a budget of {} (floor {} + ledger {}); anonymous peak measured {}",
+                     format_bytes(floor_ + peak), format_bytes(bytes_), format_bytes(floor_),
+                     format_bytes(peak), format_bytes(meter_.peak_anonymous()));
+}
+
+std::string Budget::report_json() {
+  Json by_tag = Json::object();
+  for (int t = 0; t < kTags; ++t) {
+    const auto tag = static_cast<Tag>(t);
+    if (Ledger::process().peak(tag) > 0) by_tag[tag_name(tag)] = Ledger::process().peak(tag);
+  }
+  return Json({{"budget_bytes", bytes_},
+               {"floor_bytes", floor_},
+               {"ledger_peak_bytes", Ledger::process().peak()},
+               {"anonymous_peak_bytes", meter_.peak_anonymous()},
+               {"by_tag", by_tag}})
+      .dump();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "memory/meter.h"
+
+namespace plimsoll {
+
+/// Parses the command line of `app`, runs the verb that was named and returns the exit code of
+/// docs/command-line.md. Errors become one line on stderr.
+int run_command(CLI::App& app, int argc, char** argv);
+
+/// --budget and --threads, which most verbs take.
+struct Resources {
+  std::string budget_text;
+  int threads = 0;
+
+  void add_options(CLI::App& verb);
+  int thread_count() const;  ///< --threads, else the processors this process may use
+};
+
+/// A budget in force: sets the cap of the ledger so that ledger + floor stay within it, and meters what is
+/// used.
+class Budget {
+ public:
+  /// `most`: what the default is cut to; 0 for no cut. Errors: UsageError (not a size), Error with exit code
+  /// 4 when the budget is below the floor.
+  explicit Budget(const Resources& resources, int64_t most = 0);
+
+  int64_t bytes() const { return bytes_; }
+  int64_t floor() const { return floor_; }
+  /// "memory: 18.2 MiB of 256 MiB (floor 3.1 MiB + ledger 15.1 MiB); anonymous peak measured 19 MiB"
+  std::string report();
+  /// {"budget_bytes", "floor_bytes", "ledger_peak_bytes", "anonymous_peak_bytes", "by_tag": {...}}
+  std::string report_json();
+
+ private:
+  int64_t floor_;
+  int64_t bytes_;
+  Meter meter_;
+};
+
+/// Seconds since it was made.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace plimsoll

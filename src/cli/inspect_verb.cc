@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/verbs.h"
+#include "memory/limits.h"
+#include "store/frames.h"
+#include "store/graph_set.h"
+#include "telemetry/table.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  std::string folder;
+  bool limits = false;
+  bool json = false;
+};
+
+std::string traps_text(const Json& traps) {
+  std::string text;
+  for (const auto& [name, count] : traps.items())
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_count(count.get<int64_t>()), name);
+  return text;
+}
+
+void inspect_frames(const std::string& folder) {
+  const FramesView view(folder);
+  Table table(
+      {"<split", "<recording", "frames", "attack", "<kind", "seconds", "<copy of", "<handled on purpose"});
+  for (const Recording& recording : view.recordings()) {
+    const auto times = view.frames().part(recording.first_frame, recording.frames).time_ns;
+    const double seconds =
+        times.empty() || !recording.has_time ? 0 : static_cast<double>(times.back() - times.front()) / 1e9;
+    table.add({recording.split, recording.name, format_count(recording.frames),
+               format_count(recording.attack_frames), recording.attack.value_or("-"),
+               fmt::format("{:.1f}", seconds), recording.copy_of.value_or(""), traps_text(recording.traps)});
+  }
+  fmt::print("{}: frames, {} of {} recordings\n\n{}", folder, format_count(view.frames().size()),
+             view.recordings().size(), table.text());
+}
+
+void inspect_graphs(const std::string& folder) {
+  const GraphSetView view(folder);
+  const GraphSpans& graphs = view.graphs();
+  Table table({"<split", "graphs", "attack", "nodes", "edges"});
+  for (const GraphRange& split : view.tables().splits) {
+    const auto first = static_cast<size_t>(split.first_graph);
+    const auto last = first + static_cast<size_t>(split.graphs);
+    if (split.first_graph < 0 || split.graphs < 0 || last >= graphs.node_ptr.size())
+      throw InputError(
+          fmt::format("{}: split '{}' lies outside the graphs; run `plimsoll verify`", folder, split.name));
+    const int64_t attacks = std::accumulate(graphs.y.begin() + split.first_graph,
+                                            graphs.y.begin() + split.first_graph + split.graphs, int64_t{0});
+    table.add({split.name, format_count(split.graphs), format_count(attacks),
+               format_count(graphs.node_ptr[last] - graphs.node_ptr[first]),
+               format_count(graphs.edge_ptr[last] - graphs.edge_ptr[first])});
+  }
+  fmt::print("{}: graph_set, {} graphs, {} node and {} edge features, {} IDs\n\n{}", folder,
+             format_count(graphs.graphs()), view.node_features(), view.edge_features(),
+             format_count(static_cast<int64_t>(view.tables().vocabulary.size())), table.text());
+}
+
+void inspect_limits(bool json) {
+  const std::vector<Limit> limits = find_limits();
+  if (json) {
+    Json list = Json::array();
+    for (const Limit& limit : limits)
+      list.push_back({{"source", limit.source}, {"bytes", limit.bytes}, {"others_bytes", limit.others}});
+    fmt::print("{}\n", Json({{"limits", list}, {"default_budget_bytes", default_budget(limits)}}).dump());
+    return;
+  }
+  Table table({"<source", "limit", "held by others", "usable"});
+  for (const Limit& limit : limits)
+    table.add(
+        {limit.source, format_bytes(limit.bytes), format_bytes(limit.others), format_bytes(limit.usable())});
+  fmt::print("{}\ndefault budget: {}\n", table.text(), format_bytes(default_budget(limits)));
+}
+
+void run(const Options& options) {
+  if (options.limits) return inspect_limits(options.json);
+  if (options.folder.empty()) throw UsageError("inspect needs a data set, or --limits");
+  const DataSetView set(options.folder);
+  if (options.json) {
+    fmt::print("{}\n", set.manifest().dump());
+  } else if (set.kind() == "frames") {
+    inspect_frames(options.folder);
+  } else if (set.kind() == "graph_set") {
+    inspect_graphs(options.folder);
+  } else {
+    throw InputError(fmt::format("{}: is of the unknown kind '{}'", options.folder, set.kind()));
+  }
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("inspect", "Show what is in a data set, or the memory limits found");
+  verb->add_option("DIR", options->folder, "A data set");
+  verb->add_flag("--limits", options->limits, "The limits on memory, each with its source");
+  verb->add_flag("--json", options->json, "The manifest, or the limits, as JSON");
+  verb->footer("Example: plimsoll inspect frames");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace plimsoll {
+
+// One file a verb: each adds its subcommand, whose callback does the work.
+void add_ingest(CLI::App& app);
+void add_windows(CLI::App& app);
+void add_inspect(CLI::App& app);
+void add_verify(CLI::App& app);
+
+}  // namespace plimsoll

@@ -1,0 +1,35 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/verbs.h"
+#include "store/verify.h"
+
+namespace plimsoll {
+
+void add_verify(CLI::App& app) {
+  struct Options {
+    std::string folder;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("verify", "Check every checksum, offset and index of a data set");
+  verb->add_option("DIR", options->folder, "A data set")->required();
+  verb->add_flag("--json", options->json, "The findings as JSON");
+  verb->footer("Example: plimsoll verify frames");
+  verb->callback([options] {
+    const std::vector<std::string> wrong = verify_data_set(options->folder);
+    if (options->json)
+      fmt::print("{}\n",
+                 Json({{"folder", options->folder}, {"whole", wrong.empty()}, {"findings", wrong}}).dump());
+    if (!options->json && wrong.empty()) fmt::print("{}: whole\n", options->folder);
+    if (wrong.empty()) return;
+    std::string text = options->folder + ": damaged, make it again";
+    for (const std::string& finding : wrong) text += "\n  " + finding;
+    throw InputError(text);
+  });
+}
+
+}  // namespace plimsoll

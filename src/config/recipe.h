@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace plimsoll {
+
+/// What to train, typed. Its keys, defaults and meanings are in docs/recipe.md; src/config/schema.h lists
+/// them once.
+struct Recipe {
+  int64_t seed = 42;
+
+  struct Data {
+    std::string features = "compat";
+    int64_t window = 100;
+    int64_t stride = 100;
+  } data;
+
+  struct Split {
+    std::string by = "time";
+    double validation = 0.2;
+    int64_t embargo = 1;
+  } split;
+
+  struct Training {
+    int64_t max_epochs = 30;
+    int64_t batch_size = 256;
+    double learning_rate = 1e-3;
+    double weight_decay = 1e-4;
+    double gradient_clip_val = 1.0;
+    int64_t patience = 10;
+    std::string precision = "32";
+    struct Block {
+      int64_t graphs = 64;
+      int64_t nodes = 4096;
+      int64_t edges = 16384;
+    } block;
+  } training;
+
+  struct Gat {
+    int64_t embedding = 8;
+    int64_t layers = 2;
+    int64_t hidden = 24;
+    int64_t heads = 4;
+    double dropout = 0.1;
+    int64_t fc_layers = 2;
+  } gat;
+};
+
+/// Reads a YAML recipe and then overrides, each "section.key=value". Keys that are not there keep their
+/// defaults. Errors: InputError (no such file), UsageError with file, line and column: not YAML, an unknown
+/// key (with the nearest known one), a retired key (with what replaces it), a value of the wrong type or out
+/// of range.
+Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides);
+/// The same from text; `name` is for the error texts.
+Recipe parse_recipe(const std::string& text, const std::string& name,
+                    const std::vector<std::string>& overrides);
+
+/// The recipe with every key, as YAML that load_recipe reads back to the same values.
+std::string recipe_yaml(const Recipe& recipe);
+
+}  // namespace plimsoll

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "config/recipe.h"
+
+namespace plimsoll {
+
+/// Calls visit(key, value, check) for every key of a recipe, in the order in which they are printed. The one
+/// place that lists the keys: reading, overriding, printing and checking all go through it. `check` is a
+/// Range for numbers and a Choice for words.
+struct Range {
+  double least;
+  double most;
+};
+struct Choice {
+  std::string_view words;  ///< "time|recording"
+};
+inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+template <typename RecipeType, typename Visit>
+void visit_recipe(RecipeType& r, Visit&& visit) {
+  constexpr Range count{1, 1e12};
+  visit("seed", r.seed, Range{0, 9e15});
+  visit("data.features", r.data.features, Choice{"compat"});
+  visit("data.window", r.data.window, Range{2, 65535});
+  visit("data.stride", r.data.stride, count);
+  visit("split.by", r.split.by, Choice{"time|recording"});
+  visit("split.validation", r.split.validation, Range{0.01, 0.9});
+  visit("split.embargo", r.split.embargo, Range{0, 1e6});
+  visit("training.max_epochs", r.training.max_epochs, Range{1, 1e6});
+  visit("training.batch_size", r.training.batch_size, count);
+  visit("training.learning_rate", r.training.learning_rate, Range{0, 1e3});
+  visit("training.weight_decay", r.training.weight_decay, Range{0, 1e3});
+  visit("training.gradient_clip_val", r.training.gradient_clip_val, Range{0, kNoLimit});
+  visit("training.patience", r.training.patience, count);
+  visit("training.precision", r.training.precision, Choice{"32"});
+  visit("training.block.graphs", r.training.block.graphs, count);
+  visit("training.block.nodes", r.training.block.nodes, count);
+  visit("training.block.edges", r.training.block.edges, count);
+  visit("gat.embedding", r.gat.embedding, Range{1, 65536});
+  visit("gat.layers", r.gat.layers, Range{1, 64});
+  visit("gat.hidden", r.gat.hidden, Range{1, 65536});
+  visit("gat.heads", r.gat.heads, Range{1, 1024});
+  visit("gat.dropout", r.gat.dropout, Range{0, 0.99});
+  visit("gat.fc_layers", r.gat.fc_layers, Range{1, 64});
+}
+
+/// Names of the systems Plimsoll replaces, by their last part, and what to do instead.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kRetiredKeys = {{
+    {"safety_factor", "nothing: --budget is kept exactly, so no share of memory is left idle"},
+    {"optimize_batch_size", "training.batch_size: any size fits, blocks bound the memory"},
+    {"memory_estimation", "--budget: the need is known before the run"},
+    {"clear_cache_every_n", "nothing: memory is planned, there is no cache to clear"},
+    {"use_teacher_cache", "distillation.teacher_outputs: cached"},
+    {"offload_teacher_to_cpu", "distillation.teacher_outputs: offload"},
+    {"num_workers", "--threads"},
+    {"accumulate_grad_batches", "training.batch_size: batches are cut into blocks and summed exactly"},
+}};
+
+}  // namespace plimsoll

@@ -1,0 +1,84 @@
+#include "ingest/sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace fs = std::filesystem;
+namespace {
+
+std::optional<std::string> capture_name(const fs::path& path) {
+  fs::path name = path.filename();
+  if (name.extension() == ".zst" || name.extension() == ".gz") name = name.stem();
+  if (name.extension() != ".csv") return std::nullopt;
+  return name.stem().string();
+}
+
+CaptureFile describe(const fs::path& path, const fs::path& root, std::string name) {
+  const fs::path below = path.lexically_relative(root);
+  std::string split = below.parent_path().generic_string();
+  if (split.empty()) split = fs::absolute(root).lexically_normal().filename().string();
+  if (split.empty()) split = fs::absolute(root).lexically_normal().parent_path().filename().string();
+  std::optional<std::string> attack = attack_from_name(name);
+  return {path, std::move(name), std::move(split), below.generic_string(), std::move(attack)};
+}
+
+}  // namespace
+
+std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources) {
+  std::vector<CaptureFile> captures;
+  for (const fs::path& source : sources) {
+    if (!fs::exists(source)) throw InputError("no such file or folder: " + source.string());
+    if (!fs::is_directory(source)) {
+      const auto name = capture_name(source);
+      if (!name)
+        throw InputError(source.string() +
+                         ": not a capture by its name; expected one ending in .csv, .csv.zst or .csv.gz");
+      const fs::path folder = source.has_parent_path() ? source.parent_path() : fs::path(".");
+      captures.push_back(describe(folder / source.filename(), folder, *name));
+      continue;
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(source)) {
+      if (!entry.is_regular_file()) continue;
+      if (const auto name = capture_name(entry.path()))
+        captures.push_back(describe(entry.path(), source, *name));
+    }
+  }
+  if (captures.empty()) {
+    std::string searched;
+    for (const fs::path& source : sources) searched += " " + source.string();
+    throw InputError(fmt::format("no captures (*.csv, *.csv.zst, *.csv.gz) under{}", searched));
+  }
+  const auto key = [](const CaptureFile& file) { return std::tie(file.split, file.name); };
+  std::sort(captures.begin(), captures.end(),
+            [&](const CaptureFile& a, const CaptureFile& b) { return key(a) < key(b); });
+  const auto twice =
+      std::adjacent_find(captures.begin(), captures.end(),
+                         [&](const CaptureFile& a, const CaptureFile& b) { return key(a) == key(b); });
+  if (twice != captures.end())
+    throw InputError(fmt::format("{} and {} are both recording '{}' of split '{}'; rename or remove one",
+                                 twice->path.string(), (twice + 1)->path.string(), twice->name,
+                                 twice->split));
+  return captures;
+}
+
+std::optional<std::string> attack_from_name(const std::string& name) {
+  std::string lower;
+  for (const char c : name) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char* benign : {"attack-free", "attack_free", "accessory", "benign", "clean", "normal"})
+    if (lower.starts_with(benign)) return std::nullopt;
+  const size_t dash = name.rfind('-');
+  return dash == std::string::npos || dash == 0 ? name : name.substr(0, dash);
+}
+
+bool is_training_split(const std::string& split) {
+  const size_t slash = split.rfind('/');
+  return std::string_view(split).substr(slash == std::string::npos ? 0 : slash + 1).starts_with("train");
+}
+
+}  // namespace plimsoll

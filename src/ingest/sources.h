@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plimsoll {
+
+/// A capture file to ingest and what its place and name tell about it.
+struct CaptureFile {
+  std::filesystem::path path;
+  std::string name;    ///< file name without .csv, .zst, .gz
+  std::string split;   ///< its folder, below the source that was named
+  std::string source;  ///< its path below the source that was named
+  std::optional<std::string> attack;
+};
+
+/// The captures (*.csv, *.csv.zst, *.csv.gz) under the files and folders given, ordered by split and name.
+/// Errors: InputError when a source is absent, when none is found, or when two have one split and name.
+std::vector<CaptureFile> find_captures(const std::vector<std::filesystem::path>& sources);
+
+/// The attack a recording's name tells of: "DoS-kia" gives "DoS", "rpm-accessory-2" gives "rpm-accessory".
+/// Names that begin with attack-free, accessory, benign, clean or normal give none.
+std::optional<std::string> attack_from_name(const std::string& name);
+
+/// Whether a split is for training: its last folder's name begins with "train".
+bool is_training_split(const std::string& split);
+
+}  // namespace plimsoll

@@ -1,0 +1,40 @@
+#include "ingest/vocabulary.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ingest/sources.h"
+
+namespace plimsoll {
+
+Vocabulary::Vocabulary(std::vector<uint32_t> ids) : ids_(std::move(ids)), standard_(0x800) {
+  for (uint32_t id = 0; id < standard_.size(); ++id) standard_[id] = extended_index(id);
+}
+
+int32_t Vocabulary::extended_index(uint32_t can_id) const {
+  const auto found = std::lower_bound(ids_.begin(), ids_.end(), can_id);
+  return found != ids_.end() && *found == can_id ? static_cast<int32_t>(found - ids_.begin()) : size();
+}
+
+std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only) {
+  std::vector<bool> standard(0x800);
+  std::unordered_set<uint32_t> extended;
+  for (const Recording& recording : frames.recordings()) {
+    if (!is_training_split(recording.split)) continue;
+    const FrameSpans part = frames.frames().part(recording.first_frame, recording.frames);
+    for (size_t i = 0; i < part.can_id.size(); ++i) {
+      if (benign_only && part.label[i] != 0) continue;
+      if (part.can_id[i] < standard.size())
+        standard[part.can_id[i]] = true;
+      else
+        extended.insert(part.can_id[i]);
+    }
+  }
+  std::vector<uint32_t> ids(extended.begin(), extended.end());
+  for (uint32_t id = 0; id < standard.size(); ++id)
+    if (standard[id]) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "store/frames.h"
+
+namespace plimsoll {
+
+/// CAN IDs by index: distinct and ascending. An ID that is not among them has the index size(), "out of
+/// vocabulary". Immutable: any number of threads may look up.
+class Vocabulary {
+ public:
+  explicit Vocabulary(std::vector<uint32_t> ids);
+
+  const std::vector<uint32_t>& ids() const { return ids_; }
+  int32_t size() const { return static_cast<int32_t>(ids_.size()); }
+  int32_t index(uint32_t can_id) const {
+    return can_id < standard_.size() ? standard_[can_id] : extended_index(can_id);
+  }
+
+ private:
+  int32_t extended_index(uint32_t can_id) const;
+
+  std::vector<uint32_t> ids_;
+  std::vector<int32_t> standard_;  // the index of each 11-bit ID
+};
+
+/// The distinct IDs of all frames of training splits, ascending; with `benign_only`, of those labelled 0.
+std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only);
+
+}  // namespace plimsoll

@@ -1,0 +1,62 @@
+#include "ingest/windows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/workers.h"
+#include "ingest/compat_windows.h"
+
+namespace plimsoll {
+
+std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
+                                           std::vector<uint32_t> vocabulary) {
+  if (options.features != "compat")
+    throw UsageError(fmt::format("features '{}' are not known; expected compat", options.features));
+  if (options.window < 2 || options.window > 65535)
+    throw UsageError(fmt::format("a window of {} frames is not between 2 and 65535", options.window));
+  if (options.stride < 1)
+    throw UsageError(fmt::format("a stride of {} frames is not above 0", options.stride));
+  if (vocabulary.empty()) vocabulary = training_ids(frames, false);
+  if (vocabulary.empty())
+    throw InputError(
+        fmt::format("{}: has no training frames to take the ID vocabulary from; ingest the folder whose "
+                    "splits begin with 'train' as well",
+                    frames.set().folder().string()));
+  return std::make_unique<CompatWindows>(frames, options, Vocabulary(std::move(vocabulary)));
+}
+
+void write_graph_set(const BlockSource& source, const std::filesystem::path& out, bool force,
+                     const Json& provenance, int threads,
+                     const std::function<void(int64_t, int64_t)>& progress) {
+  constexpr int64_t kPiece = 256;
+  GraphSetWriter writer(out, force, source.node_features(), source.edge_features());
+  Workers workers(threads);
+  const int64_t graphs = source.graphs();
+  workers.run_ordered((graphs + kPiece - 1) / kPiece, [&](int64_t piece, Turn& turn) {
+    std::vector<int64_t> wanted(static_cast<size_t>(std::min(kPiece, graphs - piece * kPiece)));
+    std::iota(wanted.begin(), wanted.end(), piece * kPiece);
+    GraphBlock block;
+    source.read(wanted, block);
+    turn.wait();
+    writer.append(block.spans());
+    progress(wanted.back() + 1, graphs);
+  });
+  writer.publish(source.tables(), provenance);
+}
+
+Vector<uint8_t, Tag::columns> unknown_id_rule(const WindowSource& source,
+                                              const std::vector<uint32_t>& known) {
+  const Vocabulary vocabulary(known);
+  Vector<uint8_t, Tag::columns> verdicts(static_cast<size_t>(source.graphs()));
+  for (int64_t g = 0; g < source.graphs(); ++g) {
+    const std::span<const uint32_t> ids = source.frames(g).can_id;
+    verdicts[static_cast<size_t>(g)] = std::any_of(
+        ids.begin(), ids.end(), [&](uint32_t id) { return vocabulary.index(id) == vocabulary.size(); });
+  }
+  return verdicts;
+}
+
+}  // namespace plimsoll

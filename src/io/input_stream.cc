@@ -1,0 +1,40 @@
+#include "io/input_stream.h"
+
+#include "io/source_reader.h"
+
+namespace plimsoll {
+
+std::unique_ptr<InputStream> open_zstd(const std::filesystem::path& path);  // io/zstd_stream.cc
+std::unique_ptr<InputStream> open_gzip(const std::filesystem::path& path);  // io/gzip_stream.cc
+
+namespace {
+
+class PlainStream : public InputStream {
+ public:
+  explicit PlainStream(const std::filesystem::path& path) : source_(path) {}
+
+  size_t read(char* data, size_t bytes) override {
+    size_t filled = 0;
+    while (filled < bytes) {
+      const size_t got = source_.read(data + filled, bytes - filled);
+      if (got == 0) break;
+      filled += got;
+    }
+    return filled;
+  }
+  int64_t bytes_read() const override { return source_.bytes_read(); }
+  std::string source_hash() const override { return source_.hash(); }
+
+ private:
+  SourceReader source_;
+};
+
+}  // namespace
+
+std::unique_ptr<InputStream> InputStream::open(const std::filesystem::path& path) {
+  if (path.extension() == ".zst") return open_zstd(path);
+  if (path.extension() == ".gz") return open_gzip(path);
+  return std::make_unique<PlainStream>(path);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,157 @@
+#include "io/npy.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr size_t kBufferBytes = 256 * 1024;
+
+InputError bad(const std::string& path, const std::string& what) {
+  return InputError(path + ": not a usable .npy file: " + what);
+}
+
+// The text behind "'key':" in the header's Python dictionary.
+std::string_view field(std::string_view header, std::string_view key, const std::string& path) {
+  const size_t at = header.find(fmt::format("'{}':", key));
+  if (at == std::string_view::npos) throw bad(path, fmt::format("the header has no '{}'", key));
+  std::string_view rest = header.substr(at + key.size() + 3);
+  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  return rest;
+}
+
+std::vector<int64_t> parse_shape(std::string_view text, const std::string& path) {
+  if (text.empty() || text.front() != '(') throw bad(path, "the shape is not a tuple");
+  std::vector<int64_t> shape;
+  for (text.remove_prefix(1); !text.empty() && text.front() != ')';) {
+    if (text.front() == ' ' || text.front() == ',') {
+      text.remove_prefix(1);
+      continue;
+    }
+    int64_t size = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), size);
+    if (failed != std::errc() || size < 0) throw bad(path, "the shape holds something that is no size");
+    shape.push_back(size);
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+  }
+  if (text.empty()) throw bad(path, "the shape has no end");
+  return shape;
+}
+
+}  // namespace
+
+int64_t NpyShape::elements() const {
+  int64_t count = 1;
+  for (const int64_t size : shape)
+    if (__builtin_mul_overflow(count, size, &count)) return -1;
+  return count;
+}
+
+int64_t npy_item_bytes(const std::string& dtype) {
+  if (dtype == "<i8") return 8;
+  if (dtype == "<i4" || dtype == "<u4" || dtype == "<f4") return 4;
+  return dtype == "|u1" ? 1 : 0;
+}
+
+std::string npy_header(const NpyShape& shape) {
+  std::string sizes;
+  for (const int64_t size : shape.shape) sizes += fmt::format("{}, ", size);
+  if (shape.shape.size() > 1) sizes.resize(sizes.size() - 2);
+  if (shape.shape.size() == 1) sizes.resize(sizes.size() - 1);
+  std::string header(kMagic);
+  header += {'\x01', '\x00'};
+  const auto length = static_cast<uint16_t>(kNpyDataOffset - 10);
+  header += {static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
+  header += fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", shape.dtype, sizes);
+  header.resize(kNpyDataOffset - 1, ' ');
+  return header + "\n";
+}
+
+int64_t parse_npy_header(std::span<const std::byte> bytes, const std::string& path, NpyShape& shape) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.substr(0, kMagic.size()) != kMagic) throw bad(path, "it does not begin with NumPy's magic string");
+  if (text.size() < 12) throw bad(path, "it ends inside the header");
+  const auto byte = [&](size_t at) { return static_cast<size_t>(static_cast<unsigned char>(text[at])); };
+  const size_t version = byte(6);
+  if (version != 1 && version != 2) throw bad(path, fmt::format("version {} is unknown", version));
+  const size_t begin = version == 1 ? 10 : 12;
+  size_t length = byte(8) | byte(9) << 8;
+  if (version == 2) length |= byte(10) << 16 | byte(11) << 24;
+  if (length > text.size() - begin) throw bad(path, "it ends inside the header");
+  const std::string_view header = text.substr(begin, length);
+
+  const std::string_view descr = field(header, "descr", path);
+  const size_t quote = descr.empty() || descr.front() != '\'' ? std::string_view::npos : descr.find('\'', 1);
+  if (quote == std::string_view::npos) throw bad(path, "the dtype is not a plain name");
+  shape.dtype = descr.substr(1, quote - 1);
+  if (npy_item_bytes(shape.dtype) == 0)
+    throw bad(path, fmt::format("dtype '{}' is not supported", shape.dtype));
+  if (!field(header, "fortran_order", path).starts_with("False"))
+    throw bad(path, "the data is in Fortran order");
+  shape.shape = parse_shape(field(header, "shape", path), path);
+  return static_cast<int64_t>(begin + length);
+}
+
+NpyWriter::NpyWriter(const std::filesystem::path& path, std::string dtype, std::vector<int64_t> row)
+    : file_(File::create(path)), shape_{std::move(dtype), std::move(row)}, buffer_(kBufferBytes) {
+  shape_.shape.insert(shape_.shape.begin(), 0);
+  const std::array<char, kNpyDataOffset> blank{};
+  file_.write(blank.data(), blank.size());
+}
+
+void NpyWriter::append_bytes(const void* data, size_t bytes) {
+  hasher_.add(data, bytes);
+  data_bytes_ += static_cast<int64_t>(bytes);
+  if (filled_ + bytes > buffer_.size()) flush();
+  if (bytes > buffer_.size()) {
+    file_.write(data, bytes);
+  } else if (bytes > 0) {
+    std::memcpy(buffer_.data() + filled_, data, bytes);
+    filled_ += bytes;
+  }
+}
+
+void NpyWriter::flush() {
+  file_.write(buffer_.data(), filled_);
+  filled_ = 0;
+}
+
+NpyShape NpyWriter::finish() {
+  flush();
+  int64_t row_bytes = npy_item_bytes(shape_.dtype);
+  for (size_t i = 1; i < shape_.shape.size(); ++i) row_bytes *= shape_.shape[i];
+  shape_.shape[0] = row_bytes == 0 ? 0 : data_bytes_ / row_bytes;
+  const std::string header = npy_header(shape_);
+  file_.write_at(0, header.data(), header.size());
+  file_.sync();
+  return shape_;
+}
+
+NpyView::NpyView(const std::filesystem::path& path) : file_(path) {
+  const int64_t offset = parse_npy_header(file_.bytes(), file_.path(), shape_);
+  const int64_t item = npy_item_bytes(shape_.dtype);
+  const int64_t expected = shape_.elements();
+  const auto found = static_cast<int64_t>(file_.bytes().size()) - offset;
+  if (expected < 0 || expected > found / item || expected * item != found)
+    throw bad(file_.path(),
+              fmt::format("its header promises {} elements of {} bytes, but {} bytes of data follow",
+                          expected, item, found));
+  data_ = file_.bytes().subspan(static_cast<size_t>(offset));
+  if (reinterpret_cast<uintptr_t>(data_.data()) % static_cast<uintptr_t>(item) != 0)
+    throw bad(file_.path(), "its data is not aligned");
+}
+
+void NpyView::require_dtype(const char* dtype) const {
+  if (shape_.dtype != dtype)
+    throw InputError(fmt::format("{}: dtype is '{}', expected '{}'", file_.path(), shape_.dtype, dtype));
+}
+
+}  // namespace plimsoll

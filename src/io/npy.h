@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/hash.h"
+#include "io/file.h"
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+/// The element type and shape of a .npy file, in NumPy's own words.
+struct NpyShape {
+  std::string dtype;           ///< "<i8", "<f4", "|u1", ...
+  std::vector<int64_t> shape;  ///< C order; shape[0] counts rows
+
+  int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
+  int64_t elements() const;
+  bool operator==(const NpyShape&) const = default;
+};
+
+/// NumPy's name of a C++ type on a little-endian machine.
+template <typename T>
+const char* npy_dtype() {
+  if constexpr (std::is_same_v<T, int64_t>) return "<i8";
+  if constexpr (std::is_same_v<T, int32_t>) return "<i4";
+  if constexpr (std::is_same_v<T, uint32_t>) return "<u4";
+  if constexpr (std::is_same_v<T, uint8_t>) return "|u1";
+  if constexpr (std::is_same_v<T, float>) return "<f4";
+}
+
+/// Bytes of one element; 0 if the dtype is none of those above.
+int64_t npy_item_bytes(const std::string& dtype);
+
+/// The header is padded so that data starts here: aligned for every use, and whole pages can be mapped.
+inline constexpr int64_t kNpyDataOffset = 4096;
+
+/// Writes one .npy file (version 1.0, C order, little-endian) row by row, of a length that is known at the
+/// end. Not thread-safe. Errors: Failure (disk), BudgetExceeded (its buffer of 256 KiB, Tag::output).
+class NpyWriter {
+ public:
+  /// `row` is the shape of one row: {} for a vector, {8} for a matrix with 8 columns.
+  NpyWriter(const std::filesystem::path& path, std::string dtype, std::vector<int64_t> row);
+
+  template <typename T>
+  void append(std::span<const T> values) {
+    append_bytes(values.data(), values.size_bytes());
+  }
+  /// Writes header and the rest of the data, and syncs the file. Nothing may be appended after.
+  NpyShape finish();
+  /// XXH3-64 of the data bytes.
+  std::string checksum() const { return hasher_.hex64(); }
+
+ private:
+  void append_bytes(const void* data, size_t bytes);
+  void flush();
+
+  File file_;
+  NpyShape shape_;
+  Vector<char, Tag::output> buffer_;
+  size_t filled_ = 0;
+  int64_t data_bytes_ = 0;
+  Hasher hasher_;
+};
+
+/// A .npy file mapped for reading. Errors: InputError that names the file and what is wrong with it.
+class NpyView {
+ public:
+  NpyView() = default;
+  explicit NpyView(const std::filesystem::path& path);
+
+  const NpyShape& shape() const { return shape_; }
+  std::span<const std::byte> data() const { return data_; }
+
+  /// All elements in C order. Errors: InputError if the dtype is not T's.
+  template <typename T>
+  std::span<const T> values() const {
+    require_dtype(npy_dtype<T>());
+    return {reinterpret_cast<const T*>(data_.data()), data_.size() / sizeof(T)};
+  }
+
+ private:
+  void require_dtype(const char* dtype) const;
+
+  MappedFile file_;
+  NpyShape shape_;
+  std::span<const std::byte> data_;
+};
+
+/// A header as it stands in the file, 4096 bytes; and its reading, which accepts any .npy of version 1 or 2.
+std::string npy_header(const NpyShape& shape);
+/// `path` is for the error texts. Returns the offset at which data starts.
+int64_t parse_npy_header(std::span<const std::byte> bytes, const std::string& path, NpyShape& shape);
+
+}  // namespace plimsoll

@@ -1,0 +1,79 @@
+// The advanced constructor takes an allocator; it is exported by the shared library but declared as "static
+// only".
+#define ZSTD_STATIC_LINKING_ONLY
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "base/error.h"
+#include "io/input_stream.h"
+#include "io/source_reader.h"
+#include "memory/c_heap.h"
+#include "memory/vector.h"
+
+namespace plimsoll {
+namespace {
+
+class ZstdStream : public InputStream {
+ public:
+  explicit ZstdStream(const std::filesystem::path& path) : source_(path), in_(ZSTD_DStreamInSize()) {
+    const auto allocate = [](void* refused, size_t bytes) {
+      void* const data = ledger_malloc(Tag::ingest, bytes);
+      if (data == nullptr) *static_cast<int64_t*>(refused) = static_cast<int64_t>(bytes);
+      return data;
+    };
+    context_ = ZSTD_createDCtx_advanced({allocate, [](void*, void* data) { ledger_free(data); }, &refused_});
+    if (context_ == nullptr)
+      throw BudgetExceeded(Tag::ingest, ZSTD_estimateDCtxSize(), 0, Ledger::process().cap());
+  }
+  ~ZstdStream() override { ZSTD_freeDCtx(context_); }
+  ZstdStream(const ZstdStream&) = delete;
+  ZstdStream& operator=(const ZstdStream&) = delete;
+
+  size_t read(char* data, size_t bytes) override {
+    ZSTD_outBuffer out{data, bytes, 0};
+    while (out.pos < bytes) {
+      if (input_.pos == input_.size) {
+        input_ = {in_.data(), source_.read(in_.data(), in_.size()), 0};
+        if (input_.size == 0) {
+          if (open_frame_)
+            throw InputError(source_.path() + ": the zstd data is cut off; fetch the file again");
+          break;
+        }
+      }
+      const size_t result = ZSTD_decompressStream(context_, &out, &input_);
+      if (ZSTD_isError(result)) fail(result);
+      open_frame_ = result != 0;
+    }
+    return out.pos;
+  }
+  int64_t bytes_read() const override { return source_.bytes_read(); }
+  std::string source_hash() const override { return source_.hash(); }
+
+ private:
+  [[noreturn]] void fail(size_t result) const {
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) fail_for_memory();
+    throw InputError(source_.path() + ": damaged zstd data near byte " +
+                     std::to_string(source_.bytes_read()) + " (" + ZSTD_getErrorName(result) +
+                     "); fetch the file again");
+  }
+
+  [[noreturn]] void fail_for_memory() const {
+    const int64_t cap = Ledger::process().cap();
+    throw BudgetExceeded(Tag::ingest, refused_, cap - Ledger::process().held(), cap);
+  }
+
+  SourceReader source_;
+  Vector<char, Tag::ingest> in_;
+  ZSTD_inBuffer input_{nullptr, 0, 0};
+  ZSTD_DCtx* context_ = nullptr;
+  bool open_frame_ = false;
+  int64_t refused_ = 0;  // bytes of the last piece that the ledger refused to zstd
+};
+
+}  // namespace
+
+std::unique_ptr<InputStream> open_zstd(const std::filesystem::path& path) {
+  return std::make_unique<ZstdStream>(path);
+}
+
+}  // namespace plimsoll

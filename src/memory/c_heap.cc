@@ -1,0 +1,40 @@
+#include "memory/c_heap.h"
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace plimsoll {
+namespace {
+
+// What stands before each piece; as large as malloc's alignment, which the piece keeps.
+struct alignas(16) Header {
+  int64_t bytes;
+  Tag tag;
+};
+
+}  // namespace
+
+void* ledger_malloc(Tag tag, size_t bytes) noexcept {
+  const auto whole = static_cast<int64_t>(bytes + sizeof(Header));
+  try {
+    Ledger::process().take(tag, whole);
+  } catch (const BudgetExceeded&) {
+    return nullptr;
+  }
+  auto* const header = static_cast<Header*>(std::malloc(static_cast<size_t>(whole)));
+  if (header == nullptr) {
+    Ledger::process().give(tag, whole);
+    return nullptr;
+  }
+  *header = {whole, tag};
+  return header + 1;
+}
+
+void ledger_free(void* data) noexcept {
+  if (data == nullptr) return;
+  auto* const header = static_cast<Header*>(data) - 1;
+  Ledger::process().give(header->tag, header->bytes);
+  std::free(header);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,56 @@
+#include "memory/ledger.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+
+namespace plimsoll {
+namespace {
+
+void raise_to(std::atomic<int64_t>& peak, int64_t value) {
+  int64_t seen = peak.load(std::memory_order_relaxed);
+  while (seen < value && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+const char* tag_name(Tag tag) {
+  static constexpr std::array<const char*, kTags> names = {"ingest",    "output",      "columns",
+                                                           "blocks",    "parameters",  "gradients",
+                                                           "optimizer", "activations", "other"};
+  return names[static_cast<size_t>(tag)];
+}
+
+BudgetExceeded::BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap)
+    : Error(4, fmt::format(
+                   "out of budget: {} ({} bytes) asked for '{}', {} bytes free of {} bytes after the floor; "
+                   "raise --budget by at least {}",
+                   format_bytes(asked), asked, tag_name(tag), free, cap, format_bytes(asked - free))),
+      tag_(tag),
+      asked_(asked),
+      free_(free) {}
+
+void Ledger::take(Tag tag, int64_t bytes) {
+  const int64_t limit = cap();
+  int64_t before = held_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > limit - before) throw BudgetExceeded(tag, bytes, limit > before ? limit - before : 0, limit);
+  } while (!held_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+  raise_to(peak_, before + bytes);
+  Entry& entry = by_tag_[index(tag)];
+  raise_to(entry.peak, entry.held.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+}
+
+void Ledger::give(Tag tag, int64_t bytes) noexcept {
+  by_tag_[index(tag)].held.fetch_sub(bytes, std::memory_order_relaxed);
+  held_.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+Ledger& Ledger::process() {
+  // Never destroyed: tensors held by static objects are given back after main has returned.
+  static Ledger* const ledger = new Ledger;
+  return *ledger;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "base/error.h"
+
+namespace plimsoll {
+
+/// What a buffer is for. Every buffer over a page is entered in the ledger under one of these.
+enum class Tag : uint8_t {
+  ingest,       ///< text, decompression windows and frames on their way to disk
+  output,       ///< buffers of files being written
+  columns,      ///< whole columns held in memory: vocabularies, shapes, permutations, scores
+  blocks,       ///< blocks of graphs as they come from a BlockSource
+  parameters,   ///< model parameters
+  gradients,    ///< gradient sums and gradients waiting for their turn
+  optimizer,    ///< optimizer state
+  activations,  ///< tensors of forward and backward
+  other,        ///< anything torch allocates outside a tag's scope
+};
+inline constexpr int kTags = 9;
+const char* tag_name(Tag tag);
+
+/// Thrown when an entry would pass the cap: a typed, recoverable event, not the end of the process.
+class BudgetExceeded : public Error {
+ public:
+  BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap);
+  Tag tag() const { return tag_; }
+  int64_t bytes_asked() const { return asked_; }
+  int64_t bytes_free() const { return free_; }
+
+ private:
+  Tag tag_;
+  int64_t asked_;
+  int64_t free_;
+};
+
+/// The one book of memory: bytes held under each tag, their high-water marks, and a hard cap on the sum.
+/// Thread-safe; taking and giving are a few atomic operations and never wait.
+class Ledger {
+ public:
+  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+  explicit Ledger(int64_t cap = kUnlimited) : cap_(cap) {}
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  /// Enters bytes under a tag. Throws BudgetExceeded, with nothing entered, if the sum would pass the cap.
+  void take(Tag tag, int64_t bytes);
+  /// Strikes out bytes that were taken under the same tag.
+  void give(Tag tag, int64_t bytes) noexcept;
+
+  int64_t held() const { return held_.load(std::memory_order_relaxed); }
+  int64_t held(Tag tag) const { return by_tag_[index(tag)].held.load(std::memory_order_relaxed); }
+  int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
+  int64_t peak(Tag tag) const { return by_tag_[index(tag)].peak.load(std::memory_order_relaxed); }
+  int64_t cap() const { return cap_.load(std::memory_order_relaxed); }
+  /// A cap below what is held refuses every new entry and takes nothing away.
+  void set_cap(int64_t cap) { cap_.store(cap, std::memory_order_relaxed); }
+
+  /// The book of this process: torch's tensors and our own buffers.
+  static Ledger& process();
+
+ private:
+  static size_t index(Tag tag) { return static_cast<size_t>(tag); }
+  struct Entry {
+    std::atomic<int64_t> held{0};
+    std::atomic<int64_t> peak{0};
+  };
+  std::atomic<int64_t> held_{0};
+  std::atomic<int64_t> peak_{0};
+  std::atomic<int64_t> cap_;
+  std::array<Entry, kTags> by_tag_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/vector.h"
+#include "store/graph_set.h"
+
+namespace plimsoll {
+
+/// The size of one graph, which decides the memory of its block.
+struct GraphShape {
+  int32_t nodes = 0;
+  int32_t edges = 0;
+  int32_t self_loops = 0;  ///< among the edges
+  int32_t label = 0;
+};
+
+/// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
+struct GraphBlock {
+  Vector<int64_t, Tag::blocks> graph;     ///< [G] index in the data set: the key of its random numbers
+  Vector<int64_t, Tag::blocks> node_ptr;  ///< [G+1], from 0
+  Vector<int64_t, Tag::blocks> edge_ptr;  ///< [G+1], from 0
+  Vector<float, Tag::blocks> x;
+  Vector<int32_t, Tag::blocks> edges;
+  Vector<float, Tag::blocks> edge_attr;
+  Vector<int64_t, Tag::blocks> y;
+
+  /// Empties it, keeping its memory for the next block.
+  void clear();
+  GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y}; }
+  int64_t graphs() const { return static_cast<int64_t>(y.size()); }
+  int64_t nodes() const { return node_ptr.empty() ? 0 : node_ptr.back(); }
+  int64_t edge_count() const { return edge_ptr.empty() ? 0 : edge_ptr.back(); }
+};
+
+/// Where blocks come from: graphs by index, 0 .. graphs()-1. Any number of threads may call it at once.
+class BlockSource {
+ public:
+  virtual ~BlockSource() = default;
+
+  virtual int64_t graphs() const = 0;
+  virtual int64_t node_features() const = 0;  ///< F
+  virtual int64_t edge_features() const = 0;  ///< K
+  /// Splits and recordings over the graphs, features and vocabulary.
+  virtual const GraphSetTables& tables() const = 0;
+
+  /// Replaces `block` by the graphs asked for, in that order.
+  virtual void read(std::span<const int64_t> graphs, GraphBlock& block) const = 0;
+};
+
+/// The shape of every graph of a source, by index, read in blocks on `threads` threads.
+Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads);
+
+}  // namespace plimsoll

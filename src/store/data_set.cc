@@ -1,0 +1,136 @@
+#include "store/data_set.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/version.h"
+#include "io/file.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int kFormatVersion = 1;
+
+std::filesystem::path without_trailing_slash(const std::filesystem::path& folder) {
+  const std::filesystem::path normal = folder.lexically_normal();
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
+}  // namespace
+
+Json read_manifest(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "manifest.json";
+  if (!std::filesystem::exists(path))
+    throw InputError(folder.string() +
+                     ": not a data set: it has no manifest.json; `plimsoll ingest can` makes one");
+  Json manifest = Json::parse(read_text(path), nullptr, false);
+  if (manifest.is_discarded() || !manifest.is_object())
+    throw InputError(path.string() + ": not JSON; the data set is damaged, make it again");
+  for (const char* key : {"kind", "format_version", "columns"})
+    if (!manifest.contains(key)) throw InputError(fmt::format("{}: has no \"{}\"", path.string(), key));
+  if (!manifest["kind"].is_string() || !manifest["format_version"].is_number_integer() ||
+      !manifest["columns"].is_object())
+    throw InputError(path.string() + ": kind, format_version or columns is not of the expected type");
+  if (manifest["format_version"] != kFormatVersion)
+    throw InputError(fmt::format("{}: format version {} is not known to this version, which reads {}",
+                                 path.string(), manifest["format_version"].get<int64_t>(), kFormatVersion));
+  return manifest;
+}
+
+Existing find_existing(const std::filesystem::path& folder, const Json& provenance) {
+  if (!std::filesystem::exists(folder)) return Existing::none;
+  if (!std::filesystem::exists(folder / "manifest.json")) return Existing::other;
+  try {
+    return read_manifest(folder).value("provenance", Json()) == provenance ? Existing::same : Existing::other;
+  } catch (const InputError&) {
+    return Existing::other;
+  }
+}
+
+Json make_provenance(Json sources, Json options) {
+  return {{"tool", std::string("plimsoll ") + kVersion},
+          {"sources", std::move(sources)},
+          {"options", std::move(options)}};
+}
+
+DataSetWriter::DataSetWriter(std::filesystem::path folder, bool replace)
+    : folder_(without_trailing_slash(folder)), replace_(replace) {
+  temporary_ = folder_.parent_path() / fmt::format(".{}.tmp.{}", folder_.filename().string(), ::getpid());
+  std::filesystem::remove_all(temporary_);
+  std::filesystem::create_directories(temporary_);
+}
+
+DataSetWriter::~DataSetWriter() {
+  if (published_) return;
+  columns_.clear();
+  std::error_code ignored;
+  std::filesystem::remove_all(temporary_, ignored);
+}
+
+NpyWriter& DataSetWriter::add(const std::string& name, const char* dtype, std::vector<int64_t> row) {
+  columns_.emplace_back(name, NpyWriter(temporary_ / (name + ".npy"), dtype, std::move(row)));
+  return columns_.back().second;
+}
+
+void DataSetWriter::publish(Json manifest) {
+  Json columns = Json::object();
+  for (auto& [name, writer] : columns_) {
+    const NpyShape shape = writer.finish();
+    columns[name] = {
+        {"file", name + ".npy"}, {"dtype", shape.dtype}, {"shape", shape.shape}, {"xxh3", writer.checksum()}};
+  }
+  manifest["format_version"] = kFormatVersion;
+  manifest["columns"] = std::move(columns);
+  write_text(temporary_ / "manifest.json", manifest.dump(1) + "\n");
+
+  const bool exchange = replace_ && std::filesystem::exists(folder_);
+  const unsigned flags = exchange ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, folder_.c_str(), flags) != 0) {
+    if (errno == EEXIST) throw Failure(folder_.string() + " exists already; give --force to replace it");
+    throw system_failure("cannot rename the finished data set to", folder_.string());
+  }
+  published_ = true;
+  sync_folder(folder_.parent_path());
+  if (exchange) std::filesystem::remove_all(temporary_);
+}
+
+DataSetView::DataSetView(std::filesystem::path folder, const std::string& kind)
+    : folder_(std::move(folder)), manifest_(read_manifest(folder_)) {
+  if (!kind.empty() && this->kind() != kind)
+    throw InputError(
+        fmt::format("{}: is a data set of kind '{}', expected '{}'", folder_.string(), this->kind(), kind));
+  for (const auto& [name, entry] : manifest_["columns"].items()) {
+    const std::string where = fmt::format("{}: column '{}'", folder_.string(), name);
+    const std::string file =
+        entry.is_object() ? entry.value("file", Json()).is_string() ? entry["file"] : Json("") : "";
+    if (file.empty() || file.find('/') != std::string::npos)
+      throw InputError(where + ": the manifest gives no file for it inside the folder");
+    NpyView view(folder_ / file);
+    const Json shape = view.shape().shape;
+    if (entry.value("dtype", Json()) != view.shape().dtype || entry.value("shape", Json()) != shape)
+      throw InputError(fmt::format(
+          "{}: the manifest says {} {}, the file is {} {}; the data set is damaged, make it again", where,
+          entry.value("dtype", Json()).dump(), entry.value("shape", Json()).dump(), view.shape().dtype,
+          shape.dump()));
+    columns_.emplace(name, std::move(view));
+  }
+}
+
+const NpyView& DataSetView::require(const std::string& name, const std::vector<int64_t>& row) const {
+  const auto found = columns_.find(name);
+  if (found == columns_.end())
+    throw InputError(
+        fmt::format("{}: has no column '{}', which a '{}' needs", folder_.string(), name, kind()));
+  const std::vector<int64_t>& shape = found->second.shape().shape;
+  if (shape.empty() || std::vector<int64_t>(shape.begin() + 1, shape.end()) != row)
+    throw InputError(fmt::format("{}: column '{}' has the shape {}, expected rows of shape {}",
+                                 folder_.string(), name, Json(shape).dump(), Json(row).dump()));
+  return found->second;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "store/data_set.h"
+
+namespace plimsoll {
+
+/// SocketCAN's flag bits of a can_id.
+inline constexpr uint32_t kCanExtended = 1U << 31;
+inline constexpr uint32_t kCanRemote = 1U << 30;
+inline constexpr uint32_t kCanError = 1U << 29;
+
+inline constexpr uint8_t kUnlabelled = 255;
+inline constexpr int64_t kPayloadBytes = 8;
+
+/// Frames as columns, all of one length: a view of somebody else's memory (docs/formats/frames.md).
+struct FrameSpans {
+  std::span<const int64_t> time_ns;
+  std::span<const uint32_t> can_id;
+  std::span<const uint8_t> length;  ///< payload bytes
+  std::span<const uint8_t> data;    ///< 8 bytes a frame, zero behind its length
+  std::span<const uint8_t> label;   ///< 0, 1 or kUnlabelled
+
+  int64_t size() const { return static_cast<int64_t>(time_ns.size()); }
+  FrameSpans part(int64_t first, int64_t count) const;
+};
+
+/// One capture file, as the manifest of a `frames` set describes it.
+struct Recording {
+  std::string name;    ///< file name without its endings
+  std::string split;   ///< folder it lies in
+  std::string source;  ///< path below what was ingested
+  int64_t bytes = 0;   ///< of the source file
+  std::string hash;    ///< XXH3-64 of the source file
+  std::optional<std::string> channel;
+  bool has_time = true;
+  bool has_payload = true;
+  bool labelled = true;
+  std::optional<std::string> attack;  ///< from the file name; none for attack-free traffic
+  int64_t first_frame = 0;
+  int64_t frames = 0;
+  int64_t attack_frames = 0;           ///< frames with label 1
+  std::string content;                 ///< XXH3-128 of the frames: equal for copies
+  std::optional<std::string> copy_of;  ///< "split/name" of the first recording with the same content
+  Json traps = Json::object();         ///< what was found and handled on purpose: {"odd_payload": 1, ...}
+
+  std::string path() const { return split + "/" + name; }
+  Json to_json() const;
+  /// Errors: InputError that begins with `where`.
+  static Recording from_json(const Json& json, const std::string& where);
+};
+
+/// Writes a `frames` set. Recordings come one after the other. Not thread-safe.
+class FramesWriter {
+ public:
+  FramesWriter(const std::filesystem::path& folder, bool replace);
+
+  void append(const FrameSpans& frames);
+  /// Ends the recording made of all frames appended since the last end; fills in its counts, content and
+  /// copy_of.
+  const Recording& end_recording(Recording recording);
+  void publish(Json provenance);
+
+  const std::vector<Recording>& recordings() const { return recordings_; }
+
+ private:
+  DataSetWriter set_;
+  NpyWriter& time_ns_;
+  NpyWriter& can_id_;
+  NpyWriter& length_;
+  NpyWriter& data_;
+  NpyWriter& label_;
+  int64_t frames_ = 0;
+  int64_t attack_frames_ = 0;
+  int64_t recorded_ = 0;
+  Hasher content_;
+  std::vector<Recording> recordings_;
+};
+
+/// A `frames` set opened for reading.
+class FramesView {
+ public:
+  explicit FramesView(const std::filesystem::path& folder);
+
+  const DataSetView& set() const { return set_; }
+  const FrameSpans& frames() const { return frames_; }
+  const std::vector<Recording>& recordings() const { return recordings_; }
+
+ private:
+  DataSetView set_;
+  FrameSpans frames_;
+  std::vector<Recording> recordings_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,133 @@
+#include "store/graph_set.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "memory/vector.h"
+
+namespace plimsoll {
+namespace {
+
+Json to_json(const GraphRange& range, bool recording) {
+  Json json = {{"name", range.name}};
+  if (recording) json["split"] = range.split;
+  json["first_graph"] = range.first_graph;
+  json["graphs"] = range.graphs;
+  if (recording) {
+    json["attack"] = range.attack ? Json(*range.attack) : Json();
+    json["copy_of"] = range.copy_of ? Json(*range.copy_of) : Json();
+  }
+  return json;
+}
+
+GraphRange from_json(const Json& json, bool recording) {
+  GraphRange range{json.at("name"), "", json.at("first_graph"), json.at("graphs"), {}, {}};
+  if (!recording) return range;
+  range.split = json.at("split");
+  if (json.contains("attack") && !json["attack"].is_null()) range.attack = json["attack"];
+  if (json.contains("copy_of") && !json["copy_of"].is_null()) range.copy_of = json["copy_of"];
+  return range;
+}
+
+// Columns other than the first are as wide as the manifest's shape says; the width is free, the rank is not.
+int64_t width(const DataSetView& set, const std::string& name) {
+  const auto found = set.columns().find(name);
+  const bool matrix = found != set.columns().end() && found->second.shape().shape.size() == 2;
+  if (!matrix)
+    throw InputError(fmt::format("{}: needs a column '{}' with two axes", set.folder().string(), name));
+  return found->second.shape().shape[1];
+}
+
+}  // namespace
+
+GraphSetWriter::GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
+                               int64_t edge_features)
+    : set_(folder, replace),
+      node_ptr_(set_.column<int64_t>("node_ptr")),
+      edge_ptr_(set_.column<int64_t>("edge_ptr")),
+      x_(set_.column<float>("x", {node_features})),
+      edges_(set_.column<int32_t>("edges", {2})),
+      edge_attr_(set_.column<float>("edge_attr", {edge_features})),
+      y_(set_.column<int64_t>("y")) {
+  const int64_t zero = 0;
+  node_ptr_.append(std::span(&zero, 1));
+  edge_ptr_.append(std::span(&zero, 1));
+}
+
+void GraphSetWriter::append(const GraphSpans& graphs) {
+  for (int64_t g = 0; g < graphs.graphs(); ++g) {
+    const auto at = static_cast<size_t>(g) + 1;
+    const int64_t nodes = nodes_ + graphs.node_ptr[at] - graphs.node_ptr[0];
+    const int64_t edges = edge_count_ + graphs.edge_ptr[at] - graphs.edge_ptr[0];
+    node_ptr_.append(std::span(&nodes, 1));
+    edge_ptr_.append(std::span(&edges, 1));
+  }
+  x_.append(graphs.x);
+  edges_.append(graphs.edges);
+  edge_attr_.append(graphs.edge_attr);
+  y_.append(graphs.y);
+  nodes_ += graphs.node_ptr.back() - graphs.node_ptr[0];
+  edge_count_ += graphs.edge_ptr.back() - graphs.edge_ptr[0];
+  graphs_ += graphs.graphs();
+}
+
+void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
+  Json splits = Json::array();
+  for (const GraphRange& split : tables.splits) splits.push_back(to_json(split, false));
+  Json recordings = Json::array();
+  for (const GraphRange& recording : tables.recordings) recordings.push_back(to_json(recording, true));
+  set_.publish({{"kind", "graph_set"},
+                {"format_version", 0},
+                {"graphs", graphs_},
+                {"nodes", nodes_},
+                {"edges", edge_count_},
+                {"columns", Json::object()},
+                {"splits", std::move(splits)},
+                {"recordings", std::move(recordings)},
+                {"features", {{"node", tables.node_features}, {"edge", tables.edge_features}}},
+                {"vocabulary", tables.vocabulary},
+                {"provenance", std::move(provenance)}});
+}
+
+GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "graph_set") {
+  node_features_ = width(set_, "x");
+  edge_features_ = width(set_, "edge_attr");
+  graphs_ = {set_.column<int64_t>("node_ptr"),
+             set_.column<int64_t>("edge_ptr"),
+             set_.column<float>("x", {node_features_}),
+             set_.column<int32_t>("edges", {2}),
+             set_.column<float>("edge_attr", {edge_features_}),
+             set_.column<int64_t>("y")};
+  const size_t graphs = graphs_.y.size();
+  const auto damaged = [&](const std::string& what) {
+    return InputError(fmt::format("{}: {}; the data set is damaged, make it again", folder.string(), what));
+  };
+  if (graphs_.node_ptr.size() != graphs + 1 || graphs_.edge_ptr.size() != graphs + 1)
+    throw damaged("node_ptr and edge_ptr must have one element more than y");
+  const auto ends = [](std::span<const int64_t> pointers) {
+    return std::pair(pointers.front(), pointers.back());
+  };
+  const auto nodes =
+      node_features_ == 0 ? graphs_.node_ptr.back() : static_cast<int64_t>(graphs_.x.size()) / node_features_;
+  if (ends(graphs_.node_ptr) != std::pair<int64_t, int64_t>(0, nodes))
+    throw damaged("node_ptr does not run from 0 to the number of rows of x");
+  if (ends(graphs_.edge_ptr) !=
+      std::pair<int64_t, int64_t>(0, static_cast<int64_t>(graphs_.edges.size() / 2)))
+    throw damaged("edge_ptr does not run from 0 to the number of edges");
+  if (edge_features_ != 0 &&
+      graphs_.edge_attr.size() / static_cast<size_t>(edge_features_) != graphs_.edges.size() / 2)
+    throw damaged("edges and edge_attr differ in length");
+  try {
+    const Json& manifest = set_.manifest();
+    for (const Json& split : manifest.at("splits")) tables_.splits.push_back(from_json(split, false));
+    for (const Json& recording : manifest.at("recordings"))
+      tables_.recordings.push_back(from_json(recording, true));
+    tables_.node_features = manifest.at("features").at("node").get<std::vector<std::string>>();
+    tables_.edge_features = manifest.at("features").at("edge").get<std::vector<std::string>>();
+    tables_.vocabulary = manifest.at("vocabulary").get<std::vector<uint32_t>>();
+  } catch (const Json::exception& error) {
+    throw damaged(std::string("manifest.json: ") + error.what());
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/data_set.h"
+
+namespace plimsoll {
+
+/// Consecutive graphs as columns (docs/formats/graph-set.md); a view of somebody else's memory.
+/// Pointers count from node_ptr[0] and edge_ptr[0], which need not be 0. G graphs, N nodes, E edges.
+struct GraphSpans {
+  std::span<const int64_t> node_ptr;  ///< [G+1]
+  std::span<const int64_t> edge_ptr;  ///< [G+1]
+  std::span<const float> x;           ///< [N, F]
+  std::span<const int32_t> edges;     ///< [E, 2]: source, target, local to the graph
+  std::span<const float> edge_attr;   ///< [E, K]
+  std::span<const int64_t> y;         ///< [G]
+
+  int64_t graphs() const { return static_cast<int64_t>(y.size()); }
+};
+
+/// A run of graphs with a name: a split, or a recording within one.
+struct GraphRange {
+  std::string name;
+  std::string split;  ///< for a recording
+  int64_t first_graph = 0;
+  int64_t graphs = 0;
+  std::optional<std::string> attack;   ///< for a recording
+  std::optional<std::string> copy_of;  ///< for a recording: "split/name" of one with the same content
+};
+
+/// What a graph_set says about its graphs, beside the columns.
+struct GraphSetTables {
+  std::vector<GraphRange> splits;
+  std::vector<GraphRange> recordings;
+  std::vector<std::string> node_features;
+  std::vector<std::string> edge_features;
+  std::vector<uint32_t> vocabulary;  ///< CAN IDs by index; empty where nodes are not IDs
+};
+
+/// Writes a `graph_set`. Not thread-safe.
+class GraphSetWriter {
+ public:
+  /// F node features and K edge features a row.
+  GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
+                 int64_t edge_features);
+
+  void append(const GraphSpans& graphs);
+  void publish(const GraphSetTables& tables, Json provenance);
+
+ private:
+  DataSetWriter set_;
+  NpyWriter& node_ptr_;
+  NpyWriter& edge_ptr_;
+  NpyWriter& x_;
+  NpyWriter& edges_;
+  NpyWriter& edge_attr_;
+  NpyWriter& y_;
+  int64_t nodes_ = 0;
+  int64_t edge_count_ = 0;
+  int64_t graphs_ = 0;
+};
+
+/// A `graph_set` opened for reading.
+class GraphSetView {
+ public:
+  explicit GraphSetView(const std::filesystem::path& folder);
+
+  const DataSetView& set() const { return set_; }
+  const GraphSpans& graphs() const { return graphs_; }
+  const GraphSetTables& tables() const { return tables_; }
+  int64_t node_features() const { return node_features_; }
+  int64_t edge_features() const { return edge_features_; }
+
+ private:
+  DataSetView set_;
+  GraphSpans graphs_;
+  GraphSetTables tables_;
+  int64_t node_features_ = 0;
+  int64_t edge_features_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,111 @@
+#include "store/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/hash.h"
+#include "store/frames.h"
+#include "store/graph_set.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kMostFindings = 20;
+
+void verify_checksums(const DataSetView& set, std::vector<std::string>& wrong) {
+  for (const auto& [name, view] : set.columns()) {
+    Hasher hasher;
+    hasher.add(view.data());
+    const Json expected = set.manifest()["columns"][name].value("xxh3", Json());
+    if (expected != hasher.hex64())
+      wrong.push_back(fmt::format("column '{}': its checksum is {}, the manifest says {}", name,
+                                  hasher.hex64(), expected.dump()));
+  }
+}
+
+void verify_frames(const FramesView& view, std::vector<std::string>& wrong) {
+  const FrameSpans& frames = view.frames();
+  for (int64_t i = 0; i < frames.size() && wrong.size() < kMostFindings; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const uint8_t label = frames.label[at];
+    if (label > 1 && label != kUnlabelled)
+      wrong.push_back(fmt::format("frame {}: label {} is not 0, 1 or 255", i, label));
+    if (frames.length[at] > kPayloadBytes) {
+      wrong.push_back(fmt::format("frame {}: length {} is over {}", i, frames.length[at], kPayloadBytes));
+      continue;
+    }
+    const auto payload = frames.data.subspan(at * kPayloadBytes, kPayloadBytes);
+    if (std::any_of(payload.begin() + frames.length[at], payload.end(),
+                    [](uint8_t byte) { return byte != 0; }))
+      wrong.push_back(
+          fmt::format("frame {}: bytes behind its length of {} are not zero", i, frames.length[at]));
+    const uint32_t id = frames.can_id[at] & ~(kCanExtended | kCanRemote | kCanError);
+    if ((frames.can_id[at] & kCanExtended) == 0 && id > 0x7FF)
+      wrong.push_back(fmt::format("frame {}: ID {:X} needs 29 bits but is not flagged as extended", i, id));
+  }
+  for (const Recording& recording : view.recordings()) {
+    const auto labels = frames.part(recording.first_frame, recording.frames).label;
+    const int64_t attacks = std::count(labels.begin(), labels.end(), uint8_t{1});
+    if (attacks != recording.attack_frames)
+      wrong.push_back(fmt::format("recording {}: has {} attack frames, the manifest says {}",
+                                  recording.path(), attacks, recording.attack_frames));
+  }
+}
+
+void verify_ranges(const std::vector<GraphRange>& ranges, const char* what, int64_t graphs,
+                   std::vector<std::string>& wrong) {
+  int64_t next = 0;
+  for (const GraphRange& range : ranges) {
+    if (range.first_graph != next || range.graphs < 0)
+      wrong.push_back(
+          fmt::format("{} '{}' begins at graph {}, expected {}", what, range.name, range.first_graph, next));
+    next = range.first_graph + range.graphs;
+  }
+  if (next != graphs) wrong.push_back(fmt::format("the {}s cover {} of {} graphs", what, next, graphs));
+}
+
+void verify_graphs(const GraphSetView& view, std::vector<std::string>& wrong) {
+  const GraphSpans& graphs = view.graphs();
+  for (int64_t g = 0; g < graphs.graphs() && wrong.size() < kMostFindings; ++g) {
+    const auto at = static_cast<size_t>(g);
+    const int64_t nodes = graphs.node_ptr[at + 1] - graphs.node_ptr[at];
+    const int64_t first = graphs.edge_ptr[at];
+    const int64_t last = graphs.edge_ptr[at + 1];
+    const bool inside = graphs.node_ptr[at] >= 0 && graphs.node_ptr[at + 1] <= graphs.node_ptr.back() &&
+                        first >= 0 && last <= graphs.edge_ptr.back();
+    if (nodes < 0 || last < first || !inside) {
+      wrong.push_back(fmt::format("graph {}: its pointers run backwards or out of the columns", g));
+      continue;
+    }
+    for (int64_t e = first; e < last; ++e) {
+      const int32_t source = graphs.edges[static_cast<size_t>(2 * e)];
+      const int32_t target = graphs.edges[static_cast<size_t>(2 * e + 1)];
+      if (source >= 0 && source < nodes && target >= 0 && target < nodes) continue;
+      wrong.push_back(fmt::format("graph {}: edge {} joins {} and {}, it has {} nodes", g, e - first, source,
+                                  target, nodes));
+      break;
+    }
+  }
+  const auto finite = [](std::span<const float> values) {
+    return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+  };
+  if (!finite(graphs.x)) wrong.emplace_back("column 'x' holds values that are not finite");
+  if (!finite(graphs.edge_attr)) wrong.emplace_back("column 'edge_attr' holds values that are not finite");
+  verify_ranges(view.tables().splits, "split", graphs.graphs(), wrong);
+  verify_ranges(view.tables().recordings, "recording", graphs.graphs(), wrong);
+}
+
+}  // namespace
+
+std::vector<std::string> verify_data_set(const std::filesystem::path& folder) {
+  std::vector<std::string> wrong;
+  const DataSetView set(folder);
+  verify_checksums(set, wrong);
+  if (set.kind() == "frames") verify_frames(FramesView(folder), wrong);
+  if (set.kind() == "graph_set") verify_graphs(GraphSetView(folder), wrong);
+  return wrong;
+}
+
+}  // namespace plimsoll

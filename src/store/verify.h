@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace plimsoll {
+
+/// Reads a data set through and through: every checksum, every offset, every index, every flag.
+/// Returns what is wrong, one sentence each; nothing if the data set is whole.
+/// Errors: InputError when it cannot even be opened.
+std::vector<std::string> verify_data_set(const std::filesystem::path& folder);
+
+}  // namespace plimsoll

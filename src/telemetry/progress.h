@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace plimsoll {
+
+/// A progress line on stderr in tqdm's form: a bar on a terminal, elsewhere a plain line every 30 s.
+/// Call it as often as you like; it draws a few times a second. Not thread-safe.
+class Progress {
+ public:
+  enum class Unit { count, bytes };
+  Progress(std::string title, std::string what, Unit unit = Unit::count);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `note` is added behind the rate: "loss=0.12".
+  void update(int64_t done, int64_t total, const std::string& note = "");
+
+ private:
+  void draw(int64_t done, int64_t total, const std::string& note, double elapsed);
+
+  using Clock = std::chrono::steady_clock;
+  std::string title_;
+  std::string what_;
+  Unit unit_;
+  bool terminal_;
+  bool drawn_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
+};
+
+}  // namespace plimsoll

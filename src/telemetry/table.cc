@@ -1,0 +1,43 @@
+#include "telemetry/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace plimsoll {
+
+Table::Table(std::vector<std::string> headings) {
+  for (std::string& heading : headings) {
+    left_.push_back(heading.starts_with('<'));
+    if (left_.back()) heading.erase(0, 1);
+  }
+  rows_.push_back(std::move(headings));
+}
+
+void Table::add(std::vector<std::string> row) {
+  row.resize(left_.size());
+  rows_.push_back(std::move(row));
+}
+
+std::string Table::text() const {
+  std::vector<size_t> widths(left_.size());
+  for (const auto& row : rows_)
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  std::string text;
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    std::string line;
+    for (size_t c = 0; c < widths.size(); ++c) {
+      const std::string gap = c == 0 ? "" : "  ";
+      line += gap + (left_[c] ? fmt::format("{:<{}}", rows_[r][c], widths[c])
+                              : fmt::format("{:>{}}", rows_[r][c], widths[c]));
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    if (r > 0) continue;
+    for (size_t c = 0; c < widths.size(); ++c)
+      text += std::string(c == 0 ? 0 : 2, ' ') + std::string(widths[c], '-');
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace plimsoll

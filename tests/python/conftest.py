@@ -1,0 +1,71 @@
+"""Where the programs and the captures are, and how a test runs the one on the other.
+
+PLIMSOLL_BIN    the folder of the programs, default <repository>/build/release/bin
+PLIMSOLL_DATA   the folder of the test data, default <repository>/../shared/data
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "bench" / "peers"))
+
+
+@pytest.fixture(scope="session")
+def bin_dir():
+    """The folder of the programs under test; they need not be there."""
+    return Path(os.environ.get("PLIMSOLL_BIN", REPOSITORY / "build" / "release" / "bin"))
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """The folder of the test data; a test that asks for it is skipped where it is absent."""
+    folder = Path(os.environ.get("PLIMSOLL_DATA", REPOSITORY.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no test data at {folder} (set PLIMSOLL_DATA)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def captures(data_dir):
+    """captures(name): the folder of a set of real captures; the test is skipped where it is absent."""
+
+    def find(name):
+        folder = data_dir / "can" / name
+        if not folder.is_dir():
+            pytest.skip(f"no captures at {folder} (set PLIMSOLL_DATA)")
+        return folder
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def run(bin_dir):
+    """run(program, *arguments): runs one of the programs, expects exit code 0, gives its standard output."""
+
+    def run_program(name, *arguments):
+        program = bin_dir / name
+        if not program.exists():
+            pytest.fail(f"{program} is missing: run `make build`, or set PLIMSOLL_BIN", pytrace=False)
+        command = [str(program), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, f"{' '.join(command)}\nexit code {done.returncode}\n{done.stderr}"
+        return done.stdout
+
+    return run_program
+
+
+@pytest.fixture(scope="session")
+def compat_windows(run):
+    """compat_windows(source, folder): captures -> frames -> graphs; gives the path of the graph set."""
+
+    def make(source, folder):
+        run("plimsoll", "ingest", "can", source, "--out", folder / "frames")
+        run("plimsoll", "windows", folder / "frames", "--out", folder / "graphs", "--features", "compat")
+        return folder / "graphs"
+
+    return make
