@@ -1,5 +1,28 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.h"
 #include "cli/command.h"
+#include "cli/train_options.h"
 #include "cli/verbs.h"
+
+namespace plimsoll {
+namespace {
+
+// Becomes plimsoll-train, which stands beside this program, with the same arguments.
+[[noreturn]] void become_trainer(char** argv) {
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path trainer = self.parent_path() / "plimsoll-train";
+  ::setenv(kBuildVariable, build_id(), 1);
+  ::execv(trainer.c_str(), argv);
+  throw Failure(trainer.string() +
+                " cannot be started; build it with torch (make build), it does all training");
+}
+
+}  // namespace
+}  // namespace plimsoll
 
 int main(int argc, char** argv) {
   CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
@@ -7,5 +30,10 @@ int main(int argc, char** argv) {
   plimsoll::add_windows(app);
   plimsoll::add_inspect(app);
   plimsoll::add_verify(app);
+  plimsoll::add_train(app, [argv](const plimsoll::TrainOptions& options) {
+    plimsoll::load_recipe(options.recipe, options.overrides);  // its errors come before torch is loaded
+    plimsoll::become_trainer(argv);
+  });
+  plimsoll::add_evaluate(app, [argv](const plimsoll::EvaluateOptions&) { plimsoll::become_trainer(argv); });
   return plimsoll::run_command(app, argc, argv);
 }

@@ -28,7 +28,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("data.features", r.data.features, Choice{"compat"});
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, count);
-  visit("split.by", r.split.by, Choice{"time|recording"});
+  visit("split.by", r.split.by, Choice{"time"});
   visit("split.validation", r.split.validation, Range{0.01, 0.9});
   visit("split.embargo", r.split.embargo, Range{0, 1e6});
   visit("training.max_epochs", r.training.max_epochs, Range{1, 1e6});

@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/run_folder.h"
+#include "cli/train_verb.h"
+#include "ingest/windows.h"
+#include "io/file.h"
+#include "train/evaluate.h"
+
+namespace plimsoll {
+
+void run_evaluate(const EvaluateOptions& options) {
+  const Stopwatch watch;
+  Budget budget(options.resources);
+  const RunFolder folder{options.run};
+  const Recipe recipe = load_recipe(folder.recipe(), {});
+  const DetectorModel detector = load_model(folder.model(recipe));
+  const FramesView frames(options.data);
+  const auto source = open_windows(frames, {recipe.data.features, recipe.data.window, recipe.data.stride},
+                                   detector.vocabulary);
+  const auto& recordings = source->tables().recordings;
+  const bool has_training =
+      std::any_of(recordings.begin(), recordings.end(), [](const GraphRange& r) { return trains(r.split); });
+  std::optional<TrainingSplit> split;
+  if (has_training) split = split_training(source->tables(), recipe.split.validation, recipe.split.embargo);
+  const std::vector<SplitVerdict> verdicts =
+      evaluate(*source, detector, split, unknown_id_rule(*source, detector.benign_ids),
+               {recipe.training.block.graphs, recipe.training.block.nodes, recipe.training.block.edges},
+               options.resources.thread_count(), options.split);
+
+  const std::string json = verdicts_json(verdicts, recipe.seed).dump(1) + "\n";
+  if (options.split.empty()) write_text(folder.evaluation(), json);
+  if (options.json) {
+    fmt::print("{}", json);
+    return;
+  }
+  fmt::print("{}\n", verdicts_table(verdicts));
+  for (const SplitVerdict& verdict : verdicts)
+    for (const std::string& name : verdict.left_out)
+      fmt::print("{}: left out {}, a copy of a training recording\n", verdict.name, name);
+  int64_t windows = 0;
+  for (const SplitVerdict& verdict : verdicts) windows += verdict.graphs;
+  fmt::print("{} windows in {}; {}\n", format_count(windows), format_seconds(watch.seconds()),
+             budget.report());
+  if (options.split.empty()) fmt::print("{}\n", folder.evaluation().string());
+}
+
+}  // namespace plimsoll

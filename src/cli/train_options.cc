@@ -1,0 +1,38 @@
+#include "cli/train_options.h"
+
+namespace plimsoll {
+
+void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& run) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* verb = app.add_subcommand("train", "Train what a recipe says");
+  verb->add_option("RECIPE", options->recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
+  verb->add_option("--data", options->data, "A data set of frames")->required()->type_name("DIR");
+  verb->add_option("--run", options->run, "The folder to put the run in")->required()->type_name("DIR");
+  verb->add_option("-O", options->overrides, "Override a key of the recipe")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false);
+  verb->add_flag("--force", options->force, "Replace an existing run");
+  verb->add_flag("--json", options->json, "The summary as JSON");
+  options->resources.add_options(*verb);
+  verb->footer("Example: plimsoll train recipes/gat.yaml --data frames --run runs/gat --budget 256MiB");
+  verb->callback([options, run] { run(*options); });
+}
+
+void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run) {
+  auto options = std::make_shared<EvaluateOptions>();
+  CLI::App* verb = app.add_subcommand("evaluate", "Judge a trained run on every split that did not train");
+  verb->add_option("RUN", options->run, "The folder of a run")->required();
+  verb->add_option("--data", options->data, "A data set of frames")->required()->type_name("DIR");
+  verb->add_option("--split", options->split, "Judge this split alone")->type_name("NAME");
+  verb->add_flag("--json", options->json, "The verdicts as JSON");
+  options->resources.add_options(*verb);
+  verb->footer("Example: plimsoll evaluate runs/gat --data frames");
+  verb->callback([options, run] { run(*options); });
+}
+
+const char* build_id() {
+  return PLIMSOLL_BUILD_ID;
+}
+
+}  // namespace plimsoll

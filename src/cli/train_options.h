@@ -1,0 +1,44 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "config/recipe.h"
+
+namespace plimsoll {
+
+// The verbs that train are known to two programs: plimsoll parses and checks them and then executes
+// plimsoll-train, its sibling, which parses them again and does the work.
+
+struct TrainOptions {
+  std::filesystem::path recipe;
+  std::filesystem::path data;
+  std::filesystem::path run;
+  std::vector<std::string> overrides;
+  Resources resources;
+  bool force = false;
+  bool json = false;
+};
+
+struct EvaluateOptions {
+  std::filesystem::path run;
+  std::filesystem::path data;
+  std::string split;
+  Resources resources;
+  bool json = false;
+};
+
+void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& run);
+void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run);
+
+/// Identifies this build: the two programs refuse to work together with another one's.
+const char* build_id();
+/// The variable through which plimsoll tells plimsoll-train its build.
+inline constexpr const char* kBuildVariable = "PLIMSOLL_BUILD";
+
+}  // namespace plimsoll

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace plimsoll {
+
+/// Whether a forward pass drops, and the key of what it drops.
+struct DropoutKey {
+  bool training = false;
+  uint64_t seed = 0;
+  uint32_t epoch = 0;
+};
+
+/// Inverted dropout of rows x channels with factors from counter-based random numbers (kernels/dropout.h).
+/// `layer` tells the uses within one model apart. The identity when key.training is false or p is 0.
+at::Tensor dropout(const at::Tensor& values, double p, uint32_t layer, const DropoutKey& key,
+                   const at::Tensor& item, const at::Tensor& local);
+
+}  // namespace plimsoll

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <vector>
+
+#include "nn/gat_conv.h"
+#include "nn/graph_model.h"
+
+namespace plimsoll {
+
+/// The sizes of a GATWithJK. The defaults are the published small preset, 65,354 parameters at 2,049 IDs.
+struct GATWithJKOptions {
+  int64_t num_ids = 2049;    ///< rows of the embedding: the vocabulary and one for unknown IDs
+  int64_t in_features = 11;  ///< node features, of which the first is the ID index
+  int64_t embedding = 8;
+  int64_t layers = 2;
+  int64_t hidden = 24;  ///< channels a head
+  int64_t heads = 4;
+  double dropout = 0.1;
+  int64_t fc_layers = 2;
+  int64_t classes = 2;
+};
+
+/// KD-GAT's classifier: embedding of the ID beside the other features, GAT layers with ReLU and dropout,
+/// jumping knowledge by concatenation (Xu et al., ICML 2018), mean over the nodes of a graph, and a head of
+/// linear layers. Parameters: embedding.weight, convs.I.*, fc.J.weight and .bias, head.weight and .bias.
+class GATWithJK : public GraphModel {
+ public:
+  GATWithJK(const GATWithJKOptions& options, uint64_t seed);
+
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  const ParameterList& parameters() const override { return parameters_; }
+  const GATWithJKOptions& options() const { return options_; }
+
+ private:
+  struct Linear {
+    at::Tensor weight;
+    at::Tensor bias;
+  };
+  Linear add_linear(const std::string& name, int64_t in, int64_t out);
+
+  GATWithJKOptions options_;
+  ParameterList parameters_;
+  at::Tensor embedding_;
+  std::vector<GATConv> convs_;
+  std::vector<Linear> fc_;
+  Linear head_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "nn/batch.h"
+#include "nn/dropout.h"
+#include "nn/parameters.h"
+
+namespace plimsoll {
+
+/// A model that gives each graph of a block its logits.
+class GraphModel {
+ public:
+  virtual ~GraphModel() = default;
+  /// f32 [G, classes]. Thread-safe: it only reads the parameters.
+  virtual at::Tensor forward(const Batch& batch, const DropoutKey& key) const = 0;
+  virtual const ParameterList& parameters() const = 0;
+};
+
+}  // namespace plimsoll

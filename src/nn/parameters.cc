@@ -1,0 +1,69 @@
+#include "nn/parameters.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/hash.h"
+#include "base/philox.h"
+#include "ops/allocator.h"
+
+namespace plimsoll {
+namespace {
+
+void fill(float* values, int64_t count, const Init& init, const Philox& philox, uint32_t place) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (init.kind == Init::Kind::zeros) {
+      values[i] = 0;
+      continue;
+    }
+    const Philox::Counter bits =
+        philox(philox_counter(Purpose::initial_weights, place, 0, 0, static_cast<uint32_t>(i)));
+    if (init.kind == Init::Kind::uniform) {
+      values[i] = static_cast<float>(init.bound * (2.0 * uniform(bits[0]) - 1.0));
+    } else {
+      // Box-Muller; 1 - u is never 0.
+      const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform(bits[0])));
+      values[i] =
+          static_cast<float>(init.bound * radius * std::cos(2.0 * std::numbers::pi * uniform(bits[1])));
+    }
+  }
+}
+
+}  // namespace
+
+Init Init::glorot(int64_t fan_in, int64_t fan_out) {
+  return {Kind::uniform, std::sqrt(6.0 / static_cast<double>(fan_in + fan_out))};
+}
+
+Init Init::linear(int64_t fan_in) {
+  return {Kind::uniform, 1.0 / std::sqrt(static_cast<double>(fan_in))};
+}
+
+at::Tensor ParameterList::add(const std::string& name, const std::vector<int64_t>& shape, const Init& init) {
+  const TagScope scope(Tag::parameters);
+  at::Tensor value = at::empty(shape, at::kFloat);
+  fill(value.data_ptr<float>(), value.numel(), init, Philox(seed_), static_cast<uint32_t>(entries_.size()));
+  value.set_requires_grad(true);
+  entries_.push_back({name, value});
+  return value;
+}
+
+int64_t ParameterList::count() const {
+  int64_t count = 0;
+  for (const Entry& entry : entries_) count += entry.value.numel();
+  return count;
+}
+
+std::string ParameterList::hash() const {
+  std::vector<const Entry*> sorted;
+  for (const Entry& entry : entries_) sorted.push_back(&entry);
+  std::sort(sorted.begin(), sorted.end(), [](const Entry* a, const Entry* b) { return a->name < b->name; });
+  Hasher hasher;
+  for (const Entry* entry : sorted) hasher.add(entry->value.data_ptr<float>(), entry->value.nbytes());
+  return hasher.hex128();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace plimsoll {
+
+/// How a parameter begins; the numbers come from Philox, keyed by the seed and the parameter's place in its
+/// list. The bounds are those of PyTorch and PyG for the layers that use them.
+struct Init {
+  enum class Kind { zeros, normal, uniform };
+  Kind kind = Kind::zeros;
+  double bound = 0;  ///< uniform in [-bound, bound]; standard deviation of normal
+
+  static Init zeros() { return {}; }
+  static Init normal() { return {Kind::normal, 1}; }
+  /// Glorot & Bengio, AISTATS 2010: sqrt(6 / (fan_in + fan_out)).
+  static Init glorot(int64_t fan_in, int64_t fan_out);
+  /// torch.nn.Linear: 1 / sqrt(fan_in), for weight and bias.
+  static Init linear(int64_t fan_in);
+};
+
+/// The named parameters of a model, in the order in which they were added: float32 leaves that require
+/// gradients. Their memory is entered under Tag::parameters. Reading from several threads is safe; writing is
+/// not.
+class ParameterList {
+ public:
+  struct Entry {
+    std::string name;
+    at::Tensor value;
+  };
+
+  explicit ParameterList(uint64_t seed) : seed_(seed) {}
+  at::Tensor add(const std::string& name, const std::vector<int64_t>& shape, const Init& init);
+
+  const std::vector<Entry>& entries() const { return entries_; }
+  /// Number of scalars.
+  int64_t count() const;
+  /// XXH3-128 of all values, in order of names: the identity of the weights.
+  std::string hash() const;
+
+ private:
+  uint64_t seed_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "memory/ledger.h"
+
+namespace plimsoll {
+
+/// Makes torch take the memory of every CPU tensor through the ledger of the process: 64-byte aligned,
+/// entered under the tag of the thread's innermost TagScope (Tag::other outside one). A tensor that would
+/// pass the cap throws BudgetExceeded out of the operation that wanted it, forward or backward. Call it
+/// before the first tensor is made; it is never undone.
+void install_ledger_allocator();
+
+/// While it lives, tensors made by this thread are entered under `tag`.
+class TagScope {
+ public:
+  explicit TagScope(Tag tag);
+  ~TagScope();
+  TagScope(const TagScope&) = delete;
+  TagScope& operator=(const TagScope&) = delete;
+
+ private:
+  Tag before_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,118 @@
+#include "train/model_file.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "store/safetensors.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kModelName = "gat_with_jk";
+
+// The options by name: the one list that both directions use.
+template <typename Options, typename Visit>
+void visit_options(Options& options, Visit&& visit) {
+  visit("num_ids", options.num_ids);
+  visit("in_features", options.in_features);
+  visit("embedding", options.embedding);
+  visit("layers", options.layers);
+  visit("hidden", options.hidden);
+  visit("heads", options.heads);
+  visit("dropout", options.dropout);
+  visit("fc_layers", options.fc_layers);
+}
+
+std::vector<int64_t> widen(const std::vector<uint32_t>& ids) {
+  return {ids.begin(), ids.end()};
+}
+
+TensorSpan as_tensor(const std::vector<int64_t>& values) {
+  return {"I64", {static_cast<int64_t>(values.size())}, std::as_bytes(std::span(values))};
+}
+
+// Absent means empty: a model that was not made by `plimsoll train` has no vocabulary.
+std::vector<uint32_t> read_ids(const SafetensorsView& file, const std::string& name) {
+  const auto found = file.tensors().find(name);
+  if (found == file.tensors().end() || found->second.dtype != "I64") return {};
+  std::vector<int64_t> values(found->second.data.size() / sizeof(int64_t));
+  std::memcpy(values.data(), found->second.data.data(), found->second.data.size());
+  return {values.begin(), values.end()};
+}
+
+GATWithJKOptions read_options(const SafetensorsView& file, const std::string& path) {
+  if (file.meta("plimsoll.model") != kModelName)
+    throw InputError(
+        fmt::format("{}: holds a model '{}', expected '{}'", path, file.meta("plimsoll.model"), kModelName));
+  GATWithJKOptions options;
+  try {
+    const Json config = Json::parse(file.meta("plimsoll.config"));
+    visit_options(options, [&](const char* key, auto& value) {
+      value = config.at(key).get<std::remove_reference_t<decltype(value)>>();
+    });
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", path, error.what()));
+  }
+  constexpr int64_t kMost = int64_t{1} << 30;
+  for (const int64_t size : {options.num_ids, options.in_features, options.embedding, options.layers,
+                             options.hidden, options.heads, options.fc_layers})
+    if (size < 1 || size > kMost)
+      throw InputError(path + ": metadata 'plimsoll.config' holds an impossible size");
+  return options;
+}
+
+}  // namespace
+
+void save_model(const std::filesystem::path& path, const DetectorModel& detector) {
+  std::map<std::string, TensorSpan> tensors;
+  for (const auto& [name, value] : detector.model->parameters().entries())
+    tensors[name] = {"F32",
+                     value.sizes().vec(),
+                     {reinterpret_cast<const std::byte*>(value.const_data_ptr<float>()), value.nbytes()}};
+  const std::vector<int64_t> vocabulary = widen(detector.vocabulary);
+  const std::vector<int64_t> benign = widen(detector.benign_ids);
+  tensors["vocabulary.ids"] = as_tensor(vocabulary);
+  tensors["vocabulary.benign"] = as_tensor(benign);
+
+  Json config = Json::object();
+  visit_options(detector.model->options(), [&](const char* key, const auto& value) { config[key] = value; });
+  Json thresholds = Json::array();
+  for (const Threshold& threshold : detector.thresholds)
+    thresholds.push_back({{"target_rate", threshold.target_rate},
+                          {"realised_rate", threshold.realised_rate},
+                          {"log_odds", threshold.log_odds}});
+  write_safetensors(path, tensors,
+                    {{"plimsoll.model", kModelName},
+                     {"plimsoll.config", config.dump()},
+                     {"plimsoll.thresholds", thresholds.dump()}});
+}
+
+DetectorModel load_model(const std::filesystem::path& path) {
+  const SafetensorsView file(path);
+  DetectorModel detector;
+  detector.model = std::make_unique<GATWithJK>(read_options(file, path.string()), 0);
+  for (const auto& [name, value] : detector.model->parameters().entries()) {
+    const TensorSpan& tensor = file.tensor(name);
+    if (tensor.dtype != "F32" || tensor.shape != value.sizes().vec())
+      throw InputError(fmt::format("{}: tensor '{}' is {} {}, expected F32 {}", path.string(), name,
+                                   tensor.dtype, Json(tensor.shape).dump(),
+                                   Json(value.sizes().vec()).dump()));
+    std::memcpy(value.data_ptr<float>(), tensor.data.data(), tensor.data.size());
+  }
+  detector.vocabulary = read_ids(file, "vocabulary.ids");
+  detector.benign_ids = read_ids(file, "vocabulary.benign");
+  const auto thresholds = file.metadata().find("plimsoll.thresholds");
+  if (thresholds == file.metadata().end()) return detector;
+  try {
+    for (const Json& entry : Json::parse(thresholds->second))
+      detector.thresholds.push_back(
+          {entry.at("target_rate"), entry.at("realised_rate"), entry.at("log_odds")});
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("{}: metadata 'plimsoll.thresholds': {}", path.string(), error.what()));
+  }
+  return detector;
+}
+
+}  // namespace plimsoll

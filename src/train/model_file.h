@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/json.h"
+#include "nn/gat_with_jk.h"
+
+namespace plimsoll {
+
+/// A level above which a score is an attack, and the rate of benign validation windows above it.
+struct Threshold {
+  double target_rate = 0;
+  double realised_rate = 0;
+  float log_odds = 0;
+};
+
+/// A trained detector and what is needed to use it on other data.
+struct DetectorModel {
+  std::unique_ptr<GATWithJK> model;
+  std::vector<uint32_t> vocabulary;  ///< CAN IDs by index
+  std::vector<uint32_t> benign_ids;  ///< IDs of benign training traffic
+  std::vector<Threshold> thresholds;
+};
+
+/// Writes a detector as safetensors: parameters by name, "vocabulary.ids" and "vocabulary.benign" (I64), and
+/// in the metadata "plimsoll.model", "plimsoll.config" and "plimsoll.thresholds" (JSON).
+void save_model(const std::filesystem::path& path, const DetectorModel& detector);
+
+/// Errors: InputError naming the file and the tensor or key that is missing or of another shape.
+DetectorModel load_model(const std::filesystem::path& path);
+
+}  // namespace plimsoll

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sample/batches.h"
+#include "sample/block.h"
+
+namespace plimsoll {
+
+/// Which graphs train a model and which judge it while it trains.
+struct TrainingSplit {
+  GraphList training;
+  GraphList validation;
+  std::vector<std::string> used;    ///< recordings, "split/name"
+  std::vector<std::string> copies;  ///< recordings left out because one with the same content is used already
+};
+
+/// The identity of a recording's content: "split/name" of the first recording that has it.
+std::string content_of(const GraphRange& recording);
+/// Whether a recording or split is for training: its split's last folder begins with "train".
+bool trains(const std::string& split);
+
+/// Validation is the last `validation` share of each training recording, behind an embargo of `embargo`
+/// graphs that neither side gets: windows next to each other are alike. A content that occurs twice is used
+/// once, so copies never stand on both sides. Errors: InputError when no graph is left to train on.
+TrainingSplit split_training(const GraphSetTables& tables, double validation, int64_t embargo);
+
+}  // namespace plimsoll
