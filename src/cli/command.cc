@@ -65,22 +65,24 @@ int Resources::thread_count() const {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-Budget::Budget(const Resources& resources, int64_t most) : floor_(process_memory().anonymous) {
+Budget::Budget(const Resources& resources, int64_t most, int64_t slack)
+    : floor_(process_memory().anonymous), slack_(slack) {
   const int64_t limit = default_budget(find_limits());
   bytes_ = most > 0 ? std::min(most, limit) : limit;
   if (!resources.budget_text.empty()) bytes_ = parse_size(resources.budget_text, limit);
-  if (bytes_ <= floor_)
+  if (bytes_ <= floor_ + slack_)
     throw Error(4,
                 fmt::format("budget {} is below the floor: this process holds {} before any data; give more",
                             format_bytes(bytes_), format_bytes(floor_)));
-  Ledger::process().set_cap(bytes_ - floor_);
+  Ledger::process().set_cap(bytes_ - floor_ - slack_);
 }
 
 std::string Budget::report() {
   const int64_t peak = Ledger::process().peak();
-  return fmt::format("memory: {} of a budget of {} (floor {} + ledger {}); anonymous peak measured {}",
-                     format_bytes(floor_ + peak), format_bytes(bytes_), format_bytes(floor_),
-                     format_bytes(peak), format_bytes(meter_.peak_anonymous()));
+  return fmt::format("memory: {} of a budget of {} (floor {} + {}ledger {}); anonymous peak measured {}",
+                     format_bytes(floor_ + slack_ + peak), format_bytes(bytes_), format_bytes(floor_),
+                     slack_ > 0 ? fmt::format("slack {} + ", format_bytes(slack_)) : "", format_bytes(peak),
+                     format_bytes(meter_.peak_anonymous()));
 }
 
 std::string Budget::report_json() {
@@ -91,6 +93,7 @@ std::string Budget::report_json() {
   }
   return Json({{"budget_bytes", bytes_},
                {"floor_bytes", floor_},
+               {"slack_bytes", slack_},
                {"ledger_peak_bytes", Ledger::process().peak()},
                {"anonymous_peak_bytes", meter_.peak_anonymous()},
                {"by_tag", by_tag}})

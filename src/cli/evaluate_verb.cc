@@ -6,12 +6,15 @@
 #include "ingest/windows.h"
 #include "io/file.h"
 #include "train/evaluate.h"
+#include "train/preflight.h"
 
 namespace plimsoll {
 
 void run_evaluate(const EvaluateOptions& options) {
   const Stopwatch watch;
-  Budget budget(options.resources);
+  const int threads = options.resources.thread_count();
+  warm_up_torch(threads);
+  Budget budget(options.resources, 0, heap_slack(threads));
   const RunFolder folder{options.run};
   const Recipe recipe = load_recipe(folder.recipe(), {});
   const DetectorModel detector = load_model(folder.model(recipe));
@@ -26,7 +29,7 @@ void run_evaluate(const EvaluateOptions& options) {
   const std::vector<SplitVerdict> verdicts =
       evaluate(*source, detector, split, unknown_id_rule(*source, detector.benign_ids),
                {recipe.training.block.graphs, recipe.training.block.nodes, recipe.training.block.edges},
-               options.resources.thread_count(), options.split);
+               threads, options.split);
 
   const std::string json = verdicts_json(verdicts, recipe.seed).dump(1) + "\n";
   if (options.split.empty()) write_text(folder.evaluation(), json);

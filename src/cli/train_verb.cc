@@ -12,6 +12,7 @@
 #include "memory/limits.h"
 #include "telemetry/progress.h"
 #include "train/gat_stage.h"
+#include "train/preflight.h"
 
 namespace plimsoll {
 namespace {
@@ -50,7 +51,9 @@ Json run_manifest(const FramesView& frames, const Recipe& recipe, const TrainOpt
 void run_train(const TrainOptions& options) {
   const Stopwatch watch;
   const Recipe recipe = load_recipe(options.recipe, options.overrides);
-  Budget budget(options.resources);
+  const int threads = options.resources.thread_count();
+  warm_up_torch(threads);
+  Budget budget(options.resources, 0, heap_slack(threads));
   const FramesView frames(options.data);
   const auto source = open_windows(frames, {recipe.data.features, recipe.data.window, recipe.data.stride});
   const TrainingSplit split = split_training(source->tables(), recipe.split.validation, recipe.split.embargo);
@@ -65,7 +68,7 @@ void run_train(const TrainOptions& options) {
                         .split = &split,
                         .benign_ids = training_ids(frames, true),
                         .folder = folder.stage(recipe, "gat"),
-                        .threads = options.resources.thread_count(),
+                        .threads = threads,
                         .progress = [&](int64_t done, int64_t total, const std::string& note) {
                           progress.update(done, total, note);
                         }});
@@ -89,6 +92,7 @@ void run_train(const TrainOptions& options) {
                           {"validation_loss", best.validation_loss},
                           {"seconds", watch.seconds()},
                           {"graphs_per_s", rate},
+                          {"blocks_in_flight", result.blocks_in_flight},
                           {"reruns", result.reruns},
                           {"memory", Json::parse(budget.report_json())}};
     fmt::print("{}\n", summary.dump());
@@ -101,8 +105,9 @@ void run_train(const TrainOptions& options) {
   fmt::print("GAT with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
              format_count(result.detector.model->parameters().count()), result.epochs.size(),
              result.best_epoch, best.training_loss, best.validation_loss);
-  fmt::print("{} ({} windows/s in epochs)\n{}\n", format_seconds(watch.seconds()),
-             format_count(static_cast<int64_t>(rate)), budget.report());
+  fmt::print("{} ({} windows/s in epochs), {} of {} blocks in flight at once\n{}\n",
+             format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)),
+             result.blocks_in_flight, threads, budget.report());
   if (result.reruns > 0)
     fmt::print("{} blocks ran again alone to stay within the budget\n", format_count(result.reruns));
   fmt::print("weights {}\n{}\n", result.weights_hash, model);

@@ -1,5 +1,7 @@
 #include "memory/c_heap.h"
 
+#include <malloc.h>
+
 #include <cstdint>
 #include <cstdlib>
 
@@ -36,5 +38,7 @@ void ledger_free(void* data) noexcept {
   Ledger::process().give(header->tag, header->bytes);
   std::free(header);
 }
+
+void give_back_freed_memory() noexcept { malloc_trim(0); }
 
 }  // namespace plimsoll

@@ -11,4 +11,8 @@ namespace plimsoll {
 void* ledger_malloc(Tag tag, size_t bytes) noexcept;
 void ledger_free(void* data) noexcept;
 
+/// Returns to the system what malloc keeps of freed memory: the ledger holds it no more, the process still does.
+/// Called where one kind of work ends and another begins.
+void give_back_freed_memory() noexcept;
+
 }  // namespace plimsoll

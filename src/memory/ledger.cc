@@ -38,6 +38,7 @@ void Ledger::take(Tag tag, int64_t bytes) {
     if (bytes > limit - before) throw BudgetExceeded(tag, bytes, limit > before ? limit - before : 0, limit);
   } while (!held_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
   raise_to(peak_, before + bytes);
+  raise_to(recent_peak_, before + bytes);
   Entry& entry = by_tag_[index(tag)];
   raise_to(entry.peak, entry.held.fetch_add(bytes, std::memory_order_relaxed) + bytes);
 }

@@ -58,6 +58,10 @@ class Ledger {
   int64_t held(Tag tag) const { return by_tag_[index(tag)].held.load(std::memory_order_relaxed); }
   int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
   int64_t peak(Tag tag) const { return by_tag_[index(tag)].peak.load(std::memory_order_relaxed); }
+  /// The high-water mark since begin_recent(), for measuring one piece of work.
+  void begin_recent() { recent_peak_.store(held(), std::memory_order_relaxed); }
+  int64_t recent_peak() const { return recent_peak_.load(std::memory_order_relaxed); }
+
   int64_t cap() const { return cap_.load(std::memory_order_relaxed); }
   /// A cap below what is held refuses every new entry and takes nothing away.
   void set_cap(int64_t cap) { cap_.store(cap, std::memory_order_relaxed); }
@@ -73,6 +77,7 @@ class Ledger {
   };
   std::atomic<int64_t> held_{0};
   std::atomic<int64_t> peak_{0};
+  std::atomic<int64_t> recent_peak_{0};
   std::atomic<int64_t> cap_;
   std::array<Entry, kTags> by_tag_;
 };

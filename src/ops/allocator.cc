@@ -2,6 +2,7 @@
 
 #include <c10/core/CPUAllocator.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -10,8 +11,11 @@ namespace {
 
 thread_local Tag current_tag = Tag::other;
 
-// What stands before each tensor's data; as large as the alignment, which the data keeps.
-struct alignas(64) Header {
+constexpr size_t kAlignment = 64;
+
+// What stands before each tensor's data.
+struct alignas(kAlignment) Header {
+  void* piece;  // as malloc gave it
   int64_t bytes;
   Tag tag;
 };
@@ -21,17 +25,19 @@ class LedgerCpuAllocator final : public c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     const c10::Device cpu(c10::DeviceType::CPU);
     if (bytes == 0) return {nullptr, nullptr, &release, cpu};
-    // Whole cache lines, as aligned_alloc wants it.
-    const size_t whole = sizeof(Header) + (bytes + alignof(Header) - 1) / alignof(Header) * alignof(Header);
+    // Aligned by hand: glibc's aligned_alloc does not find its own freed pieces again, so the heap grows.
+    const size_t whole = bytes + sizeof(Header) + kAlignment;
     const auto entered = static_cast<int64_t>(whole);
     Ledger& ledger = Ledger::process();
     ledger.take(current_tag, entered);
-    auto* const header = static_cast<Header*>(std::aligned_alloc(alignof(Header), whole));
-    if (header == nullptr) {
+    void* const piece = std::malloc(whole);
+    if (piece == nullptr) {
       ledger.give(current_tag, entered);
       throw BudgetExceeded(current_tag, entered, 0, ledger.cap());
     }
-    *header = {entered, current_tag};
+    const uintptr_t aligned = (reinterpret_cast<uintptr_t>(piece) + kAlignment - 1) / kAlignment * kAlignment;
+    auto* const header = reinterpret_cast<Header*>(aligned);
+    *header = {piece, entered, current_tag};
     void* const data = header + 1;
     return {data, data, &release, cpu};
   }
@@ -44,7 +50,7 @@ class LedgerCpuAllocator final : public c10::Allocator {
     if (data == nullptr) return;
     auto* const header = static_cast<Header*>(data) - 1;
     Ledger::process().give(header->tag, header->bytes);
-    std::free(header);
+    std::free(header->piece);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/workers.h"
+#include "memory/c_heap.h"
 
 namespace plimsoll {
 
@@ -37,6 +38,7 @@ Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int thre
       shape.label = static_cast<int32_t>(block.y[g]);
     }
   });
+  give_back_freed_memory();
   return shapes;
 }
 

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "telemetry/table.h"
-#include "train/block_engine.h"
+#include "train/preflight.h"
 
 namespace plimsoll {
 namespace {
@@ -96,7 +97,11 @@ std::vector<SplitVerdict> evaluate(const BlockSource& source, const DetectorMode
                                    std::span<const uint8_t> unknown_id, const BlockLimits& limits,
                                    int threads, const std::string& only) {
   const auto shapes = read_shapes(source, threads);
-  BlockEngine engine(source, shapes, *detector.model, limits, threads);
+  GraphList all(shapes.size());
+  std::iota(all.begin(), all.end(), int64_t{0});
+  BlockEngine engine(
+      source, shapes, *detector.model, limits,
+      blocks_in_flight(source, shapes, *detector.model, limits, all, /*training=*/false, threads));
   std::vector<SplitVerdict> verdicts;
   std::string known;
   for (const NamedGraphs& list : graphs_to_judge(source.tables(), split)) {

@@ -15,6 +15,7 @@
 #include "train/adam.h"
 #include "train/block_engine.h"
 #include "train/metrics.h"
+#include "train/preflight.h"
 
 namespace plimsoll {
 namespace {
@@ -64,22 +65,6 @@ class BestWeights {
   Vector<float, Tag::parameters> values_;
 };
 
-// The block that needs most memory, run before the first step: a budget that cannot hold it is refused at
-// once.
-void try_largest_block(BlockEngine& engine, const GraphList& graphs, std::span<const GraphShape> shapes,
-                       const BlockLimits& limits) {
-  GraphList largest = graphs;
-  std::sort(largest.begin(), largest.end(), [&](int64_t a, int64_t b) {
-    const auto size = [&](int64_t g) {
-      const GraphShape& shape = shapes[static_cast<size_t>(g)];
-      return std::pair(shape.nodes + shape.edges, g);
-    };
-    return size(a) > size(b);
-  });
-  largest.resize(static_cast<size_t>(cut_blocks(largest, shapes, limits)[1]));
-  engine.gradient(largest, {});
-}
-
 std::vector<Threshold> set_thresholds(BlockEngine& engine, const GraphList& validation,
                                       std::span<const GraphShape> shapes) {
   GraphList benign;
@@ -116,14 +101,16 @@ GatStageResult train_gat(const GatStageOptions& options) {
 
   result.detector.model = std::make_unique<GATWithJK>(model_options(recipe, source), seed);
   const ParameterList& parameters = result.detector.model->parameters();
-  BlockEngine engine(source, shapes, *result.detector.model, limits, options.threads);
   std::vector<at::Tensor> values;
   for (const ParameterList::Entry& entry : parameters.entries()) values.push_back(entry.value);
   Adam adam(values, {.learning_rate = recipe.training.learning_rate,
                      .weight_decay = recipe.training.weight_decay,
                      .clip_norm = recipe.training.gradient_clip_val});
   BestWeights best(parameters);
-  try_largest_block(engine, options.split->training, shapes, limits);
+  result.blocks_in_flight =
+      blocks_in_flight(source, shapes, *result.detector.model, limits, options.split->training,
+                       /*training=*/true, options.threads);
+  BlockEngine engine(source, shapes, *result.detector.model, limits, result.blocks_in_flight);
 
   Journal journal(options.folder / "events.jsonl");
   std::ofstream csv(options.folder / "metrics.csv", std::ios::trunc);
@@ -132,7 +119,8 @@ GatStageResult train_gat(const GatStageOptions& options) {
                           {"training_attacks", result.training_attacks},
                           {"validation", options.split->validation.size()},
                           {"parameters", parameters.count()},
-                          {"threads", options.threads}});
+                          {"threads", options.threads},
+                          {"blocks_in_flight", result.blocks_in_flight}});
 
   GraphList order = options.split->training;
   Vector<float, Tag::columns> scores(options.split->validation.size());

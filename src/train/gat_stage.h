@@ -36,7 +36,8 @@ struct GatStageResult {
   int64_t best_epoch = 0;
   std::string weights_hash;
   int64_t training_attacks = 0;
-  int64_t reruns = 0;  ///< blocks that had to run again alone for memory
+  int blocks_in_flight = 1;  ///< as many of the threads as the budget has room for
+  int64_t reruns = 0;        ///< blocks that had to run again alone for memory
 };
 
 /// Trains a GATWithJK: Adam over shuffled batches until max_epochs, or until the validation loss has not
