@@ -20,6 +20,6 @@ set_target_properties(plimsoll_kernels PROPERTIES
   CUDA_STANDARD_REQUIRED ON
   CUDA_EXTENSIONS OFF)
 target_compile_definitions(plimsoll_kernels PRIVATE PLIMSOLL_CUDA)
-# The host code that nvcc generates is not pedantic. Only a source's own options come after plimsoll_warnings.
-set_source_files_properties(${cuda_sources} PROPERTIES COMPILE_OPTIONS -Wno-pedantic)
+# The host code that nvcc generates is not pedantic; std::array and Philox are constexpr, not __device__. Only a source's own options come after plimsoll_warnings.
+set_source_files_properties(${cuda_sources} PROPERTIES COMPILE_OPTIONS "-Wno-pedantic;--expt-relaxed-constexpr")
 target_link_libraries(plimsoll_kernels PUBLIC CUDA::cudart_static)

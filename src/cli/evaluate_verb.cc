@@ -5,6 +5,7 @@
 #include "cli/train_verb.h"
 #include "ingest/windows.h"
 #include "io/file.h"
+#include "store/split_name.h"
 #include "train/evaluate.h"
 #include "train/preflight.h"
 
@@ -22,8 +23,8 @@ void run_evaluate(const EvaluateOptions& options) {
   const auto source = open_windows(frames, {recipe.data.features, recipe.data.window, recipe.data.stride},
                                    detector.vocabulary);
   const auto& recordings = source->tables().recordings;
-  const bool has_training =
-      std::any_of(recordings.begin(), recordings.end(), [](const GraphRange& r) { return trains(r.split); });
+  const bool has_training = std::any_of(recordings.begin(), recordings.end(),
+                                        [](const GraphRange& r) { return is_training_split(r.split); });
   std::optional<TrainingSplit> split;
   if (has_training) split = split_training(source->tables(), recipe.split.validation, recipe.split.embargo);
   const std::vector<SplitVerdict> verdicts =

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 
@@ -41,6 +42,9 @@ void inspect_frames(const std::string& folder) {
   }
   fmt::print("{}: frames, {} of {} recordings\n\n{}", folder, format_count(view.frames().size()),
              view.recordings().size(), table.text());
+  const bool clean = std::all_of(view.recordings().begin(), view.recordings().end(),
+                                 [](const Recording& recording) { return recording.traps.empty(); });
+  if (clean) fmt::print("\nno odd payloads, blanks, blank lines, CR LF or time running back were found\n");
 }
 
 void inspect_graphs(const std::string& folder) {

@@ -76,9 +76,4 @@ std::optional<std::string> attack_from_name(const std::string& name) {
   return dash == std::string::npos || dash == 0 ? name : name.substr(0, dash);
 }
 
-bool is_training_split(const std::string& split) {
-  const size_t slash = split.rfind('/');
-  return std::string_view(split).substr(slash == std::string::npos ? 0 : slash + 1).starts_with("train");
-}
-
 }  // namespace plimsoll

@@ -24,7 +24,4 @@ std::vector<CaptureFile> find_captures(const std::vector<std::filesystem::path>&
 /// Names that begin with attack-free, accessory, benign, clean or normal give none.
 std::optional<std::string> attack_from_name(const std::string& name);
 
-/// Whether a split is for training: its last folder's name begins with "train".
-bool is_training_split(const std::string& split);
-
 }  // namespace plimsoll

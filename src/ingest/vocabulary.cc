@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "ingest/sources.h"
+#include "store/split_name.h"
 
 namespace plimsoll {
 

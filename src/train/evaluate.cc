@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "store/split_name.h"
 #include "telemetry/table.h"
 #include "train/preflight.h"
 
@@ -27,9 +28,9 @@ std::vector<NamedGraphs> graphs_to_judge(const GraphSetTables& tables,
   if (split) lists.push_back({"validation", split->validation, {}});
   std::set<std::string> trained;
   for (const GraphRange& recording : tables.recordings)
-    if (trains(recording.split)) trained.insert(content_of(recording));
+    if (is_training_split(recording.split)) trained.insert(content_of(recording));
   for (const GraphRange& recording : tables.recordings) {
-    if (trains(recording.split)) continue;
+    if (is_training_split(recording.split)) continue;
     if (lists.empty() || lists.back().name != recording.split) lists.push_back({recording.split, {}, {}});
     if (trained.contains(content_of(recording))) {
       lists.back().left_out.push_back(recording.name);

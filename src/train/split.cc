@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "store/split_name.h"
 
 namespace plimsoll {
 
@@ -11,16 +12,11 @@ std::string content_of(const GraphRange& recording) {
   return recording.copy_of.value_or(recording.split + "/" + recording.name);
 }
 
-bool trains(const std::string& split) {
-  const size_t slash = split.rfind('/');
-  return std::string_view(split).substr(slash == std::string::npos ? 0 : slash + 1).starts_with("train");
-}
-
 TrainingSplit split_training(const GraphSetTables& tables, double validation, int64_t embargo) {
   TrainingSplit result;
   std::set<std::string> seen;
   for (const GraphRange& recording : tables.recordings) {
-    if (!trains(recording.split)) continue;
+    if (!is_training_split(recording.split)) continue;
     const std::string path = recording.split + "/" + recording.name;
     if (!seen.insert(content_of(recording)).second) {
       result.copies.push_back(path);

@@ -18,8 +18,6 @@ struct TrainingSplit {
 
 /// The identity of a recording's content: "split/name" of the first recording that has it.
 std::string content_of(const GraphRange& recording);
-/// Whether a recording or split is for training: its split's last folder begins with "train".
-bool trains(const std::string& split);
 
 /// Validation is the last `validation` share of each training recording, behind an embargo of `embargo`
 /// graphs that neither side gets: windows next to each other are alike. A content that occurs twice is used

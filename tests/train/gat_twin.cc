@@ -1,7 +1,7 @@
 // gat_twin MODEL.safetensors GRAPH_SET OUT.safetensors --graphs N
 //
-// Evaluates the first N graphs of a graph_set as one block without dropout and writes "logits" [G, 2], "loss" [1]
-// (mean cross-entropy) and "grad.NAME" for every parameter. tests/python compares them with PyG's.
+// Evaluates the first N graphs of a graph_set as one block without dropout and writes "logits" [G, 2], "loss"
+// [1] (mean cross-entropy) and "grad.NAME" for every parameter. tests/python compares them with PyG's.
 
 #include <ATen/Functions.h>
 #include <torch/csrc/autograd/autograd.h>

@@ -1,0 +1,133 @@
+#include "ingest/ingest.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "io/file.h"
+#include "memory/ledger.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+namespace fs = std::filesystem;
+
+constexpr const char* kHeader = "timestamp,arbitration_id,data_field,attack\n";
+
+class Ingest : public ::testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& lines) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << kHeader << lines;
+  }
+  IngestResult run(const std::string& out = "out", bool force = false) const {
+    return ingest_can({{folder_ / "in"}, folder_ / out, force}, [](int64_t, int64_t) {});
+  }
+  // Everything beside the input.
+  std::vector<std::string> outputs() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_.path()))
+      if (entry.path().filename() != "in") names.push_back(entry.path().filename().string());
+    return names;
+  }
+  TempFolder folder_;
+};
+
+TEST_F(Ingest, WritesRecordingsWithWhatTheyTell) {
+  write("in/train_a/DoS-kia.csv", "1.0,110,AA,1\n2.0,111,BBCC,0\n");
+  write("in/test_a/attack-free-kia.csv", "1.0,112,,0\n");
+  const IngestResult result = run();
+  ASSERT_EQ(result.recordings.size(), 2);
+  const FramesView view(folder_ / "out");
+  EXPECT_EQ(view.recordings()[0].path(), "test_a/attack-free-kia");
+  EXPECT_EQ(view.recordings()[0].attack, std::nullopt);
+  EXPECT_EQ(view.recordings()[1].attack, "DoS");
+  EXPECT_EQ(view.recordings()[1].attack_frames, 1);
+  EXPECT_EQ(view.recordings()[1].first_frame, 1);
+  EXPECT_EQ(std::vector<uint32_t>(view.frames().can_id.begin(), view.frames().can_id.end()),
+            (std::vector<uint32_t>{0x112, 0x110, 0x111}));
+}
+
+TEST_F(Ingest, CopiesAreFoundByContentNotByName) {
+  write("in/train_a/one-1.csv", "1.0,110,AA,0\n2.0,111,BB,0\n");
+  write("in/train_b/two-9.csv", "1.000,110,aa,0\r\n2.0,111,BB,0\n");
+  write("in/train_b/unlike-1.csv", "1.0,110,AA,0\n2.0,111,BB,1\n");
+  const IngestResult result = run();
+  EXPECT_EQ(result.recordings[0].copy_of, std::nullopt);
+  EXPECT_EQ(result.recordings[1].copy_of, "train_a/one-1");
+  EXPECT_EQ(result.recordings[2].copy_of, std::nullopt);
+}
+
+TEST_F(Ingest, TheSameSourcesGiveTheSameBytes) {
+  write("in/train_a/one-1.csv", "1.0,110,AA,0\n2.0,111,BB,0\n");
+  run("first");
+  run("second");
+  for (const char* file :
+       {"manifest.json", "time_ns.npy", "can_id.npy", "length.npy", "data.npy", "label.npy"})
+    EXPECT_EQ(read_text(folder_ / "first" / file), read_text(folder_ / "second" / file)) << file;
+}
+
+TEST_F(Ingest, AnErrorLeavesNothingHalfMade) {
+  write("in/train_a/one-1.csv", "1.0,110,AA,0\n");
+  write("in/train_b/broken-1.csv", "1.0,110,AA,0\n1.0,11\n");
+  EXPECT_THROW(run(), InputError);
+  EXPECT_EQ(outputs(), std::vector<std::string>{});
+}
+
+TEST_F(Ingest, AnErrorKeepsWhatWasThere) {
+  write("in/train_a/one-1.csv", "1.0,110,AA,0\n");
+  run();
+  const std::string before = read_text(folder_ / "out" / "manifest.json");
+  write("in/train_a/one-1.csv", "1.0,110,AA,7\n");
+  EXPECT_THROW(run("out", true), InputError);
+  EXPECT_EQ(read_text(folder_ / "out" / "manifest.json"), before);
+  EXPECT_EQ(outputs(), std::vector<std::string>{"out"});
+}
+
+TEST_F(Ingest, AnExistingOutputIsKeptReplacedOrRefused) {
+  write("in/train_a/one-1.csv", "1.0,110,AA,0\n");
+  run();
+  EXPECT_TRUE(run().already_there);
+  write("in/train_a/one-1.csv", "1.0,110,AB,0\n");
+  EXPECT_THROW(run(), Failure);
+  EXPECT_FALSE(run("out", true).already_there);
+  EXPECT_EQ(FramesView(folder_ / "out").frames().data[0], 0xAB);
+  EXPECT_EQ(outputs(), std::vector<std::string>{"out"});
+}
+
+TEST_F(Ingest, AFileWithoutFramesIsAnError) {
+  write("in/train_a/one-1.csv", "");
+  EXPECT_THROW(run(), InputError);
+}
+
+TEST_F(Ingest, ALineThatNeverEndsIsAnError) {
+  write("in/train_a/one-1.csv", std::string(3 << 20, '1'));
+  EXPECT_THROW(run(), InputError);
+}
+
+TEST_F(Ingest, MemoryDoesNotGrowWithTheInput) {
+  std::string lines;
+  for (int i = 0; i < 300'000; ++i) lines += "1513920254.785127,110,D01C100900000000,0\n";
+  write("in/train_a/long-1.csv", lines);
+  Ledger& ledger = Ledger::process();
+  const int64_t before = ledger.held();
+  ledger.begin_recent();
+  run();
+  EXPECT_LT(ledger.recent_peak() - before, int64_t{16} << 20);
+  EXPECT_EQ(ledger.held(), before);
+}
+
+TEST_F(Ingest, ABudgetThatIsTooSmallIsATypedErrorAndLeavesNothing) {
+  write("in/train_a/one-1.csv", "1.0,110,AA,0\n");
+  Ledger& ledger = Ledger::process();
+  const int64_t before = ledger.held();
+  ledger.set_cap(before + (1 << 20));
+  EXPECT_THROW(run(), BudgetExceeded);
+  ledger.set_cap(Ledger::kUnlimited);
+  EXPECT_EQ(outputs(), std::vector<std::string>{});
+  EXPECT_EQ(ledger.held(), before);
+}
+
+}  // namespace
+}  // namespace plimsoll

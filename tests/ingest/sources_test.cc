@@ -1,0 +1,74 @@
+#include "ingest/sources.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "store/split_name.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+namespace fs = std::filesystem;
+
+class Sources : public ::testing::Test {
+ protected:
+  void touch(const std::string& name) const {
+    fs::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name) << "x";
+  }
+  TempFolder root_;
+};
+
+TEST_F(Sources, FoldersBecomeSplitsInOrderOfSplitAndName) {
+  touch("set/train_01/b-1.csv");
+  touch("set/train_01/a-1.csv.zst");
+  touch("set/test_01/DoS-kia.csv.gz");
+  touch("set/README.md");
+  const auto captures = find_captures({root_ / "set"});
+  ASSERT_EQ(captures.size(), 3);
+  EXPECT_EQ(captures[0].split, "test_01");
+  EXPECT_EQ(captures[0].name, "DoS-kia");
+  EXPECT_EQ(captures[0].source, "test_01/DoS-kia.csv.gz");
+  EXPECT_EQ(captures[1].name, "a-1");
+  EXPECT_EQ(captures[2].name, "b-1");
+}
+
+TEST_F(Sources, AFileByItselfTakesItsFoldersNameAsSplit) {
+  touch("train_x/one-1.csv");
+  const auto captures = find_captures({root_ / "train_x" / "one-1.csv"});
+  ASSERT_EQ(captures.size(), 1);
+  EXPECT_EQ(captures[0].split, "train_x");
+  EXPECT_EQ(captures[0].source, "one-1.csv");
+}
+
+TEST_F(Sources, WhatCannotBeIngestedIsAnInputError) {
+  EXPECT_THROW(find_captures({root_ / "absent"}), InputError);
+  touch("empty/README.md");
+  EXPECT_THROW(find_captures({root_ / "empty"}), InputError);
+  EXPECT_THROW(find_captures({root_ / "empty" / "README.md"}), InputError);
+  touch("twice/s/a.csv");
+  touch("twice/s/a.csv.zst");
+  EXPECT_THROW(find_captures({root_ / "twice"}), InputError);
+}
+
+TEST(AttackFromName, IsWhatStandsBeforeTheLastDash) {
+  EXPECT_EQ(attack_from_name("DoS-kia"), "DoS");
+  EXPECT_EQ(attack_from_name("rpm-accessory-2"), "rpm-accessory");
+  EXPECT_EQ(attack_from_name("targeted_payload_fuzzing-2"), "targeted_payload_fuzzing");
+  EXPECT_EQ(attack_from_name("suppress"), "suppress");
+  EXPECT_EQ(attack_from_name("attack-free-kia"), std::nullopt);
+  EXPECT_EQ(attack_from_name("accessory-1"), std::nullopt);
+  EXPECT_EQ(attack_from_name("Normal_run"), std::nullopt);
+}
+
+TEST(IsTrainingSplit, LooksAtTheLastFolder) {
+  EXPECT_TRUE(is_training_split("train_01_attack_free"));
+  EXPECT_TRUE(is_training_split("hcrl_sa/train_02"));
+  EXPECT_FALSE(is_training_split("test_01"));
+  EXPECT_FALSE(is_training_split("train/test_01"));
+}
+
+}  // namespace
+}  // namespace plimsoll

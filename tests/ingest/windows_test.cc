@@ -1,0 +1,117 @@
+#include "ingest/windows.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+#include "base/error.h"
+#include "ingest/ingest.h"
+#include "io/file.h"
+#include "sample/graph_set_source.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+// Random recordings of given lengths as a frames set. Bits against the NumPy twin are compared in
+// tests/python.
+class Windows : public ::testing::Test {
+ protected:
+  FramesView make(const std::vector<int>& lengths) {
+    std::mt19937 random(3);
+    for (size_t r = 0; r < lengths.size(); ++r) {
+      const auto folder = folder_ / "in" / (r % 2 == 0 ? "train_a" : "test_a");
+      std::filesystem::create_directories(folder);
+      std::ofstream file(folder / ("r" + std::to_string(r) + "-1.csv"));
+      for (int i = 0; i < lengths[r]; ++i)
+        file << i << ".5," << std::hex << random() % 40 << "," << (random() % 256 < 16 ? "" : "AB")
+             << std::dec << "," << (random() % 300 == 0) << "\n";
+    }
+    ingest_can({{folder_ / "in"}, folder_ / "frames", false}, [](int64_t, int64_t) {});
+    return FramesView(folder_ / "frames");
+  }
+  TempFolder folder_;
+};
+
+TEST_F(Windows, CountsFollowTheChunkAndWindowRules) {
+  // In order of split and name: test_a holds recordings 1 and 3. Rows are frames less one for each chunk of
+  // 5000.
+  const FramesView frames = make({101, 1, 100, 5001, 10100});
+  const auto source = open_windows(frames, {});
+  std::vector<int64_t> graphs;
+  for (const GraphRange& recording : source->tables().recordings) graphs.push_back(recording.graphs);
+  EXPECT_EQ(graphs, (std::vector<int64_t>{0, 49, 1, 1, 100}));
+  EXPECT_EQ(source->graphs(), 151);
+  EXPECT_EQ(source->tables().splits.size(), 2);
+  EXPECT_EQ(source->frames(49).size(), 101);  // 100 rows and the last one's target
+  EXPECT_EQ(source->frames(50).size(), 100);  // a short recording: 99 rows
+}
+
+TEST_F(Windows, AGraphIsTheSameAloneAndInAnyBlock) {
+  const FramesView frames = make({7000, 2000});
+  const auto source = open_windows(frames, {});
+  const std::vector<int64_t> wanted = {30, 2, 51, 7};
+  GraphBlock together;
+  source->read(wanted, together);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    GraphBlock alone;
+    source->read(std::span(&wanted[i], 1), alone);
+    const auto first = static_cast<size_t>(together.node_ptr[i]);
+    ASSERT_EQ(alone.nodes(), together.node_ptr[i + 1] - together.node_ptr[i]);
+    EXPECT_TRUE(
+        std::equal(alone.x.begin(), alone.x.end(), together.x.begin() + static_cast<int64_t>(first) * 11));
+    EXPECT_EQ(alone.y[0], together.y[i]);
+  }
+}
+
+TEST_F(Windows, TheGraphSetIsTheSameBytesForAnyNumberOfThreads) {
+  const FramesView frames = make({60'000, 30'000});
+  const auto source = open_windows(frames, {});
+  for (const int threads : {1, 2, 4})
+    write_graph_set(*source, folder_ / ("out" + std::to_string(threads)), false, {}, threads,
+                    [](int64_t, int64_t) {});
+  for (const char* file :
+       {"node_ptr.npy", "edge_ptr.npy", "x.npy", "edges.npy", "edge_attr.npy", "y.npy", "manifest.json"}) {
+    const std::string one = read_text(folder_ / "out1" / file);
+    EXPECT_EQ(one, read_text(folder_ / "out2" / file)) << file;
+    EXPECT_EQ(one, read_text(folder_ / "out4" / file)) << file;
+  }
+}
+
+TEST_F(Windows, GraphsFromDiskEqualGraphsOnTheFly) {
+  const FramesView frames = make({5000, 3000});
+  const auto source = open_windows(frames, {});
+  write_graph_set(*source, folder_ / "out", false, {}, 2, [](int64_t, int64_t) {});
+  const GraphSetSource stored(folder_ / "out");
+  ASSERT_EQ(stored.graphs(), source->graphs());
+  const std::vector<int64_t> wanted = {0, 40, 13};
+  GraphBlock a;
+  GraphBlock b;
+  source->read(wanted, a);
+  stored.read(wanted, b);
+  EXPECT_EQ(a.x, b.x);
+  EXPECT_EQ(a.edges, b.edges);
+  EXPECT_EQ(a.edge_attr, b.edge_attr);
+  EXPECT_EQ(a.node_ptr, b.node_ptr);
+  EXPECT_EQ(a.y, b.y);
+}
+
+TEST_F(Windows, TheIdRuleFlagsWindowsWithAnUnknownId) {
+  const FramesView frames = make({1000});
+  const auto source = open_windows(frames, {});
+  std::vector<uint32_t> known;
+  for (uint32_t id = 0; id < 40; ++id) known.push_back(id);
+  for (const uint8_t verdict : unknown_id_rule(*source, known)) EXPECT_EQ(verdict, 0);
+  for (const uint8_t verdict : unknown_id_rule(*source, {1, 2, 3})) EXPECT_EQ(verdict, 1);
+}
+
+TEST_F(Windows, WhatMakesNoSenseIsRefused) {
+  const FramesView frames = make({1000});
+  EXPECT_THROW(open_windows(frames, {"compat", 1, 1}), UsageError);
+  EXPECT_THROW(open_windows(frames, {"compat", 100, 0}), UsageError);
+  EXPECT_THROW(open_windows(frames, {"other", 100, 100}), UsageError);
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,69 @@
+#include "kernels/dropout.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/cuda.h"
+
+namespace plimsoll {
+namespace {
+
+std::vector<float> factors(double p, int64_t channels, const std::vector<int64_t>& item,
+                           const std::vector<int64_t>& local, uint32_t layer = 0, uint32_t epoch = 1,
+                           uint64_t seed = 42) {
+  std::vector<float> result(item.size() * static_cast<size_t>(channels));
+  dropout_factors(Philox(seed), layer, epoch, p, static_cast<int64_t>(item.size()), channels, item.data(),
+                  local.data(), result.data());
+  return result;
+}
+
+TEST(Dropout, DropsTheShareAskedForAndScalesTheRest) {
+  constexpr double kShare = 0.3;
+  std::vector<int64_t> item(2000);
+  std::iota(item.begin(), item.end(), int64_t{0});
+  const std::vector<float> result = factors(kShare, 96, item, std::vector<int64_t>(item.size(), 0));
+  int64_t dropped = 0;
+  for (const float factor : result) {
+    dropped += factor == 0;
+    ASSERT_TRUE(factor == 0 || factor == static_cast<float>(1 / (1 - kShare)));
+  }
+  // 192,000 draws: five standard deviations are 0.0052.
+  EXPECT_NEAR(static_cast<double>(dropped) / static_cast<double>(result.size()), kShare, 0.0053);
+}
+
+TEST(Dropout, DependsOnKeysNotOnTheCutOfTheBlock) {
+  constexpr int64_t kChannels = 7;  // rows do not begin at multiples of four numbers
+  const std::vector<int64_t> item = {5, 5, 5, 9, 9};
+  const std::vector<int64_t> local = {0, 1, 2, 0, 1};
+  const std::vector<float> whole = factors(0.5, kChannels, item, local);
+  for (size_t row = 0; row < item.size(); ++row) {
+    const std::vector<float> alone = factors(0.5, kChannels, {item[row]}, {local[row]});
+    for (size_t c = 0; c < kChannels; ++c) EXPECT_EQ(alone[c], whole[row * kChannels + c]) << row << " " << c;
+  }
+}
+
+TEST(Dropout, EveryKeyMatters) {
+  const std::vector<int64_t> item = {1};
+  const std::vector<int64_t> local = {0};
+  const std::vector<float> base = factors(0.5, 64, item, local);
+  EXPECT_NE(base, factors(0.5, 64, {2}, local));
+  EXPECT_NE(base, factors(0.5, 64, item, {1}));
+  EXPECT_NE(base, factors(0.5, 64, item, local, 1));
+  EXPECT_NE(base, factors(0.5, 64, item, local, 0, 2));
+  EXPECT_NE(base, factors(0.5, 64, item, local, 0, 1, 43));
+}
+
+TEST(Dropout, NothingIsDroppedAtZero) {
+  for (const float factor : factors(0, 33, {3}, {4})) EXPECT_EQ(factor, 1.0F);
+}
+
+TEST(Cuda, ABuildOrMachineWithoutItSaysSo) {
+  if (cuda_devices() > 0) GTEST_SKIP() << "a CUDA device is here";
+  EXPECT_THROW(dropout_factors_cuda(1, 0, 0, 0.5, 1, 1, nullptr, nullptr, nullptr, nullptr), Failure);
+}
+
+}  // namespace
+}  // namespace plimsoll

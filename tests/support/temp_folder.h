@@ -1,0 +1,36 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+namespace plimsoll {
+
+/// An empty folder for one test, removed with its scope.
+class TempFolder {
+ public:
+  TempFolder() {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    path_ =
+        std::filesystem::path(::testing::TempDir()) / ("plimsoll_" + std::string(test->test_suite_name()) +
+                                                       "_" + test->name() + "_" + std::to_string(::getpid()));
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace plimsoll
