@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -40,23 +41,22 @@ int64_t parse_size(std::string_view text, int64_t whole) {
   if (number <= 0) throw bad_size(text, "is not above zero");
   std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  if (unit == "%") {
-    if (number > 100) throw bad_size(text, "is more than the whole");
-    return static_cast<int64_t>(number / 100 * static_cast<double>(whole));
-  }
-  const double bytes = number * static_cast<double>(unit_bytes(text, unit));
+  if (unit == "%" && number > 100) throw bad_size(text, "is more than the whole");
+  const double bytes = unit == "%" ? number / 100 * static_cast<double>(whole)
+                                   : number * static_cast<double>(unit_bytes(text, unit));
   if (bytes > 9e18) throw bad_size(text, "is too large");
   if (bytes < 1) throw bad_size(text, "is less than one byte");
   return static_cast<int64_t>(bytes);
 }
 
 std::string format_bytes(int64_t bytes) {
-  const double value = static_cast<double>(bytes);
-  const double magnitude = std::abs(value);
-  if (magnitude < 1000) return fmt::format("{} B", bytes);
-  if (magnitude < 1000.0 * kKiB) return fmt::format("{:.3g} KiB", value / kKiB);
-  if (magnitude < 1000.0 * kMiB) return fmt::format("{:.3g} MiB", value / kMiB);
-  return fmt::format("{:.3g} GiB", value / kGiB);
+  double value = static_cast<double>(bytes);
+  if (std::abs(value) < 1000) return fmt::format("{} B", bytes);
+  static constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  size_t unit = 0;
+  // From 999.5 on three digits would round up to a fourth.
+  for (value /= kKiB; std::abs(value) >= 999.5 && unit + 1 < kUnits.size(); value /= kKiB) ++unit;
+  return fmt::format("{:.3g} {}", value, kUnits[unit]);
 }
 
 std::string format_count(int64_t count) {
@@ -67,7 +67,7 @@ std::string format_count(int64_t count) {
 }
 
 std::string format_seconds(double seconds) {
-  if (seconds < 60) return fmt::format("{:.2f} s", seconds);
+  if (seconds < 59.995) return fmt::format("{:.2f} s", seconds);
   const auto whole = static_cast<int64_t>(seconds + 0.5);
   return fmt::format("{} min {:02} s", whole / 60, whole % 60);
 }

@@ -10,7 +10,6 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   verb->add_option("--run", options->run, "The folder to put the run in")->required()->type_name("DIR");
   verb->add_option("-O", options->overrides, "Override a key of the recipe")
       ->type_name("KEY=VALUE")
-      ->expected(1)
       ->allow_extra_args(false);
   verb->add_flag("--force", options->force, "Replace an existing run");
   verb->add_flag("--json", options->json, "The summary as JSON");

@@ -17,6 +17,7 @@ struct alignas(16) Header {
 }  // namespace
 
 void* ledger_malloc(Tag tag, size_t bytes) noexcept {
+  if (bytes > PTRDIFF_MAX - sizeof(Header)) return nullptr;
   const auto whole = static_cast<int64_t>(bytes + sizeof(Header));
   try {
     Ledger::process().take(tag, whole);
@@ -39,6 +40,8 @@ void ledger_free(void* data) noexcept {
   std::free(header);
 }
 
-void give_back_freed_memory() noexcept { malloc_trim(0); }
+void give_back_freed_memory() noexcept {
+  malloc_trim(0);
+}
 
 }  // namespace plimsoll

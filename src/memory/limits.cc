@@ -44,6 +44,13 @@ std::optional<int64_t> read_field(const std::string& path, const std::string& ke
   return std::nullopt;
 }
 
+// None where the product is no possible size either.
+std::optional<int64_t> product(std::optional<int64_t> a, std::optional<int64_t> b) {
+  int64_t value = 0;
+  if (!a || !b || __builtin_mul_overflow(*a, *b, &value) || value >= kNone) return std::nullopt;
+  return value;
+}
+
 void add_slurm(std::vector<Limit>& limits) {
   // SLURM means MiB; the same figure in MB is the safe reading.
   constexpr int64_t kMB = 1000 * 1000;
@@ -51,20 +58,21 @@ void add_slurm(std::vector<Limit>& limits) {
     const char* text = std::getenv(name);
     return text == nullptr ? std::nullopt : parse(text);
   };
-  if (const auto mb = number("SLURM_MEM_PER_NODE")) limits.push_back({"SLURM_MEM_PER_NODE", *mb * kMB});
-  const auto cpus = number("SLURM_CPUS_ON_NODE");
-  if (const auto mb = number("SLURM_MEM_PER_CPU"); mb && cpus)
-    limits.push_back({"SLURM_MEM_PER_CPU x SLURM_CPUS_ON_NODE", *mb * *cpus * kMB});
-  const auto gpus = number("SLURM_GPUS_ON_NODE");
-  if (const auto mb = number("SLURM_MEM_PER_GPU"); mb && gpus)
-    limits.push_back({"SLURM_MEM_PER_GPU x SLURM_GPUS_ON_NODE", *mb * *gpus * kMB});
+  const auto add = [&](const char* source, std::optional<int64_t> mb) {
+    if (const auto bytes = product(mb, kMB)) limits.push_back({source, *bytes});
+  };
+  add("SLURM_MEM_PER_NODE", number("SLURM_MEM_PER_NODE"));
+  add("SLURM_MEM_PER_CPU x SLURM_CPUS_ON_NODE",
+      product(number("SLURM_MEM_PER_CPU"), number("SLURM_CPUS_ON_NODE")));
+  add("SLURM_MEM_PER_GPU x SLURM_GPUS_ON_NODE",
+      product(number("SLURM_MEM_PER_GPU"), number("SLURM_GPUS_ON_NODE")));
 }
 
 // The folders of a cgroup and all its parents, below where its hierarchy is mounted. A container may show a
 // path that its mount does not have: then the mount itself is the group.
 std::vector<std::string> with_parents(std::string path) {
   std::vector<std::string> paths;
-  for (; !path.empty() && path != "/"; path.resize(path.rfind('/'))) paths.push_back(path);
+  for (; path.size() > 1 && path.front() == '/'; path.resize(path.rfind('/'))) paths.push_back(path);
   paths.emplace_back("");
   return paths;
 }
@@ -110,11 +118,10 @@ std::vector<Limit> find_limits(const std::string& root) {
   add_cgroups(root, own, limits);
   add_rlimits(limits);
   const std::string meminfo = root + "/proc/meminfo";
-  const auto total = read_field(meminfo, "MemTotal");
-  const auto available = read_field(meminfo, "MemAvailable");
+  const auto total = product(read_field(meminfo, "MemTotal"), kKiB);
+  const auto available = product(read_field(meminfo, "MemAvailable"), kKiB);
   if (total && available)
-    limits.push_back(
-        {"MemAvailable", *total * kKiB, std::max<int64_t>((*total - *available) * kKiB - own, 0)});
+    limits.push_back({"MemAvailable", *total, std::max<int64_t>(*total - *available - own, 0)});
   return limits;
 }
 

@@ -1,0 +1,174 @@
+#include "base/workers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace plimsoll {
+namespace {
+
+void dawdle(int64_t item) {
+  std::this_thread::sleep_for(std::chrono::microseconds(item * 7919 % 300));
+}
+
+std::vector<int64_t> first_numbers(int64_t count) {
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+class WorkersOfManySizes : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Threads, WorkersOfManySizes, testing::Values(1, 2, 4, 8));
+
+TEST_P(WorkersOfManySizes, WhatFollowsTheWaitHappensInTheOrderOfTheItems) {
+  Workers workers(GetParam());
+  EXPECT_EQ(workers.threads(), GetParam());
+  std::vector<int64_t> order;  // not guarded: only one item at a time may be behind its wait
+  workers.run_ordered(200, [&](int64_t item, Turn& turn) {
+    dawdle(item);
+    turn.wait();
+    order.push_back(item);
+    turn.wait();  // a second wait is nothing
+  });
+  EXPECT_EQ(order, first_numbers(200));
+}
+
+TEST_P(WorkersOfManySizes, OneItemAtATimeIsBehindItsWait) {
+  Workers workers(GetParam());
+  std::atomic<int> behind = 0;
+  std::atomic<int> most = 0;
+  workers.run_ordered(100, [&](int64_t, Turn& turn) {
+    turn.wait();
+    most = std::max(most.load(), ++behind);
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    --behind;
+  });
+  EXPECT_EQ(most, 1);
+}
+
+TEST_P(WorkersOfManySizes, NoMoreItemsAreAliveThanThreads) {
+  Workers workers(GetParam());
+  std::atomic<int> alive = 0;
+  std::atomic<int> most = 0;
+  workers.run_ordered(200, [&](int64_t item, Turn& turn) {
+    const int now = ++alive;
+    for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+    }
+    dawdle(200 - item);
+    turn.wait();
+    --alive;
+  });
+  EXPECT_LE(most, GetParam());
+}
+
+TEST_P(WorkersOfManySizes, AllThreadsWorkAtTheSameTime) {
+  Workers workers(GetParam());
+  std::latch all(GetParam());
+  // Ends only if each thread holds one of the items.
+  workers.run_ordered(GetParam(), [&](int64_t, Turn&) { all.arrive_and_wait(); });
+}
+
+TEST_P(WorkersOfManySizes, ItemsThatNeverWaitAreRunOnceEach) {
+  Workers workers(GetParam());
+  std::vector<std::atomic<int>> runs(300);
+  workers.run_ordered(300, [&](int64_t item, Turn&) { ++runs[static_cast<size_t>(item)]; });
+  for (const auto& count : runs) EXPECT_EQ(count, 1);
+}
+
+TEST_P(WorkersOfManySizes, TheFirstFailureByItemIsThrownWhicheverCameFirstInTime) {
+  Workers workers(GetParam());
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    std::vector<int64_t> committed;
+    std::string text;
+    try {
+      workers.run_ordered(60, [&](int64_t item, Turn& turn) {
+        // Item 20 fails late, the items behind it fail at once.
+        if (item == 20) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        if (item >= 20) throw std::runtime_error("item " + std::to_string(item));
+        turn.wait();
+        committed.push_back(item);
+      });
+    } catch (const std::runtime_error& error) {
+      text = error.what();
+    }
+    EXPECT_EQ(text, "item 20");
+    EXPECT_EQ(committed, first_numbers(20));
+  }
+}
+
+TEST_P(WorkersOfManySizes, ItemsBehindAFailureNeverCommitAndNoNewOneStarts) {
+  Workers workers(GetParam());
+  std::vector<int64_t> committed;
+  std::atomic<int64_t> last_started = 0;
+  EXPECT_THROW(workers.run_ordered(1000,
+                                   [&](int64_t item, Turn& turn) {
+                                     last_started = std::max(last_started.load(), item);
+                                     if (item == 10)
+                                       std::this_thread::sleep_for(std::chrono::milliseconds(3));
+                                     turn.wait();
+                                     if (item == 10) throw std::runtime_error("behind the wait");
+                                     committed.push_back(item);
+                                   }),
+               std::runtime_error);
+  EXPECT_EQ(committed, first_numbers(10));
+  EXPECT_LT(last_started, 10 + GetParam());
+}
+
+TEST_P(WorkersOfManySizes, CanBeUsedAgainAfterAFailure) {
+  Workers workers(GetParam());
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    EXPECT_THROW(workers.run_ordered(20,
+                                     [&](int64_t item, Turn&) {
+                                       if (item == repeat % 20) throw std::runtime_error("once more");
+                                     }),
+                 std::runtime_error);
+    int64_t sum = 0;
+    workers.run_ordered(20, [&](int64_t item, Turn& turn) {
+      turn.wait();
+      sum += item;
+    });
+    EXPECT_EQ(sum, 190);
+  }
+}
+
+TEST_P(WorkersOfManySizes, ManyTinyRunsNeitherHangNorLoseItems) {
+  Workers workers(GetParam());
+  int64_t sum = 0;
+  for (int64_t run = 0; run < 2000; ++run)
+    workers.run_ordered(run % 4, [&](int64_t item, Turn& turn) {
+      turn.wait();
+      sum += item + 1;
+    });
+  EXPECT_EQ(sum, 500 * (0 + 1 + 3 + 6));
+}
+
+TEST(Workers, LiveAndDieWithoutAnyRun) {
+  for (int i = 0; i < 100; ++i) Workers workers(4);
+}
+
+TEST(Workers, ASumOfFloatsHasTheSameBitsForAnyNumberOfThreads) {
+  const auto sum_with = [](int threads) {
+    Workers workers(threads);
+    float sum = 0;
+    workers.run_ordered(500, [&](int64_t item, Turn& turn) {
+      dawdle(item);
+      const float part = 1.0F / static_cast<float>(item * 31 % 97 + 1);
+      turn.wait();
+      sum += part;
+    });
+    return sum;
+  };
+  const float alone = sum_with(1);
+  for (const int threads : {2, 4, 8}) EXPECT_EQ(sum_with(threads), alone);
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,142 @@
+"""What a user may get wrong, and the exit code and the words that answer it (docs/command-line.md)."""
+
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from made_up import random_frames, write_capture
+
+
+@pytest.fixture
+def plimsoll(bin_dir, pytestconfig):
+    def call(*arguments):
+        return subprocess.run([str(bin_dir / "plimsoll"), *map(str, arguments)], capture_output=True, text=True,
+                              timeout=600, cwd=pytestconfig.rootpath)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def made_up_frames(run, tmp_path_factory):
+    """A small set of frames with attacks in training and test."""
+    folder = tmp_path_factory.mktemp("made_up")
+    rng = np.random.default_rng(1)
+    write_capture(folder / "in/train_a/DoS-1.csv", random_frames(rng, 9000, range(40), 0.3))
+    write_capture(folder / "in/test_a/DoS-2.csv.zst", random_frames(rng, 3000, range(45), 0.3))
+    run("plimsoll", "ingest", "can", folder / "in", "--out", folder / "frames")
+    return folder / "frames"
+
+
+def expect(done, code, *words):
+    assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert not done.stdout
+    for word in words:
+        assert word in done.stderr
+
+
+def test_help_shows_an_example_for_every_verb(plimsoll):
+    for verb in (["ingest", "can"], ["windows"], ["inspect"], ["verify"], ["train"], ["evaluate"]):
+        done = plimsoll(*verb, "--help")
+        assert done.returncode == 0
+        assert "Example: plimsoll " + " ".join(verb) in done.stdout
+
+
+def test_plimsoll_is_free_of_torch(bin_dir):
+    libraries = subprocess.run(["ldd", bin_dir / "plimsoll"], capture_output=True, text=True, check=True).stdout
+    assert "torch" not in libraries and "c10" not in libraries
+
+
+def test_usage_errors(plimsoll, tmp_path):
+    expect(plimsoll(), 2)
+    expect(plimsoll("fly"), 2)
+    expect(plimsoll("ingest", "can", tmp_path), 2, "--out")
+    write_capture(tmp_path / "train/a-1.csv", [("110", "00", 0)])
+    expect(plimsoll("ingest", "can", tmp_path, "--out", tmp_path / "x", "--budget", "lots"), 2, "lots")
+
+
+@pytest.mark.parametrize("override, words", [
+    ("training.max_epoch=3", ["training.max_epoch", "training.max_epochs"]),
+    ("training.max_epochs=many", ["many", "whole number"]),
+    ("gat.dropout=1.5", ["1.5"]),
+    ("training.safety_factor=0.6", ["--budget"]),
+    ("training.precision=16-mixed", ["precision", "training.block"]),
+])
+def test_recipe_errors_come_before_anything_else(plimsoll, tmp_path, override, words):
+    done = plimsoll("train", "recipes/gat.yaml", "--data", tmp_path / "absent", "--run", tmp_path / "run", "-O", override)
+    expect(done, 2, *words)
+
+
+def test_bad_captures_name_file_line_and_column_and_leave_nothing(plimsoll, tmp_path):
+    source = tmp_path / "in" / "train_a" / "bad-1.csv"
+    source.parent.mkdir(parents=True)
+    source.write_text("timestamp,arbitration_id,data_field,attack\n1.0,110,00,0\n1.1,XYZ,00,0\n")
+    expect(plimsoll("ingest", "can", tmp_path / "in", "--out", tmp_path / "out"), 3, "bad-1.csv:3:5", "XYZ")
+    source.with_suffix(".csv.zst").write_bytes(b"this is not zstd")
+    source.unlink()
+    expect(plimsoll("ingest", "can", tmp_path / "in", "--out", tmp_path / "out"), 3, "bad-1.csv.zst", "zstd")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+    expect(plimsoll("ingest", "can", tmp_path / "nowhere", "--out", tmp_path / "out"), 3, "nowhere")
+
+
+def test_an_existing_output_is_recognised_or_refused(plimsoll, tmp_path):
+    write_capture(tmp_path / "in/train_a/a-1.csv", [("110", "00", 0)] * 500)
+    arguments = ("ingest", "can", tmp_path / "in", "--out", tmp_path / "out")
+    assert plimsoll(*arguments).returncode == 0
+    again = plimsoll(*arguments)
+    assert again.returncode == 0 and "nothing done" in again.stdout
+    write_capture(tmp_path / "in/train_a/a-1.csv", [("111", "00", 0)] * 500)
+    expect(plimsoll(*arguments), 1, "--force")
+    assert plimsoll(*arguments, "--force").returncode == 0
+
+
+@pytest.mark.parametrize("column", ["time_ns", "can_id", "length", "data", "label"])
+def test_verify_finds_a_changed_byte_in_any_column(plimsoll, made_up_frames, tmp_path, column):
+    shutil.copytree(made_up_frames, tmp_path / "frames")
+    path = tmp_path / "frames" / f"{column}.npy"
+    content = bytearray(path.read_bytes())
+    content[len(content) - 3] ^= 1
+    path.write_bytes(content)
+    assert plimsoll("verify", made_up_frames).returncode == 0
+    expect(plimsoll("verify", tmp_path / "frames"), 3, column, "checksum")
+
+
+def test_damaged_data_sets_are_refused(plimsoll, made_up_frames, tmp_path):
+    def damaged(name, change):
+        folder = tmp_path / name
+        shutil.copytree(made_up_frames, folder)
+        change(folder)
+        expect(plimsoll("inspect", folder), 3, name)
+
+    damaged("no_manifest", lambda folder: (folder / "manifest.json").unlink())
+    damaged("no_json", lambda folder: (folder / "manifest.json").write_text("{"))
+    damaged("no_column", lambda folder: (folder / "label.npy").unlink())
+    damaged("short_column", lambda folder: (folder / "data.npy").write_bytes((folder / "data.npy").read_bytes()[:-1]))
+    damaged("no_npy", lambda folder: (folder / "label.npy").write_bytes(b"x" * 5000))
+    damaged("empty_column", lambda folder: (folder / "label.npy").write_bytes(b""))
+    expect(plimsoll("inspect", tmp_path), 3, "not a data set")
+
+
+def test_a_run_that_cannot_be_judged_says_why(plimsoll, made_up_frames, tmp_path):
+    run = tmp_path / "run"
+    train = ("train", "recipes/gat.yaml", "--data", made_up_frames, "--run", run, "-O", "training.max_epochs", "1")
+    assert plimsoll(*train).returncode == 0
+    expect(plimsoll(*train), 1, "--force")
+    assert plimsoll(*train, "--force").returncode == 0
+    expect(plimsoll("evaluate", run, "--data", made_up_frames, "--split", "test_b"), 2, "test_b", "test_a")
+    expect(plimsoll("evaluate", tmp_path / "absent", "--data", made_up_frames), 3, "absent")
+    verdict = json.loads(plimsoll("evaluate", run, "--data", made_up_frames, "--split", "test_a", "--json").stdout)
+    assert [split["name"] for split in verdict["splits"]] == ["test_a"]
+    model = run / "seed-42" / "gat" / "model.safetensors"
+    model.write_bytes(model.read_bytes()[:-100])
+    expect(plimsoll("evaluate", run, "--data", made_up_frames), 3, "model.safetensors")
+
+
+def test_a_training_set_of_one_class_is_refused(plimsoll, run, tmp_path):
+    rng = np.random.default_rng(2)
+    write_capture(tmp_path / "in/train_a/benign-1.csv", random_frames(rng, 3000, range(40)))
+    run("plimsoll", "ingest", "can", tmp_path / "in", "--out", tmp_path / "frames")
+    done = plimsoll("train", "recipes/gat.yaml", "--data", tmp_path / "frames", "--run", tmp_path / "run")
+    expect(done, 3, "both kinds")

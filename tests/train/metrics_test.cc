@@ -1,0 +1,82 @@
+#include "train/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+TEST(Threshold, AllowsAtMostTheShareOfBenignScoresAboveIt) {
+  std::mt19937 random(1);
+  for (const double rate : {0.0, 0.001, 0.01, 0.5}) {
+    for (const int n : {1, 5, 100, 1000, 2500}) {
+      std::vector<float> scores;
+      for (int i = 0; i < n; ++i) scores.push_back(static_cast<float>(random() % 200));
+      const float level = threshold_at_rate(scores, rate);
+      const auto above =
+          std::count_if(scores.begin(), scores.end(), [&](float score) { return score > level; });
+      EXPECT_LE(above, static_cast<int64_t>(rate * n));
+      // It is the least such level: any lower score as level would let too many through.
+      const auto at_or_above =
+          std::count_if(scores.begin(), scores.end(), [&](float score) { return score >= level; });
+      EXPECT_GT(at_or_above, static_cast<int64_t>(rate * n));
+    }
+  }
+  EXPECT_THROW(threshold_at_rate({}, 0.01), InputError);
+}
+
+TEST(RocAuc, IsTheShareOfPairsInOrderTiesHalf) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<float> scores;
+    std::vector<uint8_t> truth;
+    for (int i = 0; i < 60; ++i) {
+      truth.push_back(random() % 3 == 0);
+      scores.push_back(static_cast<float>(random() % 10 + truth.back() * 2));
+    }
+    double in_order = 0;
+    double pairs = 0;
+    for (size_t a = 0; a < truth.size(); ++a)
+      for (size_t b = 0; b < truth.size(); ++b)
+        if (truth[a] == 1 && truth[b] == 0) {
+          ++pairs;
+          in_order += scores[a] > scores[b] ? 1 : scores[a] == scores[b] ? 0.5 : 0;
+        }
+    EXPECT_NEAR(roc_auc(scores, truth).value(), in_order / pairs, 1e-12);
+  }
+}
+
+TEST(Metrics, OfAnAbsentClassAreUndefined) {
+  EXPECT_EQ(roc_auc(std::vector<float>{1, 2}, std::vector<uint8_t>{0, 0}), std::nullopt);
+  EXPECT_EQ(roc_auc(std::vector<float>{1, 2}, std::vector<uint8_t>{1, 1}), std::nullopt);
+  Verdicts benign_only;
+  benign_only.add(false, true);
+  EXPECT_EQ(benign_only.f1(), std::nullopt);
+  EXPECT_EQ(benign_only.recall(), std::nullopt);
+  EXPECT_EQ(benign_only.false_positive_rate(), 1.0);
+  Verdicts attacks_only;
+  attacks_only.add(true, false);
+  EXPECT_EQ(attacks_only.false_positive_rate(), std::nullopt);
+  EXPECT_EQ(attacks_only.precision(), std::nullopt);
+  EXPECT_EQ(attacks_only.f1(), 0.0);
+}
+
+TEST(Metrics, FollowTheirDefinitions) {
+  Verdicts verdicts;
+  verdicts.true_positives = 6;
+  verdicts.false_positives = 2;
+  verdicts.true_negatives = 10;
+  verdicts.false_negatives = 3;
+  EXPECT_DOUBLE_EQ(verdicts.precision().value(), 0.75);
+  EXPECT_DOUBLE_EQ(verdicts.recall().value(), 6.0 / 9);
+  EXPECT_DOUBLE_EQ(verdicts.f1().value(), 12.0 / 17);
+  EXPECT_DOUBLE_EQ(verdicts.false_positive_rate().value(), 2.0 / 12);
+}
+
+}  // namespace
+}  // namespace plimsoll
