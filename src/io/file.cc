@@ -117,13 +117,23 @@ std::string read_text(const std::filesystem::path& path) {
   return text;
 }
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
+void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill) {
   const std::filesystem::path temporary = path.string() + ".tmp." + std::to_string(::getpid());
   File file = File::create(temporary);
-  file.write(text.data(), text.size());
-  file.sync();
-  if (::rename(temporary.c_str(), path.c_str()) != 0) throw system_failure("cannot rename to", path.string());
+  try {
+    fill(file);
+    file.sync();
+    if (::rename(temporary.c_str(), path.c_str()) != 0)
+      throw system_failure("cannot rename to", path.string());
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
   sync_folder(path.parent_path());
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  replace_file(path, [&](File& file) { file.write(text.data(), text.size()); });
 }
 
 void sync_folder(const std::filesystem::path& folder) {

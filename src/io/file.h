@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -54,7 +55,9 @@ class MappedFile {
 /// A small file as text. Errors: InputError if it is not there, Failure if it cannot be read.
 std::string read_text(const std::filesystem::path& path);
 
-/// Replaces a file whole or not at all: temporary name, sync, rename, sync of the folder.
+/// Replaces a file whole or not at all: `fill` writes it under a temporary name; sync, rename, sync of the
+/// folder. If anything fails, the old file stays and the temporary one goes.
+void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill);
 void write_text(const std::filesystem::path& path, const std::string& text);
 
 void sync_folder(const std::filesystem::path& folder);

@@ -1,5 +1,7 @@
 #include <zlib.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "io/input_stream.h"
 #include "io/source_reader.h"
@@ -12,13 +14,16 @@ namespace {
 class GzipStream : public InputStream {
  public:
   explicit GzipStream(const std::filesystem::path& path) : source_(path), in_(128 * 1024) {
-    stream_.zalloc = [](void*, uInt items, uInt size) {
-      return ledger_malloc(Tag::ingest, size_t{items} * size);
+    stream_.opaque = &refused_;
+    stream_.zalloc = [](void* refused, uInt items, uInt size) {
+      const size_t bytes = size_t{items} * size;
+      void* const data = ledger_malloc(Tag::ingest, bytes);
+      if (data == nullptr) *static_cast<int64_t*>(refused) = static_cast<int64_t>(bytes);
+      return data;
     };
     stream_.zfree = [](void*, void* data) { ledger_free(data); };
     constexpr int kGzipWindow = 15 + 16;
-    if (inflateInit2(&stream_, kGzipWindow) != Z_OK)
-      throw BudgetExceeded(Tag::ingest, 64 * 1024, 0, Ledger::process().cap());
+    if (inflateInit2(&stream_, kGzipWindow) != Z_OK) fail_for_memory();
   }
   ~GzipStream() override { inflateEnd(&stream_); }
   GzipStream(const GzipStream&) = delete;
@@ -40,6 +45,7 @@ class GzipStream : public InputStream {
       // A gzip file may be several members, one behind the other.
       if (member_ended_ && inflateReset(&stream_) != Z_OK) fail();
       const int result = inflate(&stream_, Z_NO_FLUSH);
+      if (result == Z_MEM_ERROR) fail_for_memory();
       if (result != Z_OK && result != Z_STREAM_END) fail();
       member_ended_ = result == Z_STREAM_END;
     }
@@ -55,10 +61,16 @@ class GzipStream : public InputStream {
                      (stream_.msg != nullptr ? stream_.msg : "unexpected end") + "); fetch the file again");
   }
 
+  [[noreturn]] void fail_for_memory() const {
+    const int64_t cap = Ledger::process().cap();
+    throw BudgetExceeded(Tag::ingest, refused_, std::max<int64_t>(cap - Ledger::process().held(), 0), cap);
+  }
+
   SourceReader source_;
   Vector<char, Tag::ingest> in_;
   z_stream stream_{};
   bool member_ended_ = false;
+  int64_t refused_ = 0;  // bytes of the last piece that the ledger refused to zlib
 };
 
 }  // namespace

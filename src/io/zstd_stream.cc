@@ -4,6 +4,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "io/input_stream.h"
 #include "io/source_reader.h"
@@ -22,8 +24,9 @@ class ZstdStream : public InputStream {
       return data;
     };
     context_ = ZSTD_createDCtx_advanced({allocate, [](void*, void* data) { ledger_free(data); }, &refused_});
-    if (context_ == nullptr)
-      throw BudgetExceeded(Tag::ingest, ZSTD_estimateDCtxSize(), 0, Ledger::process().cap());
+    if (context_ == nullptr) fail_for_memory();
+    // Any window that zstd can write: the ledger decides what fits, not zstd's own limit of 128 MiB.
+    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, ZSTD_WINDOWLOG_MAX);
   }
   ~ZstdStream() override { ZSTD_freeDCtx(context_); }
   ZstdStream(const ZstdStream&) = delete;
@@ -59,15 +62,15 @@ class ZstdStream : public InputStream {
 
   [[noreturn]] void fail_for_memory() const {
     const int64_t cap = Ledger::process().cap();
-    throw BudgetExceeded(Tag::ingest, refused_, cap - Ledger::process().held(), cap);
+    throw BudgetExceeded(Tag::ingest, refused_, std::max<int64_t>(cap - Ledger::process().held(), 0), cap);
   }
 
   SourceReader source_;
   Vector<char, Tag::ingest> in_;
   ZSTD_inBuffer input_{nullptr, 0, 0};
   ZSTD_DCtx* context_ = nullptr;
-  bool open_frame_ = false;
-  int64_t refused_ = 0;  // bytes of the last piece that the ledger refused to zstd
+  bool open_frame_ = true;  // also before the first: a file of no bytes holds no frame, so it is cut off
+  int64_t refused_ = 0;     // bytes of the last piece that the ledger refused to zstd
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "store/safetensors.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstring>
 
@@ -61,15 +60,12 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
   constexpr size_t kAlignment = 64;
   text.resize((text.size() + 8 + kAlignment - 1) / kAlignment * kAlignment - 8, ' ');
 
-  const std::filesystem::path temporary = path.string() + ".tmp." + std::to_string(::getpid());
-  File file = File::create(temporary);
-  const uint64_t length = text.size();
-  file.write(&length, sizeof(length));
-  file.write(text.data(), text.size());
-  for (const auto& [name, tensor] : tensors) file.write(tensor.data.data(), tensor.data.size());
-  file.sync();
-  if (::rename(temporary.c_str(), path.c_str()) != 0) throw system_failure("cannot rename to", path.string());
-  sync_folder(path.parent_path());
+  replace_file(path, [&](File& file) {
+    const uint64_t length = text.size();
+    file.write(&length, sizeof(length));
+    file.write(text.data(), text.size());
+    for (const auto& [name, tensor] : tensors) file.write(tensor.data.data(), tensor.data.size());
+  });
 }
 
 SafetensorsView::SafetensorsView(const std::filesystem::path& path) : file_(path) {

@@ -1,0 +1,119 @@
+#include "io/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "support/errors.h"
+#include "support/names_in.h"
+#include "support/temp_folder.h"
+#include "support/write_bytes.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class FileTest : public testing::Test {
+ protected:
+  TempFolder folder_;
+};
+
+TEST_F(FileTest, WritesAndReadsBack) {
+  File file = File::create(folder_ / "a");
+  file.write("0123456789", 10);
+  file.write_at(3, "xyz", 3);
+  file.write("!", 1);
+  EXPECT_EQ(file.size(), 11);
+  file.sync();
+  File reader = File::open(folder_ / "a");
+  std::string text(20, '\0');
+  text.resize(reader.read(text.data(), text.size()));
+  EXPECT_EQ(text, "012xyz6789!");
+  EXPECT_EQ(reader.read(text.data(), text.size()), 0U);
+}
+
+TEST_F(FileTest, CreateBeginsFromNothing) {
+  write_bytes(folder_ / "a", "old content");
+  EXPECT_EQ(File::create(folder_ / "a").size(), 0);
+}
+
+TEST_F(FileTest, ClosesItsDescriptorOnceHoweverOftenItMoves) {
+  File file = File::create(folder_ / "a");
+  const int descriptor = file.descriptor();
+  struct stat status {};
+  {
+    File second = std::move(file);
+    File third = File::create(folder_ / "b");
+    third = std::move(second);
+    EXPECT_EQ(third.descriptor(), descriptor);
+    EXPECT_EQ(::fstat(descriptor, &status), 0);
+  }
+  EXPECT_EQ(::fstat(descriptor, &status), -1);
+}
+
+TEST_F(FileTest, AMissingFileIsAnInputErrorThatNamesIt) {
+  const auto path = folder_ / "missing.csv";
+  EXPECT_THAT(error_text<InputError>([&] { File::open(path); }), HasSubstr(path.string()));
+  EXPECT_THAT(error_text<InputError>([&] { read_text(path); }), HasSubstr(path.string()));
+  EXPECT_THAT(error_text<InputError>([&] { MappedFile mapped(path); }), HasSubstr(path.string()));
+}
+
+TEST_F(FileTest, WhatTheSystemRefusesIsAFailureThatNamesThePath) {
+  const auto path = folder_ / "no_folder" / "a";
+  EXPECT_THAT(error_text<Failure>([&] { File::create(path); }), HasSubstr(path.string()));
+  EXPECT_THAT(error_text<Failure>([&] { write_text(path, "text"); }), HasSubstr(path.string()));
+  EXPECT_THROW(sync_folder(folder_ / "no_folder"), Failure);
+  EXPECT_THAT(error_text<Failure>([&] { read_text(folder_.path()); }), HasSubstr(folder_.path().string()));
+  EXPECT_THROW(File::open("/dev/full").write("x", 1), Failure);
+}
+
+TEST_F(FileTest, AMapShowsTheBytesAndOutlivesAMove) {
+  write_bytes(folder_ / "a", "content");
+  write_bytes(folder_ / "empty", "");
+  MappedFile first(folder_ / "a");
+  const MappedFile second = std::move(first);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(second.bytes().data()), second.bytes().size()),
+            "content");
+  EXPECT_TRUE(MappedFile(folder_ / "empty").bytes().empty());
+  EXPECT_TRUE(MappedFile().bytes().empty());
+}
+
+TEST_F(FileTest, WriteTextReplacesAFileAndLeavesNoTemporary) {
+  write_text(folder_ / "a.json", "first, and longer");
+  write_text(folder_ / "a.json", "second");
+  EXPECT_EQ(read_text(folder_ / "a.json"), "second");
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("a.json"));
+}
+
+TEST_F(FileTest, WriteTextThatFailsLeavesTheOldFileAndNoTemporary) {
+  std::filesystem::create_directories(folder_ / "taken" / "inside");
+  EXPECT_THROW(write_text(folder_ / "taken", "text"), Failure);
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("taken"));
+}
+
+TEST_F(FileTest, AReaderSeesTheOldTextOrTheNewNeverAPart) {
+  const auto path = folder_ / "a";
+  const std::string texts[] = {std::string(200'000, 'a'), std::string(100'000, 'b')};
+  write_text(path, texts[0]);
+  std::atomic<bool> done = false;
+  std::jthread writer([&] {
+    for (int i = 1; i < 60; ++i) write_text(path, texts[i % 2]);
+    done = true;
+  });
+  int torn = 0;
+  while (!done) {
+    const std::string seen = read_text(path);
+    if (seen != texts[0] && seen != texts[1]) ++torn;
+  }
+  EXPECT_EQ(torn, 0);
+}
+
+}  // namespace
+}  // namespace plimsoll

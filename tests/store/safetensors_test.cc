@@ -1,0 +1,173 @@
+#include "store/safetensors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "support/errors.h"
+#include "support/names_in.h"
+#include "support/temp_folder.h"
+#include "support/write_bytes.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+class Safetensors : public testing::Test {
+ protected:
+  template <typename T>
+  static TensorSpan span_of(const std::string& dtype, std::vector<int64_t> shape,
+                            const std::vector<T>& values) {
+    return {dtype, std::move(shape), std::as_bytes(std::span(values))};
+  }
+  void write() const {
+    write_safetensors(path_,
+                      {{"weight", span_of("F32", {2, 3}, weight_)},
+                       {"bias", span_of("I64", {2}, bias_)},
+                       {"flag", span_of("U8", {}, flag_)},
+                       {"empty", span_of("F32", {0, 4}, std::vector<float>())}},
+                      {{"model", "gat"}, {"quoted", "a \"b\" \\ \n \u00e9"}});
+  }
+  // A file with this header and `data` bytes behind it.
+  std::string with_header(const std::string& header, size_t data = 0) const {
+    std::string file(8, '\0');
+    const uint64_t length = header.size();
+    std::memcpy(file.data(), &length, 8);
+    return file + header + std::string(data, '\x01');
+  }
+  std::string refusal(const std::string& bytes) const {
+    write_bytes(path_, bytes);
+    const std::string error = error_text<InputError>([&] { SafetensorsView view(path_); });
+    EXPECT_THAT(error, HasSubstr(path_.string()));
+    return error;
+  }
+
+  const std::vector<float> weight_ = {1, 2, 3, 4, 5, 6.5F};
+  const std::vector<int64_t> bias_ = {-1, 1};
+  const std::vector<uint8_t> flag_ = {1};
+  TempFolder folder_;
+  std::filesystem::path path_ = folder_ / "model.safetensors";
+};
+
+TEST_F(Safetensors, IsReadBackAsWritten) {
+  write();
+  const SafetensorsView view(path_);
+  EXPECT_EQ(view.tensors().size(), 4U);
+  const TensorSpan& weight = view.tensor("weight");
+  EXPECT_EQ(weight.dtype, "F32");
+  EXPECT_THAT(weight.shape, ElementsAre(2, 3));
+  EXPECT_THAT(weight.data, ElementsAreArray(std::as_bytes(std::span(weight_))));
+  EXPECT_THAT(view.tensor("bias").data, ElementsAreArray(std::as_bytes(std::span(bias_))));
+  EXPECT_TRUE(view.tensor("flag").shape.empty());
+  EXPECT_TRUE(view.tensor("empty").data.empty());
+  EXPECT_EQ(view.metadata().size(), 2U);
+  EXPECT_EQ(view.meta("model"), "gat");
+  EXPECT_EQ(view.meta("quoted"), "a \"b\" \\ \n \u00e9");
+}
+
+TEST_F(Safetensors, WhatIsMissingIsNamed) {
+  write();
+  const SafetensorsView view(path_);
+  EXPECT_THAT(error_text<InputError>([&] { view.tensor("head.weight"); }), HasSubstr("'head.weight'"));
+  EXPECT_THAT(error_text<InputError>([&] { view.meta("recipe"); }), HasSubstr("'recipe'"));
+}
+
+TEST_F(Safetensors, DataBeginsAtAMultipleOf64WithoutHoles) {
+  for (const size_t pad : {0U, 1U, 31U, 62U, 63U, 64U}) {
+    write_safetensors(path_, {{"a", span_of("F32", {6}, weight_)}, {"b", span_of("I64", {2}, bias_)}},
+                      {{"pad", std::string(pad, 'x')}});
+    const std::string bytes = read_bytes(path_);
+    uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), 8);
+    EXPECT_EQ((header + 8) % 64, 0U);
+    EXPECT_EQ(bytes.size(), 8 + header + 24 + 16);
+    EXPECT_EQ(bytes[8], '{');
+    const SafetensorsView view(path_);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(view.tensor("a").data.data()) % 64, 0U);
+  }
+}
+
+TEST_F(Safetensors, EqualInputGivesEqualBytes) {
+  write();
+  const std::string first = read_bytes(path_);
+  write();
+  EXPECT_EQ(read_bytes(path_), first);
+  EXPECT_LT(first.find("\"bias\""), first.find("\"weight\"")) << "tensors lie in the order of their names";
+}
+
+TEST_F(Safetensors, IsReplacedWholeAndLeavesNoTemporary) {
+  write();
+  write();
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("model.safetensors"));
+  std::filesystem::create_directories(folder_ / "taken" / "inside");
+  path_ = folder_ / "taken";
+  EXPECT_THROW(write(), Failure);
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("model.safetensors", "taken"));
+}
+
+TEST_F(Safetensors, FilesOfOtherToolsAreRead) {
+  write_bytes(path_, with_header(R"({"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})", 4));
+  const SafetensorsView view(path_);
+  EXPECT_EQ(view.tensor("w").data.size(), 4U);
+  EXPECT_TRUE(view.metadata().empty());
+}
+
+TEST_F(Safetensors, HeadersThatDoNotFitOrAreNoJsonAreRefused) {
+  EXPECT_NE(refusal(""), "");
+  EXPECT_NE(refusal("1234567"), "");
+  EXPECT_NE(refusal(std::string(8, '\0')), "");
+  EXPECT_NE(refusal(std::string(8, '\xff')), "");
+  EXPECT_NE(refusal(with_header("{}").substr(0, 9)), "");
+  for (const char* header : {"", "{", "[]", "null", "7", "garbage", "{\"w\"}", "\xff\xfe"})
+    EXPECT_THAT(refusal(with_header(header)), HasSubstr("not a usable safetensors file")) << header;
+}
+
+TEST_F(Safetensors, MetadataThatIsNoTextIsRefused) {
+  for (const char* metadata : {"7", "[]", "null", R"({"a":1})", R"({"a":null})", R"({"a":{}})"})
+    EXPECT_NE(refusal(with_header(std::string(R"({"__metadata__":)") + metadata + "}")), "") << metadata;
+}
+
+TEST_F(Safetensors, TensorsThatTheDataDoesNotHoldAreRefusedByName) {
+  for (const char* tensor :
+       {"7",
+        "null",
+        "[]",
+        "{}",
+        R"({"dtype":"F32","shape":[1]})",
+        R"({"dtype":"F32","data_offsets":[0,4]})",
+        R"({"shape":[1],"data_offsets":[0,4]})",
+        R"({"dtype":7,"shape":[1],"data_offsets":[0,4]})",
+        R"({"dtype":"F31","shape":[1],"data_offsets":[0,4]})",
+        R"({"dtype":"F32","shape":1,"data_offsets":[0,4]})",
+        R"({"dtype":"F32","shape":["1"],"data_offsets":[0,4]})",
+        R"({"dtype":"F32","shape":[-1],"data_offsets":[0,4]})",
+        R"({"dtype":"F32","shape":[2],"data_offsets":[0,4]})",
+        R"({"dtype":"F32","shape":[0],"data_offsets":[0,4]})",
+        R"({"dtype":"F32","shape":[1],"data_offsets":[0]})",
+        R"({"dtype":"F32","shape":[1],"data_offsets":4})",
+        R"({"dtype":"F32","shape":[1],"data_offsets":[4,0]})",
+        R"({"dtype":"F32","shape":[1],"data_offsets":[-4,0]})",
+        R"({"dtype":"F32","shape":[1],"data_offsets":[5,9]})",
+        R"({"dtype":"F32","shape":[3],"data_offsets":[0,12]})",
+        R"({"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]})",
+        R"({"dtype":"F32","shape":[1],"data_offsets":[18446744073709551612,18446744073709551615]})"})
+    EXPECT_THAT(refusal(with_header(std::string(R"({"w":)") + tensor + "}", 8)), HasSubstr("tensor 'w'"))
+        << tensor;
+}
+
+TEST_F(Safetensors, AFileThatIsCutOffAnywhereIsRefused) {
+  write();
+  const std::string whole = read_bytes(path_);
+  for (size_t size = 0; size < whole.size(); size += 13)
+    EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
+  EXPECT_NE(refusal(whole.substr(0, whole.size() - 1)), "");
+}
+
+}  // namespace
+}  // namespace plimsoll
