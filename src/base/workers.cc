@@ -11,11 +11,11 @@ namespace plimsoll {
 
 class OrderedRun {
  public:
-  OrderedRun(int64_t items, const Workers::Work& work) : items_(items), work_(work) {}
+  OrderedRun(const Workers::Take& take, const Workers::Work& work) : take_(take), work_(work) {}
 
-  void work_until_done() {
-    for (int64_t item = take(); item >= 0; item = take()) {
-      Turn turn(this, item);
+  void work_until_done(int worker) {
+    for (int64_t item = take(worker); item >= 0; item = take(worker)) {
+      Turn turn(this, item, worker);
       try {
         work_(item, turn);
         turn.wait();
@@ -40,10 +40,21 @@ class OrderedRun {
   }
 
  private:
-  int64_t take() {
-    std::lock_guard lock(mutex_);
-    if (next_taken_ >= items_ || error_) return -1;
-    return next_taken_++;
+  int64_t take(int worker) {
+    const std::lock_guard lock(taking_);
+    if (ended_ || has_failed()) return -1;
+    try {
+      if (take_(next_taken_, worker)) return next_taken_++;
+    } catch (...) {
+      failed(next_taken_, std::current_exception());
+    }
+    ended_ = true;
+    return -1;
+  }
+
+  bool has_failed() {
+    const std::lock_guard lock(mutex_);
+    return error_ != nullptr;
   }
 
   void done(int64_t item) {
@@ -61,11 +72,13 @@ class OrderedRun {
     moved_.notify_all();
   }
 
-  const int64_t items_;
+  const Workers::Take& take_;
   const Workers::Work& work_;
+  std::mutex taking_;
+  int64_t next_taken_ = 0;  // guarded by taking_
+  bool ended_ = false;      // guarded by taking_
   std::mutex mutex_;
   std::condition_variable moved_;
-  int64_t next_taken_ = 0;                                     // guarded by mutex_
   int64_t next_done_ = 0;                                      // guarded by mutex_
   int64_t failed_item_ = std::numeric_limits<int64_t>::max();  // guarded by mutex_
   std::exception_ptr error_;                                   // guarded by mutex_
@@ -84,7 +97,7 @@ struct Workers::State {
   bool closing = false;       // guarded by mutex
   std::vector<std::jthread> helpers;
 
-  void help() {
+  void help(int worker) {
     std::unique_lock lock(mutex);
     for (int64_t seen = 0;;) {
       changed.wait(lock, [&] { return closing || generation != seen; });
@@ -92,7 +105,7 @@ struct Workers::State {
       seen = generation;
       OrderedRun* const mine = run;
       lock.unlock();
-      mine->work_until_done();
+      mine->work_until_done(worker);
       lock.lock();
       if (--busy == 0) changed.notify_all();
     }
@@ -100,7 +113,8 @@ struct Workers::State {
 };
 
 Workers::Workers(int threads) : state_(std::make_unique<State>()) {
-  for (int i = 1; i < threads; ++i) state_->helpers.emplace_back([state = state_.get()] { state->help(); });
+  for (int i = 1; i < threads; ++i)
+    state_->helpers.emplace_back([state = state_.get(), i] { state->help(i); });
 }
 
 Workers::~Workers() {
@@ -116,7 +130,11 @@ int Workers::threads() const {
 }
 
 void Workers::run_ordered(int64_t items, const Work& work) {
-  OrderedRun run(items, work);
+  run_stream([items](int64_t item, int) { return item < items; }, work);
+}
+
+void Workers::run_stream(const Take& take, const Work& work) {
+  OrderedRun run(take, work);
   {
     std::lock_guard lock(state_->mutex);
     state_->run = &run;
@@ -124,7 +142,7 @@ void Workers::run_ordered(int64_t items, const Work& work) {
     ++state_->generation;
   }
   state_->changed.notify_all();
-  run.work_until_done();
+  run.work_until_done(0);
   {
     std::unique_lock lock(state_->mutex);
     state_->changed.wait(lock, [&] { return state_->busy == 0; });

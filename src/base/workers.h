@@ -16,11 +16,15 @@ class Turn {
   void wait();
   struct Stopped {};
 
+  /// Which of the threads works on this item, 0 .. threads()-1: an index for scratch memory.
+  int worker() const { return worker_; }
+
  private:
   friend class OrderedRun;
-  Turn(OrderedRun* run, int64_t item) : run_(run), item_(item) {}
+  Turn(OrderedRun* run, int64_t item, int worker) : run_(run), item_(item), worker_(worker) {}
   OrderedRun* run_;
   int64_t item_;
+  int worker_;
 };
 
 /// A fixed number of threads, the caller's among them, that live as long as this object.
@@ -29,6 +33,10 @@ class Workers {
  public:
   /// Work on one item. Called from several threads at once.
   using Work = std::function<void(int64_t item, Turn& turn)>;
+
+  /// Fetches item `item` for a worker; false when there is none. Called in the order of the items, one at a
+  /// time.
+  using Take = std::function<bool(int64_t item, int worker)>;
 
   explicit Workers(int threads);
   ~Workers();
@@ -47,6 +55,10 @@ class Workers {
   /// The first exception, in the order of the items, ends the run: no new item starts, earlier ones end,
   /// later ones unwind at turn.wait(), and then it is thrown to the caller.
   void run_ordered(int64_t items, const Work& work);
+
+  /// The same for items whose number is not known: each is fetched, in order, by the thread that will work on
+  /// it. An exception from `take` is that of the item it was asked for.
+  void run_stream(const Take& take, const Work& work);
 
  private:
   struct State;

@@ -67,9 +67,10 @@ int Resources::thread_count() const {
 
 Budget::Budget(const Resources& resources, int64_t most, int64_t slack)
     : floor_(process_memory().anonymous), slack_(slack) {
-  const int64_t limit = default_budget(find_limits());
+  const std::vector<Limit> limits = find_limits();
+  const int64_t limit = default_budget(limits);
   bytes_ = most > 0 ? std::min(most, limit) : limit;
-  if (!resources.budget_text.empty()) bytes_ = parse_size(resources.budget_text, limit);
+  if (!resources.budget_text.empty()) bytes_ = parse_size(resources.budget_text, usable_memory(limits));
   if (bytes_ <= floor_ + slack_)
     throw Error(4,
                 fmt::format("budget {} is below the floor: this process holds {} before any data; give more",

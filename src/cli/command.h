@@ -27,15 +27,18 @@ struct Resources {
 /// used.
 class Budget {
  public:
-  /// `most`: what the default is cut to; 0 for no cut. `slack`: bytes set aside for what malloc loses between pieces.
-  /// Errors: UsageError (not a size), Error with exit code 4 when the budget is below floor and slack.
+  /// `most`: what the default is cut to; 0 for no cut. `slack`: bytes set aside for what malloc loses between
+  /// pieces. Errors: UsageError (not a size), Error with exit code 4 when the budget is below floor and
+  /// slack.
   explicit Budget(const Resources& resources, int64_t most = 0, int64_t slack = 0);
 
   int64_t bytes() const { return bytes_; }
   int64_t floor() const { return floor_; }
-  /// "memory: 18.2 MiB of 256 MiB (floor 3.1 MiB + slack 0 B + ledger 15.1 MiB); anonymous peak measured 19 MiB"
+  /// "memory: 18.2 MiB of 256 MiB (floor 3.1 MiB + slack 0 B + ledger 15.1 MiB); anonymous peak measured 19
+  /// MiB"
   std::string report();
-  /// {"budget_bytes", "floor_bytes", "slack_bytes", "ledger_peak_bytes", "anonymous_peak_bytes", "by_tag": {...}}
+  /// {"budget_bytes", "floor_bytes", "slack_bytes", "ledger_peak_bytes", "anonymous_peak_bytes", "by_tag":
+  /// {...}}
   std::string report_json();
 
  private:

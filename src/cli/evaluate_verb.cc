@@ -11,6 +11,22 @@
 
 namespace plimsoll {
 
+namespace {
+
+// How the data was split when the model was trained; nothing if this is other data.
+std::optional<TrainingSplit> split_that_trained(const BlockSource& source, const Recipe& recipe,
+                                                const DetectorModel& detector) {
+  const auto& recordings = source.tables().recordings;
+  const bool trains = std::any_of(recordings.begin(), recordings.end(),
+                                  [](const GraphRange& r) { return is_training_split(r.split); });
+  if (!trains) return std::nullopt;
+  TrainingSplit split = split_training(source.tables(), recipe.split.validation, recipe.split.embargo);
+  if (split.contents != detector.trained_on) return std::nullopt;
+  return split;
+}
+
+}  // namespace
+
 void run_evaluate(const EvaluateOptions& options) {
   const Stopwatch watch;
   const int threads = options.resources.thread_count();
@@ -22,11 +38,7 @@ void run_evaluate(const EvaluateOptions& options) {
   const FramesView frames(options.data);
   const auto source = open_windows(frames, {recipe.data.features, recipe.data.window, recipe.data.stride},
                                    detector.vocabulary);
-  const auto& recordings = source->tables().recordings;
-  const bool has_training = std::any_of(recordings.begin(), recordings.end(),
-                                        [](const GraphRange& r) { return is_training_split(r.split); });
-  std::optional<TrainingSplit> split;
-  if (has_training) split = split_training(source->tables(), recipe.split.validation, recipe.split.embargo);
+  const std::optional<TrainingSplit> split = split_that_trained(*source, recipe, detector);
   const std::vector<SplitVerdict> verdicts =
       evaluate(*source, detector, split, unknown_id_rule(*source, detector.benign_ids),
                {recipe.training.block.graphs, recipe.training.block.nodes, recipe.training.block.edges},

@@ -14,11 +14,66 @@ namespace {
 
 struct Options {
   IngestOptions ingest;
+  std::string on_error = "fail";
+  std::string id = "hex";
+  std::string bytes;
+  std::string length = "bytes";
   Resources resources;
   bool json = false;
 };
 
-void run(const Options& options) {
+// The words of the command line as the types of IngestOptions.
+void settle(Options& options) {
+  FormatOptions& format = options.ingest.format;
+  format.decimal_id = options.id == "dec";
+  format.decimal_bytes = (options.bytes.empty() ? options.id : options.bytes) == "dec";
+  format.length_in_bits = options.length == "bits";
+  if (!format.columns.empty() && format.name == "auto") format.name = "table";
+  options.ingest.skip_errors = options.on_error == "skip";
+  options.ingest.threads = options.resources.thread_count();
+}
+
+void add_format_options(CLI::App& can, Options& options) {
+  FormatOptions& format = options.ingest.format;
+  const auto words = [](std::vector<std::string> allowed) { return CLI::IsMember(std::move(allowed)); };
+  can.add_option("--format", format.name, "auto, ctat-csv, hcrl-csv, hcrl-text, candump or table")
+      ->check(words({"auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "table"}))
+      ->capture_default_str();
+  can.add_option("--payload", format.payload, "Bytes of payload a frame has room for: 8, or 64 for CAN FD")
+      ->capture_default_str();
+  can.add_option("--channel", format.channel, "candump: take the frames of this channel alone");
+  can.add_option("--attack-label", format.attack_labels, "Label texts that mean an attack")
+      ->type_name("TEXT...");
+  can.add_option("--on-error", options.on_error, "A bad line: fail, or skip it and count it")
+      ->check(words({"fail", "skip"}))
+      ->capture_default_str();
+  can.add_option("--skip-limit", options.ingest.skip_limit,
+                 "Bad lines after which a file is refused all the same")
+      ->capture_default_str();
+  CLI::App* table = can.add_option_group("table", "How the columns of a table are to be read");
+  table
+      ->add_option(
+          "--columns", format.columns,
+          "time, id, length, payload, byte*8, bytes, label, channel, - (leave out), ... (leave out the rest)")
+      ->delimiter(',');
+  table->add_option("--separator", format.separator, "One character, tab, or space for runs of blanks")
+      ->capture_default_str();
+  table->add_option("--quote", format.quote, "A character around fields that hold separators");
+  table->add_option("--id", options.id, "IDs in hex or dec")
+      ->check(words({"hex", "dec"}))
+      ->capture_default_str();
+  table->add_option("--bytes", options.bytes, "Bytes in hex or dec; default: as --id")
+      ->check(words({"hex", "dec"}));
+  table->add_option("--time", format.time, "s, ms, us, timeofday or none")
+      ->check(words({"s", "ms", "us", "timeofday", "none"}))
+      ->capture_default_str();
+  table->add_option("--length", options.length, "Lengths in bytes or bits")
+      ->check(words({"bytes", "bits"}))
+      ->capture_default_str();
+}
+
+void run(Options& options) {
+  settle(options);
   const Stopwatch watch;
   Budget budget(options.resources, 256 * kMiB);
   IngestResult result;
@@ -69,12 +124,14 @@ void add_ingest(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* ingest = app.add_subcommand("ingest", "Read captures into a data set of frames");
   ingest->require_subcommand(1);
-  CLI::App* can = ingest->add_subcommand("can", "CAN captures: four-column CSV, plain, .zst or .gz");
+  CLI::App* can =
+      ingest->add_subcommand("can", "CAN captures in any of the known formats, plain, .zst or .gz");
   can->add_option("SRC", options->ingest.sources, "Capture files, or folders whose folders become splits")
       ->required();
   can->add_option("--out", options->ingest.out, "The data set to make")->required()->type_name("DIR");
   can->add_flag("--force", options->ingest.force, "Replace an existing output");
   can->add_flag("--json", options->json, "The summary as JSON");
+  add_format_options(*can, *options);
   options->resources.add_options(*can);
   can->footer("Example: plimsoll ingest can captures/hcrl_sa --out frames --budget 64MiB");
   can->callback([options] { run(*options); });

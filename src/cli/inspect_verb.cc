@@ -34,8 +34,11 @@ void inspect_frames(const std::string& folder) {
       {"<split", "<recording", "frames", "attack", "<kind", "seconds", "<copy of", "<handled on purpose"});
   for (const Recording& recording : view.recordings()) {
     const auto times = view.frames().part(recording.first_frame, recording.frames).time_ns;
-    const double seconds =
-        times.empty() || !recording.has_time ? 0 : static_cast<double>(times.back() - times.front()) / 1e9;
+    const double seconds = times.empty() || !recording.has_time
+                               ? 0
+                               : static_cast<double>(*std::max_element(times.begin(), times.end()) -
+                                                     *std::min_element(times.begin(), times.end())) /
+                                     1e9;
     table.add({recording.split, recording.name, format_count(recording.frames),
                format_count(recording.attack_frames), recording.attack.value_or("-"),
                fmt::format("{:.1f}", seconds), recording.copy_of.value_or(""), traps_text(recording.traps)});

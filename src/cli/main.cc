@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/train_options.h"
 #include "cli/verbs.h"
+#include "memory/c_heap.h"
 
 namespace plimsoll {
 namespace {
@@ -25,8 +26,10 @@ namespace {
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
+  plimsoll::return_large_buffers();
   CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
   plimsoll::add_ingest(app);
+  plimsoll::add_simulate(app);
   plimsoll::add_windows(app);
   plimsoll::add_inspect(app);
   plimsoll::add_verify(app);

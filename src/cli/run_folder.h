@@ -1,24 +1,42 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "config/recipe.h"
 
 namespace plimsoll {
 
-/// Where things stand in the folder of a run (docs/command-line.md).
+/// Where things stand in the folder of a run (docs/formats/run.md).
 struct RunFolder {
   std::filesystem::path root;
 
   std::filesystem::path recipe() const { return root / "recipe.yaml"; }
   std::filesystem::path manifest() const { return root / "manifest.json"; }
   std::filesystem::path evaluation() const { return root / "evaluation.json"; }
-  std::filesystem::path stage(const Recipe& recipe, const std::string& name) const {
-    return root / ("seed-" + std::to_string(recipe.seed)) / name;
+  std::filesystem::path stage(const Recipe& r, const std::string& name) const {
+    return root / ("seed-" + std::to_string(r.seed)) / name;
   }
-  std::filesystem::path model(const Recipe& recipe) const {
-    return stage(recipe, "gat") / "model.safetensors";
-  }
+  std::filesystem::path model(const Recipe& r) const { return stage(r, "gat") / "model.safetensors"; }
+};
+
+/// Makes the folder of a new run. A run that was there is put aside and deleted by commit(); without commit()
+/// the destructor removes what is new and puts the old one back.
+class NewRun {
+ public:
+  /// Errors: Failure when the folder exists and `force` is not given, or when it holds something that is no
+  /// run.
+  NewRun(const RunFolder& folder, bool force);
+  ~NewRun();
+  NewRun(const NewRun&) = delete;
+  NewRun& operator=(const NewRun&) = delete;
+
+  void commit();
+
+ private:
+  std::filesystem::path root_;
+  std::filesystem::path aside_;  // empty when nothing was there
+  bool committed_ = false;
 };
 
 }  // namespace plimsoll

@@ -1,7 +1,5 @@
 #include <malloc.h>
 
-#include <ATen/Parallel.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -31,7 +29,6 @@ int main(int argc, char** argv) {
   }
   keep_freed_memory();
   plimsoll::install_ledger_allocator();
-  at::set_num_threads(1);  // one thread a worker: the order of every sum is fixed
 
   CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
   plimsoll::add_train(app, plimsoll::run_train);

@@ -17,26 +17,15 @@
 namespace plimsoll {
 namespace {
 
-void make_folder(const RunFolder& folder, const Recipe& recipe, bool force) {
-  if (std::filesystem::exists(folder.manifest())) {
-    if (!force)
-      throw Failure(folder.root.string() + " holds a run already; name another --run, or give --force");
-    std::filesystem::remove_all(folder.root);
-  }
-  std::filesystem::create_directories(folder.stage(recipe, "gat"));
-  write_text(folder.recipe(), recipe_yaml(recipe));
-}
-
 Json run_manifest(const FramesView& frames, const Recipe& recipe, const TrainOptions& options,
                   const Budget& budget, const GatStageResult& result) {
-  Json columns = Json::object();
-  for (const auto& [name, entry] : frames.set().manifest()["columns"].items()) columns[name] = entry["xxh3"];
   Json limits = Json::array();
   for (const Limit& limit : find_limits())
     limits.push_back({{"source", limit.source}, {"bytes", limit.bytes}, {"others_bytes", limit.others}});
-  return {{"tool", std::string("plimsoll ") + kVersion},
+  return {{"kind", "run"},
+          {"tool", std::string("plimsoll ") + kVersion},
           {"build", build_id()},
-          {"data", {{"kind", "frames"}, {"columns", columns}}},
+          {"data", frames.identity()},
           {"seed", recipe.seed},
           {"threads", options.resources.thread_count()},
           {"budget_bytes", budget.bytes()},
@@ -58,7 +47,9 @@ void run_train(const TrainOptions& options) {
   const auto source = open_windows(frames, {recipe.data.features, recipe.data.window, recipe.data.stride});
   const TrainingSplit split = split_training(source->tables(), recipe.split.validation, recipe.split.embargo);
   const RunFolder folder{options.run};
-  make_folder(folder, recipe, options.force);
+  NewRun run(folder, options.force);
+  std::filesystem::create_directories(folder.stage(recipe, "gat"));
+  write_text(folder.recipe(), recipe_yaml(recipe));
 
   GatStageResult result;
   {
@@ -74,6 +65,7 @@ void run_train(const TrainOptions& options) {
                         }});
   }
   write_text(folder.manifest(), run_manifest(frames, recipe, options, budget, result).dump(1) + "\n");
+  run.commit();
 
   double training_seconds = 0;
   for (const EpochMetrics& epoch : result.epochs) training_seconds += epoch.seconds;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/error.h"
@@ -17,25 +18,47 @@ struct Options {
   std::string frames;
   std::string out;
   WindowOptions windows;
+  std::string window = "100";
+  std::string stride;
   Resources resources;
   bool force = false;
   bool json = false;
 };
 
 Json provenance_of(const FramesView& frames, const WindowOptions& windows) {
-  Json columns = Json::object();
-  for (const auto& [name, entry] : frames.set().manifest()["columns"].items()) columns[name] = entry["xxh3"];
-  return make_provenance(
-      {{{"kind", "frames"}, {"columns", columns}}},
-      {{"features", windows.features}, {"window", windows.window}, {"stride", windows.stride}});
+  const auto length = [&](int64_t value) {
+    return windows.unit == WindowUnit::frames ? Json(value) : Json(WindowLength{value, windows.unit}.text());
+  };
+  Json options = {
+      {"features", windows.features}, {"window", length(windows.window)}, {"stride", length(windows.stride)}};
+  if (!windows.vocabulary_from.empty()) options["vocabulary_from"] = windows.vocabulary_from;
+  return make_provenance({frames.identity()}, std::move(options));
+}
+
+WindowOptions windows_of(const Options& options) {
+  WindowOptions windows = options.windows;
+  const WindowLength window = WindowLength::parse(options.window);
+  // Windows by time lie end to end unless told otherwise.
+  const WindowLength stride = !options.stride.empty()                  ? WindowLength::parse(options.stride)
+                              : window.unit == WindowUnit::nanoseconds ? window
+                                                                       : WindowLength{100, window.unit};
+  if (window.unit != stride.unit)
+    throw UsageError(fmt::format("--window {} and --stride {}: expected both as frames or both as time",
+                                 options.window, options.stride));
+  windows.window = window.value;
+  windows.stride = stride.value;
+  windows.unit = window.unit;
+  std::sort(windows.vocabulary_from.begin(), windows.vocabulary_from.end());
+  return windows;
 }
 
 void run(const Options& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
+  const WindowOptions windows = windows_of(options);
   const FramesView frames(options.frames);
-  const auto source = open_windows(frames, options.windows);
-  const Json provenance = provenance_of(frames, options.windows);
+  const auto source = open_windows(frames, windows);
+  const Json provenance = provenance_of(frames, windows);
   const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
   if (existing == Existing::other)
     throw Failure(options.out + " exists already and holds something else; give --force to replace it");
@@ -72,11 +95,16 @@ void add_windows(CLI::App& app) {
   verb->add_option("FRAMES", options->frames, "A data set of frames")->required();
   verb->add_option("--out", options->out, "The graph_set to make")->required()->type_name("DIR");
   verb->add_option("--features", options->windows.features,
-                   "compat: the published KD-GAT graphs, bit for bit")
+                   "compat: the published KD-GAT graphs, bit for bit; behaviour: every frame, with time and "
+                   "length")
       ->capture_default_str();
-  verb->add_option("--window", options->windows.window, "Frames a window")->capture_default_str();
-  verb->add_option("--stride", options->windows.stride, "Frames from one window to the next")
+  verb->add_option("--window", options->window, "Frames a window, or time: 50ms (behaviour)")
       ->capture_default_str();
+  verb->add_option("--stride", options->stride,
+                   "From one window to the next: frames (default 100), or time (default: the window)");
+  verb->add_option("--vocabulary-from", options->windows.vocabulary_from,
+                   "Splits whose IDs are known; default: those whose names begin with train")
+      ->type_name("SPLIT");
   verb->add_flag("--force", options->force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_options(*verb);

@@ -60,7 +60,9 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
     const YAML::Mark mark = entry.first.Mark();
     const std::string where = fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
     const std::string key = prefix + entry.first.as<std::string>();
-    if (entry.second.IsMap()) {
+    // An anchor may stand for a map around it: deeper than all keys, a map has to be an error.
+    constexpr auto kDeepest = 3;
+    if (entry.second.IsMap() && std::count(key.begin(), key.end(), '.') < kDeepest) {
       flatten(entry.second, key + ".", name, values);
       continue;
     }
@@ -130,7 +132,7 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
 
 Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
   std::ifstream file(path);
-  if (!file) throw InputError("no such recipe: " + path.string());
+  if (!file || std::filesystem::is_directory(path)) throw InputError("no such recipe: " + path.string());
   std::ostringstream text;
   text << file.rdbuf();
   return parse_recipe(text.str(), path.string(), overrides);

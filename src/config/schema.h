@@ -25,7 +25,7 @@ template <typename RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
   constexpr Range count{1, 1e12};
   visit("seed", r.seed, Range{0, 9e15});
-  visit("data.features", r.data.features, Choice{"compat"});
+  visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, count);
   visit("split.by", r.split.by, Choice{"time"});

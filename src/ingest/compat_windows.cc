@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "ingest/transitions.h"
+
 namespace plimsoll {
 namespace {
 
@@ -39,77 +41,88 @@ struct CompatWindows::Rows {
   int64_t count;        // W
   int64_t first_frame;  // of the recording, in the set
   int64_t frame(int64_t position) const { return first_frame + row_frame(first_row + position); }
+  int64_t rows_to_chunk_end(int64_t position) const {
+    return kChunk - 1 - (first_row + position) % (kChunk - 1);
+  }
 };
 
 struct CompatWindows::Builder {
   // A node while its window is being made.
   struct Node {
-    int32_t index;  // of its ID in the vocabulary
-    int64_t count = 0;
-    int64_t degree = 0;
-    int64_t last = 0;
+    int32_t count = 0;      // rows of which it is the source
+    int32_t target_of = 0;  // rows of which it is the target
+    int32_t last = 0;       // position of the last row of which it is the source
+    int32_t place = 0;      // among the nodes in ascending order
     std::array<double, kPayloadBytes> sums{};
-  };
-  // A row's pair of local nodes; orders by source, target, position.
-  struct Pair {
-    int32_t source;
-    int32_t target;
-    int32_t position;
-    auto operator<=>(const Pair&) const = default;
+    int32_t degree() const { return count + target_of; }
   };
 
   const Vocabulary& vocabulary;
-  Vector<int32_t, Tag::blocks> local;  // node of an ID index in the present window, else -1
-  std::vector<Node> nodes;
-  std::vector<Pair> pairs;
-  std::vector<std::pair<int32_t, int32_t>> edges;  // distinct pairs, ascending
+  Vector<int32_t, Tag::blocks> local;   // node of an ID index in the present window, else -1
+  Vector<Node, Tag::blocks> nodes;      // in the order in which they appear
+  Vector<uint64_t, Tag::blocks> order;  // ID index and node, ascending
+  Transitions transitions;
+  int64_t label = 0;
 
   explicit Builder(const Vocabulary& ids) : vocabulary(ids), local(static_cast<size_t>(ids.size()) + 1, -1) {}
 
-  void add(const FrameSpans& frames, const Rows& rows, GraphBlock& block) {
-    make_nodes(frames, rows);
-    write_nodes(rows.count, block);
-    write_edges(rows.count, block);
-    for (const Node& node : nodes) local[static_cast<size_t>(node.index)] = -1;
+  static int32_t index_of(uint64_t entry) { return static_cast<int32_t>(entry >> 32); }
+  const Node& node_of(uint64_t entry) const { return nodes[entry & 0xFFFFFFFF]; }
+
+  void add(const FrameSpans& frames, const Rows& window, GraphBlock& block) {
+    read_rows(frames, window);
+    order_nodes();
+    transitions.group(nodes.size());
+    write_nodes(window.count, block);
+    write_edges(window.count, block);
+    for (const uint64_t entry : order) local[static_cast<size_t>(index_of(entry))] = -1;
     block.node_ptr.push_back(block.node_ptr.back() + static_cast<int64_t>(nodes.size()));
-    block.edge_ptr.push_back(block.edge_ptr.back() + static_cast<int64_t>(edges.size()));
+    block.edge_ptr.push_back(block.edge_ptr.back() + static_cast<int64_t>(transitions.edges().size()));
+    block.y.push_back(label);
   }
 
-  void see(int32_t index) {
-    int32_t& at = local[static_cast<size_t>(index)];
-    if (at >= 0) return;
-    at = 0;
-    nodes.push_back({index});
+  int32_t see(uint32_t can_id) {
+    const int32_t index = vocabulary.index(can_id);
+    int32_t& found = local[static_cast<size_t>(index)];
+    if (found < 0) {
+      found = static_cast<int32_t>(nodes.size());
+      order.push_back(static_cast<uint64_t>(index) << 32 | nodes.size());
+      nodes.emplace_back();
+    }
+    return found;
   }
 
-  void make_nodes(const FrameSpans& frames, const Rows& rows) {
+  void read_rows(const FrameSpans& frames, const Rows& window) {
     nodes.clear();
-    pairs.clear();
-    int64_t attacks = 0;
-    for (int64_t p = 0; p < rows.count; ++p) {
-      const auto frame = static_cast<size_t>(rows.frame(p));
-      const int32_t source = vocabulary.index(frames.can_id[frame]);
-      const int32_t target = vocabulary.index(frames.can_id[frame + 1]);
-      see(source);
-      see(target);
-      pairs.push_back({source, target, static_cast<int32_t>(p)});
-      attacks += frames.label[frame] == 1;
+    order.clear();
+    transitions.rows.resize(static_cast<size_t>(window.count));
+    label = 0;
+    for (int64_t p = 0; p < window.count;) {
+      // Rows without a chunk's end between them: each one's target is the next one's source.
+      const int64_t run = std::min(window.count, p + window.rows_to_chunk_end(p));
+      auto frame = static_cast<size_t>(window.frame(p));
+      int32_t source = see(frames.can_id[frame]);
+      for (; p < run; ++p, ++frame) {
+        const int32_t target = see(frames.can_id[frame + 1]);
+        Node& node = nodes[static_cast<size_t>(source)];
+        const uint8_t* payload = &frames.data[frame * static_cast<size_t>(frames.width)];
+        for (size_t k = 0; k < kPayloadBytes; ++k) node.sums[k] += kByteShares[payload[k]];
+        node.last = static_cast<int32_t>(p);
+        ++node.count;
+        ++nodes[static_cast<size_t>(target)].target_of;
+        if (frames.label[frame] == 1) label = 1;
+        transitions.rows[static_cast<size_t>(p)] = {source, target};
+        source = target;
+      }
     }
-    label = attacks > 0 ? 1 : 0;
-    std::sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.index < b.index; });
-    for (size_t n = 0; n < nodes.size(); ++n)
-      local[static_cast<size_t>(nodes[n].index)] = static_cast<int32_t>(n);
-    for (Pair& pair : pairs) {
-      pair.source = local[static_cast<size_t>(pair.source)];
-      pair.target = local[static_cast<size_t>(pair.target)];
-      Node& node = nodes[static_cast<size_t>(pair.source)];
-      const auto payload = static_cast<size_t>(rows.frame(pair.position) * kPayloadBytes);
-      for (size_t k = 0; k < kPayloadBytes; ++k) node.sums[k] += kByteShares[frames.data[payload + k]];
-      ++node.count;
-      ++node.degree;
-      ++nodes[static_cast<size_t>(pair.target)].degree;
-      node.last = pair.position;
-    }
+  }
+
+  void order_nodes() {
+    std::sort(order.begin(), order.end());
+    int32_t place = 0;
+    for (const uint64_t entry : order) nodes[entry & 0xFFFFFFFF].place = place++;
+    for (Transitions::Row& row : transitions.rows)
+      row = {nodes[static_cast<size_t>(row.source)].place, nodes[static_cast<size_t>(row.target)].place};
   }
 
   void write_nodes(int64_t window, GraphBlock& block) const {
@@ -118,47 +131,45 @@ struct CompatWindows::Builder {
     const auto low = static_cast<double>(least->count);
     const auto high = static_cast<double>(most->count);
     const auto last_position = static_cast<double>(std::max<int64_t>(window - 1, 1));
-    for (const Node& node : nodes) {
+    const size_t before = block.x.size();
+    block.x.resize(before + nodes.size() * kNodeFeatures);
+    float* row = block.x.data() + before;
+    for (const uint64_t entry : order) {
+      const Node& node = node_of(entry);
       const auto count = static_cast<double>(node.count);
-      std::array<float, kNodeFeatures> row{};
-      row[0] = static_cast<float>(node.index);
-      if (node.count > 0) {
-        for (size_t k = 0; k < kPayloadBytes; ++k) row[1 + k] = static_cast<float>(node.sums[k] / count);
-        row[10] = static_cast<float>(static_cast<double>(node.last) / last_position);
-      }
+      const double divisor = std::max(count, 1.0);  // the sums of a node without rows are 0
+      row[0] = static_cast<float>(index_of(entry));
+      for (size_t k = 0; k < kPayloadBytes; ++k) row[1 + k] = static_cast<float>(node.sums[k] / divisor);
       row[9] = static_cast<float>(high > low ? (count - low) / (high - low) : count);
-      block.x.insert(block.x.end(), row.begin(), row.end());
+      row[10] = static_cast<float>(static_cast<double>(node.last) / last_position);
+      row += kNodeFeatures;
     }
   }
 
-  void write_edges(int64_t window, GraphBlock& block) {
-    std::sort(pairs.begin(), pairs.end());
-    edges.clear();
-    for (const Pair& pair : pairs)
-      if (edges.empty() || edges.back() != std::pair(pair.source, pair.target))
-        edges.emplace_back(pair.source, pair.target);
+  void write_edges(int64_t window, GraphBlock& block) const {
     const auto width = static_cast<double>(window);
-    size_t at = 0;
-    for (const auto& [source, target] : edges) {
-      const int32_t first = pairs[at].position;
-      int32_t last = first;
-      double gaps = 0;
-      double squares = 0;
-      int64_t count = 1;
-      for (++at; at < pairs.size() && pairs[at].source == source && pairs[at].target == target;
-           ++at, ++count) {
-        const auto gap = static_cast<double>(pairs[at].position - last);
-        gaps += gap;
-        squares += gap * gap;
-        last = pairs[at].position;
-      }
-      std::array<float, kEdgeFeatures> row{};
-      row[0] = static_cast<float>(count);
-      row[1] = static_cast<float>(static_cast<double>(count) / width);
-      if (count > 1) {
-        const auto n = static_cast<double>(count - 1);
-        const double mean = gaps / n;
-        const double deviation = std::sqrt(std::max(squares / n - mean * mean, 0.0));
+    const auto edges = transitions.edges();
+    const size_t before = block.edges.size() / 2;
+    block.edges.resize(2 * (before + edges.size()));
+    block.edge_attr.resize((before + edges.size()) * kEdgeFeatures);
+    int32_t* pair = block.edges.data() + 2 * before;
+    float* row = block.edge_attr.data() + before * kEdgeFeatures;
+    for (const Transitions::Edge& edge : edges) {
+      const auto position = transitions.positions(edge);
+      const int32_t first = position.front();
+      const int32_t last = position.back();
+      row[0] = static_cast<float>(edge.count);
+      row[1] = static_cast<float>(static_cast<double>(edge.count) / width);
+      row[2] = row[3] = row[4] = 0;
+      if (edge.count > 1) {
+        int64_t squares = 0;
+        for (size_t i = 1; i < position.size(); ++i) {
+          const int64_t gap = position[i] - position[i - 1];
+          squares += gap * gap;
+        }
+        const auto n = static_cast<double>(edge.count - 1);
+        const double mean = static_cast<double>(last - first) / n;
+        const double deviation = std::sqrt(std::max(static_cast<double>(squares) / n - mean * mean, 0.0));
         row[2] = static_cast<float>(mean);
         row[3] = static_cast<float>(deviation);
         row[4] = static_cast<float>(1.0 / (1.0 + deviation));
@@ -166,18 +177,18 @@ struct CompatWindows::Builder {
       row[5] = static_cast<float>(first / width);
       row[6] = static_cast<float>(last / width);
       row[7] = static_cast<float>((last - first) / width);
-      row[8] = std::binary_search(edges.begin(), edges.end(), std::pair(target, source)) ? 1.0F : 0.0F;
-      const auto source_degree = static_cast<float>(nodes[static_cast<size_t>(source)].degree);
-      const auto target_degree = static_cast<float>(nodes[static_cast<size_t>(target)].degree);
+      row[8] = edge.has_reverse ? 1.0F : 0.0F;
+      const auto source_degree =
+          static_cast<float>(node_of(order[static_cast<size_t>(edge.source)]).degree());
+      const auto target_degree =
+          static_cast<float>(node_of(order[static_cast<size_t>(edge.target)]).degree());
       row[9] = source_degree * target_degree;
       row[10] = source_degree / std::max(target_degree, 1e-8F);
-      block.edge_attr.insert(block.edge_attr.end(), row.begin(), row.end());
-      block.edges.push_back(source);
-      block.edges.push_back(target);
+      row += kEdgeFeatures;
+      *pair++ = edge.source;
+      *pair++ = edge.target;
     }
   }
-
-  int64_t label = 0;
 };
 
 CompatWindows::CompatWindows(const FramesView& frames, const WindowOptions& options, Vocabulary vocabulary)
@@ -187,8 +198,8 @@ CompatWindows::CompatWindows(const FramesView& frames, const WindowOptions& opti
     if (tables_.splits.empty() || tables_.splits.back().name != recording.split)
       tables_.splits.push_back({recording.split, "", graphs_, 0, {}, {}});
     tables_.splits.back().graphs += graphs;
-    tables_.recordings.push_back(
-        {recording.name, recording.split, graphs_, graphs, recording.attack, recording.copy_of});
+    tables_.recordings.push_back({recording.name, recording.split, graphs_, graphs, recording.attack,
+                                  recording.copy_of, recording.content});
     graphs_ += graphs;
   }
   tables_.node_features = {"id_index", "byte_0", "byte_1", "byte_2", "byte_3",       "byte_4",
@@ -222,7 +233,6 @@ void CompatWindows::read(std::span<const int64_t> graphs, GraphBlock& block) con
   for (const int64_t graph : graphs) {
     builder.add(frames_.frames(), rows(graph), block);
     block.graph.push_back(graph);
-    block.y.push_back(builder.label);
   }
 }
 

@@ -2,75 +2,127 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <numeric>
 
 #include "base/error.h"
-#include "ingest/ctat_csv.h"
-#include "ingest/sources.h"
-#include "io/input_stream.h"
+#include "base/workers.h"
+#include "ingest/capture_pieces.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr size_t kPieceBytes = 1 << 20;
-constexpr size_t kTypicalLine = 32;
-
-// Reads one file in pieces of whole lines.
-class LineReader {
- public:
-  explicit LineReader(const std::filesystem::path& path)
-      : stream_(InputStream::open(path)), buffer_(kPieceBytes) {}
-
-  // The next whole lines; all of the rest, perhaps without a line break, at the end. Empty after that.
-  std::string_view next() {
-    std::memmove(buffer_.data(), buffer_.data() + used_, filled_ - used_);
-    filled_ -= used_;
-    const size_t got = stream_->read(buffer_.data() + filled_, buffer_.size() - filled_);
-    filled_ += got;
-    text_bytes_ += static_cast<int64_t>(got);
-    last_ = filled_ < buffer_.size();
-    const std::string_view held(buffer_.data(), filled_);
-    const size_t newline = held.rfind('\n');
-    if (!last_ && newline == std::string_view::npos)
-      throw InputError(
-          fmt::format("a line is longer than {} bytes: this is not a CAN capture", buffer_.size()));
-    used_ = last_ ? filled_ : newline + 1;
-    return held.substr(0, used_);
-  }
-  bool last() const { return last_; }
-  int64_t text_bytes() const { return text_bytes_; }
-  const InputStream& stream() const { return *stream_; }
-
- private:
-  std::unique_ptr<InputStream> stream_;
-  Vector<char, Tag::ingest> buffer_;
-  size_t filled_ = 0;
-  size_t used_ = 0;
-  bool last_ = false;
-  int64_t text_bytes_ = 0;
-};
-
-Json source_json(const std::string& source, int64_t bytes, const std::string& hash) {
-  return {{"source", source}, {"bytes", bytes}, {"hash", hash}};
+Json source_json(const CaptureFile& capture, int64_t bytes, const std::string& hash) {
+  return {{"split", capture.split}, {"source", capture.source}, {"bytes", bytes}, {"hash", hash}};
 }
 
-Json ingest_options_json() {
-  return {{"format", "ctat-csv"}};
+Json options_json(const IngestOptions& options) {
+  Json json = options.format.to_json();
+  json["on_error"] = options.skip_errors ? "skip" : "fail";
+  return json;
 }
 
 // What the sources are now; reads them whole, so it is asked only when an output is already there.
 Json hash_sources(const std::vector<CaptureFile>& captures) {
   Json sources = Json::array();
-  Vector<char, Tag::ingest> buffer(kPieceBytes);
+  Vector<char, Tag::ingest> buffer(1 << 20);
   for (const CaptureFile& capture : captures) {
     SourceReader reader(capture.path);
     while (reader.read(buffer.data(), buffer.size()) > 0) {
     }
-    sources.push_back(source_json(capture.source, reader.bytes_read(), reader.hash()));
+    sources.push_back(source_json(capture, reader.bytes_read(), reader.hash()));
   }
   return sources;
 }
+
+// Puts parsed pieces, which come in order, together into recordings.
+class RecordingAssembler {
+ public:
+  RecordingAssembler(const std::vector<CaptureFile>& captures, const IngestOptions& options)
+      : captures_(captures), options_(options), writer_(options.out, options.force, options.format.payload) {}
+
+  void add(const CapturePiece& piece, ParsedPiece& parsed) {
+    const CaptureFile& capture = captures_[piece.capture];
+    if (parsed.error) {
+      const ParsedPiece::Error& error = *parsed.error;
+      throw InputError(fmt::format(
+          "{}:{}:{}: found '{}', expected {}{}", capture.path.string(), lines_ + error.line, error.column,
+          error.found, error.expected,
+          error.cut_off ? "; the file ends inside this line: fetch it again, or remove the line" : ""));
+    }
+    add_notes(capture, parsed);
+    if (!piece.format->has_time())
+      std::iota(parsed.frames.time_ns.begin(), parsed.frames.time_ns.end(), frames_);
+    writer_.append(parsed.frames.spans());
+    frames_ += static_cast<int64_t>(parsed.frames.frames());
+    lines_ += parsed.lines;
+    if (piece.last) end(piece, capture);
+  }
+
+  const std::vector<Recording>& recordings() const { return writer_.recordings(); }
+  void publish() { writer_.publish(make_provenance(std::move(sources_), options_json(options_))); }
+
+ private:
+  void add_notes(const CaptureFile& capture, const ParsedPiece& parsed) {
+    notes_.add(parsed.notes);
+    for (const int64_t time_ns : parsed.frames.time_ns) {
+      notes_.time_runs_back += time_ns < previous_time_;
+      previous_time_ = time_ns;
+    }
+    for (const auto& [reason, count] : parsed.skipped) {
+      skipped_[reason] += count;
+      skipped_lines_ += count;
+    }
+    if (skipped_lines_ > options_.skip_limit)
+      throw InputError(fmt::format(
+          "{}: more than {} bad lines (the limit of --skip-limit) up to line {}, most often where "
+          "{} was expected",
+          capture.path.string(), options_.skip_limit, lines_ + parsed.lines,
+          std::max_element(skipped_.begin(), skipped_.end(), [](const auto& a, const auto& b) {
+            return a.second < b.second;
+          })->first));
+  }
+
+  void end(const CapturePiece& piece, const CaptureFile& capture) {
+    if (frames_ == 0)
+      throw InputError(capture.path.string() +
+                       ": holds no frames; remove it or name the captures one by one");
+    Recording recording;
+    recording.name = capture.name;
+    recording.split = capture.split;
+    recording.source = capture.source;
+    recording.bytes = piece.bytes_read;
+    recording.hash = piece.hash;
+    if (!piece.format->channel().empty()) recording.channel = piece.format->channel();
+    recording.has_time = piece.format->has_time();
+    recording.has_payload = piece.format->has_payload();
+    recording.labelled = piece.format->labelled();
+    recording.attack = capture.attack;
+    recording.traps = notes_.to_json();
+    for (const auto& [reason, count] : skipped_) recording.traps["skipped: expected " + reason] = count;
+    writer_.end_recording(std::move(recording));
+    sources_.push_back(source_json(capture, piece.bytes_read, piece.hash));
+    frames_ = 0;
+    lines_ = 0;
+    notes_ = {};
+    skipped_.clear();
+    skipped_lines_ = 0;
+    previous_time_ = std::numeric_limits<int64_t>::min();
+  }
+
+  const std::vector<CaptureFile>& captures_;
+  const IngestOptions& options_;
+  FramesWriter writer_;
+  Json sources_ = Json::array();
+
+  // Of the recording under way.
+  int64_t frames_ = 0;
+  int64_t lines_ = 0;
+  LineNotes notes_;
+  std::map<std::string, int64_t> skipped_;
+  int64_t skipped_lines_ = 0;
+  int64_t previous_time_ = std::numeric_limits<int64_t>::min();
+};
 
 }  // namespace
 
@@ -81,7 +133,7 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
     result.source_bytes += static_cast<int64_t>(std::filesystem::file_size(capture.path));
 
   if (!options.force && std::filesystem::exists(options.out)) {
-    if (find_existing(options.out, make_provenance(hash_sources(captures), ingest_options_json())) ==
+    if (find_existing(options.out, make_provenance(hash_sources(captures), options_json(options))) ==
         Existing::same) {
       result.already_there = true;
       result.recordings = FramesView(options.out).recordings();
@@ -91,38 +143,29 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
                   " exists already and holds something else; give --force to replace it");
   }
 
-  FramesWriter writer(options.out, options.force);
-  Json sources = Json::array();
-  FrameBatch batch;
-  batch.reserve(kPieceBytes / kTypicalLine);
-  int64_t done = 0;
-  for (const CaptureFile& capture : captures) {
-    LineReader lines(capture.path);
-    CtatCsvParser parser(capture.path.string());
-    do {
-      const std::string_view text = lines.next();
-      batch.clear();
-      parser.parse(text, lines.last(), batch);
-      writer.append(batch.spans());
-      progress(done + lines.stream().bytes_read(), result.source_bytes);
-    } while (!lines.last());
-    done += lines.stream().bytes_read();
-    result.text_bytes += lines.text_bytes();
-    sources.push_back(source_json(capture.source, lines.stream().bytes_read(), lines.stream().source_hash()));
-    Recording recording;
-    recording.name = capture.name;
-    recording.split = capture.split;
-    recording.source = capture.source;
-    recording.bytes = lines.stream().bytes_read();
-    recording.hash = lines.stream().source_hash();
-    recording.attack = capture.attack;
-    recording.traps = parser.traps().to_json();
-    if (writer.end_recording(std::move(recording)).frames == 0)
-      throw InputError(capture.path.string() +
-                       ": holds no frames; remove it or name the captures one by one");
-  }
-  result.recordings = writer.recordings();
-  writer.publish(make_provenance(std::move(sources), ingest_options_json()));
+  RecordingAssembler assembler(captures, options);
+  CapturePieces pieces(captures, options.format);
+  Workers workers(options.threads);
+  struct Slot {
+    CapturePiece piece;
+    ParsedPiece parsed;
+  };
+  std::vector<Slot> slots(static_cast<size_t>(workers.threads()));
+  for (Slot& slot : slots) slot.parsed.frames.width = options.format.payload;
+  int64_t done = 0;  // bytes of the files before the present one
+  workers.run_stream(
+      [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)].piece); },
+      [&](int64_t, Turn& turn) {
+        auto& [piece, parsed] = slots[static_cast<size_t>(turn.worker())];
+        parse_piece(piece, options.skip_errors, parsed);
+        turn.wait();
+        assembler.add(piece, parsed);
+        result.text_bytes += static_cast<int64_t>(piece.text_bytes);
+        progress(done + piece.bytes_read, result.source_bytes);
+        if (piece.last) done += piece.bytes_read;
+      });
+  result.recordings = assembler.recordings();
+  assembler.publish();
   return result;
 }
 

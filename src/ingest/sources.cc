@@ -15,8 +15,9 @@ namespace {
 std::optional<std::string> capture_name(const fs::path& path) {
   fs::path name = path.filename();
   if (name.extension() == ".zst" || name.extension() == ".gz") name = name.stem();
-  if (name.extension() != ".csv") return std::nullopt;
-  return name.stem().string();
+  for (const char* ending : {".csv", ".log", ".txt", ".tsv"})
+    if (name.extension() == ending) return name.stem().string();
+  return std::nullopt;
 }
 
 CaptureFile describe(const fs::path& path, const fs::path& root, std::string name) {
@@ -38,7 +39,8 @@ std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources) {
       const auto name = capture_name(source);
       if (!name)
         throw InputError(source.string() +
-                         ": not a capture by its name; expected one ending in .csv, .csv.zst or .csv.gz");
+                         ": not a capture by its name; expected one ending in .csv, .log, .txt or .tsv, "
+                         "perhaps with .zst or .gz");
       const fs::path folder = source.has_parent_path() ? source.parent_path() : fs::path(".");
       captures.push_back(describe(folder / source.filename(), folder, *name));
       continue;
@@ -52,7 +54,8 @@ std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources) {
   if (captures.empty()) {
     std::string searched;
     for (const fs::path& source : sources) searched += " " + source.string();
-    throw InputError(fmt::format("no captures (*.csv, *.csv.zst, *.csv.gz) under{}", searched));
+    throw InputError(
+        fmt::format("no captures (*.csv, *.log, *.txt, *.tsv, each perhaps .zst or .gz) under{}", searched));
   }
   const auto key = [](const CaptureFile& file) { return std::tie(file.split, file.name); };
   std::sort(captures.begin(), captures.end(),
@@ -73,7 +76,7 @@ std::optional<std::string> attack_from_name(const std::string& name) {
   for (const char* benign : {"attack-free", "attack_free", "accessory", "benign", "clean", "normal"})
     if (lower.starts_with(benign)) return std::nullopt;
   const size_t dash = name.rfind('-');
-  return dash == std::string::npos || dash == 0 ? name : name.substr(0, dash);
+  return dash == std::string::npos || dash == 0 ? std::nullopt : std::optional(name.substr(0, dash));
 }
 
 }  // namespace plimsoll

@@ -10,18 +10,19 @@ namespace plimsoll {
 /// A capture file to ingest and what its place and name tell about it.
 struct CaptureFile {
   std::filesystem::path path;
-  std::string name;    ///< file name without .csv, .zst, .gz
+  std::string name;    ///< file name without its endings
   std::string split;   ///< its folder, below the source that was named
   std::string source;  ///< its path below the source that was named
   std::optional<std::string> attack;
 };
 
-/// The captures (*.csv, *.csv.zst, *.csv.gz) under the files and folders given, ordered by split and name.
-/// Errors: InputError when a source is absent, when none is found, or when two have one split and name.
+/// The captures (*.csv, *.log, *.txt, *.tsv, each perhaps .zst or .gz) under the files and folders given,
+/// ordered by split and name. Errors: InputError when a source is absent, when none is found, or when two
+/// have one split and name.
 std::vector<CaptureFile> find_captures(const std::vector<std::filesystem::path>& sources);
 
 /// The attack a recording's name tells of: "DoS-kia" gives "DoS", "rpm-accessory-2" gives "rpm-accessory".
-/// Names that begin with attack-free, accessory, benign, clean or normal give none.
+/// Names without a dash and names that begin with attack-free, accessory, benign, clean or normal give none.
 std::optional<std::string> attack_from_name(const std::string& name);
 
 }  // namespace plimsoll

@@ -1,11 +1,26 @@
 #include "ingest/vocabulary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
+#include "base/error.h"
 #include "store/split_name.h"
 
 namespace plimsoll {
+namespace {
+
+void require_split(const FramesView& frames, const std::string& split) {
+  std::set<std::string> known;
+  for (const Recording& recording : frames.recordings()) known.insert(recording.split);
+  if (!known.contains(split))
+    throw UsageError(fmt::format("no split '{}' to take the vocabulary from; {} has: {}", split,
+                                 frames.set().folder().string(), fmt::join(known, ", ")));
+}
+
+}  // namespace
 
 Vocabulary::Vocabulary(std::vector<uint32_t> ids) : ids_(std::move(ids)), standard_(0x800) {
   for (uint32_t id = 0; id < standard_.size(); ++id) standard_[id] = extended_index(id);
@@ -16,11 +31,18 @@ int32_t Vocabulary::extended_index(uint32_t can_id) const {
   return found != ids_.end() && *found == can_id ? static_cast<int32_t>(found - ids_.begin()) : size();
 }
 
-std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only) {
+bool gives_vocabulary(const Recording& recording, const std::vector<std::string>& splits) {
+  return splits.empty() ? is_training_split(recording.split)
+                        : std::find(splits.begin(), splits.end(), recording.split) != splits.end();
+}
+
+std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only,
+                                   const std::vector<std::string>& splits) {
+  for (const std::string& split : splits) require_split(frames, split);
   std::vector<bool> standard(0x800);
   std::unordered_set<uint32_t> extended;
   for (const Recording& recording : frames.recordings()) {
-    if (!is_training_split(recording.split)) continue;
+    if (!gives_vocabulary(recording, splits)) continue;
     const FrameSpans part = frames.frames().part(recording.first_frame, recording.frames);
     for (size_t i = 0; i < part.can_id.size(); ++i) {
       if (benign_only && part.label[i] != 0) continue;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "store/frames.h"
@@ -27,7 +28,13 @@ class Vocabulary {
   std::vector<int32_t> standard_;  // the index of each 11-bit ID
 };
 
-/// The distinct IDs of all frames of training splits, ascending; with `benign_only`, of those labelled 0.
-std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only);
+/// Whether a recording gives its IDs to the vocabulary: its split is one of those named or, where none is
+/// named, one for training.
+bool gives_vocabulary(const Recording& recording, const std::vector<std::string>& splits);
+
+/// The distinct IDs of all frames of the splits named, by default those for training, ascending; with
+/// `benign_only`, of frames labelled 0. Errors: UsageError (no such split).
+std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only,
+                                   const std::vector<std::string>& splits = {});
 
 }  // namespace plimsoll

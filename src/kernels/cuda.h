@@ -4,15 +4,16 @@
 
 namespace plimsoll {
 
-// The kernels on a CUDA device: the contracts of their namesakes, the same bits, with pointers to device memory and
-// work put on `stream` (a cudaStream_t). A build without CUDA has these functions too; they say how to get them.
-// Errors: Failure with CUDA's own text.
+// The kernels on a CUDA device: the contracts of their namesakes, the same bits, with pointers to device
+// memory and work put on `stream` (a cudaStream_t). A build without CUDA has these functions too; they say
+// how to get them. Errors: Failure with CUDA's own text.
 
 /// Devices that can be used; 0 in a build without CUDA or on a machine without one.
 int cuda_devices();
 
 /// kernels/dropout.h.
-void dropout_factors_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows, int64_t channels,
-                          const int64_t* item, const int64_t* local, float* factors, void* stream);
+void dropout_factors_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
+                          int64_t channels, const int64_t* item, const int64_t* local, float* factors,
+                          void* stream);
 
 }  // namespace plimsoll

@@ -40,6 +40,11 @@ void ledger_free(void* data) noexcept {
   std::free(header);
 }
 
+void return_large_buffers() noexcept {
+  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+}
+
 void give_back_freed_memory() noexcept {
   malloc_trim(0);
 }

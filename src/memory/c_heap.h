@@ -11,8 +11,13 @@ namespace plimsoll {
 void* ledger_malloc(Tag tag, size_t bytes) noexcept;
 void ledger_free(void* data) noexcept;
 
-/// Returns to the system what malloc keeps of freed memory: the ledger holds it no more, the process still does.
-/// Called where one kind of work ends and another begins.
+/// Has malloc take every buffer over 256 KiB from the system and give it back when it is freed, so that what
+/// the ledger does not hold the process does not hold either. For programs whose buffers are few and
+/// long-lived.
+void return_large_buffers() noexcept;
+
+/// Returns to the system what malloc keeps of freed memory: the ledger holds it no more, the process still
+/// does. Called where one kind of work ends and another begins.
 void give_back_freed_memory() noexcept;
 
 }  // namespace plimsoll

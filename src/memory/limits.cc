@@ -125,10 +125,14 @@ std::vector<Limit> find_limits(const std::string& root) {
   return limits;
 }
 
-int64_t default_budget(const std::vector<Limit>& limits) {
+int64_t usable_memory(const std::vector<Limit>& limits) {
   int64_t least = kNone;
   for (const Limit& limit : limits) least = std::min(least, limit.usable());
-  return std::max<int64_t>(least - 64 * kMiB, kMiB);
+  return least;
+}
+
+int64_t default_budget(const std::vector<Limit>& limits) {
+  return std::max<int64_t>(usable_memory(limits) - 64 * kMiB, kMiB);
 }
 
 }  // namespace plimsoll

@@ -19,6 +19,9 @@ struct Limit {
 /// /sys stand; tests give a tree of their own.
 std::vector<Limit> find_limits(const std::string& root = "");
 
+/// What this process may use at most: the least usable limit, in bytes.
+int64_t usable_memory(const std::vector<Limit>& limits);
+
 /// The least usable limit, less 64 MiB for the page cache: the default budget, in bytes.
 int64_t default_budget(const std::vector<Limit>& limits);
 

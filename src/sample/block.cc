@@ -19,7 +19,7 @@ void GraphBlock::clear() {
 }
 
 Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {
-  constexpr int64_t kPiece = 256;
+  constexpr int64_t kPiece = 32;
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(source.graphs()));
   Workers workers(threads);
   workers.run_ordered((source.graphs() + kPiece - 1) / kPiece, [&](int64_t piece, Turn&) {

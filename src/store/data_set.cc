@@ -61,8 +61,10 @@ Json make_provenance(Json sources, Json options) {
 DataSetWriter::DataSetWriter(std::filesystem::path folder, bool replace)
     : folder_(without_trailing_slash(folder)), replace_(replace) {
   temporary_ = folder_.parent_path() / fmt::format(".{}.tmp.{}", folder_.filename().string(), ::getpid());
-  std::filesystem::remove_all(temporary_);
-  std::filesystem::create_directories(temporary_);
+  std::error_code failed;
+  std::filesystem::remove_all(temporary_, failed);
+  if (!failed) std::filesystem::create_directories(temporary_, failed);
+  if (failed) throw Failure(fmt::format("cannot make {}: {}", temporary_.string(), failed.message()));
 }
 
 DataSetWriter::~DataSetWriter() {
@@ -86,7 +88,12 @@ void DataSetWriter::publish(Json manifest) {
   }
   manifest["format_version"] = kFormatVersion;
   manifest["columns"] = std::move(columns);
-  write_text(temporary_ / "manifest.json", manifest.dump(1) + "\n");
+  try {
+    write_text(temporary_ / "manifest.json", manifest.dump(1) + "\n");
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("{}: a name in its manifest is not UTF-8 ({}); rename the source",
+                                 folder_.string(), error.what()));
+  }
 
   const bool exchange = replace_ && std::filesystem::exists(folder_);
   const unsigned flags = exchange ? RENAME_EXCHANGE : RENAME_NOREPLACE;
@@ -96,7 +103,12 @@ void DataSetWriter::publish(Json manifest) {
   }
   published_ = true;
   sync_folder(folder_.parent_path());
-  if (exchange) std::filesystem::remove_all(temporary_);
+  if (!exchange) return;
+  std::error_code failed;
+  std::filesystem::remove_all(temporary_, failed);
+  if (failed)
+    throw Failure(fmt::format("{} is replaced, but the old one, now {}, cannot be deleted: {}",
+                              folder_.string(), temporary_.string(), failed.message()));
 }
 
 DataSetView::DataSetView(std::filesystem::path folder, const std::string& kind)
@@ -108,7 +120,7 @@ DataSetView::DataSetView(std::filesystem::path folder, const std::string& kind)
     const std::string where = fmt::format("{}: column '{}'", folder_.string(), name);
     const std::string file =
         entry.is_object() ? entry.value("file", Json()).is_string() ? entry["file"] : Json("") : "";
-    if (file.empty() || file.find('/') != std::string::npos)
+    if (!file.ends_with(".npy") || file.find('/') != std::string::npos)
       throw InputError(where + ": the manifest gives no file for it inside the folder");
     NpyView view(folder_ / file);
     const Json shape = view.shape().shape;

@@ -39,7 +39,8 @@ class DataSetWriter {
   }
 
   /// Completes `manifest` with the columns, writes it, and makes the data set appear.
-  /// Errors: Failure (disk; the output exists and is not to be replaced).
+  /// Errors: Failure (disk; the output exists and is not to be replaced), InputError (a text that is not
+  /// UTF-8).
   void publish(Json manifest);
 
  private:

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -22,8 +24,10 @@ std::optional<std::string> optional_text(const Json& json) {
 FrameSpans FrameSpans::part(int64_t first, int64_t count) const {
   const auto at = static_cast<size_t>(first);
   const auto n = static_cast<size_t>(count);
-  return {time_ns.subspan(at, n), can_id.subspan(at, n), length.subspan(at, n),
-          data.subspan(at * kPayloadBytes, n * kPayloadBytes), label.subspan(at, n)};
+  return {
+      time_ns.subspan(at, n), can_id.subspan(at, n),
+      length.subspan(at, n),  data.subspan(at * static_cast<size_t>(width), n * static_cast<size_t>(width)),
+      label.subspan(at, n),   width};
 }
 
 Json Recording::to_json() const {
@@ -68,12 +72,13 @@ Recording Recording::from_json(const Json& json, const std::string& where) {
   }
 }
 
-FramesWriter::FramesWriter(const std::filesystem::path& folder, bool replace)
+FramesWriter::FramesWriter(const std::filesystem::path& folder, bool replace, int64_t width)
     : set_(folder, replace),
+      width_(width),
       time_ns_(set_.column<int64_t>("time_ns")),
       can_id_(set_.column<uint32_t>("can_id")),
       length_(set_.column<uint8_t>("length")),
-      data_(set_.column<uint8_t>("data", {kPayloadBytes})),
+      data_(set_.column<uint8_t>("data", {width})),
       label_(set_.column<uint8_t>("label")) {}
 
 void FramesWriter::append(const FrameSpans& frames) {
@@ -82,31 +87,31 @@ void FramesWriter::append(const FrameSpans& frames) {
   length_.append(frames.length);
   data_.append(frames.data);
   label_.append(frames.label);
-  // The pieces in which frames arrive must not show in the hash: hash fixed-size rows, not columns of a
-  // piece.
-  struct Row {
-    int64_t time_ns;
-    uint64_t data;
-    uint32_t can_id;
-    uint8_t length;
-    uint8_t label;
-    uint16_t zero;
-  };
-  constexpr int64_t kRows = 128;
-  std::array<Row, kRows> rows;
-  for (int64_t first = 0; first < frames.size(); first += kRows) {
-    const FrameSpans part = frames.part(first, std::min(kRows, frames.size() - first));
-    const auto count = static_cast<size_t>(part.size());
-    for (size_t i = 0; i < count; ++i) {
-      uint64_t payload = 0;
-      std::copy_n(part.data.begin() + static_cast<int64_t>(i) * kPayloadBytes, kPayloadBytes,
-                  reinterpret_cast<uint8_t*>(&payload));
-      rows[i] = {part.time_ns[i], payload, part.can_id[i], part.length[i], part.label[i], 0};
-    }
-    content_.add(rows.data(), count * sizeof(Row));
-  }
+  hash_content(frames);
   frames_ += frames.size();
   attack_frames_ += std::count(frames.label.begin(), frames.label.end(), uint8_t{1});
+}
+
+// The pieces in which frames arrive must not show in the hash, so it is of rows, not of the columns of a
+// piece.
+void FramesWriter::hash_content(const FrameSpans& frames) {
+  constexpr int64_t kRows = 128;
+  constexpr size_t kFixed = sizeof(int64_t) + sizeof(uint32_t) + 2;  // time, ID, length, label
+  const auto width = static_cast<size_t>(width_);
+  std::array<uint8_t, kRows*(kFixed + 64)> rows;
+  for (int64_t first = 0; first < frames.size(); first += kRows) {
+    uint8_t* at = rows.data();
+    const int64_t last = std::min(first + kRows, frames.size());
+    for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i) {
+      std::memcpy(at, &frames.time_ns[i], sizeof(int64_t));
+      std::memcpy(at + 8, &frames.can_id[i], sizeof(uint32_t));
+      at[12] = frames.length[i];
+      at[13] = frames.label[i];
+      std::memcpy(at + kFixed, &frames.data[i * width], width);
+      at += kFixed + width;
+    }
+    content_.add(rows.data(), static_cast<size_t>(at - rows.data()));
+  }
 }
 
 const Recording& FramesWriter::end_recording(Recording recording) {
@@ -139,11 +144,16 @@ void FramesWriter::publish(Json provenance) {
 }
 
 FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "frames") {
-  frames_ = {set_.column<int64_t>("time_ns"), set_.column<uint32_t>("can_id"), set_.column<uint8_t>("length"),
-             set_.column<uint8_t>("data", {kPayloadBytes}), set_.column<uint8_t>("label")};
+  const auto data = set_.columns().find("data");
+  const bool wide = data != set_.columns().end() && data->second.shape().shape.size() == 2 &&
+                    data->second.shape().shape[1] == 64;
+  const int64_t width = wide ? 64 : kPayloadBytes;
+  frames_ = {set_.column<int64_t>("time_ns"), set_.column<uint32_t>("can_id"),
+             set_.column<uint8_t>("length"),  set_.column<uint8_t>("data", {width}),
+             set_.column<uint8_t>("label"),   width};
   const auto count = static_cast<size_t>(frames_.size());
   if (frames_.can_id.size() != count || frames_.length.size() != count || frames_.label.size() != count ||
-      frames_.data.size() != count * kPayloadBytes)
+      frames_.data.size() != count * static_cast<size_t>(width))
     throw InputError(folder.string() +
                      ": the columns differ in length; the data set is damaged, make it again");
 
@@ -163,6 +173,16 @@ FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "fram
   if (next != frames_.size())
     throw InputError(
         fmt::format("{}: they cover {} of {} frames; the data set is damaged", where, next, frames_.size()));
+}
+
+Json FramesView::identity() const {
+  Json columns = Json::object();
+  for (const auto& [name, entry] : set_.manifest()["columns"].items())
+    columns[name] = entry.value("xxh3", Json());
+  Hasher recordings;
+  const std::string text = set_.manifest()["recordings"].dump();
+  recordings.add(text.data(), text.size());
+  return {{"kind", "frames"}, {"columns", std::move(columns)}, {"recordings", recordings.hex64()}};
 }
 
 }  // namespace plimsoll

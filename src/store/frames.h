@@ -24,8 +24,9 @@ struct FrameSpans {
   std::span<const int64_t> time_ns;
   std::span<const uint32_t> can_id;
   std::span<const uint8_t> length;  ///< payload bytes
-  std::span<const uint8_t> data;    ///< 8 bytes a frame, zero behind its length
+  std::span<const uint8_t> data;    ///< `width` bytes a frame, zero behind its length
   std::span<const uint8_t> label;   ///< 0, 1 or kUnlabelled
+  int64_t width = kPayloadBytes;    ///< bytes of `data` a frame: 8, or 64 for CAN FD
 
   int64_t size() const { return static_cast<int64_t>(time_ns.size()); }
   FrameSpans part(int64_t first, int64_t count) const;
@@ -59,7 +60,8 @@ struct Recording {
 /// Writes a `frames` set. Recordings come one after the other. Not thread-safe.
 class FramesWriter {
  public:
-  FramesWriter(const std::filesystem::path& folder, bool replace);
+  /// `width`: bytes of payload a frame has room for, 8 or 64.
+  FramesWriter(const std::filesystem::path& folder, bool replace, int64_t width = kPayloadBytes);
 
   void append(const FrameSpans& frames);
   /// Ends the recording made of all frames appended since the last end; fills in its counts, content and
@@ -70,7 +72,10 @@ class FramesWriter {
   const std::vector<Recording>& recordings() const { return recordings_; }
 
  private:
+  void hash_content(const FrameSpans& frames);
+
   DataSetWriter set_;
+  int64_t width_;
   NpyWriter& time_ns_;
   NpyWriter& can_id_;
   NpyWriter& length_;
@@ -89,6 +94,8 @@ class FramesView {
   explicit FramesView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
+  /// What identifies the set as a source of another: checksums of its columns and a hash of its recordings.
+  Json identity() const;
   const FrameSpans& frames() const { return frames_; }
   const std::vector<Recording>& recordings() const { return recordings_; }
 

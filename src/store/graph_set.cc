@@ -16,16 +16,18 @@ Json to_json(const GraphRange& range, bool recording) {
   if (recording) {
     json["attack"] = range.attack ? Json(*range.attack) : Json();
     json["copy_of"] = range.copy_of ? Json(*range.copy_of) : Json();
+    json["content"] = range.content;
   }
   return json;
 }
 
 GraphRange from_json(const Json& json, bool recording) {
-  GraphRange range{json.at("name"), "", json.at("first_graph"), json.at("graphs"), {}, {}};
+  GraphRange range{json.at("name"), "", json.at("first_graph"), json.at("graphs"), {}, {}, {}};
   if (!recording) return range;
   range.split = json.at("split");
   if (json.contains("attack") && !json["attack"].is_null()) range.attack = json["attack"];
   if (json.contains("copy_of") && !json["copy_of"].is_null()) range.copy_of = json["copy_of"];
+  range.content = json.value("content", "");
   return range;
 }
 

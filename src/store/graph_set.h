@@ -31,6 +31,7 @@ struct GraphRange {
   int64_t graphs = 0;
   std::optional<std::string> attack;   ///< for a recording
   std::optional<std::string> copy_of;  ///< for a recording: "split/name" of one with the same content
+  std::string content = {};            ///< for a recording: equal for copies
 };
 
 /// What a graph_set says about its graphs, beside the columns.

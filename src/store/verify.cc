@@ -32,11 +32,12 @@ void verify_frames(const FramesView& view, std::vector<std::string>& wrong) {
     const uint8_t label = frames.label[at];
     if (label > 1 && label != kUnlabelled)
       wrong.push_back(fmt::format("frame {}: label {} is not 0, 1 or 255", i, label));
-    if (frames.length[at] > kPayloadBytes) {
-      wrong.push_back(fmt::format("frame {}: length {} is over {}", i, frames.length[at], kPayloadBytes));
+    if (frames.length[at] > frames.width) {
+      wrong.push_back(fmt::format("frame {}: length {} is over {}", i, frames.length[at], frames.width));
       continue;
     }
-    const auto payload = frames.data.subspan(at * kPayloadBytes, kPayloadBytes);
+    const auto payload =
+        frames.data.subspan(at * static_cast<size_t>(frames.width), static_cast<size_t>(frames.width));
     if (std::any_of(payload.begin() + frames.length[at], payload.end(),
                     [](uint8_t byte) { return byte != 0; }))
       wrong.push_back(
@@ -58,10 +59,12 @@ void verify_ranges(const std::vector<GraphRange>& ranges, const char* what, int6
                    std::vector<std::string>& wrong) {
   int64_t next = 0;
   for (const GraphRange& range : ranges) {
-    if (range.first_graph != next || range.graphs < 0)
-      wrong.push_back(
-          fmt::format("{} '{}' begins at graph {}, expected {}", what, range.name, range.first_graph, next));
-    next = range.first_graph + range.graphs;
+    if (range.first_graph != next || range.graphs < 0 || range.graphs > graphs - next) {
+      wrong.push_back(fmt::format("{} '{}' begins at graph {} with {} graphs, expected to begin at {} of {}",
+                                  what, range.name, range.first_graph, range.graphs, next, graphs));
+      return;
+    }
+    next += range.graphs;
   }
   if (next != graphs) wrong.push_back(fmt::format("the {}s cover {} of {} graphs", what, next, graphs));
 }
@@ -70,15 +73,16 @@ void verify_graphs(const GraphSetView& view, std::vector<std::string>& wrong) {
   const GraphSpans& graphs = view.graphs();
   for (int64_t g = 0; g < graphs.graphs() && wrong.size() < kMostFindings; ++g) {
     const auto at = static_cast<size_t>(g);
-    const int64_t nodes = graphs.node_ptr[at + 1] - graphs.node_ptr[at];
-    const int64_t first = graphs.edge_ptr[at];
-    const int64_t last = graphs.edge_ptr[at + 1];
-    const bool inside = graphs.node_ptr[at] >= 0 && graphs.node_ptr[at + 1] <= graphs.node_ptr.back() &&
-                        first >= 0 && last <= graphs.edge_ptr.back();
-    if (nodes < 0 || last < first || !inside) {
+    const auto ordered = [&](std::span<const int64_t> pointers) {
+      return pointers[at] >= 0 && pointers[at] <= pointers[at + 1] && pointers[at + 1] <= pointers.back();
+    };
+    if (!ordered(graphs.node_ptr) || !ordered(graphs.edge_ptr)) {
       wrong.push_back(fmt::format("graph {}: its pointers run backwards or out of the columns", g));
       continue;
     }
+    const int64_t nodes = graphs.node_ptr[at + 1] - graphs.node_ptr[at];
+    const int64_t first = graphs.edge_ptr[at];
+    const int64_t last = graphs.edge_ptr[at + 1];
     for (int64_t e = first; e < last; ++e) {
       const int32_t source = graphs.edges[static_cast<size_t>(2 * e)];
       const int32_t target = graphs.edges[static_cast<size_t>(2 * e + 1)];

@@ -5,6 +5,15 @@
 #include <algorithm>
 
 namespace plimsoll {
+namespace {
+
+// Characters of a UTF-8 text: bytes that do not continue one.
+size_t width(const std::string& text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+}  // namespace
 
 Table::Table(std::vector<std::string> headings) {
   for (std::string& heading : headings) {
@@ -22,7 +31,7 @@ void Table::add(std::vector<std::string> row) {
 std::string Table::text() const {
   std::vector<size_t> widths(left_.size());
   for (const auto& row : rows_)
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width(row[c]));
   std::string text;
   for (size_t r = 0; r < rows_.size(); ++r) {
     std::string line;

@@ -22,13 +22,11 @@ struct NamedGraphs {
 };
 
 // Validation first, then the splits that do not train, without recordings whose content trained the model.
-std::vector<NamedGraphs> graphs_to_judge(const GraphSetTables& tables,
+std::vector<NamedGraphs> graphs_to_judge(const GraphSetTables& tables, const DetectorModel& detector,
                                          const std::optional<TrainingSplit>& split) {
   std::vector<NamedGraphs> lists;
   if (split) lists.push_back({"validation", split->validation, {}});
-  std::set<std::string> trained;
-  for (const GraphRange& recording : tables.recordings)
-    if (is_training_split(recording.split)) trained.insert(content_of(recording));
+  const std::set<std::string> trained(detector.trained_on.begin(), detector.trained_on.end());
   for (const GraphRange& recording : tables.recordings) {
     if (is_training_split(recording.split)) continue;
     if (lists.empty() || lists.back().name != recording.split) lists.push_back({recording.split, {}, {}});
@@ -105,7 +103,7 @@ std::vector<SplitVerdict> evaluate(const BlockSource& source, const DetectorMode
       blocks_in_flight(source, shapes, *detector.model, limits, all, /*training=*/false, threads));
   std::vector<SplitVerdict> verdicts;
   std::string known;
-  for (const NamedGraphs& list : graphs_to_judge(source.tables(), split)) {
+  for (const NamedGraphs& list : graphs_to_judge(source.tables(), detector, split)) {
     known += " " + list.name;
     if (only.empty() || only == list.name)
       verdicts.push_back(judge(engine, list, shapes, detector, unknown_id));

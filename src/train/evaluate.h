@@ -31,9 +31,9 @@ struct SplitVerdict {
   std::vector<DetectorVerdict> rules;
 };
 
-/// Judges a detector on the validation graphs and on every split that does not train; `only` names one split.
-/// `unknown_id` has the ID rule's verdict for each graph of the source. Recordings whose content was trained
-/// on are left out and named.
+/// Judges a detector on every split that does not train and, where `split` tells how the data was split when
+/// it was trained, on the validation graphs; `only` names one split. `unknown_id` has the ID rule's verdict
+/// for each graph of the source. Recordings whose content was trained on are left out and named.
 std::vector<SplitVerdict> evaluate(const BlockSource& source, const DetectorModel& detector,
                                    const std::optional<TrainingSplit>& split,
                                    std::span<const uint8_t> unknown_id, const BlockLimits& limits,

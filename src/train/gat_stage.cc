@@ -70,7 +70,7 @@ std::vector<Threshold> set_thresholds(BlockEngine& engine, const GraphList& vali
   GraphList benign;
   std::copy_if(validation.begin(), validation.end(), std::back_inserter(benign),
                [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 0; });
-  std::vector<float> scores(benign.size());
+  Vector<float, Tag::columns> scores(benign.size());
   engine.score(benign, scores);
   std::vector<Threshold> thresholds;
   for (const double rate : {0.01, 0.001}) {
@@ -169,6 +169,7 @@ GatStageResult train_gat(const GatStageOptions& options) {
   result.reruns = engine.reruns();
   result.detector.vocabulary = source.tables().vocabulary;
   result.detector.benign_ids = options.benign_ids;
+  result.detector.trained_on = options.split->contents;
   result.detector.thresholds = set_thresholds(engine, options.split->validation, shapes);
   save_model(options.folder / "model.safetensors", result.detector);
   journal.write("end", {{"best_epoch", result.best_epoch},

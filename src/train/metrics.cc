@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 #include "base/error.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 namespace {
@@ -18,7 +18,7 @@ std::optional<double> share(int64_t part, int64_t whole) {
 
 float threshold_at_rate(std::span<const float> benign_scores, double rate) {
   if (benign_scores.empty()) throw InputError("no benign validation window to set a threshold by");
-  std::vector<float> sorted(benign_scores.begin(), benign_scores.end());
+  Vector<float, Tag::columns> sorted(benign_scores.begin(), benign_scores.end());
   const auto allowed =
       std::min(static_cast<size_t>(rate * static_cast<double>(sorted.size())), sorted.size() - 1);
   const auto at = sorted.begin() + static_cast<int64_t>(allowed);
@@ -45,7 +45,7 @@ std::optional<double> Verdicts::f1() const {
 }
 
 std::optional<double> roc_auc(std::span<const float> scores, std::span<const uint8_t> truth) {
-  std::vector<size_t> order(scores.size());
+  Vector<size_t, Tag::columns> order(scores.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
   const auto positives = std::count(truth.begin(), truth.end(), uint8_t{1});

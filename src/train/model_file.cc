@@ -86,7 +86,8 @@ void save_model(const std::filesystem::path& path, const DetectorModel& detector
   write_safetensors(path, tensors,
                     {{"plimsoll.model", kModelName},
                      {"plimsoll.config", config.dump()},
-                     {"plimsoll.thresholds", thresholds.dump()}});
+                     {"plimsoll.thresholds", thresholds.dump()},
+                     {"plimsoll.trained_on", Json(detector.trained_on).dump()}});
 }
 
 DetectorModel load_model(const std::filesystem::path& path) {
@@ -109,8 +110,10 @@ DetectorModel load_model(const std::filesystem::path& path) {
     for (const Json& entry : Json::parse(thresholds->second))
       detector.thresholds.push_back(
           {entry.at("target_rate"), entry.at("realised_rate"), entry.at("log_odds")});
+    detector.trained_on = Json::parse(file.meta("plimsoll.trained_on")).get<std::vector<std::string>>();
   } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: metadata 'plimsoll.thresholds': {}", path.string(), error.what()));
+    throw InputError(fmt::format("{}: metadata 'plimsoll.thresholds' or 'plimsoll.trained_on': {}",
+                                 path.string(), error.what()));
   }
   return detector;
 }

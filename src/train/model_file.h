@@ -23,10 +23,12 @@ struct DetectorModel {
   std::vector<uint32_t> vocabulary;  ///< CAN IDs by index
   std::vector<uint32_t> benign_ids;  ///< IDs of benign training traffic
   std::vector<Threshold> thresholds;
+  std::vector<std::string> trained_on = {};  ///< content_of each training recording
 };
 
 /// Writes a detector as safetensors: parameters by name, "vocabulary.ids" and "vocabulary.benign" (I64), and
-/// in the metadata "plimsoll.model", "plimsoll.config" and "plimsoll.thresholds" (JSON).
+/// in the metadata "plimsoll.model", "plimsoll.config" "plimsoll.thresholds" and "plimsoll.trained_on"
+/// (JSON).
 void save_model(const std::filesystem::path& path, const DetectorModel& detector);
 
 /// Errors: InputError naming the file and the tensor or key that is missing or of another shape.

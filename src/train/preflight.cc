@@ -1,6 +1,7 @@
 #include "train/preflight.h"
 
 #include <ATen/Functions.h>
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -93,6 +94,7 @@ int blocks_in_flight(const BlockSource& source, std::span<const GraphShape> shap
 }
 
 void warm_up_torch(int threads) {
+  at::set_num_threads(1);          // one thread a worker: the order of every sum is fixed
   std::barrier everyone(threads);  // so that no thread does two items
   Workers workers(threads);
   workers.run_ordered(threads, [&](int64_t, Turn&) {

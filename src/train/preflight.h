@@ -22,8 +22,9 @@ class BudgetTooSmall : public Error {
   explicit BudgetTooSmall(const std::string& text) : Error(4, text) {}
 };
 
-/// Has torch and its libraries set up, on `threads` threads, what they keep for as long as they live, so that
-/// the floor of a budget that is measured afterwards holds it.
+/// Gives torch one intra-op thread a worker, and has torch and its libraries set up, on `threads` threads,
+/// what they keep for as long as they live, so that the floor of a budget that is measured afterwards holds
+/// it.
 void warm_up_torch(int threads);
 
 /// What malloc may lose between pieces of tensors, beyond what the ledger counts: measured at up to 3.4 MiB

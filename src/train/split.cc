@@ -9,7 +9,8 @@
 namespace plimsoll {
 
 std::string content_of(const GraphRange& recording) {
-  return recording.copy_of.value_or(recording.split + "/" + recording.name);
+  return recording.content.empty() ? recording.copy_of.value_or(recording.split + "/" + recording.name)
+                                   : recording.content;
 }
 
 TrainingSplit split_training(const GraphSetTables& tables, double validation, int64_t embargo) {
@@ -23,6 +24,7 @@ TrainingSplit split_training(const GraphSetTables& tables, double validation, in
       continue;
     }
     result.used.push_back(path);
+    result.contents.push_back(content_of(recording));
     const auto held_out = static_cast<int64_t>(validation * static_cast<double>(recording.graphs));
     const int64_t trained =
         held_out == 0 ? recording.graphs : std::max<int64_t>(recording.graphs - held_out - embargo, 0);

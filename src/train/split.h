@@ -12,11 +12,12 @@ namespace plimsoll {
 struct TrainingSplit {
   GraphList training;
   GraphList validation;
-  std::vector<std::string> used;    ///< recordings, "split/name"
+  std::vector<std::string> used;      ///< recordings, "split/name"
+  std::vector<std::string> contents;  ///< content_of each of them
   std::vector<std::string> copies;  ///< recordings left out because one with the same content is used already
 };
 
-/// The identity of a recording's content: "split/name" of the first recording that has it.
+/// What is equal for recordings with the same content and for no others.
 std::string content_of(const GraphRange& recording);
 
 /// Validation is the last `validation` share of each training recording, behind an embargo of `embargo`

@@ -83,16 +83,29 @@ TEST_P(WorkersOfManySizes, ItemsThatNeverWaitAreRunOnceEach) {
   for (const auto& count : runs) EXPECT_EQ(count, 1);
 }
 
+TEST_P(WorkersOfManySizes, ItemsThatNeverWaitDoNotLetOthersPass) {
+  Workers workers(GetParam());
+  std::vector<int64_t> order;
+  workers.run_ordered(200, [&](int64_t item, Turn& turn) {
+    if (item % 3 != 0) return;
+    dawdle(item);
+    turn.wait();
+    order.push_back(item / 3);
+  });
+  EXPECT_EQ(order, first_numbers(67));
+}
+
 TEST_P(WorkersOfManySizes, TheFirstFailureByItemIsThrownWhicheverCameFirstInTime) {
   Workers workers(GetParam());
-  for (int repeat = 0; repeat < 20; ++repeat) {
+  for (int64_t repeat = 0; repeat < 40; ++repeat) {
     std::vector<int64_t> committed;
     std::string text;
     try {
       workers.run_ordered(60, [&](int64_t item, Turn& turn) {
-        // Item 20 fails late, the items behind it fail at once.
-        if (item == 20) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        if (item >= 20) throw std::runtime_error("item " + std::to_string(item));
+        if (item >= 20) {
+          std::this_thread::sleep_for(std::chrono::microseconds((item + repeat) * 5 % 7 * 300));
+          throw std::runtime_error("item " + std::to_string(item));
+        }
         turn.wait();
         committed.push_back(item);
       });
@@ -104,7 +117,24 @@ TEST_P(WorkersOfManySizes, TheFirstFailureByItemIsThrownWhicheverCameFirstInTime
   }
 }
 
-TEST_P(WorkersOfManySizes, ItemsBehindAFailureNeverCommitAndNoNewOneStarts) {
+TEST_P(WorkersOfManySizes, AfterAFailureNoNewItemStarts) {
+  Workers workers(GetParam());
+  std::atomic<int64_t> last_started = 0;
+  std::atomic<bool> failing = false;
+  const auto work = [&](int64_t item, Turn&) {
+    last_started = std::max(last_started.load(), item);
+    if (item == 1) {
+      failing = true;
+      throw std::runtime_error("at once");
+    }
+    while (!failing && GetParam() > 1) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  };
+  EXPECT_THROW(workers.run_ordered(1000, work), std::runtime_error);
+  EXPECT_LE(last_started, std::max(1, GetParam() - 1));
+}
+
+TEST_P(WorkersOfManySizes, ItemsBehindAFailureNeverCommit) {
   Workers workers(GetParam());
   std::vector<int64_t> committed;
   std::atomic<int64_t> last_started = 0;
@@ -148,6 +178,66 @@ TEST_P(WorkersOfManySizes, ManyTinyRunsNeitherHangNorLoseItems) {
       sum += item + 1;
     });
   EXPECT_EQ(sum, 500 * (0 + 1 + 3 + 6));
+}
+
+TEST_P(WorkersOfManySizes, AStreamIsFetchedInOrderUntilItEnds) {
+  Workers workers(GetParam());
+  std::vector<int64_t> fetched;  // not guarded: fetched one at a time
+  std::vector<int64_t> order;
+  workers.run_stream(
+      [&](int64_t item, int) {
+        if (item == 150) return false;
+        fetched.push_back(item);
+        return true;
+      },
+      [&](int64_t item, Turn& turn) {
+        dawdle(item);
+        turn.wait();
+        order.push_back(item);
+      });
+  EXPECT_EQ(fetched, first_numbers(150));
+  EXPECT_EQ(order, first_numbers(150));
+}
+
+TEST_P(WorkersOfManySizes, AnExceptionOfFetchingIsThatOfTheItem) {
+  Workers workers(GetParam());
+  std::vector<int64_t> order;
+  EXPECT_THROW(workers.run_stream(
+                   [&](int64_t item, int) {
+                     if (item == 30) throw std::runtime_error("damaged input");
+                     return true;
+                   },
+                   [&](int64_t item, Turn& turn) {
+                     dawdle(item);
+                     turn.wait();
+                     order.push_back(item);
+                   }),
+               std::runtime_error);
+  EXPECT_EQ(order, first_numbers(30));
+  order.clear();
+  workers.run_stream([](int64_t item, int) { return item < 5; },
+                     [&](int64_t item, Turn& turn) {
+                       turn.wait();
+                       order.push_back(item);
+                     });
+  EXPECT_EQ(order, first_numbers(5));
+}
+
+TEST_P(WorkersOfManySizes, AWorkerHasItsNumberToItself) {
+  Workers workers(GetParam());
+  std::vector<int64_t> item_of(static_cast<size_t>(GetParam()), -1);  // not guarded: one each
+  std::atomic<int> mixed = 0;
+  workers.run_stream(
+      [&](int64_t item, int worker) {
+        if (item < 200) item_of.at(static_cast<size_t>(worker)) = item;
+        return item < 200;
+      },
+      [&](int64_t item, Turn& turn) {
+        dawdle(item);
+        turn.wait();
+        if (item_of.at(static_cast<size_t>(turn.worker())) != item) ++mixed;
+      });
+  EXPECT_EQ(mixed, 0);
 }
 
 TEST(Workers, LiveAndDieWithoutAnyRun) {

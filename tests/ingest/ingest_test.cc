@@ -21,8 +21,9 @@ class Ingest : public ::testing::Test {
     fs::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << kHeader << lines;
   }
-  IngestResult run(const std::string& out = "out", bool force = false) const {
-    return ingest_can({{folder_ / "in"}, folder_ / out, force}, [](int64_t, int64_t) {});
+  IngestResult run(const std::string& out = "out", bool force = false, int threads = 2) const {
+    return ingest_can({.sources = {folder_ / "in"}, .out = folder_ / out, .force = force, .threads = threads},
+                      [](int64_t, int64_t) {});
   }
   // Everything beside the input.
   std::vector<std::string> outputs() const {
@@ -66,6 +67,79 @@ TEST_F(Ingest, TheSameSourcesGiveTheSameBytes) {
   for (const char* file :
        {"manifest.json", "time_ns.npy", "can_id.npy", "length.npy", "data.npy", "label.npy"})
     EXPECT_EQ(read_text(folder_ / "first" / file), read_text(folder_ / "second" / file)) << file;
+}
+
+TEST_F(Ingest, ManyPiecesAndFilesGiveTheSameBytesForAnyNumberOfThreads) {
+  for (int file = 0; file < 3; ++file) {
+    std::string lines;
+    for (int i = 0; i < 70'000; ++i)
+      lines += std::to_string(i % 90'000) + ".5,1" + std::to_string(i % 90 + 10) + ",AABB,0\n";
+    write("in/train_a/long-" + std::to_string(file) + ".csv", lines + "5.0,111,00,1\n");
+  }
+  run("one", false, 1);
+  run("four", false, 4);
+  for (const char* column :
+       {"manifest.json", "time_ns.npy", "can_id.npy", "length.npy", "data.npy", "label.npy"})
+    EXPECT_EQ(read_text(folder_ / "one" / column), read_text(folder_ / "four" / column)) << column;
+  const FramesView view(folder_ / "one");
+  EXPECT_EQ(view.recordings()[2].frames, 70'001);
+  EXPECT_EQ(view.recordings()[2].traps, (Json{{"time_runs_back", 1}}));
+}
+
+TEST_F(Ingest, ALineFarIntoAFileIsNamedByItsNumber) {
+  std::string lines;
+  for (int i = 0; i < 100'000; ++i) lines += "1513920254.785127,110,D01C100900000000,0\n";
+  write("in/train_a/long-1.csv", lines + "1513920254.785127,110,XX,0\n");
+  for (const int threads : {1, 3}) {
+    try {
+      run("out", false, threads);
+      FAIL() << "no error";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("long-1.csv:100002:23"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST_F(Ingest, BadLinesAreSkippedUpToALimit) {
+  write("in/train_a/one-1.csv", "1.0,110,AA,0\n1.1,XYZ,AA,0\n1.2,111,AA,5\n1.3,112,AA,1\n");
+  IngestOptions options{
+      .sources = {folder_ / "in"}, .out = folder_ / "out", .skip_errors = true, .skip_limit = 2};
+  const Recording recording = ingest_can(options, [](int64_t, int64_t) {}).recordings.at(0);
+  EXPECT_EQ(recording.frames, 2);
+  EXPECT_EQ(recording.traps, (Json{{"skipped: expected 0 (normal) or 1 (attack)", 1},
+                                   {"skipped: expected a CAN ID in hex", 1}}));
+  options.out = folder_ / "other";
+  options.skip_limit = 1;
+  EXPECT_THROW(ingest_can(options, [](int64_t, int64_t) {}), InputError);
+}
+
+TEST_F(Ingest, WithoutTimesTheRowIsTheTime) {
+  write("in/train_a/one-1.csv", "");
+  std::ofstream(folder_ / "in/train_a/one-1.csv") << "04b0\n05a0\n0316\n";
+  ingest_can({.sources = {folder_ / "in"},
+              .out = folder_ / "out",
+              .format = {.name = "table", .columns = {"id"}, .time = "none"}},
+             [](int64_t, int64_t) {});
+  const FramesView view(folder_ / "out");
+  EXPECT_EQ(std::vector<int64_t>(view.frames().time_ns.begin(), view.frames().time_ns.end()),
+            (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_FALSE(view.recordings()[0].has_time);
+  EXPECT_FALSE(view.recordings()[0].has_payload);
+  EXPECT_FALSE(view.recordings()[0].labelled);
+}
+
+TEST_F(Ingest, FdFramesFillASetWithRoomForThem) {
+  std::filesystem::create_directories(folder_ / "in/train_a");
+  std::ofstream(folder_ / "in/train_a/fd-1.log")
+      << "(1.0) can0 123##1" << std::string(128, 'A') << "\n(1.1) can0 124#01\n";
+  EXPECT_THROW(run(), InputError);
+  ingest_can({.sources = {folder_ / "in"}, .out = folder_ / "out", .format = {.payload = 64}},
+             [](int64_t, int64_t) {});
+  const FramesView view(folder_ / "out");
+  EXPECT_EQ(view.frames().width, 64);
+  EXPECT_EQ(view.frames().length[0], 64);
+  EXPECT_EQ(view.frames().data[64], 1);
+  EXPECT_EQ(view.recordings()[0].channel, "can0");
 }
 
 TEST_F(Ingest, AnErrorLeavesNothingHalfMade) {

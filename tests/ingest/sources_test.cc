@@ -57,7 +57,7 @@ TEST(AttackFromName, IsWhatStandsBeforeTheLastDash) {
   EXPECT_EQ(attack_from_name("DoS-kia"), "DoS");
   EXPECT_EQ(attack_from_name("rpm-accessory-2"), "rpm-accessory");
   EXPECT_EQ(attack_from_name("targeted_payload_fuzzing-2"), "targeted_payload_fuzzing");
-  EXPECT_EQ(attack_from_name("suppress"), "suppress");
+  EXPECT_EQ(attack_from_name("capture"), std::nullopt);
   EXPECT_EQ(attack_from_name("attack-free-kia"), std::nullopt);
   EXPECT_EQ(attack_from_name("accessory-1"), std::nullopt);
   EXPECT_EQ(attack_from_name("Normal_run"), std::nullopt);

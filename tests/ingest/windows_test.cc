@@ -28,7 +28,7 @@ class Windows : public ::testing::Test {
         file << i << ".5," << std::hex << random() % 40 << "," << (random() % 256 < 16 ? "" : "AB")
              << std::dec << "," << (random() % 300 == 0) << "\n";
     }
-    ingest_can({{folder_ / "in"}, folder_ / "frames", false}, [](int64_t, int64_t) {});
+    ingest_can({.sources = {folder_ / "in"}, .out = folder_ / "frames"}, [](int64_t, int64_t) {});
     return FramesView(folder_ / "frames");
   }
   TempFolder folder_;

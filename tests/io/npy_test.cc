@@ -116,25 +116,27 @@ TEST_F(Npy, DataStartsAtByte4096AndNothingFollowsIt) {
 }
 
 TEST_F(Npy, ThePiecesInWhichRowsAreAppendedDoNotShow) {
-  std::vector<int64_t> values(200'000);
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i * i);
+  std::vector<uint8_t> values(800'000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * i >> 5);
   const auto write_in = [&](const std::vector<size_t>& pieces) {
-    NpyWriter writer(path_, "<i8", {2});
+    NpyWriter writer(path_, "|u1", {8});
     size_t at = 0;
     for (size_t turn = 0; at < values.size(); ++turn) {
       const size_t count = std::min(pieces[turn % pieces.size()], values.size() - at);
-      writer.append(std::span<const int64_t>(values).subspan(at, count));
+      writer.append(std::span<const uint8_t>(values).subspan(at, count));
       at += count;
     }
     writer.finish();
     return read_bytes(path_) + writer.checksum();
   };
   const std::string whole = write_in({values.size()});
+  EXPECT_EQ(whole.substr(4096, values.size()), std::string(values.begin(), values.end()));
   EXPECT_EQ(write_in({1}), whole);
-  // About the 256 KiB of the buffer: 32,768 numbers.
-  EXPECT_EQ(write_in({32'767, 1, 1}), whole);
-  EXPECT_EQ(write_in({32'768}), whole);
-  EXPECT_EQ(write_in({0, 5, 40'000, 32'769}), whole);
+  // Around the 262,144 bytes of the buffer.
+  EXPECT_EQ(write_in({262'143, 1, 1}), whole);
+  EXPECT_EQ(write_in({262'143, 2}), whole);
+  EXPECT_EQ(write_in({262'144}), whole);
+  EXPECT_EQ(write_in({0, 5, 262'145, 100, 200'000}), whole);
 }
 
 TEST_F(Npy, TheChecksumIsThatOfTheDataBytes) {
@@ -212,6 +214,7 @@ TEST_F(Npy, HeadersThatSayNothingUsableAreRefused) {
                                         dictionary("'<i4'", "maybe", "(4,)"),
                                         dictionary("'<i4'", "False", "4"),
                                         dictionary("'<i4'", "False", "(-4,)"),
+                                        dictionary("'<i4'", "False", "(-2, -2)"),
                                         dictionary("'<i4'", "False", "(4.0,)"),
                                         dictionary("'<i4'", "False", "(four,)"),
                                         dictionary("'<i4'", "False", "(99999999999999999999999,)"),
@@ -222,9 +225,9 @@ TEST_F(Npy, HeadersThatSayNothingUsableAreRefused) {
 
 TEST_F(Npy, AShapeThatIsNotThatOfTheDataIsRefused) {
   const std::string data = int32_bytes({1, 2, 3, 4});
-  for (const char* shape :
-       {"(3,)", "(5,)", "(2, 3)", "(0,)", "()", "(4, 0)", "(4611686018427387904,)", "(9223372036854775807,)",
-        "(4294967296, 4294967296)", "(9223372036854775807, 9223372036854775807, 0)"})
+  for (const char* shape : {"(3,)", "(5,)", "(2, 3)", "(0,)", "()", "(4, 0)", "(4611686018427387904,)",
+                            "(9223372036854775807,)", "(4294967296, 4294967296)", "(4611686018427387905, 4)",
+                            "(9223372036854775807, 9223372036854775807, 0)"})
     EXPECT_THAT(refusal(numpy_file(
                     "{'descr': '<i4', 'fortran_order': False, 'shape': " + std::string(shape) + ", }", data)),
                 HasSubstr("bytes of data follow"))
@@ -236,6 +239,12 @@ TEST_F(Npy, AFileThatIsCutOffAnywhereIsRefused) {
   for (const size_t size : {5UL, 9UL, 11UL, 12UL, 100UL, 4095UL, 4096UL, 4097UL, 4100UL, whole.size() - 1})
     EXPECT_NE(refusal(whole.substr(0, size)), "") << "cut at " << size;
   EXPECT_NE(refusal(whole + "x"), "");
+}
+
+TEST_F(Npy, AHeaderLongerThanTheFileIsRefused) {
+  std::string file = numpy_file("{'descr': '<i4', 'fortran_order': False, 'shape': (0,), }", "");
+  ++file[8];
+  EXPECT_THAT(refusal(file), HasSubstr("ends inside the header"));
 }
 
 TEST_F(Npy, DataThatIsNotAlignedIsRefused) {

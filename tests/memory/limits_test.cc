@@ -117,7 +117,7 @@ TEST_F(Limits, AGroupInWhichOnlyWeLiveHasNoOthers) {
 TEST_F(Limits, AbsurdValuesAreNoLimits) {
   write("proc/self/cgroup", "0::/job\n");
   for (const char* text : {"", "\n", "0\n", "-5\n", "lots\n", "99999999999999999999999\n",
-                           "9223372036854775807\n", "\x01\x02\n"}) {
+                           "9223372036854775807\n", "2000000000000000000\n", "\x01\x02\n"}) {
     write("sys/fs/cgroup/job/memory.max", text);
     EXPECT_FALSE(finds_cgroups()) << "memory.max is " << text;
   }
@@ -159,9 +159,9 @@ TEST_F(Limits, SlurmsZeroMeansAllMemoryAndItsAbsurdValuesAreNoLimits) {
 TEST_F(Limits, ALimitOfTheShellIsFound) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_DATA, &before), 0);
-  const rlimit limited{rlim_t{1} << 42, before.rlim_max};
+  const rlimit limited{rlim_t{1} << 59, before.rlim_max};
   if (::setrlimit(RLIMIT_DATA, &limited) != 0) GTEST_SKIP() << "a lower hard limit is set";
-  EXPECT_EQ(find("RLIMIT_DATA")->bytes, int64_t{1} << 42);
+  EXPECT_EQ(find("RLIMIT_DATA")->bytes, int64_t{1} << 59);
   ::setrlimit(RLIMIT_DATA, &before);
 }
 
@@ -182,6 +182,10 @@ TEST(FindLimits, ThisSystemHasSome) {
 TEST(DefaultBudget, IsTheLeastUsableLimitLess64MiB) {
   EXPECT_EQ(default_budget({{"a", 10 * kGiB, 0}, {"b", 12 * kGiB, 11 * kGiB}, {"c", 2 * kGiB, 0}}),
             kGiB - 64 * kMiB);
+}
+
+TEST(UsableMemory, IsTheLeastUsableLimit) {
+  EXPECT_EQ(usable_memory({{"a", 10 * kGiB, 0}, {"b", 12 * kGiB, 11 * kGiB}}), kGiB);
 }
 
 TEST(DefaultBudget, IsAboveZeroWhereNothingIsLeft) {

@@ -125,6 +125,11 @@ def test_a_run_that_cannot_be_judged_says_why(plimsoll, made_up_frames, tmp_path
     assert plimsoll(*train).returncode == 0
     expect(plimsoll(*train), 1, "--force")
     assert plimsoll(*train, "--force").returncode == 0
+    before = (run / "manifest.json").read_text()
+    expect(plimsoll(*train, "--force", "--budget", "75MiB"), 4)
+    assert (run / "manifest.json").read_text() == before
+    expect(plimsoll(*train[:4], "--run", made_up_frames, "--force"), 1, "no run")
+    assert (made_up_frames / "manifest.json").exists()
     expect(plimsoll("evaluate", run, "--data", made_up_frames, "--split", "test_b"), 2, "test_b", "test_a")
     expect(plimsoll("evaluate", tmp_path / "absent", "--data", made_up_frames), 3, "absent")
     verdict = json.loads(plimsoll("evaluate", run, "--data", made_up_frames, "--split", "test_a", "--json").stdout)

@@ -106,6 +106,9 @@ def test_training_and_ingest_survive_under_a_real_memory_cgroup(plimsoll, captur
                         preexec_fn=group.join)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["memory"]["anonymous_peak_bytes"] <= 48 * MIB
+        done = plimsoll("ingest", "can", captures("set_03"), "--out", tmp_path / "small", "--budget", "20MiB", "--json",
+                        preexec_fn=group.join)
+        assert json.loads(done.stdout)["memory"]["anonymous_peak_bytes"] <= 20 * MIB
         assert group.kills() == 0
 
 

@@ -153,6 +153,15 @@ TEST_F(DataSet, AnOutputThatCannotBeMadeIsAFailureThatNamesIt) {
               HasSubstr(impossible.parent_path().string()));
 }
 
+TEST_F(DataSet, ANameThatIsNotUtf8IsAnInputErrorAndLeavesNothing) {
+  {
+    DataSetWriter writer(folder_, false);
+    fill(writer);
+    EXPECT_THAT(error_text<InputError>([&] { writer.publish({{"kind", "caf\xe9"}}); }), HasSubstr("UTF-8"));
+  }
+  EXPECT_THAT(names_in(parent_.path()), IsEmpty());
+}
+
 TEST_F(DataSet, FindExistingTellsSameFromOther) {
   const Json same = make_provenance("source", 1);
   EXPECT_EQ(find_existing(folder_, same), Existing::none);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -13,9 +14,10 @@ class TempFolder {
  public:
   TempFolder() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ =
-        std::filesystem::path(::testing::TempDir()) / ("plimsoll_" + std::string(test->test_suite_name()) +
-                                                       "_" + test->name() + "_" + std::to_string(::getpid()));
+    std::string name = std::string("plimsoll_") + test->test_suite_name() + "_" + test->name() + "_" +
+                       std::to_string(::getpid());
+    std::replace(name.begin(), name.end(), '/', '_');  // in the names of tests with parameters
+    path_ = std::filesystem::path(::testing::TempDir()) / name;
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

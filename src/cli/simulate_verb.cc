@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/verbs.h"
+#include "ingest/simulate.h"
+#include "telemetry/progress.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  SimulateOptions simulate;
+  std::string inject;
+  std::string format = "frames";
+  std::string attacks = "DoS,fuzzing,spoofing,replay,suppression,masquerade";
+  Resources resources;
+  bool json = false;
+};
+
+SimulateResult make(const Options& options, const SimulateProgress& progress) {
+  if (!options.inject.empty()) {
+    if (options.format != "frames") throw UsageError("--inject writes frames: give no other --format");
+    return inject_attacks({.frames = options.inject,
+                           .out = options.simulate.out,
+                           .seed = options.simulate.seed,
+                           .attacks = parse_attacks(options.attacks),
+                           .force = options.simulate.force},
+                          progress);
+  }
+  if (options.simulate.frames == 0) throw UsageError("simulate can needs --frames, or --inject");
+  SimulateOptions simulate = options.simulate;
+  simulate.attacks = parse_attacks(options.attacks);
+  if (options.format == "csv") simulate.text = TextFormat::csv;
+  if (options.format == "candump") simulate.text = TextFormat::candump;
+  return simulate_can(simulate, progress);
+}
+
+void run(const Options& options) {
+  const Stopwatch watch;
+  Budget budget(options.resources, 256 * kMiB);
+  SimulateResult result;
+  {
+    Progress progress("simulate", "frames");
+    result = make(options, [&](int64_t done, int64_t total) { progress.update(done, total); });
+  }
+  const std::string out = options.simulate.out.string();
+  const double seconds = watch.seconds();
+  if (options.json) {
+    const Json summary = {{"out", out},
+                          {"already_there", result.already_there},
+                          {"recordings", result.recordings},
+                          {"frames", result.frames},
+                          {"attack_frames", result.attack_frames},
+                          {"left_out", result.left_out},
+                          {"seconds", seconds},
+                          {"memory", Json::parse(budget.report_json())}};
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  fmt::print("{}: {} frames of {} recordings ({} attack frames)\n", out, format_count(result.frames),
+             result.recordings, format_count(result.attack_frames));
+  if (result.already_there) {
+    fmt::print("already there from the same options: nothing done\n");
+    return;
+  }
+  if (result.left_out > 0)
+    fmt::print("{} recordings with attacks, without times, or copies were left out\n", result.left_out);
+  fmt::print("{} ({} frames/s)\n{}\n", format_seconds(seconds),
+             format_count(static_cast<int64_t>(static_cast<double>(result.frames) / seconds)),
+             budget.report());
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  SimulateOptions& simulate = options->simulate;
+  CLI::App* verb = app.add_subcommand("simulate", "Make up traffic");
+  verb->require_subcommand(1);
+  CLI::App* can = verb->add_subcommand("can", "A CAN bus of made-up vehicles, with labelled attacks");
+  can->add_option("--out", simulate.out, "The data set or folder of captures to make")
+      ->required()
+      ->type_name("PATH");
+  can->add_option("--format", options->format, "frames: a data set; csv, candump: a folder of captures")
+      ->check(CLI::IsMember({"frames", "csv", "candump"}))
+      ->capture_default_str();
+  CLI::Option* frames = can->add_option("--frames", simulate.frames, "Frames of all recordings together")
+                            ->check(CLI::PositiveNumber)
+                            ->type_name("N");
+  can->add_option("--seed", simulate.seed, "Another seed makes other vehicles and other drives")
+      ->capture_default_str();
+  CLI::Option* vehicles = can->add_option("--vehicles", simulate.vehicles, "The last one never trains")
+                              ->check(CLI::Range(2, 64))
+                              ->capture_default_str();
+  can->add_option("--attacks", options->attacks, "Attacks by name, separated by commas, or none")
+      ->type_name("LIST")
+      ->capture_default_str();
+  can->add_option("--inject", options->inject,
+                  "Put the attacks into the benign recordings of this data set of frames instead")
+      ->type_name("FRAMES")
+      ->excludes(frames)
+      ->excludes(vehicles);
+  can->add_flag("--force", simulate.force, "Replace an existing output");
+  can->add_flag("--json", options->json, "The summary as JSON");
+  options->resources.add_options(*can);
+  can->footer("Example: plimsoll simulate can --out frames --frames 2000000 --seed 1");
+  can->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingest/frame_source.h"
+
+namespace plimsoll {
+
+/// What an attacker does during a burst. Frames that the attacker sends have label 1.
+enum class AttackKind : uint8_t {
+  dos,          ///< frames of zeros of ID 000, or of the lowest ID of the bus, every 0.4 to 0.6 ms
+  fuzzing,      ///< frames of random 11-bit IDs and payloads, every 0.5 to 1.5 ms
+  spoofing,     ///< after each frame of the target one more of its ID, with a changed payload
+  replay,       ///< what was last heard before the burst, sent again at its pace, over and over
+  suppression,  ///< the target's frames are left out; nothing has label 1
+  masquerade,   ///< suppression, and at each frame's time one of the attacker, with a changed payload
+};
+inline constexpr int kAttackKinds = 6;
+
+/// "DoS", "fuzzing", "spoofing", "replay", "suppression", "masquerade": as in names of recordings.
+const char* attack_name(AttackKind kind);
+
+/// Attacks by name, separated by commas; "none" for none. Errors: UsageError (unknown, or named twice).
+std::vector<AttackKind> parse_attacks(std::string_view names);
+
+/// One attacked recording.
+struct AttackPlan {
+  AttackKind kind = AttackKind::dos;
+  uint64_t seed = 0;
+  uint32_t recording = 0;           ///< its number: each draws random numbers of its own
+  uint32_t target = 0;              ///< the ID that spoofing, suppression and masquerade are about
+  uint32_t lowest = 0;              ///< the lowest ID of the bus
+  int64_t first_ns = 0;             ///< when the recording begins
+  int64_t cycle_ns = kMicrosecond;  ///< one burst in each; a whole number of us
+  /// Between an injected frame and the frames before and behind it, at least.
+  int64_t spacing_ns = kMicrosecond;
+};
+
+/// When the attacker is at work in a cycle: 20 to 25 % of it, from `begin` up to, not including, `end`, and
+/// not before its first quarter is over.
+struct Burst {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+Burst burst_of(const AttackPlan& plan, int64_t cycle);
+
+/// The frames of a source with an attack put in. Those it does not touch keep order, times and labels. Where
+/// the frames of the source leave no room for one to be injected it waits for the next gap, and is dropped
+/// when its burst is over. A changed payload differs in its first two bytes, in the same bits throughout a
+/// burst. The source may run back in time; cycles go by the latest time seen.
+class AttackedFrames : public FrameSource {
+ public:
+  /// `frames` must outlive it.
+  AttackedFrames(FrameSource& frames, const AttackPlan& plan);
+
+  bool next(CanFrame& frame) override;
+
+ private:
+  static constexpr size_t kReplayed = 1024;  // frames
+
+  void take_ahead();
+  void begin_cycle(int64_t cycle);
+  void wish(int64_t time_ns, const CanFrame& frame);
+  void wish_next();
+  bool inject(CanFrame& frame);
+  CanFrame forged(CanFrame frame) const;
+  bool in_burst(int64_t time_ns) const { return time_ns >= burst_.begin && time_ns < burst_.end; }
+
+  FrameSource& frames_;
+  AttackPlan plan_;
+  uint32_t flood_id_;
+  CanFrame ahead_;  // the next frame of the source
+  bool more_ = false;
+  int64_t clock_;        // the latest time of the source
+  int64_t previous_ns_;  // of the frame given last
+
+  // Of this cycle:
+  int64_t cycle_end_ = 0;
+  Burst burst_;
+  Draws draws_;
+  uint64_t mask_ = 0;     // the bits in which forged payloads differ
+  bool started_ = false;  // its burst has begun
+  bool wishing_ = false;
+  CanFrame wish_;                        // the frame to inject next, at the time it is wished for
+  Vector<CanFrame, Tag::ingest> heard_;  // a ring of the last frames before the burst, for replay
+  uint64_t heard_frames_ = 0;
+  uint64_t replayed_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,146 @@
+#include "ingest/behaviour_graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kWord = 8;  // bytes
+
+size_t at(int64_t index) {
+  return static_cast<size_t>(index);
+}
+
+uint64_t word_of(const uint8_t* data) {
+  uint64_t word = 0;
+  std::memcpy(&word, data, kWord);
+  return word;
+}
+
+// std::popcount is a call into libgcc where the processor is not known to have the instruction.
+int32_t bits_of(uint64_t word) {
+  word -= word >> 1 & 0x5555555555555555;
+  word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+  word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0F;
+  return static_cast<int32_t>(word * 0x0101010101010101 >> 56);
+}
+
+}  // namespace
+
+void BehaviourGraph::append(const FrameWindow& window, GraphBlock& block) {
+  see_frames(window);
+  look_back(window);
+  compare_frames(window);
+  transitions_.group(nodes_.size());
+  for (const Transitions::Edge& edge : transitions_.edges()) {
+    ++nodes_[at(edge.source)].out;
+    ++nodes_[at(edge.target)].in;
+    if (edge.source == edge.target) nodes_[at(edge.source)].repeats = edge.count;
+  }
+  write_nodes(window, block);
+  write_edges(window, block);
+  slots_.clear(nodes_);
+  const auto labels = frames_.label.subspan(at(window.first), at(window.count));
+  block.node_ptr.push_back(block.node_ptr.back() + static_cast<int64_t>(nodes_.size()));
+  block.edge_ptr.push_back(block.edge_ptr.back() + static_cast<int64_t>(transitions_.edges().size()));
+  block.y.push_back(std::find(labels.begin(), labels.end(), uint8_t{1}) != labels.end() ? 1 : 0);
+}
+
+void BehaviourGraph::see_frames(const FrameWindow& window) {
+  nodes_.clear();
+  node_of_.resize(at(window.count));
+  transitions_.rows.resize(at(std::max<int64_t>(window.count - 1, 0)));
+  int32_t previous = 0;
+  for (int32_t p = 0; p < window.count; ++p) {
+    const uint32_t can_id = frames_.can_id[at(window.first + p)];
+    const auto next = static_cast<int32_t>(nodes_.size());
+    const int32_t slot = slots_.find_or_add(can_id, next);
+    if (slot == next) {
+      nodes_.emplace_back();
+      nodes_.back().can_id = can_id;
+      nodes_.back().index = profile_.vocabulary().index(can_id);
+      nodes_.back().first = p;
+    }
+    Node& node = nodes_[at(slot)];
+    ++node.count;
+    node.last = p;
+    node_of_[at(p)] = slot;
+    if (p > 0) transitions_.rows[at(p - 1)] = {previous, slot};
+    previous = slot;
+  }
+}
+
+// What the window's IDs did before it. Never more than kLookBack frames, so that any window can be made alone
+// and a stream needs to remember no more.
+void BehaviourGraph::look_back(const FrameWindow& window) {
+  const int64_t start = std::max(window.recording->first_frame, window.first - BehaviourProfile::kLookBack);
+  looked_back_ = static_cast<int32_t>(window.first - start);
+  before_.assign(nodes_.size() + 1, {});
+  Before* const before = before_.data() + 1;  // -1 is for IDs that the window does not have
+  const uint32_t* const ids = frames_.can_id.data() + start;
+  for (int32_t k = 0; k < looked_back_; ++k) {
+    Before& seen = before[slots_.find(ids[k])];
+    seen.first = seen.count == 0 ? k : seen.first;
+    seen.last = k;
+    ++seen.count;
+  }
+  const bool has_time = window.recording->has_time;
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    const Before& seen = before_[n + 1];
+    nodes_[n].before = seen.count;
+    if (seen.count > 0) nodes_[n].previous = start + seen.last;
+    if (seen.count > 1 && has_time)
+      nodes_[n].gap_before = scaled_log(static_cast<double>(gap_ns(frames_.time_ns[at(start + seen.first)],
+                                                                   frames_.time_ns[at(start + seen.last)])) /
+                                        static_cast<double>(seen.count - 1));
+  }
+}
+
+// Each frame with the previous one of its ID.
+void BehaviourGraph::compare_frames(const FrameWindow& window) {
+  const bool has_time = window.recording->has_time;
+  const bool has_payload = window.recording->has_payload;
+  for (int64_t p = 0; p < window.count; ++p) {
+    const int64_t frame = window.first + p;
+    Node& node = nodes_[at(node_of_[at(p)])];
+    const int64_t previous = std::exchange(node.previous, frame);
+    if (has_time && previous >= 0) {
+      const double gap =
+          scaled_log(static_cast<double>(gap_ns(frames_.time_ns[at(previous)], frames_.time_ns[at(frame)])));
+      ++node.gaps;
+      node.gap_sum += gap;
+      node.gap_squares += gap * gap;
+      node.gap_min = std::min(node.gap_min, gap);
+      node.gap_max = std::max(node.gap_max, gap);
+    }
+    if (has_payload) compare_payload(node, frame, previous);
+  }
+}
+
+void BehaviourGraph::compare_payload(Node& node, int64_t frame, int64_t previous) {
+  const auto length_of = [&](int64_t of) {
+    return std::min<int32_t>(frames_.length[at(of)], static_cast<int32_t>(frames_.width));
+  };
+  const uint8_t* data = &frames_.data[at(frame * frames_.width)];
+  const int32_t length = length_of(frame);
+  node.lengths += length;
+  node.empty += length == 0;
+  node.unusual += length != profile_.id(node.index).length;
+  for (int64_t k = 0; k < frames_.width; k += kWord) node.ones += bits_of(word_of(data + k));
+  for (size_t k = 0; k < kPayloadBytes; ++k) node.bytes[k] += data[k];
+  if (previous < 0) return;
+  const uint8_t* old = &frames_.data[at(previous * frames_.width)];
+  const int32_t old_length = length_of(previous);
+  int32_t changed = 0;
+  for (int64_t k = 0; k < frames_.width; k += kWord) changed += bits_of(word_of(data + k) ^ word_of(old + k));
+  ++node.pairs;
+  node.length_changes += length != old_length;
+  node.same += changed == 0 && length == old_length;
+  node.changed_bits += changed;
+  node.compared_bits += 8 * std::max(length, old_length);
+  for (size_t k = 0; k < kPayloadBytes; ++k) node.changes[k] += data[k] != old[k];
+}
+
+}  // namespace plimsoll

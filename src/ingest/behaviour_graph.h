@@ -1,0 +1,97 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ingest/behaviour_profile.h"
+#include "ingest/id_slots.h"
+#include "ingest/transitions.h"
+#include "sample/block.h"
+
+namespace plimsoll {
+
+/// Consecutive frames of one recording.
+struct FrameWindow {
+  const Recording* recording;
+  int64_t first;  ///< frame in the set
+  int64_t count;
+};
+
+/// Makes the behaviour graphs of windows, one after the other, and keeps its scratch memory between them. A
+/// graph depends on the window's frames, the profile and at most BehaviourProfile::kLookBack frames of the
+/// recording before the window. Not thread-safe.
+class BehaviourGraph {
+ public:
+  static constexpr int64_t kNodeFeatures = 47;
+  static constexpr int64_t kEdgeFeatures = 11;
+  static constexpr int64_t kMostFrames = int64_t{1} << 21;  ///< of a window
+  static std::vector<std::string> node_feature_names();
+  static std::vector<std::string> edge_feature_names();
+
+  /// `frames` is the whole set; both must outlive this.
+  BehaviourGraph(const FrameSpans& frames, const BehaviourProfile& profile)
+      : frames_(frames), profile_(profile) {}
+
+  /// Appends the window's graph to the block, all but its index.
+  void append(const FrameWindow& window, GraphBlock& block);
+
+ private:
+  // A node while its window is being made. Counts fit into 32 bits because a window has at most kMostFrames
+  // frames.
+  struct Node {
+    uint32_t can_id = 0;
+    int32_t index = 0;  // in the vocabulary
+    int32_t count = 0;
+    int32_t first = 0;  // position of the first frame
+    int32_t last = 0;
+    int32_t in = 0;  // distinct sources
+    int32_t out = 0;
+    int32_t repeats = 0;
+    int32_t before = 0;     // frames in the look-back
+    int64_t previous = -1;  // the last frame seen; at first the last one of the look-back
+    double gap_before = 0;  // mean in the look-back; scaled
+    int32_t gaps = 0;
+    double gap_sum = 0;  // of scaled gaps
+    double gap_squares = 0;
+    double gap_min = 1;
+    double gap_max = 0;
+    int32_t pairs = 0;  // frames with a previous one
+    int32_t same = 0;
+    int32_t changed_bits = 0;
+    int32_t compared_bits = 0;
+    int32_t length_changes = 0;
+    int32_t unusual = 0;
+    int32_t empty = 0;
+    int32_t ones = 0;
+    int32_t lengths = 0;
+    std::array<int32_t, kPayloadBytes> changes{};
+    std::array<int32_t, kPayloadBytes> bytes{};
+  };
+  struct Load;     // of the bus in a window
+  struct Before {  // a node's frames in the look-back, counted from its start
+    int32_t count = 0;
+    int32_t first = 0;
+    int32_t last = 0;
+  };
+
+  void see_frames(const FrameWindow& window);
+  void look_back(const FrameWindow& window);
+  void compare_frames(const FrameWindow& window);
+  void compare_payload(Node& node, int64_t frame, int64_t previous);
+  Load bus_load(const FrameWindow& window) const;
+  void write_nodes(const FrameWindow& window, GraphBlock& block) const;
+  void write_edges(const FrameWindow& window, GraphBlock& block) const;
+
+  const FrameSpans& frames_;
+  const BehaviourProfile& profile_;
+  IdSlots slots_;
+  Vector<Node, Tag::blocks> nodes_;       // in the order in which their IDs appear
+  Vector<int32_t, Tag::blocks> node_of_;  // a frame of the window
+  Transitions transitions_;
+  Vector<Before, Tag::blocks> before_;  // by node, behind one for all other IDs
+  int32_t looked_back_ = 0;             // frames before the window that were looked at
+};
+
+}  // namespace plimsoll

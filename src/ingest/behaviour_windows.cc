@@ -1,0 +1,123 @@
+#include "ingest/behaviour_windows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+int64_t ceil_divide(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+// Windows until the end is reached, the last one perhaps only in part. `length`, `window` and `stride` are
+// all frames or all nanoseconds.
+int64_t window_count(int64_t length, int64_t window, int64_t stride) {
+  if (length <= 0) return 0;
+  return std::min(ceil_divide(length, stride),
+                  ceil_divide(std::max<int64_t>(length - window, 0), stride) + 1);
+}
+
+// A recording's clock: the latest time so far, so that it never runs back. Counted from the first frame.
+class Clock {
+ public:
+  explicit Clock(std::span<const int64_t> times) : times_(times), latest_(times.front()) {}
+
+  // Goes on to the first frame at `ns` or later and gives its place.
+  int64_t advance(uint64_t ns) {
+    while (next_ < times_.size()) {
+      latest_ = std::max(latest_, times_[next_]);
+      if (gap_ns(times_.front(), latest_) >= ns) break;
+      ++next_;
+    }
+    return static_cast<int64_t>(next_);
+  }
+
+ private:
+  std::span<const int64_t> times_;
+  int64_t latest_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+BehaviourWindows::BehaviourWindows(const FramesView& frames, const WindowOptions& options,
+                                   BehaviourProfile profile)
+    : frames_(frames), options_(options), profile_(std::move(profile)) {
+  for (const Recording& recording : frames.recordings()) {
+    const int64_t graphs = options.unit == WindowUnit::nanoseconds
+                               ? cut_by_time(recording)
+                               : window_count(recording.frames, options.window, options.stride);
+    if (tables_.splits.empty() || tables_.splits.back().name != recording.split)
+      tables_.splits.push_back({recording.split, "", graphs_, 0, {}, {}, {}});
+    tables_.splits.back().graphs += graphs;
+    tables_.recordings.push_back({recording.name, recording.split, graphs_, graphs, recording.attack,
+                                  recording.copy_of, recording.content});
+    graphs_ += graphs;
+  }
+  tables_.node_features = BehaviourGraph::node_feature_names();
+  tables_.edge_features = BehaviourGraph::edge_feature_names();
+  tables_.vocabulary = profile_.vocabulary().ids();
+}
+
+int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
+  if (recording.frames == 0) return 0;
+  const std::string where = frames_.set().folder().string() + ": " + recording.path();
+  if (!recording.has_time)
+    throw InputError(where + ": has no times to cut windows by; give --window a number of frames");
+  const auto times = frames_.frames().part(recording.first_frame, recording.frames).time_ns;
+  const uint64_t span = gap_ns(times.front(), *std::max_element(times.begin(), times.end()));
+  const auto length = static_cast<int64_t>(std::min(span, uint64_t{1} << 62)) + 1;
+  const int64_t count = window_count(length, options_.window, options_.stride);
+  if (count / kMostWindows > recording.frames || span > uint64_t{1} << 62)
+    throw InputError(fmt::format(
+        "{}: its {} frames span {:.6g} s, which makes {} windows, expected {} a frame at most; take "
+        "a longer --stride, or mend the times",
+        where, recording.frames, static_cast<double>(span) / 1e9, count, kMostWindows));
+  Clock first(times);
+  Clock end(times);
+  for (int64_t k = 0; k < count; ++k) {
+    const auto start = static_cast<uint64_t>(k) * static_cast<uint64_t>(options_.stride);
+    const Cut cut{recording.first_frame + first.advance(start),
+                  recording.first_frame + end.advance(start + static_cast<uint64_t>(options_.window))};
+    if (cut.end - cut.first > BehaviourGraph::kMostFrames)
+      throw InputError(
+          fmt::format("{}: {} frames in one window; take a shorter --window", where, cut.end - cut.first));
+    cuts_.push_back(cut);
+  }
+  return count;
+}
+
+FrameWindow BehaviourWindows::window(int64_t graph) const {
+  const auto after =
+      std::upper_bound(tables_.recordings.begin(), tables_.recordings.end(), graph,
+                       [](int64_t g, const GraphRange& range) { return g < range.first_graph; });
+  // Of recordings that begin at the same graph all but the last are empty.
+  const auto at = static_cast<size_t>(after - tables_.recordings.begin() - 1);
+  const Recording& recording = frames_.recordings()[at];
+  if (options_.unit == WindowUnit::nanoseconds) {
+    const Cut& cut = cuts_[static_cast<size_t>(graph)];
+    return {&recording, cut.first, cut.end - cut.first};
+  }
+  const int64_t first = (graph - tables_.recordings[at].first_graph) * options_.stride;
+  return {&recording, recording.first_frame + first, std::min(options_.window, recording.frames - first)};
+}
+
+FrameSpans BehaviourWindows::frames(int64_t graph) const {
+  const FrameWindow frames = window(graph);
+  return frames_.frames().part(frames.first, frames.count);
+}
+
+void BehaviourWindows::read(std::span<const int64_t> graphs, GraphBlock& block) const {
+  BehaviourGraph maker(frames_.frames(), profile_);
+  block.clear();
+  for (const int64_t graph : graphs) {
+    maker.append(window(graph), block);
+    block.graph.push_back(graph);
+  }
+}
+
+}  // namespace plimsoll

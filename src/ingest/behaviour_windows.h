@@ -1,0 +1,46 @@
+#pragma once
+
+#include "ingest/behaviour_graph.h"
+#include "ingest/windows.h"
+
+namespace plimsoll {
+
+/// Window graphs that keep every frame and describe IDs by what they do (docs/behaviour-features.md). A
+/// window is consecutive frames of one recording: a number of them, the last window shorter where they do not
+/// come out even, or those of a span of time, which may be none. Nodes are the distinct raw IDs, edges the
+/// distinct pairs of IDs that follow each other within the window.
+class BehaviourWindows : public WindowSource {
+ public:
+  /// Errors: InputError (windows by time of a recording without times, or with more windows than kMostWindows
+  /// a frame).
+  BehaviourWindows(const FramesView& frames, const WindowOptions& options, BehaviourProfile profile);
+
+  static constexpr int64_t kMostWindows = 64;
+
+  int64_t graphs() const override { return graphs_; }
+  int64_t node_features() const override { return BehaviourGraph::kNodeFeatures; }
+  int64_t edge_features() const override { return BehaviourGraph::kEdgeFeatures; }
+  const GraphSetTables& tables() const override { return tables_; }
+  void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
+  FrameSpans frames(int64_t graph) const override;
+
+  const BehaviourProfile& profile() const { return profile_; }
+
+ private:
+  // Frames of a window by time, counted from the first of the set.
+  struct Cut {
+    int64_t first;
+    int64_t end;
+  };
+  FrameWindow window(int64_t graph) const;
+  int64_t cut_by_time(const Recording& recording);
+
+  const FramesView& frames_;
+  WindowOptions options_;
+  BehaviourProfile profile_;
+  Vector<Cut, Tag::columns> cuts_;  // by graph; empty where frames are counted
+  GraphSetTables tables_;
+  int64_t graphs_ = 0;
+};
+
+}  // namespace plimsoll

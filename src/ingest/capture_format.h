@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "ingest/frame_batch.h"
+
+namespace plimsoll {
+
+/// What a line is refused for: where in the line, and what was expected there. Becomes an InputError, or a
+/// count under
+/// --on-error skip, once file and line number are at hand.
+struct Wrong {
+  const char* at;
+  std::string expected;
+};
+
+/// What was found in a capture and handled on purpose (docs/can-formats.md says how). Counts of lines.
+struct LineNotes {
+  int64_t odd_payload = 0;      ///< an odd number of hex digits: the last half byte is dropped
+  int64_t trimmed_payload = 0;  ///< blanks or tabs around the payload
+  int64_t empty_payload = 0;    ///< no payload: length 0
+  int64_t time_runs_back = 0;   ///< an earlier time than the line before; the file's order is kept
+  int64_t rounded_time = 0;     ///< more than 9 digits behind the point: rounded to the nanosecond
+  int64_t blank_lines = 0;      ///< skipped
+  int64_t crlf_lines = 0;       ///< ended by CR LF
+  int64_t suffixes = 0;         ///< words behind a candump frame that are no label: left out
+  int64_t other_channels = 0;   ///< frames of another channel than --channel: left out
+
+  void add(const LineNotes& other);
+  /// Only those that occurred: {"odd_payload": 1}
+  Json to_json() const;
+};
+
+/// How the user describes captures; what is not given is detected.
+struct FormatOptions {
+  std::string name = "auto";  ///< auto | ctat-csv | hcrl-csv | hcrl-text | candump | table
+  int64_t payload = 8;        ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
+  std::string channel = {};   ///< candump: take this channel alone
+  std::vector<std::string> attack_labels =
+      {};  ///< label texts that mean an attack; empty: 1, true, attack, T
+
+  // table
+  std::vector<std::string> columns =
+      {};                       ///< time, id, length, payload, byte*8, bytes, label, channel, -, -*3, ...
+  std::string separator = ",";  ///< one character, "tab", or "space" for runs of blanks
+  std::string quote = {};       ///< one character around fields that hold separators
+  bool decimal_id = false;
+  bool decimal_bytes = false;
+  std::string time = "s";  ///< s | ms | us | timeofday | none
+  bool length_in_bits = false;
+
+  Json to_json() const;  ///< for the provenance
+};
+
+/// How the lines of one kind of capture become frames. Immutable: any number of threads may parse with it.
+class CaptureFormat {
+ public:
+  virtual ~CaptureFormat() = default;
+
+  /// Appends the frame of a line. False when the line holds none on purpose (a header, which `first` allows;
+  /// a frame of another channel). Throws Wrong; `out` may then hold part of the frame. `line` has no line
+  /// end.
+  virtual bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const = 0;
+
+  virtual std::string name() const = 0;
+  virtual bool has_time() const { return true; }
+  virtual bool has_payload() const { return true; }
+  virtual bool labelled() const { return true; }
+  /// The channel all its frames are of, if the format tells.
+  virtual std::string channel() const { return ""; }
+
+  /// The format of a file by its first lines. Errors: UsageError (options), InputError (not recognised;
+  /// `file` is for its text, which names --format table).
+  static std::unique_ptr<CaptureFormat> make(const FormatOptions& options, std::string_view first_lines,
+                                             const std::string& file);
+};
+
+}  // namespace plimsoll

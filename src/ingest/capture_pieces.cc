@@ -1,0 +1,99 @@
+#include "ingest/capture_pieces.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "ingest/fields.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kPieceBytes = 1 << 20;
+
+std::string shown(std::string_view text) {
+  std::string result;
+  for (const char c : text.substr(0, 40)) {
+    if (c >= ' ' && c < 127)
+      result += c;
+    else
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return text.size() > 40 ? result + "..." : result;
+}
+
+}  // namespace
+
+CapturePieces::CapturePieces(const std::vector<CaptureFile>& captures, const FormatOptions& options)
+    : captures_(captures), options_(options) {}
+
+bool CapturePieces::next(CapturePiece& piece) {
+  if (!stream_ && next_capture_ == captures_.size()) return false;
+  piece.first = !stream_;
+  if (!stream_) stream_ = InputStream::open(captures_[next_capture_++].path);
+  const std::string file = captures_[next_capture_ - 1].path.string();
+
+  piece.buffer.resize(kPieceBytes);
+  std::copy(carried_.begin(), carried_.end(), piece.buffer.begin());
+  const size_t wanted = kPieceBytes - carried_.size();
+  const size_t got = stream_->read(piece.buffer.data() + carried_.size(), wanted);
+  const std::string_view held(piece.buffer.data(), carried_.size() + got);
+  piece.last = got < wanted;
+  const size_t newline = held.rfind('\n');
+  if (!piece.last && newline == std::string_view::npos)
+    throw InputError(
+        fmt::format("{}: a line is longer than {} bytes: this is not a CAN capture", file, kPieceBytes));
+  piece.text_bytes = piece.last ? held.size() : newline + 1;
+  const std::string_view rest = held.substr(piece.text_bytes);
+  carried_.assign(rest.begin(), rest.end());
+
+  if (piece.first) format_ = CaptureFormat::make(options_, piece.text().substr(0, 4096), file);
+  piece.format = format_;
+  piece.capture = next_capture_ - 1;
+  piece.bytes_read = stream_->bytes_read();
+  if (piece.last) {
+    piece.hash = stream_->source_hash();
+    stream_.reset();
+  }
+  return true;
+}
+
+void parse_piece(const CapturePiece& piece, bool skip, ParsedPiece& parsed) {
+  parsed.frames.clear();
+  parsed.notes = {};
+  parsed.lines = 0;
+  parsed.skipped.clear();
+  parsed.error.reset();
+  for (std::string_view text = piece.text(); !text.empty();) {
+    const auto* const end = static_cast<const char*>(std::memchr(text.data(), '\n', text.size()));
+    std::string_view line =
+        text.substr(0, end == nullptr ? text.size() : static_cast<size_t>(end - text.data()));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    ++parsed.lines;
+    if (!line.empty() && line.back() == '\r') {
+      line.remove_suffix(1);
+      ++parsed.notes.crlf_lines;
+    }
+    const size_t frames = parsed.frames.frames();
+    try {
+      if (trim(line).empty())
+        ++parsed.notes.blank_lines;
+      else
+        piece.format->parse(line, piece.first && parsed.lines == 1, parsed.frames, parsed.notes);
+    } catch (const Wrong& wrong) {
+      parsed.frames.truncate(frames);
+      if (skip) {
+        ++parsed.skipped[wrong.expected];
+        continue;
+      }
+      const auto column = static_cast<size_t>(std::max<std::ptrdiff_t>(wrong.at - line.data(), 0));
+      parsed.error =
+          ParsedPiece::Error{parsed.lines, column + 1, shown(line.substr(std::min(column, line.size()))),
+                             wrong.expected, piece.last && end == nullptr};
+      return;
+    }
+  }
+}
+
+}  // namespace plimsoll

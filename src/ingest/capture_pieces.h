@@ -1,0 +1,70 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ingest/capture_format.h"
+#include "ingest/sources.h"
+#include "io/input_stream.h"
+
+namespace plimsoll {
+
+/// Some whole lines of one capture: the unit of parsing.
+struct CapturePiece {
+  Vector<char, Tag::ingest> buffer;
+  size_t text_bytes = 0;
+  size_t capture = 0;                           ///< index in the list of captures
+  bool first = false;                           ///< holds the file's first line
+  bool last = false;                            ///< the file ends with it, perhaps without a line break
+  std::shared_ptr<const CaptureFormat> format;  ///< of the file
+  int64_t bytes_read = 0;                       ///< of the file itself, up to here
+  std::string hash;                             ///< of the file itself, in its last piece
+
+  std::string_view text() const { return {buffer.data(), text_bytes}; }
+};
+
+/// Reads captures one after the other in pieces of whole lines of at most 1 MiB. Not thread-safe.
+class CapturePieces {
+ public:
+  CapturePieces(const std::vector<CaptureFile>& captures, const FormatOptions& options);
+
+  /// The next piece, into the memory of `piece`; false at the end. Every capture has at least one piece,
+  /// perhaps empty. Errors: InputError (damaged or unknown file, a line longer than a piece), UsageError
+  /// (options).
+  bool next(CapturePiece& piece);
+
+ private:
+  const std::vector<CaptureFile>& captures_;
+  const FormatOptions& options_;
+  size_t next_capture_ = 0;
+  std::unique_ptr<InputStream> stream_;  // of the capture before next_capture_; none between captures
+  std::shared_ptr<const CaptureFormat> format_;
+  Vector<char, Tag::ingest> carried_;  // the beginning of a line whose end is not read yet
+};
+
+/// What parsing a piece gave, and where it stopped if it did.
+struct ParsedPiece {
+  FrameBatch frames;
+  LineNotes notes;
+  int64_t lines = 0;
+  std::map<std::string, int64_t> skipped;  ///< lines left out, by what was expected
+
+  struct Error {
+    int64_t line = 0;  ///< within the piece, from 1
+    size_t column = 0;
+    std::string found;
+    std::string expected;
+    bool cut_off = false;  ///< the file ends inside the line
+  };
+  std::optional<Error>
+      error;  ///< the first bad line, when lines may not be skipped; nothing after it was parsed
+};
+
+/// Parses a piece; with `skip`, bad lines are counted and left out. `parsed` is emptied first and keeps its
+/// memory.
+void parse_piece(const CapturePiece& piece, bool skip, ParsedPiece& parsed);
+
+}  // namespace plimsoll

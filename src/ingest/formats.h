@@ -1,0 +1,21 @@
+#pragma once
+
+#include "ingest/capture_format.h"
+
+namespace plimsoll {
+
+// One file a format; docs/can-formats.md shows a line of each.
+
+/// The four-column CSV of can-train-and-test: timestamp, ID in hex, payload in hex, attack, by position.
+std::unique_ptr<CaptureFormat> make_ctat_csv();
+/// HCRL's CSV: timestamp, ID in hex, DLC, DLC bytes in hex, flag R (normal) or T (attack).
+std::unique_ptr<CaptureFormat> make_hcrl_csv();
+/// HCRL's text: "Timestamp: 0.000000 ID: 0316 000 DLC: 8 05 20 ...". Unlabelled.
+std::unique_ptr<CaptureFormat> make_hcrl_text();
+/// can-utils' candump in both layouts, compact "(t) can0 123#AABB" and spaced "(t) can0 123 [2] AA BB".
+/// A file is one channel: --channel, else that of its first line.
+std::unique_ptr<CaptureFormat> make_candump(const FormatOptions& options, std::string_view first_lines);
+/// A table whose columns the user names. Errors: UsageError.
+std::unique_ptr<CaptureFormat> make_table(const FormatOptions& options);
+
+}  // namespace plimsoll

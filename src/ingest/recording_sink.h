@@ -1,0 +1,61 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "ingest/frame_text.h"
+#include "store/frames.h"
+
+namespace plimsoll {
+
+/// Where recordings go, one after the other. The output is there whole after publish(); without it the
+/// destructor removes what was written. Not thread-safe. Errors: Failure (disk; the output exists and is not
+/// to be replaced), BudgetExceeded.
+class RecordingSink {
+ public:
+  virtual ~RecordingSink() = default;
+  virtual void begin(const Recording& recording) = 0;
+  virtual void append(const FrameSpans& frames) = 0;
+  virtual void end(const Recording& recording) = 0;
+  virtual void publish() = 0;
+};
+
+/// A `frames` set.
+class FramesSink : public RecordingSink {
+ public:
+  FramesSink(const std::filesystem::path& out, bool force, Json provenance)
+      : writer_(out, force), provenance_(std::move(provenance)) {}
+
+  void begin(const Recording&) override {}
+  void append(const FrameSpans& frames) override { writer_.append(frames); }
+  void end(const Recording& recording) override { writer_.end_recording(recording); }
+  void publish() override { writer_.publish(std::move(provenance_)); }
+
+ private:
+  FramesWriter writer_;
+  Json provenance_;
+};
+
+/// A folder of captures as text, SPLIT/NAME.csv or SPLIT/NAME.log.
+class TextSink : public RecordingSink {
+ public:
+  TextSink(const std::filesystem::path& out, bool force, TextFormat format);
+  ~TextSink() override;
+  TextSink(const TextSink&) = delete;
+  TextSink& operator=(const TextSink&) = delete;
+
+  void begin(const Recording& recording) override;
+  void append(const FrameSpans& frames) override { writer_->append(frames); }
+  void end(const Recording& recording) override;
+  void publish() override;
+
+ private:
+  std::filesystem::path folder_;
+  std::filesystem::path temporary_;
+  bool force_;
+  TextFormat format_;
+  bool published_ = false;
+  std::unique_ptr<FrameTextWriter> writer_;  // of the recording begun
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ingest/attacks.h"
+#include "ingest/frame_text.h"
+#include "store/frames.h"
+
+namespace plimsoll {
+
+/// One recording of a simulated collection.
+struct SimulatedRecording {
+  std::string split;
+  std::string name;  ///< "attack-free-1", "DoS-1": what happens, and the vehicle, counted from 1
+  uint32_t vehicle = 0;
+  std::optional<AttackKind> attack;
+  int64_t frames = 0;
+
+  bool operator==(const SimulatedRecording&) const = default;
+};
+
+struct SimulateOptions {
+  std::filesystem::path out;
+  /// None: a `frames` set; else a folder of captures, one folder a split.
+  std::optional<TextFormat> text = std::nullopt;
+  int64_t frames = 0;  ///< of all recordings together
+  uint64_t seed = 1;
+  int vehicles = 3;  ///< the last one never trains
+  std::vector<AttackKind> attacks = {};
+  bool force = false;  ///< replace an existing output
+};
+
+struct InjectOptions {
+  std::filesystem::path frames;  ///< a `frames` set
+  std::filesystem::path out;     ///< the `frames` set to make
+  uint64_t seed = 1;
+  std::vector<AttackKind> attacks = {};
+  bool force = false;
+};
+
+struct SimulateResult {
+  bool already_there = false;  ///< the output held just this: nothing was done
+  int64_t recordings = 0;
+  int64_t frames = 0;
+  int64_t attack_frames = 0;
+  int64_t left_out = 0;  ///< recordings that nothing was injected into
+};
+
+/// Gets frames done and in all.
+using SimulateProgress = std::function<void(int64_t, int64_t)>;
+
+/// The recordings of a collection in the order of splits and names: attack-free and attacked ones that train,
+/// and tests with a known vehicle, with the last vehicle, which does not train, and with attacks that do not
+/// (the last third of the list). Attack-free recordings have four times the frames of the others.
+/// Errors: UsageError (fewer frames than shares).
+std::vector<SimulatedRecording> simulated_recordings(const SimulateOptions& options);
+
+/// Writes a collection. The same bytes for the same frames, seed, vehicles and attacks; memory does not grow
+/// with it. Errors: UsageError, Failure (disk; the output exists), BudgetExceeded; the output is then as it
+/// was before.
+SimulateResult simulate_can(const SimulateOptions& options, const SimulateProgress& progress);
+
+/// Writes each attack into each recording that has times and no attack frames and is no copy: a recording
+/// ATTACK-NAME of the same split. Frames that the attack does not touch keep order, times and labels. Errors:
+/// as above, and InputError (no such recording, CAN FD payloads).
+SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgress& progress);
+
+}  // namespace plimsoll

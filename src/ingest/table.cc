@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/error.h"
+#include "ingest/fields.h"
+#include "ingest/formats.h"
+
+namespace plimsoll {
+namespace {
+
+enum class Column { skip, time, id, length, payload, byte, bytes, label, channel };
+
+UsageError bad_columns(const std::string& word) {
+  return UsageError(
+      fmt::format("--columns: '{}' is not known; expected time, id, length, payload, byte, bytes, label, "
+                  "channel or -, each perhaps with *COUNT, and ... for the rest",
+                  word));
+}
+
+Column column_named(const std::string& name) {
+  if (name == "-") return Column::skip;
+  if (name == "time") return Column::time;
+  if (name == "id") return Column::id;
+  if (name == "length") return Column::length;
+  if (name == "payload") return Column::payload;
+  if (name == "byte") return Column::byte;
+  if (name == "bytes") return Column::bytes;
+  if (name == "label") return Column::label;
+  if (name == "channel") return Column::channel;
+  throw bad_columns(name);
+}
+
+class Table : public CaptureFormat {
+ public:
+  explicit Table(const FormatOptions& options) : options_(options) {
+    for (const std::string& word : options.columns) {
+      if (open_ended_) throw UsageError("--columns: '...' must be the last");
+      if (word == "...") {
+        open_ended_ = true;
+        continue;
+      }
+      const size_t star = word.find('*');
+      int64_t count = 1;
+      if (star != std::string::npos) {
+        const auto [end, failed] = std::from_chars(word.data() + star + 1, word.data() + word.size(), count);
+        if (failed != std::errc() || end != word.data() + word.size() || count < 1 || count > 64)
+          throw bad_columns(word);
+      }
+      columns_.insert(columns_.end(), static_cast<size_t>(count), column_named(word.substr(0, star)));
+    }
+    if (!has(Column::id))
+      throw UsageError("--format table needs --columns with at least id, as in time,id,payload,label");
+    if (options.time != "s" && options.time != "ms" && options.time != "us" && options.time != "timeofday" &&
+        options.time != "none")
+      throw UsageError(
+          fmt::format("--time '{}' is not known; expected s, ms, us, timeofday or none", options.time));
+    if (options.separator == "tab")
+      separator_ = '\t';
+    else if (options.separator == "space")
+      separator_ = ' ';
+    else if (options.separator.size() == 1)
+      separator_ = options.separator[0];
+    else
+      throw UsageError(fmt::format("--separator '{}' is not one character, tab or space", options.separator));
+    if (options.quote.size() > 1) throw UsageError("--quote takes one character");
+  }
+
+  std::string name() const override { return "table"; }
+  bool has_time() const override { return has(Column::time) && options_.time != "none"; }
+  bool has_payload() const override {
+    return has(Column::payload) || has(Column::byte) || has(Column::bytes);
+  }
+  bool labelled() const override { return has(Column::label); }
+
+  bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const override {
+    std::string_view rest = separator_ == ' ' ? trim(line) : line;
+    Row row;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      if (rest.data() == nullptr) {
+        // Trailing bytes of a short frame may be left out.
+        if (columns_[c] == Column::byte || columns_[c] == Column::bytes) break;
+        throw Wrong{line.data() + line.size(), fmt::format("{} columns", columns_.size())};
+      }
+      if (columns_[c] == Column::bytes) {
+        while (rest.data() != nullptr) add_byte(next(rest), out.width, row);
+        break;
+      }
+      if (!take(columns_[c], next(rest), first, out.width, row, notes)) return false;
+    }
+    if (!open_ended_ && rest.data() != nullptr && !trim(rest).empty())
+      throw Wrong{rest.data(),
+                  fmt::format("{} columns; add ... to --columns to leave out the rest", columns_.size())};
+    append(row, out, notes);
+    return true;
+  }
+
+ private:
+  struct Row {
+    int64_t time_ns = 0;
+    uint32_t id = 0;
+    int64_t length = -1;  // as a column says it; -1: none does
+    const char* length_at = nullptr;
+    std::string_view payload;
+    std::array<uint8_t, 64> bytes{};
+    int64_t count = 0;  // of bytes
+    std::array<char, 128> digits{};
+    uint8_t label = kUnlabelled;
+  };
+
+  bool has(Column column) const {
+    return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
+  }
+
+  std::string_view next(std::string_view& rest) const {
+    if (separator_ == ' ') {
+      const std::string_view word = take_word(rest);
+      if (rest.empty()) rest = {};
+      return word;
+    }
+    size_t from = 0;
+    if (!options_.quote.empty() && rest.starts_with(options_.quote[0])) {
+      from = rest.find(options_.quote[0], 1);
+      if (from == std::string_view::npos) throw Wrong{rest.data(), "a closing quote"};
+    }
+    const size_t end = rest.find(separator_, from);
+    std::string_view field = trim(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    if (from > 0 && field.size() >= 2) field = field.substr(1, field.size() - 2);
+    return field;
+  }
+
+  static void add_byte(std::string_view field, int64_t width, bool decimal, Row& row) {
+    if (field.empty()) return;
+    if (row.count >= width) throw too_long(field.data(), width);
+    row.bytes[static_cast<size_t>(row.count++)] = parse_byte(field, decimal);
+  }
+  void add_byte(std::string_view field, int64_t width, Row& row) const {
+    add_byte(field, width, options_.decimal_bytes, row);
+  }
+
+  int64_t parse_time(std::string_view field, LineNotes& notes) const {
+    if (options_.time == "none") return 0;
+    if (options_.time == "timeofday") return parse_time_of_day(field);
+    if (options_.time == "ms") return parse_scaled_time(field, 1'000'000, notes);
+    if (options_.time == "us") return parse_scaled_time(field, 1'000, notes);
+    return parse_seconds(field, notes);
+  }
+
+  // False when this is the header's field: a first line whose time or ID is none.
+  bool take(Column column, std::string_view field, bool first, int64_t width, Row& row,
+            LineNotes& notes) const {
+    try {
+      if (column == Column::time) row.time_ns = parse_time(field, notes);
+      if (column == Column::id) row.id = options_.decimal_id ? parse_decimal_id(field) : parse_hex_id(field);
+    } catch (const Wrong&) {
+      if (first && !field.empty() && !is_digit(field.front())) return false;
+      throw;
+    }
+    if (column == Column::length) {
+      row.length = parse_length(field, options_.length_in_bits);
+      row.length_at = field.data();
+    }
+    if (column == Column::payload) row.payload = field;
+    if (column == Column::byte) add_byte(field, width, row);
+    if (column == Column::label) row.label = parse_label(field, options_.attack_labels);
+    return true;
+  }
+
+  void append(Row& row, FrameBatch& out, LineNotes& notes) const {
+    if (row.payload.data() != nullptr) {
+      // Blanks may stand between the bytes.
+      size_t digits = 0;
+      for (const char& c : row.payload) {
+        if (is_blank(c)) continue;
+        if (static_cast<int64_t>(digits) == 2 * out.width) throw too_long(row.payload.data(), out.width);
+        if (hex_digit(c) == kNoDigit) throw Wrong{&c, "hex digits in the payload"};
+        row.digits[digits++] = c;
+      }
+      append_payload({row.digits.data(), digits}, out, notes);
+    } else {
+      // Without a length column every byte column that is filled counts.
+      const int64_t count = row.length >= 0 ? std::min(row.length, row.count) : row.count;
+      notes.empty_payload += has_payload() && count == 0;
+      append_bytes(row.bytes.data(), count, out);
+    }
+    if (row.length >= 0 && has_payload() && row.length != out.length.back())
+      throw Wrong{row.length_at,
+                  fmt::format("a length that agrees with the {} bytes of payload", out.length.back())};
+    out.time_ns.push_back(row.time_ns);
+    out.can_id.push_back(row.id);
+    out.label.push_back(row.label);
+  }
+
+  FormatOptions options_;
+  std::vector<Column> columns_;
+  char separator_ = ',';
+  bool open_ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<CaptureFormat> make_table(const FormatOptions& options) {
+  return std::make_unique<Table>(options);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,276 @@
+#include "config/recipe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/schema.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+#include "support/write_bytes.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+
+Recipe parse(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return parse_recipe(text, "r.yaml", overrides);
+}
+
+std::string refusal(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return error_text<UsageError>([&] { parse(text, overrides); });
+}
+
+TEST(Recipe, AnEmptyOneHasTheDefaults) {
+  const std::string defaults = recipe_yaml(Recipe());
+  for (const char* text : {"", "\n", "# only a comment\n", "---\n", "{}"})
+    EXPECT_EQ(recipe_yaml(parse(text)), defaults) << text;
+}
+
+TEST(Recipe, TheDefaultsAreThoseOfTheDocumentation) {
+  const Recipe recipe;
+  EXPECT_EQ(recipe.seed, 42);
+  EXPECT_EQ(recipe.data.features, "compat");
+  EXPECT_EQ(recipe.data.window, 100);
+  EXPECT_EQ(recipe.split.validation, 0.2);
+  EXPECT_EQ(recipe.training.precision, "32");
+  EXPECT_EQ(recipe.training.block.graphs, 64);
+  EXPECT_EQ(recipe.training.block.nodes, 4096);
+  EXPECT_EQ(recipe.training.block.edges, 16384);
+}
+
+TEST(Recipe, IsReadInAnyLayoutOfYaml) {
+  const Recipe recipe = parse(
+      "training:\n"
+      "  block: {graphs: 5, nodes: 60}\n"
+      "  learning_rate: 3e-4\n"
+      "  precision: '32'\n"
+      "seed: 7  # a comment\n");
+  EXPECT_EQ(recipe.training.block.graphs, 5);
+  EXPECT_EQ(recipe.training.block.nodes, 60);
+  EXPECT_EQ(recipe.training.block.edges, 16384);
+  EXPECT_EQ(recipe.training.learning_rate, 3e-4);
+  EXPECT_EQ(recipe.seed, 7);
+}
+
+// Sets the key to a value that is not its default, where it has another.
+struct Change {
+  std::string only;
+  template <typename Number>
+  void operator()(const char* key, Number& value, const Range& range) const {
+    if (key != only) return;
+    const Number other = value + static_cast<Number>(1) / 3 + static_cast<Number>(std::is_integral_v<Number>);
+    value = static_cast<double>(other) <= range.most
+                ? other
+                : static_cast<Number>(range.least + (range.most - range.least) / 3);
+  }
+  void operator()(const char* key, std::string& value, const Choice& choice) const {
+    if (key != only) return;
+    for (std::string_view words = choice.words; !words.empty();) {
+      const std::string_view word = words.substr(0, words.find('|'));
+      if (word != value) value = word;
+      words.remove_prefix(std::min(word.size() + 1, words.size()));
+    }
+  }
+};
+
+std::vector<std::string> all_keys() {
+  std::vector<std::string> keys;
+  Recipe recipe;
+  visit_recipe(recipe, [&](const char* key, auto&, auto) { keys.emplace_back(key); });
+  return keys;
+}
+
+TEST(RecipeYaml, EveryKeyIsPrintedAndReadBackToTheSameValue) {
+  const std::string defaults = recipe_yaml(Recipe());
+  EXPECT_EQ(recipe_yaml(parse(defaults)), defaults);
+  int changed = 0;
+  for (const std::string& key : all_keys()) {
+    Recipe recipe;
+    visit_recipe(recipe, Change{key});
+    const std::string yaml = recipe_yaml(recipe);
+    EXPECT_EQ(recipe_yaml(parse(yaml)), yaml) << key;
+    if (yaml != defaults) ++changed;
+  }
+  EXPECT_GE(changed, 18) << "all but those with a single choice";
+}
+
+TEST(RecipeYaml, NumbersKeepTheirLastBit) {
+  Recipe recipe;
+  recipe.training.learning_rate = 0.1 + 0.2;
+  recipe.seed = 8'999'999'999'999'999;
+  const Recipe read = parse(recipe_yaml(recipe));
+  EXPECT_EQ(read.training.learning_rate, recipe.training.learning_rate);
+  EXPECT_EQ(read.seed, recipe.seed);
+}
+
+TEST(RecipeSchema, KeysAreDistinctAndDefaultsAreWithinTheirBounds) {
+  const std::vector<std::string> keys = all_keys();
+  EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()).size(), keys.size());
+  EXPECT_NO_THROW(parse(recipe_yaml(Recipe())));
+}
+
+TEST(Overrides, WinOverTheFileAndOverEarlierOnes) {
+  const Recipe recipe = parse("seed: 1\ngat: {heads: 2}\n", {"gat.heads=3", "gat.layers=5", "gat.heads=4"});
+  EXPECT_EQ(recipe.seed, 1);
+  EXPECT_EQ(recipe.gat.heads, 4);
+  EXPECT_EQ(recipe.gat.layers, 5);
+}
+
+TEST(Overrides, EveryKeyCanBeOverridden) {
+  for (const std::string& key : all_keys()) {
+    Recipe recipe;
+    visit_recipe(recipe, Change{key});
+    std::string value;
+    visit_recipe(recipe, [&](const char* name, auto& found, auto) {
+      if (name != key) return;
+      if constexpr (std::is_same_v<std::decay_t<decltype(found)>, std::string>)
+        value = found;
+      else
+        value = std::to_string(found);
+    });
+    Recipe by_hand = parse("", {key + "=" + value});
+    visit_recipe(by_hand, [&](const char* name, auto& found, auto) {
+      if (name != key) return;
+      if constexpr (std::is_same_v<std::decay_t<decltype(found)>, std::string>)
+        EXPECT_EQ(found, value);
+      else
+        EXPECT_EQ(std::to_string(found), value) << key;
+    });
+  }
+}
+
+TEST(Overrides, WrongOnesSaySoWithTheirText) {
+  EXPECT_THAT(refusal("", {"seed"}), HasSubstr("-O seed: expected section.key=value"));
+  EXPECT_THAT(refusal("", {"sede=1"}),
+              HasSubstr("-O sede=1: unknown key 'sede'; the nearest known key is 'seed'"));
+  EXPECT_THAT(refusal("", {"seed=soon"}), HasSubstr("-O seed=soon: seed is 'soon', expected a whole number"));
+  EXPECT_THAT(refusal("", {"=1"}), HasSubstr("unknown key ''"));
+  EXPECT_THAT(refusal("", {"seed="}), HasSubstr("expected a whole number"));
+  EXPECT_THAT(refusal("", {"training.num_workers=4"}), HasSubstr("--threads"));
+}
+
+TEST(Errors, AnUnknownKeyNamesTheNearestAndItsPlace) {
+  EXPECT_THAT(
+      refusal("seed: 1\ntraining:\n  batchsize: 3\n"),
+      HasSubstr(
+          "r.yaml:3:3: unknown key 'training.batchsize'; the nearest known key is 'training.batch_size'"));
+  EXPECT_THAT(refusal("trainig: {patience: 3}"), HasSubstr("'training.patience'"));
+  EXPECT_THAT(refusal("gat: 5"), HasSubstr("r.yaml:1:1: unknown key 'gat'"));
+  EXPECT_THAT(refusal("seed: {deep: 5}"), HasSubstr("unknown key 'seed.deep'"));
+  EXPECT_THAT(refusal("<<: 5"), HasSubstr("unknown key '<<'"));
+}
+
+TEST(Errors, EveryRetiredKeySaysWhatReplacesIt) {
+  const std::set<std::string_view> retired = {
+      "safety_factor",     "optimize_batch_size",    "memory_estimation", "clear_cache_every_n",
+      "use_teacher_cache", "offload_teacher_to_cpu", "num_workers",       "accumulate_grad_batches"};
+  EXPECT_EQ(retired.size(), kRetiredKeys.size());
+  for (const auto& [name, instead] : kRetiredKeys) {
+    EXPECT_TRUE(retired.contains(name)) << name;
+    const std::string error = refusal("seed: 1\n" + std::string(name) + ": 1\n");
+    EXPECT_THAT(error, HasSubstr("r.yaml:2:1: '" + std::string(name) + "'"));
+    EXPECT_THAT(error, HasSubstr(std::string(instead)));
+    EXPECT_THAT(refusal("training:\n  " + std::string(name) + ": 1\n"), HasSubstr(std::string(instead)));
+  }
+}
+
+TEST(Errors, AValueOfTheWrongTypeNamesItsPlaceAndTheTypeExpected) {
+  for (const char* value :
+       {"many", "1.5", "1e3", "0x10", "''", "1 2", "true", "99999999999999999999", "12x", "~x"})
+    EXPECT_THAT(refusal("training:\n  batch_size: " + std::string(value) + "\n"),
+                HasSubstr("r.yaml:2:3: training.batch_size is '"))
+        << value;
+  for (const char* value : {"fast", "", "nan", ".nan", "inf", ".inf", "1e400", "1,5", "0.1.2"})
+    EXPECT_THAT(
+        refusal("training: {learning_rate: '" + std::string(value) + "'}"),
+        HasSubstr("r.yaml:1:12: training.learning_rate is '" + std::string(value) + "', expected a number"))
+        << value;
+}
+
+TEST(Errors, AValueOutOfRangeNamesTheRange) {
+  EXPECT_THAT(refusal("\ndata:\n    window: 1"),
+              HasSubstr("r.yaml:3:5: data.window is 1, expected 2 to 65535"));
+  EXPECT_THAT(refusal("data: {window: 65536}"), HasSubstr("expected 2 to 65535"));
+  EXPECT_EQ(parse("data: {window: 65535}").data.window, 65535);
+  EXPECT_THAT(refusal("seed: -1"), HasSubstr("r.yaml:1:1: seed is -1, expected 0 to"));
+  EXPECT_THAT(refusal("gat: {dropout: 1}"), HasSubstr("expected 0 to 0.99"));
+  EXPECT_THAT(refusal("split: {validation: -0.2}"), HasSubstr("expected 0.01 to 0.9"));
+  EXPECT_THAT(refusal("training: {block: {graphs: 0}}"),
+              HasSubstr("training.block.graphs is 0, expected 1 to"));
+}
+
+TEST(Errors, AWordThatIsNoChoiceNamesTheChoices) {
+  EXPECT_THAT(refusal("data: {features: compact}"),
+              HasSubstr("r.yaml:1:8: data.features is 'compact', expected compat"));
+  EXPECT_THAT(refusal("data: {features: ''}"), HasSubstr("expected compat"));
+  EXPECT_THAT(refusal("data: {features: 'compat|behaviour'}"), HasSubstr("expected compat"));
+  EXPECT_THAT(refusal("data: {features: compa}"), HasSubstr("expected compat"));
+}
+
+TEST(Errors, AnotherPrecisionSaysWhatSavesMemoryInstead) {
+  const std::string error = refusal("training: {precision: 16-mixed}");
+  EXPECT_THAT(error, HasSubstr("'16-mixed', expected 32"));
+  EXPECT_THAT(error, HasSubstr("training.block"));
+}
+
+TEST(Errors, AKeyThatIsGivenTwiceIsRefused) {
+  EXPECT_THAT(refusal("seed: 1\nseed: 2\n"), HasSubstr("r.yaml:2:1: 'seed' is given twice"));
+  EXPECT_THAT(refusal("gat: {heads: 1}\ngat: {heads: 2}\n"),
+              HasSubstr("r.yaml:2:7: 'gat.heads' is given twice"));
+  EXPECT_THAT(refusal("gat: {heads: 1}\ngat.heads: 2\n"), HasSubstr("'gat.heads' is given twice"));
+}
+
+TEST(Errors, AListOrNothingInsteadOfAValueIsRefused) {
+  EXPECT_THAT(refusal("seed:\n  - 1\n  - 2\n"), HasSubstr("r.yaml:1:1: 'seed' must be a single value"));
+  EXPECT_THAT(refusal("training:\n  batch_size: [32]\n"),
+              HasSubstr("r.yaml:2:3: 'training.batch_size' must be a single value"));
+  EXPECT_THAT(refusal("seed:\n"), HasSubstr("r.yaml:1:1: 'seed' must be a single value"));
+  EXPECT_THAT(refusal("seed: ~\n"), HasSubstr("'seed' must be a single value"));
+}
+
+TEST(Errors, TextThatIsNoRecipeIsRefusedByPlace) {
+  EXPECT_THAT(refusal("seed: 1\n  heads: 2\n"), HasSubstr("r.yaml:2:8: not YAML"));
+  EXPECT_THAT(refusal("gat: {heads: 1\nseed: [\n"), HasSubstr("r.yaml:"));
+  for (const char* text : {"- 1\n- 2\n", "just text", "7", "[a]", "\"", "{", "a: b: c", "? [1, 2]\n: 3\n",
+                           "{{a: 1}: 2}", "seed: *nobody", "%YAML 9", "\t- a", "a: &x [*x]"})
+    EXPECT_THAT(refusal(text), HasSubstr("r.yaml")) << text;
+}
+
+TEST(Errors, RecipesThatHoldThemselvesOrNestWithoutEndAreRefused) {
+  EXPECT_THAT(refusal("training: &t\n  block: *t\n"), HasSubstr("r.yaml:"));
+  std::string deep;
+  for (int i = 0; i < 100; ++i) deep += "{gat: ";
+  EXPECT_NE(refusal(deep + "1" + std::string(100, '}')), "");
+  std::string wide = "a: &a0 {}\n";
+  for (int i = 1; i < 40; ++i) {
+    const std::string last = "*a" + std::to_string(i - 1);
+    wide += "b" + std::to_string(i) + ": &a" + std::to_string(i) + " {x: " + last + ", y: " + last + "}\n";
+  }
+  EXPECT_NE(refusal(wide), "");
+}
+
+TEST(LoadRecipe, ReadsAFileAndNamesItInErrors) {
+  const TempFolder folder;
+  const auto path = folder / "gat.yaml";
+  write_bytes(path, "seed: 5\n");
+  EXPECT_EQ(load_recipe(path, {"gat.heads=2"}).seed, 5);
+  EXPECT_EQ(load_recipe(path, {"gat.heads=2"}).gat.heads, 2);
+  write_bytes(path, "sede: 5\n");
+  EXPECT_THAT(error_text<UsageError>([&] { load_recipe(path, {}); }), HasSubstr(path.string() + ":1:1: "));
+}
+
+TEST(LoadRecipe, WhatIsNoFileIsAnInputErrorThatNamesIt) {
+  const TempFolder folder;
+  const auto path = folder / "missing.yaml";
+  EXPECT_THAT(error_text<InputError>([&] { load_recipe(path, {}); }), HasSubstr(path.string()));
+  EXPECT_THAT(error_text<InputError>([&] { load_recipe(folder.path(), {}); }),
+              HasSubstr(folder.path().string()));
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,177 @@
+#include "store/graph_set.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "store/made_up_sets.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+#include "support/write_bytes.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+class GraphSet : public testing::Test {
+ protected:
+  std::string refusal() const {
+    const std::string error = error_text<InputError>([&] { GraphSetView view(folder_); });
+    EXPECT_THAT(error, HasSubstr(folder_.string()));
+    return error;
+  }
+  TempFolder parent_;
+  std::filesystem::path folder_ = parent_ / "graphs";
+};
+
+TEST_F(GraphSet, IsReadBackAsWritten) {
+  const GraphColumns columns = made_up_graphs(10);
+  write_made_up_graphs(folder_, columns);
+  const GraphSetView view(folder_);
+  EXPECT_EQ(view.node_features(), 3);
+  EXPECT_EQ(view.edge_features(), 2);
+  EXPECT_EQ(view.graphs().graphs(), 10);
+  EXPECT_THAT(view.graphs().node_ptr, ElementsAreArray(columns.node_ptr));
+  EXPECT_THAT(view.graphs().edge_ptr, ElementsAreArray(columns.edge_ptr));
+  EXPECT_THAT(view.graphs().x, ElementsAreArray(columns.x));
+  EXPECT_THAT(view.graphs().edges, ElementsAreArray(columns.edges));
+  EXPECT_THAT(view.graphs().edge_attr, ElementsAreArray(columns.edge_attr));
+  EXPECT_THAT(view.graphs().y, ElementsAreArray(columns.y));
+}
+
+TEST_F(GraphSet, ItsTablesAreReadBackAsWritten) {
+  write_made_up_graphs(folder_);
+  const GraphSetView view(folder_);
+  const GraphSetTables& tables = view.tables();
+  ASSERT_EQ(tables.splits.size(), 2U);
+  EXPECT_EQ(tables.splits[1].name, "test");
+  EXPECT_EQ(tables.splits[1].first_graph, 6);
+  EXPECT_EQ(tables.splits[1].graphs, 4);
+  ASSERT_EQ(tables.recordings.size(), 3U);
+  EXPECT_FALSE(tables.recordings[0].attack);
+  EXPECT_FALSE(tables.recordings[0].copy_of);
+  EXPECT_EQ(tables.recordings[1].attack, "flood");
+  EXPECT_EQ(tables.recordings[2].split, "test");
+  EXPECT_EQ(tables.recordings[2].copy_of, "train/benign");
+  EXPECT_EQ(tables.recordings[2].content, "0123");
+  EXPECT_THAT(tables.node_features, ElementsAre("a", "b", "c"));
+  EXPECT_THAT(tables.edge_features, ElementsAre("d", "e"));
+  EXPECT_THAT(tables.vocabulary, ElementsAre(0x7FF, 0x80000001));
+  EXPECT_EQ(view.set().manifest()["graphs"], 10);
+}
+
+TEST_F(GraphSet, ThePiecesInWhichGraphsAreAppendedDoNotShow) {
+  const GraphColumns columns = made_up_graphs(10);
+  write_made_up_graphs(folder_, columns);
+  const std::string whole = read_bytes(folder_ / "manifest.json");  // it has every column's checksum
+  for (const size_t piece : {1U, 3U, 9U}) {
+    GraphSetWriter writer(folder_, true, 3, 2);
+    writer.append(
+        {std::span(columns.node_ptr).first(1), std::span(columns.edge_ptr).first(1), {}, {}, {}, {}});
+    for (size_t first = 0; first < 10; first += piece) {
+      const size_t count = std::min<size_t>(piece, 10 - first);
+      // Pointers stay as they are: a view need not begin at 0.
+      const GraphSpans all = columns.spans();
+      const auto at = [](std::span<const int64_t> pointers, size_t i) {
+        return static_cast<size_t>(pointers[i]);
+      };
+      const size_t node = at(all.node_ptr, first);
+      const size_t nodes = at(all.node_ptr, first + count) - node;
+      const size_t edge = at(all.edge_ptr, first);
+      const size_t edges = at(all.edge_ptr, first + count) - edge;
+      writer.append({all.node_ptr.subspan(first, count + 1), all.edge_ptr.subspan(first, count + 1),
+                     all.x.subspan(3 * node, 3 * nodes), all.edges.subspan(2 * edge, 2 * edges),
+                     all.edge_attr.subspan(2 * edge, 2 * edges), all.y.subspan(first, count)});
+    }
+    writer.publish(made_up_tables(), make_provenance("made up", {}));
+    EXPECT_EQ(read_bytes(folder_ / "manifest.json"), whole) << "in pieces of " << piece;
+  }
+}
+
+TEST_F(GraphSet, OneWithoutGraphsOrWithoutEdgeFeaturesIsKept) {
+  GraphSetWriter(folder_, true, 3, 2).publish({}, {});
+  EXPECT_EQ(GraphSetView(folder_).graphs().graphs(), 0);
+  const std::vector<int64_t> node_ptr = {0, 2};
+  const std::vector<int64_t> edge_ptr = {0, 1};
+  const std::vector<float> x = {1, 2};
+  const std::vector<int32_t> edges = {0, 1};
+  const std::vector<int64_t> y = {1};
+  GraphSetWriter writer(folder_, true, 1, 0);
+  writer.append({node_ptr, edge_ptr, x, edges, {}, y});
+  writer.publish({}, {});
+  EXPECT_EQ(GraphSetView(folder_).edge_features(), 0);
+}
+
+TEST_F(GraphSet, PointersThatDoNotSpanTheColumnsAreRefused) {
+  const auto expect_refused = [&](const std::function<void(GraphColumns&)>& damage,
+                                  const std::string& about) {
+    GraphColumns columns = made_up_graphs(10);
+    damage(columns);
+    // Written column by column: the writer of graph sets computes pointers of its own.
+    DataSetWriter writer(folder_, true);
+    writer.column<int64_t>("node_ptr").append(columns.spans().node_ptr);
+    writer.column<int64_t>("edge_ptr").append(columns.spans().edge_ptr);
+    writer.column<float>("x", {3}).append(columns.spans().x);
+    writer.column<int32_t>("edges", {2}).append(columns.spans().edges);
+    writer.column<float>("edge_attr", {2}).append(columns.spans().edge_attr);
+    writer.column<int64_t>("y").append(columns.spans().y);
+    writer.publish({{"kind", "graph_set"}});
+    EXPECT_THAT(refusal(), HasSubstr(about));
+  };
+  expect_refused([](GraphColumns& columns) { columns.node_ptr.pop_back(); }, "one element more");
+  expect_refused([](GraphColumns& columns) { columns.edge_ptr.push_back(columns.edge_ptr.back()); },
+                 "one element more");
+  expect_refused([](GraphColumns& columns) { columns.node_ptr.clear(); }, "one element more");
+  expect_refused([](GraphColumns& columns) { columns.y.pop_back(); }, "one element more");
+  expect_refused([](GraphColumns& columns) { columns.node_ptr.front() = 1; }, "node_ptr");
+  expect_refused([](GraphColumns& columns) { ++columns.node_ptr.back(); }, "node_ptr");
+  expect_refused([](GraphColumns& columns) { columns.node_ptr.back() = -1; }, "node_ptr");
+  expect_refused([](GraphColumns& columns) { columns.edge_ptr.front() = -1; }, "edge_ptr");
+  expect_refused([](GraphColumns& columns) { --columns.edge_ptr.back(); }, "edge_ptr");
+  expect_refused([](GraphColumns& columns) { columns.x.resize(columns.x.size() - 3); }, "node_ptr");
+  expect_refused([](GraphColumns& columns) { columns.edges.resize(columns.edges.size() - 2); }, "edge_ptr");
+  expect_refused([](GraphColumns& columns) { columns.edge_attr.resize(columns.edge_attr.size() - 2); },
+                 "edge_attr");
+}
+
+TEST_F(GraphSet, ADamagedTableIsRefused) {
+  write_made_up_graphs(folder_);
+  const Json good = read_manifest(folder_);
+  const auto expect_refused = [&](const std::function<void(Json&)>& damage) {
+    Json manifest = good;
+    damage(manifest);
+    write_bytes(folder_ / "manifest.json", manifest.dump());
+    EXPECT_NE(refusal(), "");
+  };
+  for (const char* key : {"splits", "recordings", "features", "vocabulary"}) {
+    expect_refused([&](Json& manifest) { manifest.erase(key); });
+    expect_refused([&](Json& manifest) { manifest[key] = "?"; });
+    expect_refused([&](Json& manifest) { manifest[key] = Json::array({"?"}); });
+  }
+  for (const char* key : {"name", "first_graph", "graphs"}) {
+    expect_refused([&](Json& manifest) { manifest["splits"][0].erase(key); });
+    expect_refused([&](Json& manifest) { manifest["recordings"][0][key] = Json::object(); });
+  }
+  expect_refused([](Json& manifest) { manifest["recordings"][0].erase("split"); });
+  expect_refused([](Json& manifest) { manifest["recordings"][0]["attack"] = 7; });
+}
+
+TEST_F(GraphSet, AMissingColumnIsRefusedByName) {
+  write_made_up_graphs(folder_);
+  const Json good = read_manifest(folder_);
+  for (const char* column : {"node_ptr", "edge_ptr", "x", "edges", "edge_attr", "y"}) {
+    Json manifest = good;
+    manifest["columns"].erase(column);
+    write_bytes(folder_ / "manifest.json", manifest.dump());
+    EXPECT_THAT(refusal(), HasSubstr("'" + std::string(column) + "'"));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll

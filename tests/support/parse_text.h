@@ -1,0 +1,45 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "base/error.h"
+#include "ingest/capture_pieces.h"
+
+namespace plimsoll {
+
+/// The text of a capture as a file's only piece, parsed.
+inline ParsedPiece parse_text(const std::string& text, const FormatOptions& options = {}, bool skip = false) {
+  CapturePiece piece;
+  piece.buffer.assign(text.begin(), text.end());
+  piece.text_bytes = text.size();
+  piece.first = piece.last = true;
+  piece.format = CaptureFormat::make(options, text, "capture");
+  ParsedPiece parsed;
+  parsed.frames.width = options.payload;
+  parse_piece(piece, skip, parsed);
+  return parsed;
+}
+
+/// "LINE:COLUMN: found '...', expected ..." or "no error".
+inline std::string error_of(const std::string& text, const FormatOptions& options = {}) {
+  const ParsedPiece parsed = parse_text(text, options);
+  if (!parsed.error) return "no error";
+  return fmt::format("{}:{}: found '{}', expected {}{}", parsed.error->line, parsed.error->column,
+                     parsed.error->found, parsed.error->expected, parsed.error->cut_off ? " (cut off)" : "");
+}
+
+struct ParsedFrame {
+  int64_t time_ns;
+  uint32_t can_id;
+  std::vector<uint8_t> payload;
+  uint8_t label;
+};
+
+inline ParsedFrame frame_at(const FrameBatch& batch, size_t i) {
+  const auto first = batch.data.begin() + static_cast<int64_t>(i) * batch.width;
+  return {batch.time_ns[i], batch.can_id[i], {first, first + batch.length[i]}, batch.label[i]};
+}
+
+}  // namespace plimsoll
