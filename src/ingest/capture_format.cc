@@ -19,6 +19,7 @@ void visit_notes(Notes& notes, Visit&& visit) {
   visit("empty_payload", notes.empty_payload);
   visit("time_runs_back", notes.time_runs_back);
   visit("rounded_time", notes.rounded_time);
+  visit("float_id", notes.float_id);
   visit("blank_lines", notes.blank_lines);
   visit("crlf_lines", notes.crlf_lines);
   visit("suffixes", notes.suffixes);

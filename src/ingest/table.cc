@@ -152,7 +152,13 @@ class Table : public CaptureFormat {
             LineNotes& notes) const {
     try {
       if (column == Column::time) row.time_ns = parse_time(field, notes);
-      if (column == Column::id) row.id = options_.decimal_id ? parse_decimal_id(field) : parse_hex_id(field);
+      if (column == Column::id) {
+        // Tools that take the column for numbers write 290 as 290.0.
+        const bool as_float = field.size() > 2 && field.ends_with(".0");
+        notes.float_id += as_float;
+        if (as_float) field.remove_suffix(2);
+        row.id = options_.decimal_id ? parse_decimal_id(field) : parse_hex_id(field);
+      }
     } catch (const Wrong&) {
       if (first && !field.empty() && !is_digit(field.front())) return false;
       throw;

@@ -66,11 +66,6 @@ std::string WindowLength::text() const {
 
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            std::vector<uint32_t> vocabulary) {
-  if (frames.frames().width != kPayloadBytes)
-    throw InputError(fmt::format(
-        "{}: its frames have room for {} bytes of payload; windows are made of classic CAN frames, "
-        "ingest them without --payload",
-        frames.set().folder().string(), frames.frames().width));
   const bool behaviour = options.features == "behaviour";
   if (!behaviour && options.features != "compat")
     throw UsageError(
