@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "base/workers.h"
 #include "ingest/capture_pieces.h"
 #include "io/source_reader.h"
@@ -33,6 +35,17 @@ Json hash_sources(const std::vector<CaptureFile>& captures) {
     sources.push_back(source_json(capture, reader.bytes_read(), reader.hash()));
   }
   return sources;
+}
+
+// How many pieces may be in work at once: the budget decides the speed, not whether it works. A piece and its
+// frames take about 2.5 MiB; what a zstd decoder (16 MiB and a little for files up to that size) and the
+// writers need stays.
+int threads_that_fit(int threads) {
+  constexpr int64_t kPieceMemory = 5 * kMiB / 2;
+  constexpr int64_t kOther = 18 * kMiB;
+  const Ledger& ledger = Ledger::process();
+  return static_cast<int>(
+      std::clamp<int64_t>((ledger.cap() - ledger.held() - kOther) / kPieceMemory, 1, threads));
 }
 
 // Puts parsed pieces, which come in order, together into recordings.
@@ -145,7 +158,7 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
 
   RecordingAssembler assembler(captures, options);
   CapturePieces pieces(captures, options.format);
-  Workers workers(options.threads);
+  Workers workers(threads_that_fit(options.threads));
   struct Slot {
     CapturePiece piece;
     ParsedPiece parsed;
