@@ -68,7 +68,7 @@ std::string format_count(int64_t count) {
 
 std::string format_seconds(double seconds) {
   if (seconds < 59.995) return fmt::format("{:.2f} s", seconds);
-  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  const auto whole = std::llround(seconds);
   return fmt::format("{} min {:02} s", whole / 60, whole % 60);
 }
 

@@ -114,13 +114,13 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
     throw UsageError(
         fmt::format("{}:{}:{}: not YAML: {}", name, error.mark.line + 1, error.mark.column + 1, error.msg));
   }
-  for (const std::string& override_ : overrides) {
-    const size_t equals = override_.find('=');
-    const std::string where = "-O " + override_;
+  for (const std::string& given : overrides) {
+    const size_t equals = given.find('=');
+    const std::string where = "-O " + given;
     if (equals == std::string::npos) throw UsageError(where + ": expected section.key=value");
-    const std::string key = override_.substr(0, equals);
+    const std::string key = given.substr(0, equals);
     require_known(key, where);
-    values[key] = {override_.substr(equals + 1), where};
+    values[key] = {given.substr(equals + 1), where};
   }
   Recipe recipe;
   visit_recipe(recipe, [&](const char* key, auto& value, auto check) {

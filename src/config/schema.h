@@ -23,24 +23,24 @@ inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 template <typename RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
-  constexpr Range count{1, 1e12};
+  constexpr Range kCount{1, 1e12};
   visit("seed", r.seed, Range{0, 9e15});
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
-  visit("data.stride", r.data.stride, count);
+  visit("data.stride", r.data.stride, kCount);
   visit("split.by", r.split.by, Choice{"time"});
   visit("split.validation", r.split.validation, Range{0.01, 0.9});
   visit("split.embargo", r.split.embargo, Range{0, 1e6});
   visit("training.max_epochs", r.training.max_epochs, Range{1, 1e6});
-  visit("training.batch_size", r.training.batch_size, count);
+  visit("training.batch_size", r.training.batch_size, kCount);
   visit("training.learning_rate", r.training.learning_rate, Range{0, 1e3});
   visit("training.weight_decay", r.training.weight_decay, Range{0, 1e3});
   visit("training.gradient_clip_val", r.training.gradient_clip_val, Range{0, kNoLimit});
-  visit("training.patience", r.training.patience, count);
+  visit("training.patience", r.training.patience, kCount);
   visit("training.precision", r.training.precision, Choice{"32"});
-  visit("training.block.graphs", r.training.block.graphs, count);
-  visit("training.block.nodes", r.training.block.nodes, count);
-  visit("training.block.edges", r.training.block.edges, count);
+  visit("training.block.graphs", r.training.block.graphs, kCount);
+  visit("training.block.nodes", r.training.block.nodes, kCount);
+  visit("training.block.edges", r.training.block.edges, kCount);
   visit("gat.embedding", r.gat.embedding, Range{1, 65536});
   visit("gat.layers", r.gat.layers, Range{1, 64});
   visit("gat.hidden", r.gat.hidden, Range{1, 65536});

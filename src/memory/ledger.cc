@@ -16,10 +16,10 @@ void raise_to(std::atomic<int64_t>& peak, int64_t value) {
 }  // namespace
 
 const char* tag_name(Tag tag) {
-  static constexpr std::array<const char*, kTags> names = {"ingest",    "output",      "columns",
-                                                           "blocks",    "parameters",  "gradients",
-                                                           "optimizer", "activations", "other"};
-  return names[static_cast<size_t>(tag)];
+  static constexpr std::array<const char*, kTags> kNames = {"ingest",    "output",      "columns",
+                                                            "blocks",    "parameters",  "gradients",
+                                                            "optimizer", "activations", "other"};
+  return kNames[static_cast<size_t>(tag)];
 }
 
 BudgetExceeded::BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap)

@@ -17,7 +17,7 @@ class LedgerAllocator {
  public:
   using value_type = T;
   template <typename U>
-  struct rebind {
+  struct rebind {  // NOLINT(readability-identifier-naming): the name the standard library looks for
     using other = LedgerAllocator<U, kTag>;
   };
   static constexpr std::align_val_t kAlignment{64};

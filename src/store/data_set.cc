@@ -58,7 +58,7 @@ Json make_provenance(Json sources, Json options) {
           {"options", std::move(options)}};
 }
 
-DataSetWriter::DataSetWriter(std::filesystem::path folder, bool replace)
+DataSetWriter::DataSetWriter(const std::filesystem::path& folder, bool replace)
     : folder_(without_trailing_slash(folder)), replace_(replace) {
   temporary_ = folder_.parent_path() / fmt::format(".{}.tmp.{}", folder_.filename().string(), ::getpid());
   std::error_code failed;
@@ -74,8 +74,8 @@ DataSetWriter::~DataSetWriter() {
   std::filesystem::remove_all(temporary_, ignored);
 }
 
-NpyWriter& DataSetWriter::add(const std::string& name, const char* dtype, std::vector<int64_t> row) {
-  columns_.emplace_back(name, NpyWriter(temporary_ / (name + ".npy"), dtype, std::move(row)));
+NpyWriter& DataSetWriter::add(const std::string& name, const char* dtype, const std::vector<int64_t>& row) {
+  columns_.emplace_back(name, NpyWriter(temporary_ / (name + ".npy"), dtype, row));
   return columns_.back().second;
 }
 

@@ -27,15 +27,15 @@ Json make_provenance(Json sources, Json options);
 class DataSetWriter {
  public:
   /// `replace` lets publish() exchange an existing folder atomically and then delete the old one.
-  DataSetWriter(std::filesystem::path folder, bool replace);
+  DataSetWriter(const std::filesystem::path& folder, bool replace);
   ~DataSetWriter();
   DataSetWriter(const DataSetWriter&) = delete;
   DataSetWriter& operator=(const DataSetWriter&) = delete;
 
   /// A new column NAME.npy; the reference stays valid. `row` as in NpyWriter.
   template <typename T>
-  NpyWriter& column(const std::string& name, std::vector<int64_t> row = {}) {
-    return add(name, npy_dtype<T>(), std::move(row));
+  NpyWriter& column(const std::string& name, const std::vector<int64_t>& row = {}) {
+    return add(name, npy_dtype<T>(), row);
   }
 
   /// Completes `manifest` with the columns, writes it, and makes the data set appear.
@@ -44,7 +44,7 @@ class DataSetWriter {
   void publish(Json manifest);
 
  private:
-  NpyWriter& add(const std::string& name, const char* dtype, std::vector<int64_t> row);
+  NpyWriter& add(const std::string& name, const char* dtype, const std::vector<int64_t>& row);
 
   std::filesystem::path folder_;
   std::filesystem::path temporary_;
