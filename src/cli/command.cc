@@ -52,9 +52,12 @@ int run_command(CLI::App& app, int argc, char** argv) {
   }
 }
 
-void Resources::add_options(CLI::App& verb) {
+void Resources::add_budget(CLI::App& verb) {
   verb.add_option("--budget", budget_text, "Memory to stay within: 256MiB, 2GB, 80% of the limit found")
       ->type_name("SIZE");
+}
+
+void Resources::add_threads(CLI::App& verb) {
   verb.add_option("--threads", threads, "Threads; default: the processors at hand")
       ->check(CLI::Range(1, 1024));
 }
@@ -86,19 +89,25 @@ std::string Budget::report() {
                      format_bytes(meter_.peak_anonymous()));
 }
 
-std::string Budget::report_json() {
+Json Budget::report_json() {
   Json by_tag = Json::object();
   for (int t = 0; t < kTags; ++t) {
     const auto tag = static_cast<Tag>(t);
     if (Ledger::process().peak(tag) > 0) by_tag[tag_name(tag)] = Ledger::process().peak(tag);
   }
-  return Json({{"budget_bytes", bytes_},
-               {"floor_bytes", floor_},
-               {"slack_bytes", slack_},
-               {"ledger_peak_bytes", Ledger::process().peak()},
-               {"anonymous_peak_bytes", meter_.peak_anonymous()},
-               {"by_tag", by_tag}})
-      .dump();
+  return {{"budget_bytes", bytes_},
+          {"floor_bytes", floor_},
+          {"slack_bytes", slack_},
+          {"ledger_peak_bytes", Ledger::process().peak()},
+          {"anonymous_peak_bytes", meter_.peak_anonymous()},
+          {"by_tag", by_tag}};
+}
+
+Json limits_json(const std::vector<Limit>& limits) {
+  Json list = Json::array();
+  for (const Limit& limit : limits)
+    list.push_back({{"source", limit.source}, {"bytes", limit.bytes}, {"others_bytes", limit.others}});
+  return list;
 }
 
 }  // namespace plimsoll

@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "base/json.h"
+#include "memory/limits.h"
 #include "memory/meter.h"
 
 namespace plimsoll {
@@ -14,12 +16,13 @@ namespace plimsoll {
 /// docs/command-line.md. Errors become one line on stderr.
 int run_command(CLI::App& app, int argc, char** argv);
 
-/// --budget and --threads, which most verbs take.
+/// --budget, which most verbs take, and --threads, for those that can use more than one.
 struct Resources {
   std::string budget_text;
   int threads = 0;
 
-  void add_options(CLI::App& verb);
+  void add_budget(CLI::App& verb);
+  void add_threads(CLI::App& verb);
   int thread_count() const;  ///< --threads, else the processors this process may use
 };
 
@@ -39,7 +42,7 @@ class Budget {
   std::string report();
   /// {"budget_bytes", "floor_bytes", "slack_bytes", "ledger_peak_bytes", "anonymous_peak_bytes", "by_tag":
   /// {...}}
-  std::string report_json();
+  Json report_json();
 
  private:
   int64_t floor_;
@@ -47,6 +50,9 @@ class Budget {
   int64_t bytes_;
   Meter meter_;
 };
+
+/// [{"source", "bytes", "others_bytes"}]
+Json limits_json(const std::vector<Limit>& limits);
 
 /// Seconds since it was made.
 class Stopwatch {

@@ -52,9 +52,8 @@ void add_format_options(CLI::App& can, Options& options) {
       ->capture_default_str();
   CLI::App* table = can.add_option_group("table", "How the columns of a table are to be read");
   table
-      ->add_option(
-          "--columns", format.columns,
-          "time, id, length, payload, byte*8, bytes, label, channel, - (leave out), ... (leave out the rest)")
+      ->add_option("--columns", format.columns,
+                   "time, id, length, payload, byte*8, bytes, label, - (leave out), ... (leave out the rest)")
       ->delimiter(',');
   table->add_option("--separator", format.separator, "One character, tab, or space for runs of blanks")
       ->capture_default_str();
@@ -101,7 +100,7 @@ void run(Options& options) {
                           {"source_bytes", result.source_bytes},
                           {"text_bytes", result.text_bytes},
                           {"seconds", seconds},
-                          {"memory", Json::parse(budget.report_json())}};
+                          {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
     return;
   }
@@ -132,7 +131,8 @@ void add_ingest(CLI::App& app) {
   can->add_flag("--force", options->ingest.force, "Replace an existing output");
   can->add_flag("--json", options->json, "The summary as JSON");
   add_format_options(*can, *options);
-  options->resources.add_options(*can);
+  options->resources.add_budget(*can);
+  options->resources.add_threads(*can);
   can->footer("Example: plimsoll ingest can captures/hcrl_sa --out frames --budget 64MiB");
   can->callback([options] { run(*options); });
 }

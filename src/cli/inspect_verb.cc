@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/verbs.h"
 #include "memory/limits.h"
 #include "store/frames.h"
@@ -74,10 +75,9 @@ void inspect_graphs(const std::string& folder) {
 void inspect_limits(bool json) {
   const std::vector<Limit> limits = find_limits();
   if (json) {
-    Json list = Json::array();
-    for (const Limit& limit : limits)
-      list.push_back({{"source", limit.source}, {"bytes", limit.bytes}, {"others_bytes", limit.others}});
-    fmt::print("{}\n", Json({{"limits", list}, {"default_budget_bytes", default_budget(limits)}}).dump());
+    fmt::print(
+        "{}\n",
+        Json({{"limits", limits_json(limits)}, {"default_budget_bytes", default_budget(limits)}}).dump());
     return;
   }
   Table table({"<source", "limit", "held by others", "usable"});

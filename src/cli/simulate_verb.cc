@@ -58,7 +58,7 @@ void run(const Options& options) {
                           {"attack_frames", result.attack_frames},
                           {"left_out", result.left_out},
                           {"seconds", seconds},
-                          {"memory", Json::parse(budget.report_json())}};
+                          {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
     return;
   }
@@ -107,7 +107,7 @@ void add_simulate(CLI::App& app) {
       ->excludes(vehicles);
   can->add_flag("--force", simulate.force, "Replace an existing output");
   can->add_flag("--json", options->json, "The summary as JSON");
-  options->resources.add_options(*can);
+  options->resources.add_budget(*can);
   can->footer("Example: plimsoll simulate can --out frames --frames 2000000 --seed 1");
   can->callback([options] { run(*options); });
 }

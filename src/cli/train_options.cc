@@ -13,7 +13,8 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
       ->allow_extra_args(false);
   verb->add_flag("--force", options->force, "Replace an existing run");
   verb->add_flag("--json", options->json, "The summary as JSON");
-  options->resources.add_options(*verb);
+  options->resources.add_budget(*verb);
+  options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll train recipes/gat.yaml --data frames --run runs/gat --budget 256MiB");
   verb->callback([options, run] { run(*options); });
 }
@@ -25,7 +26,8 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   verb->add_option("--data", options->data, "A data set of frames")->required()->type_name("DIR");
   verb->add_option("--split", options->split, "Judge this split alone")->type_name("NAME");
   verb->add_flag("--json", options->json, "The verdicts as JSON");
-  options->resources.add_options(*verb);
+  options->resources.add_budget(*verb);
+  options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll evaluate runs/gat --data frames");
   verb->callback([options, run] { run(*options); });
 }

@@ -19,9 +19,6 @@ namespace {
 
 Json run_manifest(const FramesView& frames, const Recipe& recipe, const TrainOptions& options,
                   const Budget& budget, const GatStageResult& result) {
-  Json limits = Json::array();
-  for (const Limit& limit : find_limits())
-    limits.push_back({{"source", limit.source}, {"bytes", limit.bytes}, {"others_bytes", limit.others}});
   return {{"kind", "run"},
           {"tool", std::string("plimsoll ") + kVersion},
           {"build", build_id()},
@@ -29,7 +26,7 @@ Json run_manifest(const FramesView& frames, const Recipe& recipe, const TrainOpt
           {"seed", recipe.seed},
           {"threads", options.resources.thread_count()},
           {"budget_bytes", budget.bytes()},
-          {"limits", limits},
+          {"limits", limits_json(find_limits())},
           {"parameters", result.detector.model->parameters().count()},
           {"best_epoch", result.best_epoch},
           {"weights", result.weights_hash}};
@@ -86,7 +83,7 @@ void run_train(const TrainOptions& options) {
                           {"graphs_per_s", rate},
                           {"blocks_in_flight", result.blocks_in_flight},
                           {"reruns", result.reruns},
-                          {"memory", Json::parse(budget.report_json())}};
+                          {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
     return;
   }

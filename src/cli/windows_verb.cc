@@ -73,7 +73,7 @@ void run(const Options& options) {
                           {"already_there", existing == Existing::same},
                           {"graphs", source->graphs()},
                           {"seconds", seconds},
-                          {"memory", Json::parse(budget.report_json())}};
+                          {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
     return;
   }
@@ -107,7 +107,8 @@ void add_windows(CLI::App& app) {
       ->type_name("SPLIT");
   verb->add_flag("--force", options->force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
-  options->resources.add_options(*verb);
+  options->resources.add_budget(*verb);
+  options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll windows frames --out graphs --features compat");
   verb->callback([options] { run(*options); });
 }

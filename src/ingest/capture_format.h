@@ -49,10 +49,9 @@ struct FormatOptions {
       {};  ///< label texts that mean an attack; empty: 1, true, attack, T
 
   // table
-  std::vector<std::string> columns =
-      {};                       ///< time, id, length, payload, byte*8, bytes, label, channel, -, -*3, ...
-  std::string separator = ",";  ///< one character, "tab", or "space" for runs of blanks
-  std::string quote = {};       ///< one character around fields that hold separators
+  std::vector<std::string> columns = {};  ///< time, id, length, payload, byte*8, bytes, label, -, -*3, ...
+  std::string separator = ",";            ///< one character, "tab", or "space" for runs of blanks
+  std::string quote = {};                 ///< one character around fields that hold separators
   bool decimal_id = false;
   bool decimal_bytes = false;
   std::string time = "s";  ///< s | ms | us | timeofday | none

@@ -14,13 +14,6 @@ struct FrameBatch {
   Vector<uint8_t, Tag::ingest> data;
   Vector<uint8_t, Tag::ingest> label;
 
-  void reserve(size_t frames) {
-    time_ns.reserve(frames);
-    can_id.reserve(frames);
-    length.reserve(frames);
-    data.reserve(frames * static_cast<size_t>(width));
-    label.reserve(frames);
-  }
   void clear() { truncate(0); }
   /// Keeps the first `frames` frames; some columns may be one ahead of others.
   void truncate(size_t frames) {

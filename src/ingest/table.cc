@@ -9,12 +9,12 @@
 namespace plimsoll {
 namespace {
 
-enum class Column { skip, time, id, length, payload, byte, bytes, label, channel };
+enum class Column { skip, time, id, length, payload, byte, bytes, label };
 
 UsageError bad_columns(const std::string& word) {
   return UsageError(
-      fmt::format("--columns: '{}' is not known; expected time, id, length, payload, byte, bytes, label, "
-                  "channel or -, each perhaps with *COUNT, and ... for the rest",
+      fmt::format("--columns: '{}' is not known; expected time, id, length, payload, byte, bytes, label or "
+                  "-, each perhaps with *COUNT, and ... for the rest",
                   word));
 }
 
@@ -27,7 +27,6 @@ Column column_named(const std::string& name) {
   if (name == "byte") return Column::byte;
   if (name == "bytes") return Column::bytes;
   if (name == "label") return Column::label;
-  if (name == "channel") return Column::channel;
   throw bad_columns(name);
 }
 
