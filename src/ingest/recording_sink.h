@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ingest/frame_text.h"
+#include "io/new_folder.h"
 #include "store/frames.h"
 
 namespace plimsoll {
@@ -39,22 +40,17 @@ class FramesSink : public RecordingSink {
 /// A folder of captures as text, SPLIT/NAME.csv or SPLIT/NAME.log.
 class TextSink : public RecordingSink {
  public:
-  TextSink(const std::filesystem::path& out, bool force, TextFormat format);
-  ~TextSink() override;
-  TextSink(const TextSink&) = delete;
-  TextSink& operator=(const TextSink&) = delete;
+  TextSink(const std::filesystem::path& out, bool force, TextFormat format)
+      : folder_(out, force), format_(format) {}
 
   void begin(const Recording& recording) override;
   void append(const FrameSpans& frames) override { writer_->append(frames); }
   void end(const Recording& recording) override;
-  void publish() override;
+  void publish() override { folder_.publish(); }
 
  private:
-  std::filesystem::path folder_;
-  std::filesystem::path temporary_;
-  bool force_;
+  NewFolder folder_;
   TextFormat format_;
-  bool published_ = false;
   std::unique_ptr<FrameTextWriter> writer_;  // of the recording begun
 };
 

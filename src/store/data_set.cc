@@ -1,11 +1,6 @@
 #include "store/data_set.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include <cerrno>
 
 #include "base/error.h"
 #include "base/version.h"
@@ -15,11 +10,6 @@ namespace plimsoll {
 namespace {
 
 constexpr int kFormatVersion = 1;
-
-std::filesystem::path without_trailing_slash(const std::filesystem::path& folder) {
-  const std::filesystem::path normal = folder.lexically_normal();
-  return normal.has_filename() ? normal : normal.parent_path();
-}
 
 }  // namespace
 
@@ -58,24 +48,8 @@ Json make_provenance(Json sources, Json options) {
           {"options", std::move(options)}};
 }
 
-DataSetWriter::DataSetWriter(const std::filesystem::path& folder, bool replace)
-    : folder_(without_trailing_slash(folder)), replace_(replace) {
-  temporary_ = folder_.parent_path() / fmt::format(".{}.tmp.{}", folder_.filename().string(), ::getpid());
-  std::error_code failed;
-  std::filesystem::remove_all(temporary_, failed);
-  if (!failed) std::filesystem::create_directories(temporary_, failed);
-  if (failed) throw Failure(fmt::format("cannot make {}: {}", temporary_.string(), failed.message()));
-}
-
-DataSetWriter::~DataSetWriter() {
-  if (published_) return;
-  columns_.clear();
-  std::error_code ignored;
-  std::filesystem::remove_all(temporary_, ignored);
-}
-
 NpyWriter& DataSetWriter::add(const std::string& name, const char* dtype, const std::vector<int64_t>& row) {
-  columns_.emplace_back(name, NpyWriter(temporary_ / (name + ".npy"), dtype, row));
+  columns_.emplace_back(name, NpyWriter(folder_.path() / (name + ".npy"), dtype, row));
   return columns_.back().second;
 }
 
@@ -89,26 +63,12 @@ void DataSetWriter::publish(Json manifest) {
   manifest["format_version"] = kFormatVersion;
   manifest["columns"] = std::move(columns);
   try {
-    write_text(temporary_ / "manifest.json", manifest.dump(1) + "\n");
+    write_text(folder_.path() / "manifest.json", manifest.dump(1) + "\n");
   } catch (const Json::exception& error) {
     throw InputError(fmt::format("{}: a name in its manifest is not UTF-8 ({}); rename the source",
-                                 folder_.string(), error.what()));
+                                 folder_.name().string(), error.what()));
   }
-
-  const bool exchange = replace_ && std::filesystem::exists(folder_);
-  const unsigned flags = exchange ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, folder_.c_str(), flags) != 0) {
-    if (errno == EEXIST) throw Failure(folder_.string() + " exists already; give --force to replace it");
-    throw system_failure("cannot rename the finished data set to", folder_.string());
-  }
-  published_ = true;
-  sync_folder(folder_.parent_path());
-  if (!exchange) return;
-  std::error_code failed;
-  std::filesystem::remove_all(temporary_, failed);
-  if (failed)
-    throw Failure(fmt::format("{} is replaced, but the old one, now {}, cannot be deleted: {}",
-                              folder_.string(), temporary_.string(), failed.message()));
+  folder_.publish();
 }
 
 DataSetView::DataSetView(std::filesystem::path folder, const std::string& kind)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "io/new_folder.h"
 #include "io/npy.h"
 
 namespace plimsoll {
@@ -27,10 +28,7 @@ Json make_provenance(Json sources, Json options);
 class DataSetWriter {
  public:
   /// `replace` lets publish() exchange an existing folder atomically and then delete the old one.
-  DataSetWriter(const std::filesystem::path& folder, bool replace);
-  ~DataSetWriter();
-  DataSetWriter(const DataSetWriter&) = delete;
-  DataSetWriter& operator=(const DataSetWriter&) = delete;
+  DataSetWriter(const std::filesystem::path& folder, bool replace) : folder_(folder, replace) {}
 
   /// A new column NAME.npy; the reference stays valid. `row` as in NpyWriter.
   template <typename T>
@@ -46,10 +44,7 @@ class DataSetWriter {
  private:
   NpyWriter& add(const std::string& name, const char* dtype, const std::vector<int64_t>& row);
 
-  std::filesystem::path folder_;
-  std::filesystem::path temporary_;
-  bool replace_;
-  bool published_ = false;
+  NewFolder folder_;
   std::deque<std::pair<std::string, NpyWriter>> columns_;
 };
 
