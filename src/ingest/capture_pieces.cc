@@ -66,6 +66,7 @@ void parse_piece(const CapturePiece& piece, bool skip, ParsedPiece& parsed) {
   parsed.skipped.clear();
   parsed.error.reset();
   for (std::string_view text = piece.text(); !text.empty();) {
+    text.remove_prefix(piece.format->parse_usual(text, parsed.frames, parsed.lines));
     const auto* const end = static_cast<const char*>(std::memchr(text.data(), '\n', text.size()));
     std::string_view line =
         text.substr(0, end == nullptr ? text.size() : static_cast<size_t>(end - text.data()));

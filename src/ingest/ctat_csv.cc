@@ -1,5 +1,6 @@
 #include <cctype>
 
+#include "ingest/ctat_lines.h"
 #include "ingest/fields.h"
 #include "ingest/formats.h"
 
@@ -9,6 +10,10 @@ namespace {
 class CtatCsv : public CaptureFormat {
  public:
   std::string name() const override { return "ctat-csv"; }
+
+  size_t parse_usual(std::string_view text, FrameBatch& out, int64_t& lines) const override {
+    return parse_usual_ctat_lines(text, out, lines);
+  }
 
   bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const override {
     constexpr size_t kFields = 4;

@@ -69,6 +69,40 @@ TEST(CtatCsv, AgreesWithLibraryParsersOnRandomLines) {
   }
 }
 
+// A line alone is too short for the fast way; the same line with others behind it is not.
+TEST(CtatCsv, FastWayGivesWhatALineAloneGives) {
+  std::mt19937 random(2);
+  const std::string padding =
+      "1.0,1,,0\n1.0,1,,0\n1.0,1,,0\n1.0,1,,0\n1.0,1,,0\n1.0,1,,0\n1.0,1,,0\n1.0,1,,0\n";
+  for (const int64_t width : {8, 64}) {
+    FormatOptions options = kCtat;
+    options.payload = width;
+    for (int i = 0; i < 30'000; ++i) {
+      std::string line = random_line(random);
+      for (uint32_t m = random() % 3; m > 0; --m)
+        line[random() % line.size()] = "0123456789abcdefABCDEF,. \t\r\ngG@/:;x-"[random() % 38];
+      line = "x\n" + line + "\n";  // the first line would be a header
+      const ParsedPiece alone = parse_text(line, options, true);
+      const ParsedPiece among = parse_text(line + padding, options, true);
+      const size_t frames = alone.frames.frames();
+      ASSERT_EQ(among.frames.frames(), frames + 8) << line;
+      ASSERT_EQ(among.lines, alone.lines + 8) << line;
+      ASSERT_EQ(among.skipped, alone.skipped) << line;
+      for (size_t f = 0; f < frames; ++f) {
+        const ParsedFrame a = frame_at(alone.frames, f);
+        const ParsedFrame b = frame_at(among.frames, f);
+        ASSERT_TRUE(a.time_ns == b.time_ns && a.can_id == b.can_id && a.payload == b.payload &&
+                    a.label == b.label)
+            << line;
+      }
+      const auto bytes = static_cast<std::ptrdiff_t>(frames) * width;
+      ASSERT_TRUE(
+          std::equal(alone.frames.data.begin(), alone.frames.data.begin() + bytes, among.frames.data.begin()))
+          << line;
+    }
+  }
+}
+
 TEST(CtatCsv, TrapsAreHandledOnPurposeAndCounted) {
   const ParsedPiece parsed = parse_text(
       "timestamp,arbitration_id,data_field,attack\r\n"
