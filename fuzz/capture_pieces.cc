@@ -1,0 +1,45 @@
+#include <array>
+
+#include "fuzz/captures.h"
+#include "fuzz/scratch.h"
+#include "support/compress.h"
+
+// The pieces of two captures are their texts again. The input is the second one, behind three bytes; the
+// first one, packed if the first byte is odd, repeats it as often as the next two say, so that it may take
+// several pieces.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace plimsoll;
+  if (size < 4) return 0;
+  const std::string unit(text_of(data + 3, size - 3));
+  constexpr size_t kMost = 5 << 18;  // bytes: a piece and a quarter
+  std::string repeated;
+  for (size_t k = std::min<size_t>(data[1] << 8 | data[2], kMost / unit.size()); k > 0; --k) repeated += unit;
+
+  const std::array<std::string, 2> texts = {repeated, unit};
+  std::vector<CaptureFile> captures(2);
+  captures[0].path = data[0] % 2 == 1 ? Scratch::write("a.csv.zst", zstd_frame(repeated))
+                                      : Scratch::write("a.csv", repeated);
+  captures[1].path = Scratch::write("b.csv", unit);
+  const FormatOptions options{.name = "ctat-csv"};
+  succeeds([&] {
+    CapturePieces pieces(captures, options);
+    CapturePiece piece;
+    for (size_t capture = 0; capture < captures.size(); ++capture) {
+      std::string_view rest = texts[capture];
+      for (bool first = true; first || !piece.last; first = false) {
+        expect(pieces.next(piece) && piece.capture == capture, "captures come one after the other");
+        expect(piece.first == first, "the first piece says so, and no other");
+        expect(rest.starts_with(piece.text()), "pieces are the text");
+        expect(piece.last || piece.text().ends_with('\n'), "a piece ends with a line");
+        rest.remove_prefix(piece.text_bytes);
+      }
+      expect(rest.empty(), "pieces are the whole text");
+      const std::string file = read_text(captures[capture].path);
+      Hasher hasher;
+      hasher.add(file.data(), file.size());
+      expect(piece.hash == hasher.hex64(), "the hash is that of the file");
+    }
+    expect(!pieces.next(piece), "there is no third capture");
+  });
+  return 0;
+}

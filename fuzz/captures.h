@@ -1,0 +1,228 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "fuzz/property.h"
+#include "ingest/capture_pieces.h"
+#include "ingest/fields.h"
+
+namespace plimsoll {
+
+using Format = std::shared_ptr<const CaptureFormat>;
+
+/// A part of a capture, parsed. The text lies in memory of just its size: reading past it is a finding.
+inline ParsedPiece parse(const Format& format, int64_t width, std::string_view text, bool first, bool last,
+                         bool skip) {
+  CapturePiece piece;
+  piece.buffer.assign(text.begin(), text.end());
+  piece.text_bytes = text.size();
+  piece.first = first;
+  piece.last = last;
+  piece.format = format;
+  ParsedPiece parsed;
+  parsed.frames.width = width;
+  parse_piece(piece, skip, parsed);
+  return parsed;
+}
+
+/// One line alone, by CaptureFormat::parse; none where it is refused.
+inline std::optional<FrameBatch> parse_line(const CaptureFormat& format, int64_t width, std::string_view line,
+                                            bool first = false) {
+  FrameBatch frames;
+  frames.width = width;
+  LineNotes notes;
+  try {
+    if (!format.parse(line, first, frames, notes)) frames.clear();
+  } catch (const Wrong&) {
+    return std::nullopt;
+  }
+  return frames;
+}
+
+inline bool same(const FrameBatch& a, const FrameBatch& b) {
+  return a.time_ns == b.time_ns && a.can_id == b.can_id && a.length == b.length && a.data == b.data &&
+         a.label == b.label;
+}
+
+/// Appends frames `first` and on of `more`.
+inline void append(FrameBatch& frames, const FrameBatch& more, size_t first = 0) {
+  const auto add = [](auto& to, const auto& from, size_t at) {
+    to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(at), from.end());
+  };
+  add(frames.time_ns, more.time_ns, first);
+  add(frames.can_id, more.can_id, first);
+  add(frames.length, more.length, first);
+  add(frames.data, more.data, first * static_cast<size_t>(more.width));
+  add(frames.label, more.label, first);
+}
+
+/// Frames as docs/formats/frames.md has them.
+inline void expect_sound(const FrameBatch& frames) {
+  const size_t count = frames.frames();
+  const auto width = static_cast<size_t>(frames.width);
+  expect(frames.can_id.size() == count && frames.length.size() == count && frames.label.size() == count &&
+             frames.data.size() == count * width,
+         "columns are of one length");
+  for (size_t i = 0; i < count; ++i) {
+    expect(frames.time_ns[i] >= 0, "a time is not negative");
+    const uint32_t id = frames.can_id[i];
+    expect((id & (kCanExtended | kCanError)) != 0 || (id & 0x1FFFFFFF) <= 0x7FF,
+           "an ID of more than 11 bits is extended");
+    expect(frames.label[i] <= 1 || frames.label[i] == kUnlabelled, "a label is 0, 1 or 255");
+    expect(frames.length[i] <= width, "a length fits in the width");
+    const uint8_t* const data = &frames.data[i * width];
+    expect(std::all_of(data + frames.length[i], data + width, [](uint8_t byte) { return byte == 0; }),
+           "bytes behind the length are 0");
+  }
+}
+
+/// The same frames for lines parsed one by one without skipping: what parse_piece may do faster.
+inline void expect_as_line_by_line(const Format& format, const ParsedPiece& whole, std::string_view text,
+                                   int64_t width) {
+  FrameBatch frames;
+  frames.width = width;
+  int64_t lines = 0;
+  while (!text.empty()) {
+    std::string_view line = take_line(text);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    ++lines;
+    if (trim(line).empty()) continue;
+    const std::optional<FrameBatch> one = parse_line(*format, width, line, lines == 1);
+    expect(one || (whole.error && whole.error->line == lines), "a line that is refused ends the parsing");
+    if (!one) break;
+    append(frames, *one);
+  }
+  expect(lines == whole.lines, "every line is counted");
+  expect(same(frames, whole.frames), "a piece has the frames of its lines");
+}
+
+/// Frames written as lines of the four-column CSV and of candump, and parsed again.
+inline void expect_text_round_trip(const FrameBatch& frames) {
+  static const Format csv = CaptureFormat::make({.name = "ctat-csv"}, "", "");
+  static const Format candump =
+      CaptureFormat::make({.name = "candump", .payload = 64, .channel = "c"}, "", "");
+  for (size_t i = 0; i < frames.frames(); ++i) {
+    const int64_t time_ns = frames.time_ns[i];
+    if (time_ns > 9'000'000'000'000'000'000) continue;  // in ms and us later times can be told than in s
+    const uint32_t id = frames.can_id[i];
+    const uint8_t length = frames.length[i];
+    const bool long_id = (id & (kCanExtended | kCanError)) != 0;
+    std::string time = fmt::format("{}.{:09}", time_ns / 1'000'000'000, time_ns % 1'000'000'000);
+    while (time.back() == '0' && time[time.size() - 2] != '.') time.pop_back();
+    std::string payload;
+    for (size_t k = 0; k < length; ++k)
+      payload += fmt::format("{:02x}", frames.data[i * static_cast<size_t>(frames.width) + k]);
+    const std::string id_text = fmt::format("{:0{}X}", id & (0x1FFFFFFF | kCanError), long_id ? 8 : 3);
+
+    std::string line = fmt::format("({}) c {}#{}{}", time, id_text, length > 8 ? "#0" : "", payload);
+    if ((id & kCanRemote) != 0) line = fmt::format("({}) c {}#R", time, id_text);
+    const std::optional<FrameBatch> again = parse_line(*candump, 64, line);
+    expect(again && again->frames() == 1 && again->time_ns[0] == time_ns && again->can_id[0] == id &&
+               again->length[0] == length &&
+               std::equal(again->data.begin(), again->data.begin() + length,
+                          &frames.data[i * static_cast<size_t>(frames.width)]),
+           "a frame comes back from candump");
+
+    if ((id & (kCanRemote | kCanError)) != 0 || length > kPayloadBytes) continue;
+    // The lines behind it make it a usual one: it is not near the end of the text.
+    const bool attack = frames.label[i] == 1;
+    line = fmt::format("{},{},{},{}\n{:\n<64}", time, id_text, payload, attack ? 1 : 0, "");
+    const ParsedPiece parsed = parse(csv, kPayloadBytes, line, false, true, false);
+    expect(!parsed.error && parsed.frames.frames() == 1 && parsed.frames.time_ns[0] == time_ns &&
+               parsed.frames.can_id[0] == id && parsed.frames.length[0] == length &&
+               parsed.frames.label[0] == attack &&
+               std::equal(parsed.frames.data.begin(), parsed.frames.data.begin() + length,
+                          &frames.data[i * static_cast<size_t>(frames.width)]),
+           "a frame comes back from CSV");
+  }
+}
+
+/// All that holds for any text in any format.
+inline void expect_parsed_well(const Format& format, int64_t width, std::string_view text) {
+  const ParsedPiece strict = parse(format, width, text, true, true, false);
+  const ParsedPiece skipping = parse(format, width, text, true, true, true);
+  expect_sound(strict.frames);
+  expect_sound(skipping.frames);
+  expect_as_line_by_line(format, strict, text, width);
+  expect_text_round_trip(skipping.frames);
+
+  int64_t skipped = 0;
+  for (const auto& [reason, count] : skipping.skipped) skipped += count;
+  const auto frames = static_cast<int64_t>(skipping.frames.frames());
+  const int64_t told = frames + skipped + skipping.notes.blank_lines + skipping.notes.other_channels;
+  expect(told == skipping.lines || told + 1 == skipping.lines,
+         "every line but a header is a frame or counted");
+  expect(!skipping.error, "with skipping there is no error");
+  expect(strict.error.has_value() == (skipped > 0), "what is skipped is an error otherwise");
+  if (strict.error) {
+    std::string_view rest = text;
+    std::string_view line;
+    for (int64_t k = 0; k < strict.error->line; ++k) line = take_line(rest);
+    expect(strict.error->column >= 1 && strict.error->column <= line.size() + 1, "an error is in its line");
+    FrameBatch all = skipping.frames;
+    all.truncate(std::min(all.frames(), strict.frames.frames()));
+    expect(same(all, strict.frames), "the frames before an error are those that skipping gives");
+  } else {
+    expect(same(skipping.frames, strict.frames), "without an error skipping changes nothing");
+  }
+
+  // Cut anywhere between two lines, a text has the same frames.
+  const size_t newline = text.find('\n', text.size() / 2);
+  if (newline == std::string_view::npos) return;
+  ParsedPiece front = parse(format, width, text.substr(0, newline + 1), true, false, true);
+  const ParsedPiece back = parse(format, width, text.substr(newline + 1), false, true, true);
+  append(front.frames, back.frames);
+  front.notes.add(back.notes);
+  for (const auto& [reason, count] : back.skipped) front.skipped[reason] += count;
+  expect(same(front.frames, skipping.frames) && front.lines + back.lines == skipping.lines &&
+             front.notes.to_json() == skipping.notes.to_json() && front.skipped == skipping.skipped,
+         "pieces add up to the whole");
+}
+
+/// A line that is accepted or refused stays so, with the same frame, when `blanks` are written for each
+/// `mark`.
+inline void expect_blanks_do_not_matter(const Format& format, int64_t width, std::string_view text, char mark,
+                                        std::string_view blanks) {
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    std::string spaced = " ";
+    for (const char c : line) c == mark ? spaced += blanks : spaced += c;
+    spaced += '\t';
+    const std::optional<FrameBatch> plain = parse_line(*format, width, line);
+    const std::optional<FrameBatch> again = parse_line(*format, width, spaced);
+    expect(plain.has_value() == again.has_value() && (!plain || same(*plain, *again)),
+           "blanks around fields do not matter");
+  }
+}
+
+/// Options from the first character, a digit: 1 has room for CAN FD, 2 chooses a channel, 4 an attack label.
+inline FormatOptions options_of(char digit) {
+  FormatOptions options;
+  if ((digit & 1) != 0) options.payload = 64;
+  if ((digit & 2) != 0) options.channel = "can0";
+  if ((digit & 4) != 0) options.attack_labels = {"1", "attack"};
+  return options;
+}
+
+/// A text of a named format behind a digit for the options: runs all of the above and gives the format and
+/// the text on to `more`.
+template <typename More>
+int fuzz_capture(const uint8_t* data, size_t size, const char* name, More&& more) {
+  if (size == 0) return 0;
+  FormatOptions options = options_of(static_cast<char>(data[0]));
+  options.name = name;
+  succeeds([&] {
+    const std::string_view text = text_of(data + 1, size - 1);
+    const Format format = CaptureFormat::make(options, text.substr(0, 4096), "capture");
+    expect_parsed_well(format, options.payload, text);
+    more(format, options.payload, text);
+  });
+  return 0;
+}
+
+}  // namespace plimsoll

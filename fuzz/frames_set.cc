@@ -1,0 +1,19 @@
+#include "fuzz/data_sets.h"
+#include "ingest/windows.h"
+
+// A frames set that opens can be cut into windows, also when its columns are damaged.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace plimsoll;
+  succeeds([&] {
+    const std::filesystem::path folder = write_data_set(text_of(data, size));
+    const FramesView view(folder);
+    expect(!view.identity().empty(), "a set has an identity");
+    is_whole(folder);
+    const WindowOptions compat{"compat", 4, 3};
+    const WindowOptions behaviour{"behaviour", 4, 3};
+    const WindowOptions by_time{"behaviour", 1'000'000, 700'000, WindowUnit::nanoseconds};
+    for (const WindowOptions& options : {compat, behaviour, by_time})
+      succeeds([&] { expect_sound_graphs(*open_windows(view, options), true); });
+  });
+  return 0;
+}

@@ -1,0 +1,15 @@
+#include "fuzz/data_sets.h"
+#include "sample/graph_set_source.h"
+
+// A graph set that opens gives sound graphs or says which is damaged; one that is whole gives all.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace plimsoll;
+  succeeds([&] {
+    const std::filesystem::path folder = write_data_set(text_of(data, size));
+    const GraphSetSource source(folder);
+    const bool whole = is_whole(folder);
+    const bool read = succeeds([&] { expect_sound_graphs(source, whole); });
+    expect(read || !whole, "a set that is verified can be read");
+  });
+  return 0;
+}
