@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <csignal>
 #include <iostream>
 
 #include "base/error.h"
@@ -34,6 +35,7 @@ std::vector<std::string> join_overrides(int argc, char** argv) {
 int run_command(CLI::App& app, int argc, char** argv) {
   app.set_version_flag("--version", std::string("plimsoll ") + kVersion);
   app.require_subcommand(1);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is a failed write, with a text and a cleaning up
   try {
     app.parse(join_overrides(argc, argv));
     return 0;
@@ -68,23 +70,22 @@ int Resources::thread_count() const {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-Budget::Budget(const Resources& resources, int64_t most, int64_t slack)
-    : floor_(process_memory().anonymous), slack_(slack) {
+Budget::Budget(const Resources& resources, int64_t most, int64_t slack) : slack_(slack) {
   const std::vector<Limit> limits = find_limits();
   const int64_t limit = default_budget(limits);
   bytes_ = most > 0 ? std::min(most, limit) : limit;
   if (!resources.budget_text.empty()) bytes_ = parse_size(resources.budget_text, usable_memory(limits));
-  if (bytes_ <= floor_ + slack_)
+  if (bytes_ <= floor() + slack_)
     throw Error(4,
                 fmt::format("budget {} is below the floor: this process holds {} before any data; give more",
-                            format_bytes(bytes_), format_bytes(floor_)));
-  Ledger::process().set_cap(bytes_ - floor_ - slack_);
+                            format_bytes(bytes_), format_bytes(floor())));
+  Ledger::process().set_cap(bytes_ - floor() - slack_);
 }
 
 std::string Budget::report() {
   const int64_t peak = Ledger::process().peak();
   return fmt::format("memory: {} of a budget of {} (floor {} + {}ledger {}); anonymous peak measured {}",
-                     format_bytes(floor_ + slack_ + peak), format_bytes(bytes_), format_bytes(floor_),
+                     format_bytes(floor() + slack_ + peak), format_bytes(bytes_), format_bytes(floor()),
                      slack_ > 0 ? fmt::format("slack {} + ", format_bytes(slack_)) : "", format_bytes(peak),
                      format_bytes(meter_.peak_anonymous()));
 }
@@ -96,11 +97,12 @@ Json Budget::report_json() {
     if (Ledger::process().peak(tag) > 0) by_tag[tag_name(tag)] = Ledger::process().peak(tag);
   }
   return {{"budget_bytes", bytes_},
-          {"floor_bytes", floor_},
+          {"floor_bytes", floor()},
           {"slack_bytes", slack_},
           {"ledger_peak_bytes", Ledger::process().peak()},
           {"anonymous_peak_bytes", meter_.peak_anonymous()},
-          {"by_tag", by_tag}};
+          {"by_tag", by_tag},
+          {"held", held_json()}};
 }
 
 Json limits_json(const std::vector<Limit>& limits) {
@@ -108,6 +110,20 @@ Json limits_json(const std::vector<Limit>& limits) {
   for (const Limit& limit : limits)
     list.push_back({{"source", limit.source}, {"bytes", limit.bytes}, {"others_bytes", limit.others}});
   return list;
+}
+
+Json held_json() {
+  const ProcessMemory process = process_memory();
+  const auto known = [&](int64_t bytes) { return process.anonymous > 0 ? Json(bytes) : Json(); };
+  Json group;
+  if (const auto memory = cgroup_memory())
+    group = {{"source", memory->source},
+             {"bytes", memory->bytes},
+             {"peak_bytes", memory->peak ? Json(*memory->peak) : Json()}};
+  return {{"anonymous_bytes", known(process.anonymous)},
+          {"file_backed_bytes", known(process.file_backed)},
+          {"shared_bytes", known(process.shared)},
+          {"cgroup", group}};
 }
 
 }  // namespace plimsoll

@@ -36,23 +36,26 @@ class Budget {
   explicit Budget(const Resources& resources, int64_t most = 0, int64_t slack = 0);
 
   int64_t bytes() const { return bytes_; }
-  int64_t floor() const { return floor_; }
+  int64_t floor() const { return meter_.floor(); }
   /// "memory: 18.2 MiB of 256 MiB (floor 3.1 MiB + slack 0 B + ledger 15.1 MiB); anonymous peak measured 19
   /// MiB"
   std::string report();
   /// {"budget_bytes", "floor_bytes", "slack_bytes", "ledger_peak_bytes", "anonymous_peak_bytes", "by_tag":
-  /// {...}}
+  /// {...}, "held": held_json()}
   Json report_json();
 
  private:
-  int64_t floor_;
+  Meter meter_;
   int64_t slack_;
   int64_t bytes_;
-  Meter meter_;
 };
 
 /// [{"source", "bytes", "others_bytes"}]
 Json limits_json(const std::vector<Limit>& limits);
+
+/// What this process and its memory cgroup hold now: {"anonymous_bytes", "file_backed_bytes", "shared_bytes",
+/// "cgroup": {"source", "bytes", "peak_bytes"}}, null where the system does not say.
+Json held_json();
 
 /// Seconds since it was made.
 class Stopwatch {

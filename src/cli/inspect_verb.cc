@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/verbs.h"
 #include "memory/limits.h"
+#include "memory/meter.h"
 #include "store/frames.h"
 #include "store/graph_set.h"
 #include "telemetry/table.h"
@@ -72,19 +73,33 @@ void inspect_graphs(const std::string& folder) {
              format_count(static_cast<int64_t>(view.tables().vocabulary.size())), table.text());
 }
 
+std::string held_text() {
+  Table table({"<held now", "bytes", "peak"});
+  const ProcessMemory process = process_memory();
+  if (process.anonymous > 0) {
+    table.add({"this process, anonymous", format_bytes(process.anonymous), "-"});
+    table.add({"this process, file-backed", format_bytes(process.file_backed), "-"});
+    table.add({"this process, shared", format_bytes(process.shared), "-"});
+  }
+  if (const auto group = cgroup_memory())
+    table.add({group->source, format_bytes(group->bytes), group->peak ? format_bytes(*group->peak) : "-"});
+  return table.text();
+}
+
 void inspect_limits(bool json) {
   const std::vector<Limit> limits = find_limits();
   if (json) {
-    fmt::print(
-        "{}\n",
-        Json({{"limits", limits_json(limits)}, {"default_budget_bytes", default_budget(limits)}}).dump());
+    fmt::print("{}\n", Json({{"limits", limits_json(limits)},
+                             {"default_budget_bytes", default_budget(limits)},
+                             {"held", held_json()}})
+                           .dump());
     return;
   }
   Table table({"<source", "limit", "held by others", "usable"});
   for (const Limit& limit : limits)
     table.add(
         {limit.source, format_bytes(limit.bytes), format_bytes(limit.others), format_bytes(limit.usable())});
-  fmt::print("{}\ndefault budget: {}\n", table.text(), format_bytes(default_budget(limits)));
+  fmt::print("{}\ndefault budget: {}\n\n{}", table.text(), format_bytes(default_budget(limits)), held_text());
 }
 
 void run(const Options& options) {

@@ -2,8 +2,10 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "config/recipe.h"
+#include "io/file_system.h"
 
 namespace plimsoll {
 
@@ -21,12 +23,11 @@ struct RunFolder {
 };
 
 /// Makes the folder of a new run. A run that was there is put aside and deleted by commit(); without commit()
-/// the destructor removes what is new and puts the old one back.
+/// the destructor removes what is new and puts the old one back. Not thread-safe. Errors: Failure.
 class NewRun {
  public:
-  /// Errors: Failure when the folder exists and `force` is not given, or when it holds something that is no
-  /// run.
-  NewRun(const RunFolder& folder, bool force);
+  /// Errors also when the folder holds a run and `force` is not given, or something that is no run.
+  NewRun(const RunFolder& folder, bool force, FileSystem& files = FileSystem::disk());
   ~NewRun();
   NewRun(const NewRun&) = delete;
   NewRun& operator=(const NewRun&) = delete;
@@ -34,8 +35,12 @@ class NewRun {
   void commit();
 
  private:
+  void put_back();
+
+  FileSystem& files_;
   std::filesystem::path root_;
   std::filesystem::path aside_;  // empty when nothing was there
+  std::vector<std::filesystem::path> made_;
   bool committed_ = false;
 };
 

@@ -45,7 +45,7 @@ void run_train(const TrainOptions& options) {
   const TrainingSplit split = split_training(source->tables(), recipe.split.validation, recipe.split.embargo);
   const RunFolder folder{options.run};
   NewRun run(folder, options.force);
-  std::filesystem::create_directories(folder.stage(recipe, "gat"));
+  make_folders(folder.stage(recipe, "gat"));
   write_text(folder.recipe(), recipe_yaml(recipe));
 
   GatStageResult result;

@@ -59,8 +59,9 @@ const char* text_ending(TextFormat format) {
   return format == TextFormat::csv ? ".csv" : ".log";
 }
 
-FrameTextWriter::FrameTextWriter(const std::filesystem::path& path, TextFormat format, std::string channel)
-    : file_(File::create(path)), format_(format), channel_(std::move(channel)), buffer_(kBufferBytes) {
+FrameTextWriter::FrameTextWriter(const std::filesystem::path& path, TextFormat format, std::string channel,
+                                 FileSystem& files)
+    : file_(File::create(path, files)), format_(format), channel_(std::move(channel)), buffer_(kBufferBytes) {
   if (channel_.empty() || channel_.size() > kLongestChannel)
     throw UsageError(fmt::format("a channel's name has 1 to {} characters", kLongestChannel));
   if (format_ == TextFormat::csv)

@@ -16,6 +16,8 @@ enum class TextFormat : uint8_t {
   candump,  ///< as `candump -L` prints, without labels: (1513920459.745822) vcan0 2C0#1400
 };
 
+inline constexpr const char* kDefaultChannel = "vcan0";
+
 /// ".csv" or ".log"
 const char* text_ending(TextFormat format);
 
@@ -25,7 +27,8 @@ const char* text_ending(TextFormat format);
 /// unlabelled frame).
 class FrameTextWriter {
  public:
-  FrameTextWriter(const std::filesystem::path& path, TextFormat format, std::string channel = "vcan0");
+  FrameTextWriter(const std::filesystem::path& path, TextFormat format, std::string channel = kDefaultChannel,
+                  FileSystem& files = FileSystem::disk());
 
   void append(const FrameSpans& frames);
   /// Writes the rest and syncs the file. Nothing may be appended after.

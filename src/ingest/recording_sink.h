@@ -40,8 +40,9 @@ class FramesSink : public RecordingSink {
 /// A folder of captures as text, SPLIT/NAME.csv or SPLIT/NAME.log.
 class TextSink : public RecordingSink {
  public:
-  TextSink(const std::filesystem::path& out, bool force, TextFormat format)
-      : folder_(out, force), format_(format) {}
+  TextSink(const std::filesystem::path& out, bool force, TextFormat format,
+           FileSystem& files = FileSystem::disk())
+      : folder_(out, force, files), format_(format) {}
 
   void begin(const Recording& recording) override;
   void append(const FrameSpans& frames) override { writer_->append(frames); }

@@ -1,68 +1,72 @@
 #include "io/file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <utility>
 
-#include "base/error.h"
-
 namespace plimsoll {
 
-File File::open(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+File File::open(const std::filesystem::path& path, FileSystem& files) {
+  const int descriptor = files.open(path, FileSystem::Open::read);
   if (descriptor < 0 && errno == ENOENT) throw InputError("no such file: " + path.string());
-  if (descriptor < 0) throw system_failure("cannot open", path.string());
-  return File(descriptor, path.string());
+  if (descriptor < 0) throw file_failure("cannot open", path);
+  return {files, descriptor, path.string()};
 }
 
-File File::create(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw system_failure("cannot create", path.string());
-  return File(descriptor, path.string());
+File File::create(const std::filesystem::path& path, FileSystem& files) {
+  const int descriptor = files.open(path, FileSystem::Open::write);
+  if (descriptor < 0) throw file_failure("cannot create", path);
+  return {files, descriptor, path.string()};
+}
+
+File File::create_beside(const std::filesystem::path& path, FileSystem& files) {
+  int descriptor = -1;
+  const auto name = make_beside(path, "tmp", [&](const std::filesystem::path& free) {
+    return descriptor = files.open(free, FileSystem::Open::write_new);
+  });
+  return {files, descriptor, name.string()};
 }
 
 File::File(File&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
+    : files_(other.files_),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      path_(std::move(other.path_)),
+      written_(other.written_) {}
 
 File& File::operator=(File&& other) noexcept {
+  std::swap(files_, other.files_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(path_, other.path_);
+  std::swap(written_, other.written_);
   return *this;
 }
 
 File::~File() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ >= 0) files_->close(descriptor_);
 }
 
 size_t File::read(void* data, size_t bytes) {
   for (;;) {
-    const ssize_t got = ::read(descriptor_, data, bytes);
+    const int64_t got = files_->read(descriptor_, data, bytes);
     if (got >= 0) return static_cast<size_t>(got);
-    if (errno != EINTR) throw system_failure("cannot read", path_);
+    if (errno != EINTR) throw file_failure("cannot read", path_);
   }
 }
 
 void File::write(const void* data, size_t bytes) {
-  const char* at = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t put = ::write(descriptor_, at, bytes);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw system_failure("cannot write", path_);
-    at += put;
-    bytes -= static_cast<size_t>(put);
-  }
+  write_at(written_, data, bytes);
+  written_ += static_cast<int64_t>(bytes);
 }
 
 void File::write_at(int64_t offset, const void* data, size_t bytes) {
   const char* at = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ssize_t put = ::pwrite(descriptor_, at, bytes, offset);
+    const int64_t put = files_->write(descriptor_, offset, at, bytes);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw system_failure("cannot write", path_);
+    if (put < 0) throw file_failure("cannot write", path_);
     at += put;
     offset += put;
     bytes -= static_cast<size_t>(put);
@@ -70,21 +74,17 @@ void File::write_at(int64_t offset, const void* data, size_t bytes) {
 }
 
 void File::sync() {
-  if (::fsync(descriptor_) != 0) throw system_failure("cannot sync", path_);
-}
-
-int64_t File::size() const {
-  struct stat status {};
-  if (::fstat(descriptor_, &status) != 0) throw system_failure("cannot stat", path_);
-  return status.st_size;
+  if (files_->sync(descriptor_) != 0) throw file_failure("cannot sync", path_);
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path.string()) {
   const File file = File::open(path);
-  size_ = static_cast<size_t>(file.size());
+  struct stat status {};
+  if (::fstat(file.descriptor(), &status) != 0) throw file_failure("cannot stat", path_);
+  size_ = static_cast<size_t>(status.st_size);
   if (size_ == 0) return;
   void* const data = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.descriptor(), 0);
-  if (data == MAP_FAILED) throw system_failure("cannot map", path_);
+  if (data == MAP_FAILED) throw file_failure("cannot map", path_);
   data_ = static_cast<const std::byte*>(data);
 }
 
@@ -104,45 +104,34 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
-std::string read_text(const std::filesystem::path& path) {
-  File file = File::open(path);
-  std::string text(static_cast<size_t>(file.size()), '\0');
-  size_t filled = 0;
-  while (filled < text.size()) {
-    const size_t got = file.read(text.data() + filled, text.size() - filled);
-    if (got == 0) break;
-    filled += got;
-  }
-  text.resize(filled);
+std::string read_text(const std::filesystem::path& path, FileSystem& files) {
+  File file = File::open(path, files);
+  std::string text;
+  std::array<char, 16 * 1024> piece;
+  for (size_t got = file.read(piece.data(), piece.size()); got > 0;
+       got = file.read(piece.data(), piece.size()))
+    text.append(piece.data(), got);
   return text;
 }
 
-void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill) {
-  const std::filesystem::path temporary = path.string() + ".tmp." + std::to_string(::getpid());
-  File file = File::create(temporary);
+void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill,
+                  FileSystem& files) {
+  File file = File::create_beside(path, files);
   try {
     fill(file);
     file.sync();
-    if (::rename(temporary.c_str(), path.c_str()) != 0)
-      throw system_failure("cannot rename to", path.string());
+    if (files.rename(file.path(), path, FileSystem::Rename::replace) != 0)
+      throw file_failure("cannot rename to", path);
   } catch (...) {
-    ::unlink(temporary.c_str());
+    files.remove_file(file.path());
     throw;
   }
-  sync_folder(path.parent_path());
+  sync_folder(path.parent_path(), files);
 }
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  replace_file(path, [&](File& file) { file.write(text.data(), text.size()); });
-}
-
-void sync_folder(const std::filesystem::path& folder) {
-  const std::filesystem::path name = folder.empty() ? std::filesystem::path(".") : folder;
-  const int descriptor = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) throw system_failure("cannot open folder", name.string());
-  const int result = ::fsync(descriptor);
-  ::close(descriptor);
-  if (result != 0) throw system_failure("cannot sync folder", name.string());
+void write_text(const std::filesystem::path& path, const std::string& text, FileSystem& files) {
+  const auto fill = [&](File& file) { file.write(text.data(), text.size()); };
+  replace_file(path, fill, files);
 }
 
 }  // namespace plimsoll

@@ -6,31 +6,43 @@
 #include <span>
 #include <string>
 
+#include "io/file_system.h"
+
 namespace plimsoll {
 
-/// An open file descriptor; closed with its scope. Movable, not thread-safe. Errors: Failure that names the
-/// path.
+/// An open file; closed with its scope. Movable, not thread-safe. Errors: Failure that names the path, the
+/// reason and, for a full disk, the remedy.
 class File {
  public:
-  static File open(const std::filesystem::path& path);    ///< for reading
-  static File create(const std::filesystem::path& path);  ///< for writing, from nothing
+  /// For reading. Errors: InputError if it is not there.
+  static File open(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
+  /// For writing, from nothing.
+  static File create(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
+  /// For writing, under a name of its own beside `path` (make_beside), which path() tells.
+  static File create_beside(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   ~File();
 
   /// Reads up to `bytes`; 0 at the end.
   size_t read(void* data, size_t bytes);
+  /// Appends to what write() wrote.
   void write(const void* data, size_t bytes);
+  /// Writes over what is there already.
   void write_at(int64_t offset, const void* data, size_t bytes);
+  /// What was written is on the disk when this returns.
   void sync();
-  int64_t size() const;
   int descriptor() const { return descriptor_; }
   const std::string& path() const { return path_; }
 
  private:
-  File(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+  File(FileSystem& files, int descriptor, std::string path)
+      : files_(&files), descriptor_(descriptor), path_(std::move(path)) {}
+
+  FileSystem* files_;
   int descriptor_ = -1;
   std::string path_;
+  int64_t written_ = 0;
 };
 
 /// A whole file mapped for reading: pages come and go with the page cache and cost no budget.
@@ -53,13 +65,15 @@ class MappedFile {
 };
 
 /// A small file as text. Errors: InputError if it is not there, Failure if it cannot be read.
-std::string read_text(const std::filesystem::path& path);
+std::string read_text(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
 
 /// Replaces a file whole or not at all: `fill` writes it under a temporary name; sync, rename, sync of the
-/// folder. If anything fails, the old file stays and the temporary one goes.
-void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill);
-void write_text(const std::filesystem::path& path, const std::string& text);
-
-void sync_folder(const std::filesystem::path& folder);
+/// folder. If anything up to the rename fails, the old file stays and the temporary one goes. If the sync of
+/// the folder fails, the new one is there, but a power failure may bring back the old. Errors: Failure, and
+/// those of `fill`.
+void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill,
+                  FileSystem& files = FileSystem::disk());
+void write_text(const std::filesystem::path& path, const std::string& text,
+                FileSystem& files = FileSystem::disk());
 
 }  // namespace plimsoll

@@ -1,50 +1,68 @@
 #include "io/new_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include <cerrno>
-
-#include "base/error.h"
-#include "io/file.h"
+#include <cstring>
 
 namespace plimsoll {
 namespace fs = std::filesystem;
+using Rename = FileSystem::Rename;
 
-NewFolder::NewFolder(const fs::path& folder, bool replace)
-    : folder_(folder.lexically_normal()), replace_(replace) {
+NewFolder::NewFolder(const fs::path& folder, bool replace, FileSystem& files)
+    : files_(files), folder_(folder.lexically_normal()), replace_(replace) {
   if (!folder_.has_filename()) folder_ = folder_.parent_path();
-  temporary_ = folder_.parent_path() / fmt::format(".{}.tmp.{}", folder_.filename().string(), ::getpid());
-  std::error_code failed;
-  fs::remove_all(temporary_, failed);
-  if (!failed) fs::create_directories(temporary_, failed);
-  if (failed) throw Failure(fmt::format("cannot make {}: {}", temporary_.string(), failed.message()));
+  around_ = make_folders(folder_.parent_path(), files_);
+  try {
+    temporary_ = make_beside(folder_, "tmp", [&](const fs::path& name) { return files_.make_folder(name); });
+  } catch (...) {
+    remove_folders(around_, files_);
+    throw;
+  }
 }
 
 NewFolder::~NewFolder() {
   if (published_) return;
-  std::error_code ignored;
-  fs::remove_all(temporary_, ignored);
+  files_.remove_tree(temporary_);
+  remove_folders(around_, files_);
+}
+
+fs::path NewFolder::add_folder(const fs::path& name) {
+  for (fs::path& made : make_folders(temporary_ / name, files_)) inside_.push_back(std::move(made));
+  return temporary_ / name;
 }
 
 void NewFolder::publish() {
-  sync_folder(temporary_);
-  const bool exchange = replace_ && fs::exists(folder_);
-  const unsigned flags = exchange ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, folder_.c_str(), flags) != 0) {
-    if (errno == EEXIST) throw Failure(folder_.string() + " exists already; give --force to replace it");
-    throw system_failure("cannot rename the finished folder to", folder_.string());
+  for (const fs::path& folder : inside_) sync_folder(folder, files_);
+  sync_folder(temporary_, files_);
+  const bool exchange = replace_ && files_.exists(folder_);
+  rename_to_name(exchange);
+  try {
+    sync_folder(folder_.parent_path(), files_);
+  } catch (...) {
+    // Nobody knows which of the two a power failure would leave: back to the one that was there. If even that
+    // fails, what now has the temporary name may be the old folder, and stays.
+    published_ = exchange ? files_.rename(temporary_, folder_, Rename::exchange) != 0
+                          : rename_to_free(folder_, temporary_, files_) != 0;
+    throw;
   }
   published_ = true;
-  sync_folder(folder_.parent_path());
-  if (!exchange) return;
-  std::error_code failed;
-  fs::remove_all(temporary_, failed);
-  if (failed)
+  if (exchange && files_.remove_tree(temporary_) != 0)
     throw Failure(fmt::format("{} is replaced, but the old one, now {}, cannot be deleted: {}",
-                              folder_.string(), temporary_.string(), failed.message()));
+                              folder_.string(), temporary_.string(), std::strerror(errno)));
+}
+
+void NewFolder::rename_to_name(bool exchange) {
+  const int result = exchange ? files_.rename(temporary_, folder_, Rename::exchange)
+                              : rename_to_free(temporary_, folder_, files_);
+  if (result == 0) return;
+  if (exchange && (errno == EINVAL || errno == ENOSYS))
+    throw Failure(folder_.string() +
+                  " cannot be replaced: this file system cannot exchange two folders in one step; delete it "
+                  "and run again");
+  if (!exchange && errno == EEXIST)
+    throw Failure(folder_.string() + " exists already; give --force to replace it");
+  throw file_failure("cannot rename the finished folder to", folder_);
 }
 
 }  // namespace plimsoll

@@ -1,30 +1,42 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
+
+#include "io/file_system.h"
 
 namespace plimsoll {
 
 /// A folder that appears whole or not at all: it is filled under a temporary name beside its own, and
-/// publish() syncs and renames it. Without publish() the destructor removes it. Not thread-safe. Errors:
-/// Failure.
+/// publish() syncs and renames it. Without publish() the destructor removes it and the folders made to hold
+/// it. Files in it must be synced by who writes them. Not thread-safe. Errors: Failure.
 class NewFolder {
  public:
-  /// `replace` lets publish() exchange an existing folder atomically and then delete the old one.
-  NewFolder(const std::filesystem::path& folder, bool replace);
+  /// `replace` lets publish() exchange what has the name atomically and then delete that.
+  NewFolder(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk());
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
 
   const std::filesystem::path& name() const { return folder_; }     ///< as it will be called
   const std::filesystem::path& path() const { return temporary_; }  ///< where it is until published
-  /// Errors also when the folder exists and is not to be replaced.
+  FileSystem& files() const { return files_; }
+  /// A folder in it, which may be there already; returns where it is until published.
+  std::filesystem::path add_folder(const std::filesystem::path& name);
+  /// Errors also when the name is taken and is not to be replaced. After an error all is as it was before, or
+  /// can be made so: an old folder that cannot be deleted is named, or lies under the temporary name.
   void publish();
 
  private:
+  void rename_to_name(bool exchange);
+
+  FileSystem& files_;
   std::filesystem::path folder_;
   std::filesystem::path temporary_;
   bool replace_;
   bool published_ = false;
+  std::vector<std::filesystem::path> around_;  // made to hold it
+  std::vector<std::filesystem::path> inside_;
 };
 
 }  // namespace plimsoll

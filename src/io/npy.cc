@@ -100,8 +100,9 @@ int64_t parse_npy_header(std::span<const std::byte> bytes, const std::string& pa
   return static_cast<int64_t>(begin + length);
 }
 
-NpyWriter::NpyWriter(const std::filesystem::path& path, std::string dtype, std::vector<int64_t> row)
-    : file_(File::create(path)), shape_{std::move(dtype), std::move(row)}, buffer_(kBufferBytes) {
+NpyWriter::NpyWriter(const std::filesystem::path& path, std::string dtype, std::vector<int64_t> row,
+                     FileSystem& files)
+    : file_(File::create(path, files)), shape_{std::move(dtype), std::move(row)}, buffer_(kBufferBytes) {
   shape_.shape.insert(shape_.shape.begin(), 0);
   const std::array<char, kNpyDataOffset> blank{};
   file_.write(blank.data(), blank.size());

@@ -44,7 +44,8 @@ inline constexpr int64_t kNpyDataOffset = 4096;
 class NpyWriter {
  public:
   /// `row` is the shape of one row: {} for a vector, {8} for a matrix with 8 columns.
-  NpyWriter(const std::filesystem::path& path, std::string dtype, std::vector<int64_t> row);
+  NpyWriter(const std::filesystem::path& path, std::string dtype, std::vector<int64_t> row,
+            FileSystem& files = FileSystem::disk());
 
   template <typename T>
   void append(std::span<const T> values) {

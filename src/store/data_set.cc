@@ -18,7 +18,7 @@ Json read_manifest(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(path))
     throw InputError(folder.string() +
                      ": not a data set: it has no manifest.json; `plimsoll ingest can` makes one");
-  Json manifest = Json::parse(read_text(path), nullptr, false);
+  Json manifest = parse_json(read_text(path));
   if (manifest.is_discarded() || !manifest.is_object())
     throw InputError(path.string() + ": not JSON; the data set is damaged, make it again");
   for (const char* key : {"kind", "format_version", "columns"})
@@ -49,7 +49,7 @@ Json make_provenance(Json sources, Json options) {
 }
 
 NpyWriter& DataSetWriter::add(const std::string& name, const char* dtype, const std::vector<int64_t>& row) {
-  columns_.emplace_back(name, NpyWriter(folder_.path() / (name + ".npy"), dtype, row));
+  columns_.emplace_back(name, NpyWriter(folder_.path() / (name + ".npy"), dtype, row, folder_.files()));
   return columns_.back().second;
 }
 
@@ -63,7 +63,7 @@ void DataSetWriter::publish(Json manifest) {
   manifest["format_version"] = kFormatVersion;
   manifest["columns"] = std::move(columns);
   try {
-    write_text(folder_.path() / "manifest.json", manifest.dump(1) + "\n");
+    write_text(folder_.path() / "manifest.json", manifest.dump(1) + "\n", folder_.files());
   } catch (const Json::exception& error) {
     throw InputError(fmt::format("{}: a name in its manifest is not UTF-8 ({}); rename the source",
                                  folder_.name().string(), error.what()));

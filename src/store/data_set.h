@@ -28,7 +28,8 @@ Json make_provenance(Json sources, Json options);
 class DataSetWriter {
  public:
   /// `replace` lets publish() exchange an existing folder atomically and then delete the old one.
-  DataSetWriter(const std::filesystem::path& folder, bool replace) : folder_(folder, replace) {}
+  DataSetWriter(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk())
+      : folder_(folder, replace, files) {}
 
   /// A new column NAME.npy; the reference stays valid. `row` as in NpyWriter.
   template <typename T>

@@ -72,8 +72,9 @@ Recording Recording::from_json(const Json& json, const std::string& where) {
   }
 }
 
-FramesWriter::FramesWriter(const std::filesystem::path& folder, bool replace, int64_t width)
-    : set_(folder, replace),
+FramesWriter::FramesWriter(const std::filesystem::path& folder, bool replace, int64_t width,
+                           FileSystem& files)
+    : set_(folder, replace, files),
       width_(width),
       time_ns_(set_.column<int64_t>("time_ns")),
       can_id_(set_.column<uint32_t>("can_id")),

@@ -61,7 +61,8 @@ struct Recording {
 class FramesWriter {
  public:
   /// `width`: bytes of payload a frame has room for, 8 or 64.
-  FramesWriter(const std::filesystem::path& folder, bool replace, int64_t width = kPayloadBytes);
+  FramesWriter(const std::filesystem::path& folder, bool replace, int64_t width = kPayloadBytes,
+               FileSystem& files = FileSystem::disk());
 
   void append(const FrameSpans& frames);
   /// Ends the recording made of all frames appended since the last end; fills in its counts, content and

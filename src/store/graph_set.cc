@@ -43,8 +43,8 @@ int64_t width(const DataSetView& set, const std::string& name) {
 }  // namespace
 
 GraphSetWriter::GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
-                               int64_t edge_features)
-    : set_(folder, replace),
+                               int64_t edge_features, FileSystem& files)
+    : set_(folder, replace, files),
       node_ptr_(set_.column<int64_t>("node_ptr")),
       edge_ptr_(set_.column<int64_t>("edge_ptr")),
       x_(set_.column<float>("x", {node_features})),

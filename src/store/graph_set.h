@@ -48,7 +48,7 @@ class GraphSetWriter {
  public:
   /// F node features and K edge features a row.
   GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
-                 int64_t edge_features);
+                 int64_t edge_features, FileSystem& files = FileSystem::disk());
 
   void append(const GraphSpans& graphs);
   void publish(const GraphSetTables& tables, Json provenance);

@@ -46,7 +46,7 @@ TensorSpan parse_tensor(const Json& entry, std::span<const std::byte> data, cons
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
-                       const TensorMetadata& metadata) {
+                       const TensorMetadata& metadata, FileSystem& files) {
   Json header = Json::object();
   header["__metadata__"] = metadata;
   uint64_t offset = 0;
@@ -60,12 +60,13 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
   constexpr size_t kAlignment = 64;
   text.resize((text.size() + 8 + kAlignment - 1) / kAlignment * kAlignment - 8, ' ');
 
-  replace_file(path, [&](File& file) {
+  const auto fill = [&](File& file) {
     const uint64_t length = text.size();
     file.write(&length, sizeof(length));
     file.write(text.data(), text.size());
     for (const auto& [name, tensor] : tensors) file.write(tensor.data.data(), tensor.data.size());
-  });
+  };
+  replace_file(path, fill, files);
 }
 
 SafetensorsView::SafetensorsView(const std::filesystem::path& path) : file_(path) {
@@ -79,7 +80,7 @@ SafetensorsView::SafetensorsView(const std::filesystem::path& path) : file_(path
   if (length > kMostHeaderBytes || length > bytes.size() - sizeof(length))
     throw bad("its header does not fit in it");
   const char* const text = reinterpret_cast<const char*>(bytes.data()) + sizeof(length);
-  const Json header = Json::parse(text, text + length, nullptr, false);
+  const Json header = parse_json({text, length});
   if (!header.is_object()) throw bad("its header is not a JSON object");
   const std::span<const std::byte> data = bytes.subspan(sizeof(length) + length);
   for (const auto& [name, entry] : header.items()) {

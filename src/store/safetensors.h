@@ -23,7 +23,7 @@ using TensorMetadata = std::map<std::string, std::string>;
 /// the order of their names, data 64-byte aligned; temporary name, sync, rename. Equal tensors and metadata
 /// give equal bytes.
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
-                       const TensorMetadata& metadata);
+                       const TensorMetadata& metadata, FileSystem& files = FileSystem::disk());
 
 /// A safetensors file mapped for reading. Errors: InputError that names the file and what is wrong with it.
 class SafetensorsView {

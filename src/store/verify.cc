@@ -43,7 +43,8 @@ void verify_frames(const FramesView& view, std::vector<std::string>& wrong) {
       wrong.push_back(
           fmt::format("frame {}: bytes behind its length of {} are not zero", i, frames.length[at]));
     const uint32_t id = frames.can_id[at] & ~(kCanExtended | kCanRemote | kCanError);
-    if ((frames.can_id[at] & kCanExtended) == 0 && id > 0x7FF)
+    // An error frame has the classes of the error for an ID, up to bit 28.
+    if ((frames.can_id[at] & (kCanExtended | kCanError)) == 0 && id > 0x7FF)
       wrong.push_back(fmt::format("frame {}: ID {:X} needs 29 bits but is not flagged as extended", i, id));
   }
   for (const Recording& recording : view.recordings()) {

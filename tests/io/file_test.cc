@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "support/errors.h"
+#include "support/fault_trials.h"
 #include "support/names_in.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
@@ -30,7 +32,6 @@ TEST_F(FileTest, WritesAndReadsBack) {
   file.write("0123456789", 10);
   file.write_at(3, "xyz", 3);
   file.write("!", 1);
-  EXPECT_EQ(file.size(), 11);
   file.sync();
   File reader = File::open(folder_ / "a");
   std::string text(20, '\0');
@@ -41,7 +42,8 @@ TEST_F(FileTest, WritesAndReadsBack) {
 
 TEST_F(FileTest, CreateBeginsFromNothing) {
   write_bytes(folder_ / "a", "old content");
-  EXPECT_EQ(File::create(folder_ / "a").size(), 0);
+  File::create(folder_ / "a");
+  EXPECT_EQ(read_text(folder_ / "a"), "");
 }
 
 TEST_F(FileTest, ClosesItsDescriptorOnceHoweverOftenItMoves) {
@@ -68,10 +70,36 @@ TEST_F(FileTest, AMissingFileIsAnInputErrorThatNamesIt) {
 TEST_F(FileTest, WhatTheSystemRefusesIsAFailureThatNamesThePath) {
   const auto path = folder_ / "no_folder" / "a";
   EXPECT_THAT(error_text<Failure>([&] { File::create(path); }), HasSubstr(path.string()));
-  EXPECT_THAT(error_text<Failure>([&] { write_text(path, "text"); }), HasSubstr(path.string()));
+  EXPECT_THAT(error_text<Failure>([&] { write_text(path, "text"); }), HasSubstr(path.parent_path().string()));
   EXPECT_THROW(sync_folder(folder_ / "no_folder"), Failure);
   EXPECT_THAT(error_text<Failure>([&] { read_text(folder_.path()); }), HasSubstr(folder_.path().string()));
-  EXPECT_THROW(File::open("/dev/full").write("x", 1), Failure);
+}
+
+TEST_F(FileTest, AFullDiskIsAFailureThatNamesTheRemedy) {
+  const std::string error = error_text<Failure>([] { File::create("/dev/full").write("x", 1); });
+  EXPECT_THAT(error, HasSubstr("cannot write /dev/full: No space left on device; make room"));
+}
+
+TEST_F(FileTest, WritesThatAreCutShortOrInterruptedGoOn) {
+  MemoryFiles memory;
+  for (const Fault fault : {Fault{Fault::short_write, 1}, Fault{Fault::short_write, 2},
+                            Fault{Fault::error, 1, EINTR}, Fault{Fault::error, 2, EINTR}}) {
+    FaultyFiles files(memory, fault);
+    File file = File::create("/a", files);
+    file.write("0123456789", 10);
+    file.write_at(2, "xyz", 3);
+    EXPECT_EQ(files.struck(), "write");
+    EXPECT_EQ(read_text("/a", memory), "01xyz56789");
+  }
+}
+
+TEST_F(FileTest, AReadThatFailsIsAFailureThatNamesTheFileAndOneThatIsInterruptedGoesOn) {
+  MemoryFiles memory;
+  write_text("/a", "text", memory);
+  FaultyFiles broken(memory, {Fault::error, 1, EIO});
+  EXPECT_EQ(error_text<Failure>([&] { read_text("/a", broken); }), "cannot read /a: Input/output error");
+  FaultyFiles interrupted(memory, {Fault::error, 1, EINTR});
+  EXPECT_EQ(read_text("/a", interrupted), "text");
 }
 
 TEST_F(FileTest, AMapShowsTheBytesAndOutlivesAMove) {
@@ -96,6 +124,24 @@ TEST_F(FileTest, WriteTextThatFailsLeavesTheOldFileAndNoTemporary) {
   std::filesystem::create_directories(folder_ / "taken" / "inside");
   EXPECT_THROW(write_text(folder_ / "taken", "text"), Failure);
   EXPECT_THAT(names_in(folder_.path()), ElementsAre("taken"));
+}
+
+TEST_F(FileTest, WriteTextBesideATemporaryThatAKilledRunLeftWorks) {
+  const std::string left = ".a.tmp." + std::to_string(::getpid());
+  write_bytes(folder_ / left, "half");
+  write_text(folder_ / "a", "text");
+  EXPECT_EQ(read_text(folder_ / "a"), "text");
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre(left, "a")) << "it may be that of a process elsewhere";
+}
+
+TEST_F(FileTest, WriteTextLeavesTheOldOrTheNewWhateverFails) {
+  const auto write = [](const std::string& text) {
+    return [=](FileSystem& files) { write_text("/place/a", text, files); };
+  };
+  FaultTrials(
+      "/place/a", [](FileSystem&) {}, write("new"))
+      .run();
+  FaultTrials("/place/a", write("old, and longer"), write("new")).run();
 }
 
 TEST_F(FileTest, AReaderSeesTheOldTextOrTheNewNeverAPart) {

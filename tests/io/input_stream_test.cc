@@ -117,6 +117,18 @@ TEST_P(InputStreamOfForm, AMissingFileIsAnInputErrorThatNamesIt) {
   EXPECT_THAT(error_text<InputError>([&] { InputStream::open(path); }), HasSubstr(path.string()));
 }
 
+TEST_P(InputStreamOfForm, AFolderOrAFileThatCannotBeReadIsAFailureThatNamesIt) {
+  const auto folder = folder_ / (std::string("folder.csv") + GetParam().ending);
+  std::filesystem::create_directories(folder);
+  EXPECT_EQ(error_text<Failure>([&] { read_all(folder); }),
+            "cannot read " + folder.string() + ": Is a directory");
+  const auto broken = folder_ / (std::string("broken.csv") + GetParam().ending);
+  std::filesystem::create_symlink("/proc/self/mem", broken);  // nothing is mapped at its beginning
+  EXPECT_EQ(error_text<Failure>([&] { read_all(broken); }),
+            "cannot read " + broken.string() + ": Input/output error");
+  EXPECT_EQ(Ledger::process().held(), 0);
+}
+
 TEST_P(InputStreamOfForm, TheLedgerReturnsToItsBalance) {
   read_all(write(pack(made_up_text(30'000))));
   EXPECT_EQ(Ledger::process().held(), 0);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/errors.h"
+#include "support/fault_trials.h"
 #include "support/ledger_cap.h"
 #include "support/names_in.h"
 #include "support/temp_folder.h"
@@ -112,8 +113,52 @@ TEST_F(DataSet, WhatAnEarlierRunLeftUnderTheTemporaryNameIsNoPartOfIt) {
   std::filesystem::create_directories(parent_ / left);
   write_bytes(parent_ / left / "old.npy", "old");
   publish();
-  EXPECT_THAT(names_in(parent_.path()), ElementsAre("set"));
+  EXPECT_THAT(names_in(parent_.path()), ElementsAre(left, "set")) << "it may be that of a process elsewhere";
   EXPECT_THAT(names_in(folder_), ElementsAre("manifest.json", "pairs.npy", "single.npy"));
+}
+
+TEST_F(DataSet, TwoWritersOfOneOutputDoNotMix) {
+  DataSetWriter first(folder_, false);
+  DataSetWriter second(folder_, false);
+  fill(first, 1);
+  fill(second, 2);
+  second.publish({{"kind", "made_up"}});
+  EXPECT_THAT(error_text<Failure>([&] { first.publish({{"kind", "made_up"}}); }), HasSubstr("--force"));
+  EXPECT_EQ(first_value(), 2);
+}
+
+TEST_F(DataSet, IsTheOldOneOrTheNewWhateverFails) {
+  const auto write = [](int32_t first) {
+    return [=](FileSystem& files) {
+      DataSetWriter writer("/place/set", true, files);
+      fill(writer, first);
+      writer.publish({{"kind", "made_up"}, {"provenance", make_provenance("source", first)}});
+    };
+  };
+  FaultTrials(
+      "/place/set", [](FileSystem&) {}, write(1))
+      .run();
+  FaultTrials trials("/place/set", write(2), write(1));
+  trials.run();
+  trials.export_to(folder_);
+  EXPECT_EQ(first_value(), 1);
+}
+
+TEST_F(DataSet, NothingIsLeftOnTheDiskWhateverFails) {
+  publish();
+  const auto write = [&](FileSystem& files) {
+    DataSetWriter writer(folder_, true, files);
+    fill(writer, 9);
+    writer.publish({{"kind", "made_up"}});
+  };
+  for (int at = 0;; ++at) {
+    FaultyFiles files(FileSystem::disk(), {Fault::error, at, EIO});
+    EXPECT_THROW(write(files), Failure) << "call " << at;
+    if (files.struck().empty() || files.struck() == "remove_tree") break;  // of the old one, the last call
+    ASSERT_THAT(names_in(parent_.path()), ElementsAre("set")) << files.struck() << ", call " << at;
+    ASSERT_EQ(first_value(), 1);
+  }
+  EXPECT_EQ(first_value(), 9);
 }
 
 TEST_F(DataSet, AnExistingOutputIsKeptUnlessItIsToBeReplaced) {

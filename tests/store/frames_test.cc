@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "store/made_up_sets.h"
+#include "store/verify.h"
 #include "support/errors.h"
+#include "support/fault_trials.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 using testing::ElementsAreArray;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 Recording named(const std::string& name) {
   Recording recording;
@@ -133,6 +136,23 @@ TEST_F(Frames, ThePiecesInWhichFramesAreAppendedDoNotShow) {
   EXPECT_EQ(content_in({127, 1, 129}), whole);
   EXPECT_EQ(content_in({128}), whole);
   EXPECT_EQ(content_in({0, 999}), whole);
+}
+
+TEST_F(Frames, AreTheOldOnesOrTheNewWhateverFails) {
+  constexpr int64_t kOverABuffer = 33'000;  // of payload
+  const FrameColumns columns = made_up_frames(kOverABuffer, 1);
+  const auto write = [&](int64_t count) {
+    return [&columns, count](FileSystem& files) {
+      FramesWriter writer("/place/frames", true, kPayloadBytes, files);
+      writer.append(columns.spans().part(0, count));
+      writer.end_recording(named("a"));
+      writer.publish(make_provenance("made up", count));
+    };
+  };
+  FaultTrials trials("/place/frames", write(100), write(kOverABuffer));
+  trials.run();
+  trials.export_to(folder_);
+  EXPECT_THAT(verify_data_set(folder_), IsEmpty());
 }
 
 TEST_F(Frames, TheIdentityIsThatOfColumnsAndRecordings) {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "store/made_up_sets.h"
+#include "store/verify.h"
 #include "support/errors.h"
+#include "support/fault_trials.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
 
@@ -18,6 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class GraphSet : public testing::Test {
  protected:
@@ -92,6 +95,20 @@ TEST_F(GraphSet, ThePiecesInWhichGraphsAreAppendedDoNotShow) {
     writer.publish(made_up_tables(), make_provenance("made up", {}));
     EXPECT_EQ(read_bytes(folder_ / "manifest.json"), whole) << "in pieces of " << piece;
   }
+}
+
+TEST_F(GraphSet, IsTheOldOneOrTheNewWhateverFails) {
+  const auto write = [](int64_t node_id) {
+    return [=](FileSystem& files) {
+      GraphSetTables tables = made_up_tables();
+      tables.vocabulary.push_back(static_cast<uint32_t>(node_id));
+      write_made_up_graphs("/place/graphs", made_up_graphs(10), tables, files);
+    };
+  };
+  FaultTrials trials("/place/graphs", write(1), write(2));
+  trials.run();
+  trials.export_to(folder_);
+  EXPECT_THAT(verify_data_set(folder_), IsEmpty());
 }
 
 TEST_F(GraphSet, OneWithoutGraphsOrWithoutEdgeFeaturesIsKept) {

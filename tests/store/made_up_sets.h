@@ -103,8 +103,9 @@ inline GraphSetTables made_up_tables() {
 
 inline void write_made_up_graphs(const std::filesystem::path& folder,
                                  const GraphColumns& columns = made_up_graphs(10),
-                                 const GraphSetTables& tables = made_up_tables()) {
-  GraphSetWriter writer(folder, true, 3, 2);
+                                 const GraphSetTables& tables = made_up_tables(),
+                                 FileSystem& files = FileSystem::disk()) {
+  GraphSetWriter writer(folder, true, 3, 2, files);
   writer.append(columns.spans());
   writer.publish(tables, make_provenance("made up", {}));
 }

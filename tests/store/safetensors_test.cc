@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/errors.h"
+#include "support/fault_trials.h"
 #include "support/names_in.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
@@ -109,6 +110,18 @@ TEST_F(Safetensors, IsReplacedWholeAndLeavesNoTemporary) {
   path_ = folder_ / "taken";
   EXPECT_THROW(write(), Failure);
   EXPECT_THAT(names_in(folder_.path()), ElementsAre("model.safetensors", "taken"));
+}
+
+TEST_F(Safetensors, IsTheOldOneOrTheNewWhateverFails) {
+  const auto write_as = [this](const char* name) {
+    return [this, name](FileSystem& files) {
+      write_safetensors("/place/model", {{name, span_of("F32", {2, 3}, weight_)}}, {}, files);
+    };
+  };
+  FaultTrials(
+      "/place/model", [](FileSystem&) {}, write_as("new"))
+      .run();
+  FaultTrials("/place/model", write_as("old one"), write_as("new")).run();
 }
 
 TEST_F(Safetensors, FilesOfOtherToolsAreRead) {

@@ -125,6 +125,11 @@ TEST_F(VerifyFrames, AnIdThatIsTooLongForItsFlagIsFound) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
+TEST_F(VerifyFrames, AnErrorFrameHasItsClassesForAnId) {
+  set<uint32_t>("can_id", 1, kCanError | 0x1000);
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
 TEST_F(VerifyFrames, AWrongCountOfAttackFramesIsFound) {
   ASSERT_EQ(get<uint8_t>("label", 60), 0);
   set<uint8_t>("label", 60, 1);

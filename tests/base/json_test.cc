@@ -1,0 +1,31 @@
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace plimsoll {
+namespace {
+
+std::string nested(size_t depth) {
+  return std::string(depth, '[') + "1" + std::string(depth, ']');
+}
+
+TEST(ParseJson, KeepsOrderAndValues) {
+  EXPECT_EQ(parse_json(R"({"b": [1, {"c": null}], "a": 0.5})").dump(), R"({"b":[1,{"c":null}],"a":0.5})");
+  EXPECT_EQ(parse_json(nested(100)).dump(), nested(100));
+}
+
+TEST(ParseJson, DiscardsWhatIsNoJson) {
+  for (const char* text : {"", "{", "[1,]", "{\"a\":1} x", "\xff"})
+    EXPECT_TRUE(parse_json(text).is_discarded());
+}
+
+TEST(ParseJson, DiscardsWhatIsNestedTooDeep) {
+  EXPECT_TRUE(parse_json(nested(101)).is_discarded());
+  EXPECT_TRUE(parse_json(nested(300'000)).is_discarded());
+  EXPECT_TRUE(parse_json("{\"a\":" + nested(300'000) + ",\"b\":1}").is_discarded());
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,40 @@
+#include "ingest/recording_sink.h"
+
+#include <gtest/gtest.h>
+
+#include "store/made_up_sets.h"
+#include "support/fault_trials.h"
+
+namespace plimsoll {
+namespace {
+
+// Two recordings in two splits.
+FaultTrials::Step write_text_of(const FrameSpans& frames, TextFormat format) {
+  return [=](FileSystem& files) {
+    TextSink sink("/place/captures", true, format, files);
+    for (const char* split : {"train/01", "test"}) {
+      Recording recording;
+      recording.name = "benign-1";
+      recording.split = split;
+      sink.begin(recording);
+      sink.append(frames);
+      sink.end(recording);
+    }
+    sink.publish();
+  };
+}
+
+TEST(TextSink, LeavesTheOldCapturesOrTheNewWhateverFails) {
+  constexpr int64_t kOverABuffer = 8000;  // of text
+  const FrameColumns columns = made_up_frames(kOverABuffer, 1);
+  const auto first = [&](int64_t count) { return columns.spans().part(0, count); };
+  for (const TextFormat format : {TextFormat::csv, TextFormat::candump}) {
+    FaultTrials(
+        "/place/captures", [](FileSystem&) {}, write_text_of(columns.spans(), format))
+        .run();
+    FaultTrials("/place/captures", write_text_of(first(10), format), write_text_of(first(20), format)).run();
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,135 @@
+#include "io/new_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "io/file.h"
+#include "support/errors.h"
+#include "support/fault_trials.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+
+// A file at the top and one in a folder that is made for it.
+void fill(NewFolder& folder, const std::string& text) {
+  for (const auto& path : {folder.path() / "top", folder.add_folder("in/side") / "deep"}) {
+    File file = File::create(path, folder.files());
+    file.write(text.data(), text.size());
+    file.sync();
+  }
+}
+
+class NewFolderTest : public testing::Test {
+ protected:
+  static FaultTrials::Step publish(const std::string& text, const std::string& out = "/place/out") {
+    return [=](FileSystem& files) {
+      NewFolder folder(out, true, files);
+      fill(folder, text);
+      folder.publish();
+    };
+  }
+  static void nothing(FileSystem&) {}
+
+  void SetUp() override { make_folders("/place", memory_); }
+  std::string top() { return read_text("/place/out/top", memory_); }
+  size_t names_in_place() { return memory_.tree("/place").size() - memory_.tree("/place/out").size() - 1; }
+  // How many calls it takes to replace "old" by "new".
+  static int calls_to_replace() {
+    MemoryFiles memory;
+    make_folders("/place", memory);
+    publish("old")(memory);
+    FaultyFiles counting(memory);
+    publish("new")(counting);
+    return counting.calls();
+  }
+
+  MemoryFiles memory_;
+};
+
+TEST_F(NewFolderTest, IsTheOldOneOrTheNewWhateverFails) {
+  FaultTrials("/place/out", nothing, publish("new")).run();
+  FaultTrials("/place/out", publish("old"), publish("new")).run();
+}
+
+TEST_F(NewFolderTest, FoldersMadeToHoldItStayOnlyWithIt) {
+  const std::string out = "/place/a/b/out";
+  FaultTrials(out, nothing, publish("new", out)).run();
+  { const NewFolder unpublished(out, false, memory_); }
+  EXPECT_FALSE(memory_.exists("/place/a"));
+}
+
+TEST_F(NewFolderTest, AFileInItsPlaceIsReplacedOnlyWhereAsked) {
+  const auto write_file = [](FileSystem& files) { write_text("/place/out", "a file", files); };
+  write_file(memory_);
+  NewFolder folder("/place/out", false, memory_);
+  EXPECT_EQ(error_text<Failure>([&] { folder.publish(); }),
+            "/place/out exists already; give --force to replace it");
+  EXPECT_EQ(read_text("/place/out", memory_), "a file");
+  FaultTrials("/place/out", write_file, publish("new")).run();
+}
+
+TEST_F(NewFolderTest, AnEmptyFolderInItsPlaceIsKeptByFileSystemsOfAnyKind) {
+  make_folders("/place/out", memory_);
+  constexpr int kRename = 2;
+  FaultyFiles no_flags(memory_, {Fault::error, kRename, EINVAL});
+  NewFolder folder("/place/out", false, no_flags);
+  EXPECT_THAT(error_text<Failure>([&] { folder.publish(); }), HasSubstr("--force"));
+  EXPECT_EQ(no_flags.struck(), "rename");
+  EXPECT_TRUE(memory_.is_empty_folder("/place/out"));
+}
+
+// Nobody knows then which of the two a power failure would leave.
+TEST_F(NewFolderTest, WhenItsNameCannotBeSyncedAllIsAsItWasBefore) {
+  FaultyFiles counting(memory_);
+  publish("old")(counting);
+  MemoryFiles other;
+  make_folders("/place", other);
+  FaultyFiles first(other, {Fault::error, counting.calls() - 1, EIO});
+  EXPECT_EQ(error_text<Failure>([&] { publish("old")(first); }),
+            "cannot sync folder /place: Input/output error");
+  EXPECT_TRUE(other.is_empty_folder("/place"));
+
+  FaultyFiles second(memory_, {Fault::error, calls_to_replace() - 2, EIO});
+  EXPECT_EQ(error_text<Failure>([&] { publish("new")(second); }),
+            "cannot sync folder /place: Input/output error");
+  EXPECT_EQ(top(), "old");
+  EXPECT_EQ(names_in_place(), 0U);
+}
+
+TEST_F(NewFolderTest, WhenEvenThatFailsBothStay) {
+  publish("old")(memory_);
+  const int sync = calls_to_replace() - 2;
+  FaultyFiles no_way_back(memory_, {Fault::error, sync, EIO});  // does not see the call that fails first
+  FaultyFiles faulty(no_way_back, {Fault::error, sync, EIO});
+  EXPECT_THROW(publish("new")(faulty), Failure);
+  EXPECT_EQ(no_way_back.struck(), "rename");
+  EXPECT_EQ(top(), "new");
+  const std::string aside = "/place/.out.tmp." + std::to_string(::getpid());
+  EXPECT_EQ(read_text(aside + "/top", memory_), "old");
+}
+
+TEST_F(NewFolderTest, WhereTwoFoldersCannotBeExchangedTheOldOneStaysAndTheTextSaysWhatToDo) {
+  publish("old")(memory_);
+  FaultyFiles faulty(memory_, {Fault::error, calls_to_replace() - 3, EINVAL});
+  EXPECT_THAT(error_text<Failure>([&] { publish("new")(faulty); }),
+              HasSubstr("cannot exchange two folders in one step; delete it"));
+  EXPECT_EQ(top(), "old");
+  EXPECT_EQ(names_in_place(), 0U);
+}
+
+TEST_F(NewFolderTest, AnOldOneThatCannotBeDeletedIsNamed) {
+  publish("old")(memory_);
+  FaultyFiles faulty(memory_, {Fault::error, calls_to_replace() - 1, EACCES});
+  EXPECT_THAT(error_text<Failure>([&] { publish("new")(faulty); }),
+              HasSubstr("/place/out is replaced, but the old one, now /place/.out.tmp."));
+  EXPECT_EQ(top(), "new");
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,236 @@
+"""Full disks, kills and outputs in the way: what was there stays whole, what is new is whole or absent
+(docs/formats/data-set.md)."""
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from made_up import random_frames, write_capture
+
+LIMIT = 300 * 1024  # bytes of a file; the made-up outputs are larger
+
+
+class Programs:
+    """Runs plimsoll, and looks at what it left."""
+
+    def __init__(self, bin_dir, folder):
+        self.program = str(bin_dir / "plimsoll")
+        self.folder = folder
+
+    def start(self, *arguments, largest_file=None):
+        limit = largest_file and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file)))
+        return subprocess.Popen([self.program, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, cwd=self.folder, preexec_fn=limit)
+
+    def run(self, *arguments, code=0, words=(), **limits):
+        process = self.start(*arguments, **limits)
+        out, err = process.communicate(timeout=600)
+        assert process.returncode == code, f"exit code {process.returncode}\n{out}\n{err}"
+        for word in words:
+            assert word in err
+        return out
+
+    def expect_whole(self, folder):
+        assert "whole" in self.run("verify", folder)
+
+
+@pytest.fixture(scope="session")
+def plimsoll(bin_dir, pytestconfig):
+    return Programs(bin_dir, pytestconfig.rootpath)
+
+
+@pytest.fixture(scope="module")
+def inputs(plimsoll, tmp_path_factory):
+    """Two captures, `small` and `large`, and a set of frames."""
+    folder = tmp_path_factory.mktemp("inputs")
+    rng = np.random.default_rng(3)
+    write_capture(folder / "small/train_a/DoS-1.csv", random_frames(rng, 500, range(40), 0.3))
+    write_capture(folder / "large/train_a/DoS-1.csv", random_frames(rng, 90_000, range(40), 0.3))
+    plimsoll.run("ingest", "can", folder / "large", "--out", folder / "frames")
+    return folder
+
+
+def writers(inputs, out):
+    """Command lines that each write more than LIMIT to `out`."""
+    return {
+        "ingest": ("ingest", "can", inputs / "large", "--out", out),
+        "windows": ("windows", inputs / "frames", "--out", out),
+        "frames": ("simulate", "can", "--frames", 90_000, "--out", out),
+        "csv": ("simulate", "can", "--frames", 900_000, "--format", "csv", "--out", out),
+    }
+
+
+def content(path):
+    """All files at and below a path, by name."""
+    if path.is_file():
+        return {"": path.read_bytes()}
+    return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder with room for 1.5 MiB."""
+    folder = tmp_path / "small_disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(folder)]
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    if (done := subprocess.run(mount, capture_output=True, text=True)).returncode != 0:
+        pytest.skip(f"no small file system can be mounted here: {done.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv"])
+def test_a_full_disk_leaves_nothing(plimsoll, inputs, small_disk, writer):
+    command = writers(inputs, small_disk / "deep" / "out")[writer]
+    plimsoll.run(*command, code=1, words=[str(small_disk), "No space left on device", "make room"])
+    assert not list(small_disk.iterdir())
+
+
+@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv"])
+def test_a_file_over_its_limit_is_an_error_that_leaves_nothing(plimsoll, inputs, tmp_path, writer):
+    command = writers(inputs, tmp_path / "out")[writer]
+    plimsoll.run(*command, code=1, words=[str(tmp_path), "File too large", "ulimit"], largest_file=LIMIT)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_keeps_what_was_to_be_replaced(plimsoll, inputs, small_disk):
+    out = small_disk / "out"
+    plimsoll.run("ingest", "can", inputs / "small", "--out", out)
+    before = content(out)
+    for command in writers(inputs, out).values():
+        plimsoll.run(*command, "--force", code=1, words=["make room"])
+        assert content(small_disk) == {f"out/{name}": data for name, data in before.items()}
+    plimsoll.expect_whole(out)
+
+
+def test_a_kill_at_any_moment_leaves_nothing_or_all(plimsoll, inputs, tmp_path):
+    begin = time.monotonic()
+    plimsoll.run("ingest", "can", inputs / "large", "--out", tmp_path / "reference")
+    duration = time.monotonic() - begin
+    reference = content(tmp_path / "reference")
+    draw = random.Random(4)
+    ends = set()
+    for turn in range(20):
+        out = tmp_path / str(turn) / "out"
+        process = plimsoll.start("ingest", "can", inputs / "large", "--out", out, "--threads", 2)
+        time.sleep(draw.uniform(0, 1.2 * duration))
+        process.kill()
+        process.communicate()
+        ends.add(process.returncode)
+        assert content(out) in ({}, reference)
+        plimsoll.run("ingest", "can", inputs / "large", "--out", out)
+        assert content(out) == reference
+    assert -signal.SIGKILL in ends
+
+
+def test_a_kill_while_replacing_leaves_the_old_or_the_new(plimsoll, inputs, tmp_path):
+    captures = [inputs / "small", inputs / "large"]
+    references = []
+    for capture in captures:
+        begin = time.monotonic()
+        plimsoll.run("ingest", "can", capture, "--out", tmp_path / capture.name)
+        duration = time.monotonic() - begin
+        references.append(content(tmp_path / capture.name))
+    out = tmp_path / "place" / "out"
+    draw = random.Random(5)
+    for turn in range(20):
+        plimsoll.run("ingest", "can", captures[0], "--out", out, "--force")
+        process = plimsoll.start("ingest", "can", captures[1], "--out", out, "--force")
+        time.sleep(draw.uniform(0, 1.2 * duration))
+        process.kill()
+        process.communicate()
+        assert content(out) in references
+        plimsoll.expect_whole(out)
+
+
+def test_an_output_from_the_same_sources_is_left_alone(plimsoll, inputs, tmp_path):
+    for name, command in writers(inputs, tmp_path / "out").items():
+        if name == "csv":  # has no provenance: another run is refused
+            continue
+        plimsoll.run(*command, "--force")
+        before = {path: path.stat() for path in (tmp_path / "out").iterdir()}
+        assert "nothing done" in plimsoll.run(*command)
+        assert {path: path.stat() for path in (tmp_path / "out").iterdir()} == before
+
+
+def in_the_way(kind, out):
+    """Puts something at the output's place."""
+    if kind == "file":
+        out.write_text("precious")
+    elif kind == "empty folder":
+        out.mkdir()
+    elif kind == "folder":
+        out.mkdir()
+        (out / "thesis.txt").write_text("precious")
+    elif kind == "other manifest":
+        out.mkdir()
+        (out / "manifest.json").write_text('{"kind": "frames"}')
+    elif kind == "link to nothing":
+        out.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("kind", ["file", "empty folder", "folder", "other manifest", "link to nothing"])
+@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv"])
+def test_anything_else_in_the_way_is_kept_unless_forced(plimsoll, inputs, tmp_path, writer, kind):
+    out = tmp_path / "out"
+    in_the_way(kind, out)
+    before = content(tmp_path)
+    command = writers(inputs, out)[writer]
+    plimsoll.run(*command, code=1, words=[str(out), "--force"])
+    assert content(tmp_path) == before and os.path.lexists(out)
+    plimsoll.run(*command, "--force")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    if writer != "csv":
+        plimsoll.expect_whole(out)
+
+
+@pytest.mark.parametrize("damage", ["manifest", "column", "missing column"])
+def test_a_damaged_output_is_said_so_and_mended_by_force(plimsoll, inputs, tmp_path, damage):
+    out = tmp_path / "out"
+    command = ("ingest", "can", inputs / "small", "--out", out)
+    plimsoll.run(*command)
+    whole = content(out)
+    if damage == "manifest":
+        (out / "manifest.json").write_bytes(whole["manifest.json"][:-100])
+    elif damage == "column":
+        (out / "data.npy").write_bytes(whole["data.npy"][:-1])
+    else:
+        (out / "data.npy").unlink()
+    damaged = content(out)
+    plimsoll.run(*command, code=1 if damage == "manifest" else 3, words=[str(out)])
+    assert content(out) == damaged
+    plimsoll.run(*command, "--force")
+    assert content(out) == whole
+
+
+def test_an_output_below_a_file_is_an_error(plimsoll, inputs, tmp_path):
+    (tmp_path / "file").write_text("precious")
+    plimsoll.run("ingest", "can", inputs / "small", "--out", tmp_path / "file" / "out", code=1,
+                 words=[str(tmp_path / "file"), "Not a directory"])
+    assert content(tmp_path) == {"file": b"precious"}
+
+
+def test_folders_made_to_hold_an_output_go_with_its_failure(plimsoll, inputs, tmp_path):
+    out = tmp_path / "a" / "b" / "out"
+    (tmp_path / "bad.csv").write_text("timestamp,arbitration_id,data_field,attack\n1.0,XYZ,00,0\n")
+    plimsoll.run("ingest", "can", tmp_path / "bad.csv", "--out", out, code=3)
+    assert not (tmp_path / "a").exists()
+    plimsoll.run("ingest", "can", inputs / "small", "--out", out)
+    plimsoll.expect_whole(out)
+
+
+def test_a_run_that_cannot_be_written_puts_the_old_one_back(plimsoll, inputs, tmp_path):
+    train = ("train", "recipes/gat.yaml", "--data", inputs / "frames", "--run", tmp_path / "run", "-O",
+             "training.max_epochs", 1)
+    plimsoll.run(*train)
+    before = content(tmp_path)
+    plimsoll.run(*train, "--force", code=1, words=["model.safetensors", "File too large"], largest_file=LIMIT // 3)
+    assert content(tmp_path) == before

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cerrno>
+#include <string>
+
+#include "io/file_system.h"
+
+namespace plimsoll {
+
+/// What goes wrong, at which call.
+struct Fault {
+  enum Kind {
+    none,
+    error,        ///< that call does nothing and fails
+    short_write,  ///< that call, if it writes, writes half of what it was given
+    full,         ///< from that call on the disk is full: the first write is short, all others and what makes
+                  ///< files or folders fail
+    kill,         ///< that call and all later ones do nothing: the process is gone
+  };
+  Kind kind = none;
+  int at = 0;           ///< calls before it
+  int reason = ENOSPC;  ///< of an error
+};
+
+/// Passes calls on to another file system, all but those that are to go wrong. exists(), is_empty_folder()
+/// and close() never do, and are not counted.
+class FaultyFiles : public FileSystem {
+ public:
+  using Path = std::filesystem::path;
+  explicit FaultyFiles(FileSystem& under, Fault fault = {}) : under_(under), fault_(fault) {}
+
+  int calls() const { return calls_; }
+  /// The call that went wrong; empty if none did.
+  const std::string& struck() const { return struck_; }
+
+  int open(const Path& path, Open how) override {
+    return fails("open", how != Open::read) ? -1 : under_.open(path, how);
+  }
+  int64_t read(int file, void* data, size_t bytes) override {
+    return fails("read") ? -1 : under_.read(file, data, bytes);
+  }
+  int64_t write(int file, int64_t offset, const void* data, size_t bytes) override {
+    const bool cut = (fault_.kind == Fault::short_write && calls_ == fault_.at) ||
+                     (fault_.kind == Fault::full && calls_ >= fault_.at && struck_.empty());
+    if (!cut || bytes < 2) return fails("write", true) ? -1 : under_.write(file, offset, data, bytes);
+    ++calls_;
+    struck_ = "write";
+    return under_.write(file, offset, data, bytes / 2);
+  }
+  int sync(int file) override { return fails("sync") ? -1 : under_.sync(file); }
+  void close(int file) override { under_.close(file); }
+
+  bool exists(const Path& path) override { return under_.exists(path); }
+  bool is_empty_folder(const Path& path) override { return under_.is_empty_folder(path); }
+  int make_folder(const Path& path) override {
+    return fails("make_folder", true) ? -1 : under_.make_folder(path);
+  }
+  int rename(const Path& from, const Path& to, Rename how) override {
+    return fails("rename") ? -1 : under_.rename(from, to, how);
+  }
+  int remove_file(const Path& path) override { return fails("remove_file") ? -1 : under_.remove_file(path); }
+  int remove_folder(const Path& path) override {
+    return fails("remove_folder") ? -1 : under_.remove_folder(path);
+  }
+  int remove_tree(const Path& path) override { return fails("remove_tree") ? -1 : under_.remove_tree(path); }
+  int sync_folder(const Path& path) override { return fails("sync_folder") ? -1 : under_.sync_folder(path); }
+
+ private:
+  bool fails(const char* call, bool needs_room = false) {
+    const int number = calls_++;
+    const bool struck = (fault_.kind == Fault::error && number == fault_.at) ||
+                        (fault_.kind == Fault::full && number >= fault_.at && needs_room) ||
+                        (fault_.kind == Fault::kill && number >= fault_.at);
+    if (!struck) return false;
+    if (struck_.empty()) struck_ = call;
+    errno = fault_.kind == Fault::full ? ENOSPC : fault_.kind == Fault::kill ? EIO : fault_.reason;
+    return true;
+  }
+
+  FileSystem& under_;
+  Fault fault_;
+  int calls_ = 0;
+  std::string struck_;
+};
+
+}  // namespace plimsoll
