@@ -324,7 +324,7 @@ struct Backward {
         const int64_t begin = r * kRangeNodes;
         const int64_t end = std::min(begin + kRangeNodes, order.sources);
         Sums& mine = sums[static_cast<size_t>(r)];
-        kernels.gather(layer, gradients, out_ptr, position, target, begin, end);
+        kernels.gather(layer, gradients, {out_ptr, position, target}, begin, end);
         kernels.scores_backward(layer.z, read<T>(in.att_source), read<T>(ds), sizes.heads, sizes.channels,
                                 begin, end, gradients.z, write<T>(mine.att_source));
         if (in.att_target.defined())
