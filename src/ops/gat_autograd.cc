@@ -49,33 +49,24 @@ using Backward = Eight(const at::Tensor& grad_out, const Optional& grad_alpha, P
                        const at::Tensor& highest, const at::Tensor& scale, bool needs_x,
                        bool needs_edge_attr);
 
-template <typename Size>
-Size edges_of(Size order_size, Size targets) {
-  return (order_size - edge_order_size(0, 0) - 2 * targets) / 2;
-}
-
 GatTensors tensors_of(PLIMSOLL_GAT_PARAMETERS) {
   const auto plain = [](const Optional& tensor) { return tensor ? tensor->contiguous() : at::Tensor(); };
-  GatTensors in{.x = x.contiguous(),
-                .weight = weight.contiguous(),
-                .att_source = att_source.contiguous(),
-                .att_target = plain(att_target),
-                .target_score = plain(target_score),
-                .order = order,
-                .edge_attr = plain(edge_attr),
-                .q = plain(q),
-                .bias = plain(bias),
-                .seed = plain(seed),
-                .keys = plain(keys)};
-  if (!in.att_target.defined() && !in.target_score.defined())
-    throw UsageError("gat: needs att_target, or target_score where targets are other nodes than sources");
-  in.edges = edges_of(order.numel(), in.att_target.defined() ? x.size(0) : in.target_score.size(0));
+  GatTensors in;
+  in.x = x.contiguous();
+  in.weight = weight.contiguous();
+  in.order = order;
+  in.edge_attr = plain(edge_attr);
+  in.bias = plain(bias);
+  in.seed = plain(seed);
+  in.keys = plain(keys);
+  in.att_source = att_source.contiguous();
+  in.att_target = plain(att_target);
+  in.target_score = plain(target_score);
+  in.q = plain(q);
   return in;
 }
 
-GatOptions options_of(PLIMSOLL_GAT_PARAMETERS) {
-  if (fill != "zero" && fill != "mean" && fill != "value")
-    throw UsageError("gat: fill '" + std::string(fill) + "' is not zero, mean or value");
+AttentionOptions options_of(PLIMSOLL_GAT_PARAMETERS) {
   return {.heads = heads,
           .slope = slope,
           .loops = loops,
@@ -107,7 +98,7 @@ Seven forward_meta(PLIMSOLL_GAT_PARAMETERS) {
   const c10::SymInt sources = x.sym_size(0);
   const c10::SymInt targets = att_target ? sources : target_score->sym_size(0);
   const c10::SymInt width = weight.sym_size(0);
-  const c10::SymInt edges = edges_of(order.sym_numel(), targets);
+  const c10::SymInt edges = edges_of_order(order.sym_numel(), targets);
   const auto empty = [&](const c10::SymInt& rows, const c10::SymInt& columns) {
     return at::empty_symint({rows, columns}, x.options());
   };
@@ -253,7 +244,7 @@ Eight backward_autograd(const at::Tensor& grad_out, const Optional& grad_alpha, 
 
 }  // namespace
 
-std::pair<at::Tensor, at::Tensor> gat(const GatTensors& in, const GatOptions& options) {
+std::pair<at::Tensor, at::Tensor> gat(const GatTensors& in, const AttentionOptions& options) {
   const auto maybe = [](const at::Tensor& tensor) {
     return tensor.defined() ? Optional(tensor) : std::nullopt;
   };
