@@ -1,14 +1,12 @@
 #include "ops/gat_autograd.h"
 
 #include <ATen/Functions.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
-#include <algorithm>
+#include <array>
 
-#include "base/error.h"
-#include "kernels/edge_order.h"
+#include "ops/operator.h"
 
 // torch.ops.plimsoll.gat and gat_backward are operators of their own, so that torch.compile sees through
 // both; the autograd kernel of the first puts them together.
@@ -18,7 +16,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-using Optional = std::optional<at::Tensor>;
 using Seven = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 
 // The dispatcher reads an operator's signature from a plain list of parameters.
@@ -50,7 +47,6 @@ using Backward = Eight(const at::Tensor& grad_out, const Optional& grad_alpha, P
                        bool needs_edge_attr);
 
 GatTensors tensors_of(PLIMSOLL_GAT_PARAMETERS) {
-  const auto plain = [](const Optional& tensor) { return tensor ? tensor->contiguous() : at::Tensor(); };
   GatTensors in;
   in.x = x.contiguous();
   in.weight = weight.contiguous();
@@ -117,12 +113,10 @@ Eight backward_cpu(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMS
   const GatInputGradients made = gat_backward(
       grad_out, grad_alpha.value_or(at::Tensor()), tensors_of(PLIMSOLL_GAT_ARGUMENTS),
       {z, s, t, highest, scale, {}}, options_of(PLIMSOLL_GAT_ARGUMENTS), needs_x, needs_edge_attr);
-  const auto or_none = [&](const at::Tensor& tensor) {
-    return tensor.defined() ? tensor : at::empty({0}, x.options());
-  };
-  return {or_none(made.x),          or_none(made.weight),       or_none(made.att_source),
-          or_none(made.att_target), or_none(made.target_score), or_none(made.edge_attr),
-          or_none(made.q),          or_none(made.bias)};
+  const auto full = [&](const at::Tensor& tensor) { return or_empty(tensor, x); };
+  return {full(made.x),          full(made.weight),       full(made.att_source),
+          full(made.att_target), full(made.target_score), full(made.edge_attr),
+          full(made.q),          full(made.bias)};
 }
 
 Eight backward_meta(const at::Tensor&, const Optional&, PLIMSOLL_GAT_PARAMETERS, const at::Tensor&,
@@ -142,10 +136,8 @@ Eight backward_meta(const at::Tensor&, const Optional&, PLIMSOLL_GAT_PARAMETERS,
           at::empty_symint({weight.sym_size(0)}, x.options())};
 }
 
-template <typename Signature>
-c10::TypedOperatorHandle<Signature> find_operator(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
+constexpr size_t kTensors = 11;     // that an operator is given
+constexpr size_t kParameters = 19;  // and all it is given
 
 class GatFunction : public torch::autograd::Function<GatFunction> {
  public:
@@ -153,58 +145,33 @@ class GatFunction : public torch::autograd::Function<GatFunction> {
     const at::AutoDispatchBelowADInplaceOrView guard;
     static const auto forward_operator = find_operator<Forward>("plimsoll::gat");
     auto [out, alpha, z, s, t, highest, scale] = forward_operator.call(PLIMSOLL_GAT_ARGUMENTS);
-    const auto kept = [](const Optional& tensor) { return tensor.value_or(at::Tensor()); };
     context->save_for_backward({x, weight, att_source, kept(att_target), kept(target_score), order,
                                 kept(edge_attr), kept(q), kept(bias), kept(seed), kept(keys), z, s, t,
                                 highest, scale});
     context->mark_non_differentiable({z, s, t, highest, scale});
-    context->saved_data["heads"] = heads;
-    context->saved_data["slope"] = slope;
-    context->saved_data["loops"] = loops;
-    context->saved_data["fill"] = std::string(fill);
-    context->saved_data["fill_value"] = fill_value;
-    context->saved_data["dropout"] = dropout;
-    context->saved_data["keep_projection"] = keep_projection;
-    context->saved_data["return_attention"] = return_attention;
+    save_options(context, options_of(PLIMSOLL_GAT_ARGUMENTS));
     return {out, alpha, z, s, t, highest, scale};
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list v = context->get_saved_variables();
-    const auto maybe = [](const at::Tensor& tensor) {
-      return tensor.defined() ? Optional(tensor) : std::nullopt;
-    };
-    auto& data = context->saved_data;
-    const std::string fill = data["fill"].toStringRef();
-    const bool has_alpha = data["return_attention"].toBool() && grads[1].defined();
+    const AttentionOptions options = saved_options(context);
     const at::Tensor grad_out = grads[0].defined()
                                     ? grads[0]
                                     : at::zeros_symint({v[13].sym_size(0), v[1].sym_size(0)}, v[0].options());
-    // Edges of the graph count the tensors that were given.
-    const auto needs = [&](size_t input) {
-      const auto given = std::count_if(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(input),
-                                       [](const at::Tensor& tensor) { return tensor.defined(); });
-      return v[input].defined() && context->needs_input_grad(static_cast<size_t>(given));
-    };
+    const bool has_alpha = options.return_attention && grads[1].defined();
     static const auto backward_operator = find_operator<Backward>("plimsoll::gat_backward");
     auto [dx, dweight, dsource, dtarget, dscore, dedge, dq, dbias] = backward_operator.call(
         grad_out, has_alpha ? Optional(grads[1]) : std::nullopt, v[0], v[1], v[2], maybe(v[3]), maybe(v[4]),
-        v[5], maybe(v[6]), maybe(v[7]), maybe(v[8]), maybe(v[9]), maybe(v[10]), data["heads"].toInt(),
-        data["slope"].toDouble(), data["loops"].toBool(), fill, data["fill_value"].toDouble(),
-        data["dropout"].toDouble(), data["keep_projection"].toBool(), data["return_attention"].toBool(),
-        v[11], v[12], v[13], v[14], v[15], needs(0), needs(6));
-    const auto wanted = [&](size_t input, const at::Tensor& gradient) {
-      return needs(input) ? gradient : at::Tensor();
-    };
-    variable_list result(19);
-    result[0] = wanted(0, dx);
-    result[1] = wanted(1, dweight);
-    result[2] = wanted(2, dsource);
-    result[3] = wanted(3, dtarget);
-    result[4] = wanted(4, dscore);
-    result[6] = wanted(6, dedge);
-    result[7] = wanted(7, dq);
-    result[8] = wanted(8, dbias);
+        v[5], maybe(v[6]), maybe(v[7]), maybe(v[8]), maybe(v[9]), maybe(v[10]), options.heads, options.slope,
+        options.loops, options.fill, options.fill_value, options.dropout, options.keep_projection,
+        options.return_attention, v[11], v[12], v[13], v[14], v[15], needs(context, v, 0),
+        needs(context, v, 6));
+    variable_list result(kParameters);
+    const std::array<at::Tensor, kTensors> made = {dx,           dweight, dsource, dtarget, dscore,
+                                                   at::Tensor(), dedge,   dq,      dbias};
+    for (size_t i = 0; i < kTensors; ++i)
+      if (made[i].defined() && needs(context, v, i)) result[i] = made[i];
     return result;
   }
 };
@@ -214,40 +181,23 @@ Seven forward_autograd(PLIMSOLL_GAT_PARAMETERS) {
   return {out[0], out[1], out[2], out[3], out[4], out[5], out[6]};
 }
 
-class NoSecondDerivative : public torch::autograd::Function<NoSecondDerivative> {
- public:
-  static variable_list forward(AutogradContext*, const variable_list& gradients, const at::Tensor&) {
-    return gradients;
-  }
-  static variable_list backward(AutogradContext*, const variable_list&) {
-    throw UsageError("plimsoll::gat has no second derivatives; use PyTorch Geometric's layer for them");
-  }
-};
-
 Eight backward_autograd(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GAT_PARAMETERS,
                         const at::Tensor& z, const at::Tensor& s, const at::Tensor& t,
                         const at::Tensor& highest, const at::Tensor& scale, bool needs_x,
                         bool needs_edge_attr) {
   static const auto backward_operator = find_operator<Backward>("plimsoll::gat_backward");
-  variable_list gradients;
-  {
+  Eight made = [&] {
     const at::AutoDispatchBelowADInplaceOrView guard;
-    auto [a, b, c, d, e, f, g, i] = backward_operator.call(grad_out, grad_alpha, PLIMSOLL_GAT_ARGUMENTS, z, s,
-                                                           t, highest, scale, needs_x, needs_edge_attr);
-    gradients = {a, b, c, d, e, f, g, i};
-  }
-  if (at::GradMode::is_enabled() && grad_out.requires_grad())
-    gradients = NoSecondDerivative::apply(gradients, grad_out);
-  return {gradients[0], gradients[1], gradients[2], gradients[3],
-          gradients[4], gradients[5], gradients[6], gradients[7]};
+    return backward_operator.call(grad_out, grad_alpha, PLIMSOLL_GAT_ARGUMENTS, z, s, t, highest, scale,
+                                  needs_x, needs_edge_attr);
+  }();
+  refuse_second_derivatives(made, grad_out);
+  return made;
 }
 
 }  // namespace
 
 std::pair<at::Tensor, at::Tensor> gat(const GatTensors& in, const AttentionOptions& options) {
-  const auto maybe = [](const at::Tensor& tensor) {
-    return tensor.defined() ? Optional(tensor) : std::nullopt;
-  };
   static const auto forward_operator = find_operator<Forward>("plimsoll::gat");
   const Seven made = forward_operator.call(
       in.x, in.weight, in.att_source, maybe(in.att_target), maybe(in.target_score), in.order,
