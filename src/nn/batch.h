@@ -11,8 +11,7 @@ struct Batch {
   at::Tensor x;            ///< f32 [N, F]; may be a view of memory that must outlive the batch
   at::Tensor edge_attr;    ///< f32 [E, K], likewise
   at::Tensor edge_order;   ///< i32, the stored edges without self-loops (ops/attention.h)
-  at::Tensor node_graph;   ///< i64 [N]: the graph of each node within the block, 0 .. G-1
-  at::Tensor graph_nodes;  ///< f32 [G, 1]: nodes of each graph, at least 1
+  at::Tensor graph_ptr;    ///< i64 [G + 1]: nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; likewise
   at::Tensor y;            ///< i64 [G]
 
   // Keys of random numbers (base/philox.h).

@@ -3,6 +3,8 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include "ops/segment.h"
+
 namespace plimsoll {
 
 GATWithJK::GATWithJK(const GATWithJKOptions& options, uint64_t seed)
@@ -41,9 +43,7 @@ at::Tensor GATWithJK::forward(const Batch& batch, const DropoutKey& key) const {
     outputs.push_back(h);
   }
   const at::Tensor joined = at::cat(outputs, 1);
-  at::Tensor pooled =
-      at::zeros({batch.graphs(), joined.size(1)}, joined.options()).index_add(0, batch.node_graph, joined) /
-      batch.graph_nodes;
+  at::Tensor pooled = segment_reduce(joined, batch.graph_ptr, "mean");
   for (const Linear& layer : fc_)
     pooled = dropout(at::relu(at::linear(pooled, layer.weight, layer.bias)), options_.dropout, place++, key,
                      batch.graph_item, batch.graph_local);

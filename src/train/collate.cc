@@ -21,8 +21,7 @@ Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_featu
   batch.x = at::from_blob(const_cast<float*>(block.x.data()), {nodes, node_features}, at::kFloat);
   batch.edge_attr =
       at::from_blob(const_cast<float*>(block.edge_attr.data()), {edges, edge_features}, at::kFloat);
-  batch.node_graph = at::empty({nodes}, at::kLong);
-  batch.graph_nodes = at::empty({graphs, 1}, at::kFloat);
+  batch.graph_ptr = at::from_blob(const_cast<int64_t*>(block.node_ptr.data()), {graphs + 1}, at::kLong);
   batch.y = at::empty({graphs}, at::kLong);
   batch.node_keys = at::empty({3, nodes}, at::kLong);
   batch.graph_item = at::empty({graphs}, at::kLong);
@@ -42,11 +41,9 @@ Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_featu
       *source++ = first + block.edges[static_cast<size_t>(2 * e)];
       *target++ = first + block.edges[static_cast<size_t>(2 * e + 1)];
     }
-    std::fill_n(batch.node_graph.mutable_data_ptr<int64_t>() + first, count, g);
     std::fill_n(item + first, count, block.graph[at]);
     std::iota(local + first, local + first + count, int64_t{0});
     std::fill_n(first_edge + first, count, block.edge_ptr[at]);
-    batch.graph_nodes.mutable_data_ptr<float>()[g] = static_cast<float>(std::max<int64_t>(count, 1));
     batch.y.mutable_data_ptr<int64_t>()[g] = block.y[at];
     batch.graph_item.mutable_data_ptr<int64_t>()[g] = block.graph[at];
   }
