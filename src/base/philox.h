@@ -36,7 +36,14 @@ class Philox {
 
 /// What a random number is for; it is part of the counter, so that no two uses share a number. Never
 /// renumber.
-enum class Purpose : uint32_t { permutation = 1, initial_weights = 2, dropout = 3, simulation = 4 };
+enum class Purpose : uint32_t {
+  permutation = 1,
+  initial_weights = 2,
+  dropout = 3,
+  simulation = 4,
+  attention_dropout = 5,
+  loop_dropout = 6
+};
 
 /// Counter words of the numbers 4*quad .. 4*quad+3 of one (purpose, layer, epoch, item) stream.
 /// layer < 65536; item is, for example, the index of a graph in its data set.

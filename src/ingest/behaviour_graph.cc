@@ -48,6 +48,21 @@ void BehaviourGraph::append(const FrameWindow& window, GraphBlock& block) {
   block.y.push_back(std::find(labels.begin(), labels.end(), uint8_t{1}) != labels.end() ? 1 : 0);
 }
 
+void BehaviourGraph::prefetch(const FrameWindow& window) const {
+  constexpr int64_t kNear = 128;  // frames back in which most IDs have their predecessor
+  const int64_t start = window.recording->first_frame;
+  const auto fetch = [&](const auto& column, int64_t back, int64_t row) {
+    const auto* const from = column.data() + std::max(start, window.first - back) * row;
+    const auto* const end = column.data() + (window.first + window.count) * row;
+    for (const auto* p = from; p < end; p += 64 / sizeof(*p)) __builtin_prefetch(p);
+  };
+  fetch(frames_.can_id, BehaviourProfile::kLookBack, 1);
+  fetch(frames_.time_ns, kNear, 1);
+  fetch(frames_.data, kNear, frames_.width);
+  fetch(frames_.length, kNear, 1);
+  fetch(frames_.label, 0, 1);
+}
+
 void BehaviourGraph::see_frames(const FrameWindow& window) {
   nodes_.clear();
   node_of_.resize(at(window.count));
@@ -82,7 +97,7 @@ void BehaviourGraph::look_back(const FrameWindow& window) {
   const uint32_t* const ids = frames_.can_id.data() + start;
   for (int32_t k = 0; k < looked_back_; ++k) {
     Before& seen = before[slots_.find(ids[k])];
-    seen.first = seen.count == 0 ? k : seen.first;
+    seen.first = std::min(seen.first, k);
     seen.last = k;
     ++seen.count;
   }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class BehaviourGraph {
 
   /// Appends the window's graph to the block, all but its index.
   void append(const FrameWindow& window, GraphBlock& block);
+  /// Lets the processor fetch what append() will read first of a window: shuffled windows lie anywhere.
+  void prefetch(const FrameWindow& window) const;
 
  private:
   // A node while its window is being made. Counts fit into 32 bits because a window has at most kMostFrames
@@ -72,7 +75,7 @@ class BehaviourGraph {
   struct Load;     // of the bus in a window
   struct Before {  // a node's frames in the look-back, counted from its start
     int32_t count = 0;
-    int32_t first = 0;
+    int32_t first = std::numeric_limits<int32_t>::max();
     int32_t last = 0;
   };
 

@@ -114,9 +114,10 @@ FrameSpans BehaviourWindows::frames(int64_t graph) const {
 void BehaviourWindows::read(std::span<const int64_t> graphs, GraphBlock& block) const {
   BehaviourGraph maker(frames_.frames(), profile_);
   block.clear();
-  for (const int64_t graph : graphs) {
-    maker.append(window(graph), block);
-    block.graph.push_back(graph);
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    if (i + 1 < graphs.size()) maker.prefetch(window(graphs[i + 1]));
+    maker.append(window(graphs[i]), block);
+    block.graph.push_back(graphs[i]);
   }
 }
 

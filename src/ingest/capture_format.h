@@ -70,8 +70,8 @@ class CaptureFormat {
   /// end.
   virtual bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const = 0;
 
-  /// Appends the frames of the leading lines of `text` that have the form most lines have, if the format knows
-  /// a faster way for it; counts them in `lines` and returns their bytes. The next line is parse()'s.
+  /// Appends the frames of the leading lines of `text` that have the form most lines have, if the format
+  /// knows a faster way for it; counts them in `lines` and returns their bytes. The next line is parse()'s.
   virtual size_t parse_usual(std::string_view /*text*/, FrameBatch& /*out*/, int64_t& /*lines*/) const {
     return 0;
   }

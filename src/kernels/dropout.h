@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/philox.h"
+#include "kernels/level.h"
 
 namespace plimsoll {
 
@@ -12,8 +13,8 @@ namespace plimsoll {
 /// The factor of (row, channel) depends on (seed, layer, epoch, item[row], local[row], channel) alone: item
 /// is the index of the row's graph in its data set, local the row's number within that graph. A block that is
 /// cut otherwise, run by another thread or run again gets the same factors. local[row] * channels must stay
-/// below 2^34. p in [0, 1). Thread-safe.
-void dropout_factors(const Philox& seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
+/// below 2^34. p in [0, 1). The same bits at every level. Thread-safe.
+void dropout_factors(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
                      int64_t channels, const int64_t* item, const int64_t* local, float* factors);
 
 }  // namespace plimsoll

@@ -6,24 +6,24 @@
 
 namespace plimsoll {
 
-/// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges of which L are
-/// self-loops.
+/// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges.
 struct Batch {
   at::Tensor x;            ///< f32 [N, F]; may be a view of memory that must outlive the batch
-  at::Tensor source;       ///< i64 [E - L + N]: stored edges without self-loops, then one self-loop a node
-  at::Tensor target;       ///< i64 [E - L + N]
-  at::Tensor node_graph;   ///< i64 [N]: the graph of each node within the block, 0 .. G-1
-  at::Tensor graph_nodes;  ///< f32 [G, 1]: nodes of each graph, at least 1
+  at::Tensor edge_attr;    ///< f32 [E, K], likewise
+  at::Tensor edge_order;   ///< i32, the stored edges without self-loops (ops/attention.h)
+  at::Tensor graph_ptr;    ///< i64 [G + 1]: nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; likewise
   at::Tensor y;            ///< i64 [G]
 
   // Keys of random numbers (base/philox.h).
-  at::Tensor node_item;    ///< i64 [N]: index of the node's graph in the data set
-  at::Tensor node_local;   ///< i64 [N]: number of the node in its graph
-  at::Tensor graph_item;   ///< i64 [G]
+  at::Tensor node_keys;  ///< i64 [3, N]: of each node the index of its graph in the data set, its number in
+                         ///< the graph, and the graph's first stored edge
+  at::Tensor graph_item;   ///< i64 [G]: index in the data set
   at::Tensor graph_local;  ///< i64 [G]: zeros
 
   int64_t nodes() const { return x.size(0); }
   int64_t graphs() const { return y.size(0); }
+  at::Tensor node_item() const { return node_keys.select(0, 0); }
+  at::Tensor node_local() const { return node_keys.select(0, 1); }
 };
 
 }  // namespace plimsoll

@@ -3,47 +3,152 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include "base/error.h"
+#include "ops/gat_autograd.h"
+#include "ops/gatv2.h"
+
 namespace plimsoll {
 namespace {
 
-// Softmax over the edges of each target, as PyG computes it: scores less their maximum, and 1e-16 in the
-// denominator.
-at::Tensor edge_softmax(const at::Tensor& scores, const at::Tensor& target, int64_t nodes) {
-  const int64_t heads = scores.size(1);
-  const at::Tensor lowest = at::zeros({nodes, heads}, scores.options());
-  const at::Tensor highest =
-      lowest.scatter_reduce(0, target.unsqueeze(1).expand({-1, heads}), scores.detach(), "amax",
-                            /*include_self=*/false);
-  const at::Tensor powers = at::exp(scores - highest.index_select(0, target));
-  const at::Tensor sums = at::zeros({nodes, heads}, scores.options()).index_add(0, target, powers);
-  return powers / (sums.index_select(0, target) + 1e-16);
+// The projection is worth keeping for backward only where it is not much wider than the layer's input.
+constexpr int64_t kRecomputeBelow = 4;
+
+void fill_tensors(AttentionTensors& in, const at::Tensor& x, const EdgeInput& edges,
+                  const GATConvOptions& options, const DropoutKey& key, uint32_t place) {
+  in.x = x.contiguous();
+  in.order = edges.order;
+  if (options.edge_dim > 0) {
+    if (!edges.edge_attr.defined())
+      throw UsageError("attention: the layer has edge_dim, but no edge features are given");
+    in.edge_attr = edges.edge_attr.contiguous();
+  }
+  if (key.training && options.dropout > 0) {
+    in.seed = at::empty({3}, at::kLong);
+    int64_t* const seed = in.seed.mutable_data_ptr<int64_t>();
+    seed[0] = static_cast<int64_t>(key.seed);
+    seed[1] = place;
+    seed[2] = key.epoch;
+    in.keys = edges.keys;
+  }
+}
+
+AttentionOptions options_of(const GATConvOptions& options, const DropoutKey& key) {
+  return {.heads = options.heads,
+          .slope = options.negative_slope,
+          .loops = options.add_self_loops,
+          .fill = options.fill_value,
+          .fill_value = options.fill_number,
+          .dropout = key.training ? options.dropout : 0.0,
+          .keep_projection = kRecomputeBelow * options.in_channels > options.width()};
+}
+
+at::Tensor finish(at::Tensor out, const GATConvOptions& options, const at::Tensor& x_target,
+                  const at::Tensor& residual, const at::Tensor& bias) {
+  if (!options.concat) {
+    out = out.view({out.size(0), options.heads, options.out_channels}).mean(1);
+    if (bias.defined()) out = out + bias;
+  }
+  return residual.defined() ? out + at::mm(x_target, residual.t()) : out;
 }
 
 }  // namespace
 
-GATConv::GATConv(ParameterList& parameters, const std::string& prefix, int64_t in_channels, int64_t channels,
-                 int64_t heads)
-    : heads_(heads),
-      channels_(channels),
-      weight_(parameters.add(prefix + ".lin.weight", {heads * channels, in_channels},
-                             Init::glorot(in_channels, heads * channels))),
-      att_src_(parameters.add(prefix + ".att_src", {1, heads, channels}, Init::glorot(heads, channels))),
-      att_dst_(parameters.add(prefix + ".att_dst", {1, heads, channels}, Init::glorot(heads, channels))),
-      bias_(parameters.add(prefix + ".bias", {heads * channels}, Init::zeros())) {}
+GATConv::GATConv(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options)
+    : options_(options) {
+  const int64_t heads = options.heads;
+  const int64_t channels = options.out_channels;
+  const int64_t width = options.width();
+  const Init glorot = Init::glorot(options.in_channels, width);
+  const bool bipartite = options.in_channels_target > 0;
+  weight_ = parameters.add(prefix + (bipartite ? ".lin_src.weight" : ".lin.weight"),
+                           {width, options.in_channels}, glorot);
+  if (bipartite)
+    target_weight_ = parameters.add(prefix + ".lin_dst.weight", {width, options.in_channels_target},
+                                    Init::glorot(options.in_channels_target, width));
+  att_src_ = parameters.add(prefix + ".att_src", {1, heads, channels}, Init::glorot(heads, channels));
+  att_dst_ = parameters.add(prefix + ".att_dst", {1, heads, channels}, Init::glorot(heads, channels));
+  if (options.edge_dim > 0) {
+    edge_weight_ = parameters.add(prefix + ".lin_edge.weight", {width, options.edge_dim},
+                                  Init::glorot(options.edge_dim, width));
+    att_edge_ = parameters.add(prefix + ".att_edge", {1, heads, channels}, Init::glorot(heads, channels));
+  }
+  if (options.residual) {
+    const int64_t in = bipartite ? options.in_channels_target : options.in_channels;
+    residual_ = parameters.add(prefix + ".res.weight", {options.out_width(), in},
+                               Init::glorot(in, options.out_width()));
+  }
+  if (options.bias) bias_ = parameters.add(prefix + ".bias", {options.out_width()}, Init::zeros());
+}
 
-at::Tensor GATConv::forward(const at::Tensor& x, const Batch& batch) const {
-  const int64_t nodes = x.size(0);
-  const at::Tensor h = at::mm(x, weight_.t()).view({nodes, heads_, channels_});
-  const at::Tensor from_source = (h * att_src_).sum(-1);
-  const at::Tensor from_target = (h * att_dst_).sum(-1);
-  const at::Tensor scores =
-      at::leaky_relu(from_source.index_select(0, batch.source) + from_target.index_select(0, batch.target),
-                     /*negative_slope=*/0.2);
-  const at::Tensor attention = edge_softmax(scores, batch.target, nodes);
-  const at::Tensor messages = h.index_select(0, batch.source) * attention.unsqueeze(-1);
-  const at::Tensor sums =
-      at::zeros({nodes, heads_, channels_}, x.options()).index_add(0, batch.target, messages);
-  return sums.view({nodes, heads_ * channels_}) + bias_;
+at::Tensor GATConv::forward(const at::Tensor& x, const EdgeInput& edges, const DropoutKey& key,
+                            uint32_t place) const {
+  return forward(x, {}, edges, key, place);
+}
+
+at::Tensor GATConv::forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
+                            const DropoutKey& key, uint32_t place) const {
+  const int64_t heads = options_.heads;
+  const int64_t channels = options_.out_channels;
+  GatTensors in;
+  fill_tensors(in, x, edges, options_, key, place);
+  in.weight = weight_;
+  in.att_source = att_src_.view({heads, channels});
+  if (target_weight_.defined()) {
+    // <x W, a> = <x, W a>: nothing of the width of W.
+    const at::Tensor folded =
+        (target_weight_.view({heads, channels, -1}) * att_dst_.view({heads, channels, 1})).sum(1);
+    in.target_score = at::mm(x_target, folded.t());
+  } else {
+    in.att_target = att_dst_.view({heads, channels});
+  }
+  if (edge_weight_.defined())
+    in.q = (edge_weight_.view({heads, channels, -1}) * att_edge_.view({heads, channels, 1})).sum(1).t();
+  if (options_.concat) in.bias = bias_;
+  return finish(gat(in, options_of(options_, key)).first, options_, target_weight_.defined() ? x_target : x,
+                residual_, bias_);
+}
+
+GATv2Conv::GATv2Conv(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options)
+    : options_(options) {
+  const int64_t width = options.width();
+  const int64_t in_target = options.in_channels_target > 0 ? options.in_channels_target : options.in_channels;
+  const auto add_linear = [&](const std::string& name, int64_t in, at::Tensor& weight, at::Tensor& bias) {
+    weight = parameters.add(prefix + name + ".weight", {width, in}, Init::glorot(in, width));
+    if (options.bias) bias = parameters.add(prefix + name + ".bias", {width}, Init::zeros());
+  };
+  add_linear(".lin_l", options.in_channels, weight_, weight_bias_);
+  if (!options.share_weights) add_linear(".lin_r", in_target, target_weight_, target_bias_);
+  att_ = parameters.add(prefix + ".att", {1, options.heads, options.out_channels},
+                        Init::glorot(options.heads, options.out_channels));
+  if (options.edge_dim > 0)
+    edge_weight_ = parameters.add(prefix + ".lin_edge.weight", {width, options.edge_dim},
+                                  Init::glorot(options.edge_dim, width));
+  if (options.residual)
+    residual_ = parameters.add(prefix + ".res.weight", {options.out_width(), in_target},
+                               Init::glorot(in_target, options.out_width()));
+  if (options.bias) bias_ = parameters.add(prefix + ".bias", {options.out_width()}, Init::zeros());
+}
+
+at::Tensor GATv2Conv::forward(const at::Tensor& x, const EdgeInput& edges, const DropoutKey& key,
+                              uint32_t place) const {
+  return forward(x, {}, edges, key, place);
+}
+
+at::Tensor GATv2Conv::forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
+                              const DropoutKey& key, uint32_t place) const {
+  Gatv2Tensors in;
+  fill_tensors(in, x, edges, options_, key, place);
+  in.weight = weight_;
+  in.weight_bias = weight_bias_;
+  const bool shared = options_.share_weights;
+  in.target_weight = shared && x_target.defined() ? weight_ : target_weight_;
+  in.target_bias = shared && x_target.defined() ? weight_bias_ : target_bias_;
+  if (x_target.defined()) in.x_target = x_target.contiguous();
+  in.att = att_.view({options_.heads, options_.out_channels});
+  if (edge_weight_.defined()) in.edge_weight = edge_weight_.t();
+  if (options_.concat) in.bias = bias_;
+  return finish(gatv2(in, options_of(options_, key)).first, options_, x_target.defined() ? x_target : x,
+                residual_, bias_);
 }
 
 }  // namespace plimsoll

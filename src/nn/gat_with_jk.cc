@@ -3,6 +3,8 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include "ops/segment.h"
+
 namespace plimsoll {
 
 GATWithJK::GATWithJK(const GATWithJKOptions& options, uint64_t seed)
@@ -12,7 +14,9 @@ GATWithJK::GATWithJK(const GATWithJKOptions& options, uint64_t seed)
   const int64_t width = options.hidden * options.heads;
   int64_t in = options.embedding + options.in_features - 1;
   for (int64_t i = 0; i < options.layers; ++i) {
-    convs_.emplace_back(parameters_, "convs." + std::to_string(i), in, options.hidden, options.heads);
+    convs_.emplace_back(
+        parameters_, "convs." + std::to_string(i),
+        GATConvOptions{.in_channels = in, .out_channels = options.hidden, .heads = options.heads});
     in = width;
   }
   const int64_t joined = width * options.layers;
@@ -31,15 +35,15 @@ at::Tensor GATWithJK::forward(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
   uint32_t place = 0;  // tells the uses of dropout apart
   std::vector<at::Tensor> outputs;
+  const EdgeInput edges{batch.edge_order, {}, batch.node_keys};
   for (const GATConv& conv : convs_) {
-    h = dropout(at::relu(conv.forward(h, batch)), options_.dropout, place++, key, batch.node_item,
-                batch.node_local);
+    h = dropout(at::relu(conv.forward(h, edges, key, place)), options_.dropout, place, key, batch.node_item(),
+                batch.node_local());
+    ++place;
     outputs.push_back(h);
   }
   const at::Tensor joined = at::cat(outputs, 1);
-  at::Tensor pooled =
-      at::zeros({batch.graphs(), joined.size(1)}, joined.options()).index_add(0, batch.node_graph, joined) /
-      batch.graph_nodes;
+  at::Tensor pooled = segment_reduce(joined, batch.graph_ptr, "mean");
   for (const Linear& layer : fc_)
     pooled = dropout(at::relu(at::linear(pooled, layer.weight, layer.bias)), options_.dropout, place++, key,
                      batch.graph_item, batch.graph_local);

@@ -78,7 +78,7 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
       const TagScope scope(Tag::activations);
       GraphBlock block;
       source_.read(graphs, block);
-      const Batch tensors = collate(block, source_.node_features());
+      const Batch tensors = collate(block, source_.node_features(), source_.edge_features());
       const at::Tensor block_loss = cross_entropy(model_.forward(tensors, key), tensors.y).sum() / normaliser;
       require_finite(block_loss.item<double>(), block);
       return {block_loss.item<double>(), torch::autograd::grad({block_loss}, parameters_)};
@@ -104,7 +104,7 @@ double BlockEngine::score(std::span<const int64_t> graphs, std::span<float> log_
       const c10::AutoGradMode no_gradients(false);
       GraphBlock block;
       source_.read(part, block);
-      const Batch tensors = collate(block, source_.node_features());
+      const Batch tensors = collate(block, source_.node_features(), source_.edge_features());
       const at::Tensor logits = model_.forward(tensors, {});
       const at::Tensor odds = (logits.select(1, 1) - logits.select(1, 0)).contiguous();
       const float* const values = odds.const_data_ptr<float>();

@@ -7,51 +7,47 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/attention.h"
+
 namespace plimsoll {
 
-Batch collate(const GraphBlock& block, int64_t node_features) {
+Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_features) {
   const int64_t graphs = block.graphs();
   const int64_t nodes = block.nodes();
-  int64_t kept = 0;  // edges that are no self-loops
-  for (int64_t e = 0; e < block.edge_count(); ++e)
-    kept += block.edges[static_cast<size_t>(2 * e)] != block.edges[static_cast<size_t>(2 * e + 1)];
+  const int64_t edges = block.edge_count();
 
   Batch batch;
-  // from_blob takes no const pointer; nothing writes to x.
+  // from_blob takes no const pointer; nothing writes to these.
   batch.x = at::from_blob(const_cast<float*>(block.x.data()), {nodes, node_features}, at::kFloat);
-  batch.source = at::empty({kept + nodes}, at::kLong);
-  batch.target = at::empty({kept + nodes}, at::kLong);
-  batch.node_graph = at::empty({nodes}, at::kLong);
-  batch.graph_nodes = at::empty({graphs, 1}, at::kFloat);
+  batch.edge_attr =
+      at::from_blob(const_cast<float*>(block.edge_attr.data()), {edges, edge_features}, at::kFloat);
+  batch.graph_ptr = at::from_blob(const_cast<int64_t*>(block.node_ptr.data()), {graphs + 1}, at::kLong);
   batch.y = at::empty({graphs}, at::kLong);
-  batch.node_item = at::empty({nodes}, at::kLong);
-  batch.node_local = at::empty({nodes}, at::kLong);
+  batch.node_keys = at::empty({3, nodes}, at::kLong);
   batch.graph_item = at::empty({graphs}, at::kLong);
   batch.graph_local = at::zeros({graphs}, at::kLong);
 
-  int64_t* source = batch.source.mutable_data_ptr<int64_t>();
-  int64_t* target = batch.target.mutable_data_ptr<int64_t>();
+  const at::Tensor edge_index = at::empty({2, edges}, at::kLong);
+  int64_t* source = edge_index.mutable_data_ptr<int64_t>();
+  int64_t* target = source + edges;
+  int64_t* const item = batch.node_keys.mutable_data_ptr<int64_t>();
+  int64_t* const local = item + nodes;
+  int64_t* const first_edge = local + nodes;
   for (int64_t g = 0; g < graphs; ++g) {
     const auto at = static_cast<size_t>(g);
     const int64_t first = block.node_ptr[at];
     const int64_t count = block.node_ptr[at + 1] - first;
     for (int64_t e = block.edge_ptr[at]; e < block.edge_ptr[at + 1]; ++e) {
-      const int32_t from = block.edges[static_cast<size_t>(2 * e)];
-      const int32_t to = block.edges[static_cast<size_t>(2 * e + 1)];
-      if (from == to) continue;
-      *source++ = first + from;
-      *target++ = first + to;
+      *source++ = first + block.edges[static_cast<size_t>(2 * e)];
+      *target++ = first + block.edges[static_cast<size_t>(2 * e + 1)];
     }
-    std::fill_n(batch.node_graph.mutable_data_ptr<int64_t>() + first, count, g);
-    std::fill_n(batch.node_item.mutable_data_ptr<int64_t>() + first, count, block.graph[at]);
-    std::iota(batch.node_local.mutable_data_ptr<int64_t>() + first,
-              batch.node_local.mutable_data_ptr<int64_t>() + first + count, int64_t{0});
-    batch.graph_nodes.mutable_data_ptr<float>()[g] = static_cast<float>(std::max<int64_t>(count, 1));
+    std::fill_n(item + first, count, block.graph[at]);
+    std::iota(local + first, local + first + count, int64_t{0});
+    std::fill_n(first_edge + first, count, block.edge_ptr[at]);
     batch.y.mutable_data_ptr<int64_t>()[g] = block.y[at];
     batch.graph_item.mutable_data_ptr<int64_t>()[g] = block.graph[at];
   }
-  std::iota(source, source + nodes, int64_t{0});
-  std::iota(target, target + nodes, int64_t{0});
+  batch.edge_order = edge_order(edge_index, nodes, nodes, /*same_nodes=*/true, /*drop_loops=*/true);
   return batch;
 }
 

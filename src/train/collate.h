@@ -5,7 +5,8 @@
 
 namespace plimsoll {
 
-/// A block as tensors. `x` is a view of the block, which must outlive the batch; the rest is new.
-Batch collate(const GraphBlock& block, int64_t node_features);
+/// A block as tensors. `x`, `edge_attr` and `graph_ptr` are views of the block, which must outlive the batch;
+/// the rest is new.
+Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_features);
 
 }  // namespace plimsoll

@@ -15,8 +15,8 @@ std::vector<float> factors(double p, int64_t channels, const std::vector<int64_t
                            const std::vector<int64_t>& local, uint32_t layer = 0, uint32_t epoch = 1,
                            uint64_t seed = 42) {
   std::vector<float> result(item.size() * static_cast<size_t>(channels));
-  dropout_factors(Philox(seed), layer, epoch, p, static_cast<int64_t>(item.size()), channels, item.data(),
-                  local.data(), result.data());
+  dropout_factors(kernel_level(), seed, layer, epoch, p, static_cast<int64_t>(item.size()), channels,
+                  item.data(), local.data(), result.data());
   return result;
 }
 
@@ -42,6 +42,30 @@ TEST(Dropout, DependsOnKeysNotOnTheCutOfTheBlock) {
   for (size_t row = 0; row < item.size(); ++row) {
     const std::vector<float> alone = factors(0.5, kChannels, {item[row]}, {local[row]});
     for (size_t c = 0; c < kChannels; ++c) EXPECT_EQ(alone[c], whole[row * kChannels + c]) << row << " " << c;
+  }
+}
+
+// A factor is one of four numbers of a counter; vectors of counters draw the same.
+TEST(Dropout, EveryLevelDrawsTheNumbersOfPhilox) {
+  const std::vector<int64_t> item = {5, 77, 5};
+  const std::vector<int64_t> local = {0, 3, 1'000'003};
+  for (int level = 0; level <= static_cast<int>(best_level()); ++level) {
+    for (const int64_t channels : {1, 3, 4, 7, 32, 33, 96, 130}) {
+      std::vector<float> found(item.size() * static_cast<size_t>(channels));
+      dropout_factors(static_cast<Level>(level), 99, 3, 8, 0.4, 3, channels, item.data(), local.data(),
+                      found.data());
+      for (size_t row = 0; row < item.size(); ++row) {
+        for (int64_t c = 0; c < channels; ++c) {
+          const auto element = static_cast<uint64_t>(local[row] * channels + c);
+          const Philox::Counter bits = Philox(99)(philox_counter(
+              Purpose::dropout, 3, 8, static_cast<uint32_t>(item[row]), static_cast<uint32_t>(element / 4)));
+          const bool dropped = bits[element % 4] < static_cast<uint32_t>(0.4 * 0x1p32);
+          ASSERT_EQ(found[row * static_cast<size_t>(channels) + static_cast<size_t>(c)],
+                    dropped ? 0.0F : static_cast<float>(1 / 0.6))
+              << level << " " << channels << " " << row << " " << c;
+        }
+      }
+    }
   }
 }
 

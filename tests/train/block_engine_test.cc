@@ -100,6 +100,8 @@ TEST_F(BlockEngineTest, AShortBudgetChangesNoBit) {
   ledger.begin_recent();
   engine(1).gradient(batch_, kTraining);
   const int64_t alone = ledger.recent_peak() - ledger.held();
+  // Up to three later blocks wait for their turn with their gradients while one runs alone.
+  const int64_t enough = alone + 3 * model_.parameters().count() * int64_t{sizeof(float)} + alone / 10;
   int64_t reruns = 0;
   int refused = 0;
   for (int percent = 10; percent <= 300; percent += 10) {
@@ -111,7 +113,7 @@ TEST_F(BlockEngineTest, AShortBudgetChangesNoBit) {
       EXPECT_EQ(bits(engine4), expected) << percent;
     } catch (const BudgetExceeded&) {
       ++refused;
-      EXPECT_LT(percent, 120);
+      EXPECT_LT(alone * percent / 100, enough);
     }
     EXPECT_EQ(ledger.held(), held) << percent;
     reruns += engine4.reruns() - before;

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""One attention layer against PyTorch Geometric's, as a markdown table: run by bench/attention.sh.
+
+    attention.py LIBRARY GRAPH_SET [--quick]
+
+Every case runs with glibc's malloc as users get it and tuned, which removes page faults and halves PyTorch Geometric's time.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TUNED = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.top_pad=268435456"
+WINDOWS = ["gat F=256", "gat F=16", "gatv2 F=256", "gatv2 F=16", "gat 4 x 24, F=96", "gat 8 x 48, F=384"]
+RANDOM = ["gat random graph", "gatv2 random graph"]
+
+
+def run(library, graphs, cases, threads, tuned, compiled=False, rounds=5):
+    environment = dict(os.environ, GLIBC_TUNABLES=TUNED) if tuned else dict(os.environ)
+    script = Path(__file__).parent / "peers" / "attention.py"
+    command = [sys.executable, script, library, graphs, "--threads", str(threads), "--rounds", str(rounds)]
+    command += ["--compile"] * compiled + ["--cases", *cases]
+    lines = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def row(result, threads, tuned):
+    ours = min(("kept", "recomputed"), key=lambda key: result[key]["best"])
+    best = result[ours]["best"]
+    compiled = result.get("pyg compiled")
+    return [
+        result["case"], threads, "tuned" if tuned else "default", f"{result['products']['best'] * 1e3:.0f}",
+        f"{best * 1e3:.0f} / {result[ours]['median'] * 1e3:.0f}", f"{result[ours]['cpu'] * 1e3:.0f}", ours,
+        f"{best / result['products']['best']:.2f}",
+        f"{result['pyg']['best'] * 1e3:.0f} / {result['pyg']['median'] * 1e3:.0f}", f"{result['pyg']['cpu'] * 1e3:.0f}",
+        f"{result['pyg']['best'] / best:.1f}",
+        f"{compiled['best'] / best:.1f}" if compiled else "",
+        f"{result['peak'][ours] / 1e6:.0f}", f"{result['peak']['pyg'] / 1e6:.0f}",
+    ]
+
+
+def main():
+    library, graphs = sys.argv[1:3]
+    quick = "--quick" in sys.argv
+    print("| case | threads | malloc | products ms | ours ms best / median | ours CPU ms | schedule | x products "
+          "| PyG ms best / median | PyG CPU ms | PyG / ours | compiled PyG / ours | ours peak MB | PyG peak MB |")
+    print("|" + "---|" * 14)
+    plans = [(WINDOWS[:1], 2, True, False, 3)] if quick else [
+        (WINDOWS, 2, False, True, 5), (WINDOWS, 2, True, True, 5), (WINDOWS, 1, True, False, 5),
+        (RANDOM, 2, False, False, 2), (RANDOM, 2, True, False, 2)]
+    for cases, threads, tuned, compiled, rounds in plans:
+        for result in run(library, graphs, cases, threads, tuned, compiled, rounds):
+            print("| " + " | ".join(str(cell) for cell in row(result, threads, tuned)) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""One attention layer, forward and backward with all gradients: Plimsoll's operator, PyTorch Geometric's layer, and the
+layer's bare matrix products, interleaved in one process. Prints a JSON line a case; bench/attention.py runs it.
+
+    attention.py LIBRARY GRAPH_SET --threads N [--compile] [--rounds R] [--cases NAME...]
+"""
+
+import argparse
+import json
+import time
+
+import numpy as np
+import torch
+from torch_geometric.nn import GATConv, GATv2Conv
+
+WINDOWS = 2000
+RECORDING = "train_01_attack_free/attack-free-kia"
+CASES = {  # name: kind, graph, input channels, heads, channels
+    "gat F=256": ("gat", "windows", 256, 8, 32),
+    "gat F=16": ("gat", "windows", 16, 8, 32),
+    "gatv2 F=256": ("gatv2", "windows", 256, 8, 32),
+    "gatv2 F=16": ("gatv2", "windows", 16, 8, 32),
+    "gat 4 x 24, F=96": ("gat", "windows", 96, 4, 24),
+    "gat 8 x 48, F=384": ("gat", "windows", 384, 8, 48),
+    "gat random graph": ("gat", "random", 256, 8, 32),
+    "gatv2 random graph": ("gatv2", "random", 256, 8, 32),
+}
+
+
+def windows(folder):
+    """The first windows of one recording as one batch: edge_index, edge_attr, nodes."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    named = [r for r in manifest["recordings"] if f"{r['split']}/{r['name']}" == RECORDING]
+    first = (named or manifest["recordings"])[0]["first_graph"]
+    names = ("node_ptr", "edge_ptr", "edges", "edge_attr")
+    node_ptr, edge_ptr, edges, edge_attr = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in names)
+    last = min(first + WINDOWS, node_ptr.size - 1)
+    rows = slice(int(edge_ptr[first]), int(edge_ptr[last]))
+    offset = np.repeat(node_ptr[first:last] - node_ptr[first], np.diff(edge_ptr[first:last + 1]))
+    index = (edges[rows] + offset[:, None]).T.astype(np.int64)
+    return (torch.from_numpy(np.ascontiguousarray(index)), torch.from_numpy(np.array(edge_attr[rows])),
+            int(node_ptr[last] - node_ptr[first]))
+
+
+def random_graph(nodes=50_000, edges=1_000_000):
+    return torch.randint(0, nodes, (2, edges)), torch.randn(edges, 11), nodes
+
+
+def gat(layer, x, edge_index, edge_attr, keep):
+    heads, channels = layer.heads, layer.out_channels
+    order = torch.ops.plimsoll.edge_order(edge_index, x.size(0), x.size(0), True, True)
+    q = (layer.lin_edge.weight.view(heads, channels, -1) * layer.att_edge.view(heads, channels, 1)).sum(1).t()
+    return torch.ops.plimsoll.gat(
+        x, layer.lin.weight, layer.att_src.view(heads, channels), layer.att_dst.view(heads, channels), None, order,
+        edge_attr, q, layer.bias, None, None, heads, 0.2, True, "mean", 0.0, 0.0, keep, False)[0]
+
+
+def gatv2(layer, x, edge_index, edge_attr, keep):
+    heads, channels = layer.heads, layer.out_channels
+    order = torch.ops.plimsoll.edge_order(edge_index, x.size(0), x.size(0), True, True)
+    return torch.ops.plimsoll.gatv2(
+        x, layer.lin_l.weight, layer.lin_l.bias, None, layer.lin_r.weight, layer.lin_r.bias,
+        layer.att.view(heads, channels), order, edge_attr, layer.lin_edge.weight.t(), layer.bias, None, None, heads,
+        0.2, True, "mean", 0.0, 0.0, keep, False)[0]
+
+
+def timed(work):
+    cpu, wall = time.process_time(), time.perf_counter()
+    work()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def peak_bytes(work):
+    """Most bytes of torch's CPU allocator during the work, above those before it."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+        work()
+    held = peak = 0
+    for event in profile.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            held += event.nbytes()
+            peak = max(peak, held)
+    return peak
+
+
+def measure(name, graphs, arguments):
+    kind, graph, features, heads, channels = CASES[name]
+    edge_index, edge_attr, nodes = graphs[graph]
+    torch.manual_seed(0)
+    layer = {"gat": GATConv, "gatv2": GATv2Conv}[kind](features, channels, heads=heads, edge_dim=edge_attr.size(1))
+    x = torch.randn(nodes, features, requires_grad=True)
+    grad = torch.randn(nodes, heads * channels)
+    inputs = [x, *layer.parameters()]
+    weight, bare = torch.randn(heads * channels, features), x.detach()
+    operator = {"gat": gat, "gatv2": gatv2}[kind]
+
+    def products():
+        for _ in range(2 if kind == "gatv2" else 1):
+            bare @ weight.t(), grad @ weight, grad.t() @ bare
+
+    def step(forward):
+        return lambda: torch.autograd.grad(forward(), inputs, grad)
+
+    works = {
+        "products": products,
+        "kept": step(lambda: operator(layer, x, edge_index, edge_attr, True)),
+        "recomputed": step(lambda: operator(layer, x, edge_index, edge_attr, False)),
+        "pyg": step(lambda: layer(x, edge_index, edge_attr)),
+    }
+    if arguments.compile:
+        compiled = torch.compile(layer)
+        works["pyg compiled"] = step(lambda: compiled(x, edge_index, edge_attr))
+    result = {"case": name, "nodes": nodes, "edges": edge_index.size(1), "peak": {}}
+    times = {key: [] for key in works}
+    for work in works.values():
+        work()
+    for _ in range(arguments.rounds):
+        for key, work in works.items():
+            times[key].append(timed(work))
+    for key, pairs in times.items():
+        walls = sorted(wall for wall, _ in pairs)
+        result[key] = {"best": walls[0], "median": walls[len(walls) // 2], "cpu": min(cpu for _, cpu in pairs)}
+    for key in ("kept", "recomputed", "pyg"):
+        result["peak"][key] = peak_bytes(works[key])
+    return result
+
+
+def main():
+    from pathlib import Path
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library")
+    parser.add_argument("graphs", type=Path)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cases", nargs="*", default=list(CASES))
+    arguments = parser.parse_args()
+    torch.ops.load_library(arguments.library)
+    torch.set_num_threads(arguments.threads)
+    graphs = {"windows": windows(arguments.graphs)}
+    if any(CASES[name][1] == "random" for name in arguments.cases):
+        torch.manual_seed(1)
+        graphs["random"] = random_graph()
+    for name in arguments.cases:
+        print(json.dumps(measure(name, graphs, arguments)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+# Kernel files that are compiled once a level (src/kernels/level.h). They add and multiply in one instruction where the
+# processor can: the same everywhere within a level.
+# Vectors wider than the processor's never leave a function here, so that their ABI does not matter.
+set(level_portable -ffp-contract=fast -Wno-psabi)
+set(level_avx2 -ffp-contract=fast -Wno-psabi -mavx2 -mfma)
+# g++ 12 takes its own AVX-512 intrinsics for uninitialised.
+set(level_avx512 -ffp-contract=fast -Wno-maybe-uninitialized -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
+foreach(level portable avx2 avx512)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/*_${level}.cc)
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "${level_${level}}")
+endforeach()

@@ -1,0 +1,146 @@
+#include "kernels/edge_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+// Places of the counts in front of the arrays.
+enum Head : int64_t { kMark, kTargets, kEdges, kKept, kMostIn, kPieces, kClosed, kHeadSize = 8 };
+constexpr int32_t kOrderMark = 0x504C4F31;
+
+void check_counts(int64_t edges, int64_t sources, int64_t targets) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
+  if (std::max({edges, sources, targets}) > kMost)
+    throw UsageError(fmt::format("{} edges between {} and {} nodes: attention counts up to 2^31 - 2 of each",
+                                 edges, sources, targets));
+}
+
+void check_ends(const int64_t* source, const int64_t* target, int64_t edges, int64_t sources,
+                int64_t targets) {
+  for (int64_t e = 0; e < edges; ++e) {
+    // Unsigned: a negative index is a large one.
+    if (static_cast<uint64_t>(source[e]) < static_cast<uint64_t>(sources) &&
+        static_cast<uint64_t>(target[e]) < static_cast<uint64_t>(targets))
+      continue;
+    throw InputError(fmt::format("edge {} goes from node {} to node {}, expected below {} and {}", e,
+                                 source[e], target[e], sources, targets));
+  }
+}
+
+// Turns counts at ptr[i + 1] into places, and gives the largest count.
+int32_t sum_up(int32_t* ptr, int64_t nodes) {
+  int32_t most = 0;
+  for (int64_t i = 0; i < nodes; ++i) {
+    most = std::max(most, ptr[i + 1]);
+    ptr[i + 1] += ptr[i];
+  }
+  return most;
+}
+
+// Cuts nodes where no edge passes, as soon as a piece has kPieceNodes; returns the number of pieces, or 0 if
+// one would be too large. piece_ptr first counts the edges that begin, less those that end, to pass in front
+// of a node.
+int32_t cut_pieces(const EdgeOrder& order, int32_t* piece_ptr) {
+  std::fill_n(piece_ptr, order.targets + 1, 0);
+  for (int64_t i = 0; i < order.targets; ++i) {
+    for (int32_t p = order.in_ptr[i]; p < order.in_ptr[i + 1]; ++p) {
+      const int64_t j = order.source[p];
+      ++piece_ptr[std::min(i, j) + 1];
+      --piece_ptr[std::max(i, j) + 1];
+    }
+  }
+  int32_t pieces = 0;
+  int64_t passing = 0;
+  int64_t begin = 0;
+  piece_ptr[0] = 0;
+  for (int64_t i = 1; i <= order.targets; ++i) {
+    passing += piece_ptr[i];
+    if (passing > 0 || (i - begin < kPieceNodes && i < order.targets)) continue;
+    if (i - begin > kMostPieceNodes) return 0;
+    piece_ptr[++pieces] = static_cast<int32_t>(i);  // a place behind which all is still to be read
+    begin = i;
+  }
+  return pieces;
+}
+
+}  // namespace
+
+void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges, int64_t sources,
+                     int64_t targets, bool same_nodes, bool drop_loops, int32_t* order) {
+  check_counts(edges, sources, targets);
+  check_ends(source, target, edges, sources, targets);
+  int32_t* const in_ptr = order + kHeadSize;
+  int32_t* const piece_ptr = in_ptr + targets + 1;
+  int32_t* const by_source = piece_ptr + targets + 1;
+  int32_t* const by_edge = by_source + edges;
+
+  std::fill_n(in_ptr, targets + 1, 0);
+  const auto kept = [&](int64_t e) { return !(drop_loops && source[e] == target[e]); };
+  for (int64_t e = 0; e < edges; ++e)
+    if (kept(e)) ++in_ptr[target[e] + 1];
+  const int32_t most_in = sum_up(in_ptr, targets);
+  for (int64_t e = 0; e < edges; ++e) {
+    if (!kept(e)) continue;
+    const int32_t at = in_ptr[target[e]]++;
+    by_source[at] = static_cast<int32_t>(source[e]);
+    by_edge[at] = static_cast<int32_t>(e);
+  }
+  std::copy_backward(in_ptr, in_ptr + targets, in_ptr + targets + 1);
+  in_ptr[0] = 0;
+
+  std::fill_n(order, kHeadSize, 0);
+  order[kMark] = kOrderMark;
+  order[kTargets] = static_cast<int32_t>(targets);
+  order[kEdges] = static_cast<int32_t>(edges);
+  order[kKept] = in_ptr[targets];
+  order[kMostIn] = most_in;
+  const EdgeOrder made = {.sources = sources, .targets = targets, .in_ptr = in_ptr, .source = by_source};
+  order[kPieces] = same_nodes && targets > 0 ? cut_pieces(made, piece_ptr) : 0;
+  order[kClosed] = order[kPieces] > 0 ? 1 : 0;
+  if (order[kPieces] > 0) return;
+  order[kPieces] = 1;
+  piece_ptr[0] = 0;
+  piece_ptr[1] = static_cast<int32_t>(targets);
+}
+
+EdgeOrder view_edge_order(const int32_t* order, int64_t size, int64_t sources, int64_t targets,
+                          int64_t edges) {
+  if (size != edge_order_size(targets, edges) || order[kMark] != kOrderMark || order[kTargets] != targets ||
+      order[kEdges] != edges)
+    throw InputError(fmt::format(
+        "the edge order is not one of {} nodes and {} edges; make it with edge_order()", targets, edges));
+  EdgeOrder view{.sources = sources,
+                 .targets = targets,
+                 .edges = order[kKept],
+                 .most_in = order[kMostIn],
+                 .pieces = order[kPieces],
+                 .closed = order[kClosed] != 0};
+  view.in_ptr = order + kHeadSize;
+  view.piece_ptr = view.in_ptr + targets + 1;
+  view.source = view.piece_ptr + targets + 1;
+  view.edge = view.source + edges;
+  return view;
+}
+
+void transpose_edge_order(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, int32_t* target) {
+  std::fill_n(out_ptr, order.sources + 1, 0);
+  for (int64_t p = 0; p < order.edges; ++p) ++out_ptr[order.source[p] + 1];
+  sum_up(out_ptr, order.sources);
+  for (int64_t i = 0; i < order.targets; ++i) {
+    for (int32_t p = order.in_ptr[i]; p < order.in_ptr[i + 1]; ++p) {
+      const int32_t at = out_ptr[order.source[p]]++;
+      position[at] = p;
+      target[at] = static_cast<int32_t>(i);
+    }
+  }
+  std::copy_backward(out_ptr, out_ptr + order.sources, out_ptr + order.sources + 1);
+  out_ptr[0] = 0;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+namespace plimsoll {
+
+/// Edges in the order in which attention reads them: by target, and among those of a target in the caller's
+/// order. It lies in an array of the caller's, of edge_order_size() numbers; this is a view of it.
+///
+/// Nodes are also cut into closed pieces: ranges that no edge leaves, such as one or a few small graphs of a
+/// batch. A piece belongs to one thread, forward and backward, and stays in its cache.
+struct EdgeOrder {
+  int64_t sources = 0;  ///< nodes that edges come from
+  int64_t targets = 0;  ///< nodes that edges go to
+  int64_t edges = 0;    ///< edges kept; of the caller's, self-loops may be left out
+  int64_t most_in = 0;  ///< the most edges of one target
+  int64_t pieces = 0;
+  bool closed = false;                 ///< pieces are closed and small; else there is one piece, all nodes
+  const int32_t* in_ptr = nullptr;     ///< [targets + 1] positions of each target's edges
+  const int32_t* source = nullptr;     ///< [edges] by position
+  const int32_t* edge = nullptr;       ///< [edges] the caller's edge, by position
+  const int32_t* piece_ptr = nullptr;  ///< [pieces + 1] nodes
+};
+
+/// Nodes in a piece, if its graphs allow it, and the most that a piece may have to count as small.
+inline constexpr int64_t kPieceNodes = 512;
+inline constexpr int64_t kMostPieceNodes = 8192;
+
+/// Numbers that an order of so many targets and edges takes.
+constexpr int64_t edge_order_size(int64_t targets, int64_t edges) {
+  return 8 + 2 * (targets + 1) + 2 * edges;
+}
+
+/// Fills `order` [edge_order_size()] from the caller's edges, source[e] -> target[e]. Sources and targets are
+/// the same nodes if `same_nodes`; then self-loops can be left out (`drop_loops`), and pieces are looked for.
+/// Errors: InputError for an index out of range, UsageError for more than 2^31 - 1 nodes or edges.
+void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges, int64_t sources,
+                     int64_t targets, bool same_nodes, bool drop_loops, int32_t* order);
+
+/// The view of a filled order. Errors: InputError when it is not one of these counts.
+EdgeOrder view_edge_order(const int32_t* order, int64_t size, int64_t sources, int64_t targets,
+                          int64_t edges);
+
+/// The same edges by source: out_ptr [sources + 1], and by out position the position in `order` and the
+/// target, both [edges].
+void transpose_edge_order(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, int32_t* target);
+
+}  // namespace plimsoll

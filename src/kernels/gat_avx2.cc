@@ -1,0 +1,8 @@
+#include "kernels/gat_rows.h"
+
+namespace plimsoll {
+
+extern const GatKernels<float> gat_avx2_f32 = make_gat_kernels<float, 32>();
+extern const GatKernels<double> gat_avx2_f64 = make_gat_kernels<double, 32>();
+
+}  // namespace plimsoll

@@ -1,0 +1,187 @@
+#pragma once
+
+// The kernels of gat.h, compiled once a level by gat_portable.cc, gat_avx2.cc and gat_avx512.cc.
+
+#include "kernels/attention_rows.h"
+#include "kernels/gat.h"
+
+namespace plimsoll {
+namespace {
+
+template <typename T, int kLanes, int kHeads>
+struct GatRows : AttentionRows<T, kLanes, kHeads> {
+  using Base = AttentionRows<T, kLanes, kHeads>;
+  using Base::add_heads, Base::clear, Base::heads_of, Base::kHeadLanes;
+  using typename Base::H, typename Base::HeadVec;
+
+  /// l[e, h] of all edges of a target.
+  static PLIMSOLL_INLINE void logits(const Gat<T>& layer, const Target<T>& target, T* l) {
+    const int64_t heads = heads_of(layer);
+    const int64_t features = layer.edge_features;
+    T* const loop = l + target.edges * heads;
+    if (layer.loops) clear(loop, heads);
+    for (int64_t e = 0; e < target.edges; ++e) {
+      const T* const f = layer.edge_attr + layer.order.edge[target.first + e] * features;
+      for (int64_t h = 0; h < heads; h += kHeadLanes) {
+        HeadVec sum{};
+        for (int64_t k = 0; k < features; ++k) sum += f[k] * H::load(layer.q + k * heads + h);
+        H::store(l + e * heads + h, sum);
+      }
+      if (layer.loops && layer.fill == LoopFill::mean) add_heads(1, l + e * heads, loop, heads);
+    }
+    if (layer.loops && layer.fill == LoopFill::mean && target.edges > 0)
+      for (int64_t h = 0; h < heads; h += kHeadLanes)
+        H::store(loop + h, H::load(loop + h) * (T(1) / static_cast<T>(target.edges)));
+    if (layer.loops && layer.fill == LoopFill::value)
+      for (int64_t k = 0; k < features; ++k) add_heads(layer.fill_value, layer.q + k * heads, loop, heads);
+    for (int64_t e = 0; e < target.all; ++e) {
+      const T* const s = layer.s + target.source(layer, e) * heads;
+      for (int64_t h = 0; h < heads; h += kHeadLanes)
+        H::store(l + e * heads + h,
+                 H::load(l + e * heads + h) + (H::load(s + h) + H::load(layer.t + target.node * heads + h)));
+    }
+  }
+
+  static void forward(const Gat<T>& layer, int64_t begin, int64_t end, T* scratch) {
+    T* const a = scratch;
+    T* const factor = scratch + (layer.order.most_in + 1) * heads_of(layer);
+    for (int64_t i = begin; i < end; ++i) {
+      const Target<T> target(layer, i);
+      Base::prefetch_next(layer, i + 1, end);
+      logits(layer, target, a);
+      Base::template softmax<true>(layer, target, a);
+      Base::write_out(layer, target, a, factor);
+    }
+  }
+
+  static void backward(const Gat<T>& layer, const GatGradients<T>& gradients, int64_t begin, int64_t end,
+                       T* scratch) {
+    const int64_t heads = heads_of(layer);
+    const int64_t width = heads * layer.channels;
+    const int64_t most = (layer.order.most_in + 1) * heads;
+    T* const a = scratch;              // alpha
+    T* const factor = scratch + most;  // of dropout
+    T* const leak = factor + most;     // derivative of LeakyReLU
+    T* const dl = leak + most;
+    for (int64_t i = begin; i < end; ++i) {
+      const Target<T> target(layer, i);
+      const T* const grad = gradients.out + i * width;
+      Base::prefetch_next(layer, i + 1, end);
+      logits(layer, target, a);
+      Base::template softmax_again<true>(layer, target, a, leak);
+      Base::score_gradients(layer, gradients, target, a, factor, dl);
+      clear(gradients.t + i * heads, heads);
+      for (int64_t e = 0; e < target.all; ++e) {
+        Base::multiply_heads(leak + e * heads, dl + e * heads, heads);
+        add_heads(1, dl + e * heads, gradients.t + i * heads, heads);
+        if (gradients.handoff != nullptr) {
+          Base::hand_off(layer, gradients, target, e, a, dl);
+          continue;
+        }
+        const int64_t j = target.source(layer, e);
+        add_heads(1, dl + e * heads, gradients.s + j * heads, heads);
+        Base::pass_to_source(layer, a + e * heads, grad, gradients.z + j * width);
+      }
+      if (layer.edge_features > 0) pass_to_edges(layer, gradients, target, dl);
+      if (gradients.bias != nullptr) add_scaled<T, kLanes>(1, grad, gradients.bias, width / kLanes);
+    }
+  }
+
+  // Of q and edge_attr. A self-loop filled with the mean hands its share to each edge; dl is used up.
+  static PLIMSOLL_INLINE void pass_to_edges(const Gat<T>& layer, const GatGradients<T>& gradients,
+                                            const Target<T>& target, T* dl) {
+    const int64_t heads = heads_of(layer);
+    const int64_t features = layer.edge_features;
+    const T* const loop = dl + target.edges * heads;
+    if (layer.loops && layer.fill == LoopFill::value)
+      for (int64_t k = 0; k < features; ++k)
+        add_heads(layer.fill_value, loop, gradients.q + k * heads, heads);
+    for (int64_t e = 0; e < target.edges; ++e) {
+      T* const dc = dl + e * heads;
+      if (layer.loops && layer.fill == LoopFill::mean)
+        add_heads(T(1) / static_cast<T>(target.edges), loop, dc, heads);
+      const int64_t edge = layer.order.edge[target.first + e];
+      const T* const f = layer.edge_attr + edge * features;
+      for (int64_t k = 0; k < features; ++k) add_heads(f[k], dc, gradients.q + k * heads, heads);
+      if (gradients.edge_attr == nullptr) continue;
+      for (int64_t k = 0; k < features; ++k) {
+        T sum = 0;
+        for (int64_t h = 0; h < heads; h += kHeadLanes)
+          sum += H::sum(H::load(layer.q + k * heads + h) * H::load(dc + h));
+        gradients.edge_attr[edge * features + k] = sum;
+      }
+    }
+  }
+
+  static void gather(const Gat<T>& layer, const GatGradients<T>& gradients, const OutEdges& edges,
+                     int64_t begin, int64_t end) {
+    const int64_t heads = heads_of(layer);
+    const int64_t width = heads * layer.channels;
+    for (int64_t j = begin; j < end; ++j) {
+      T* const ds = gradients.s + j * heads;
+      T* const dz = gradients.z + j * width;
+      if (j + 1 < end) prefetch_rows(gradients.out, width, edges.target, edges.ptr[j + 1], edges.ptr[j + 2]);
+      clear(ds, heads);
+      for (int64_t d = 0; d < width; ++d) dz[d] = 0;
+      const int64_t last = edges.ptr[j + 1] + (layer.loops && j < layer.order.targets ? 1 : 0);
+      for (int64_t o = edges.ptr[j]; o < last; ++o) {
+        const bool loop = o == edges.ptr[j + 1];
+        const T* const from =
+            gradients.handoff + (loop ? layer.order.edges + j : edges.position[o]) * 2 * heads;
+        add_heads(1, from + heads, ds, heads);
+        Base::pass_to_source(layer, from, gradients.out + (loop ? j : edges.target[o]) * width, dz);
+      }
+    }
+  }
+
+  static void scores(const T* z, const T* att, int64_t heads, int64_t channels, int64_t begin, int64_t end,
+                     T* out) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t h = 0; h < heads; ++h)
+        out[i * heads + h] =
+            dot<T, kLanes>(z + (i * heads + h) * channels, att + h * channels, channels / kLanes);
+  }
+
+  static void scores_backward(const T* z, const T* att, const T* dout, int64_t heads, int64_t channels,
+                              int64_t begin, int64_t end, T* dz, T* datt) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t h = 0; h < heads; ++h) {
+        const int64_t at = (i * heads + h) * channels;
+        add_scaled<T, kLanes>(dout[i * heads + h], att + h * channels, dz + at, channels / kLanes);
+        add_scaled<T, kLanes>(dout[i * heads + h], z + at, datt + h * channels, channels / kLanes);
+      }
+  }
+};
+
+template <typename T, int kBytes>
+constexpr GatKernels<T> make_gat_kernels() {
+  return {
+      [](const T* z, const T* att, int64_t heads, int64_t channels, int64_t begin, int64_t end, T* out) {
+        with_rows<GatRows, T, kBytes>(
+            heads, channels, [&](auto rows) { rows.scores(z, att, heads, channels, begin, end, out); });
+      },
+      [](const Gat<T>& layer, int64_t begin, int64_t end, T* scratch) {
+        with_rows<GatRows, T, kBytes>(layer.heads, layer.channels,
+                                      [&](auto rows) { rows.forward(layer, begin, end, scratch); });
+      },
+      [](const Gat<T>& layer, const GatGradients<T>& gradients, int64_t begin, int64_t end, T* scratch) {
+        with_rows<GatRows, T, kBytes>(layer.heads, layer.channels, [&](auto rows) {
+          rows.backward(layer, gradients, begin, end, scratch);
+        });
+      },
+      [](const Gat<T>& layer, const GatGradients<T>& gradients, const OutEdges& edges, int64_t begin,
+         int64_t end) {
+        with_rows<GatRows, T, kBytes>(layer.heads, layer.channels,
+                                      [&](auto rows) { rows.gather(layer, gradients, edges, begin, end); });
+      },
+      [](const T* z, const T* att, const T* dout, int64_t heads, int64_t channels, int64_t begin, int64_t end,
+         T* dz, T* datt) {
+        with_rows<GatRows, T, kBytes>(heads, channels, [&](auto rows) {
+          rows.scores_backward(z, att, dout, heads, channels, begin, end, dz, datt);
+        });
+      },
+  };
+}
+
+}  // namespace
+}  // namespace plimsoll

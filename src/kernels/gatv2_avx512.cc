@@ -1,0 +1,8 @@
+#include "kernels/gatv2_rows.h"
+
+namespace plimsoll {
+
+extern const Gatv2Kernels<float> gatv2_avx512_f32 = make_gatv2_kernels<float, 64>();
+extern const Gatv2Kernels<double> gatv2_avx512_f64 = make_gatv2_kernels<double, 64>();
+
+}  // namespace plimsoll

@@ -1,0 +1,271 @@
+#pragma once
+
+// The kernels of gatv2.h, compiled once a level by gatv2_portable.cc, gatv2_avx2.cc and gatv2_avx512.cc.
+
+#include "kernels/attention_rows.h"
+#include "kernels/gatv2.h"
+
+namespace plimsoll {
+namespace {
+
+template <typename T, int kLanes, int kHeads>
+struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
+  using Base = AttentionRows<T, kLanes, kHeads>;
+  using Base::heads_of;
+  using L = Lanes<T, kLanes>;
+  using Vec = typename L::Vec;
+
+  static PLIMSOLL_INLINE Vec leaky(Vec y, T slope) { return y > T(0) ? y : y * slope; }
+
+  /// Features of an edge; of an added self-loop those in `loop`.
+  static PLIMSOLL_INLINE const T* features_of(const Gatv2<T>& layer, const Target<T>& target, int64_t e,
+                                              const T* loop) {
+    return e < target.edges ? layer.edge_attr + layer.order.edge[target.first + e] * layer.edge_features
+                            : loop;
+  }
+
+  static PLIMSOLL_INLINE void fill_loop(const Gatv2<T>& layer, const Target<T>& target, T* loop) {
+    const int64_t features = layer.edge_features;
+    for (int64_t k = 0; k < features; ++k) loop[k] = layer.fill == LoopFill::value ? layer.fill_value : T(0);
+    if (layer.fill != LoopFill::mean || target.edges == 0) return;
+    for (int64_t e = 0; e < target.edges; ++e) {
+      const T* const f = features_of(layer, target, e, nullptr);
+      for (int64_t k = 0; k < features; ++k) loop[k] += f[k];
+    }
+    for (int64_t k = 0; k < features; ++k) loop[k] *= T(1) / static_cast<T>(target.edges);
+  }
+
+  /// y of `kEdges` edges from `first` on, one row behind the other: edge weights are loaded once for all.
+  template <int kEdges>
+  static PLIMSOLL_INLINE void rows_of(const Gatv2<T>& layer, const Target<T>& target, int64_t first,
+                                      const T* loop, T* y) {
+    const int64_t width = heads_of(layer) * layer.channels;
+    const int64_t features = layer.edge_features;
+    const T* z[kEdges];
+    const T* f[kEdges];
+    for (int e = 0; e < kEdges; ++e) {
+      z[e] = layer.z + target.source(layer, first + e) * width;
+      f[e] = features_of(layer, target, first + e, loop);
+    }
+    const T* const to = layer.z_target + target.node * width;
+    for (int64_t d = 0; d < width; d += kLanes) {
+      const Vec base = L::load(to + d);
+      Vec sum[kEdges];
+      for (int e = 0; e < kEdges; ++e) sum[e] = base + L::load(z[e] + d);
+      for (int64_t k = 0; k < features; ++k) {
+        const Vec w = L::load(layer.edge_weight + k * width + d);
+        for (int e = 0; e < kEdges; ++e) sum[e] += f[e][k] * w;
+      }
+      for (int e = 0; e < kEdges; ++e) L::store(y + e * width + d, sum[e]);
+    }
+  }
+
+  /// y of the edges first .. last-1 of a target, into the rows of y.
+  static PLIMSOLL_INLINE void all_rows(const Gatv2<T>& layer, const Target<T>& target, int64_t first,
+                                       int64_t last, const T* loop, T* y) {
+    const int64_t width = heads_of(layer) * layer.channels;
+    in_blocks(
+        last - first, [&](auto count, int64_t e) __attribute__((always_inline)) {
+          rows_of<decltype(count)::value>(layer, target, first + e, loop, y + e * width);
+        });
+  }
+
+  /// The scores of the edges first .. last-1 from their rows.
+  static PLIMSOLL_INLINE void score_rows(const Gatv2<T>& layer, int64_t first, int64_t last, const T* y,
+                                         T* scores) {
+    const int64_t heads = heads_of(layer);
+    const int64_t channels = layer.channels;
+    for (int64_t e = first; e < last; ++e)
+      for (int64_t h = 0; h < heads; ++h) {
+        const T* const row = y + ((e - first) * heads + h) * channels;
+        Vec sum{};
+        for (int64_t d = 0; d < channels; d += kLanes)
+          sum += leaky(L::load(row + d), layer.slope) * L::load(layer.att + h * channels + d);
+        scores[e * heads + h] = L::sum(sum);
+      }
+  }
+
+  /// The scores of all edges of a target; the rows of the last kGatv2Rows edges or fewer are left in y.
+  static PLIMSOLL_INLINE void all_scores(const Gatv2<T>& layer, const Target<T>& target, const T* loop, T* y,
+                                         T* scores) {
+    for (int64_t first = 0; first < target.all; first += kGatv2Rows) {
+      const int64_t last = first + kGatv2Rows < target.all ? first + kGatv2Rows : target.all;
+      all_rows(layer, target, first, last, loop, y);
+      score_rows(layer, first, last, y, scores);
+    }
+  }
+
+  struct Scratch {
+    T* y;       // [kGatv2Rows, H*D]
+    T* loop;    // [K]
+    T* dloop;   // [K]
+    T* a;       // [most edges, H]
+    T* factor;  // [most edges, H]
+    T* dl;      // [most edges, H]
+
+    Scratch(const Gatv2<T>& layer, T* from)
+        : y(from),
+          loop(y + kGatv2Rows * layer.heads * layer.channels),
+          dloop(loop + layer.edge_features),
+          a(dloop + layer.edge_features),
+          factor(a + (layer.order.most_in + 1) * layer.heads),
+          dl(factor + (layer.order.most_in + 1) * layer.heads) {}
+  };
+
+  static void forward(const Gatv2<T>& layer, int64_t begin, int64_t end, T* scratch) {
+    const Scratch room(layer, scratch);
+    for (int64_t i = begin; i < end; ++i) {
+      const Target<T> target(layer, i);
+      Base::prefetch_next(layer, i + 1, end);
+      if (layer.loops) fill_loop(layer, target, room.loop);
+      all_scores(layer, target, room.loop, room.y, room.a);
+      Base::template softmax<false>(layer, target, room.a);
+      Base::write_out(layer, target, room.a, room.factor);
+    }
+  }
+
+  static void backward(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, int64_t begin, int64_t end,
+                       T* scratch) {
+    const int64_t heads = heads_of(layer);
+    const int64_t width = heads * layer.channels;
+    const Scratch room(layer, scratch);
+    for (int64_t i = begin; i < end; ++i) {
+      const Target<T> target(layer, i);
+      const T* const grad = gradients.out + i * width;
+      Base::prefetch_next(layer, i + 1, end);
+      if (layer.loops) fill_loop(layer, target, room.loop);
+      for (int64_t k = 0; k < layer.edge_features; ++k) room.dloop[k] = 0;
+      all_scores(layer, target, room.loop, room.y, room.a);
+      Base::template softmax_again<false>(layer, target, room.a, nullptr);
+      Base::score_gradients(layer, gradients, target, room.a, room.factor, room.dl);
+      for (int64_t first = 0; first < target.all; first += kGatv2Rows) {
+        const int64_t last = first + kGatv2Rows < target.all ? first + kGatv2Rows : target.all;
+        if (target.all > kGatv2Rows) all_rows(layer, target, first, last, room.loop, room.y);
+        for (int64_t e = first; e < last; ++e)
+          pass_on(layer, gradients, target, e, room.a + e * heads, room.dl + e * heads, grad,
+                  room.y + (e - first) * width);
+        if (layer.edge_features > 0) pass_to_edges(layer, gradients, target, first, last, room);
+      }
+      if (layer.loops && layer.fill == LoopFill::mean && gradients.edge_attr != nullptr)
+        for (int64_t e = 0; e < target.edges; ++e)
+          for (int64_t k = 0; k < layer.edge_features; ++k)
+            gradients.edge_attr[layer.order.edge[target.first + e] * layer.edge_features + k] +=
+                room.dloop[k] / static_cast<T>(target.edges);
+      if (gradients.bias != nullptr) add_scaled<T, kLanes>(1, grad, gradients.bias, width / kLanes);
+    }
+  }
+
+  // One edge: its y becomes dy = dl att leaky'(y), which goes to att, target and source.
+  static PLIMSOLL_INLINE void pass_on(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients,
+                                      const Target<T>& target, int64_t e, const T* a, const T* dl,
+                                      const T* grad, T* y) {
+    const int64_t heads = heads_of(layer);
+    const int64_t channels = layer.channels;
+    if (gradients.handoff != nullptr)
+      Base::hand_off(layer, gradients, target, e, a - e * heads, dl - e * heads);
+    T* const dz =
+        gradients.handoff != nullptr ? nullptr : gradients.z + target.source(layer, e) * heads * channels;
+    T* const dz_target = gradients.z_target + target.node * heads * channels;
+    for (int64_t h = 0; h < heads; ++h) {
+      const Vec d = L::all(dl[h]);
+      const Vec alpha = L::all(a[h]);
+      for (int64_t c = h * channels; c < (h + 1) * channels; c += kLanes) {
+        const Vec value = L::load(y + c);
+        const Vec att = L::load(layer.att + c);
+        const Vec dy = d * att * (value > T(0) ? L::all(1) : L::all(layer.slope));
+        L::store(gradients.att + c, L::load(gradients.att + c) + d * leaky(value, layer.slope));
+        L::store(dz_target + c, L::load(dz_target + c) + dy);
+        // Read again: z and z_target share their gradient where they share weights.
+        if (dz != nullptr) L::store(dz + c, L::load(dz + c) + (alpha * L::load(grad + c) + dy));
+        L::store(y + c, dy);
+      }
+    }
+  }
+
+  // dy of the edges first .. last-1 to edge_weight and edge_attr.
+  static PLIMSOLL_INLINE void pass_to_edges(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients,
+                                            const Target<T>& target, int64_t first, int64_t last,
+                                            const Scratch& room) {
+    const int64_t width = heads_of(layer) * layer.channels;
+    const int64_t features = layer.edge_features;
+    in_blocks(
+        last - first, [&](auto count, int64_t b) __attribute__((always_inline)) {
+          constexpr int kEdges = decltype(count)::value;
+          const T* const dy = room.y + b * width;
+          const T* f[kEdges];
+          for (int e = 0; e < kEdges; ++e) f[e] = features_of(layer, target, first + b + e, room.loop);
+          for (int64_t d = 0; d < width; d += kLanes) {
+            Vec rows[kEdges];
+            for (int e = 0; e < kEdges; ++e) rows[e] = L::load(dy + e * width + d);
+            for (int64_t k = 0; k < features; ++k) {
+              T* const to = gradients.edge_weight + k * width + d;
+              Vec sum = L::load(to);
+              for (int e = 0; e < kEdges; ++e) sum += f[e][k] * rows[e];
+              L::store(to, sum);
+            }
+          }
+        });
+    if (gradients.edge_attr == nullptr) return;
+    for (int64_t e = first; e < last; ++e)
+      for (int64_t k = 0; k < features; ++k) {
+        const T df =
+            dot<T, kLanes>(room.y + (e - first) * width, layer.edge_weight + k * width, width / kLanes);
+        if (e < target.edges)
+          gradients.edge_attr[layer.order.edge[target.first + e] * features + k] = df;
+        else
+          room.dloop[k] = df;
+      }
+  }
+
+  static void gather(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, const OutEdges& edges,
+                     int64_t begin, int64_t end, T* scratch) {
+    const int64_t heads = heads_of(layer);
+    const int64_t channels = layer.channels;
+    const int64_t width = heads * channels;
+    const Scratch room(layer, scratch);
+    for (int64_t j = begin; j < end; ++j) {
+      T* const dz = gradients.z + j * width;
+      if (j + 1 < end) prefetch_rows(gradients.out, width, edges.target, edges.ptr[j + 1], edges.ptr[j + 2]);
+      const int64_t last = edges.ptr[j + 1] + (layer.loops && j < layer.order.targets ? 1 : 0);
+      for (int64_t o = edges.ptr[j]; o < last; ++o) {
+        const bool loop = o == edges.ptr[j + 1];
+        const Target<T> target(layer, loop ? j : edges.target[o]);
+        const int64_t e = loop ? target.edges : edges.position[o] - target.first;
+        const T* const from = gradients.handoff + target.handoff_row(layer, e) * 2 * heads;
+        const T* const grad = gradients.out + target.node * width;
+        if (loop) fill_loop(layer, target, room.loop);
+        rows_of<1>(layer, target, e, room.loop, room.y);
+        for (int64_t h = 0; h < heads; ++h)
+          for (int64_t c = h * channels; c < (h + 1) * channels; c += kLanes) {
+            const Vec slope = L::load(room.y + c) > T(0) ? L::all(1) : L::all(layer.slope);
+            const Vec dy = from[heads + h] * L::load(layer.att + c) * slope;
+            L::store(dz + c, L::load(dz + c) + (from[h] * L::load(grad + c) + dy));
+          }
+      }
+    }
+  }
+};
+
+template <typename T, int kBytes>
+constexpr Gatv2Kernels<T> make_gatv2_kernels() {
+  return {
+      [](const Gatv2<T>& layer, int64_t begin, int64_t end, T* scratch) {
+        with_rows<Gatv2Rows, T, kBytes>(layer.heads, layer.channels,
+                                        [&](auto rows) { rows.forward(layer, begin, end, scratch); });
+      },
+      [](const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, int64_t begin, int64_t end, T* scratch) {
+        with_rows<Gatv2Rows, T, kBytes>(layer.heads, layer.channels, [&](auto rows) {
+          rows.backward(layer, gradients, begin, end, scratch);
+        });
+      },
+      [](const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, const OutEdges& edges, int64_t begin,
+         int64_t end, T* scratch) {
+        with_rows<Gatv2Rows, T, kBytes>(layer.heads, layer.channels, [&](auto rows) {
+          rows.gather(layer, gradients, edges, begin, end, scratch);
+        });
+      },
+  };
+}
+
+}  // namespace
+}  // namespace plimsoll

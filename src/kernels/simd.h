@@ -1,0 +1,85 @@
+#pragma once
+
+// Vectors of a compiler, for the files that are compiled once a level (level.h). Everything here is in an
+// unnamed namespace on purpose: a function compiled for one level must never be linked into another. For the
+// same reason these files call no inline function of the standard library.
+
+#include <cmath>
+#include <cstdint>
+
+namespace plimsoll {
+namespace {
+
+#define PLIMSOLL_INLINE inline __attribute__((always_inline))
+
+/// kLanes numbers of type T that are worked on at once; one lane is T itself.
+template <typename T, int kLanes>
+struct Lanes {
+  typedef T Vec __attribute__((vector_size(kLanes * sizeof(T))));  // NOLINT: an alias loses the attribute
+  typedef T Loose                                                  // NOLINT: a vector that lies anywhere
+      __attribute__((vector_size(kLanes * sizeof(T)), aligned(alignof(T)), may_alias));
+
+  static PLIMSOLL_INLINE Vec load(const T* at) { return *reinterpret_cast<const Loose*>(at); }
+  static PLIMSOLL_INLINE void store(T* at, Vec value) { *reinterpret_cast<Loose*>(at) = value; }
+  static PLIMSOLL_INLINE Vec all(T value) { return value - Vec{}; }
+  /// The sum of the lanes, halves first: always in the same order.
+  static PLIMSOLL_INLINE T sum(Vec v) {
+    if constexpr (kLanes == 2) {
+      return v[0] + v[1];
+    } else {
+      using Half = typename Lanes<T, kLanes / 2>::Vec;
+      Half low;
+      Half high;
+      __builtin_memcpy(&low, &v, sizeof(low));
+      __builtin_memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof(low), sizeof(high));
+      return Lanes<T, kLanes / 2>::sum(low + high);
+    }
+  }
+};
+
+template <typename T>
+struct Lanes<T, 1> {
+  using Vec = T;
+  static PLIMSOLL_INLINE T load(const T* at) { return *at; }
+  static PLIMSOLL_INLINE void store(T* at, T value) { *at = value; }
+  static PLIMSOLL_INLINE T all(T value) { return value; }
+  static PLIMSOLL_INLINE T sum(T v) { return v; }
+};
+
+/// exp of numbers not above 0, to 2 units in the last place; numbers below -87 count as -87. x = n ln2 + r
+/// with |r| <= ln2/2; exp(r) by the polynomial of Cephes' expf.
+template <int kLanes>
+PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec exp_of_negative(const Lanes<float, kLanes>&,
+                                                                   typename Lanes<float, kLanes>::Vec x) {
+  using Vec = typename Lanes<float, kLanes>::Vec;
+  using Bits = typename Lanes<uint32_t, kLanes>::Vec;
+  const Vec least = Vec{} - 87.0F;
+  x = x < least ? least : x;
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
+  const Vec shifted = x * 1.44269504F + kRound;
+  const Vec n = shifted - kRound;
+  const Vec r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
+  Vec p = 1.9875691500e-4F * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * r * r + r + 1.0F;
+  const Bits power = (__builtin_bit_cast(Bits, shifted) - __builtin_bit_cast(uint32_t, kRound)) << 23;
+  return __builtin_bit_cast(Vec, __builtin_bit_cast(Bits, p) + power);
+}
+
+/// float64, which is for tests, takes the C library's.
+template <int kLanes>
+PLIMSOLL_INLINE typename Lanes<double, kLanes>::Vec exp_of_negative(const Lanes<double, kLanes>&,
+                                                                    typename Lanes<double, kLanes>::Vec x) {
+  if constexpr (kLanes == 1) {
+    return ::exp(x);
+  } else {
+    for (int i = 0; i < kLanes; ++i) x[i] = ::exp(x[i]);
+    return x;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll

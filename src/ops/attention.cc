@@ -1,0 +1,98 @@
+#include "ops/attention.h"
+
+#include <ATen/CPUFunctions.h>
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+
+namespace plimsoll {
+
+at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
+                      bool drop_loops) {
+  require(edge_index.scalar_type() == at::kLong && edge_index.dim() == 2 && edge_index.size(0) == 2,
+          "edge_index i64 [2, E]", edge_index);
+  if (sources < 0 || targets < 0 || (same_nodes && sources != targets))
+    throw UsageError(
+        fmt::format("edge_order: {} sources and {} targets cannot be the same nodes", sources, targets));
+  const at::Tensor index = edge_index.contiguous();
+  const int64_t edges = index.size(1);
+  const at::Tensor order = at::empty({edge_order_size(targets, edges)}, index.options().dtype(at::kInt));
+  const int64_t* const source = index.const_data_ptr<int64_t>();
+  make_edge_order(source, source + edges, edges, sources, targets, same_nodes, drop_loops,
+                  order.mutable_data_ptr<int32_t>());
+  return order;
+}
+
+void require(bool ok, const char* expected, const at::Tensor& found) {
+  if (ok) return;
+  if (!found.defined()) throw UsageError(fmt::format("attention: expected {}, found none", expected));
+  throw UsageError(fmt::format("attention: expected {}, found {} of shape [{}]{}", expected,
+                               c10::toString(found.scalar_type()), fmt::join(found.sizes(), ", "),
+                               found.is_contiguous() ? "" : ", not contiguous"));
+}
+
+void require_like(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape,
+                  const char* expected) {
+  require(tensor.defined() && tensor.scalar_type() == x.scalar_type() && tensor.sizes() == shape &&
+              tensor.is_contiguous() && tensor.is_cpu(),
+          expected, tensor);
+}
+
+AttentionSizes check_attention(const AttentionTensors& in, const AttentionOptions& options, int64_t targets,
+                               int64_t edge_features) {
+  const at::Tensor& x = in.x;
+  require(
+      x.dim() == 2 && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble) && x.is_contiguous(),
+      "x f32 or f64 [S, F]", x);
+  require(options.heads > 0 && in.weight.dim() == 2 && in.weight.size(0) % options.heads == 0,
+          "weight [H*D, F] with the number of heads given", in.weight);
+  require(in.order.scalar_type() == at::kInt && in.order.dim() == 1 && in.order.is_contiguous() &&
+              in.order.numel() >= edge_order_size(targets, 0),
+          "order i32 as edge_order() makes it for these nodes", in.order);
+  const AttentionSizes sizes{.sources = x.size(0),
+                             .targets = targets,
+                             .edges = edges_of_order(in.order.numel(), targets),
+                             .features = x.size(1),
+                             .heads = options.heads,
+                             .channels = in.weight.size(0) / options.heads,
+                             .edge_features = edge_features};
+  require_like(x, in.weight, {sizes.width(), sizes.features}, "weight [H*D, F] of x's dtype");
+  if (edge_features > 0)
+    require_like(x, in.edge_attr, {sizes.edges, edge_features},
+                 "edge_attr [E, K] of x's dtype, E and K as elsewhere");
+  if (in.bias.defined()) require_like(x, in.bias, {sizes.width()}, "bias [H*D] of x's dtype");
+  if (options.fill != "zero" && options.fill != "mean" && options.fill != "value")
+    throw UsageError("attention: fill '" + options.fill + "' is not zero, mean or value");
+  if (options.loops && sizes.sources < targets)
+    throw UsageError("attention: self-loops need a source for every target");
+  if (!(options.dropout >= 0 && options.dropout < 1))
+    throw UsageError("attention: dropout must lie in [0, 1)");
+  if (options.dropout > 0)
+    require(in.seed.defined() && in.seed.scalar_type() == at::kLong && in.seed.numel() == 3 &&
+                in.seed.is_contiguous(),
+            "seed i64 [3]: seed, layer, epoch", in.seed);
+  if (in.keys.defined())
+    require(in.keys.scalar_type() == at::kLong && in.keys.dim() == 2 && in.keys.size(0) == 3 &&
+                in.keys.size(1) == targets && in.keys.is_contiguous(),
+            "keys i64 [3, T]", in.keys);
+  return sizes;
+}
+
+OutEdges out_edges(const EdgeOrder& order, at::Tensor& room) {
+  room = at::empty({order.sources + 1 + 2 * order.edges}, at::kInt);
+  int32_t* const ptr = room.mutable_data_ptr<int32_t>();
+  int32_t* const position = ptr + order.sources + 1;
+  int32_t* const target = position + order.edges;
+  transpose_edge_order(order, ptr, position, target);
+  return {ptr, position, target};
+}
+
+void multiply_rows(const at::Tensor& a, int64_t begin, int64_t end, const at::Tensor& b,
+                   const at::Tensor& out) {
+  at::Tensor to = out;
+  at::cpu::mm_out(to, a.narrow(0, begin, end - begin), b);
+}
+
+}  // namespace plimsoll

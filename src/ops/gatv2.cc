@@ -1,0 +1,311 @@
+#include "ops/gatv2.h"
+
+#include <ATen/CPUFunctions.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+
+#include "kernels/gatv2.h"
+
+namespace plimsoll {
+namespace {
+
+AttentionSizes check(const Gatv2Tensors& in, const AttentionOptions& options) {
+  if (in.x_target.defined()) {
+    require(in.x_target.dim() == 2 && in.x_target.is_contiguous(), "x_target [T, F2]", in.x_target);
+    require(in.target_weight.defined(), "target_weight where targets are other nodes", in.target_weight);
+  }
+  const int64_t targets = in.x_target.defined() ? in.x_target.size(0) : in.x.size(0);
+  const AttentionSizes sizes =
+      check_attention(in, options, targets, in.edge_weight.defined() ? in.edge_weight.size(0) : 0);
+  require_like(in.x, in.att, {sizes.heads, sizes.channels}, "att [H, D] of x's dtype");
+  if (in.weight_bias.defined())
+    require_like(in.x, in.weight_bias, {sizes.width()}, "weight_bias [H*D] of x's dtype");
+  if (in.target_weight.defined())
+    require_like(in.x, in.target_weight,
+                 {sizes.width(), in.x_target.defined() ? in.x_target.size(1) : sizes.features},
+                 "target_weight [H*D, F] of x's dtype");
+  if (in.target_bias.defined())
+    require_like(in.x, in.target_bias, {sizes.width()}, "target_bias [H*D] of x's dtype");
+  if (in.edge_weight.defined())
+    require_like(in.x, in.edge_weight, {sizes.edge_features, sizes.width()},
+                 "edge_weight [K, H*D] of x's dtype");
+  return sizes;
+}
+
+template <typename T>
+Gatv2<T> layer_of(const Gatv2Tensors& in, const Gatv2Saved& saved, const AttentionSizes& sizes,
+                  const AttentionOptions& options) {
+  Gatv2<T> layer;
+  fill_layer(layer, in, sizes, options);
+  layer.z = read<T>(saved.z);
+  layer.z_target = in.target_weight.defined() ? read<T>(saved.z_target) : layer.z;
+  layer.edge_weight = read<T>(in.edge_weight);
+  layer.att = read<T>(in.att);
+  layer.highest = write<T>(saved.highest);
+  layer.scale = write<T>(saved.scale);
+  layer.alpha = write<T>(saved.alpha);
+  return layer;
+}
+
+// Rows begin .. end-1 of x weight^T + bias.
+void project(const at::Tensor& x, int64_t begin, int64_t end, const at::Tensor& weight,
+             const at::Tensor& bias, const at::Tensor& out) {
+  at::Tensor to = out;
+  if (bias.defined())
+    at::cpu::addmm_out(to, bias, x.narrow(0, begin, end - begin), weight.t());
+  else
+    at::cpu::mm_out(to, x.narrow(0, begin, end - begin), weight.t());
+}
+
+// The projections of a range of nodes; kept whole, or in room for one range.
+struct Projections {
+  at::Tensor z, z_target;
+  bool whole;
+
+  static Projections of_ranges(const Gatv2Tensors& in, const AttentionSizes& sizes, int64_t rows) {
+    const auto room = [&] { return at::empty({rows, sizes.width()}, in.x.options()); };
+    return {room(), in.target_weight.defined() ? room() : at::Tensor(), false};
+  }
+
+  template <typename T>
+  void compute(const Gatv2Tensors& in, int64_t begin, int64_t end, Gatv2<T>& layer) const {
+    const int64_t first = whole ? begin : 0;
+    const int64_t shift = whole ? 0 : begin * layer.heads * layer.channels;
+    project(in.x, begin, end, in.weight, in.weight_bias, z.narrow(0, first, end - begin));
+    layer.z = z.const_data_ptr<T>() - shift;
+    layer.z_target = layer.z;
+    if (!in.target_weight.defined()) return;
+    project(in.x, begin, end, in.target_weight, in.target_bias, z_target.narrow(0, first, end - begin));
+    layer.z_target = z_target.const_data_ptr<T>() - shift;
+  }
+};
+
+int64_t scratch_size(const EdgeOrder& order, const AttentionSizes& sizes) {
+  return gatv2_scratch_size(order, sizes.heads, sizes.channels, sizes.edge_features);
+}
+
+// Whole projections where pieces are not closed or targets are other nodes.
+template <typename T>
+void project_all(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Saved& saved, Gatv2<T>& layer) {
+  const auto room = [&](int64_t rows) { return at::empty({rows, sizes.width()}, in.x.options()); };
+  if (saved.z.size(0) != sizes.sources) saved.z = room(sizes.sources);
+  project(in.x, 0, sizes.sources, in.weight, in.weight_bias, saved.z);
+  layer.z = layer.z_target = read<T>(saved.z);
+  if (!in.target_weight.defined()) return;
+  if (saved.z_target.size(0) != sizes.targets) saved.z_target = room(sizes.targets);
+  project(in.x_target.defined() ? in.x_target : in.x, 0, sizes.targets, in.target_weight, in.target_bias,
+          saved.z_target);
+  layer.z_target = read<T>(saved.z_target);
+}
+
+template <typename T>
+void forward(const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Saved& saved, Gatv2<T> layer,
+             bool keep) {
+  const Gatv2Kernels<T>& kernels = gatv2_kernels<T>(kernel_level());
+  const AttentionRanges ranges(layer.order);
+  const bool closed = layer.order.closed && !in.x_target.defined();
+  Gatv2Saved whole = saved;
+  if (!closed) project_all(in, sizes, whole, layer);
+  const int64_t largest = closed && !keep ? ranges.largest() : 0;
+  at::parallel_for(0, ranges.count(), 1, [&](int64_t first, int64_t last) {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, in.x.options());
+    const Projections projections =
+        keep ? Projections{saved.z, saved.z_target, true} : Projections::of_ranges(in, sizes, largest);
+    Gatv2<T> mine = layer;
+    for (int64_t r = first; r < last; ++r) {
+      if (closed) projections.compute(in, ranges.begin(r), ranges.end(r), mine);
+      kernels.forward(mine, ranges.begin(r), ranges.end(r), scratch.mutable_data_ptr<T>());
+    }
+  });
+}
+
+// Sums of one group of ranges, added up in the order of groups.
+struct Sums {
+  at::Tensor weight, weight_bias, target_weight, target_bias, att, edge_weight, bias;
+
+  Sums() = default;
+  Sums(const Gatv2Tensors& in, const AttentionSizes& sizes, bool with_weights) {
+    const auto zeros = [&](at::IntArrayRef shape) { return at::zeros(shape, in.x.options()); };
+    if (with_weights) {
+      weight = zeros({sizes.width(), sizes.features});
+      if (in.weight_bias.defined()) weight_bias = zeros({sizes.width()});
+      if (in.target_weight.defined()) target_weight = zeros({sizes.width(), sizes.features});
+      if (in.target_bias.defined()) target_bias = zeros({sizes.width()});
+    }
+    att = zeros({sizes.heads, sizes.channels});
+    if (in.edge_weight.defined()) edge_weight = zeros({sizes.edge_features, sizes.width()});
+    bias = zeros({sizes.width()});
+  }
+
+  template <typename T>
+  void lend_to(Gatv2Gradients<T>& gradients) const {
+    gradients.att = write<T>(att);
+    gradients.edge_weight = write<T>(edge_weight);
+    gradients.bias = write<T>(bias);
+  }
+};
+
+void add_up(const std::vector<Sums>& groups, Gatv2InputGradients& to) {
+  const auto sum = [&](at::Tensor Sums::*member) {
+    const at::Tensor total = groups.front().*member;
+    if (total.defined())
+      for (size_t g = 1; g < groups.size(); ++g) total.add_(groups[g].*member);
+    return total;
+  };
+  to.weight = sum(&Sums::weight);
+  to.weight_bias = sum(&Sums::weight_bias);
+  to.target_weight = sum(&Sums::target_weight);
+  to.target_bias = sum(&Sums::target_bias);
+  to.att = sum(&Sums::att);
+  to.edge_weight = sum(&Sums::edge_weight);
+  to.bias = sum(&Sums::bias);
+}
+
+template <typename T>
+void backward_closed(const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Saved& saved,
+                     const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, Gatv2InputGradients& to) {
+  const Gatv2Kernels<T>& kernels = gatv2_kernels<T>(kernel_level());
+  const AttentionRanges ranges(layer.order);
+  const int64_t count = ranges.count();
+  const int64_t groups = ranges.groups();
+  const bool again = saved.z.size(0) == 0;
+  const int64_t largest = ranges.largest();
+  std::vector<Sums> sums(static_cast<size_t>(groups));
+  at::parallel_for(0, groups, 1, [&](int64_t first, int64_t last) {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, in.x.options());
+    const Projections projections = Projections::of_ranges(in, sizes, again ? largest : 0);
+    const Projections dz = Projections::of_ranges(in, sizes, largest);
+    for (int64_t g = first; g < last; ++g) {
+      Sums& mine = sums[static_cast<size_t>(g)];
+      mine = Sums(in, sizes, true);
+      Gatv2Gradients<T> grads = gradients;
+      mine.lend_to(grads);
+      for (int64_t r = g * count / groups; r < (g + 1) * count / groups; ++r) {
+        const int64_t begin = ranges.begin(r);
+        const int64_t rows = ranges.end(r) - begin;
+        Gatv2<T> piece = layer;
+        if (again) projections.compute(in, begin, begin + rows, piece);
+        const at::Tensor dz_rows = dz.z.narrow(0, 0, rows).zero_();
+        const at::Tensor x = in.x.narrow(0, begin, rows);
+        grads.z = grads.z_target = dz.z.mutable_data_ptr<T>() - begin * sizes.width();
+        at::Tensor dt_rows;
+        if (in.target_weight.defined()) {
+          dt_rows = dz.z_target.narrow(0, 0, rows).zero_();
+          grads.z_target = dz.z_target.mutable_data_ptr<T>() - begin * sizes.width();
+        }
+        kernels.backward(piece, grads, begin, begin + rows, scratch.mutable_data_ptr<T>());
+        if (to.x.defined()) multiply_rows(dz_rows, 0, rows, in.weight, to.x.narrow(0, begin, rows));
+        mine.weight.addmm_(dz_rows.t(), x);
+        if (mine.weight_bias.defined()) mine.weight_bias.add_(dz_rows.sum(0));
+        if (!dt_rows.defined()) continue;
+        if (to.x.defined()) to.x.narrow(0, begin, rows).addmm_(dt_rows, in.target_weight);
+        mine.target_weight.addmm_(dt_rows.t(), x);
+        if (mine.target_bias.defined()) mine.target_bias.add_(dt_rows.sum(0));
+      }
+    }
+  });
+  add_up(sums, to);
+}
+
+template <typename T>
+void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Saved saved, Gatv2<T> layer,
+                   Gatv2Gradients<T> gradients, Gatv2InputGradients& to) {
+  const Gatv2Kernels<T>& kernels = gatv2_kernels<T>(kernel_level());
+  const AttentionRanges ranges(layer.order);
+  const auto options = in.x.options();
+  if (saved.z.size(0) == 0) project_all(in, sizes, saved, layer);
+  at::Tensor room;
+  const OutEdges edges = out_edges(layer.order, room);
+  const at::Tensor handoff =
+      at::empty({layer.order.edges + (layer.loops ? sizes.targets : 0), 2 * sizes.heads}, options);
+  const at::Tensor dz = at::zeros({sizes.sources, sizes.width()}, options);
+  const at::Tensor dz_target =
+      in.target_weight.defined() ? at::zeros({sizes.targets, sizes.width()}, options) : dz;
+  gradients.handoff = write<T>(handoff);
+  gradients.z = write<T>(dz);
+  gradients.z_target = write<T>(dz_target);
+  std::vector<Sums> sums(static_cast<size_t>(std::max<int64_t>(ranges.count(), 1)));
+  for (Sums& mine : sums) mine = Sums(in, sizes, false);
+  at::parallel_for(0, ranges.count(), 1, [&](int64_t first, int64_t last) {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, options);
+    for (int64_t r = first; r < last; ++r) {
+      Gatv2Gradients<T> mine = gradients;
+      sums[static_cast<size_t>(r)].lend_to(mine);
+      kernels.backward(layer, mine, ranges.begin(r), ranges.end(r), scratch.mutable_data_ptr<T>());
+    }
+  });
+  at::parallel_for(0, ranges.source_count(), 1, [&](int64_t first, int64_t last) {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, options);
+    for (int64_t r = first; r < last; ++r)
+      kernels.gather(layer, gradients, edges, r * AttentionRanges::kNodes, ranges.source_end(r),
+                     scratch.mutable_data_ptr<T>());
+  });
+  add_up(sums, to);
+  to.weight = at::mm(dz.t(), in.x);
+  if (in.weight_bias.defined()) to.weight_bias = dz.sum(0);
+  if (to.x.defined()) at::mm_out(to.x, dz, in.weight);
+  if (!in.target_weight.defined()) return;
+  to.target_weight = at::mm(dz_target.t(), in.x_target.defined() ? in.x_target : in.x);
+  if (in.target_bias.defined()) to.target_bias = dz_target.sum(0);
+  if (in.x_target.defined())
+    to.x_target = at::mm(dz_target, in.target_weight);
+  else if (to.x.defined())
+    to.x.addmm_(dz_target, in.target_weight);
+}
+
+}  // namespace
+
+Gatv2Output gatv2_forward(const Gatv2Tensors& in, const AttentionOptions& options) {
+  const AttentionSizes sizes = check(in, options);
+  const auto empty = [&](int64_t rows, int64_t columns) {
+    return at::empty({rows, columns}, in.x.options());
+  };
+  const bool keep = options.keep_projection;
+  Gatv2Output result;
+  result.out = empty(sizes.targets, sizes.width());
+  result.saved = {.z = empty(keep ? sizes.sources : 0, sizes.width()),
+                  .z_target = empty(keep && in.target_weight.defined() ? sizes.targets : 0, sizes.width()),
+                  .highest = empty(sizes.targets, sizes.heads),
+                  .scale = empty(sizes.targets, sizes.heads),
+                  .alpha = options.return_attention
+                               ? at::zeros({sizes.edges + (options.loops ? sizes.targets : 0), sizes.heads},
+                                           in.x.options())
+                               : empty(0, sizes.heads)};
+  AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_forward", [&] {
+    Gatv2<scalar_t> layer = layer_of<scalar_t>(in, result.saved, sizes, options);
+    layer.out = write<scalar_t>(result.out);
+    forward<scalar_t>(in, sizes, result.saved, layer, keep);
+  });
+  return result;
+}
+
+Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor& grad_alpha,
+                                   const Gatv2Tensors& in, const Gatv2Saved& saved,
+                                   const AttentionOptions& options, bool needs_x, bool needs_edge_attr) {
+  const AttentionSizes sizes = check(in, options);
+  Gatv2InputGradients to;
+  if (needs_x) to.x = at::empty({sizes.sources, sizes.features}, in.x.options());
+  if (needs_edge_attr && in.edge_weight.defined())
+    to.edge_attr = at::zeros({sizes.edges, sizes.edge_features}, in.x.options());
+  const at::Tensor grad = grad_out.contiguous();
+  const at::Tensor alpha = grad_alpha.defined() ? grad_alpha.contiguous() : at::Tensor();
+  AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_backward", [&] {
+    Gatv2Gradients<scalar_t> gradients;
+    gradients.out = read<scalar_t>(grad);
+    gradients.alpha = read<scalar_t>(alpha);
+    gradients.edge_attr = write<scalar_t>(to.edge_attr);
+    const Gatv2<scalar_t> layer = layer_of<scalar_t>(in, saved, sizes, options);
+    if (layer.order.closed && !in.x_target.defined())
+      backward_closed<scalar_t>(in, sizes, saved, layer, gradients, to);
+    else
+      backward_open<scalar_t>(in, sizes, saved, layer, gradients, to);
+  });
+  return to;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,217 @@
+#include <ATen/Functions.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <array>
+
+#include "ops/gatv2.h"
+#include "ops/operator.h"
+
+// torch.ops.plimsoll.gatv2 and gatv2_backward; gat_autograd.cc says how they go together.
+
+namespace plimsoll {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+#define PLIMSOLL_GATV2_PARAMETERS                                                                           \
+  [[maybe_unused]] const at::Tensor &x, [[maybe_unused]] const at::Tensor &weight,                          \
+      [[maybe_unused]] const Optional &weight_bias, [[maybe_unused]] const Optional &x_target,              \
+      [[maybe_unused]] const Optional &target_weight, [[maybe_unused]] const Optional &target_bias,         \
+      [[maybe_unused]] const at::Tensor &att, [[maybe_unused]] const at::Tensor &order,                     \
+      [[maybe_unused]] const Optional &edge_attr, [[maybe_unused]] const Optional &edge_weight,             \
+      [[maybe_unused]] const Optional &bias, [[maybe_unused]] const Optional &seed,                         \
+      [[maybe_unused]] const Optional &keys, [[maybe_unused]] int64_t heads, [[maybe_unused]] double slope, \
+      [[maybe_unused]] bool loops, [[maybe_unused]] std::string_view fill,                                  \
+      [[maybe_unused]] double fill_value, [[maybe_unused]] double dropout,                                  \
+      [[maybe_unused]] bool keep_projection, [[maybe_unused]] bool return_attention
+#define PLIMSOLL_GATV2_ARGUMENTS                                                                          \
+  x, weight, weight_bias, x_target, target_weight, target_bias, att, order, edge_attr, edge_weight, bias, \
+      seed, keys, heads, slope, loops, fill, fill_value, dropout, keep_projection, return_attention
+#define PLIMSOLL_GATV2_SCHEMA                                                                              \
+  "Tensor x, Tensor weight, Tensor? weight_bias, Tensor? x_target, Tensor? target_weight, Tensor? "        \
+  "target_bias, "                                                                                          \
+  "Tensor att, Tensor order, Tensor? edge_attr, Tensor? edge_weight, Tensor? bias, Tensor? seed, Tensor? " \
+  "keys, "                                                                                                 \
+  "int heads, float slope, bool loops, str fill, float fill_value, float dropout, bool keep_projection, "  \
+  "bool return_attention"
+
+using Made = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+using Gradients = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor,
+                             at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+using Forward = Made(PLIMSOLL_GATV2_PARAMETERS);
+using Backward = Gradients(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GATV2_PARAMETERS,
+                           const at::Tensor& z, const at::Tensor& z_target, const at::Tensor& highest,
+                           const at::Tensor& scale, bool needs_x, bool needs_edge_attr);
+
+Gatv2Tensors tensors_of(PLIMSOLL_GATV2_PARAMETERS) {
+  Gatv2Tensors in;
+  in.x = x.contiguous();
+  in.weight = weight.contiguous();
+  in.weight_bias = plain(weight_bias);
+  in.x_target = plain(x_target);
+  in.target_weight = plain(target_weight);
+  in.target_bias = plain(target_bias);
+  in.att = att.contiguous();
+  in.order = order;
+  in.edge_attr = plain(edge_attr);
+  in.edge_weight = plain(edge_weight);
+  in.bias = plain(bias);
+  in.seed = plain(seed);
+  in.keys = plain(keys);
+  return in;
+}
+
+AttentionOptions options_of(PLIMSOLL_GATV2_PARAMETERS) {
+  return {heads, slope, loops, std::string(fill), fill_value, dropout, keep_projection, return_attention};
+}
+
+Made forward_cpu(PLIMSOLL_GATV2_PARAMETERS) {
+  const Gatv2Output made =
+      gatv2_forward(tensors_of(PLIMSOLL_GATV2_ARGUMENTS), options_of(PLIMSOLL_GATV2_ARGUMENTS));
+  const Gatv2Saved& saved = made.saved;
+  return {made.out, saved.alpha, saved.z, saved.z_target, saved.highest, saved.scale};
+}
+
+Made forward_meta(PLIMSOLL_GATV2_PARAMETERS) {
+  const c10::SymInt sources = x.sym_size(0);
+  const c10::SymInt targets = x_target ? x_target->sym_size(0) : sources;
+  const c10::SymInt width = weight.sym_size(0);
+  const c10::SymInt none(0);
+  const auto empty = [&](const c10::SymInt& rows, const c10::SymInt& columns) {
+    return at::empty_symint({rows, columns}, x.options());
+  };
+  const c10::SymInt rows = edges_of_order(order.sym_numel(), targets) + (loops ? targets : none);
+  return {empty(targets, width),
+          empty(return_attention ? rows : none, heads),
+          empty(keep_projection ? sources : none, width),
+          empty(keep_projection && target_weight ? targets : none, width),
+          empty(targets, heads),
+          empty(targets, heads)};
+}
+
+Gradients backward_cpu(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GATV2_PARAMETERS,
+                       const at::Tensor& z, const at::Tensor& z_target, const at::Tensor& highest,
+                       const at::Tensor& scale, bool needs_x, bool needs_edge_attr) {
+  const Gatv2InputGradients made = gatv2_backward(
+      grad_out, grad_alpha.value_or(at::Tensor()), tensors_of(PLIMSOLL_GATV2_ARGUMENTS),
+      {z, z_target, highest, scale, {}}, options_of(PLIMSOLL_GATV2_ARGUMENTS), needs_x, needs_edge_attr);
+  const auto full = [&](const at::Tensor& tensor) { return or_empty(tensor, x); };
+  return {full(made.x),        full(made.weight),        full(made.weight_bias),
+          full(made.x_target), full(made.target_weight), full(made.target_bias),
+          full(made.att),      full(made.edge_attr),     full(made.edge_weight),
+          full(made.bias)};
+}
+
+Gradients backward_meta(const at::Tensor&, const Optional&, PLIMSOLL_GATV2_PARAMETERS, const at::Tensor&,
+                        const at::Tensor&, const at::Tensor&, const at::Tensor&, bool needs_x,
+                        bool needs_edge_attr) {
+  const auto like = [&](const Optional& tensor, bool wanted = true) {
+    return wanted && tensor ? at::empty_symint(tensor->sym_sizes(), x.options())
+                            : at::empty({0}, x.options());
+  };
+  return {like(x, needs_x),    like(weight),
+          like(weight_bias),   like(x_target),
+          like(target_weight), like(target_bias),
+          like(att),           like(edge_attr, needs_edge_attr && edge_weight),
+          like(edge_weight),   at::empty_symint({weight.sym_size(0)}, x.options())};
+}
+
+constexpr size_t kTensors = 13;     // that an operator is given
+constexpr size_t kParameters = 21;  // and all it is given
+
+class Gatv2Function : public torch::autograd::Function<Gatv2Function> {
+ public:
+  static variable_list forward(AutogradContext* context, PLIMSOLL_GATV2_PARAMETERS) {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    static const auto forward_operator = find_operator<Forward>("plimsoll::gatv2");
+    auto [out, alpha, z, z_target, highest, scale] = forward_operator.call(PLIMSOLL_GATV2_ARGUMENTS);
+    context->save_for_backward({x, weight, kept(weight_bias), kept(x_target), kept(target_weight),
+                                kept(target_bias), att, order, kept(edge_attr), kept(edge_weight), kept(bias),
+                                kept(seed), kept(keys), z, z_target, highest, scale});
+    context->mark_non_differentiable({z, z_target, highest, scale});
+    save_options(context, options_of(PLIMSOLL_GATV2_ARGUMENTS));
+    return {out, alpha, z, z_target, highest, scale};
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const variable_list v = context->get_saved_variables();
+    const AttentionOptions options = saved_options(context);
+    const at::Tensor grad_out = grads[0].defined()
+                                    ? grads[0]
+                                    : at::zeros_symint({v[15].sym_size(0), v[1].sym_size(0)}, v[0].options());
+    const bool has_alpha = options.return_attention && grads[1].defined();
+    static const auto backward_operator = find_operator<Backward>("plimsoll::gatv2_backward");
+    auto [dx, dweight, dweight_bias, dx_target, dtarget_weight, dtarget_bias, datt, dedge_attr, dedge_weight,
+          dbias] =
+        backward_operator.call(grad_out, has_alpha ? Optional(grads[1]) : std::nullopt, v[0], v[1],
+                               maybe(v[2]), maybe(v[3]), maybe(v[4]), maybe(v[5]), v[6], v[7], maybe(v[8]),
+                               maybe(v[9]), maybe(v[10]), maybe(v[11]), maybe(v[12]), options.heads,
+                               options.slope, options.loops, options.fill, options.fill_value,
+                               options.dropout, options.keep_projection, options.return_attention, v[13],
+                               v[14], v[15], v[16], needs(context, v, 0), needs(context, v, 8));
+    variable_list result(kParameters);
+    const std::array<at::Tensor, kTensors> made = {
+        dx,   dweight,      dweight_bias, dx_target,    dtarget_weight, dtarget_bias,
+        datt, at::Tensor(), dedge_attr,   dedge_weight, dbias};
+    for (size_t i = 0; i < kTensors; ++i)
+      if (made[i].defined() && needs(context, v, i)) result[i] = made[i];
+    return result;
+  }
+};
+
+Made forward_autograd(PLIMSOLL_GATV2_PARAMETERS) {
+  const variable_list out = Gatv2Function::apply(PLIMSOLL_GATV2_ARGUMENTS);
+  return {out[0], out[1], out[2], out[3], out[4], out[5]};
+}
+
+Gradients backward_autograd(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GATV2_PARAMETERS,
+                            const at::Tensor& z, const at::Tensor& z_target, const at::Tensor& highest,
+                            const at::Tensor& scale, bool needs_x, bool needs_edge_attr) {
+  static const auto backward_operator = find_operator<Backward>("plimsoll::gatv2_backward");
+  Gradients made = [&] {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    return backward_operator.call(grad_out, grad_alpha, PLIMSOLL_GATV2_ARGUMENTS, z, z_target, highest, scale,
+                                  needs_x, needs_edge_attr);
+  }();
+  refuse_second_derivatives(made, grad_out);
+  return made;
+}
+
+}  // namespace
+
+std::pair<at::Tensor, at::Tensor> gatv2(const Gatv2Tensors& in, const AttentionOptions& options) {
+  static const auto forward_operator = find_operator<Forward>("plimsoll::gatv2");
+  const Made made = forward_operator.call(
+      in.x, in.weight, maybe(in.weight_bias), maybe(in.x_target), maybe(in.target_weight),
+      maybe(in.target_bias), in.att, in.order, maybe(in.edge_attr), maybe(in.edge_weight), maybe(in.bias),
+      maybe(in.seed), maybe(in.keys), options.heads, options.slope, options.loops, options.fill,
+      options.fill_value, options.dropout, options.keep_projection, options.return_attention);
+  return {std::get<0>(made), std::get<1>(made)};
+}
+
+TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
+  m.def("gatv2(" PLIMSOLL_GATV2_SCHEMA
+        ") -> (Tensor out, Tensor alpha, Tensor z, Tensor z_target, Tensor highest, Tensor scale)");
+  m.def("gatv2_backward(Tensor grad_out, Tensor? grad_alpha, " PLIMSOLL_GATV2_SCHEMA
+        ", Tensor z, Tensor z_target, Tensor highest, Tensor scale, bool needs_x, bool needs_edge_attr) -> "
+        "(Tensor x, Tensor weight, Tensor weight_bias, Tensor x_target, Tensor target_weight, Tensor "
+        "target_bias, "
+        "Tensor att, Tensor edge_attr, Tensor edge_weight, Tensor bias)");
+}
+TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
+  m.impl("gatv2", forward_cpu);
+  m.impl("gatv2_backward", backward_cpu);
+}
+TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
+  m.impl("gatv2", forward_meta);
+  m.impl("gatv2_backward", backward_meta);
+}
+TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {
+  m.impl("gatv2", forward_autograd);
+  m.impl("gatv2_backward", backward_autograd);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,100 @@
+#pragma once
+
+// What the files share that make operators of torch out of functions of tensors.
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "ops/attention.h"
+
+namespace plimsoll {
+
+using Optional = std::optional<at::Tensor>;
+
+inline Optional maybe(const at::Tensor& tensor) {
+  return tensor.defined() ? Optional(tensor) : std::nullopt;
+}
+inline at::Tensor kept(const Optional& tensor) {
+  return tensor.value_or(at::Tensor());
+}
+inline at::Tensor plain(const Optional& tensor) {
+  return tensor ? tensor->contiguous() : at::Tensor();
+}
+/// Operators return no undefined tensors: one without elements stands for none.
+inline at::Tensor or_empty(const at::Tensor& tensor, const at::Tensor& like) {
+  return tensor.defined() ? tensor : at::empty({0}, like.options());
+}
+
+template <typename Signature>
+c10::TypedOperatorHandle<Signature> find_operator(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+/// Whether the gradient of a saved input is asked for. Torch counts only the tensors that were given.
+inline bool needs(torch::autograd::AutogradContext* context, const torch::autograd::variable_list& saved,
+                  size_t input) {
+  const auto given = std::count_if(saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(input),
+                                   [](const at::Tensor& tensor) { return tensor.defined(); });
+  return saved[input].defined() && context->needs_input_grad(static_cast<size_t>(given));
+}
+
+inline void save_options(torch::autograd::AutogradContext* context, const AttentionOptions& options) {
+  auto& data = context->saved_data;
+  data["heads"] = options.heads;
+  data["slope"] = options.slope;
+  data["loops"] = options.loops;
+  data["fill"] = options.fill;
+  data["fill_value"] = options.fill_value;
+  data["dropout"] = options.dropout;
+  data["keep_projection"] = options.keep_projection;
+  data["return_attention"] = options.return_attention;
+}
+inline AttentionOptions saved_options(torch::autograd::AutogradContext* context) {
+  auto& data = context->saved_data;
+  return {.heads = data["heads"].toInt(),
+          .slope = data["slope"].toDouble(),
+          .loops = data["loops"].toBool(),
+          .fill = data["fill"].toStringRef(),
+          .fill_value = data["fill_value"].toDouble(),
+          .dropout = data["dropout"].toDouble(),
+          .keep_projection = data["keep_projection"].toBool(),
+          .return_attention = data["return_attention"].toBool()};
+}
+
+class NoSecondDerivative : public torch::autograd::Function<NoSecondDerivative> {
+ public:
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext*,
+                                                const torch::autograd::variable_list& gradients,
+                                                const at::Tensor&) {
+    return gradients;
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext*,
+                                                 const torch::autograd::variable_list&) {
+    throw UsageError(
+        "Plimsoll's attention has no second derivatives; use PyTorch Geometric's layer where they are "
+        "needed");
+  }
+};
+
+/// Makes gradients that depend on `grad_out` fail with a clear text when they are differentiated again.
+template <typename Gradients>
+void refuse_second_derivatives(Gradients& gradients, const at::Tensor& grad_out) {
+  if (!at::GradMode::is_enabled() || !grad_out.requires_grad()) return;
+  std::apply(
+      [&](auto&... tensors) {
+        const torch::autograd::variable_list list = {tensors...};
+        const auto refusing = NoSecondDerivative::apply(list, grad_out);
+        size_t next = 0;
+        ((tensors = refusing[next++]), ...);
+      },
+      gradients);
+}
+
+}  // namespace plimsoll
