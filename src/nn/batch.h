@@ -8,15 +8,15 @@ namespace plimsoll {
 
 /// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges.
 struct Batch {
-  at::Tensor x;            ///< f32 [N, F]; may be a view of memory that must outlive the batch
-  at::Tensor edge_attr;    ///< f32 [E, K], likewise
-  at::Tensor edge_order;   ///< i32, the stored edges without self-loops (ops/attention.h)
-  at::Tensor graph_ptr;    ///< i64 [G + 1]: nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; likewise
-  at::Tensor y;            ///< i64 [G]
+  at::Tensor x;           ///< f32 [N, F]; may be a view of memory that must outlive the batch
+  at::Tensor edge_attr;   ///< f32 [E, K], likewise
+  at::Tensor edge_order;  ///< i32, the stored edges without self-loops (ops/attention.h)
+  at::Tensor graph_ptr;   ///< i64 [G + 1]: nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; likewise
+  at::Tensor y;           ///< i64 [G]
 
   // Keys of random numbers (base/philox.h).
-  at::Tensor node_keys;  ///< i64 [3, N]: of each node the index of its graph in the data set, its number in
-                         ///< the graph, and the graph's first stored edge
+  at::Tensor node_keys;    ///< i64 [3, N]: of each node the index of its graph in the data set, its number in
+                           ///< the graph, and the graph's first stored edge
   at::Tensor graph_item;   ///< i64 [G]: index in the data set
   at::Tensor graph_local;  ///< i64 [G]: zeros
 

@@ -9,8 +9,9 @@ namespace plimsoll {
 at::Tensor dropout_factors(const at::Tensor& like, double p, uint64_t seed, uint32_t layer, uint32_t epoch,
                            const at::Tensor& item, const at::Tensor& local) {
   at::Tensor factors = at::empty(like.sizes(), at::kFloat);
-  dropout_factors(kernel_level(), seed, layer, epoch, p, like.size(0), like.size(1), item.const_data_ptr<int64_t>(),
-                  local.const_data_ptr<int64_t>(), factors.mutable_data_ptr<float>());
+  dropout_factors(kernel_level(), seed, layer, epoch, p, like.size(0), like.size(1),
+                  item.const_data_ptr<int64_t>(), local.const_data_ptr<int64_t>(),
+                  factors.mutable_data_ptr<float>());
   return factors;
 }
 
