@@ -11,7 +11,7 @@ namespace plimsoll {
 namespace {
 
 // Places of the counts in front of the arrays.
-enum Head : int64_t { kMark, kTargets, kEdges, kKept, kMostIn, kPieces, kClosed, kHeadSize = 8 };
+enum Head : int64_t { kMark, kSources, kTargets, kEdges, kKept, kMostIn, kPieces, kClosed, kHeadSize = 8 };
 constexpr int32_t kOrderMark = 0x504C4F31;
 
 void check_counts(int64_t edges, int64_t sources, int64_t targets) {
@@ -80,7 +80,8 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
   int32_t* const by_source = piece_ptr + targets + 1;
   int32_t* const by_edge = by_source + edges;
 
-  std::fill_n(in_ptr, targets + 1, 0);
+  // All of it, also what dropped edges and nodes within pieces leave over: equal edges give equal orders.
+  std::fill_n(order, edge_order_size(targets, edges), 0);
   const auto kept = [&](int64_t e) { return !(drop_loops && source[e] == target[e]); };
   for (int64_t e = 0; e < edges; ++e)
     if (kept(e)) ++in_ptr[target[e] + 1];
@@ -94,8 +95,8 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
   std::copy_backward(in_ptr, in_ptr + targets, in_ptr + targets + 1);
   in_ptr[0] = 0;
 
-  std::fill_n(order, kHeadSize, 0);
   order[kMark] = kOrderMark;
+  order[kSources] = static_cast<int32_t>(sources);
   order[kTargets] = static_cast<int32_t>(targets);
   order[kEdges] = static_cast<int32_t>(edges);
   order[kKept] = in_ptr[targets];
@@ -103,18 +104,19 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
   const EdgeOrder made = {.sources = sources, .targets = targets, .in_ptr = in_ptr, .source = by_source};
   order[kPieces] = same_nodes && targets > 0 ? cut_pieces(made, piece_ptr) : 0;
   order[kClosed] = order[kPieces] > 0 ? 1 : 0;
-  if (order[kPieces] > 0) return;
-  order[kPieces] = 1;
   piece_ptr[0] = 0;
+  if (order[kPieces] > 0 || targets == 0) return;  // without nodes there is no room for a piece
+  order[kPieces] = 1;
   piece_ptr[1] = static_cast<int32_t>(targets);
 }
 
 EdgeOrder view_edge_order(const int32_t* order, int64_t size, int64_t sources, int64_t targets,
                           int64_t edges) {
-  if (size != edge_order_size(targets, edges) || order[kMark] != kOrderMark || order[kTargets] != targets ||
-      order[kEdges] != edges)
+  if (size != edge_order_size(targets, edges) || order[kMark] != kOrderMark || order[kSources] != sources ||
+      order[kTargets] != targets || order[kEdges] != edges)
     throw InputError(fmt::format(
-        "the edge order is not one of {} nodes and {} edges; make it with edge_order()", targets, edges));
+        "the edge order is not one of {} sources, {} targets and {} edges; make it with edge_order()",
+        sources, targets, edges));
   EdgeOrder view{.sources = sources,
                  .targets = targets,
                  .edges = order[kKept],

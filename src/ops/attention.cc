@@ -7,7 +7,18 @@
 
 #include "base/error.h"
 
+// Intel's MKL, where torch is built with it.
+extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
+
 namespace plimsoll {
+
+OneProductThread::OneProductThread() {
+  if (MKL_Set_Num_Threads_Local != nullptr) before_ = MKL_Set_Num_Threads_Local(1);
+}
+
+OneProductThread::~OneProductThread() {
+  if (MKL_Set_Num_Threads_Local != nullptr) MKL_Set_Num_Threads_Local(before_);
+}
 
 at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
                       bool drop_loops) {
@@ -62,6 +73,9 @@ AttentionSizes check_attention(const AttentionTensors& in, const AttentionOption
   if (edge_features > 0)
     require_like(x, in.edge_attr, {sizes.edges, edge_features},
                  "edge_attr [E, K] of x's dtype, E and K as elsewhere");
+  else
+    require(!in.edge_attr.defined(), "edge_attr only together with the weights of edge features",
+            in.edge_attr);
   if (in.bias.defined()) require_like(x, in.bias, {sizes.width()}, "bias [H*D] of x's dtype");
   if (options.fill != "zero" && options.fill != "mean" && options.fill != "value")
     throw UsageError("attention: fill '" + options.fill + "' is not zero, mean or value");
@@ -78,6 +92,20 @@ AttentionSizes check_attention(const AttentionTensors& in, const AttentionOption
                 in.keys.size(1) == targets && in.keys.is_contiguous(),
             "keys i64 [3, T]", in.keys);
   return sizes;
+}
+
+void check_kept(const AttentionTensors& in, const at::Tensor& kept, int64_t rows, int64_t columns,
+                bool optional) {
+  if (optional && kept.size(0) == 0) return;
+  require_like(in.x, kept, {rows, columns}, "what forward kept for these inputs");
+}
+
+void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,
+                     const at::Tensor& out, const at::Tensor& alpha) {
+  require_like(in.x, out, {sizes.targets, sizes.width()}, "the gradient of out [T, H*D] of x's dtype");
+  if (alpha.defined())
+    require_like(in.x, alpha, {sizes.edges + (options.loops ? sizes.targets : 0), sizes.heads},
+                 "the gradient of alpha [E (+ T), H] of x's dtype");
 }
 
 OutEdges out_edges(const EdgeOrder& order, at::Tensor& room) {

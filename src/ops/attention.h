@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ATen/Parallel.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
@@ -66,6 +68,14 @@ T* write(const at::Tensor& tensor) {
 void require(bool ok, const char* expected, const at::Tensor& found);
 void require_like(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape, const char* expected);
 
+/// Checks a kept tensor [rows, columns]; it may also have no rows if `optional`.
+void check_kept(const AttentionTensors& in, const at::Tensor& kept, int64_t rows, int64_t columns,
+                bool optional);
+
+/// Checks the given gradients: out [T, H*D], and alpha [E (+ T), H] or undefined.
+void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,
+                     const at::Tensor& out, const at::Tensor& alpha);
+
 /// Checks what is shared; `targets` is T.
 AttentionSizes check_attention(const AttentionTensors& in, const AttentionOptions& options, int64_t targets,
                                int64_t edge_features);
@@ -131,6 +141,29 @@ class AttentionRanges {
 
 /// transpose_edge_order() in a tensor that must outlive the view.
 OutEdges out_edges(const EdgeOrder& order, at::Tensor& room);
+
+/// While it lives, matrix products of the calling thread take one thread: torch tells its BLAS to use all
+/// also where it is called by one of several threads, and then the bits of a product depend on their number.
+class OneProductThread {
+ public:
+  OneProductThread();
+  ~OneProductThread();
+  OneProductThread(const OneProductThread&) = delete;
+  OneProductThread& operator=(const OneProductThread&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+/// work(first, last) on parts of 0 .. count-1 from several threads, with products as above.
+template <typename Work>
+void over_ranges(int64_t count, const Work& work) {
+  at::parallel_for(0, count, 1, [&](int64_t first, int64_t last) {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    const OneProductThread one;
+    work(first, last);
+  });
+}
 
 /// out = rows begin .. end-1 of a, times b, in the calling thread's own way.
 void multiply_rows(const at::Tensor& a, int64_t begin, int64_t end, const at::Tensor& b,

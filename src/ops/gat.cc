@@ -50,8 +50,7 @@ void forward_closed(const GatTensors& in, const AttentionSizes& sizes, const Gat
   const int64_t width = sizes.width();
   const int64_t largest = keep ? 0 : ranges.largest();
   const at::Tensor projection = in.weight.t();
-  at::parallel_for(0, ranges.count(), 1, [&](int64_t first, int64_t last) {
-    const at::AutoDispatchBelowADInplaceOrView guard;
+  over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({gat_scratch_size(layer.order, sizes.heads)}, in.x.options());
     const at::Tensor piece_z = keep ? saved.z : at::empty({largest, width}, in.x.options());
     Gat<T> mine = layer;
@@ -86,8 +85,7 @@ void forward_open(const GatTensors& in, const AttentionSizes& sizes, Gat<T> laye
                      write<T>(saved.t));
   });
   const AttentionRanges ranges(layer.order);
-  at::parallel_for(0, ranges.count(), 1, [&](int64_t first, int64_t last) {
-    const at::AutoDispatchBelowADInplaceOrView guard;
+  over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({gat_scratch_size(layer.order, sizes.heads)}, in.x.options());
     for (int64_t r = first; r < last; ++r)
       kernels.forward(layer, ranges.begin(r), ranges.end(r), scratch.mutable_data_ptr<T>());
@@ -140,8 +138,7 @@ struct Backward {
     const int64_t largest = ranges.largest();
     const bool again = saved.z.size(0) == 0;
     std::vector<Sums> sums(static_cast<size_t>(groups));
-    at::parallel_for(0, groups, 1, [&](int64_t first, int64_t last) {
-      const at::AutoDispatchBelowADInplaceOrView guard;
+    over_ranges(groups, [&](int64_t first, int64_t last) {
       const at::Tensor scratch = at::empty({gat_scratch_size(layer.order, sizes.heads)}, in.x.options());
       const at::Tensor dz = at::empty({largest, width}, in.x.options());
       const at::Tensor z = again ? at::empty({largest, width}, in.x.options()) : at::Tensor();
@@ -197,8 +194,7 @@ struct Backward {
     std::vector<Sums> sums(
         static_cast<size_t>(std::max<int64_t>({ranges.count(), ranges.source_count(), 1})));
     for (Sums& mine : sums) mine = empty_sums(false);
-    at::parallel_for(0, ranges.count(), 1, [&](int64_t first, int64_t last) {
-      const at::AutoDispatchBelowADInplaceOrView guard;
+    over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
       const at::Tensor scratch = at::empty({gat_scratch_size(order, sizes.heads)}, options);
       for (int64_t r = first; r < last; ++r) {
         GatGradients<T> mine = gradients;
@@ -207,7 +203,7 @@ struct Backward {
         kernels.backward(layer, mine, ranges.begin(r), ranges.end(r), scratch.mutable_data_ptr<T>());
       }
     });
-    at::parallel_for(0, ranges.source_count(), 1, [&](int64_t first, int64_t last) {
+    over_ranges(ranges.source_count(), [&](int64_t first, int64_t last) {
       for (int64_t r = first; r < last; ++r) {
         const int64_t begin = r * AttentionRanges::kNodes;
         const int64_t end = ranges.source_end(r);
@@ -268,6 +264,11 @@ GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& gra
   const at::Tensor dt = at::empty({sizes.targets, sizes.heads}, like);
   const at::Tensor grad = grad_out.contiguous();
   const at::Tensor alpha = grad_alpha.defined() ? grad_alpha.contiguous() : at::Tensor();
+  check_gradients(in, sizes, options, grad, alpha);
+  check_kept(in, saved.z, sizes.sources, sizes.width(), true);
+  check_kept(in, saved.s, sizes.sources, sizes.heads, false);
+  for (const at::Tensor* kept : {&saved.t, &saved.highest, &saved.scale})
+    check_kept(in, *kept, sizes.targets, sizes.heads, false);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gat_backward", [&] {
     GatGradients<scalar_t> gradients;
     gradients.out = read<scalar_t>(grad);

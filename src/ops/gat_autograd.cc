@@ -149,6 +149,7 @@ class GatFunction : public torch::autograd::Function<GatFunction> {
                                 kept(edge_attr), kept(q), kept(bias), kept(seed), kept(keys), z, s, t,
                                 highest, scale});
     context->mark_non_differentiable({z, s, t, highest, scale});
+    context->set_materialize_grads(false);  // z has one as large as itself
     save_options(context, options_of(PLIMSOLL_GAT_ARGUMENTS));
     return {out, alpha, z, s, t, highest, scale};
   }
@@ -191,7 +192,8 @@ Eight backward_autograd(const at::Tensor& grad_out, const Optional& grad_alpha, 
     return backward_operator.call(grad_out, grad_alpha, PLIMSOLL_GAT_ARGUMENTS, z, s, t, highest, scale,
                                   needs_x, needs_edge_attr);
   }();
-  refuse_second_derivatives(made, grad_out);
+  refuse_second_derivatives(made, {grad_out, kept(grad_alpha), x, weight, att_source, kept(att_target),
+                                   kept(target_score), kept(edge_attr), kept(q)});
   return made;
 }
 

@@ -15,6 +15,8 @@ AttentionSizes check(const Gatv2Tensors& in, const AttentionOptions& options) {
     require(in.x_target.dim() == 2 && in.x_target.is_contiguous(), "x_target [T, F2]", in.x_target);
     require(in.target_weight.defined(), "target_weight where targets are other nodes", in.target_weight);
   }
+  require(in.target_weight.defined() || !in.target_bias.defined(),
+          "target_bias only together with target_weight", in.target_bias);
   const int64_t targets = in.x_target.defined() ? in.x_target.size(0) : in.x.size(0);
   const AttentionSizes sizes =
       check_attention(in, options, targets, in.edge_weight.defined() ? in.edge_weight.size(0) : 0);
@@ -108,8 +110,7 @@ void forward(const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Sav
   Gatv2Saved whole = saved;
   if (!closed) project_all(in, sizes, whole, layer);
   const int64_t largest = closed && !keep ? ranges.largest() : 0;
-  at::parallel_for(0, ranges.count(), 1, [&](int64_t first, int64_t last) {
-    const at::AutoDispatchBelowADInplaceOrView guard;
+  over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, in.x.options());
     const Projections projections =
         keep ? Projections{saved.z, saved.z_target, true} : Projections::of_ranges(in, sizes, largest);
@@ -173,8 +174,7 @@ void backward_closed(const Gatv2Tensors& in, const AttentionSizes& sizes, const 
   const bool again = saved.z.size(0) == 0;
   const int64_t largest = ranges.largest();
   std::vector<Sums> sums(static_cast<size_t>(groups));
-  at::parallel_for(0, groups, 1, [&](int64_t first, int64_t last) {
-    const at::AutoDispatchBelowADInplaceOrView guard;
+  over_ranges(groups, [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, in.x.options());
     const Projections projections = Projections::of_ranges(in, sizes, again ? largest : 0);
     const Projections dz = Projections::of_ranges(in, sizes, largest);
@@ -229,8 +229,7 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
   gradients.z_target = write<T>(dz_target);
   std::vector<Sums> sums(static_cast<size_t>(std::max<int64_t>(ranges.count(), 1)));
   for (Sums& mine : sums) mine = Sums(in, sizes, false);
-  at::parallel_for(0, ranges.count(), 1, [&](int64_t first, int64_t last) {
-    const at::AutoDispatchBelowADInplaceOrView guard;
+  over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, options);
     for (int64_t r = first; r < last; ++r) {
       Gatv2Gradients<T> mine = gradients;
@@ -238,8 +237,7 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
       kernels.backward(layer, mine, ranges.begin(r), ranges.end(r), scratch.mutable_data_ptr<T>());
     }
   });
-  at::parallel_for(0, ranges.source_count(), 1, [&](int64_t first, int64_t last) {
-    const at::AutoDispatchBelowADInplaceOrView guard;
+  over_ranges(ranges.source_count(), [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, options);
     for (int64_t r = first; r < last; ++r)
       kernels.gather(layer, gradients, edges, r * AttentionRanges::kNodes, ranges.source_end(r),
@@ -294,6 +292,12 @@ Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor&
     to.edge_attr = at::zeros({sizes.edges, sizes.edge_features}, in.x.options());
   const at::Tensor grad = grad_out.contiguous();
   const at::Tensor alpha = grad_alpha.defined() ? grad_alpha.contiguous() : at::Tensor();
+  check_gradients(in, sizes, options, grad, alpha);
+  check_kept(in, saved.z, sizes.sources, sizes.width(), true);
+  check_kept(in, saved.z_target, sizes.targets, sizes.width(),
+             saved.z.size(0) == 0 || !in.target_weight.defined());
+  for (const at::Tensor* kept : {&saved.highest, &saved.scale})
+    check_kept(in, *kept, sizes.targets, sizes.heads, false);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_backward", [&] {
     Gatv2Gradients<scalar_t> gradients;
     gradients.out = read<scalar_t>(grad);

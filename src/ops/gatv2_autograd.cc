@@ -132,6 +132,7 @@ class Gatv2Function : public torch::autograd::Function<Gatv2Function> {
                                 kept(target_bias), att, order, kept(edge_attr), kept(edge_weight), kept(bias),
                                 kept(seed), kept(keys), z, z_target, highest, scale});
     context->mark_non_differentiable({z, z_target, highest, scale});
+    context->set_materialize_grads(false);  // z has one as large as itself
     save_options(context, options_of(PLIMSOLL_GATV2_ARGUMENTS));
     return {out, alpha, z, z_target, highest, scale};
   }
@@ -176,7 +177,9 @@ Gradients backward_autograd(const at::Tensor& grad_out, const Optional& grad_alp
     return backward_operator.call(grad_out, grad_alpha, PLIMSOLL_GATV2_ARGUMENTS, z, z_target, highest, scale,
                                   needs_x, needs_edge_attr);
   }();
-  refuse_second_derivatives(made, grad_out);
+  refuse_second_derivatives(
+      made, {grad_out, kept(grad_alpha), x, weight, kept(weight_bias), kept(x_target), kept(target_weight),
+             kept(target_bias), att, kept(edge_attr), kept(edge_weight)});
   return made;
 }
 

@@ -83,14 +83,18 @@ class NoSecondDerivative : public torch::autograd::Function<NoSecondDerivative> 
   }
 };
 
-/// Makes gradients that depend on `grad_out` fail with a clear text when they are differentiated again.
+/// Makes gradients, which depend on `inputs`, fail with a clear text when they are differentiated again.
 template <typename Gradients>
-void refuse_second_derivatives(Gradients& gradients, const at::Tensor& grad_out) {
-  if (!at::GradMode::is_enabled() || !grad_out.requires_grad()) return;
+void refuse_second_derivatives(Gradients& gradients, const torch::autograd::variable_list& inputs) {
+  const auto differentiable = [](const at::Tensor& input) {
+    return input.defined() && input.requires_grad();
+  };
+  if (!at::GradMode::is_enabled() || std::none_of(inputs.begin(), inputs.end(), differentiable)) return;
   std::apply(
       [&](auto&... tensors) {
+        const at::Tensor one = *std::find_if(inputs.begin(), inputs.end(), differentiable);
         const torch::autograd::variable_list list = {tensors...};
-        const auto refusing = NoSecondDerivative::apply(list, grad_out);
+        const auto refusing = NoSecondDerivative::apply(list, one);
         size_t next = 0;
         ((tensors = refusing[next++]), ...);
       },

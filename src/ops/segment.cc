@@ -221,6 +221,7 @@ class NormFunction : public torch::autograd::Function<NormFunction> {
     auto [out, mean, scale] = op.call(x, ptr, weight, bias, mean_scale, eps);
     context->save_for_backward({x, ptr, weight, mean_scale, mean, scale});
     context->mark_non_differentiable({mean, scale});
+    context->set_materialize_grads(false);
     return {out, mean, scale};
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
@@ -250,11 +251,16 @@ auto once(const char* name, const Tensor& grad, const Arguments&... arguments) {
     const at::AutoDispatchBelowADInplaceOrView guard;
     return find_operator<Backward>(name).call(grad, arguments...);
   }();
+  variable_list inputs = {grad};
+  const auto add = [&](const auto& argument) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(argument)>, Tensor>) inputs.push_back(argument);
+  };
+  (add(arguments), ...);
   if constexpr (std::is_same_v<decltype(made), Tensor>) {
     auto list = std::tie(made);
-    refuse_second_derivatives(list, grad);
+    refuse_second_derivatives(list, inputs);
   } else {
-    refuse_second_derivatives(made, grad);
+    refuse_second_derivatives(made, inputs);
   }
   return made;
 }

@@ -5,7 +5,8 @@ PyTorch Geometric's edges: those of the caller, without self-loops where the lay
 x is a pair (sources, targets) where targets are other nodes.
 """
 
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch_geometric.nn import GATConv, GATv2Conv

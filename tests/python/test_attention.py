@@ -5,7 +5,6 @@ import functools
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -13,12 +12,14 @@ from made_up import random_frames, write_capture
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
-from attention_twin import LAYERS, edge_order, evaluate, make_conv, run_gat, run_pyg  # noqa: E402
+from attention_twin import LAYERS, edge_order, evaluate, make_conv, run_pyg  # noqa: E402
 from torch_geometric.nn import global_mean_pool  # noqa: E402
 
 # Largest error of a tensor, by norm. float32 is compared with PyTorch Geometric in float64 on the same inputs.
 FLOAT64 = {"values": 1e-10, "gradients": 1e-10}
 FLOAT32 = {"values": 2e-6, "gradients": 1e-5}
+# Gradients of 70,000 scores of one target nearly cancel; PyTorch Geometric itself has errors of 4e-5 there.
+HUB_FLOAT32 = {"values": 2e-6, "gradients": 1e-4}
 KINDS = list(LAYERS)
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -34,6 +35,15 @@ def library(bin_dir):
     torch.ops.load_library(library_path(bin_dir))
 
 
+@pytest.fixture(autouse=True)
+def threads():
+    """One thread, on a busy machine the fastest; threads(n) sets another number. It is put back."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
 # Graphs: (nodes, edge_index).
 
 
@@ -46,15 +56,21 @@ def mixed(nodes=24, edges=60):
     return nodes, edge_index
 
 
-def small_graphs(graphs=120):
-    """Small graphs behind each other, some of them without edges."""
+def small_graph_list(graphs):
+    """Small graphs, (nodes, edge_index) each; some have no edges."""
     rng = np.random.default_rng(3)
-    begin, parts = 0, [np.empty((2, 0), np.int64)]
     for _ in range(graphs):
         nodes = int(rng.integers(1, 30))
-        parts.append(begin + rng.integers(0, nodes, (2, int(rng.integers(0, 3 * nodes)))))
+        yield nodes, torch.from_numpy(rng.integers(0, nodes, (2, int(rng.integers(0, 3 * nodes)))))
+
+
+def small_graphs(graphs=120):
+    """The same one behind the other."""
+    begin, parts = 0, []
+    for nodes, edge_index in small_graph_list(graphs):
+        parts.append(begin + edge_index)
         begin += nodes
-    return begin, torch.from_numpy(np.concatenate(parts, axis=1))
+    return begin, torch.cat(parts, dim=1)
 
 
 def large_graph(nodes=9000, edges=20_000):
@@ -63,7 +79,7 @@ def large_graph(nodes=9000, edges=20_000):
 
 
 def hub(sources, edges=70_000):
-    """A target with more than 65,536 edges; the rest have one."""
+    """A target with more than 65,536 edges, and two with one."""
     source = torch.arange(edges) % sources
     return sources, torch.cat([torch.stack([source, torch.zeros_like(source)]),
                                torch.stack([torch.arange(2), torch.arange(1, 3)])], dim=1)
@@ -76,6 +92,7 @@ GRAPHS = {
     "only self-loops": lambda: (3, torch.tensor([[0, 1, 1], [0, 1, 1]])),
     "mixed": mixed,
     "closed pieces": small_graphs,
+    "many closed pieces": lambda: small_graphs(700),
     "one large graph": large_graph,
     "hub in a piece": lambda: hub(500),
     "hub in a large graph": lambda: hub(70_000),
@@ -120,15 +137,14 @@ def assert_close(found, expected, tolerance):
     assert not wrong, f"errors above {tolerance}: {wrong}"
 
 
-def compare(kind, graph, channels, features=6, edge_dim=None, bipartite=False, keep_projection=True, **how):
+def compare(kind, graph, channels, edge_dim=None, bipartite=False, keep_projection=True, float32=FLOAT32, **how):
     """Values and all gradients of one layer on one graph, in float64 and in float32."""
     nodes, edge_index = graph
-    targets = nodes
-    if bipartite:  # targets are the first nodes, and other nodes
-        targets = nodes // 2
+    features, targets = 6, nodes
+    if bipartite:
+        features, targets = (6, 4), nodes // 2
         edge_index = edge_index[:, edge_index[1] < targets]
-        features = (features, 4)
-    for dtype, tolerance in ((torch.float64, FLOAT64), (torch.float32, FLOAT32)):
+    for dtype, tolerance in ((torch.float64, FLOAT64), (torch.float32, float32)):
         conv = make_conv(kind, features, channels, dtype, edge_dim=edge_dim, **how)
         x, edge_attr = random_inputs(nodes, edge_index.shape[1], 6, edge_dim, dtype)
         if bipartite:
@@ -155,8 +171,9 @@ def test_same_as_pyg_for_sizes(kind, channels, heads, edge_dim):
 @pytest.mark.parametrize("edge_dim", [None, 3])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_same_as_pyg_for_graphs(kind, name, edge_dim, keep_projection):
-    channels, heads = (2, 2) if "hub" in name else (8, 3)
-    compare(kind, GRAPHS[name](), channels, edge_dim=edge_dim, heads=heads, keep_projection=keep_projection)
+    hub = "hub" in name
+    compare(kind, GRAPHS[name](), 2 if hub else 8, edge_dim=edge_dim, heads=2 if hub else 3,
+            keep_projection=keep_projection, float32=HUB_FLOAT32 if hub else FLOAT32)
 
 
 OPTIONS = {
@@ -287,7 +304,7 @@ def test_large_scores(kind, dtype):
                                                  (run_pyg, copy.deepcopy(conv).double(), x.double())))
     names = ("out", "alpha")
     # Scores of 1e3 have errors of 1e-4 in float32.
-    tolerance = 1e-10 if dtype == torch.float64 else 1e-3
+    tolerance = 1e-10 if dtype == torch.float64 else 1e-4
     assert_close(dict(zip(names, found)), dict(zip(names, expected)), {"values": tolerance})
 
 
@@ -371,7 +388,7 @@ def test_opcheck_of_edge_order():
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled_gives_the_numbers_of_eager(kind, backend):
     if backend == "inductor" and not os.environ.get("PLIMSOLL_SLOW"):
-        pytest.skip("compiles C++ for half a minute (set PLIMSOLL_SLOW=1)")
+        pytest.skip("compiles C++ (set PLIMSOLL_SLOW=1)")
 
     class Module(torch.nn.Module):
         def __init__(self):
@@ -436,21 +453,21 @@ def test_dropout_of_nothing(kind):
 @pytest.mark.parametrize("loops", [False, True])
 def test_dropout_drops_the_share_asked_for_and_scales_the_rest(kind, loops):
     p = 0.3
-    nodes, edge_index = small_graphs(40)
+    nodes, edge_index = small_graphs(10)
     conv = make_conv(kind, 6, 4, heads=3, add_self_loops=loops)
     x = random_inputs(nodes, 0, 6, None)[0]
     out, alpha = LAYERS[kind].run(conv, x, edge_index)
-    draws, dropped, total = 300, torch.zeros_like(alpha), torch.zeros_like(out)
+    draws, dropped, total = 100, torch.zeros_like(alpha), torch.zeros_like(out)
     for seed in range(draws):
         out_seed, alpha_seed = LAYERS[kind].run(conv, x, edge_index, **dropout_of(p, seed))
         kept = alpha_seed != 0
         torch.testing.assert_close(alpha_seed[kept], alpha[kept] / (1 - p))
         dropped += ~kept
         total += out_seed
-    # Five standard deviations of a share; of each edge six, since there are many.
+    # Five standard deviations of the share of all; of one edge's six, since there are many.
     assert abs(float(dropped.mean()) / draws - p) < 5 * (p * (1 - p) / dropped.numel() / draws)**0.5
     assert (dropped / draws - p).abs().max() < 6 * (p * (1 - p) / draws)**0.5
-    assert (total / draws - out).norm() < 0.1 * out.norm()
+    assert (total / draws - out).norm() < 1.2 * (p / (1 - p) / draws)**0.5 * out.norm()
 
 
 @both_kinds
@@ -479,31 +496,24 @@ def test_dropout_does_not_depend_on_the_cut_of_a_batch(kind, edge_dim):
     nodes, edge_index = small_graphs(60)
     conv = make_conv(kind, 6, 8, torch.float32, heads=5, edge_dim=edge_dim)
     x, edge_attr = random_inputs(nodes, edge_index.shape[1], 6, edge_dim, torch.float32)
-    # The graphs of small_graphs() again: no edge passes between them.
-    rng = np.random.default_rng(3)
-    node_ptr, edge_ptr = [0], [0]
-    for _ in range(60):
-        size = int(rng.integers(1, 30))
-        edges = int(rng.integers(0, 3 * size))
-        rng.integers(0, size, (2, edges))
-        node_ptr.append(node_ptr[-1] + size)
-        edge_ptr.append(edge_ptr[-1] + edges)
-    parts = []
-    for graph, (n, m, e, f) in enumerate(zip(node_ptr, node_ptr[1:], edge_ptr, edge_ptr[1:])):
-        keys = torch.stack([torch.full((m - n,), 100 + graph), torch.arange(m - n), torch.full((m - n,), e)])
-        alone = LAYERS[kind].run(conv, x[n:m], edge_index[:, e:f] - n, None if edge_attr is None else edge_attr[e:f],
-                                 **dropout_of(0.4, keys=keys - torch.tensor([[0], [0], [e]])))
-        parts.append((keys, *alone, e, f))
-    keys = torch.cat([part[0] for part in parts], dim=1)
-    out, alpha = LAYERS[kind].run(conv, x, edge_index, edge_attr, **dropout_of(0.4, keys=keys))
-    kept = edge_index[0] != edge_index[1]
-    # PyTorch Geometric's order: self-loops of all graphs last.
-    edges = torch.cat([part[2][:int(kept[part[3]:part[4]].sum())] for part in parts])
-    loops = torch.cat([part[2][int(kept[part[3]:part[4]].sum()):] for part in parts])
-    alone = torch.cat([edges, loops])
+    n = e = 0
+    batch_keys, outs, edges, loops = [], [], [], []
+    for graph, (size, graph_edges) in enumerate(small_graph_list(60)):
+        m, f = n + size, e + graph_edges.shape[1]
+        keys = torch.stack([torch.full((size,), 100 + graph), torch.arange(size), torch.zeros(size, dtype=torch.long)])
+        out, alpha = LAYERS[kind].run(conv, x[n:m], graph_edges, None if edge_attr is None else edge_attr[e:f],
+                                      **dropout_of(0.4, keys=keys))
+        batch_keys.append(keys + torch.tensor([[0], [0], [e]]))
+        outs.append(out)
+        edges.append(alpha[:-size])
+        loops.append(alpha[-size:])
+        n, e = m, f
+    out, alpha = LAYERS[kind].run(conv, x, edge_index, edge_attr,
+                                  **dropout_of(0.4, keys=torch.cat(batch_keys, dim=1)))
+    alone = torch.cat(edges + loops)  # in PyTorch Geometric's order self-loops of all graphs stand last
     assert torch.equal(alpha == 0, alone == 0) and 0.3 < float((alpha == 0).float().mean()) < 0.5
     torch.testing.assert_close(alpha, alone)
-    torch.testing.assert_close(out, torch.cat([part[1] for part in parts]))
+    torch.testing.assert_close(out, torch.cat(outs))
 
 
 @both_kinds
@@ -516,7 +526,7 @@ def test_gradients_with_dropout(kind, graph, monkeypatch):
     x, edge_attr = random_inputs(nodes, edge_index.shape[1], 6, 5)
     weights = random_weights(conv, nodes, alpha_rows(conv, edge_index, nodes))
     found = evaluate(LAYERS[kind].run, conv, x, edge_index, edge_attr, weights, **dropout_of(p))
-    factor = (found["alpha"] != 0) / (1 - p)
+    factor = (found["alpha"] != 0).double() / (1 - p)
     monkeypatch.setattr(torch.nn.functional, "dropout", lambda alpha, p, training: factor * alpha)
     assert_close(found, evaluate(run_pyg, conv, x, edge_index, edge_attr, weights), FLOAT64)
 
@@ -524,41 +534,44 @@ def test_gradients_with_dropout(kind, graph, monkeypatch):
 # Bits.
 
 
-@pytest.fixture
-def threads():
-    """threads(n) sets the number of threads; it is put back."""
-    before = torch.get_num_threads()
-    yield torch.set_num_threads
-    torch.set_num_threads(before)
+def results_by_threads(threads, kind, graph, conv, keep_projection):
+    """What evaluate() gives, for 1 to 4 threads."""
+    nodes, edge_index = graph
+    x, edge_attr = random_inputs(nodes, edge_index.shape[1], conv.in_channels, conv.edge_dim, torch.float32)
+    weights = random_weights(conv, nodes, alpha_rows(conv, edge_index, nodes), torch.float32)
+    for number in (1, 2, 3, 4):
+        threads(number)
+        yield evaluate(LAYERS[kind].run, conv, x, edge_index, edge_attr, weights, **dropout_of(0.2),
+                       keep_projection=keep_projection)
+
+
+def assert_same_bits(results, apart_from=()):
+    first, *others = results
+    differing = [(number, name) for number, other in enumerate(others, 2) for name, value in other.items()
+                 if name not in apart_from and not torch.equal(value, first[name])]
+    assert not differing, "(threads, tensor) that differ from one thread"
 
 
 @both_kinds
 @pytest.mark.parametrize("keep_projection", [True, False])
-@pytest.mark.parametrize("nodes_of_a_graph", [30, 10_000], ids=["closed pieces", "one large graph"])
-def test_same_bits_for_any_number_of_threads(kind, nodes_of_a_graph, keep_projection, threads):
-    """The weight is the identity: whatever the BLAS does, z is x."""
-    width = 32
-    nodes, edges = (1500, 4000) if nodes_of_a_graph == 30 else (nodes_of_a_graph, 25_000)
-    generator = torch.Generator().manual_seed(7)
-    source = torch.randint(0, nodes, (edges,), generator=generator)
-    first = source // nodes_of_a_graph * nodes_of_a_graph
-    target = first + torch.randint(0, min(nodes, nodes_of_a_graph), (edges,), generator=generator)
-    edge_index = torch.stack([source, target])
-    conv = make_conv(kind, width, 8, torch.float32, heads=4, edge_dim=3)
+@pytest.mark.parametrize("graphs", [20, 150, 800])
+def test_closed_pieces_have_the_same_bits_for_any_number_of_threads(kind, graphs, keep_projection, threads):
+    """Numbers of columns that vectors do not divide: a BLAS may cut them by its number of threads."""
+    conv = make_conv(kind, 37, 33, torch.float32, heads=3, edge_dim=3)
+    assert_same_bits(results_by_threads(threads, kind, small_graphs(graphs), conv, keep_projection))
+
+
+@both_kinds
+@pytest.mark.parametrize("keep_projection", [True, False])
+def test_one_large_graph_has_the_same_bits_for_any_number_of_threads(kind, keep_projection, threads):
+    """Its products are the BLAS's, whose bits may vary. With the identity as weight they are x in any case, save the
+    gradient of the weight."""
+    conv = make_conv(kind, 32, 8, torch.float32, heads=4, edge_dim=3)
     with torch.no_grad():
         for projection in (conv.lin,) if kind == "gat" else (conv.lin_l, conv.lin_r):
-            projection.weight.copy_(torch.eye(width))
-    x, edge_attr = random_inputs(nodes, edges, width, 3, torch.float32)
-    weights = random_weights(conv, nodes, alpha_rows(conv, edge_index, nodes), torch.float32)
-    results = {}
-    for number in (1, 2, 4):
-        threads(number)
-        results[number] = evaluate(LAYERS[kind].run, conv, x, edge_index, edge_attr, weights, **dropout_of(0.2),
-                                   keep_projection=keep_projection)
-    from_blas = () if nodes_of_a_graph == 30 else ("grad.lin.weight", "grad.lin_l.weight", "grad.lin_r.weight")
-    differing = [(number, name) for number in (2, 4) for name, value in results[number].items()
-                 if name not in from_blas and not torch.equal(value, results[1][name])]
-    assert not differing
+            projection.weight.copy_(torch.eye(32))
+    assert_same_bits(results_by_threads(threads, kind, large_graph(), conv, keep_projection),
+                     apart_from=("grad.lin.weight", "grad.lin_l.weight", "grad.lin_r.weight"))
 
 
 # Levels of the processor's instructions.
@@ -566,7 +579,7 @@ def test_same_bits_for_any_number_of_threads(kind, nodes_of_a_graph, keep_projec
 
 def python_with_level(level, *arguments):
     return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=600,
-                          env={**os.environ, "PLIMSOLL_SIMD": level})
+                          env={**os.environ, "PLIMSOLL_SIMD": level, "OMP_NUM_THREADS": "1"})
 
 
 CALL = """
@@ -579,14 +592,14 @@ torch.ops.plimsoll.gat(torch.ones(2, 1), one, one, one, None, order, None, None,
 """
 
 
-@pytest.mark.parametrize("level", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("level", ["portable", "avx2"])
 def test_same_as_pyg_at_level(level, bin_dir):
     done = python_with_level(level, "-c", CALL, library_path(bin_dir))
     if "this processor has no more than" in done.stderr:
         pytest.skip(f"this processor lacks {level}")
     assert done.returncode == 0, done.stderr
     done = python_with_level(level, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__, "-k",
-                             "for_sizes and (None or 11) or for_graphs and not hub or with_dropout")
+                             "for_sizes and 11 or for_options and large or with_dropout")
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout and "skipped" not in done.stdout
 
@@ -599,20 +612,34 @@ def test_unknown_level(bin_dir):
 # Bad input.
 
 
+def path_order():
+    return torch.ops.plimsoll.edge_order(torch.tensor([[0, 1, 2], [1, 2, 3]]), 4, 4, True, True)
+
+
+COMMON_ARGUMENTS = {"seed": None, "keys": None, "heads": 2, "slope": 0.2, "loops": True, "fill": "mean",
+                    "fill_value": 0.0, "dropout": 0.0, "keep_projection": True, "return_attention": True}
+
+
 def gat_arguments(**other):
     """Arguments of torch.ops.plimsoll.gat by name: 4 nodes, 3 edges, F = 5, H = 2, D = 3, K = 2."""
-    one = lambda *shape: torch.ones(*shape)  # noqa: E731
-    return {"x": one(4, 5), "weight": one(6, 5), "att_source": one(2, 3), "att_target": one(2, 3),
-            "target_score": None,
-            "order": torch.ops.plimsoll.edge_order(torch.tensor([[0, 1, 2], [1, 2, 3]]), 4, 4, True, True),
-            "edge_attr": one(3, 2), "q": one(2, 2), "bias": one(6), "seed": None, "keys": None, "heads": 2,
-            "slope": 0.2, "loops": True, "fill": "mean", "fill_value": 0.0, "dropout": 0.0, "keep_projection": True,
-            "return_attention": True} | other
+    return {"x": torch.ones(4, 5), "weight": torch.ones(6, 5), "att_source": torch.ones(2, 3),
+            "att_target": torch.ones(2, 3), "target_score": None, "order": path_order(),
+            "edge_attr": torch.ones(3, 2), "q": torch.ones(2, 2), "bias": torch.ones(6), **COMMON_ARGUMENTS, **other}
+
+
+def gatv2_arguments(**other):
+    """The same of torch.ops.plimsoll.gatv2."""
+    return {"x": torch.ones(4, 5), "weight": torch.ones(6, 5), "weight_bias": torch.ones(6), "x_target": None,
+            "target_weight": torch.ones(6, 5), "target_bias": torch.ones(6), "att": torch.ones(2, 3),
+            "order": path_order(), "edge_attr": torch.ones(3, 2), "edge_weight": torch.ones(2, 6),
+            "bias": torch.ones(6), **COMMON_ARGUMENTS, **other}
 
 
 def test_arguments_of_the_bad_input_tests_are_good():
-    out, alpha, *_ = torch.ops.plimsoll.gat(**gat_arguments())
-    assert out.shape == (4, 6) and alpha.shape == (7, 2)
+    for operator, arguments in ((torch.ops.plimsoll.gat, gat_arguments()),
+                                (torch.ops.plimsoll.gatv2, gatv2_arguments())):
+        out, alpha, *_ = operator(**arguments)
+        assert out.shape == (4, 6) and alpha.shape == (7, 2)
 
 
 def order_of(edges, nodes):
@@ -624,7 +651,7 @@ BAD = {
     "x i64": (lambda: {"x": torch.ones(4, 5, dtype=torch.long)}, r"x f32 or f64 \[S, F\].*Long"),
     "x f16": (lambda: {"x": torch.ones(4, 5).half()}, r"x f32 or f64 \[S, F\]"),
     "x has other features": (lambda: {"x": torch.ones(4, 6)}, r"weight \[H\*D, F\]"),
-    "x has other nodes": (lambda: {"x": torch.ones(5, 5)}, r"order"),
+    "x has other nodes": (lambda: {"x": torch.ones(5, 5)}, r"order|edge_attr"),
     "weight f64": (lambda: {"weight": torch.ones(6, 5).double()}, r"weight \[H\*D, F\] of x's dtype"),
     "weight has other heads": (lambda: {"heads": 4}, r"weight \[H\*D, F\] with the number of heads"),
     "no heads": (lambda: {"heads": 0}, r"number of heads"),
@@ -633,7 +660,8 @@ BAD = {
     "att_target of other heads": (lambda: {"att_target": torch.ones(3, 2)}, r"att_target \[H, D\]"),
     "no att_target": (lambda: {"att_target": None}, r"att_target, or target_score \[T, H\].*none"),
     "target_score is a vector": (lambda: {"att_target": None, "target_score": torch.ones(4)}, r"target_score"),
-    "target_score of other targets": (lambda: {"att_target": None, "target_score": torch.ones(3, 2)}, r"order"),
+    "target_score of other targets": (lambda: {"att_target": None, "target_score": torch.ones(3, 2)},
+                                    r"order|edge_attr"),
     "target_score of other heads": (lambda: {"att_target": None, "target_score": torch.ones(4, 3)},
                                     r"target_score \[T, H\]"),
     "edge_attr of other edges": (lambda: {"edge_attr": torch.ones(4, 2)}, r"edge_attr \[E, K\]"),
@@ -643,13 +671,13 @@ BAD = {
     "edge_attr without q": (lambda: {"q": None}, r"edge_attr"),
     "q of other heads": (lambda: {"q": torch.ones(2, 3)}, r"q \[K, H\]"),
     "bias of other channels": (lambda: {"bias": torch.ones(5)}, r"bias \[H\*D\]"),
-    "order i64": (lambda: {"order": gat_arguments()["order"].long()}, r"order i32"),
+    "order i64": (lambda: {"order": path_order().long()}, r"order i32"),
     "order of more edges": (lambda: {"order": order_of(5, 4)}, r"edge_attr \[E, K\]"),
     "order of other nodes": (lambda: {"order": order_of(4, 3)}, r"order"),
-    "order with its end cut off": (lambda: {"order": gat_arguments()["order"][:-2]}, r"edge_attr|order"),
+    "order with its end cut off": (lambda: {"order": path_order()[:-2]}, r"edge_attr|order"),
     "order of nothing": (lambda: {"order": torch.empty(0, dtype=torch.int32)}, r"order i32"),
-    "order of noughts": (lambda: {"order": torch.zeros_like(gat_arguments()["order"])}, r"edge_order\(\)"),
-    "order that is strided": (lambda: {"order": gat_arguments()["order"].repeat_interleave(2)[::2]}, r"order"),
+    "order of noughts": (lambda: {"order": torch.zeros_like(path_order())}, r"edge_order\(\)"),
+    "order that is strided": (lambda: {"order": path_order().repeat_interleave(2)[::2]}, r"order"),
     "unknown fill": (lambda: {"fill": "max"}, r"fill 'max' is not"),
     "dropout of all": (lambda: {"dropout": 1.0, "seed": torch.zeros(3, dtype=torch.long)}, r"dropout must lie in"),
     "dropout below 0": (lambda: {"dropout": -0.1, "seed": torch.zeros(3, dtype=torch.long)}, r"dropout must lie in"),
@@ -669,6 +697,32 @@ def test_bad_input_is_an_error(name):
         torch.ops.plimsoll.gat(**gat_arguments(**other()))
 
 
+BAD_GATV2 = {
+    "att of other heads": ({"att": torch.ones(3, 2)}, r"att \[H, D\]"),
+    "weight_bias of other channels": ({"weight_bias": torch.ones(5)}, r"weight_bias \[H\*D\]"),
+    "target_weight of other features": ({"target_weight": torch.ones(6, 4)}, r"target_weight \[H\*D, F\]"),
+    "target_weight of other channels": ({"target_weight": torch.ones(5, 5)}, r"target_weight \[H\*D, F\]"),
+    "target_bias of other channels": ({"target_bias": torch.ones(5)}, r"target_bias \[H\*D\]"),
+    "target_bias alone": ({"target_weight": None}, r"target_weight"),
+    "x_target without target_weight": ({"x_target": torch.ones(4, 5), "target_weight": None, "target_bias": None},
+                                       r"target_weight where targets"),
+    "x_target is a vector": ({"x_target": torch.ones(4)}, r"x_target \[T, F2\]"),
+    "x_target f64": ({"x_target": torch.ones(4, 5).double()}, r"dtype"),
+    "x_target of other targets": ({"x_target": torch.ones(3, 5)}, r"order|edge_attr"),
+    "edge_weight of other channels": ({"edge_weight": torch.ones(2, 5)}, r"edge_weight \[K, H\*D\]"),
+    "edge_attr of other features": ({"edge_attr": torch.ones(3, 1)}, r"edge_attr \[E, K\]"),
+    "edge_weight without edge_attr": ({"edge_attr": None}, r"edge_attr \[E, K\].*none"),
+    "edge_attr without edge_weight": ({"edge_weight": None}, r"edge_attr"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_GATV2)
+def test_bad_input_of_gatv2_is_an_error(name):
+    other, text = BAD_GATV2[name]
+    with pytest.raises(RuntimeError, match=text):
+        torch.ops.plimsoll.gatv2(**gatv2_arguments(**other))
+
+
 def test_an_order_of_other_sources_is_an_error():
     order = torch.ops.plimsoll.edge_order(torch.tensor([[90, 1], [0, 1]]), 100, 4, False, False)
     with pytest.raises(RuntimeError, match="order"):
@@ -676,14 +730,16 @@ def test_an_order_of_other_sources_is_an_error():
                                                target_score=torch.ones(4, 2), loops=False))
 
 
-def test_bad_gradients_are_an_error():
-    """gat_backward is an operator of its own."""
-    given = gat_arguments()
-    _, _, *saved = torch.ops.plimsoll.gat(**given)
+@both_kinds
+def test_bad_gradients_are_an_error(kind):
+    """The operators of backward may be called by anyone."""
+    given = gat_arguments() if kind == "gat" else gatv2_arguments()
+    _, _, *saved = getattr(torch.ops.plimsoll, kind)(**given)
     grad = torch.ones(4, 6)
 
     def call(grad_out=grad, grad_alpha=None, saved=saved):
-        return torch.ops.plimsoll.gat_backward(grad_out, grad_alpha, *given.values(), *saved, True, True)
+        backward = getattr(torch.ops.plimsoll, f"{kind}_backward")
+        return backward(grad_out, grad_alpha, *given.values(), *saved, True, True)
 
     call()
     for wrong in (torch.ones(3, 6), torch.ones(4, 5), grad.double()):
@@ -716,8 +772,8 @@ def test_bad_edges_are_an_error(edges, sources, targets, same_nodes, text):
 # Memory.
 
 
-def bytes_saved(function):
-    """The bytes that the graph behind function() keeps, each storage once, by its address."""
+def bytes_saved(function, inputs):
+    """The bytes that the graph behind function() keeps beyond its inputs, each storage once."""
     kept = {}
 
     def pack(tensor):
@@ -726,57 +782,71 @@ def bytes_saved(function):
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         result = function()
-    return kept, result
+    known = {tensor.untyped_storage().data_ptr() for tensor in inputs}
+    return sum(size for address, size in kept.items() if address not in known), result
 
 
 def allocations(function):
-    """What function() allocates in one thread: the sizes, and the most bytes at a time."""
+    """What function() allocates (above 0) and gives back, in bytes, in order. Threads of its own are not seen."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
         result = function()
     events = [event for event in profile.profiler.kineto_results.events() if event.name() == "[memory]"]
-    sizes = [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())]
-    return sizes, int(np.maximum.accumulate(np.cumsum([0, *sizes]))[-1]), result
+    return [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())], result
 
 
-MEMORY_GRAPHS = {"closed pieces": functools.partial(small_graphs, 150), "one large graph": large_graph}
+MEMORY_GRAPHS = {"closed pieces": lambda: small_graphs(150), "one large graph": large_graph}
 
 
+@both_kinds
 @pytest.mark.parametrize("keep_projection", [True, False])
 @pytest.mark.parametrize("attention", [False, True])
 @pytest.mark.parametrize("name", MEMORY_GRAPHS)
-def test_memory(name, attention, keep_projection, threads):
-    """float32; N nodes, E edges with self-loops, H heads of D channels."""
-    threads(1)
+def test_memory(kind, name, attention, keep_projection):
+    """float32; N nodes, E edges (with self-loops more), H heads of D channels."""
     nodes, edge_index = MEMORY_GRAPHS[name]()
-    heads, channels, features = 8, 32, 24
-    conv = make_conv("gat", features, channels, torch.float32, heads=heads, edge_dim=11)
-    x, edge_attr = random_inputs(nodes, edge_index.shape[1], features, 11, torch.float32)
-    x.requires_grad_()
-    edge_attr.requires_grad_()
-    order = edge_order(conv, edge_index, x)
-    loops_and_edges = edge_index.shape[1] + nodes
-    row, scores, weights = 4 * heads * channels, 4 * heads, 4 * features * heads * channels
+    heads, channels, features, edge_features = 8, 32, 24, 11
+    conv = make_conv(kind, features, channels, torch.float32, heads=heads, edge_dim=edge_features)
+    x, edge_attr = random_inputs(nodes, edge_index.shape[1], features, edge_features, torch.float32)
+    inputs = [x.requires_grad_(), edge_attr.requires_grad_(), edge_order(conv, edge_index, x), *conv.parameters()]
 
     def forward():
-        return run_gat(conv, x, edge_index, edge_attr, order=order, keep_projection=keep_projection,
-                       attention=attention)
+        return LAYERS[kind].run(conv, x, edge_index, edge_attr, order=inputs[2], keep_projection=keep_projection,
+                                attention=attention)
 
-    inputs = {tensor.untyped_storage().data_ptr() for tensor in (x, edge_attr, order, *conv.parameters())}
-    kept, _ = bytes_saved(forward)
-    small = 4 * (11 + 2) * heads * channels * 4  # q, and the parameters as they were given
-    saved = sum(size for address, size in kept.items() if address not in inputs)
-    assert saved <= nodes * (row if keep_projection else 0) + 4 * nodes * scores + small
-    assert saved >= 4 * nodes * scores, "the hook sees what is saved"
+    rows = edge_index.shape[1] + nodes
+    n_h, n_hd, e_h, e_hd = (4 * count * width for count in (nodes, rows) for width in (heads, heads * channels))
+    weights = sum(4 * parameter.numel() for parameter in conv.parameters())
+    projections = 1 if kind == "gat" else 2
 
-    sizes, _, (out, _) = allocations(forward)
-    grad = torch.ones_like(out)
-    results = nodes * 4 * features + edge_index.shape[1] * 4 * 11 + weights
-    more_sizes, peak, _ = allocations(lambda: out.backward(grad))
-    # A handoff of two numbers, and four bytes each for the edge's position and target.
-    limit = 2 * loops_and_edges * scores + nodes * row + 2 * nodes * scores
-    assert peak <= results + limit + small + 16 * weights
-    assert max(*sizes, *more_sizes) < loops_and_edges * row / 2
-    assert max(sizes) <= max(nodes * row, loops_and_edges * scores)
+    saved, _ = bytes_saved(forward, inputs)
+    scores = (4 if kind == "gat" else 2) * n_h
+    assert scores <= saved <= (projections * n_hd if keep_projection else 0) + scores + 2 * weights
+
+    sizes, (out, alpha) = allocations(forward)
+    assert max(sizes) <= max(n_hd, e_h)
+    given = torch.ones_like(out)
+    # Gradients of x, edge_attr and of weights: each group of pieces adds up its own.
+    results = 4 * x.numel() + 4 * edge_attr.numel() + 3 * weights
+    if name == "closed pieces":  # z and its gradient, of one piece at a time
+        scratch = 2 * projections * 4 * 600 * heads * channels + 2 * n_h
+    else:  # the gradient of z, and z again; two numbers handed from targets to sources; the edges by source
+        scratch = projections * n_hd * (1 if keep_projection else 2) + 2 * e_h + 2 * n_h + 12 * rows
+    sizes, _ = allocations(lambda: out.backward(given))
+    assert max(sizes) < e_hd / 2
+    assert max(np.cumsum(sizes)) <= results + scratch
+
+
+@both_kinds
+@pytest.mark.parametrize("graph", [small_graphs, large_graph])
+def test_backward_makes_no_gradient_that_nobody_asks_for(kind, graph):
+    nodes, edge_index = graph()
+    conv = make_conv(kind, 24, 8, torch.float32, heads=4, edge_dim=11)
+    x, edge_attr = random_inputs(nodes, edge_index.shape[1], 24, 11, torch.float32)
+    for wanted in (False, True):
+        out, _ = LAYERS[kind].run(conv, x.requires_grad_(wanted), edge_index, edge_attr.requires_grad_(wanted))
+        given = torch.ones_like(out)
+        sizes, _ = allocations(lambda: out.backward(given))  # noqa: B023
+        assert (4 * x.numel() in sizes, 4 * edge_attr.numel() in sizes) == (wanted, wanted)
 
 
 # Training.
@@ -835,7 +905,7 @@ def test_training_gives_the_same_losses(kind, windows, request):
     curves = {}
     for name, run in (("pyg", run_pyg), ("plimsoll", LAYERS[kind].run)):
         model = Model(kind, run, int(x[:, 0].max()) + 1, x.shape[1], edge_attr.shape[1])
-        adam = torch.optim.Adam(model.parameters(), lr=1e-3)
+        adam = torch.optim.Adam(model.parameters(), lr=3e-3)
         curves[name] = []
         for _ in range(20):
             adam.zero_grad()
@@ -843,5 +913,5 @@ def test_training_gives_the_same_losses(kind, windows, request):
             loss.backward()
             adam.step()
             curves[name].append(float(loss))
-    assert curves["pyg"][-1] < 0.9 * curves["pyg"][0]
+    assert curves["pyg"][-1] < 0.95 * curves["pyg"][0]
     assert curves["plimsoll"] == pytest.approx(curves["pyg"], rel=1e-4)
