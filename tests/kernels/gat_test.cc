@@ -1,0 +1,174 @@
+#include "kernels/gat.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/attention_reference.h"
+
+namespace plimsoll {
+namespace {
+
+// The layer's kernels, in ranges of nodes or in closed pieces.
+template <typename T>
+Arrays run(Level level, const AttentionProblem& problem, bool closed) {
+  const GatKernels<T>& kernels = gat_kernels<T>(level);
+  AttentionArrays<T> arrays(problem, closed);
+  constexpr T kNone = arrays.kNone;
+  const int64_t heads = problem.heads;
+  Numbers<T> s = arrays.input("s");
+  Numbers<T> t = arrays.input("t");
+  Numbers<T> q = arrays.input("q");
+  Gat<T> layer;
+  arrays.fill(layer);
+  layer.q = q.data();
+  layer.s = s.data();
+  layer.t = t.data();
+  const auto scratch = [&] { return Numbers<T>(gat_scratch_size(layer.order, heads), kNone); };
+  arrays.in_pieces([&](int64_t begin, int64_t end) { kernels.forward(layer, begin, end, scratch().data()); });
+  layer.out = layer.alpha = nullptr;
+
+  Numbers<T> ds(problem.graph.sources * heads, closed ? T(0) : kNone);
+  Numbers<T> dt(problem.graph.targets * heads, kNone);
+  Numbers<T> dq(problem.features * heads, T(0));
+  if (!closed) arrays.dz = Numbers<T>(problem.graph.sources * problem.width(), kNone);  // gather() writes it
+  GatGradients<T> gradients;
+  arrays.fill(gradients);
+  gradients.s = ds.data();
+  gradients.t = dt.data();
+  gradients.q = dq.data();
+  arrays.in_pieces(
+      [&](int64_t begin, int64_t end) { kernels.backward(layer, gradients, begin, end, scratch().data()); });
+  if (!closed) {
+    const OutEdges edges = arrays.out_edges();
+    in_ranges(problem.graph.sources, arrays.kStep,
+              [&](int64_t begin, int64_t end) { kernels.gather(layer, gradients, edges, begin, end); });
+  }
+  Arrays results = arrays.results();
+  results.insert({{"s", ds.values()}, {"t", dt.values()}, {"q", dq.values()}});
+  return results;
+}
+
+class GatAtLevel : public AtLevel {
+ protected:
+  static void compare(const AttentionProblem& problem) {
+    compare_with_reference(problem, false, [](auto zero, const AttentionProblem& of, bool closed) {
+      return run<decltype(zero)>(GetParam(), of, closed);
+    });
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, GatAtLevel, testing::Values(Level::portable, Level::avx2, Level::avx512),
+                         [](const auto& level) { return name_of(level.param); });
+
+TEST_P(GatAtLevel, GivesTheFormulasForAllSizes) {
+  const TestGraph graph = small_graphs(3, 8, 20);
+  for (const int64_t channels : {1, 2, 3, 4, 7, 8, 12, 16, 24, 32, 33, 48, 64, 80, 144})
+    for (const int64_t heads : {1, 3, 4, 8})
+      compare({.graph = graph, .heads = heads, .channels = channels, .features = 3});
+  for (const int64_t features : {0, 1, 11, 64})
+    compare({.graph = graph, .heads = 8, .channels = 4, .features = features});
+}
+
+TEST_P(GatAtLevel, GivesTheFormulasForManyPieces) {
+  compare({.graph = small_graphs(100, 30, 0), .heads = 4, .channels = 8, .features = 2});
+}
+
+TEST_P(GatAtLevel, GivesTheFormulasForAllOptions) {
+  const TestGraph graph = small_graphs(6, 12, 0);
+  for (const int64_t heads : {3, 4, 8})
+    for (const int64_t features : {0, 2})
+      for (const double dropout : {0.0, 0.4})
+        for (const bool loops : {false, true})
+          for (const LoopFill fill : {LoopFill::zero, LoopFill::mean, LoopFill::value})
+            compare({.graph = graph,
+                     .heads = heads,
+                     .channels = 5,
+                     .features = features,
+                     .loops = loops,
+                     .fill = fill,
+                     .fill_value = 2.5,
+                     .slope = 0.1,
+                     .dropout = dropout,
+                     .bias = fill == LoopFill::mean,
+                     .alpha_gradient = fill != LoopFill::mean,
+                     .edge_attr_gradient = fill != LoopFill::value || !loops});
+}
+
+TEST_P(GatAtLevel, GivesTheFormulasForOtherTargets) {
+  for (const bool loops : {false, true})
+    for (const int64_t heads : {2, 8})
+      compare({.graph = other_targets(40, 15, 120),
+               .heads = heads,
+               .channels = 8,
+               .features = 3,
+               .loops = loops});
+}
+
+TEST_P(GatAtLevel, GivesTheFormulasWithoutEdges) {
+  for (const bool loops : {false, true})
+    compare({.graph = other_targets(5, 5, 0), .heads = 4, .channels = 8, .features = 3, .loops = loops});
+}
+
+TEST_P(GatAtLevel, ScoresAreInnerProducts) {
+  const auto compare_scores = [](auto zero, int64_t heads, int64_t channels) {
+    using T = decltype(zero);
+    constexpr int64_t kNodes = 5;
+    AttentionProblem problem{.graph = other_targets(kNodes, kNodes, 0), .heads = heads, .channels = channels};
+    problem.draw_inputs();
+    const int64_t width = heads * channels;
+    const auto& z = problem.inputs["z"];
+    const auto& att = problem.inputs["att"];
+    const auto& dout = problem.inputs["s"];
+    Arrays expected{{"out", std::vector<double>(static_cast<size_t>(kNodes * heads))},
+                    {"z", problem.inputs["z_target"]},
+                    {"att", std::vector<double>(static_cast<size_t>(width))}};
+    for (int64_t i = 0; i < kNodes; ++i)
+      for (int64_t c = 0; c < width; ++c) {
+        const auto at = static_cast<size_t>(i * width + c);
+        const auto score = static_cast<size_t>(i * heads + c / channels);
+        const auto channel = static_cast<size_t>(c);
+        expected["out"][score] += z[at] * att[channel];
+        expected["z"][at] += dout[score] * att[channel];
+        expected["att"][channel] += dout[score] * z[at];
+      }
+    Numbers<T> z_now(z), att_now(att), dout_now(dout), out(kNodes * heads, T(0)),
+        dz(problem.inputs["z_target"]), datt(width, T(0));
+    const GatKernels<T>& kernels = gat_kernels<T>(GetParam());
+    in_ranges(kNodes, 2, [&](int64_t begin, int64_t end) {
+      kernels.scores(z_now.data(), att_now.data(), heads, channels, begin, end, out.data());
+      kernels.scores_backward(z_now.data(), att_now.data(), dout_now.data(), heads, channels, begin, end,
+                              dz.data(), datt.data());
+    });
+    expect_close<T>({{"out", out.values()}, {"z", dz.values()}, {"att", datt.values()}}, expected);
+  };
+  for (const int64_t heads : {1, 4, 8})
+    for (const int64_t channels : {1, 5, 8, 16, 32, 40}) {
+      compare_scores(0.0F, heads, channels);
+      compare_scores(0.0, heads, channels);
+    }
+}
+
+TEST_P(GatAtLevel, SumsAreThoseOfTheWholeHoweverRangesAreCut) {
+  AttentionProblem problem{.graph = small_graphs(20, 30, 20), .heads = 4, .channels = 8, .features = 3};
+  problem.draw_inputs();
+  EXPECT_EQ(run<float>(GetParam(), problem, true).at("out"),
+            run<float>(GetParam(), problem, false).at("out"));
+}
+
+TEST(GatReference, HasTheGradientsOfItsLoss) {
+  for (const LoopFill fill : {LoopFill::mean, LoopFill::value}) {
+    AttentionProblem problem{.graph = small_graphs(2, 6, 2),
+                             .heads = 5,
+                             .channels = 2,
+                             .features = 2,
+                             .fill = fill,
+                             .fill_value = 1.5,
+                             .dropout = 0.3};
+    problem.draw_inputs();
+    expect_gradients_of_the_loss(problem, false);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
