@@ -23,4 +23,12 @@ target_include_directories(plimsoll_torch SYSTEM INTERFACE ${torch_dir}/include
 # The wheel brings its own fmt headers but no fmt symbols.
 target_compile_definitions(plimsoll_torch INTERFACE FMT_HEADER_ONLY _GLIBCXX_USE_CXX11_ABI=1)
 target_link_libraries(plimsoll_torch INTERFACE ${torch_dir}/lib/libtorch_cpu.so ${torch_dir}/lib/libc10.so)
+# at::parallel_for is a template that runs serially unless it is compiled with OpenMP. The threads are torch's own: a
+# second OpenMP library would not know of at::set_num_threads.
+file(GLOB torch_openmp ${torch_dir}/lib/libgomp*.so* ${torch_dir}/lib/libiomp5.so)
+if(NOT torch_openmp)
+  find_package(OpenMP REQUIRED)
+  set(torch_openmp OpenMP::OpenMP_CXX)
+endif()
+target_link_libraries(plimsoll_torch INTERFACE ${torch_openmp})
 target_link_options(plimsoll_torch INTERFACE -Wl,--allow-shlib-undefined)

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <vector>
+
 #include "base/error.h"
 
 // Intel's MKL, where torch is built with it.
@@ -87,6 +89,12 @@ AttentionSizes check_attention(const AttentionTensors& in, const AttentionOption
     require(in.seed.defined() && in.seed.scalar_type() == at::kLong && in.seed.numel() == 3 &&
                 in.seed.is_contiguous(),
             "seed i64 [3]: seed, layer, epoch", in.seed);
+  if (options.dropout > 0) {
+    const int64_t* const seed = in.seed.const_data_ptr<int64_t>();
+    if (seed[1] < 0 || seed[1] > 65535 || seed[2] < 0 || seed[2] > 4294967295)
+      throw UsageError(
+          fmt::format("attention: layer {} must be below 65536 and epoch {} below 2^32", seed[1], seed[2]));
+  }
   if (in.keys.defined())
     require(in.keys.scalar_type() == at::kLong && in.keys.dim() == 2 && in.keys.size(0) == 3 &&
                 in.keys.size(1) == targets && in.keys.is_contiguous(),
@@ -115,6 +123,38 @@ OutEdges out_edges(const EdgeOrder& order, at::Tensor& room) {
   int32_t* const target = position + order.edges;
   transpose_edge_order(order, ptr, position, target);
   return {ptr, position, target};
+}
+
+void multiply_all(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& out) {
+  constexpr int64_t kRows = AttentionRanges::kNodes;
+  const int64_t rows = a.size(0);
+  over_ranges((rows + kRows - 1) / kRows, [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) {
+      const int64_t begin = r * kRows;
+      const int64_t count = std::min(kRows, rows - begin);
+      at::Tensor to = out.narrow(0, begin, count);
+      if (c.defined())
+        at::cpu::addmm_out(to, c.dim() == 2 ? c.narrow(0, begin, count) : c, a.narrow(0, begin, count), b);
+      else
+        at::cpu::mm_out(to, a.narrow(0, begin, count), b);
+    }
+  });
+}
+
+at::Tensor multiply_transposed(const at::Tensor& a, const at::Tensor& b) {
+  constexpr int64_t kMostGroups = 8;
+  const int64_t rows = a.size(0);
+  const int64_t groups = std::clamp<int64_t>(rows / AttentionRanges::kNodes, 1, kMostGroups);
+  std::vector<at::Tensor> sums(static_cast<size_t>(groups));
+  over_ranges(groups, [&](int64_t first, int64_t last) {
+    for (int64_t g = first; g < last; ++g) {
+      const int64_t begin = g * rows / groups;
+      const int64_t count = (g + 1) * rows / groups - begin;
+      sums[static_cast<size_t>(g)] = at::cpu::mm(a.narrow(0, begin, count).t(), b.narrow(0, begin, count));
+    }
+  });
+  for (size_t g = 1; g < sums.size(); ++g) sums[0].add_(sums[g]);
+  return sums[0];
 }
 
 void multiply_rows(const at::Tensor& a, int64_t begin, int64_t end, const at::Tensor& b,

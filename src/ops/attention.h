@@ -133,7 +133,7 @@ class AttentionRanges {
     return most;
   }
   /// Groups of closed pieces whose sums of weight gradients are kept apart and added in order.
-  int64_t groups() const { return std::clamp<int64_t>(count() / 8, 1, 16); }
+  int64_t groups() const { return std::clamp<int64_t>(count() / 4, 1, 16); }
 
  private:
   EdgeOrder order_;
@@ -164,6 +164,11 @@ void over_ranges(int64_t count, const Work& work) {
     work(first, last);
   });
 }
+
+/// out = a b + c and a^T b, in parts that depend on the rows of a alone: the same bits for any number of
+/// threads. c is one row, or of out's shape (then perhaps out itself), or undefined.
+void multiply_all(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& out);
+at::Tensor multiply_transposed(const at::Tensor& a, const at::Tensor& b);
 
 /// out = rows begin .. end-1 of a, times b, in the calling thread's own way.
 void multiply_rows(const at::Tensor& a, int64_t begin, int64_t end, const at::Tensor& b,

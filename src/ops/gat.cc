@@ -74,8 +74,7 @@ void forward_open(const GatTensors& in, const AttentionSizes& sizes, Gat<T> laye
   const at::Tensor z = saved.z.size(0) > 0 || sizes.sources == 0
                            ? saved.z
                            : at::empty({sizes.sources, sizes.heads * sizes.channels}, in.x.options());
-  at::Tensor projected = z;
-  at::mm_out(projected, in.x, in.weight.t());
+  multiply_all(in.x, in.weight.t(), {}, z);
   layer.z = read<T>(z);
   at::parallel_for(0, sizes.sources, AttentionRanges::kNodes, [&](int64_t begin, int64_t end) {
     kernels.scores(layer.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
@@ -180,7 +179,8 @@ struct Backward {
     const AttentionRanges ranges(order);
     at::Tensor z;
     if (saved.z.size(0) == 0) {
-      z = at::mm(in.x, in.weight.t());
+      z = at::empty({sizes.sources, width}, options);
+      multiply_all(in.x, in.weight.t(), {}, z);
       layer.z = read<T>(z);
     }
     const int64_t rows = order.edges + (layer.loops ? order.targets : 0);
@@ -217,8 +217,8 @@ struct Backward {
       }
     });
     add_up(sums);
-    if (to.x.defined()) at::mm_out(to.x, dz, in.weight);
-    to.weight = at::mm(dz.t(), in.x);
+    if (to.x.defined()) multiply_all(dz, in.weight, {}, to.x);
+    to.weight = multiply_transposed(dz, in.x);
   }
 };
 

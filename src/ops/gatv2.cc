@@ -92,12 +92,12 @@ template <typename T>
 void project_all(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Saved& saved, Gatv2<T>& layer) {
   const auto room = [&](int64_t rows) { return at::empty({rows, sizes.width()}, in.x.options()); };
   if (saved.z.size(0) != sizes.sources) saved.z = room(sizes.sources);
-  project(in.x, 0, sizes.sources, in.weight, in.weight_bias, saved.z);
+  multiply_all(in.x, in.weight.t(), in.weight_bias, saved.z);
   layer.z = layer.z_target = read<T>(saved.z);
   if (!in.target_weight.defined()) return;
   if (saved.z_target.size(0) != sizes.targets) saved.z_target = room(sizes.targets);
-  project(in.x_target.defined() ? in.x_target : in.x, 0, sizes.targets, in.target_weight, in.target_bias,
-          saved.z_target);
+  multiply_all(in.x_target.defined() ? in.x_target : in.x, in.target_weight.t(), in.target_bias,
+               saved.z_target);
   layer.z_target = read<T>(saved.z_target);
 }
 
@@ -244,16 +244,18 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
                      scratch.mutable_data_ptr<T>());
   });
   add_up(sums, to);
-  to.weight = at::mm(dz.t(), in.x);
+  to.weight = multiply_transposed(dz, in.x);
   if (in.weight_bias.defined()) to.weight_bias = dz.sum(0);
-  if (to.x.defined()) at::mm_out(to.x, dz, in.weight);
+  if (to.x.defined()) multiply_all(dz, in.weight, {}, to.x);
   if (!in.target_weight.defined()) return;
-  to.target_weight = at::mm(dz_target.t(), in.x_target.defined() ? in.x_target : in.x);
+  to.target_weight = multiply_transposed(dz_target, in.x_target.defined() ? in.x_target : in.x);
   if (in.target_bias.defined()) to.target_bias = dz_target.sum(0);
-  if (in.x_target.defined())
-    to.x_target = at::mm(dz_target, in.target_weight);
-  else if (to.x.defined())
-    to.x.addmm_(dz_target, in.target_weight);
+  if (in.x_target.defined()) {
+    to.x_target = at::empty_like(in.x_target);
+    multiply_all(dz_target, in.target_weight, {}, to.x_target);
+  } else if (to.x.defined()) {
+    multiply_all(dz_target, in.target_weight, to.x, to.x);
+  }
 }
 
 }  // namespace
