@@ -60,7 +60,9 @@ bool CapturePieces::next(CapturePiece& piece) {
 }
 
 void parse_piece(const CapturePiece& piece, bool skip, ParsedPiece& parsed) {
+  constexpr size_t kUsualLine = 32;  // bytes, or a little more
   parsed.frames.clear();
+  parsed.frames.reserve(piece.text_bytes / kUsualLine);
   parsed.notes = {};
   parsed.lines = 0;
   parsed.skipped.clear();

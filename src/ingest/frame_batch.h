@@ -15,6 +15,15 @@ struct FrameBatch {
   Vector<uint8_t, Tag::ingest> label;
 
   void clear() { truncate(0); }
+  /// Makes room, so that the columns need not grow: while one grows, its old and its new memory are both
+  /// held.
+  void reserve(size_t frames) {
+    time_ns.reserve(frames);
+    can_id.reserve(frames);
+    length.reserve(frames);
+    data.reserve(frames * static_cast<size_t>(width));
+    label.reserve(frames);
+  }
   /// Keeps the first `frames` frames; some columns may be one ahead of others.
   void truncate(size_t frames) {
     time_ns.resize(frames);
