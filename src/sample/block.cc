@@ -18,6 +18,34 @@ void GraphBlock::clear() {
   y.clear();
 }
 
+namespace {
+
+// reserve() would hold the old memory until the new is filled; there is nothing to copy.
+template <typename V>
+void make_room_in(V& values, int64_t count) {
+  if (values.capacity() < static_cast<size_t>(count)) V().swap(values);
+  values.reserve(static_cast<size_t>(count));
+}
+
+}  // namespace
+
+void GraphBlock::make_room(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
+                           int64_t edge_features) {
+  make_room_in(graph, graph_count);
+  make_room_in(node_ptr, graph_count + 1);
+  make_room_in(edge_ptr, graph_count + 1);
+  make_room_in(x, nodes * node_features);
+  make_room_in(edges, 2 * edge_count);
+  make_room_in(edge_attr, edge_count * edge_features);
+  make_room_in(y, graph_count);
+  clear();
+}
+
+int64_t GraphBlock::bytes_for(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
+                              int64_t edge_features) {
+  return 8 * (4 * graph_count + 2) + 4 * (nodes * node_features + edge_count * (2 + edge_features));
+}
+
 Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {
   constexpr int64_t kPiece = 32;
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(source.graphs()));

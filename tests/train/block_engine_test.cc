@@ -10,7 +10,7 @@
 #include "nn/gat_with_jk.h"
 #include "ops/allocator.h"
 #include "train/preflight.h"
-#include "train/random_graphs.h"
+#include "support/random_graphs.h"
 
 namespace plimsoll {
 namespace {
