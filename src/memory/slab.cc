@@ -27,7 +27,6 @@ struct SlabRange::State {
 namespace {
 
 constexpr int64_t kPage = 4096;
-constexpr int64_t kGrowth = 64 * kKiB;
 
 thread_local SlabRange::State* current_range = nullptr;
 
@@ -66,7 +65,7 @@ int64_t SlabRange::high() const {
 
 Slab::Slab() {
   void* base = MAP_FAILED;
-  for (reserved_ = int64_t{1} << 42; base == MAP_FAILED && reserved_ > kGrowth; reserved_ /= 2)
+  for (reserved_ = int64_t{1} << 42; base == MAP_FAILED && reserved_ > kMiB; reserved_ /= 2)
     base = mmap(nullptr, static_cast<size_t>(reserved_), PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) throw system_failure("cannot set addresses aside for", "the slab");
@@ -187,7 +186,7 @@ SlabPiece Slab::take_piece(int64_t bytes) {
     Slab& slab = *state->slab;
     const std::lock_guard slab_lock(slab.mutex_);
     lock.lock();
-    slab.change_size(slab.bytes_ + round_up(state->packing.missing(bytes), kGrowth));
+    slab.change_size(slab.bytes_ + round_up(state->packing.missing(bytes), kPage));
     state->packing.grow(slab.bytes_);
     place = state->packing.take(bytes);
   }

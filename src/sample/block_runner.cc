@@ -39,6 +39,7 @@ void BlockRunner::run(std::span<const int64_t> graphs, const Work& work) {
         continue;
       } catch (const BudgetExceeded&) {
         prefetcher_.forget();
+        for (GraphBlock& block : blocks_) block = GraphBlock();
       }
       ++reruns_;
       measure(blocks.of(done), blocks.begins[static_cast<size_t>(done)], work);
