@@ -16,6 +16,8 @@ struct GraphShape {
   int32_t edges = 0;
   int32_t self_loops = 0;  ///< among the edges
   int32_t label = 0;
+  int32_t labelled_nodes = 0;
+  int32_t highest_node_label = -1;
 };
 
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
@@ -27,6 +29,7 @@ struct GraphBlock {
   Vector<int32_t, Tag::blocks> edges;
   Vector<float, Tag::blocks> edge_attr;
   Vector<int64_t, Tag::blocks> y;
+  Vector<int64_t, Tag::blocks> node_y;  ///< [N], -1 without a label; empty where nodes have none
 
   /// Empties it, keeping its memory for the next block.
   void clear();
