@@ -16,6 +16,7 @@ void GraphBlock::clear() {
   edges.clear();
   edge_attr.clear();
   y.clear();
+  node_y.clear();
 }
 
 Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {

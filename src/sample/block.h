@@ -27,10 +27,11 @@ struct GraphBlock {
   Vector<int32_t, Tag::blocks> edges;
   Vector<float, Tag::blocks> edge_attr;
   Vector<int64_t, Tag::blocks> y;
+  Vector<int64_t, Tag::blocks> node_y;  ///< as in GraphSpans: of all nodes, or empty
 
   /// Empties it, keeping its memory for the next block.
   void clear();
-  GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y}; }
+  GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y, node_y}; }
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
   int64_t nodes() const { return node_ptr.empty() ? 0 : node_ptr.back(); }
   int64_t edge_count() const { return edge_ptr.empty() ? 0 : edge_ptr.back(); }

@@ -40,6 +40,10 @@ void GraphSetSource::read(std::span<const int64_t> graphs, GraphBlock& block) co
     block.edges.insert(block.edges.end(), pairs.begin(), pairs.end());
     block.edge_attr.insert(block.edge_attr.end(), edge_attr.begin(), edge_attr.end());
     block.y.push_back(all.y[g]);
+    if (!all.node_y.empty()) {
+      const auto node_y = all.node_y.subspan(static_cast<size_t>(node), static_cast<size_t>(nodes));
+      block.node_y.insert(block.node_y.end(), node_y.begin(), node_y.end());
+    }
   }
 }
 
