@@ -1,0 +1,169 @@
+#include "io/zip_archive.h"
+
+#include <fmt/format.h>
+#include <zip.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/file.h"
+#include "memory/ledger.h"
+
+namespace plimsoll {
+namespace {
+
+// Memory of the library, which takes no allocator: entered by an upper bound.
+class LibraryMemory {
+ public:
+  explicit LibraryMemory(int64_t bytes) : bytes_(bytes) { Ledger::process().take(Tag::ingest, bytes_); }
+  ~LibraryMemory() { Ledger::process().give(Tag::ingest, bytes_); }
+  LibraryMemory(const LibraryMemory&) = delete;
+  LibraryMemory& operator=(const LibraryMemory&) = delete;
+
+ private:
+  int64_t bytes_;
+};
+
+constexpr int64_t kMemberBytes = 512;         // an entry of the directory, its name and its place in a table
+constexpr int64_t kStreamBytes = 96 * kKiB;   // the window of deflate, 32 KiB, its state and a buffer
+constexpr int64_t kLongestEnd = 22 + 0xFFFF;  // the record at the end, with a comment
+constexpr int64_t kLocator = 20;              // what stands before that record in a zip64 archive
+
+int64_t count(std::string_view text, std::string_view mark) {
+  int64_t found = 0;
+  for (size_t at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + mark.size()))
+    ++found;
+  return found;
+}
+
+// The library makes room for as many members as an archive claims to have, or begins to describe.
+int64_t most_members(std::string_view text, const std::string& path) {
+  constexpr std::string_view kEntry = "PK\1\2";
+  constexpr std::string_view kEnd = "PK\5\6";
+  constexpr std::string_view kEnd64 = "PK\6\7";
+  int64_t most = count(text, kEntry);
+  const std::string_view tail = text.substr(text.size() - std::min<size_t>(text.size(), kLongestEnd));
+  for (size_t at = tail.find(kEnd); at != std::string_view::npos; at = tail.find(kEnd, at + 1)) {
+    const size_t whole = text.size() - tail.size() + at;
+    if (whole >= kLocator && text.substr(whole - kLocator, kEnd64.size()) == kEnd64)
+      throw InputError(path + ": is a zip64 archive; unpack it and name the folder instead");
+    if (at + 12 > tail.size()) continue;
+    most = std::max<int64_t>(
+        most, static_cast<unsigned char>(tail[at + 10]) | static_cast<unsigned char>(tail[at + 11]) << 8);
+  }
+  return most;
+}
+
+class MemberStream : public InputStream {
+ public:
+  MemberStream(zip_t* archive, int64_t member, std::string path)
+      : memory_(kStreamBytes),
+        path_(std::move(path)),
+        file_(zip_fopen_index(archive, static_cast<zip_uint64_t>(member), 0)) {
+    if (file_ == nullptr) fail(zip_strerror(archive));
+  }
+  ~MemberStream() override { zip_fclose(file_); }
+  MemberStream(const MemberStream&) = delete;
+  MemberStream& operator=(const MemberStream&) = delete;
+
+  size_t read(char* data, size_t bytes) override {
+    size_t filled = 0;
+    while (filled < bytes) {
+      const zip_int64_t got = zip_fread(file_, data + filled, bytes - filled);
+      if (got < 0) fail(zip_file_strerror(file_));
+      if (got == 0) break;
+      filled += static_cast<size_t>(got);
+    }
+    hasher_.add(data, filled);
+    bytes_read_ += static_cast<int64_t>(filled);
+    return filled;
+  }
+  int64_t bytes_read() const override { return bytes_read_; }
+  std::string source_hash() const override { return hasher_.hex64(); }
+
+ private:
+  [[noreturn]] void fail(const char* reason) const {
+    throw InputError(fmt::format("{}: damaged zip data ({}); fetch the archive again", path_, reason));
+  }
+
+  LibraryMemory memory_;
+  std::string path_;
+  zip_file_t* file_;
+  Hasher hasher_;
+  int64_t bytes_read_ = 0;
+};
+
+}  // namespace
+
+struct ZipArchive::State {
+  MappedFile file;
+  std::unique_ptr<LibraryMemory> memory;
+  zip_t* archive = nullptr;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { zip_discard(archive); }
+};
+
+ZipArchive::ZipArchive(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
+  state_->file = MappedFile(path);
+  const std::span<const std::byte> bytes = state_->file.bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  state_->memory =
+      std::make_unique<LibraryMemory>(kStreamBytes + kMemberBytes * most_members(text, path.string()));
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+  if (source != nullptr) state_->archive = zip_open_from_source(source, ZIP_RDONLY, &error);
+  if (state_->archive == nullptr) {
+    const std::string reason = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    zip_source_free(source);
+    throw InputError(
+        fmt::format("{}: cannot be read as a zip archive ({}): it is none, or cut off; fetch it "
+                    "again",
+                    path.string(), reason));
+  }
+  zip_error_fini(&error);
+}
+
+ZipArchive::~ZipArchive() = default;
+
+int64_t ZipArchive::members() const {
+  return zip_get_num_entries(state_->archive, 0);
+}
+
+std::string_view ZipArchive::name(int64_t member) const {
+  const char* const name = zip_get_name(state_->archive, static_cast<zip_uint64_t>(member), ZIP_FL_ENC_RAW);
+  return name == nullptr ? std::string_view() : name;
+}
+
+std::unique_ptr<InputStream> ZipArchive::open(int64_t member) const {
+  const std::string path = fmt::format("{}:{}", state_->file.path(), name(member));
+  zip_stat_t stat;
+  zip_stat_init(&stat);
+  if (zip_stat_index(state_->archive, static_cast<zip_uint64_t>(member), 0, &stat) != 0)
+    throw InputError(path + ": its entry in the zip archive cannot be read; fetch the archive again");
+  if (stat.encryption_method != ZIP_EM_NONE)
+    throw InputError(path + ": is encrypted; unpack the archive and name the folder instead");
+  if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
+    throw InputError(
+        fmt::format("{}: is packed by method {}, expected deflate (8) or none (0); unpack the "
+                    "archive and name the folder instead",
+                    path, stat.comp_method));
+  return std::make_unique<MemberStream>(state_->archive, member, path);
+}
+
+int64_t ZipArchive::bytes() const {
+  return static_cast<int64_t>(state_->file.bytes().size());
+}
+
+std::string ZipArchive::hash() const {
+  Hasher hasher;
+  hasher.add(state_->file.bytes());
+  return hasher.hex64();
+}
+
+}  // namespace plimsoll
