@@ -37,22 +37,30 @@ int64_t count(std::string_view text, std::string_view mark) {
   return found;
 }
 
-// The library makes room for as many members as an archive claims to have, or begins to describe.
-int64_t most_members(std::string_view text, const std::string& path) {
+// What the library may take for the directory of members. It makes room for as many as an archive claims to
+// have, or begins to describe, and keeps their names and comments.
+int64_t most_directory_bytes(std::string_view text, const std::string& path) {
   constexpr std::string_view kEntry = "PK\1\2";
   constexpr std::string_view kEnd = "PK\5\6";
   constexpr std::string_view kEnd64 = "PK\6\7";
-  int64_t most = count(text, kEntry);
+  int64_t members = count(text, kEntry);
+  int64_t texts = 0;
   const std::string_view tail = text.substr(text.size() - std::min<size_t>(text.size(), kLongestEnd));
   for (size_t at = tail.find(kEnd); at != std::string_view::npos; at = tail.find(kEnd, at + 1)) {
     const size_t whole = text.size() - tail.size() + at;
     if (whole >= kLocator && text.substr(whole - kLocator, kEnd64.size()) == kEnd64)
       throw InputError(path + ": is a zip64 archive; unpack it and name the folder instead");
-    if (at + 12 > tail.size()) continue;
-    most = std::max<int64_t>(
-        most, static_cast<unsigned char>(tail[at + 10]) | static_cast<unsigned char>(tail[at + 11]) << 8);
+    if (at + 16 > tail.size()) continue;
+    const auto number = [&](size_t offset, int bytes) {
+      int64_t value = 0;
+      for (int i = bytes; i-- > 0;)
+        value = value << 8 | static_cast<unsigned char>(tail[at + offset + static_cast<size_t>(i)]);
+      return value;
+    };
+    members = std::max(members, number(10, 2));
+    texts = std::max(texts, std::min(number(12, 4), static_cast<int64_t>(text.size())));
   }
-  return most;
+  return members * kMemberBytes + texts;
 }
 
 class MemberStream : public InputStream {
@@ -111,8 +119,7 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) : state_(std::make_uni
   state_->file = MappedFile(path);
   const std::span<const std::byte> bytes = state_->file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  state_->memory =
-      std::make_unique<LibraryMemory>(kStreamBytes + kMemberBytes * most_members(text, path.string()));
+  state_->memory = std::make_unique<LibraryMemory>(kStreamBytes + most_directory_bytes(text, path.string()));
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);

@@ -130,6 +130,13 @@ TEST_F(Zip, ADirectoryIsPaidForBeforeItIsRead) {
   const LedgerCap cap(1 << 20);
   EXPECT_THROW(ZipArchive{path_}, BudgetExceeded);
 
+  // One with long names.
+  write(zip_of({{std::string(60'000, 'a'), ""}, {std::string(60'000, 'b'), ""}}));
+  {
+    const ZipArchive archive(path_);
+    EXPECT_GE(Ledger::process().held(Tag::ingest), 2 * 60'000 + 96 * 1024);
+  }
+
   // One that claims to have more than it describes.
   std::string bytes = zip_of({{"one", "text"}});
   for (const size_t at : {14U, 12U}) bytes[bytes.size() - at] = bytes[bytes.size() - at + 1] = '\xFF';
