@@ -41,7 +41,6 @@ void TuArcs::add_attributes(std::span<const float> attributes) {
 void TuArcs::sort() {
   if (!has_features()) {
     std::sort(arcs_.begin(), arcs_.end());
-    arcs_.erase(std::unique(arcs_.begin(), arcs_.end()), arcs_.end());
     return;
   }
   order_.reserve(arcs_.size());

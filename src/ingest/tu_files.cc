@@ -58,8 +58,10 @@ class FolderFiles : public TuFiles {
  public:
   explicit FolderFiles(fs::path folder) : folder_(std::move(folder)) {
     Prefix prefix(folder_.string());
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder_))
-      prefix.offer(entry.path().filename().string());
+    std::error_code failed;
+    for (fs::directory_iterator entry(folder_, failed), end; !failed && entry != end; entry.increment(failed))
+      prefix.offer(entry->path().filename().string());
+    if (failed) throw InputError(fmt::format("{}: cannot be read ({})", folder_.string(), failed.message()));
     name_ = prefix.take();
   }
 
