@@ -1,5 +1,6 @@
 #include "io/zip_archive.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <zip.h>
 
@@ -13,6 +14,53 @@
 namespace plimsoll {
 namespace {
 
+// The functions of libzip, which is loaded when the first archive is opened (cmake/libzip.cmake says why).
+class Library {
+ private:
+  void* loaded_ = ::dlopen(PLIMSOLL_LIBZIP, RTLD_NOW | RTLD_LOCAL);  // first: the functions are found in it
+
+ public:
+  static const Library& get() {
+    static const Library library;
+    return library;
+  }
+
+  decltype(&zip_fopen_index) const fopen_index = function<decltype(&zip_fopen_index)>("zip_fopen_index");
+  decltype(&zip_fread) const fread = function<decltype(&zip_fread)>("zip_fread");
+  decltype(&zip_fclose) const fclose = function<decltype(&zip_fclose)>("zip_fclose");
+  decltype(&zip_strerror) const strerror = function<decltype(&zip_strerror)>("zip_strerror");
+  decltype(&zip_file_strerror) const file_strerror =
+      function<decltype(&zip_file_strerror)>("zip_file_strerror");
+  decltype(&zip_error_init) const error_init = function<decltype(&zip_error_init)>("zip_error_init");
+  decltype(&zip_error_fini) const error_fini = function<decltype(&zip_error_fini)>("zip_error_fini");
+  decltype(&zip_error_strerror) const error_strerror =
+      function<decltype(&zip_error_strerror)>("zip_error_strerror");
+  decltype(&zip_source_buffer_create) const source_buffer_create =
+      function<decltype(&zip_source_buffer_create)>("zip_source_buffer_create");
+  decltype(&zip_source_free) const source_free = function<decltype(&zip_source_free)>("zip_source_free");
+  decltype(&zip_open_from_source) const open_from_source =
+      function<decltype(&zip_open_from_source)>("zip_open_from_source");
+  decltype(&zip_discard) const discard = function<decltype(&zip_discard)>("zip_discard");
+  decltype(&zip_get_num_entries) const get_num_entries =
+      function<decltype(&zip_get_num_entries)>("zip_get_num_entries");
+  decltype(&zip_get_name) const get_name = function<decltype(&zip_get_name)>("zip_get_name");
+  decltype(&zip_stat_init) const stat_init = function<decltype(&zip_stat_init)>("zip_stat_init");
+  decltype(&zip_stat_index) const stat_index = function<decltype(&zip_stat_index)>("zip_stat_index");
+
+ private:
+  Library() = default;
+  template <typename Function>
+  Function function(const char* name) const {
+    void* const found = loaded_ == nullptr ? nullptr : ::dlsym(loaded_, name);
+    if (found == nullptr)
+      throw Failure(
+          fmt::format("cannot load {} of {} to read a zip archive; install that library, or unpack the "
+                      "archive and name the folder instead",
+                      name, PLIMSOLL_LIBZIP));
+    return reinterpret_cast<Function>(found);
+  }
+};
+
 // Memory of the library, which takes no allocator: entered by an upper bound.
 class LibraryMemory {
  public:
@@ -25,10 +73,11 @@ class LibraryMemory {
   int64_t bytes_;
 };
 
-constexpr int64_t kMemberBytes = 512;         // an entry of the directory, its name and its place in a table
-constexpr int64_t kStreamBytes = 96 * kKiB;   // the window of deflate, 32 KiB, its state and a buffer
-constexpr int64_t kLongestEnd = 22 + 0xFFFF;  // the record at the end, with a comment
-constexpr int64_t kLocator = 20;              // what stands before that record in a zip64 archive
+constexpr int64_t kLibraryBytes = 512 * kKiB;  // of the library itself and those it brings
+constexpr int64_t kMemberBytes = 512;          // an entry of the directory, its name and its place in a table
+constexpr int64_t kStreamBytes = 96 * kKiB;    // the window of deflate, 32 KiB, its state and a buffer
+constexpr int64_t kLongestEnd = 22 + 0xFFFF;   // the record at the end, with a comment
+constexpr int64_t kLocator = 20;               // what stands before that record in a zip64 archive
 
 int64_t count(std::string_view text, std::string_view mark) {
   int64_t found = 0;
@@ -68,18 +117,18 @@ class MemberStream : public InputStream {
   MemberStream(zip_t* archive, int64_t member, std::string path)
       : memory_(kStreamBytes),
         path_(std::move(path)),
-        file_(zip_fopen_index(archive, static_cast<zip_uint64_t>(member), 0)) {
-    if (file_ == nullptr) fail(zip_strerror(archive));
+        file_(Library::get().fopen_index(archive, static_cast<zip_uint64_t>(member), 0)) {
+    if (file_ == nullptr) fail(Library::get().strerror(archive));
   }
-  ~MemberStream() override { zip_fclose(file_); }
+  ~MemberStream() override { Library::get().fclose(file_); }
   MemberStream(const MemberStream&) = delete;
   MemberStream& operator=(const MemberStream&) = delete;
 
   size_t read(char* data, size_t bytes) override {
     size_t filled = 0;
     while (filled < bytes) {
-      const zip_int64_t got = zip_fread(file_, data + filled, bytes - filled);
-      if (got < 0) fail(zip_file_strerror(file_));
+      const zip_int64_t got = Library::get().fread(file_, data + filled, bytes - filled);
+      if (got < 0) fail(Library::get().file_strerror(file_));
       if (got == 0) break;
       filled += static_cast<size_t>(got);
     }
@@ -112,46 +161,50 @@ struct ZipArchive::State {
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { zip_discard(archive); }
+  ~State() {
+    if (archive != nullptr) Library::get().discard(archive);
+  }
 };
 
 ZipArchive::ZipArchive(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
   state_->file = MappedFile(path);
   const std::span<const std::byte> bytes = state_->file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  state_->memory = std::make_unique<LibraryMemory>(kStreamBytes + most_directory_bytes(text, path.string()));
+  state_->memory = std::make_unique<LibraryMemory>(kLibraryBytes + kStreamBytes +
+                                                   most_directory_bytes(text, path.string()));
   zip_error_t error;
-  zip_error_init(&error);
-  zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
-  if (source != nullptr) state_->archive = zip_open_from_source(source, ZIP_RDONLY, &error);
+  Library::get().error_init(&error);
+  zip_source_t* const source = Library::get().source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+  if (source != nullptr) state_->archive = Library::get().open_from_source(source, ZIP_RDONLY, &error);
   if (state_->archive == nullptr) {
-    const std::string reason = zip_error_strerror(&error);
-    zip_error_fini(&error);
-    zip_source_free(source);
+    const std::string reason = Library::get().error_strerror(&error);
+    Library::get().error_fini(&error);
+    Library::get().source_free(source);
     throw InputError(
         fmt::format("{}: cannot be read as a zip archive ({}): it is none, or cut off; fetch it "
                     "again",
                     path.string(), reason));
   }
-  zip_error_fini(&error);
+  Library::get().error_fini(&error);
 }
 
 ZipArchive::~ZipArchive() = default;
 
 int64_t ZipArchive::members() const {
-  return zip_get_num_entries(state_->archive, 0);
+  return Library::get().get_num_entries(state_->archive, 0);
 }
 
 std::string_view ZipArchive::name(int64_t member) const {
-  const char* const name = zip_get_name(state_->archive, static_cast<zip_uint64_t>(member), ZIP_FL_ENC_RAW);
+  const char* const name =
+      Library::get().get_name(state_->archive, static_cast<zip_uint64_t>(member), ZIP_FL_ENC_RAW);
   return name == nullptr ? std::string_view() : name;
 }
 
 std::unique_ptr<InputStream> ZipArchive::open(int64_t member) const {
   const std::string path = fmt::format("{}:{}", state_->file.path(), name(member));
   zip_stat_t stat;
-  zip_stat_init(&stat);
-  if (zip_stat_index(state_->archive, static_cast<zip_uint64_t>(member), 0, &stat) != 0)
+  Library::get().stat_init(&stat);
+  if (Library::get().stat_index(state_->archive, static_cast<zip_uint64_t>(member), 0, &stat) != 0)
     throw InputError(path + ": its entry in the zip archive cannot be read; fetch the archive again");
   if (stat.encryption_method != ZIP_EM_NONE)
     throw InputError(path + ": is encrypted; unpack the archive and name the folder instead");
