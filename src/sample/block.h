@@ -39,7 +39,7 @@ struct GraphBlock {
   /// The bytes that make_room takes.
   static int64_t bytes_for(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
                            int64_t edge_features);
-  GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y}; }
+  GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y, node_y}; }
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
   int64_t nodes() const { return node_ptr.empty() ? 0 : node_ptr.back(); }
   int64_t edge_count() const { return edge_ptr.empty() ? 0 : edge_ptr.back(); }
