@@ -215,13 +215,23 @@ void compare_hub(Where where, bool dynamic, Run run) {
 
 /// The same bits from run to run and, on the host, whatever order lanes and items take.
 template <typename Run>
-void expect_same_bits(Where where, Run run) {
-  AttentionProblem problem{
-      .graph = small_graphs(20, 30, 40), .heads = 8, .channels = 12, .features = 5, .dropout = 0.3};
+void expect_same_bits(
+    Where where, Run run,
+    AttentionProblem problem = {
+        .graph = small_graphs(20, 30, 40), .heads = 8, .channels = 12, .features = 5, .dropout = 0.3}) {
   problem.draw_inputs();
   TestDevice device(where, true);
   TestDevice other(where == Where::cuda ? Where::cuda : Where::host, true);
   EXPECT_EQ(run(0.0F, device, problem), run(0.0F, other, problem));
+}
+
+/// The same with a thread a lane: more heads than lanes, more channels than are loaded at once.
+template <typename Run>
+void expect_same_bits_of_threads(Run run) {
+  const TestGraph graph = small_graphs(1, 5, 2, 4);
+  expect_same_bits(Where::threads, run, {.graph = graph, .heads = 34, .channels = 3, .features = 2});
+  expect_same_bits(Where::threads, run,
+                   {.graph = graph, .heads = 3, .channels = 132, .features = 2, .dropout = 0.3});
 }
 
 }  // namespace plimsoll

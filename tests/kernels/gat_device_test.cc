@@ -76,6 +76,11 @@ TEST_P(GatOnDevice, GivesTheFormulasForAHub) {
 TEST_P(GatOnDevice, GivesTheSameBits) {
   expect_same_bits(GetParam(), kRun);
 }
+TEST(GatOnThreads, GivesTheSameBits) {
+  expect_same_bits_of_threads([](auto zero, TestDevice& device, const AttentionProblem& problem) {
+    return run<decltype(zero)>(device, problem);
+  });
+}
 
 // Scores and, by way of the gradients of s and t, those of the vectors that give them.
 template <typename T>

@@ -71,6 +71,11 @@ TEST_P(Gatv2OnDevice, GivesTheFormulasForAHub) {
 TEST_P(Gatv2OnDevice, GivesTheSameBits) {
   expect_same_bits(GetParam(), kRun);
 }
+TEST(Gatv2OnThreads, GivesTheSameBits) {
+  expect_same_bits_of_threads([](auto zero, TestDevice& device, const AttentionProblem& problem) {
+    return run<decltype(zero)>(device, problem);
+  });
+}
 
 }  // namespace
 }  // namespace plimsoll

@@ -210,5 +210,12 @@ TEST_P(SegmentsOnDevice, GiveTheSameBits) {
   EXPECT_EQ(run<float>(device, problem), run<float>(other, problem));
 }
 
+TEST(SegmentsOnThreads, GiveTheSameBits) {
+  const Problem problem({0, 10, 11, 11, 63}, 6);
+  TestDevice device(Where::threads, true);
+  TestDevice other(Where::host, true);
+  EXPECT_EQ(run<float>(device, problem), run<float>(other, problem));
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -1,6 +1,7 @@
 #pragma once
 
-// Where tests of CUDA kernels run them: on the host, with lanes and items in either order, or on a GPU.
+// Where tests of CUDA kernels run them: on the host, with lanes and items in either order or a
+// thread a lane, or on a GPU.
 
 #include <gtest/gtest.h>
 
@@ -12,10 +13,24 @@
 
 #include "kernels/cuda.h"
 #include "kernels/host_warp.h"
+#include "kernels/thread_warp.h"
 
 namespace plimsoll {
 
-enum class Where { host, host_backwards, cuda };
+enum class Where { host, host_backwards, threads, cuda };
+
+/// Puts steps where a test wants them, on the host.
+struct TestLaunch {
+  Where where;
+
+  template <typename Step>
+  void operator()(int64_t items, const Step& step) const {
+    if (where == Where::threads)
+      launch_on_threads(items, step);
+    else
+      HostLaunch{.backwards = where == Where::host_backwards}(items, step);
+  }
+};
 
 inline std::string name_of_place(const testing::TestParamInfo<Where>& place) {
   switch (place.param) {
@@ -54,7 +69,7 @@ class TestDevice {
 
   Where where() const { return where_; }
   bool on_host() const { return where_ != Where::cuda; }
-  HostLaunch launch() const { return {.backwards = where_ == Where::host_backwards}; }
+  TestLaunch launch() const { return {where_}; }
 
   /// Null for no numbers.
   template <typename T>
