@@ -2,8 +2,9 @@
 """One attention layer against PyTorch Geometric's, as a markdown table: run by bench/attention.sh.
 
     attention.py LIBRARY GRAPH_SET [--quick]
+    attention.py LIBRARY --device cuda
 
-Every case runs with glibc's malloc as users get it and tuned, which removes page faults and halves PyTorch Geometric's time.
+On the CPU every case runs with glibc's malloc as users get it and tuned, which removes page faults and halves PyTorch Geometric's time.
 """
 
 import json
@@ -15,12 +16,14 @@ from pathlib import Path
 TUNED = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.top_pad=268435456"
 WINDOWS = ["gat F=256", "gat F=16", "gatv2 F=256", "gatv2 F=16", "gat 4 x 24, F=96", "gat 8 x 48, F=384"]
 RANDOM = ["gat random graph", "gatv2 random graph"]
+MADE_UP = ["gat made-up windows F=256", "gat made-up windows F=16", "gatv2 made-up windows F=256"]
 
 
-def run(library, graphs, cases, threads, tuned, compiled=False, rounds=5):
+def run(library, graphs, cases, threads, tuned, compiled=False, rounds=5, device="cpu"):
     environment = dict(os.environ, GLIBC_TUNABLES=TUNED) if tuned else dict(os.environ)
     script = Path(__file__).parent / "peers" / "attention.py"
-    command = [sys.executable, script, library, graphs, "--threads", str(threads), "--rounds", str(rounds)]
+    command = [sys.executable, script, library, graphs, "--threads", str(threads), "--rounds", str(rounds),
+               "--device", device]
     command += ["--compile"] * compiled + ["--cases", *cases]
     lines = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     return [json.loads(line) for line in lines]
@@ -41,7 +44,24 @@ def row(result, threads, tuned):
     ]
 
 
+def cuda(library):
+    """Milliseconds, best of many. A step makes the order of edges, as one that sees a batch once; `order given` does not.
+    PyTorch Geometric's bfloat16 is beside float32 of ours."""
+    works = {"products": "products", "kept": "ours kept", "recomputed": "ours recomputed", "order given": "order given",
+             "pyg": "PyG", "pyg compiled": "PyG compiled", "pyg bfloat16": "PyG bf16",
+             "pyg compiled bfloat16": "PyG compiled bf16"}
+    print("| case | " + " | ".join(works.values()) + " | PyG / order given | ours peak MB | PyG peak MB |")
+    print("|" + "---|" * (len(works) + 4))
+    for result in run(library, ".", MADE_UP + RANDOM, 2, False, True, 30, "cuda"):
+        cells = [result["case"], *(f"{result[key]['best'] * 1e3:.3f}" for key in works),
+                 f"{result['pyg']['best'] / result['order given']['best']:.1f}",
+                 *(f"{result['peak'][key] / 1e6:.0f}" for key in ("kept", "pyg"))]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
 def main():
+    if sys.argv[2:] == ["--device", "cuda"]:
+        return cuda(sys.argv[1])
     library, graphs = sys.argv[1:3]
     quick = "--quick" in sys.argv
     print("| case | threads | malloc | products ms | ours ms best / median | ours CPU ms | schedule | x products "

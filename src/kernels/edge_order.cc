@@ -11,7 +11,17 @@ namespace plimsoll {
 namespace {
 
 // Places of the counts in front of the arrays.
-enum Head : int64_t { kMark, kSources, kTargets, kEdges, kKept, kMostIn, kPieces, kClosed, kHeadSize = 8 };
+enum Head : int64_t {
+  kMark,
+  kSources,
+  kTargets,
+  kEdges,
+  kKept = kOrderKept,
+  kMostIn = kOrderMostIn,
+  kPieces,
+  kClosed,
+  kHeadSize = kOrderHead
+};
 constexpr int32_t kOrderMark = 0x504C4F31;
 
 void check_counts(int64_t edges, int64_t sources, int64_t targets) {
@@ -95,12 +105,8 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
   std::copy_backward(in_ptr, in_ptr + targets, in_ptr + targets + 1);
   in_ptr[0] = 0;
 
-  order[kMark] = kOrderMark;
-  order[kSources] = static_cast<int32_t>(sources);
-  order[kTargets] = static_cast<int32_t>(targets);
-  order[kEdges] = static_cast<int32_t>(edges);
-  order[kKept] = in_ptr[targets];
-  order[kMostIn] = most_in;
+  const auto head = edge_order_head(sources, targets, edges, in_ptr[targets], most_in);
+  std::copy(head.begin(), head.end(), order);
   const EdgeOrder made = {.sources = sources, .targets = targets, .in_ptr = in_ptr, .source = by_source};
   order[kPieces] = same_nodes && targets > 0 ? cut_pieces(made, piece_ptr) : 0;
   order[kClosed] = order[kPieces] > 0 ? 1 : 0;
@@ -110,6 +116,19 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
   piece_ptr[1] = static_cast<int32_t>(targets);
 }
 
+std::array<int32_t, kOrderHead> edge_order_head(int64_t sources, int64_t targets, int64_t edges, int64_t kept,
+                                                int64_t most_in) {
+  std::array<int32_t, kOrderHead> head{};
+  head[kMark] = kOrderMark;
+  head[kSources] = static_cast<int32_t>(sources);
+  head[kTargets] = static_cast<int32_t>(targets);
+  head[kEdges] = static_cast<int32_t>(edges);
+  head[kKept] = static_cast<int32_t>(kept);
+  head[kMostIn] = static_cast<int32_t>(most_in);
+  head[kPieces] = 1;
+  return head;
+}
+
 EdgeOrder view_edge_order(const int32_t* order, int64_t size, int64_t sources, int64_t targets,
                           int64_t edges) {
   if (size != edge_order_size(targets, edges) || order[kMark] != kOrderMark || order[kSources] != sources ||
@@ -117,12 +136,16 @@ EdgeOrder view_edge_order(const int32_t* order, int64_t size, int64_t sources, i
     throw InputError(fmt::format(
         "the edge order is not one of {} sources, {} targets and {} edges; make it with edge_order()",
         sources, targets, edges));
-  EdgeOrder view{.sources = sources,
-                 .targets = targets,
-                 .edges = order[kKept],
-                 .most_in = order[kMostIn],
-                 .pieces = order[kPieces],
-                 .closed = order[kClosed] != 0};
+  EdgeOrder view = view_device_order(order, sources, targets, edges);
+  view.edges = order[kKept];
+  view.most_in = order[kMostIn];
+  view.pieces = order[kPieces];
+  view.closed = order[kClosed] != 0;
+  return view;
+}
+
+EdgeOrder view_device_order(const int32_t* order, int64_t sources, int64_t targets, int64_t edges) {
+  EdgeOrder view{.sources = sources, .targets = targets, .edges = edges};
   view.in_ptr = order + kHeadSize;
   view.piece_ptr = view.in_ptr + targets + 1;
   view.source = view.piece_ptr + targets + 1;

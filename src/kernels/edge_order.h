@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace plimsoll {
@@ -40,6 +41,18 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
 /// The view of a filled order. Errors: InputError when it is not one of these counts.
 EdgeOrder view_edge_order(const int32_t* order, int64_t size, int64_t sources, int64_t targets,
                           int64_t edges);
+
+/// Numbers in front of an order's arrays, which follow each other: in_ptr, piece_ptr, source, edge. An order
+/// that is made on a device knows two of them there alone, and has one piece.
+inline constexpr int64_t kOrderHead = 8;
+inline constexpr int64_t kOrderKept = 4;    ///< edges of the order
+inline constexpr int64_t kOrderMostIn = 5;  ///< the most of one target
+std::array<int32_t, kOrderHead> edge_order_head(int64_t sources, int64_t targets, int64_t edges, int64_t kept,
+                                                int64_t most_in);
+
+/// The view of an order in memory that the host cannot read: `edges` are the caller's, and counts of edges
+/// and pieces are not known. Kernels of attention_cuda.h take it.
+EdgeOrder view_device_order(const int32_t* order, int64_t sources, int64_t targets, int64_t edges);
 
 /// The same edges by source: out_ptr [sources + 1], and by out position the position in `order` and the
 /// target, both [edges].

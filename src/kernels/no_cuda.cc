@@ -4,6 +4,13 @@
 #include "base/error.h"
 
 namespace plimsoll {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Failure("this build has no CUDA kernels; configure with `cmake --preset cuda`, which needs nvcc");
+}
+
+}  // namespace
 
 int cuda_devices() {
   return 0;
@@ -11,7 +18,17 @@ int cuda_devices() {
 
 void dropout_factors_cuda(uint64_t, uint32_t, uint32_t, double, int64_t, int64_t, const int64_t*,
                           const int64_t*, float*, void*) {
-  throw Failure("this build has no CUDA kernels; configure with `cmake --preset cuda`, which needs nvcc");
+  refuse();
+}
+
+void* cuda_allocate(int64_t) {
+  refuse();
+}
+
+void cuda_free(void*) {}
+
+void cuda_copy(void*, const void*, int64_t) {
+  refuse();
 }
 
 }  // namespace plimsoll

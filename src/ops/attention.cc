@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "ops/device_order.h"
 
 // Intel's MKL, where torch is built with it.
 extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
@@ -29,6 +30,7 @@ at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t tar
   if (sources < 0 || targets < 0 || (same_nodes && sources != targets))
     throw UsageError(
         fmt::format("edge_order: {} sources and {} targets cannot be the same nodes", sources, targets));
+  if (!edge_index.is_cpu()) return sorted_edge_order(edge_index, sources, targets, drop_loops);
   const at::Tensor index = edge_index.contiguous();
   const int64_t edges = index.size(1);
   const at::Tensor order = at::empty({edge_order_size(targets, edges)}, index.options().dtype(at::kInt));
@@ -49,7 +51,7 @@ void require(bool ok, const char* expected, const at::Tensor& found) {
 void require_like(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape,
                   const char* expected) {
   require(tensor.defined() && tensor.scalar_type() == x.scalar_type() && tensor.sizes() == shape &&
-              tensor.is_contiguous() && tensor.is_cpu(),
+              tensor.is_contiguous() && tensor.device() == x.device(),
           expected, tensor);
 }
 
@@ -62,8 +64,8 @@ AttentionSizes check_attention(const AttentionTensors& in, const AttentionOption
   require(options.heads > 0 && in.weight.dim() == 2 && in.weight.size(0) % options.heads == 0,
           "weight [H*D, F] with the number of heads given", in.weight);
   require(in.order.scalar_type() == at::kInt && in.order.dim() == 1 && in.order.is_contiguous() &&
-              in.order.numel() >= edge_order_size(targets, 0),
-          "order i32 as edge_order() makes it for these nodes", in.order);
+              in.order.numel() >= edge_order_size(targets, 0) && in.order.device() == x.device(),
+          "order i32 as edge_order() makes it for these nodes, on x's device", in.order);
   const AttentionSizes sizes{.sources = x.size(0),
                              .targets = targets,
                              .edges = edges_of_order(in.order.numel(), targets),
@@ -87,8 +89,8 @@ AttentionSizes check_attention(const AttentionTensors& in, const AttentionOption
     throw UsageError("attention: dropout must lie in [0, 1)");
   if (options.dropout > 0)
     require(in.seed.defined() && in.seed.scalar_type() == at::kLong && in.seed.numel() == 3 &&
-                in.seed.is_contiguous(),
-            "seed i64 [3]: seed, layer, epoch", in.seed);
+                in.seed.is_contiguous() && in.seed.is_cpu(),
+            "seed i64 [3] on the CPU: seed, layer, epoch", in.seed);
   if (options.dropout > 0) {
     const int64_t* const seed = in.seed.const_data_ptr<int64_t>();
     if (seed[1] < 0 || seed[1] > 65535 || seed[2] < 0 || seed[2] > 4294967295)
@@ -97,8 +99,8 @@ AttentionSizes check_attention(const AttentionTensors& in, const AttentionOption
   }
   if (in.keys.defined())
     require(in.keys.scalar_type() == at::kLong && in.keys.dim() == 2 && in.keys.size(0) == 3 &&
-                in.keys.size(1) == targets && in.keys.is_contiguous(),
-            "keys i64 [3, T]", in.keys);
+                in.keys.size(1) == targets && in.keys.is_contiguous() && in.keys.device() == x.device(),
+            "keys i64 [3, T] on x's device", in.keys);
   return sizes;
 }
 

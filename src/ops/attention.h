@@ -80,12 +80,10 @@ void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, co
 AttentionSizes check_attention(const AttentionTensors& in, const AttentionOptions& options, int64_t targets,
                                int64_t edge_features);
 
-/// Fills in what is shared, all but z and what is written.
+/// Fills in what is shared, all but the order, z and what is written.
 template <typename T>
-void fill_layer(Attention<T>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
-                const AttentionOptions& options) {
-  layer.order = view_edge_order(in.order.const_data_ptr<int32_t>(), in.order.numel(), sizes.sources,
-                                sizes.targets, sizes.edges);
+void fill_options(Attention<T>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
+                  const AttentionOptions& options) {
   layer.caller_edges = sizes.edges;
   layer.heads = sizes.heads;
   layer.channels = sizes.channels;
@@ -110,6 +108,15 @@ void fill_layer(Attention<T>& layer, const AttentionTensors& in, const Attention
   }
   layer.edge_attr = read<T>(in.edge_attr);
   layer.bias = read<T>(in.bias);
+}
+
+/// The same with the order.
+template <typename T>
+void fill_layer(Attention<T>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
+                const AttentionOptions& options) {
+  fill_options(layer, in, sizes, options);
+  layer.order = view_edge_order(in.order.const_data_ptr<int32_t>(), in.order.numel(), sizes.sources,
+                                sizes.targets, sizes.edges);
 }
 
 /// Closed pieces where there are such, else ranges of a fixed number of targets: what threads share out.

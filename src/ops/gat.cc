@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "kernels/gat.h"
+#include "ops/gat_device.h"
 
 namespace plimsoll {
 namespace {
@@ -241,6 +242,10 @@ GatOutput gat_forward(const GatTensors& in, const AttentionOptions& options) {
                                ? at::zeros({sizes.edges + (options.loops ? sizes.targets : 0), sizes.heads},
                                            in.x.options())
                                : empty(0, sizes.heads)};
+  if (!in.x.is_cpu()) {
+    gat_forward_on_device(in, sizes, options, result);
+    return result;
+  }
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gat_forward", [&] {
     Gat<scalar_t> layer = layer_of<scalar_t>(in, result.saved, sizes, options);
     layer.out = write<scalar_t>(result.out);
@@ -260,8 +265,6 @@ GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& gra
   GatInputGradients to;
   if (needs_x) to.x = at::empty({sizes.sources, sizes.features}, like);
   if (needs_edge_attr && in.q.defined()) to.edge_attr = at::zeros({sizes.edges, sizes.edge_features}, like);
-  const at::Tensor ds = at::zeros({sizes.sources, sizes.heads}, like);
-  const at::Tensor dt = at::empty({sizes.targets, sizes.heads}, like);
   const at::Tensor grad = grad_out.contiguous();
   const at::Tensor alpha = grad_alpha.defined() ? grad_alpha.contiguous() : at::Tensor();
   check_gradients(in, sizes, options, grad, alpha);
@@ -269,6 +272,12 @@ GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& gra
   check_kept(in, saved.s, sizes.sources, sizes.heads, false);
   for (const at::Tensor* kept : {&saved.t, &saved.highest, &saved.scale})
     check_kept(in, *kept, sizes.targets, sizes.heads, false);
+  if (!in.x.is_cpu()) {
+    gat_backward_on_device(grad, alpha, in, sizes, saved, options, to);
+    return to;
+  }
+  const at::Tensor ds = at::zeros({sizes.sources, sizes.heads}, like);
+  const at::Tensor dt = at::empty({sizes.targets, sizes.heads}, like);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gat_backward", [&] {
     GatGradients<scalar_t> gradients;
     gradients.out = read<scalar_t>(grad);

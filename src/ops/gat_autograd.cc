@@ -73,7 +73,7 @@ AttentionOptions options_of(PLIMSOLL_GAT_PARAMETERS) {
           .return_attention = return_attention};
 }
 
-at::Tensor order_cpu(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
+at::Tensor order_any(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
                      bool drop_loops) {
   return edge_order(edge_index, sources, targets, same_nodes, drop_loops);
 }
@@ -84,7 +84,7 @@ at::Tensor order_meta(const at::Tensor& edge_index, c10::SymInt /*sources*/, c10
                           edge_index.options().dtype(at::kInt));
 }
 
-Seven forward_cpu(PLIMSOLL_GAT_PARAMETERS) {
+Seven forward_any(PLIMSOLL_GAT_PARAMETERS) {
   const GatOutput made = gat_forward(tensors_of(PLIMSOLL_GAT_ARGUMENTS), options_of(PLIMSOLL_GAT_ARGUMENTS));
   const GatSaved& saved = made.saved;
   return {made.out, saved.alpha, saved.z, saved.s, saved.t, saved.highest, saved.scale};
@@ -107,7 +107,7 @@ Seven forward_meta(PLIMSOLL_GAT_PARAMETERS) {
           empty(targets, heads)};
 }
 
-Eight backward_cpu(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GAT_PARAMETERS,
+Eight backward_any(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GAT_PARAMETERS,
                    const at::Tensor& z, const at::Tensor& s, const at::Tensor& t, const at::Tensor& highest,
                    const at::Tensor& scale, bool needs_x, bool needs_edge_attr) {
   const GatInputGradients made = gat_backward(
@@ -223,9 +223,14 @@ TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
       "Tensor q, Tensor bias)");
 }
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
-  m.impl("edge_order", order_cpu);
-  m.impl("gat", forward_cpu);
-  m.impl("gat_backward", backward_cpu);
+  m.impl("edge_order", order_any);
+  m.impl("gat", forward_any);
+  m.impl("gat_backward", backward_any);
+}
+TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
+  m.impl("edge_order", order_any);
+  m.impl("gat", forward_any);
+  m.impl("gat_backward", backward_any);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("edge_order", order_meta);

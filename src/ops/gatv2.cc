@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 
 #include "kernels/gatv2.h"
+#include "ops/gatv2_device.h"
 
 namespace plimsoll {
 namespace {
@@ -276,6 +277,10 @@ Gatv2Output gatv2_forward(const Gatv2Tensors& in, const AttentionOptions& option
                                ? at::zeros({sizes.edges + (options.loops ? sizes.targets : 0), sizes.heads},
                                            in.x.options())
                                : empty(0, sizes.heads)};
+  if (!in.x.is_cpu()) {
+    gatv2_forward_on_device(in, sizes, options, result);
+    return result;
+  }
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_forward", [&] {
     Gatv2<scalar_t> layer = layer_of<scalar_t>(in, result.saved, sizes, options);
     layer.out = write<scalar_t>(result.out);
@@ -300,6 +305,10 @@ Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor&
              saved.z.size(0) == 0 || !in.target_weight.defined());
   for (const at::Tensor* kept : {&saved.highest, &saved.scale})
     check_kept(in, *kept, sizes.targets, sizes.heads, false);
+  if (!in.x.is_cpu()) {
+    gatv2_backward_on_device(grad, alpha, in, sizes, saved, options, to);
+    return to;
+  }
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_backward", [&] {
     Gatv2Gradients<scalar_t> gradients;
     gradients.out = read<scalar_t>(grad);

@@ -68,7 +68,7 @@ AttentionOptions options_of(PLIMSOLL_GATV2_PARAMETERS) {
   return {heads, slope, loops, std::string(fill), fill_value, dropout, keep_projection, return_attention};
 }
 
-Made forward_cpu(PLIMSOLL_GATV2_PARAMETERS) {
+Made forward_any(PLIMSOLL_GATV2_PARAMETERS) {
   const Gatv2Output made =
       gatv2_forward(tensors_of(PLIMSOLL_GATV2_ARGUMENTS), options_of(PLIMSOLL_GATV2_ARGUMENTS));
   const Gatv2Saved& saved = made.saved;
@@ -92,7 +92,7 @@ Made forward_meta(PLIMSOLL_GATV2_PARAMETERS) {
           empty(targets, heads)};
 }
 
-Gradients backward_cpu(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GATV2_PARAMETERS,
+Gradients backward_any(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GATV2_PARAMETERS,
                        const at::Tensor& z, const at::Tensor& z_target, const at::Tensor& highest,
                        const at::Tensor& scale, bool needs_x, bool needs_edge_attr) {
   const Gatv2InputGradients made = gatv2_backward(
@@ -205,8 +205,12 @@ TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
         "Tensor att, Tensor edge_attr, Tensor edge_weight, Tensor bias)");
 }
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
-  m.impl("gatv2", forward_cpu);
-  m.impl("gatv2_backward", backward_cpu);
+  m.impl("gatv2", forward_any);
+  m.impl("gatv2_backward", backward_any);
+}
+TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
+  m.impl("gatv2", forward_any);
+  m.impl("gatv2_backward", backward_any);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("gatv2", forward_meta);

@@ -1,0 +1,25 @@
+#pragma once
+
+// The instances of attention_cuda.h and segment_cuda.h, for the files that define them.
+
+#define PLIMSOLL_GAT_CUDA(T)                                                                              \
+  template void gat_scores_cuda(const T*, const GatScores<T>&, int64_t, int64_t, int64_t, T*, T*, void*); \
+  template void gat_forward_cuda(const Gat<T>&, T*, void*);                                               \
+  template void gat_backward_cuda(const Gat<T>&, const GatGradients<T>&, const GatScores<T>&,             \
+                                  const OutEdges&, T*, void*);
+
+#define PLIMSOLL_GATV2_CUDA(T)                                  \
+  template void gatv2_forward_cuda(const Gatv2<T>&, T*, void*); \
+  template void gatv2_backward_cuda(const Gatv2<T>&, const Gatv2Gradients<T>&, const OutEdges&, T*, void*);
+
+#define PLIMSOLL_SEGMENT_CUDA(T)                                                                             \
+  template void segment_reduce_cuda(const T*, const int64_t*, int64_t, int64_t, Reduce, T*, void*);          \
+  template void segment_reduce_backward_cuda(const T*, const T*, const T*, const int64_t*, int64_t, int64_t, \
+                                             Reduce, T*, void*);                                             \
+  template void segment_softmax_cuda(const T*, const int64_t*, int64_t, int64_t, T*, void*);                 \
+  template void segment_softmax_backward_cuda(const T*, const T*, const int64_t*, int64_t, int64_t, T*,      \
+                                              void*);                                                        \
+  template void graph_norm_cuda(const T*, const int64_t*, int64_t, int64_t, const T*, const T*, const T*, T, \
+                                T*, T*, T*, void*);                                                          \
+  template void graph_norm_backward_cuda(const T*, const T*, const int64_t*, int64_t, int64_t, const T*,     \
+                                         const T*, const T*, const T*, T*, T*, T*, void*);

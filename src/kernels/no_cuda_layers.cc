@@ -1,0 +1,74 @@
+#include "base/error.h"
+#include "kernels/attention_cuda.h"
+#include "kernels/cuda_instances.h"
+#include "kernels/segment_cuda.h"
+
+#ifndef PLIMSOLL_CUDA
+
+namespace plimsoll {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Failure("this build has no CUDA kernels; configure with `cmake --preset cuda`, which needs nvcc");
+}
+
+}  // namespace
+
+template <typename T>
+void gat_scores_cuda(const T*, const GatScores<T>&, int64_t, int64_t, int64_t, T*, T*, void*) {
+  refuse();
+}
+template <typename T>
+void gat_forward_cuda(const Gat<T>&, T*, void*) {
+  refuse();
+}
+template <typename T>
+void gat_backward_cuda(const Gat<T>&, const GatGradients<T>&, const GatScores<T>&, const OutEdges&, T*,
+                       void*) {
+  refuse();
+}
+template <typename T>
+void gatv2_forward_cuda(const Gatv2<T>&, T*, void*) {
+  refuse();
+}
+template <typename T>
+void gatv2_backward_cuda(const Gatv2<T>&, const Gatv2Gradients<T>&, const OutEdges&, T*, void*) {
+  refuse();
+}
+template <typename T>
+void segment_reduce_cuda(const T*, const int64_t*, int64_t, int64_t, Reduce, T*, void*) {
+  refuse();
+}
+template <typename T>
+void segment_reduce_backward_cuda(const T*, const T*, const T*, const int64_t*, int64_t, int64_t, Reduce, T*,
+                                  void*) {
+  refuse();
+}
+template <typename T>
+void segment_softmax_cuda(const T*, const int64_t*, int64_t, int64_t, T*, void*) {
+  refuse();
+}
+template <typename T>
+void segment_softmax_backward_cuda(const T*, const T*, const int64_t*, int64_t, int64_t, T*, void*) {
+  refuse();
+}
+template <typename T>
+void graph_norm_cuda(const T*, const int64_t*, int64_t, int64_t, const T*, const T*, const T*, T, T*, T*, T*,
+                     void*) {
+  refuse();
+}
+template <typename T>
+void graph_norm_backward_cuda(const T*, const T*, const int64_t*, int64_t, int64_t, const T*, const T*,
+                              const T*, const T*, T*, T*, T*, void*) {
+  refuse();
+}
+
+PLIMSOLL_GAT_CUDA(float)
+PLIMSOLL_GAT_CUDA(double)
+PLIMSOLL_GATV2_CUDA(float)
+PLIMSOLL_GATV2_CUDA(double)
+PLIMSOLL_SEGMENT_CUDA(float)
+PLIMSOLL_SEGMENT_CUDA(double)
+
+}  // namespace plimsoll
+#endif

@@ -1,0 +1,73 @@
+#include "ops/device_order.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "kernels/edge_order.h"
+
+namespace plimsoll {
+namespace {
+
+// Places in `sorted` where each of the nodes 0 .. nodes-1 begins, and the end.
+at::Tensor places(const at::Tensor& sorted, int64_t nodes) {
+  return at::searchsorted(sorted, at::arange(nodes + 1, sorted.options()), /*out_int32=*/true);
+}
+
+void check_index(const at::Tensor& source, const at::Tensor& target, int64_t sources, int64_t targets) {
+  const int64_t edges = source.numel();
+  if (std::max({edges, sources, targets}) >= std::numeric_limits<int32_t>::max())
+    throw UsageError(fmt::format("{} edges between {} and {} nodes: attention counts up to 2^31 - 2 of each",
+                                 edges, sources, targets));
+  const auto outside = [](const at::Tensor& index, int64_t nodes) {
+    return index.lt(0).logical_or(index.ge(nodes)).any();
+  };
+  if (outside(source, sources).logical_or(outside(target, targets)).item<bool>())
+    throw InputError(fmt::format("an edge does not go from one of {} nodes to one of {}", sources, targets));
+}
+
+}  // namespace
+
+at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets,
+                             bool drop_loops) {
+  const at::Tensor source = edge_index.select(0, 0);
+  const at::Tensor target = edge_index.select(0, 1);
+  const int64_t edges = edge_index.size(1);
+  check_index(source, target, sources, targets);
+  // Self-loops that are left out go to the end, behind all targets.
+  const at::Tensor key = drop_loops ? target.masked_fill(source.eq(target), targets) : target;
+  const auto [sorted, edge] = at::sort(key.to(at::kInt), /*stable=*/true, 0, /*descending=*/false);
+  const at::Tensor in_ptr = places(sorted, targets);
+
+  const at::Tensor order = at::empty({edge_order_size(targets, edges)}, edge_index.options().dtype(at::kInt));
+  const auto head = edge_order_head(sources, targets, edges, 0, 0);
+  order.narrow(0, 0, kOrderHead).copy_(at::tensor(at::ArrayRef<int32_t>(head), at::kInt));
+  order.narrow(0, kOrderKept, 1).copy_(in_ptr.narrow(0, targets, 1));
+  if (targets > 0) order.select(0, kOrderMostIn).copy_(at::diff(in_ptr).max());
+  int64_t at = kOrderHead;
+  order.narrow(0, at, targets + 1).copy_(in_ptr);
+  at += targets + 1;
+  const at::Tensor pieces = order.narrow(0, at, targets + 1).zero_();
+  if (targets > 0) pieces.select(0, 1).fill_(targets);
+  at += targets + 1;
+  order.narrow(0, at, edges).copy_(source.index_select(0, edge));
+  order.narrow(0, at + edges, edges).copy_(edge);
+  return order;
+}
+
+SortedOutEdges sorted_out_edges(const at::Tensor& order, int64_t sources, int64_t targets, int64_t edges) {
+  const at::Tensor in_ptr = order.narrow(0, kOrderHead, targets + 1);
+  const at::Tensor source = order.narrow(0, kOrderHead + 2 * (targets + 1), edges);
+  // What lies behind the order's edges is no edge.
+  const at::Tensor behind = at::arange(edges, order.options()).ge(in_ptr.select(0, targets));
+  const auto [sorted, position] =
+      at::sort(source.masked_fill(behind, sources), /*stable=*/true, 0, /*descending=*/false);
+  const at::Tensor target =
+      at::searchsorted(in_ptr, position.to(at::kInt), /*out_int32=*/true, /*right=*/true).sub_(1);
+  return {places(sorted, sources), position.to(at::kInt), target};
+}
+
+}  // namespace plimsoll

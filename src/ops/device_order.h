@@ -1,0 +1,25 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "kernels/attention.h"
+
+namespace plimsoll {
+
+/// edge_order() by sorting on the device of edge_index, in one piece. Waits for the device, to see whether
+/// all indices are in range. Errors: InputError if they are not.
+at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool drop_loops);
+
+/// transpose_edge_order() by sorting on the device of the order; waits for nothing.
+struct SortedOutEdges {
+  at::Tensor ptr, position, target;
+
+  /// Valid while the tensors live.
+  OutEdges view() const {
+    return {ptr.const_data_ptr<int32_t>(), position.const_data_ptr<int32_t>(),
+            target.const_data_ptr<int32_t>()};
+  }
+};
+SortedOutEdges sorted_out_edges(const at::Tensor& order, int64_t sources, int64_t targets, int64_t edges);
+
+}  // namespace plimsoll

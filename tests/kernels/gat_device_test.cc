@@ -1,0 +1,183 @@
+#include "kernels/gat_device.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "kernels/device_attention.h"
+
+// kernels/gat.cu by way of its steps on the host, and on a GPU where there is one.
+
+namespace plimsoll {
+namespace {
+
+// z's gradient here is that of an independent z: GatScores give nothing of it.
+template <typename T>
+Arrays run(TestDevice& device, const AttentionProblem& problem) {
+  DeviceAttention<T> arrays{device, problem};
+  const int64_t heads = problem.heads;
+  Gat<T> layer;
+  arrays.fill(layer);
+  layer.q = arrays.input("q");
+  layer.s = arrays.input("s");
+  layer.t = arrays.input("t");
+  T* const forward_room = arrays.none(gat_forward_workspace(layer));
+  GatScores<T> scores;
+  scores.att_source = device.filled(problem.width(), T(0));
+  scores.source_gradient = arrays.none(problem.width());
+  GatGradients<T> gradients;
+  arrays.fill(gradients);
+  gradients.s = arrays.none(problem.graph.sources * heads);
+  gradients.t = arrays.none(problem.graph.targets * heads);
+  gradients.q = arrays.none(problem.features * heads);
+  T* const backward_room = arrays.none(gat_backward_workspace(layer));
+  const OutEdges edges = arrays.out_edges();
+  if (device.on_host()) {
+    run_gat_forward(layer, forward_room, device.launch());
+    run_gat_backward(layer, gradients, scores, edges, backward_room, device.launch());
+  } else {
+    gat_forward_cuda(layer, forward_room, nullptr);
+    gat_backward_cuda(layer, gradients, scores, edges, backward_room, nullptr);
+  }
+  Arrays results = arrays.results();
+  results["s"] = device.download(gradients.s, problem.graph.sources * heads);
+  results["t"] = device.download(gradients.t, problem.graph.targets * heads);
+  results["q"] = device.download(gradients.q, problem.features * heads);
+  return results;
+}
+
+class GatOnDevice : public OnDevice {
+ protected:
+  static constexpr auto kRun = [](auto zero, TestDevice& device, const AttentionProblem& problem) {
+    return run<decltype(zero)>(device, problem);
+  };
+  static void compare(const AttentionProblem& problem) { compare_on(GetParam(), problem, false, kRun); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Places, GatOnDevice,
+                         testing::Values(Where::host, Where::host_backwards, Where::cuda), name_of_place);
+
+TEST_P(GatOnDevice, GivesTheFormulasForAllSizes) {
+  for_all_sizes(compare);
+}
+TEST_P(GatOnDevice, GivesTheFormulasForAllOptions) {
+  for_all_options(compare, false);
+}
+TEST_P(GatOnDevice, GivesTheFormulasForAllGraphs) {
+  for_all_graphs(compare);
+}
+TEST_P(GatOnDevice, GivesTheFormulasForAllDegrees) {
+  for_all_degrees(compare);
+}
+TEST_P(GatOnDevice, GivesTheFormulasForAHub) {
+  compare_hub(GetParam(), false, kRun);
+}
+TEST_P(GatOnDevice, GivesTheSameBits) {
+  expect_same_bits(GetParam(), kRun);
+}
+TEST(GatOnThreads, GivesTheSameBits) {
+  expect_same_bits_of_threads([](auto zero, TestDevice& device, const AttentionProblem& problem) {
+    return run<decltype(zero)>(device, problem);
+  });
+}
+
+// Scores and, by way of the gradients of s and t, those of the vectors that give them.
+template <typename T>
+void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) {
+  SCOPED_TRACE(testing::Message() << heads << " heads of " << channels << " channels");
+  constexpr int64_t kNodes = 40;
+  AttentionProblem problem{.graph = other_targets(kNodes, kNodes, 90),
+                           .heads = heads,
+                           .channels = channels,
+                           .loops = false,
+                           .bias = false,
+                           .alpha_gradient = false};
+  problem.draw_inputs();
+  const int64_t width = heads * channels;
+  const std::vector<double> z = problem.inputs["z"];
+  std::vector<double> source = problem.inputs["att"];
+  std::vector<double> target(problem.inputs["z_target"].begin(), problem.inputs["z_target"].begin() + width);
+  // Scores of any number of channels are of the size of one.
+  for (std::vector<double>* const att : {&source, &target})
+    for (double& number : *att) number = static_cast<float>(number / std::sqrt(channels));
+  const auto dot_rows = [&](const std::vector<double>& att) {
+    std::vector<double> result(static_cast<size_t>(kNodes * heads));
+    for (size_t n = 0; n < z.size(); ++n)
+      result[n / static_cast<size_t>(channels)] += z[n] * att[n % static_cast<size_t>(width)];
+    return result;
+  };
+  TestDevice device(where, aligned);
+  GatScores<T> scores{device.upload_as<T>(source), device.upload_as<T>(target), device.filled(width, T(0)),
+                      device.filled(width, T(0))};
+  const T* const z_there = device.upload_as<T>(z);
+  T* const s = device.filled(kNodes * heads, T(0));
+  T* const t = device.filled(kNodes * heads, T(0));
+  if (device.on_host())
+    run_gat_scores(z_there, scores, heads, channels, kNodes, s, t, device.launch());
+  else
+    gat_scores_cuda(z_there, scores, heads, channels, kNodes, s, t, nullptr);
+  expect_close<T>({{"out", device.download(s, kNodes * heads)}}, {{"out", dot_rows(source)}});
+  expect_close<T>({{"out", device.download(t, kNodes * heads)}}, {{"out", dot_rows(target)}});
+
+  // Backward: the reference takes s and t for inputs, the chain goes on here.
+  problem.inputs["s"] = dot_rows(source);
+  problem.inputs["t"] = dot_rows(target);
+  Arrays expected = AttentionReference(problem, false).gradients();
+  Arrays wanted{{"z", expected["z"]},
+                {"source", std::vector<double>(static_cast<size_t>(width))},
+                {"target", std::vector<double>(static_cast<size_t>(width))}};
+  for (size_t n = 0; n < z.size(); ++n) {
+    const size_t c = n % static_cast<size_t>(width);
+    const size_t score = n / static_cast<size_t>(channels);
+    wanted["z"][n] += expected["s"][score] * source[c] + expected["t"][score] * target[c];
+    wanted["source"][c] += expected["s"][score] * z[n];
+    wanted["target"][c] += expected["t"][score] * z[n];
+  }
+  DeviceAttention<T> arrays{device, problem};
+  Gat<T> layer;
+  arrays.fill(layer);
+  layer.s = s;
+  layer.t = t;
+  GatGradients<T> gradients;
+  arrays.fill(gradients);
+  gradients.s = arrays.none(kNodes * heads);
+  gradients.t = arrays.none(kNodes * heads);
+  T* const forward_room = arrays.none(gat_forward_workspace(layer));
+  T* const backward_room = arrays.none(gat_backward_workspace(layer));
+  const OutEdges edges = arrays.out_edges();
+  if (device.on_host()) {
+    run_gat_forward(layer, forward_room, device.launch());
+    run_gat_backward(layer, gradients, scores, edges, backward_room, device.launch());
+  } else {
+    gat_forward_cuda(layer, forward_room, nullptr);
+    gat_backward_cuda(layer, gradients, scores, edges, backward_room, nullptr);
+  }
+  expect_close<T>({{"z", device.download(gradients.z, kNodes * width)},
+                   {"source", device.download(scores.source_gradient, width)},
+                   {"target", device.download(scores.target_gradient, width)}},
+                  wanted);
+}
+
+TEST_P(GatOnDevice, ScoresAreInnerProductsAndPassGradientsOn) {
+  for (const int64_t heads : {1, 4, 8, 33})
+    for (const int64_t channels : {1, 5, 8, 32, 132}) {
+      compare_scores<double>(GetParam(), heads, channels, true);
+      compare_scores<float>(GetParam(), heads, channels, true);
+      compare_scores<float>(GetParam(), heads, channels, false);
+    }
+}
+
+TEST(Cuda, LayersSayThatABuildOrMachineHasNone) {
+  if (cuda_devices() > 0) GTEST_SKIP() << "a CUDA device is here";
+  std::vector<float> numbers(8);
+  Gat<float> layer;
+  const std::vector<int32_t> ptr = {0, 0};
+  layer.order = {.sources = 1, .targets = 1};
+  layer.order.in_ptr = ptr.data();
+  EXPECT_THROW(gat_forward_cuda(layer, numbers.data(), nullptr), Failure);
+  EXPECT_THROW(cuda_allocate(8), Failure);
+}
+
+}  // namespace
+}  // namespace plimsoll

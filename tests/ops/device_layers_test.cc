@@ -1,0 +1,331 @@
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/cuda_instances.h"
+#include "kernels/gat_device.h"
+#include "kernels/gatv2_device.h"
+#include "kernels/host_warp.h"
+#include "kernels/segment_device.h"
+#include "ops/device_order.h"
+#include "ops/gat_device.h"
+#include "ops/gatv2_device.h"
+#include "ops/segment.h"
+#include "ops/segment_device.h"
+
+// Layers as they run on a CUDA device, on tensors of the CPU: the kernels that this program links in place of
+// those of the library run their steps on the host. Compared with the operators of the CPU.
+
+namespace plimsoll {
+
+template <typename T>
+void gat_scores_cuda(const T* z, const GatScores<T>& scores, int64_t heads, int64_t channels, int64_t nodes,
+                     T* s, T* t, void*) {
+  run_gat_scores(z, scores, heads, channels, nodes, s, t, HostLaunch());
+}
+template <typename T>
+void gat_forward_cuda(const Gat<T>& layer, T* workspace, void*) {
+  run_gat_forward(layer, workspace, HostLaunch());
+}
+template <typename T>
+void gat_backward_cuda(const Gat<T>& layer, const GatGradients<T>& gradients, const GatScores<T>& scores,
+                       const OutEdges& edges, T* workspace, void*) {
+  run_gat_backward(layer, gradients, scores, edges, workspace, HostLaunch());
+}
+template <typename T>
+void gatv2_forward_cuda(const Gatv2<T>& layer, T* workspace, void*) {
+  run_gatv2_forward(layer, workspace, HostLaunch());
+}
+template <typename T>
+void gatv2_backward_cuda(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, const OutEdges& edges,
+                         T* workspace, void*) {
+  run_gatv2_backward(layer, gradients, edges, workspace, HostLaunch());
+}
+
+template <typename Step>
+void on_host(const Step& step) {
+  HostLaunch()(step.segments.count * step.segments.blocks(), step);
+}
+template <typename T>
+void segment_reduce_cuda(const T* x, const int64_t* ptr, int64_t segments, int64_t features, Reduce kind,
+                         T* out, void*) {
+  on_host(SegmentReduce<T>{{ptr, segments, features}, x, kind, out});
+}
+template <typename T>
+void segment_reduce_backward_cuda(const T* dout, const T* x, const T* out, const int64_t* ptr,
+                                  int64_t segments, int64_t features, Reduce kind, T* dx, void*) {
+  on_host(SegmentReduceBackward<T>{{ptr, segments, features}, dout, x, out, kind, dx});
+}
+template <typename T>
+void segment_softmax_cuda(const T* x, const int64_t* ptr, int64_t segments, int64_t features, T* out, void*) {
+  on_host(SegmentSoftmax<T>{{ptr, segments, features}, x, out});
+}
+template <typename T>
+void segment_softmax_backward_cuda(const T* dout, const T* out, const int64_t* ptr, int64_t segments,
+                                   int64_t features, T* dx, void*) {
+  on_host(SegmentSoftmaxBackward<T>{{ptr, segments, features}, dout, out, dx});
+}
+template <typename T>
+void graph_norm_cuda(const T* x, const int64_t* ptr, int64_t segments, int64_t features, const T* weight,
+                     const T* bias, const T* mean_scale, T eps, T* out, T* mean, T* r, void*) {
+  on_host(GraphNorm<T>{{ptr, segments, features}, x, weight, bias, mean_scale, eps, out, mean, r});
+}
+template <typename T>
+void graph_norm_backward_cuda(const T* dout, const T* x, const int64_t* ptr, int64_t segments,
+                              int64_t features, const T* weight, const T* mean_scale, const T* mean,
+                              const T* r, T* dx, T* dweights, T* workspace, void*) {
+  run_graph_norm_backward<T>({ptr, segments, features}, dout, x, weight, mean_scale, mean, r, dx, dweights,
+                             workspace, HostLaunch());
+}
+PLIMSOLL_GAT_CUDA(float)
+PLIMSOLL_GAT_CUDA(double)
+PLIMSOLL_GATV2_CUDA(float)
+PLIMSOLL_GATV2_CUDA(double)
+PLIMSOLL_SEGMENT_CUDA(float)
+PLIMSOLL_SEGMENT_CUDA(double)
+
+namespace {
+
+// Numbers without a generator: sines of large arguments.
+at::Tensor numbers(at::IntArrayRef shape, double seed) {
+  const at::Tensor flat = at::arange(c10::multiply_integers(shape), at::kDouble);
+  return at::sin(flat * 12.9898 + seed * 78.233).mul(1.3).view(shape);
+}
+
+at::Tensor indices(int64_t edges, int64_t nodes, double seed) {
+  return numbers({edges}, seed).mul(1e4).remainder(static_cast<double>(nodes)).to(at::kLong);
+}
+
+void expect_same(const at::Tensor& found, const at::Tensor& expected, const std::string& name) {
+  ASSERT_EQ(found.defined(), expected.defined()) << name;
+  if (!found.defined()) return;
+  ASSERT_EQ(found.sizes(), expected.sizes()) << name;
+  if (found.numel() == 0) return;
+  EXPECT_LT((found - expected).abs().max().item<double>(), 1e-11) << name;
+}
+
+struct Case {
+  bool bipartite = false;
+  int64_t edge_features = 3;
+  AttentionOptions options;
+  bool own_targets = true;  // GATv2: targets have weights of their own
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const bool bipartite : {false, true})
+    for (const bool keep : {false, true})
+      for (const int64_t features : {0, 3})
+        for (const bool loops : {false, true})
+          all.push_back({bipartite,
+                         features,
+                         {.heads = 2,
+                          .slope = 0.1,
+                          .loops = loops,
+                          .fill = features == 0 ? "zero" : "mean",
+                          .dropout = keep ? 0.3 : 0,
+                          .keep_projection = keep,
+                          .return_attention = loops},
+                         bipartite || keep});
+  return all;
+}
+
+struct Graph {
+  int64_t sources = 30;
+  int64_t targets;
+  at::Tensor edge_index, order, sorted;
+
+  Graph(const Case& of, int64_t edges) : targets(of.bipartite ? 20 : 30) {
+    edge_index = at::stack({indices(edges, sources, 1), indices(edges, targets, 2)});
+    if (edges > 4) edge_index.select(0, 0).narrow(0, 0, 3).copy_(edge_index.select(0, 1).narrow(0, 0, 3));
+    const bool drop = of.options.loops && !of.bipartite;
+    order = edge_order(edge_index, sources, targets, !of.bipartite, drop);
+    sorted = sorted_edge_order(edge_index, sources, targets, drop);
+  }
+};
+
+void fill_shared(AttentionTensors& in, const Case& of, const Graph& graph, int64_t channels) {
+  const int64_t width = of.options.heads * channels;
+  in.x = numbers({graph.sources, 5}, 3);
+  in.weight = numbers({width, 5}, 4);
+  in.order = graph.order;
+  if (of.edge_features > 0) in.edge_attr = numbers({graph.edge_index.size(1), of.edge_features}, 5);
+  in.bias = numbers({width}, 6);
+  in.seed = at::tensor({int64_t{7}, int64_t{1}, int64_t{2}}, at::kLong);
+  const at::Tensor nodes = at::arange(graph.targets, at::kLong);
+  in.keys = at::stack({nodes % 3, nodes + 5, at::zeros_like(nodes)});
+}
+
+at::Tensor nan_like(const at::Tensor& tensor) {
+  return tensor.defined() ? at::full_like(tensor, NAN) : tensor;
+}
+
+TEST(DeviceOrder, IsTheOneMadeOnTheHost) {
+  for (const bool drop : {false, true})
+    for (const int64_t edges : {0, 1, 200}) {
+      const int64_t nodes = 30;
+      at::Tensor index = at::stack({indices(edges, nodes, 1), indices(edges, nodes, 2)});
+      if (edges > 100) index.select(0, 0).narrow(0, 50, 9).copy_(index.select(0, 1).narrow(0, 50, 9));
+      const at::Tensor found = sorted_edge_order(index, nodes, nodes, drop);
+      const at::Tensor expected = edge_order(index, nodes, nodes, false, drop);
+      const int64_t kept = expected.select(0, kOrderKept).item<int>();
+      ASSERT_EQ(found.sizes(), expected.sizes());
+      // Behind the kept edges stands what no one reads; of piece_ptr two numbers are read.
+      const int64_t arrays = kOrderHead + 2 * (nodes + 1);
+      for (const auto& [begin, count] : {std::pair<int64_t, int64_t>{0, kOrderHead + nodes + 1 + 2},
+                                         {arrays, kept},
+                                         {arrays + edges, kept}})
+        EXPECT_TRUE(found.narrow(0, begin, count).equal(expected.narrow(0, begin, count))) << begin;
+
+      const EdgeOrder view =
+          view_edge_order(expected.const_data_ptr<int32_t>(), expected.numel(), nodes, nodes, edges);
+      at::Tensor room;
+      const OutEdges host = out_edges(view, room);
+      const SortedOutEdges sorted = sorted_out_edges(found, nodes, nodes, edges);
+      const OutEdges device = sorted.view();
+      for (int64_t j = 0; j <= nodes; ++j) ASSERT_EQ(device.ptr[j], host.ptr[j]) << j;
+      for (int64_t o = 0; o < kept; ++o) {
+        ASSERT_EQ(device.position[o], host.position[o]) << o;
+        ASSERT_EQ(device.target[o], host.target[o]) << o;
+      }
+    }
+}
+
+TEST(DeviceOrder, TakesNoNodesAndRefusesIndicesOutOfRange) {
+  const at::Tensor none = at::empty({2, 0}, at::kLong);
+  EXPECT_EQ(sorted_edge_order(none, 0, 0, true).numel(), edge_order_size(0, 0));
+  const auto edge = [](int64_t from, int64_t to) { return at::tensor({from, to}, at::kLong).view({2, 1}); };
+  EXPECT_EQ(sorted_edge_order(edge(2, 1), 3, 2, false).numel(), edge_order_size(2, 1));
+  for (const auto& [from, to] : std::vector<std::pair<int64_t, int64_t>>{{3, 0}, {0, 2}, {-1, 0}, {0, -1}})
+    EXPECT_THROW(sorted_edge_order(edge(from, to), 3, 2, false), InputError) << from << " " << to;
+}
+
+TEST(DeviceLayers, GatGivesWhatItGivesOnTheCpu) {
+  for (const Case& of : cases())
+    for (const int64_t edges : {0, 90}) {
+      SCOPED_TRACE(testing::Message()
+                   << "bipartite " << of.bipartite << ", features " << of.edge_features << ", loops "
+                   << of.options.loops << ", kept " << of.options.keep_projection << ", edges " << edges);
+      const Graph graph(of, edges);
+      constexpr int64_t kChannels = 3;
+      GatTensors in;
+      fill_shared(in, of, graph, kChannels);
+      in.att_source = numbers({2, kChannels}, 7);
+      if (of.bipartite)
+        in.target_score = numbers({graph.targets, 2}, 8);
+      else
+        in.att_target = numbers({2, kChannels}, 9);
+      if (of.edge_features > 0) in.q = numbers({of.edge_features, 2}, 10);
+      const GatOutput expected = gat_forward(in, of.options);
+      const AttentionSizes sizes{graph.sources, graph.targets, edges, 5, 2, kChannels, of.edge_features};
+      GatTensors there = in;
+      there.order = graph.sorted;
+      GatOutput found{nan_like(expected.out),
+                      {nan_like(expected.saved.z), nan_like(expected.saved.s), expected.saved.t.clone(),
+                       nan_like(expected.saved.highest), nan_like(expected.saved.scale),
+                       at::zeros_like(expected.saved.alpha)}};
+      gat_forward_on_device(there, sizes, of.options, found);
+      expect_same(found.out, expected.out, "out");
+      expect_same(found.saved.alpha, expected.saved.alpha, "alpha");
+      expect_same(found.saved.s, expected.saved.s, "s");
+
+      const at::Tensor grad = numbers({graph.targets, 2 * kChannels}, 11);
+      const at::Tensor grad_alpha =
+          of.options.return_attention ? numbers(expected.saved.alpha.sizes(), 12) : at::Tensor();
+      const GatInputGradients wanted =
+          gat_backward(grad, grad_alpha, in, expected.saved, of.options, true, true);
+      GatInputGradients to;
+      to.x = nan_like(wanted.x);
+      if (wanted.edge_attr.defined()) to.edge_attr = at::zeros_like(wanted.edge_attr);
+      gat_backward_on_device(grad, grad_alpha, there, sizes, found.saved, of.options, to);
+      expect_same(to.x, wanted.x, "x");
+      expect_same(to.weight, wanted.weight, "weight");
+      expect_same(to.att_source, wanted.att_source, "att_source");
+      expect_same(to.att_target, wanted.att_target, "att_target");
+      expect_same(to.target_score, wanted.target_score, "target_score");
+      expect_same(to.edge_attr, wanted.edge_attr, "edge_attr");
+      expect_same(to.q, wanted.q, "q");
+      expect_same(to.bias, wanted.bias, "bias");
+    }
+}
+
+TEST(DeviceLayers, Gatv2GivesWhatItGivesOnTheCpu) {
+  for (const Case& of : cases()) {
+    SCOPED_TRACE(testing::Message() << "bipartite " << of.bipartite << ", features " << of.edge_features
+                                    << ", loops " << of.options.loops << ", kept "
+                                    << of.options.keep_projection);
+    constexpr int64_t kEdges = 90;
+    constexpr int64_t kChannels = 3;
+    const Graph graph(of, kEdges);
+    Gatv2Tensors in;
+    fill_shared(in, of, graph, kChannels);
+    in.weight_bias = numbers({2 * kChannels}, 7);
+    if (of.bipartite) in.x_target = numbers({graph.targets, 4}, 8);
+    if (of.own_targets) {
+      in.target_weight = numbers({2 * kChannels, of.bipartite ? 4 : 5}, 9);
+      in.target_bias = numbers({2 * kChannels}, 10);
+    }
+    in.att = numbers({2, kChannels}, 11);
+    if (of.edge_features > 0) in.edge_weight = numbers({of.edge_features, 2 * kChannels}, 12);
+    const Gatv2Output expected = gatv2_forward(in, of.options);
+    const AttentionSizes sizes{graph.sources, graph.targets, kEdges, 5, 2, kChannels, of.edge_features};
+    Gatv2Tensors there = in;
+    there.order = graph.sorted;
+    Gatv2Output found{
+        nan_like(expected.out),
+        {nan_like(expected.saved.z), nan_like(expected.saved.z_target), nan_like(expected.saved.highest),
+         nan_like(expected.saved.scale), at::zeros_like(expected.saved.alpha)}};
+    gatv2_forward_on_device(there, sizes, of.options, found);
+    expect_same(found.out, expected.out, "out");
+    expect_same(found.saved.alpha, expected.saved.alpha, "alpha");
+
+    const at::Tensor grad = numbers({graph.targets, 2 * kChannels}, 13);
+    const at::Tensor grad_alpha =
+        of.options.return_attention ? numbers(expected.saved.alpha.sizes(), 14) : at::Tensor();
+    const Gatv2InputGradients wanted =
+        gatv2_backward(grad, grad_alpha, in, expected.saved, of.options, true, true);
+    Gatv2InputGradients to;
+    to.x = nan_like(wanted.x);
+    if (wanted.edge_attr.defined()) to.edge_attr = at::zeros_like(wanted.edge_attr);
+    gatv2_backward_on_device(grad, grad_alpha, there, sizes, found.saved, of.options, to);
+    expect_same(to.x, wanted.x, "x");
+    expect_same(to.weight, wanted.weight, "weight");
+    expect_same(to.weight_bias, wanted.weight_bias, "weight_bias");
+    expect_same(to.x_target, wanted.x_target, "x_target");
+    expect_same(to.target_weight, wanted.target_weight, "target_weight");
+    expect_same(to.target_bias, wanted.target_bias, "target_bias");
+    expect_same(to.att, wanted.att, "att");
+    expect_same(to.edge_attr, wanted.edge_attr, "edge_attr");
+    expect_same(to.edge_weight, wanted.edge_weight, "edge_weight");
+    expect_same(to.bias, wanted.bias, "bias");
+  }
+}
+
+TEST(DeviceLayers, SegmentsGiveWhatTheyGiveOnTheCpu) {
+  const at::Tensor ptr = at::tensor({int64_t{0}, int64_t{4}, int64_t{4}, int64_t{20}}, at::kLong);
+  const at::Tensor x = numbers({20, 3}, 1);
+  for (const char* const kind : {"sum", "mean", "max"}) {
+    const at::Tensor out = segment_reduce(x, ptr, kind);
+    expect_same(segment_reduce_on_device(x, ptr, kind), out, kind);
+    EXPECT_EQ(segment_reduce_backward_on_device(out, x, out, ptr, kind).sizes(), x.sizes());
+  }
+  const at::Tensor softmax = segment_softmax(x, ptr);
+  expect_same(segment_softmax_on_device(x, ptr), softmax, "softmax");
+  EXPECT_EQ(segment_softmax_backward_on_device(x, softmax, ptr).sizes(), x.sizes());
+  const at::Tensor weight = numbers({3}, 2);
+  const at::Tensor bias = numbers({3}, 3);
+  const at::Tensor scale = numbers({3}, 4);
+  const auto [out, mean, r] = graph_norm_on_device(x, ptr, weight, bias, scale, 1e-5);
+  expect_same(out, graph_norm(x, ptr, weight, bias, scale, 1e-5), "graph_norm");
+  const auto [dx, dweight, dbias, dscale] = graph_norm_backward_on_device(x, x, ptr, weight, scale, mean, r);
+  expect_same(dbias, x.sum(0), "dbias");
+  EXPECT_THROW(segment_reduce_on_device(x, ptr.to(at::kInt), "sum"), UsageError);
+  EXPECT_THROW(segment_reduce_on_device(x, ptr, "median"), UsageError);
+}
+
+}  // namespace
+}  // namespace plimsoll
