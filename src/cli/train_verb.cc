@@ -29,6 +29,7 @@ struct Trained {
   FitResult fit;
   std::string weights;
   int64_t parameters = 0;
+  int64_t graphs = 0;     // that train and validate
   std::string model;  // in words
   std::string on;     // what it was trained on, in words
 };
@@ -45,6 +46,10 @@ std::string identity_of(Recipe recipe, const TrainingData& data) {
   return hasher.hex64();
 }
 
+int64_t graphs_of(const TrainingSplit& split) {
+  return static_cast<int64_t>(split.training.size() + split.validation.size());
+}
+
 Trained train_detector(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
   if (data.windows() == nullptr)
     throw UsageError("task 'detection' needs a data set of frames; for a graph_set set task: graph_classification");
@@ -56,7 +61,7 @@ Trained train_detector(const TrainingData& data, const Recipe& recipe, const Run
                                            .split = &split,
                                            .benign_ids = training_ids(*data.frames(), true),
                                            .run = run});
-  return {result.fit, result.weights_hash, result.detector.model->parameters().count(), "GAT",
+  return {result.fit, result.weights_hash, result.detector.model->parameters().count(), graphs_of(split), "GAT",
           fmt::format("{} windows ({} with attacks) of {} recordings, validated on {}; {} copies left out",
                       format_count(static_cast<int64_t>(split.training.size())),
                       format_count(result.training_attacks), split.used.size(),
@@ -72,7 +77,7 @@ Trained train_classes(const TrainingData& data, const Recipe& recipe, const RunO
                                                         .split = &split,
                                                         .data = data.identity_hash(),
                                                         .run = run});
-  return {result.fit, result.weights_hash, result.trained.model->parameters().count(), recipe.gnn.conv,
+  return {result.fit, result.weights_hash, result.trained.model->parameters().count(), graphs_of(split), recipe.gnn.conv,
           fmt::format("{} graphs, validated on {}, {} left for a test",
                       format_count(static_cast<int64_t>(split.training.size())),
                       format_count(static_cast<int64_t>(split.validation.size())),
@@ -96,10 +101,11 @@ bool has_checkpoint(const fs::path& stage) {
   return fs::exists(folder) && !fs::is_empty(folder);
 }
 
-double graphs_per_second(const Trained& trained, int64_t graphs) {
+// Over all epochs, validation included.
+double graphs_per_second(const Trained& trained) {
   double seconds = 0;
   for (const EpochMetrics& epoch : trained.fit.epochs) seconds += epoch.seconds;
-  return static_cast<double>(graphs) / seconds;
+  return static_cast<double>(trained.graphs) * static_cast<double>(trained.fit.epochs.size()) / seconds;
 }
 
 void report(const Trained& trained, const TrainOptions& options, const fs::path& model, Budget& budget,
@@ -187,7 +193,7 @@ void run_train(const TrainOptions& options) {
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   if (fresh) fresh->commit();
   report(trained, options, folder.model(recipe), budget, watch,
-         graphs_per_second(trained, data.source().graphs()));
+         graphs_per_second(trained));
 }
 
 }  // namespace plimsoll

@@ -27,10 +27,10 @@ struct EpochMetrics {
 struct Position {
   int64_t epoch = 1;
   int64_t step = 0;           ///< of the epoch, done
-  EpochMetrics so_far;        ///< sums over the steps of the epoch that are done
+  EpochMetrics so_far = {};   ///< sums over the steps of the epoch that are done
   int64_t best_epoch = 0;     ///< 0: none yet
   double best_loss = std::numeric_limits<double>::infinity();
-  std::vector<EpochMetrics> epochs;  ///< that are done
+  std::vector<EpochMetrics> epochs = {};  ///< that are done
 };
 
 /// A copy of the weights of the best epoch. Its memory is taken once, so keeping a better epoch cannot fail

@@ -13,10 +13,10 @@ namespace plimsoll {
 struct TrainingSplit {
   GraphList training;
   GraphList validation;
-  GraphList test = {};                ///< graphs that neither gets
-  std::vector<std::string> used;      ///< recordings, "split/name"
-  std::vector<std::string> contents;  ///< content_of each of them
-  std::vector<std::string> copies;  ///< recordings left out because one with the same content is used already
+  GraphList test = {};                     ///< graphs that neither gets
+  std::vector<std::string> used = {};      ///< recordings, "split/name"
+  std::vector<std::string> contents = {};  ///< content_of each of them
+  std::vector<std::string> copies = {};    ///< left out because one with the same content is used already
 };
 
 /// What is equal for recordings with the same content and for no others.
