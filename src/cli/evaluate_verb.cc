@@ -65,7 +65,8 @@ struct Findings {
   int64_t graphs = 0;
 };
 
-Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder, int threads) {
+Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
+                        int threads) {
   const DetectorModel detector = load_model(folder.model(recipe));
   const TrainingData data(options.data, recipe, detector.vocabulary);
   if (data.windows() == nullptr) throw UsageError("a detector is judged on frames; this is a graph_set");
@@ -82,13 +83,15 @@ Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, co
   return findings;
 }
 
-Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder, int threads) {
+Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
+                       int threads) {
   const GnnModel model = load_gnn(folder.model(recipe));
   const TrainingData data(options.data, recipe, model.vocabulary);
   const auto shapes = read_shapes(data.source(), threads);
   const auto verdicts = judge_classifier(data.source(), shapes, model, limits_of(recipe), threads,
                                          lists_to_judge(data, shapes, recipe, model, options.split));
-  Findings findings{classification_json(verdicts, recipe.gnn.conv, recipe.seed), classification_table(verdicts), {}};
+  Findings findings{
+      classification_json(verdicts, recipe.gnn.conv, recipe.seed), classification_table(verdicts), {}};
   for (const ClassificationVerdict& verdict : verdicts) findings.graphs += verdict.graphs;
   return findings;
 }

@@ -6,16 +6,19 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   auto options = std::make_shared<TrainOptions>();
   CLI::App* verb = app.add_subcommand("train", "Train what a recipe says");
   verb->add_option("RECIPE", options->recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
-  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")->required()->type_name("DIR");
+  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")
+      ->required()
+      ->type_name("DIR");
   verb->add_option("--run", options->run, "The folder to put the run in")->required()->type_name("DIR");
   verb->add_option("-O", options->overrides, "Override a key of the recipe")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  verb->add_option("--prefetch", options->prefetch, "Blocks to read ahead, as far as the budget allows; 0: none")
+  verb->add_option("--prefetch", options->prefetch,
+                   "Blocks to read ahead, as far as the budget allows; 0: none")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
-  CLI::Option* const resume = verb->add_flag(
-      "--resume", options->resume, "Go on from the run's last checkpoint; start if there is none");
+  CLI::Option* const resume = verb->add_flag("--resume", options->resume,
+                                             "Go on from the run's last checkpoint; start if there is none");
   verb->add_flag("--force", options->force, "Replace an existing run")->excludes(resume);
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);

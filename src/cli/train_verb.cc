@@ -29,9 +29,9 @@ struct Trained {
   FitResult fit;
   std::string weights;
   int64_t parameters = 0;
-  int64_t graphs = 0;     // that train and validate
-  std::string model;  // in words
-  std::string on;     // what it was trained on, in words
+  int64_t graphs = 0;  // that train and validate
+  std::string model;   // in words
+  std::string on;      // what it was trained on, in words
 };
 
 // What the weights depend on. A run may be made longer, and checkpoints more frequent.
@@ -52,7 +52,8 @@ int64_t graphs_of(const TrainingSplit& split) {
 
 Trained train_detector(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
   if (data.windows() == nullptr)
-    throw UsageError("task 'detection' needs a data set of frames; for a graph_set set task: graph_classification");
+    throw UsageError(
+        "task 'detection' needs a data set of frames; for a graph_set set task: graph_classification");
   if (recipe.split.by != "time") throw UsageError("task 'detection' needs split.by: time");
   const TrainingSplit split =
       split_by_time(data.source().tables(), recipe.split.validation, recipe.split.embargo);
@@ -61,7 +62,11 @@ Trained train_detector(const TrainingData& data, const Recipe& recipe, const Run
                                            .split = &split,
                                            .benign_ids = training_ids(*data.frames(), true),
                                            .run = run});
-  return {result.fit, result.weights_hash, result.detector.model->parameters().count(), graphs_of(split), "GAT",
+  return {result.fit,
+          result.weights_hash,
+          result.detector.model->parameters().count(),
+          graphs_of(split),
+          "GAT",
           fmt::format("{} windows ({} with attacks) of {} recordings, validated on {}; {} copies left out",
                       format_count(static_cast<int64_t>(split.training.size())),
                       format_count(result.training_attacks), split.used.size(),
@@ -77,7 +82,11 @@ Trained train_classes(const TrainingData& data, const Recipe& recipe, const RunO
                                                         .split = &split,
                                                         .data = data.identity_hash(),
                                                         .run = run});
-  return {result.fit, result.weights_hash, result.trained.model->parameters().count(), graphs_of(split), recipe.gnn.conv,
+  return {result.fit,
+          result.weights_hash,
+          result.trained.model->parameters().count(),
+          graphs_of(split),
+          recipe.gnn.conv,
           fmt::format("{} graphs, validated on {}, {} left for a test",
                       format_count(static_cast<int64_t>(split.training.size())),
                       format_count(static_cast<int64_t>(split.validation.size())),
@@ -136,9 +145,9 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
   }
   fmt::print("trained on {}\n", trained.on);
   if (fit.resumed_at > 0) fmt::print("went on behind step {}\n", format_count(fit.resumed_at));
-  fmt::print("{} with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n", trained.model,
-             format_count(trained.parameters), fit.epochs.size(), fit.best_epoch, best.training_loss,
-             best.validation_loss);
+  fmt::print("{} with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
+             trained.model, format_count(trained.parameters), fit.epochs.size(), fit.best_epoch,
+             best.training_loss, best.validation_loss);
   fmt::print("{} ({} graphs/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
              format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)), fit.flight.blocks,
              options.resources.thread_count(), format_bytes(fit.flight.range_bytes), budget.report());
@@ -169,7 +178,8 @@ void run_train(const TrainOptions& options) {
   Json manifest = run_manifest(data, recipe, options, budget);
   write_text(folder.manifest(), manifest.dump(1) + "\n");
 
-  std::optional<Progress> progress(std::in_place, "train " + stage.filename().string(), recipe.task == "detection" ? "windows" : "graphs");
+  std::optional<Progress> progress(std::in_place, "train " + stage.filename().string(),
+                                   recipe.task == "detection" ? "windows" : "graphs");
   const RunOptions run{.folder = stage,
                        .identity = identity_of(recipe, data),
                        .resume = options.resume,
@@ -181,7 +191,8 @@ void run_train(const TrainOptions& options) {
                        }};
   Trained trained;
   try {
-    trained = recipe.task == "detection" ? train_detector(data, recipe, run) : train_classes(data, recipe, run);
+    trained =
+        recipe.task == "detection" ? train_detector(data, recipe, run) : train_classes(data, recipe, run);
   } catch (...) {
     if (fresh && has_checkpoint(stage)) fresh->commit();  // it can be resumed
     throw;
@@ -192,8 +203,7 @@ void run_train(const TrainOptions& options) {
   manifest["weights"] = trained.weights;
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   if (fresh) fresh->commit();
-  report(trained, options, folder.model(recipe), budget, watch,
-         graphs_per_second(trained));
+  report(trained, options, folder.model(recipe), budget, watch, graphs_per_second(trained));
 }
 
 }  // namespace plimsoll

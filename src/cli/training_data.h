@@ -16,7 +16,8 @@ namespace plimsoll {
 class TrainingData {
  public:
   /// `vocabulary`: of a trained model; empty for that of the data. Errors: InputError.
-  TrainingData(const std::filesystem::path& folder, const Recipe& recipe, std::vector<uint32_t> vocabulary = {});
+  TrainingData(const std::filesystem::path& folder, const Recipe& recipe,
+               std::vector<uint32_t> vocabulary = {});
 
   const BlockSource& source() const { return *source_; }
   /// Null for a `graph_set`.

@@ -131,9 +131,10 @@ void Slab::wait_for_older(std::unique_lock<std::mutex>& lock) {
   }
   forget_ended();  // some may have ended since the caller looked
   if (kept == 0 || ranges_.empty()) return;
-  throw Failure(fmt::format("{} of tensors outlive the blocks they were made in, so their memory cannot be "
-                            "used again; a model must not keep what it computes",
-                            format_bytes(kept)));
+  throw Failure(
+      fmt::format("{} of tensors outlive the blocks they were made in, so their memory cannot be "
+                  "used again; a model must not keep what it computes",
+                  format_bytes(kept)));
 }
 
 // Behind the newest range, or at the start when that is free; -1 while older ranges are in the way.

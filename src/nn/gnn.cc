@@ -68,8 +68,7 @@ std::unique_ptr<Gnn::Conv> make_conv(ParameterList& parameters, const std::strin
 Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), parameters_(seed) {
   int64_t in = options.in_features;
   if (options.num_ids > 0) {
-    embedding_ =
-        parameters_.add("embedding.weight", {options.num_ids, options.embedding}, Init::normal());
+    embedding_ = parameters_.add("embedding.weight", {options.num_ids, options.embedding}, Init::normal());
     in += options.embedding - 1;
   }
   for (int64_t i = 0; i < options.layers; ++i) {
@@ -88,8 +87,7 @@ Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), paramete
 Gnn::~Gnn() = default;
 
 CollateOptions Gnn::collate_options() const {
-  return {.node_labels = options_.node_head,
-          .self_loops = options_.conv == "gin" || options_.conv == "sage"};
+  return {.node_labels = options_.node_head, .self_loops = options_.conv == "gin" || options_.conv == "sage"};
 }
 
 at::Tensor Gnn::inputs(const Batch& batch) const {

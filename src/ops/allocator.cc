@@ -46,8 +46,8 @@ class LedgerCpuAllocator final : public c10::Allocator {
     const c10::Device cpu(c10::DeviceType::CPU);
     if (bytes == 0) return {nullptr, nullptr, &release, cpu};
     const SlabPiece piece = Slab::take_piece(static_cast<int64_t>(bytes + sizeof(Header)));
-    Header* const header =
-        piece.data != nullptr ? new (piece.data) Header{piece, nullptr, 0, current_tag} : take_from_heap(bytes);
+    Header* const header = piece.data != nullptr ? new (piece.data) Header{piece, nullptr, 0, current_tag}
+                                                 : take_from_heap(bytes);
     void* const data = header + 1;
     return {data, data, &release, cpu};
   }

@@ -30,7 +30,8 @@ void GraphSetSource::will_need(std::span<const int64_t> graphs) const {
       const int64_t first = ptr[g] * width;
       const int64_t count = (ptr[g + 1] - ptr[g]) * width;
       const bool inside = first >= 0 && count >= 0 && first + count <= static_cast<int64_t>(values.size());
-      return inside ? values.subspan(static_cast<size_t>(first), static_cast<size_t>(count)) : values.first(0);
+      return inside ? values.subspan(static_cast<size_t>(first), static_cast<size_t>(count))
+                    : values.first(0);
     };
     advise(rows(all.x, all.node_ptr, node_features()));
     advise(rows(all.edges, all.edge_ptr, 2));

@@ -19,7 +19,8 @@ namespace {
 std::string recording_of(int64_t graph, const GraphSetTables& tables) {
   for (const GraphRange& recording : tables.recordings)
     if (graph >= recording.first_graph && graph < recording.first_graph + recording.graphs)
-      return fmt::format(", graph {} of {}/{}", graph - recording.first_graph, recording.split, recording.name);
+      return fmt::format(", graph {} of {}/{}", graph - recording.first_graph, recording.split,
+                         recording.name);
   return {};
 }
 
@@ -51,7 +52,8 @@ int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
 }
 
 // Names the first graph whose loss is not finite.
-void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& block, const Batch& batch) const {
+void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& block,
+                                 const Batch& batch) const {
   const at::Tensor finite = at::isfinite(losses);
   const bool* const good = finite.const_data_ptr<bool>();
   const auto item = std::find(good, good + losses.numel(), false) - good;
@@ -132,7 +134,8 @@ int64_t BlockEngine::measure(std::span<const int64_t> block, bool training) {
   double loss = 0;
   if (training) {
     const int64_t bytes = runner_.measure(
-        block, 0, training_work(static_cast<double>(std::max<int64_t>(items(block), 1)), {.training = true}, loss));
+        block, 0,
+        training_work(static_cast<double>(std::max<int64_t>(items(block), 1)), {.training = true}, loss));
     statistics_.clear();
     return bytes;
   }

@@ -89,7 +89,8 @@ BestWeights::BestWeights(const ParameterList& parameters) : entries_(parameters.
 
 void BestWeights::keep() {
   auto mine = values_.begin();
-  for (const ParameterList::Entry& entry : entries_) mine = std::ranges::copy(values_of(entry.value), mine).out;
+  for (const ParameterList::Entry& entry : entries_)
+    mine = std::ranges::copy(values_of(entry.value), mine).out;
 }
 
 void BestWeights::restore() const {
@@ -102,7 +103,8 @@ void BestWeights::restore() const {
 
 std::map<std::string, std::span<float>> TrainingState::tensors() const {
   std::map<std::string, std::span<float>> tensors;
-  for (const ParameterList::Entry& entry : parameters.all()) tensors["model." + entry.name] = values_of(entry.value);
+  for (const ParameterList::Entry& entry : parameters.all())
+    tensors["model." + entry.name] = values_of(entry.value);
   for (const auto& [name, value] : optimizer.state()) tensors["optimizer." + name] = values_of(value);
   tensors["best"] = best.values();
   return tensors;
@@ -139,7 +141,8 @@ void Checkpoints::save(const TrainingState& state, const Position& position) {
     if (entry.path().filename().string().starts_with(".step-")) fs::remove(entry.path());
 }
 
-std::optional<Position> Checkpoints::load(const TrainingState& state, std::vector<std::string>& damaged) const {
+std::optional<Position> Checkpoints::load(const TrainingState& state,
+                                          std::vector<std::string>& damaged) const {
   for (const fs::path& path : newest_first()) {
     try {
       const SafetensorsView file(path);

@@ -26,9 +26,9 @@ struct EpochMetrics {
 /// Where a run stands between two steps.
 struct Position {
   int64_t epoch = 1;
-  int64_t step = 0;           ///< of the epoch, done
-  EpochMetrics so_far = {};   ///< sums over the steps of the epoch that are done
-  int64_t best_epoch = 0;     ///< 0: none yet
+  int64_t step = 0;          ///< of the epoch, done
+  EpochMetrics so_far = {};  ///< sums over the steps of the epoch that are done
+  int64_t best_epoch = 0;    ///< 0: none yet
   double best_loss = std::numeric_limits<double>::infinity();
   std::vector<EpochMetrics> epochs = {};  ///< that are done
 };
@@ -57,8 +57,8 @@ struct TrainingState {
   std::map<std::string, std::span<float>> tensors() const;
 };
 
-/// The checkpoints of a stage, in one folder: safetensors files named by the steps done (docs/formats/run.md),
-/// of which the last two are kept. Not thread-safe.
+/// The checkpoints of a stage, in one folder: safetensors files named by the steps done
+/// (docs/formats/run.md), of which the last two are kept. Not thread-safe.
 class Checkpoints {
  public:
   /// `identity` says what is trained on what; a checkpoint of anything else is refused.

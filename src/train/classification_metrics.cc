@@ -29,12 +29,15 @@ Vector<float, Tag::columns> scores_of(std::span<const float> logits, int64_t cla
   const size_t items = logits.size() / static_cast<size_t>(classes);
   Vector<float, Tag::columns> scores(items);
   for (size_t i = 0; i < items; ++i) {
-    const std::span<const float> row = logits.subspan(i * static_cast<size_t>(classes), static_cast<size_t>(classes));
+    const std::span<const float> row =
+        logits.subspan(i * static_cast<size_t>(classes), static_cast<size_t>(classes));
     const float most = *std::ranges::max_element(row);
     double sum = 0;
     for (const float logit : row) sum += std::exp(static_cast<double>(logit) - most);
-    scores[i] = classes == 2 ? row[1] - row[0]
-                             : static_cast<float>(std::exp(static_cast<double>(row[static_cast<size_t>(c)]) - most) / sum);
+    scores[i] =
+        classes == 2
+            ? row[1] - row[0]
+            : static_cast<float>(std::exp(static_cast<double>(row[static_cast<size_t>(c)]) - most) / sum);
   }
   return scores;
 }

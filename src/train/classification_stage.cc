@@ -16,7 +16,8 @@ namespace {
 // Classes are counted from 0; a label above this is taken for a mistake.
 constexpr int32_t kMostClasses = 65536;
 
-int64_t count_classes(const std::vector<const GraphList*>& lists, std::span<const GraphShape> shapes, bool node_head) {
+int64_t count_classes(const std::vector<const GraphList*>& lists, std::span<const GraphShape> shapes,
+                      bool node_head) {
   int32_t highest = -1;
   int64_t labelled = 0;
   for (const GraphList* list : lists)
@@ -29,7 +30,8 @@ int64_t count_classes(const std::vector<const GraphList*>& lists, std::span<cons
       highest = std::max(highest, label);
       labelled += label >= 0;
     }
-  if (labelled == 0) throw InputError("no node has a label: the data set has nothing to learn for a node head");
+  if (labelled == 0)
+    throw InputError("no node has a label: the data set has nothing to learn for a node head");
   if (highest < 1) throw InputError("all labels are 0: a classifier needs two classes");
   return int64_t{highest} + 1;
 }
@@ -109,8 +111,8 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
     const int64_t classes = model.model->classes();
     for (const int64_t label : labels)
       if (label < 0 || label >= classes)
-        throw InputError(fmt::format("{}: a label is {}, but the model knows classes 0 .. {}", list.name, label,
-                                     classes - 1));
+        throw InputError(fmt::format("{}: a label is {}, but the model knows classes 0 .. {}", list.name,
+                                     label, classes - 1));
     Vector<float, Tag::columns> logits(labels.size() * static_cast<size_t>(classes));
     const double loss = engine.predict(list.graphs, logits);
     verdicts.push_back({list.name, static_cast<int64_t>(list.graphs.size()), loss,

@@ -22,7 +22,8 @@ void take_labels(const GraphBlock& block, const CollateOptions& options, Batch& 
   }
   if (static_cast<int64_t>(block.node_y.size()) != block.nodes())
     throw InputError("the data set has no column node_y: nodes have no labels to learn");
-  const auto labelled = std::count_if(block.node_y.begin(), block.node_y.end(), [](int64_t y) { return y >= 0; });
+  const auto labelled =
+      std::count_if(block.node_y.begin(), block.node_y.end(), [](int64_t y) { return y >= 0; });
   batch.items = at::empty({labelled}, at::kLong);
   batch.y = at::empty({labelled}, at::kLong);
   int64_t* item = batch.items.mutable_data_ptr<int64_t>();
@@ -72,7 +73,8 @@ Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_featu
     std::fill_n(first_edge + first, count, block.edge_ptr[at]);
     batch.graph_item.mutable_data_ptr<int64_t>()[g] = block.graph[at];
   }
-  batch.edge_order = edge_order(edge_index, nodes, nodes, /*same_nodes=*/true, /*drop_loops=*/!options.self_loops);
+  batch.edge_order =
+      edge_order(edge_index, nodes, nodes, /*same_nodes=*/true, /*drop_loops=*/!options.self_loops);
   return batch;
 }
 

@@ -99,16 +99,15 @@ class Fit {
       resumed_at_ = optimizer_->steps();
     }
     for (const std::string& name : damaged) journal_.write("damaged_checkpoint", {{"name", name}});
-    journal_.write(resumed_at_ > 0 ? "resume" : "start",
-                   {{"training", training_count()},
-                    {"validation", options_.split->validation.size()},
-                    {"parameters", parameters_.count()},
-                    {"epoch", position_.epoch},
-                    {"step", position_.step},
-                    {"threads", options_.run.threads},
-                    {"blocks_in_flight", flight_.blocks},
-                    {"range_bytes", flight_.range_bytes},
-                    {"prefetch", flight_.prefetch}});
+    journal_.write(resumed_at_ > 0 ? "resume" : "start", {{"training", training_count()},
+                                                          {"validation", options_.split->validation.size()},
+                                                          {"parameters", parameters_.count()},
+                                                          {"epoch", position_.epoch},
+                                                          {"step", position_.step},
+                                                          {"threads", options_.run.threads},
+                                                          {"blocks_in_flight", flight_.blocks},
+                                                          {"range_bytes", flight_.range_bytes},
+                                                          {"prefetch", flight_.prefetch}});
   }
 
   // The graphs of step `step` of this epoch; empty behind the last.
@@ -156,7 +155,8 @@ class Fit {
   void end_epoch() {
     EpochMetrics metrics = position_.so_far;
     metrics.epoch = position_.epoch;
-    metrics.training_loss /= static_cast<double>(std::max<int64_t>(engine_.items(options_.split->training), 1));
+    metrics.training_loss /=
+        static_cast<double>(std::max<int64_t>(engine_.items(options_.split->training), 1));
     metrics.gradient_norm /= static_cast<double>(std::max<int64_t>(position_.step, 1));
     metrics.validation_loss = engine_.predict(options_.split->validation, outputs_);
     if (metrics.validation_loss < position_.best_loss || position_.best_epoch == 0) {
@@ -193,8 +193,9 @@ class Fit {
 
   [[noreturn]] void interrupt() {
     journal_.write("interrupted", {{"epoch", position_.epoch}, {"step", position_.step}});
-    throw Interrupted(fmt::format("interrupted in epoch {} behind step {}; the same command with --resume goes on",
-                                  position_.epoch, position_.step));
+    throw Interrupted(
+        fmt::format("interrupted in epoch {} behind step {}; the same command with --resume goes on",
+                    position_.epoch, position_.step));
   }
 
   const FitOptions& options_;

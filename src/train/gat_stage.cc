@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "train/block_engine.h"
 #include "nn/classification.h"
 #include "train/attack_scores.h"
+#include "train/block_engine.h"
 #include "train/metrics.h"
 
 namespace plimsoll {

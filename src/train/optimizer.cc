@@ -27,7 +27,8 @@ class Adam : public Optimizer {
     const auto step_size = static_cast<float>(options_.learning_rate / correction1);
     const auto root_correction2 = static_cast<float>(std::sqrt(correction2));
     const auto decay = static_cast<float>(decoupled_ ? 0.0 : options_.weight_decay);
-    const auto kept = static_cast<float>(decoupled_ ? 1.0 - options_.learning_rate * options_.weight_decay : 1.0);
+    const auto kept =
+        static_cast<float>(decoupled_ ? 1.0 - options_.learning_rate * options_.weight_decay : 1.0);
     const auto beta2 = static_cast<float>(options_.beta2);
     const auto rest1 = static_cast<float>(1.0 - options_.beta1);
     const auto rest2 = static_cast<float>(1.0 - options_.beta2);

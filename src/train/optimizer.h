@@ -12,8 +12,9 @@ namespace plimsoll {
 struct OptimizerOptions {
   std::string kind = "adam";  ///< adam | adamw | sgd
   double learning_rate = 1e-3;
-  double weight_decay = 1e-4;  ///< added to the gradient; adamw: taken off the weights (Loshchilov & Hutter, 2019)
-  double momentum = 0;         ///< sgd alone
+  double weight_decay =
+      1e-4;             ///< added to the gradient; adamw: taken off the weights (Loshchilov & Hutter, 2019)
+  double momentum = 0;  ///< sgd alone
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -45,7 +46,8 @@ class Optimizer {
 };
 
 /// `parameters` f32 contiguous, updated in place. Errors: UsageError for an unknown kind.
-std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options);
+std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
+                                          const OptimizerOptions& options);
 
 /// Scales gradients in place so that their 2-norm, taken over all of them, is at most `longest`, as
 /// torch.nn.utils.clip_grad_norm_ does; 0: never. Returns the norm before. Allocates nothing.

@@ -85,9 +85,10 @@ class Preflight {
         const double whole = static_cast<double>(bytes) * static_cast<double>(size_of(block, shapes_)) /
                              static_cast<double>(size_of(part, shapes_));
         const int64_t missing = static_cast<int64_t>(whole) - (ledger.cap() - ledger.held());
-        throw BudgetTooSmall(fmt::format("{}: it needs about {}; raise --budget by {}, or lower training.block",
-                                         what, format_bytes(static_cast<int64_t>(whole)),
-                                         format_bytes(std::max<int64_t>(missing + missing / 8, kMiB))));
+        throw BudgetTooSmall(
+            fmt::format("{}: it needs about {}; raise --budget by {}, or lower training.block", what,
+                        format_bytes(static_cast<int64_t>(whole)),
+                        format_bytes(std::max<int64_t>(missing + missing / 8, kMiB))));
       } catch (const BudgetExceeded&) {
       }
     }
@@ -110,7 +111,8 @@ Flight divide(const BlockBytes& bytes, int64_t gradients, int threads, int64_t p
   flight.range_bytes = (std::max<int64_t>(bytes.range, 1) + kPage - 1) / kPage * kPage;
   const int64_t one = flight.range_bytes + bytes.graphs;
   flight.blocks = static_cast<int>(std::clamp<int64_t>(left / one, 1, threads));
-  flight.prefetch = std::clamp<int64_t>((left - flight.blocks * one) / std::max<int64_t>(bytes.graphs, 1), 0, prefetch);
+  flight.prefetch =
+      std::clamp<int64_t>((left - flight.blocks * one) / std::max<int64_t>(bytes.graphs, 1), 0, prefetch);
   return flight;
 }
 
@@ -131,8 +133,8 @@ Flight plan_flight(const BlockSource& source, std::span<const GraphShape> shapes
 }
 
 Flight plan_prediction(const BlockSource& source, std::span<const GraphShape> shapes,
-                       const Objective& objective, const BlockLimits& limits,
-                       std::span<const int64_t> graphs, int threads, int64_t prefetch) {
+                       const Objective& objective, const BlockLimits& limits, std::span<const int64_t> graphs,
+                       int threads, int64_t prefetch) {
   BlockBytes bytes;
   {
     Preflight preflight(source, shapes, objective, limits);

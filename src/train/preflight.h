@@ -17,8 +17,8 @@ Flight plan_flight(const BlockSource& source, std::span<const GraphShape> shapes
                    const BlockLimits& limits, const TrainingSplit& split, int threads, int64_t prefetch);
 /// The same for prediction alone.
 Flight plan_prediction(const BlockSource& source, std::span<const GraphShape> shapes,
-                       const Objective& objective, const BlockLimits& limits,
-                       std::span<const int64_t> graphs, int threads, int64_t prefetch);
+                       const Objective& objective, const BlockLimits& limits, std::span<const int64_t> graphs,
+                       int threads, int64_t prefetch);
 
 /// A run cannot be done within its budget. Names the block and the smallest budget that works, as far as it
 /// is known.

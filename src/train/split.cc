@@ -78,7 +78,8 @@ TrainingSplit split_by_graph(const GraphSetTables& tables, std::span<const Graph
   }
   for (GraphList* list : {&result.training, &result.validation, &result.test})
     std::sort(list->begin(), list->end());
-  require_both_sides(result, "split.validation and split.test take all", "there are too few for split.validation");
+  require_both_sides(result, "split.validation and split.test take all",
+                     "there are too few for split.validation");
   return result;
 }
 

@@ -154,7 +154,8 @@ TEST_F(BlockRunnerTest, AShortBudgetChangesNoBitAndLeavesNothingBehind) {
     }
     reruns += runner.reruns();
     runner.forget();
-    EXPECT_EQ(ledger.held(Tag::activations), bytes / 2 / 4096 * 4096 + (bytes / 2 % 4096 != 0) * 4096) << share;
+    EXPECT_EQ(ledger.held(Tag::activations), bytes / 2 / 4096 * 4096 + (bytes / 2 % 4096 != 0) * 4096)
+        << share;
     EXPECT_LE(ledger.held(), held + 4 * bytes);  // blocks that workers keep
   }
   EXPECT_GT(reruns, 0);

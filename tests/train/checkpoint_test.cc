@@ -47,7 +47,9 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 class CheckpointTest : public ::testing::Test {
  protected:
-  Checkpoints checkpoints(const std::string& identity = "this run") { return {folder_.path() / "c", identity}; }
+  Checkpoints checkpoints(const std::string& identity = "this run") {
+    return {folder_.path() / "c", identity};
+  }
   std::optional<Position> load(Training& training) {
     damaged_.clear();
     return checkpoints().load(training.state(), damaged_);
@@ -144,7 +146,8 @@ TEST_F(CheckpointTest, AllDamagedIsNone) {
 TEST_F(CheckpointTest, OneOfAnotherRunIsRefused) {
   Training one(1);
   checkpoints("another recipe").save(one.state(), {});
-  EXPECT_THAT(error_text<UsageError>([&] { load(one); }), ::testing::HasSubstr("another recipe or other data"));
+  EXPECT_THAT(error_text<UsageError>([&] { load(one); }),
+              ::testing::HasSubstr("another recipe or other data"));
 }
 
 }  // namespace

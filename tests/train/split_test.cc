@@ -31,9 +31,9 @@ TEST(SplitTraining, HoldsOutTheEndOfEachRecordingBehindAnEmbargo) {
 
 TEST(SplitTraining, ACopyIsUsedOnce) {
   const TrainingSplit split = split_by_time(tables({{"a", "train_1", 0, 10, {}, {}},
-                                                     {"a", "train_2", 0, 10, {}, "train_1/a"},
-                                                     {"b", "train_2", 0, 10, {}, {}}}),
-                                             0.2, 1);
+                                                    {"a", "train_2", 0, 10, {}, "train_1/a"},
+                                                    {"b", "train_2", 0, 10, {}, {}}}),
+                                            0.2, 1);
   EXPECT_EQ(split.copies, std::vector<std::string>{"train_2/a"});
   for (const int64_t graph : split.training) EXPECT_TRUE(graph < 10 || graph >= 20);
   for (const int64_t graph : split.validation) EXPECT_TRUE(graph < 10 || graph >= 20);
@@ -41,9 +41,9 @@ TEST(SplitTraining, ACopyIsUsedOnce) {
 
 TEST(SplitTraining, ACopyOfATestRecordingStillTrainsOnce) {
   const TrainingSplit split = split_by_time(tables({{"a", "test", 0, 10, {}, {}},
-                                                     {"a", "train", 0, 10, {}, "test/a"},
-                                                     {"x", "train", 0, 10, {}, "test/a"}}),
-                                             0.2, 0);
+                                                    {"a", "train", 0, 10, {}, "test/a"},
+                                                    {"x", "train", 0, 10, {}, "test/a"}}),
+                                            0.2, 0);
   EXPECT_EQ(split.used, std::vector<std::string>{"train/a"});
 }
 
@@ -54,7 +54,8 @@ TEST(SplitTraining, NothingToTrainOrValidateOnIsAnInputError) {
 
 std::vector<GraphShape> labelled(int64_t graphs, int classes) {
   std::vector<GraphShape> shapes(static_cast<size_t>(graphs));
-  for (int64_t g = 0; g < graphs; ++g) shapes[static_cast<size_t>(g)].label = static_cast<int32_t>(g % classes);
+  for (int64_t g = 0; g < graphs; ++g)
+    shapes[static_cast<size_t>(g)].label = static_cast<int32_t>(g % classes);
   return shapes;
 }
 
