@@ -30,22 +30,21 @@ void make_room_in(V& values, int64_t count) {
 
 }  // namespace
 
-void GraphBlock::make_room(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
-                           int64_t edge_features) {
-  make_room_in(graph, graph_count);
-  make_room_in(node_ptr, graph_count + 1);
-  make_room_in(edge_ptr, graph_count + 1);
-  make_room_in(x, nodes * node_features);
-  make_room_in(edges, 2 * edge_count);
-  make_room_in(edge_attr, edge_count * edge_features);
-  make_room_in(y, graph_count);
-  if (!node_y.empty()) make_room_in(node_y, nodes);
+void GraphBlock::make_room(const BlockSize& size, int64_t node_features, int64_t edge_features) {
+  make_room_in(graph, size.graphs);
+  make_room_in(node_ptr, size.graphs + 1);
+  make_room_in(edge_ptr, size.graphs + 1);
+  make_room_in(x, size.nodes * node_features);
+  make_room_in(edges, 2 * size.edges);
+  make_room_in(edge_attr, size.edges * edge_features);
+  make_room_in(y, size.graphs);
+  if (!node_y.empty()) make_room_in(node_y, size.nodes);
   clear();
 }
 
-int64_t GraphBlock::bytes_for(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
-                              int64_t edge_features) {
-  return 8 * (4 * graph_count + 2 + nodes) + 4 * (nodes * node_features + edge_count * (2 + edge_features));
+int64_t GraphBlock::bytes_for(const BlockSize& size, int64_t node_features, int64_t edge_features) {
+  return 8 * (4 * size.graphs + 2 + size.nodes) +
+         4 * (size.nodes * node_features + size.edges * (2 + edge_features));
 }
 
 Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {

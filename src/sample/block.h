@@ -20,6 +20,19 @@ struct GraphShape {
   int32_t highest_node_label = -1;
 };
 
+/// How much is in a block.
+struct BlockSize {
+  int64_t graphs = 0;
+  int64_t nodes = 0;
+  int64_t edges = 0;
+
+  void add(const GraphShape& shape) {
+    ++graphs;
+    nodes += shape.nodes;
+    edges += shape.edges;
+  }
+};
+
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
 struct GraphBlock {
   Vector<int64_t, Tag::blocks> graph;     ///< [G] index in the data set: the key of its random numbers
@@ -33,12 +46,10 @@ struct GraphBlock {
 
   /// Empties it, keeping its memory for the next block.
   void clear();
-  /// Empties it, with room for so many graphs, nodes and edges of F and K features. Errors: BudgetExceeded.
-  void make_room(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
-                 int64_t edge_features);
-  /// The bytes that make_room takes.
-  static int64_t bytes_for(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
-                           int64_t edge_features);
+  /// Empties it, with room for so much, F node and K edge features. Errors: BudgetExceeded.
+  void make_room(const BlockSize& size, int64_t node_features, int64_t edge_features);
+  /// The most bytes that make_room takes.
+  static int64_t bytes_for(const BlockSize& size, int64_t node_features, int64_t edge_features);
   GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y, node_y}; }
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
   int64_t nodes() const { return node_ptr.empty() ? 0 : node_ptr.back(); }

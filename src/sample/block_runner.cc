@@ -14,7 +14,9 @@ BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> 
       prefetcher_(source, shapes, prefetch),
       workers_(threads) {}
 
-void BlockRunner::resize(int64_t range_bytes, int64_t ranges) {
+void BlockRunner::resize(int64_t range_bytes, int64_t ranges, const BlockSize& largest) {
+  for (GraphBlock& block : blocks_)
+    block.make_room(largest, source_.node_features(), source_.edge_features());
   slab_.resize(range_bytes * ranges);
   range_bytes_ = range_bytes;
   slab_bytes_ = slab_.bytes();

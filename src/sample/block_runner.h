@@ -35,8 +35,9 @@ class BlockRunner {
   BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
               int threads, int64_t prefetch);
 
-  /// So many ranges of `range_bytes` for the blocks in flight. Errors: BudgetExceeded.
-  void resize(int64_t range_bytes, int64_t ranges);
+  /// So many ranges of `range_bytes` for the blocks in flight, and room for each worker's graphs. Errors:
+  /// BudgetExceeded.
+  void resize(int64_t range_bytes, int64_t ranges, const BlockSize& largest = {});
 
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay as they are until it
   /// has run, or forget() is called.

@@ -70,14 +70,9 @@ int64_t Prefetcher::hits() const {
 }
 
 void Prefetcher::read_now(std::span<const int64_t> graphs, GraphBlock& block) const {
-  int64_t nodes = 0;
-  int64_t edges = 0;
-  for (const int64_t g : graphs) {
-    nodes += shapes_[static_cast<size_t>(g)].nodes;
-    edges += shapes_[static_cast<size_t>(g)].edges;
-  }
-  block.make_room(static_cast<int64_t>(graphs.size()), nodes, edges, source_.node_features(),
-                  source_.edge_features());
+  BlockSize size;
+  for (const int64_t g : graphs) size.add(shapes_[static_cast<size_t>(g)]);
+  block.make_room(size, source_.node_features(), source_.edge_features());
   source_.read(graphs, block);
 }
 

@@ -41,7 +41,7 @@ BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> 
     parameters_.push_back(entry.value);
     gradients_.push_back(at::zeros_like(entry.value));
   }
-  if (flight.range_bytes > 0) runner_.resize(flight.range_bytes, flight.blocks);
+  if (flight.range_bytes > 0) runner_.resize(flight.range_bytes, flight.blocks, flight.largest);
 }
 
 int64_t BlockEngine::items(std::span<const int64_t> graphs) const {

@@ -15,6 +15,7 @@ namespace plimsoll {
 struct Flight {
   int blocks = 1;           ///< blocks in flight, one a thread
   int64_t range_bytes = 0;  ///< of the slab for each of them; 0: no slab, tensors come from the heap
+  BlockSize largest = {};   ///< what there is room for
   int64_t prefetch = 0;     ///< blocks read ahead
 };
 

@@ -39,11 +39,13 @@ GraphList largest_block(std::span<const int64_t> graphs, std::span<const GraphSh
 
 // What one block in flight takes.
 struct BlockBytes {
-  int64_t range = 0;   // of the slab
-  int64_t graphs = 0;  // as they come from the source
+  int64_t range = 0;  // of the slab
+  BlockSize size;
 
   BlockBytes most(const BlockBytes& other) const {
-    return {std::max(range, other.range), std::max(graphs, other.graphs)};
+    return {std::max(range, other.range),
+            {std::max(size.graphs, other.size.graphs), std::max(size.nodes, other.size.nodes),
+             std::max(size.edges, other.size.edges)}};
   }
 };
 
@@ -57,16 +59,10 @@ class Preflight {
   BlockBytes measure(std::span<const int64_t> graphs, bool training) {
     if (graphs.empty()) return {};
     const GraphList block = largest_block(graphs, shapes_, limits_);
-    int64_t nodes = 0;
-    int64_t edges = 0;
-    for (const int64_t g : block) {
-      nodes += shapes_[static_cast<size_t>(g)].nodes;
-      edges += shapes_[static_cast<size_t>(g)].edges;
-    }
-    const int64_t bytes = GraphBlock::bytes_for(static_cast<int64_t>(block.size()), nodes, edges,
-                                                source_.node_features(), source_.edge_features());
+    BlockSize size;
+    for (const int64_t g : block) size.add(shapes_[static_cast<size_t>(g)]);
     try {
-      return {engine_.measure(block, training), bytes};
+      return {engine_.measure(block, training), size};
     } catch (const BudgetExceeded&) {
       refuse(block, training);
     }
@@ -101,18 +97,20 @@ class Preflight {
   BlockEngine engine_;
 };
 
-// `gradients`: what the engine itself will take.
-Flight divide(const BlockBytes& bytes, int64_t gradients, int threads, int64_t prefetch) {
+// `gradients`: what the engine itself will take. Another block may have a few more edges to fewer nodes than
+// the one that was measured: a range gets a sixteenth more.
+Flight divide(const BlockBytes& bytes, const BlockSource& source, int64_t gradients, int threads, int64_t prefetch) {
   constexpr int64_t kPage = 4096;
+  const int64_t graphs = GraphBlock::bytes_for(bytes.size, source.node_features(), source.edge_features());
   give_back_freed_memory();
   const Ledger& ledger = Ledger::process();
   const int64_t left = std::max<int64_t>(ledger.cap() - ledger.held() - gradients, 0);
   Flight flight;
-  flight.range_bytes = (std::max<int64_t>(bytes.range, 1) + kPage - 1) / kPage * kPage;
-  const int64_t one = flight.range_bytes + bytes.graphs;
+  flight.largest = bytes.size;
+  flight.range_bytes = (bytes.range + bytes.range / 16 + kPage) / kPage * kPage;
+  const int64_t one = flight.range_bytes + graphs;
   flight.blocks = static_cast<int>(std::clamp<int64_t>(left / one, 1, threads));
-  flight.prefetch =
-      std::clamp<int64_t>((left - flight.blocks * one) / std::max<int64_t>(bytes.graphs, 1), 0, prefetch);
+  flight.prefetch = std::clamp<int64_t>((left - flight.blocks * one) / std::max<int64_t>(graphs, 1), 0, prefetch);
   return flight;
 }
 
@@ -129,7 +127,7 @@ Flight plan_flight(const BlockSource& source, std::span<const GraphShape> shapes
     Preflight preflight(source, shapes, objective, limits);
     bytes = preflight.measure(split.training, true).most(preflight.measure(split.validation, false));
   }
-  return divide(bytes, gradient_bytes(objective), threads, prefetch);
+  return divide(bytes, source, gradient_bytes(objective), threads, prefetch);
 }
 
 Flight plan_prediction(const BlockSource& source, std::span<const GraphShape> shapes,
@@ -140,7 +138,7 @@ Flight plan_prediction(const BlockSource& source, std::span<const GraphShape> sh
     Preflight preflight(source, shapes, objective, limits);
     bytes = preflight.measure(graphs, false);
   }
-  return divide(bytes, gradient_bytes(objective), threads, prefetch);
+  return divide(bytes, source, gradient_bytes(objective), threads, prefetch);
 }
 
 void warm_up_torch(int threads) {

@@ -55,7 +55,7 @@ def test_weights_are_the_same_bits_for_threads_and_budgets(plimsoll, frames, tmp
 
 
 def test_a_budget_decides_how_many_blocks_are_in_flight(plimsoll, frames, tmp_path):
-    tight = train(plimsoll, frames, tmp_path / "tight", "--threads", 2, "--budget", "84MiB", epochs=1)
+    tight = train(plimsoll, frames, tmp_path / "tight", "--threads", 2, "--budget", "88MiB", epochs=1)
     roomy = train(plimsoll, frames, tmp_path / "roomy", "--threads", 2, "--budget", "1GiB", epochs=1)
     assert (tight["blocks_in_flight"], roomy["blocks_in_flight"]) == (1, 2)
 

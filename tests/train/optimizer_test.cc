@@ -57,7 +57,11 @@ INSTANTIATE_TEST_SUITE_P(
                           OptimizerOptions{.kind = "adamw", .learning_rate = 0.01, .weight_decay = 0.1},
                           OptimizerOptions{.kind = "sgd", .learning_rate = 0.01, .weight_decay = 0.001},
                           OptimizerOptions{.kind = "sgd", .learning_rate = 0.01, .momentum = 0.9}),
-        ::testing::Values(1e-3, 0.05, 10.0)));
+        ::testing::Values(1e-3, 0.05, 10.0)),
+    [](const auto& test) {
+      const OptimizerOptions& options = std::get<0>(test.param);
+      return options.kind + (options.momentum > 0 ? "Momentum" : "") + std::to_string(test.index % 3);
+    });
 
 TEST(Optimizer, AStepAllocatesNothing) {
   install_ledger_allocator();
