@@ -141,7 +141,7 @@ std::vector<Case> cases() {
   std::vector<Case> result;
   const std::vector<std::pair<std::string, Edges>> graphs = {{"one piece", {5, 20, 40}},
                                                              {"pieces", {100, 40, 90}},
-                                                             {"one large graph", {1, 9000, 30000}},
+                                                             {"one large graph", {1, 8500, 9000}},
                                                              {"no edges", {3, 10, 0}}};
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16})
     for (const auto& [name, edges] : graphs)
@@ -149,14 +149,14 @@ std::vector<Case> cases() {
         AttentionShape shape{.features = 24,
                              .target_features = 7,
                              .edge_features = bits & 1 ? 11 : 0,
-                             .heads = 4,
-                             .channels = 16,
+                             .heads = 2,
+                             .channels = 12,
                              .dtype = dtype};
         shape.keep_projection = (bits & 2) != 0;
         shape.loops = (bits & 4) != 0;
         shape.other_targets = (bits & 8) != 0;
         shape.return_attention = shape.bias = (bits & 16) != 0;
-        if (dtype == at::kBFloat16 && shape.bias) shape.features = 256;  // wide products take more room
+        if (dtype == at::kBFloat16 && bits == 31) shape.features = 256;  // wide products take more room
         if (!shape.other_targets) shape.target_features = 0;
         result.push_back({name + ", " + c10::toString(dtype) + ", options " + std::to_string(bits), shape,
                           edges, (bits & 3) != 0});
@@ -185,6 +185,7 @@ TEST_F(Declared, GatTakesWhatItDeclares) {
 TEST_F(Declared, Gatv2TakesWhatItDeclares) {
   for (Case each : cases())
     for (const bool share : {false, true}) {
+      if (share && each.shape.dtype != at::kFloat) continue;
       SCOPED_TRACE(each.name + (share ? ", shared" : ""));
       each.shape.share_weights = share;
       at::Tensor order;
@@ -204,7 +205,10 @@ TEST_F(Declared, Gatv2TakesWhatItDeclares) {
 
 TEST_F(Declared, SeveralThreadsTakeNoMoreThanDeclared) {
   at::set_num_threads(4);
-  for (const Case& each : cases()) {
+  const std::vector<Case> all = cases();
+  // Every option with every graph is tested above; a stride without common factors meets each of them here.
+  for (size_t next = 0; next < all.size(); next += 7) {
+    const Case& each = all[next];
     SCOPED_TRACE(each.name);
     at::Tensor order;
     AttentionShape shape = complete(each, order);
