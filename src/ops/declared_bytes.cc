@@ -88,9 +88,16 @@ DeclaredBytes declare_gat(const AttentionShape& shape) {
                                    : layer.rows(shape.sources);
   const int64_t small = layer.rounds ? layer.sum_rows(3) + shape.edge_features * shape.heads * layer.sum : 0;
   const int64_t rows = layer.closed ? shape.order.largest : kProductRows;
+  // W in the type of sums, what it is folded to, x in that type and its scores.
+  const int64_t precise =
+      layer.rounds
+          ? ((layer.width + 4 * shape.heads) * shape.features +
+             shape.threads * std::min(kProductRows, shape.sources) * (shape.features + 2 * shape.heads)) *
+                layer.sum
+          : 0;
   return {.output = layer.rows(shape.targets) + layer.alpha(),
           .saved = (keep ? layer.rows(shape.sources) : 0) + layer.scores(shape.sources + 3 * shape.targets),
-          .workspace = scratch + z + small + threads * layer.product_room(rows, shape.features)};
+          .workspace = precise + scratch + z + small + threads * layer.product_room(rows, shape.features)};
 }
 
 DeclaredBytes declare_gat_backward(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {

@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/gat.h"
 #include "ops/attention_layer.h"
@@ -62,6 +63,37 @@ GatOf<N> layer_of(const GatTensors& in, const GatSaved& saved, const AttentionSi
   return layer;
 }
 
+// W a for each head: [H, F], in the type of sums.
+at::Tensor fold(const at::Tensor& weight, const at::Tensor& att) {
+  const OneProductThread one;
+  const int64_t heads = att.size(0);
+  return at::bmm(att.unsqueeze(1), weight.to(att.scalar_type()).view({heads, att.size(1), weight.size(1)}))
+      .view({heads, weight.size(1)});
+}
+
+// Scores where z is rounded: <x W, a> = <x, W a> is not. Near 0 rounding would change the side of LeakyReLU,
+// which shows in gradients that are small rests of what cancels.
+void precise_scores(const GatTensors& in, const AttentionSizes& sizes, const GatSaved& saved) {
+  const at::Tensor source = fold(in.weight, in.att_source);
+  const at::Tensor folded =
+      in.att_target.defined() ? at::cat({source, fold(in.weight, in.att_target)}) : source;
+  over_ranges((sizes.sources + kProductRows - 1) / kProductRows, [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) {
+      const int64_t begin = r * kProductRows;
+      const int64_t count = std::min(kProductRows, sizes.sources - begin);
+      const at::Tensor both = at::cpu::mm(in.x.narrow(0, begin, count).to(folded.scalar_type()), folded.t());
+      saved.s.narrow(0, begin, count).copy_(both.narrow(1, 0, sizes.heads));
+      if (in.att_target.defined())
+        saved.t.narrow(0, begin, count).copy_(both.narrow(1, sizes.heads, sizes.heads));
+    }
+  });
+}
+
+template <typename N>
+constexpr bool rounds() {
+  return !std::is_same_v<typename N::Sum, typename N::Stored>;
+}
+
 template <typename N>
 void forward_closed(const GatTensors& in, const AttentionSizes& sizes, const GatOf<N>& layer,
                     const GatSaved& saved, bool keep) {
@@ -80,10 +112,12 @@ void forward_closed(const GatTensors& in, const AttentionSizes& sizes, const Gat
       const int64_t end = ranges.end(r);
       multiply_rows(in.x, begin, end, projection, piece_z.narrow(0, keep ? begin : 0, end - begin));
       mine.z = read<typename N::Stored>(piece_z) - (keep ? 0 : begin * width);
-      kernels.scores(mine.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
-                     write<T>(saved.s));
-      kernels.scores(mine.z, read<T>(in.att_target), sizes.heads, sizes.channels, begin, end,
-                     write<T>(saved.t));
+      if constexpr (!rounds<N>()) {
+        kernels.scores(mine.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
+                       write<T>(saved.s));
+        kernels.scores(mine.z, read<T>(in.att_target), sizes.heads, sizes.channels, begin, end,
+                       write<T>(saved.t));
+      }
       kernels.forward(mine, begin, end, scratch.mutable_data_ptr<T>());
     }
   });
@@ -98,13 +132,14 @@ void forward_open(const GatTensors& in, const AttentionSizes& sizes, GatOf<N> la
                            : at::empty({sizes.sources, sizes.heads * sizes.channels}, in.x.options());
   multiply_all(in.x, in.weight.t(), {}, z);
   layer.z = read<typename N::Stored>(z);
-  at::parallel_for(0, sizes.sources, AttentionRanges::kNodes, [&](int64_t begin, int64_t end) {
-    kernels.scores(layer.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
-                   write<T>(saved.s));
-    if (in.att_target.defined())
-      kernels.scores(layer.z, read<T>(in.att_target), sizes.heads, sizes.channels, begin, end,
-                     write<T>(saved.t));
-  });
+  if constexpr (!rounds<N>())
+    at::parallel_for(0, sizes.sources, AttentionRanges::kNodes, [&](int64_t begin, int64_t end) {
+      kernels.scores(layer.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
+                     write<T>(saved.s));
+      if (in.att_target.defined())
+        kernels.scores(layer.z, read<T>(in.att_target), sizes.heads, sizes.channels, begin, end,
+                       write<T>(saved.t));
+    });
   const AttentionRanges ranges(layer.order);
   over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({gat_scratch_size(layer.order, sizes.heads)}, sums_like(in.x));
@@ -268,6 +303,7 @@ GatOutput gat_forward(const GatTensors& given, const AttentionOptions& options) 
     using N = decltype(numbers);
     GatOf<N> layer = layer_of<N>(in, result.saved, sizes, options);
     layer.out = write<typename N::Stored>(result.out);
+    if constexpr (rounds<N>()) precise_scores(in, sizes, result.saved);
     if (layer.order.closed && in.att_target.defined())
       forward_closed<N>(in, sizes, layer, result.saved, options.keep_projection);
     else

@@ -49,7 +49,8 @@ def run_gat(conv, x, edge_index, edge_attr=None, *, order=None, seed=None, keys=
     source, target = conv.att_src.view(heads, channels), conv.att_dst.view(heads, channels)
     target_score = q = None
     if isinstance(x, tuple):
-        target_score = (precise(conv.lin_dst(x[1])).view(-1, heads, channels) * precise(target)).sum(-1)
+        projected = torch.nn.functional.linear(precise(x[1]), precise(conv.lin_dst.weight))
+        target_score = (projected.view(-1, heads, channels) * precise(target)).sum(-1)
         target = None
     if edge_attr is not None:
         q = (precise(conv.lin_edge.weight).view(heads, channels, -1)
