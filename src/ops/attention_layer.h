@@ -37,6 +37,11 @@ void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, co
 at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
                        const AttentionOptions& options);
 
+/// Makes a sum, or nothing, the gradient of a tensor that was given: of its dtype.
+inline void as_given(at::Tensor& gradient, const at::Tensor& given) {
+  if (gradient.defined()) gradient = gradient.to(given.scalar_type());
+}
+
 /// Fills in what is shared, all but z and what is written. in.bias is of the type of sums.
 template <typename T, typename Stored>
 void fill_layer(Attention<T, Stored>& layer, const AttentionTensors& in, const AttentionSizes& sizes,

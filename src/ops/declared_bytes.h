@@ -43,7 +43,7 @@ struct AttentionShape {
   int64_t features = 0, target_features = 0, edge_features = 0;
   int64_t heads = 1, channels = 1;
   at::ScalarType dtype = at::kFloat;
-  OrderSizes order;
+  OrderSizes order = {};
   bool other_targets = false;
   bool loops = false;
   bool bias = true;  ///< GATv2: also of projections

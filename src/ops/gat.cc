@@ -352,9 +352,6 @@ GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& gra
     to.att_target = at::Tensor();
   }
   if (!in.q.defined()) to.q = at::Tensor();
-  const auto as_given = [](at::Tensor& gradient, const at::Tensor& tensor) {
-    if (gradient.defined()) gradient = gradient.to(tensor.scalar_type());
-  };
   as_given(to.weight, given.weight);
   as_given(to.att_source, given.att_source);
   as_given(to.att_target, given.att_target);

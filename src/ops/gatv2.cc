@@ -343,9 +343,6 @@ Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor&
     else
       backward_open<N>(in, sizes, saved, layer, gradients, to);
   });
-  const auto as_given = [](at::Tensor& gradient, const at::Tensor& tensor) {
-    if (gradient.defined()) gradient = gradient.to(tensor.scalar_type());
-  };
   as_given(to.weight, given.weight);
   as_given(to.weight_bias, given.weight_bias);
   as_given(to.target_weight, given.target_weight);

@@ -282,7 +282,7 @@ TEST_F(Declared, TheMostOfAnOrderBoundsEveryOrderOfItsCounts) {
         most_order_sizes(edges.graphs, edges.nodes, edges.index.size(1), edges.loops, edges.graph_nodes);
     EXPECT_EQ(most.edges, found.edges);
     EXPECT_GE(most.most_in, found.most_in);
-    if (most.closed) EXPECT_TRUE(found.closed);
+    EXPECT_TRUE(found.closed || !most.closed);
     if (found.closed) {
       EXPECT_GE(most.pieces, found.pieces);
       EXPECT_GE(most.largest, found.largest);
