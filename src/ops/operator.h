@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "ops/attention.h"
+#include "ops/numbers.h"
 
 namespace plimsoll {
 
