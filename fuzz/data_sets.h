@@ -67,6 +67,8 @@ inline void expect_sound_graphs(const BlockSource& source, bool finite) {
                static_cast<int64_t>(graph.edges.size()) == 2 * block.edge_count() &&
                static_cast<int64_t>(graph.edge_attr.size()) == block.edge_count() * source.edge_features(),
            "a graph's columns agree");
+    expect(graph.node_y.empty() || static_cast<int64_t>(graph.node_y.size()) == nodes,
+           "all nodes have a class or none");
     for (const int32_t end : graph.edges) expect(end >= 0 && end < nodes, "an edge joins nodes of its graph");
     if (!finite) continue;
     for (const float value : graph.x) expect(std::isfinite(value), "node features are finite");

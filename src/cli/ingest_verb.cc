@@ -121,7 +121,7 @@ void run(Options& options) {
 
 void add_ingest(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* ingest = app.add_subcommand("ingest", "Read captures into a data set of frames");
+  CLI::App* ingest = app.add_subcommand("ingest", "Read captures, or graphs of others, into a data set");
   ingest->require_subcommand(1);
   CLI::App* can =
       ingest->add_subcommand("can", "CAN captures in any of the known formats, plain, .zst or .gz");
@@ -135,6 +135,7 @@ void add_ingest(CLI::App& app) {
   options->resources.add_threads(*can);
   can->footer("Example: plimsoll ingest can captures/hcrl_sa --out frames --budget 64MiB");
   can->callback([options] { run(*options); });
+  add_ingest_tu(*ingest);
 }
 
 }  // namespace plimsoll

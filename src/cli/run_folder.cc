@@ -11,15 +11,11 @@
 
 namespace plimsoll {
 namespace fs = std::filesystem;
-namespace {
-
 bool holds_a_run(const RunFolder& folder, FileSystem& files) {
   if (!files.exists(folder.manifest())) return false;
   const Json manifest = parse_json(read_text(folder.manifest(), files));
   return manifest.is_object() && manifest.value("kind", Json()) == "run";
 }
-
-}  // namespace
 
 NewRun::NewRun(const RunFolder& folder, bool force, FileSystem& files)
     : files_(files), root_(folder.root.lexically_normal()) {

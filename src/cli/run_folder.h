@@ -19,8 +19,15 @@ struct RunFolder {
   std::filesystem::path stage(const Recipe& r, const std::string& name) const {
     return root / ("seed-" + std::to_string(r.seed)) / name;
   }
-  std::filesystem::path model(const Recipe& r) const { return stage(r, "gat") / "model.safetensors"; }
+  /// The stage that a recipe's task trains.
+  std::filesystem::path stage(const Recipe& r) const {
+    return stage(r, r.task == "detection" ? "gat" : "gnn");
+  }
+  std::filesystem::path model(const Recipe& r) const { return stage(r) / "model.safetensors"; }
 };
+
+/// Whether the folder holds a run, finished or not.
+bool holds_a_run(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 
 /// Makes the folder of a new run. A run that was there is put aside and deleted by commit(); without commit()
 /// the destructor removes what is new and puts the old one back. Not thread-safe. Errors: Failure.

@@ -6,12 +6,20 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   auto options = std::make_shared<TrainOptions>();
   CLI::App* verb = app.add_subcommand("train", "Train what a recipe says");
   verb->add_option("RECIPE", options->recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
-  verb->add_option("--data", options->data, "A data set of frames")->required()->type_name("DIR");
+  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")
+      ->required()
+      ->type_name("DIR");
   verb->add_option("--run", options->run, "The folder to put the run in")->required()->type_name("DIR");
   verb->add_option("-O", options->overrides, "Override a key of the recipe")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  verb->add_flag("--force", options->force, "Replace an existing run");
+  verb->add_option("--prefetch", options->prefetch,
+                   "Blocks to read ahead, as far as the budget allows; 0: none")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
+  CLI::Option* const resume = verb->add_flag("--resume", options->resume,
+                                             "Go on from the run's last checkpoint; start if there is none");
+  verb->add_flag("--force", options->force, "Replace an existing run")->excludes(resume);
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);
   options->resources.add_threads(*verb);
@@ -23,7 +31,9 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   auto options = std::make_shared<EvaluateOptions>();
   CLI::App* verb = app.add_subcommand("evaluate", "Judge a trained run on every split that did not train");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
-  verb->add_option("--data", options->data, "A data set of frames")->required()->type_name("DIR");
+  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")
+      ->required()
+      ->type_name("DIR");
   verb->add_option("--split", options->split, "Judge this split alone")->type_name("NAME");
   verb->add_flag("--json", options->json, "The verdicts as JSON");
   options->resources.add_budget(*verb);

@@ -21,6 +21,8 @@ struct TrainOptions {
   std::filesystem::path run;
   std::vector<std::string> overrides;
   Resources resources;
+  int64_t prefetch = 2;
+  bool resume = false;
   bool force = false;
   bool json = false;
 };

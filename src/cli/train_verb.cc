@@ -2,104 +2,208 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "cli/interrupt.h"
 #include "cli/run_folder.h"
-#include "ingest/windows.h"
+#include "cli/training_data.h"
 #include "io/file.h"
 #include "memory/limits.h"
 #include "telemetry/progress.h"
+#include "train/classification_stage.h"
 #include "train/gat_stage.h"
 #include "train/preflight.h"
 
 namespace plimsoll {
 namespace {
 
-Json run_manifest(const FramesView& frames, const Recipe& recipe, const TrainOptions& options,
-                  const Budget& budget, const GatStageResult& result) {
+namespace fs = std::filesystem;
+
+// What a stage leaves to be told, whatever it trained.
+struct Trained {
+  FitResult fit;
+  std::string weights;
+  int64_t parameters = 0;
+  int64_t graphs = 0;  // that train and validate
+  std::string model;   // in words
+  std::string on;      // what it was trained on, in words
+};
+
+// What the weights depend on. A run may be made longer, and checkpoints more frequent.
+std::string identity_of(Recipe recipe, const TrainingData& data) {
+  const Recipe::Training defaults;
+  recipe.training.max_epochs = defaults.max_epochs;
+  recipe.training.patience = defaults.patience;
+  recipe.training.checkpoint_every_s = defaults.checkpoint_every_s;
+  const std::string text = recipe_yaml(recipe) + data.identity().dump();
+  Hasher hasher;
+  hasher.add(text.data(), text.size());
+  return hasher.hex64();
+}
+
+int64_t graphs_of(const TrainingSplit& split) {
+  return static_cast<int64_t>(split.training.size() + split.validation.size());
+}
+
+Trained train_detector(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
+  if (data.windows() == nullptr)
+    throw UsageError(
+        "task 'detection' needs a data set of frames; for a graph_set set task: graph_classification");
+  if (recipe.split.by != "time") throw UsageError("task 'detection' needs split.by: time");
+  const TrainingSplit split =
+      split_by_time(data.source().tables(), recipe.split.validation, recipe.split.embargo);
+  const GatStageResult result = train_gat({.source = &data.source(),
+                                           .recipe = &recipe,
+                                           .split = &split,
+                                           .benign_ids = training_ids(*data.frames(), true),
+                                           .run = run});
+  return {result.fit,
+          result.weights_hash,
+          result.detector.model->parameters().count(),
+          graphs_of(split),
+          "GAT",
+          fmt::format("{} windows ({} with attacks) of {} recordings, validated on {}; {} copies left out",
+                      format_count(static_cast<int64_t>(split.training.size())),
+                      format_count(result.training_attacks), split.used.size(),
+                      format_count(static_cast<int64_t>(split.validation.size())), split.copies.size())};
+}
+
+Trained train_classes(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
+  const auto shapes = read_shapes(data.source(), run.threads);
+  const TrainingSplit split = split_for(recipe, data.source(), shapes);
+  const ClassificationResult result = train_classifier({.source = &data.source(),
+                                                        .shapes = shapes,
+                                                        .recipe = &recipe,
+                                                        .split = &split,
+                                                        .data = data.identity_hash(),
+                                                        .run = run});
+  return {result.fit,
+          result.weights_hash,
+          result.trained.model->parameters().count(),
+          graphs_of(split),
+          recipe.gnn.conv,
+          fmt::format("{} graphs, validated on {}, {} left for a test",
+                      format_count(static_cast<int64_t>(split.training.size())),
+                      format_count(static_cast<int64_t>(split.validation.size())),
+                      format_count(static_cast<int64_t>(split.test.size())))};
+}
+
+Json run_manifest(const TrainingData& data, const Recipe& recipe, const TrainOptions& options,
+                  const Budget& budget) {
   return {{"kind", "run"},
           {"tool", std::string("plimsoll ") + kVersion},
           {"build", build_id()},
-          {"data", frames.identity()},
+          {"data", data.identity()},
           {"seed", recipe.seed},
           {"threads", options.resources.thread_count()},
           {"budget_bytes", budget.bytes()},
-          {"limits", limits_json(find_limits())},
-          {"parameters", result.detector.model->parameters().count()},
-          {"best_epoch", result.best_epoch},
-          {"weights", result.weights_hash}};
+          {"limits", limits_json(find_limits())}};
+}
+
+bool has_checkpoint(const fs::path& stage) {
+  const fs::path folder = stage / "checkpoints";
+  return fs::exists(folder) && !fs::is_empty(folder);
+}
+
+// Over all epochs, validation included.
+double graphs_per_second(const Trained& trained) {
+  double seconds = 0;
+  for (const EpochMetrics& epoch : trained.fit.epochs) seconds += epoch.seconds;
+  return static_cast<double>(trained.graphs) * static_cast<double>(trained.fit.epochs.size()) / seconds;
+}
+
+void report(const Trained& trained, const TrainOptions& options, const fs::path& model, Budget& budget,
+            const Stopwatch& watch, double rate) {
+  const FitResult& fit = trained.fit;
+  const EpochMetrics& best = fit.epochs[static_cast<size_t>(fit.best_epoch) - 1];
+  if (options.json) {
+    const Json summary = {{"run", options.run.string()},
+                          {"model", model.string()},
+                          {"weights", trained.weights},
+                          {"parameters", trained.parameters},
+                          {"epochs", fit.epochs.size()},
+                          {"best_epoch", fit.best_epoch},
+                          {"training_loss", best.training_loss},
+                          {"validation_loss", best.validation_loss},
+                          {"seconds", watch.seconds()},
+                          {"graphs_per_s", rate},
+                          {"steps", fit.steps},
+                          {"resumed_at", fit.resumed_at},
+                          {"blocks_in_flight", fit.flight.blocks},
+                          {"range_bytes", fit.flight.range_bytes},
+                          {"prefetch", fit.flight.prefetch},
+                          {"reruns", fit.reruns},
+                          {"overflows", fit.overflows},
+                          {"memory", budget.report_json()}};
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  fmt::print("trained on {}\n", trained.on);
+  if (fit.resumed_at > 0) fmt::print("went on behind step {}\n", format_count(fit.resumed_at));
+  fmt::print("{} with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
+             trained.model, format_count(trained.parameters), fit.epochs.size(), fit.best_epoch,
+             best.training_loss, best.validation_loss);
+  fmt::print("{} ({} graphs/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
+             format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)), fit.flight.blocks,
+             options.resources.thread_count(), format_bytes(fit.flight.range_bytes), budget.report());
+  if (fit.reruns > 0)
+    fmt::print("{} blocks ran again alone to stay within the budget\n", format_count(fit.reruns));
+  if (fit.overflows > 0)
+    fmt::print("{} tensors found no room in their block's range\n", format_count(fit.overflows));
+  fmt::print("weights {}\n{}\n", trained.weights, model.string());
 }
 
 }  // namespace
 
 void run_train(const TrainOptions& options) {
+  const std::atomic<bool>& interrupt = catch_interrupts();
   const Stopwatch watch;
   const Recipe recipe = load_recipe(options.recipe, options.overrides);
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
   Budget budget(options.resources, 0, heap_slack(threads));
-  const FramesView frames(options.data);
-  const auto source = open_windows(frames, {recipe.data.features, recipe.data.window, recipe.data.stride});
-  const TrainingSplit split = split_training(source->tables(), recipe.split.validation, recipe.split.embargo);
+  const TrainingData data(options.data, recipe);
+
   const RunFolder folder{options.run};
-  NewRun run(folder, options.force);
-  make_folders(folder.stage(recipe, "gat"));
+  std::optional<NewRun> fresh;
+  if (!options.resume || !holds_a_run(folder)) fresh.emplace(folder, options.force);
+  const fs::path stage = folder.stage(recipe);
+  make_folders(stage);
   write_text(folder.recipe(), recipe_yaml(recipe));
+  Json manifest = run_manifest(data, recipe, options, budget);
+  write_text(folder.manifest(), manifest.dump(1) + "\n");
 
-  GatStageResult result;
-  {
-    Progress progress("train gat", "windows");
-    result = train_gat({.source = source.get(),
-                        .recipe = &recipe,
-                        .split = &split,
-                        .benign_ids = training_ids(frames, true),
-                        .folder = folder.stage(recipe, "gat"),
-                        .threads = threads,
-                        .progress = [&](int64_t done, int64_t total, const std::string& note) {
-                          progress.update(done, total, note);
-                        }});
+  std::optional<Progress> progress(std::in_place, "train " + stage.filename().string(),
+                                   recipe.task == "detection" ? "windows" : "graphs");
+  const RunOptions run{.folder = stage,
+                       .identity = identity_of(recipe, data),
+                       .resume = options.resume,
+                       .threads = threads,
+                       .prefetch = options.prefetch,
+                       .interrupt = &interrupt,
+                       .progress = [&](int64_t done, int64_t total, const std::string& note) {
+                         progress->update(done, total, note);
+                       }};
+  Trained trained;
+  try {
+    trained =
+        recipe.task == "detection" ? train_detector(data, recipe, run) : train_classes(data, recipe, run);
+  } catch (...) {
+    if (fresh && has_checkpoint(stage)) fresh->commit();  // it can be resumed
+    throw;
   }
-  write_text(folder.manifest(), run_manifest(frames, recipe, options, budget, result).dump(1) + "\n");
-  run.commit();
-
-  double training_seconds = 0;
-  for (const EpochMetrics& epoch : result.epochs) training_seconds += epoch.seconds;
-  const double rate = static_cast<double>(split.training.size() + split.validation.size()) *
-                      static_cast<double>(result.epochs.size()) / training_seconds;
-  const EpochMetrics& best = result.epochs[static_cast<size_t>(result.best_epoch) - 1];
-  const std::string model = folder.model(recipe).string();
-  if (options.json) {
-    const Json summary = {{"run", options.run.string()},
-                          {"model", model},
-                          {"weights", result.weights_hash},
-                          {"parameters", result.detector.model->parameters().count()},
-                          {"epochs", result.epochs.size()},
-                          {"best_epoch", result.best_epoch},
-                          {"training_loss", best.training_loss},
-                          {"validation_loss", best.validation_loss},
-                          {"seconds", watch.seconds()},
-                          {"graphs_per_s", rate},
-                          {"blocks_in_flight", result.blocks_in_flight},
-                          {"reruns", result.reruns},
-                          {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print(
-      "trained on {} windows ({} with attacks) of {} recordings, validated on {}; {} copies left out\n",
-      format_count(static_cast<int64_t>(split.training.size())), format_count(result.training_attacks),
-      split.used.size(), format_count(static_cast<int64_t>(split.validation.size())), split.copies.size());
-  fmt::print("GAT with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
-             format_count(result.detector.model->parameters().count()), result.epochs.size(),
-             result.best_epoch, best.training_loss, best.validation_loss);
-  fmt::print("{} ({} windows/s in epochs), {} of {} blocks in flight at once\n{}\n",
-             format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)),
-             result.blocks_in_flight, threads, budget.report());
-  if (result.reruns > 0)
-    fmt::print("{} blocks ran again alone to stay within the budget\n", format_count(result.reruns));
-  fmt::print("weights {}\n{}\n", result.weights_hash, model);
+  progress.reset();
+  manifest["parameters"] = trained.parameters;
+  manifest["best_epoch"] = trained.fit.best_epoch;
+  manifest["weights"] = trained.weights;
+  write_text(folder.manifest(), manifest.dump(1) + "\n");
+  if (fresh) fresh->commit();
+  report(trained, options, folder.model(recipe), budget, watch, graphs_per_second(trained));
 }
 
 }  // namespace plimsoll

@@ -12,6 +12,8 @@ namespace plimsoll {
 struct Recipe {
   int64_t seed = 42;
 
+  std::string task = "detection";
+
   struct Data {
     std::string features = "compat";
     int64_t window = 100;
@@ -21,6 +23,7 @@ struct Recipe {
   struct Split {
     std::string by = "time";
     double validation = 0.2;
+    double test = 0;
     int64_t embargo = 1;
   } split;
 
@@ -28,10 +31,13 @@ struct Recipe {
     int64_t max_epochs = 30;
     int64_t batch_size = 256;
     double learning_rate = 1e-3;
+    std::string optimizer = "adam";
     double weight_decay = 1e-4;
+    double momentum = 0;
     double gradient_clip_val = 1.0;
     int64_t patience = 10;
     std::string precision = "32";
+    double checkpoint_every_s = 300;
     struct Block {
       int64_t graphs = 64;
       int64_t nodes = 4096;
@@ -47,6 +53,18 @@ struct Recipe {
     double dropout = 0.1;
     int64_t fc_layers = 2;
   } gat;
+
+  struct Gnn {
+    std::string conv = "gin";
+    int64_t embedding = 8;
+    int64_t layers = 3;
+    int64_t hidden = 64;
+    int64_t heads = 1;
+    std::string norm = "none";
+    std::string jk = "last";
+    std::string pooling = "mean";
+    double dropout = 0;
+  } gnn;
 };
 
 /// Reads a YAML recipe and then overrides, each "section.key=value". Keys that are not there keep their

@@ -25,19 +25,24 @@ template <typename RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
   constexpr Range kCount{1, 1e12};
   visit("seed", r.seed, Range{0, 9e15});
+  visit("task", r.task, Choice{"detection|graph_classification|node_classification"});
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, kCount);
-  visit("split.by", r.split.by, Choice{"time"});
+  visit("split.by", r.split.by, Choice{"time|graph"});
   visit("split.validation", r.split.validation, Range{0.01, 0.9});
+  visit("split.test", r.split.test, Range{0, 0.9});
   visit("split.embargo", r.split.embargo, Range{0, 1e6});
   visit("training.max_epochs", r.training.max_epochs, Range{1, 1e6});
   visit("training.batch_size", r.training.batch_size, kCount);
   visit("training.learning_rate", r.training.learning_rate, Range{0, 1e3});
+  visit("training.optimizer", r.training.optimizer, Choice{"adam|adamw|sgd"});
   visit("training.weight_decay", r.training.weight_decay, Range{0, 1e3});
+  visit("training.momentum", r.training.momentum, Range{0, 0.9999});
   visit("training.gradient_clip_val", r.training.gradient_clip_val, Range{0, kNoLimit});
   visit("training.patience", r.training.patience, kCount);
   visit("training.precision", r.training.precision, Choice{"32"});
+  visit("training.checkpoint_every_s", r.training.checkpoint_every_s, Range{0, 1e9});
   visit("training.block.graphs", r.training.block.graphs, kCount);
   visit("training.block.nodes", r.training.block.nodes, kCount);
   visit("training.block.edges", r.training.block.edges, kCount);
@@ -47,6 +52,15 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("gat.heads", r.gat.heads, Range{1, 1024});
   visit("gat.dropout", r.gat.dropout, Range{0, 0.99});
   visit("gat.fc_layers", r.gat.fc_layers, Range{1, 64});
+  visit("gnn.conv", r.gnn.conv, Choice{"gat|gatv2|gcn|gin|sage"});
+  visit("gnn.embedding", r.gnn.embedding, Range{1, 65536});
+  visit("gnn.layers", r.gnn.layers, Range{1, 64});
+  visit("gnn.hidden", r.gnn.hidden, Range{1, 65536});
+  visit("gnn.heads", r.gnn.heads, Range{1, 1024});
+  visit("gnn.norm", r.gnn.norm, Choice{"none|batch|graph"});
+  visit("gnn.jk", r.gnn.jk, Choice{"last|cat|max"});
+  visit("gnn.pooling", r.gnn.pooling, Choice{"mean|sum|max"});
+  visit("gnn.dropout", r.gnn.dropout, Range{0, 0.99});
 }
 
 /// Names of the systems Plimsoll replaces, by their last part, and what to do instead.

@@ -12,17 +12,6 @@ namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
 
-std::string shown(std::string_view text) {
-  std::string result;
-  for (const char c : text.substr(0, 40)) {
-    if (c >= ' ' && c < 127)
-      result += c;
-    else
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return text.size() > 40 ? result + "..." : result;
-}
-
 }  // namespace
 
 CapturePieces::CapturePieces(const std::vector<CaptureFile>& captures, const FormatOptions& options)

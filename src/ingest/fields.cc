@@ -51,6 +51,17 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
+std::string shown(std::string_view text) {
+  std::string result;
+  for (const char c : text.substr(0, 40)) {
+    if (c >= ' ' && c < 127)
+      result += c;
+    else
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return text.size() > 40 ? result + "..." : result;
+}
+
 std::string_view take_word(std::string_view& rest) {
   size_t end = 0;
   while (end < rest.size() && !is_blank(rest[end])) ++end;

@@ -25,6 +25,8 @@ inline bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 std::string_view trim(std::string_view text);
+/// Text for an error: its first 40 characters, those that do not print as \x00.
+std::string shown(std::string_view text);
 /// Cuts the first word off `rest`, which keeps what follows it without leading blanks.
 std::string_view take_word(std::string_view& rest);
 

@@ -3,16 +3,29 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
+
+#include "nn/block_statistics.h"
 
 namespace plimsoll {
+
+/// What a model wants of a block.
+struct CollateOptions {
+  bool node_labels = false;  ///< items are labelled nodes, else graphs
+  bool self_loops = false;   ///< stored self-loops stay in the order of edges
+};
 
 /// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges.
 struct Batch {
   at::Tensor x;           ///< f32 [N, F]; may be a view of memory that must outlive the batch
   at::Tensor edge_attr;   ///< f32 [E, K], likewise
-  at::Tensor edge_order;  ///< i32, the stored edges without self-loops (ops/attention.h)
+  at::Tensor edge_order;  ///< i32, the stored edges, without self-loops if so asked (ops/attention.h)
   at::Tensor graph_ptr;   ///< i64 [G + 1]: nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; likewise
-  at::Tensor y;           ///< i64 [G]
+  at::Tensor items;       ///< i64 [items], the labelled nodes; undefined where items are graphs
+  at::Tensor y;           ///< i64 [items], their labels
+
+  /// Where normalisation over the block leaves its statistics; null where nobody asks.
+  std::shared_ptr<BlockStatistics> statistics;
 
   // Keys of random numbers (base/philox.h).
   at::Tensor node_keys;    ///< i64 [3, N]: of each node the index of its graph in the data set, its number in
@@ -21,7 +34,7 @@ struct Batch {
   at::Tensor graph_local;  ///< i64 [G]: zeros
 
   int64_t nodes() const { return x.size(0); }
-  int64_t graphs() const { return y.size(0); }
+  int64_t graphs() const { return graph_item.size(0); }
   at::Tensor node_item() const { return node_keys.select(0, 0); }
   at::Tensor node_local() const { return node_keys.select(0, 1); }
 };

@@ -29,6 +29,7 @@ class GATWithJK : public GraphModel {
 
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
   const ParameterList& parameters() const override { return parameters_; }
+  int64_t classes() const override { return options_.classes; }
   const GATWithJKOptions& options() const { return options_; }
 
  private:

@@ -6,13 +6,15 @@
 
 namespace plimsoll {
 
-/// A model that gives each graph of a block its logits.
+/// A model that gives each graph of a block, or each node, its logits.
 class GraphModel {
  public:
   virtual ~GraphModel() = default;
-  /// f32 [G, classes]. Thread-safe: it only reads the parameters.
+  /// f32 [G, classes()], or [N, classes()] where it judges nodes. Thread-safe: it only reads the parameters.
   virtual at::Tensor forward(const Batch& batch, const DropoutKey& key) const = 0;
   virtual const ParameterList& parameters() const = 0;
+  virtual int64_t classes() const = 0;
+  virtual CollateOptions collate_options() const { return {}; }
 };
 
 }  // namespace plimsoll

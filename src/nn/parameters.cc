@@ -1,6 +1,7 @@
 #include "nn/parameters.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +16,8 @@ namespace {
 
 void fill(float* values, int64_t count, const Init& init, const Philox& philox, uint32_t place) {
   for (int64_t i = 0; i < count; ++i) {
-    if (init.kind == Init::Kind::zeros) {
-      values[i] = 0;
+    if (init.kind == Init::Kind::zeros || init.kind == Init::Kind::constant) {
+      values[i] = static_cast<float>(init.bound);
       continue;
     }
     const Philox::Counter bits =
@@ -51,6 +52,19 @@ at::Tensor ParameterList::add(const std::string& name, const std::vector<int64_t
   return value;
 }
 
+at::Tensor ParameterList::add_buffer(const std::string& name, const std::vector<int64_t>& shape,
+                                     float value) {
+  const TagScope scope(Tag::parameters);
+  buffers_.push_back({name, at::full(shape, value, at::kFloat)});
+  return buffers_.back().value;
+}
+
+std::vector<ParameterList::Entry> ParameterList::all() const {
+  std::vector<Entry> all = entries_;
+  all.insert(all.end(), buffers_.begin(), buffers_.end());
+  return all;
+}
+
 int64_t ParameterList::count() const {
   int64_t count = 0;
   for (const Entry& entry : entries_) count += entry.value.numel();
@@ -58,11 +72,10 @@ int64_t ParameterList::count() const {
 }
 
 std::string ParameterList::hash() const {
-  std::vector<const Entry*> sorted;
-  for (const Entry& entry : entries_) sorted.push_back(&entry);
-  std::sort(sorted.begin(), sorted.end(), [](const Entry* a, const Entry* b) { return a->name < b->name; });
+  std::vector<Entry> sorted = all();
+  std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
   Hasher hasher;
-  for (const Entry* entry : sorted) hasher.add(entry->value.data_ptr<float>(), entry->value.nbytes());
+  for (const Entry& entry : sorted) hasher.add(entry.value.data_ptr<float>(), entry.value.nbytes());
   return hasher.hex128();
 }
 

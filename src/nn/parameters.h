@@ -11,11 +11,12 @@ namespace plimsoll {
 /// How a parameter begins; the numbers come from Philox, keyed by the seed and the parameter's place in its
 /// list. The bounds are those of PyTorch and PyG for the layers that use them.
 struct Init {
-  enum class Kind { zeros, normal, uniform };
+  enum class Kind { zeros, constant, normal, uniform };
   Kind kind = Kind::zeros;
-  double bound = 0;  ///< uniform in [-bound, bound]; standard deviation of normal
+  double bound = 0;  ///< uniform in [-bound, bound]; standard deviation of normal; the constant
 
   static Init zeros() { return {}; }
+  static Init constant(double value) { return {Kind::constant, value}; }
   static Init normal() { return {Kind::normal, 1}; }
   /// Glorot & Bengio, AISTATS 2010: sqrt(6 / (fan_in + fan_out)).
   static Init glorot(int64_t fan_in, int64_t fan_out);
@@ -35,16 +36,22 @@ class ParameterList {
 
   explicit ParameterList(uint64_t seed) : seed_(seed) {}
   at::Tensor add(const std::string& name, const std::vector<int64_t>& shape, const Init& init);
+  /// A tensor that belongs to the model and is not trained, such as a running mean, filled with `value`.
+  at::Tensor add_buffer(const std::string& name, const std::vector<int64_t>& shape, float value);
 
   const std::vector<Entry>& entries() const { return entries_; }
-  /// Number of scalars.
+  const std::vector<Entry>& buffers() const { return buffers_; }
+  /// Both, parameters first: what a file of weights holds.
+  std::vector<Entry> all() const;
+  /// Number of scalars in parameters.
   int64_t count() const;
-  /// XXH3-128 of all values, in order of names: the identity of the weights.
+  /// XXH3-128 of all values, buffers included, in order of names: the identity of the weights.
   std::string hash() const;
 
  private:
   uint64_t seed_;
   std::vector<Entry> entries_;
+  std::vector<Entry> buffers_;
 };
 
 }  // namespace plimsoll

@@ -4,10 +4,12 @@
 
 namespace plimsoll {
 
-/// Makes torch take the memory of every CPU tensor through the ledger of the process: 64-byte aligned,
-/// entered under the tag of the thread's innermost TagScope (Tag::other outside one). A tensor that would
-/// pass the cap throws BudgetExceeded out of the operation that wanted it, forward or backward. Call it
-/// before the first tensor is made; it is never undone.
+/// Makes torch take the memory of every CPU tensor, 64-byte aligned, out of the slab's range that the thread
+/// works in (RangeScope), which stands in the ledger as a whole. Outside one, and where the range is full, it
+/// comes from the heap and is entered in the ledger of the process under the tag of the thread's innermost
+/// TagScope (Tag::other outside one). A tensor that would pass the cap throws BudgetExceeded out of the
+/// operation that wanted it, forward or backward. Call it before the first tensor is made; it is never
+/// undone.
 void install_ledger_allocator();
 
 /// While it lives, tensors made by this thread are entered under `tag`.

@@ -16,6 +16,36 @@ void GraphBlock::clear() {
   edges.clear();
   edge_attr.clear();
   y.clear();
+  node_y.clear();
+}
+
+namespace {
+
+// reserve() would hold the old memory until the new is filled; there is nothing to copy.
+template <typename V>
+void make_room_in(V& values, int64_t count) {
+  if (values.capacity() < static_cast<size_t>(count)) V().swap(values);
+  values.reserve(static_cast<size_t>(count));
+}
+
+}  // namespace
+
+void GraphBlock::make_room(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
+                           int64_t edge_features) {
+  make_room_in(graph, graph_count);
+  make_room_in(node_ptr, graph_count + 1);
+  make_room_in(edge_ptr, graph_count + 1);
+  make_room_in(x, nodes * node_features);
+  make_room_in(edges, 2 * edge_count);
+  make_room_in(edge_attr, edge_count * edge_features);
+  make_room_in(y, graph_count);
+  if (!node_y.empty()) make_room_in(node_y, nodes);
+  clear();
+}
+
+int64_t GraphBlock::bytes_for(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
+                              int64_t edge_features) {
+  return 8 * (4 * graph_count + 2 + nodes) + 4 * (nodes * node_features + edge_count * (2 + edge_features));
 }
 
 Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {
@@ -36,6 +66,12 @@ Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int thre
         shape.self_loops +=
             block.edges[static_cast<size_t>(2 * e)] == block.edges[static_cast<size_t>(2 * e + 1)];
       shape.label = static_cast<int32_t>(block.y[g]);
+      if (block.node_y.empty()) continue;
+      for (int64_t n = block.node_ptr[g]; n < block.node_ptr[g + 1]; ++n) {
+        const auto label = static_cast<int32_t>(block.node_y[static_cast<size_t>(n)]);
+        shape.labelled_nodes += label >= 0;
+        shape.highest_node_label = std::max(shape.highest_node_label, label);
+      }
     }
   });
   give_back_freed_memory();

@@ -16,6 +16,8 @@ struct GraphShape {
   int32_t edges = 0;
   int32_t self_loops = 0;  ///< among the edges
   int32_t label = 0;
+  int32_t labelled_nodes = 0;
+  int32_t highest_node_label = -1;
 };
 
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
@@ -27,10 +29,17 @@ struct GraphBlock {
   Vector<int32_t, Tag::blocks> edges;
   Vector<float, Tag::blocks> edge_attr;
   Vector<int64_t, Tag::blocks> y;
+  Vector<int64_t, Tag::blocks> node_y;  ///< [N], -1 without a label; empty where nodes have none
 
   /// Empties it, keeping its memory for the next block.
   void clear();
-  GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y}; }
+  /// Empties it, with room for so many graphs, nodes and edges of F and K features. Errors: BudgetExceeded.
+  void make_room(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
+                 int64_t edge_features);
+  /// The bytes that make_room takes.
+  static int64_t bytes_for(int64_t graph_count, int64_t nodes, int64_t edge_count, int64_t node_features,
+                           int64_t edge_features);
+  GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y, node_y}; }
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
   int64_t nodes() const { return node_ptr.empty() ? 0 : node_ptr.back(); }
   int64_t edge_count() const { return edge_ptr.empty() ? 0 : edge_ptr.back(); }
@@ -49,6 +58,9 @@ class BlockSource {
 
   /// Replaces `block` by the graphs asked for, in that order.
   virtual void read(std::span<const int64_t> graphs, GraphBlock& block) const = 0;
+
+  /// Tells the system that these graphs will be read soon, where they lie on a disk.
+  virtual void will_need(std::span<const int64_t> /*graphs*/) const {}
 };
 
 /// The shape of every graph of a source, by index, read in blocks on `threads` threads.

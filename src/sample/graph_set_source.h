@@ -18,6 +18,9 @@ class GraphSetSource : public BlockSource {
   const GraphSetTables& tables() const override { return view_.tables(); }
   /// Errors: InputError for a graph whose pointers or edges point outside it.
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
+  void will_need(std::span<const int64_t> graphs) const override;
+
+  const DataSetView& set() const { return view_.set(); }
 
  private:
   GraphSetView view_;

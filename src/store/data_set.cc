@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/version.h"
 #include "io/file.h"
 
@@ -91,6 +92,15 @@ DataSetView::DataSetView(std::filesystem::path folder, const std::string& kind)
           shape.dump()));
     columns_.emplace(name, std::move(view));
   }
+}
+
+Json DataSetView::identity() const {
+  Json columns = Json::object();
+  for (const auto& [name, entry] : manifest_["columns"].items()) columns[name] = entry.value("xxh3", Json());
+  Hasher recordings;
+  const std::string text = manifest_.value("recordings", Json::array()).dump();
+  recordings.add(text.data(), text.size());
+  return {{"kind", kind()}, {"columns", std::move(columns)}, {"recordings", recordings.hex64()}};
 }
 
 const NpyView& DataSetView::require(const std::string& name, const std::vector<int64_t>& row) const {

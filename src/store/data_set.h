@@ -62,6 +62,8 @@ class DataSetView {
   std::string kind() const { return manifest_.at("kind"); }
   const std::map<std::string, NpyView>& columns() const { return columns_; }
   bool has_column(const std::string& name) const { return columns_.contains(name); }
+  /// What makes two data sets the same: kind, checksum of each column, XXH3-64 of the table `recordings`.
+  Json identity() const;
 
   /// The elements of a column whose rows have the shape `row`. Errors: InputError (missing, other dtype or
   /// shape).

@@ -177,13 +177,7 @@ FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "fram
 }
 
 Json FramesView::identity() const {
-  Json columns = Json::object();
-  for (const auto& [name, entry] : set_.manifest()["columns"].items())
-    columns[name] = entry.value("xxh3", Json());
-  Hasher recordings;
-  const std::string text = set_.manifest()["recordings"].dump();
-  recordings.add(text.data(), text.size());
-  return {{"kind", "frames"}, {"columns", std::move(columns)}, {"recordings", recordings.hex64()}};
+  return set_.identity();
 }
 
 }  // namespace plimsoll

@@ -71,6 +71,14 @@ void GraphSetWriter::append(const GraphSpans& graphs) {
   nodes_ += graphs.node_ptr.back() - graphs.node_ptr[0];
   edge_count_ += graphs.edge_ptr.back() - graphs.edge_ptr[0];
   graphs_ += graphs.graphs();
+  if (!graphs.node_y.empty()) {
+    if (node_y_ == nullptr) node_y_ = &set_.column<int64_t>("node_y");
+    node_y_->append(graphs.node_y);
+    node_classes_ += static_cast<int64_t>(graphs.node_y.size());
+  }
+  if (node_y_ != nullptr && node_classes_ != nodes_)
+    throw Failure(fmt::format("a graph_set was given node_y of {} of its {} nodes; expected all or none",
+                              node_classes_, nodes_));
 }
 
 void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
@@ -99,7 +107,8 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
              set_.column<float>("x", {node_features_}),
              set_.column<int32_t>("edges", {2}),
              set_.column<float>("edge_attr", {edge_features_}),
-             set_.column<int64_t>("y")};
+             set_.column<int64_t>("y"),
+             set_.has_column("node_y") ? set_.column<int64_t>("node_y") : std::span<const int64_t>{}};
   const size_t graphs = graphs_.y.size();
   const auto damaged = [&](const std::string& what) {
     return InputError(fmt::format("{}: {}; the data set is damaged, make it again", folder.string(), what));
@@ -113,6 +122,8 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
       node_features_ == 0 ? graphs_.node_ptr.back() : static_cast<int64_t>(graphs_.x.size()) / node_features_;
   if (ends(graphs_.node_ptr) != std::pair<int64_t, int64_t>(0, nodes))
     throw damaged("node_ptr does not run from 0 to the number of rows of x");
+  if (set_.has_column("node_y") && static_cast<int64_t>(graphs_.node_y.size()) != nodes)
+    throw damaged("node_y and x differ in length");
   if (ends(graphs_.edge_ptr) !=
       std::pair<int64_t, int64_t>(0, static_cast<int64_t>(graphs_.edges.size() / 2)))
     throw damaged("edge_ptr does not run from 0 to the number of edges");

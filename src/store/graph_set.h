@@ -19,6 +19,8 @@ struct GraphSpans {
   std::span<const int32_t> edges;     ///< [E, 2]: source, target, local to the graph
   std::span<const float> edge_attr;   ///< [E, K]
   std::span<const int64_t> y;         ///< [G]
+  std::span<const int64_t> node_y =
+      {};  ///< [N] class of a node, -1 where unlabelled; or empty: no such column
 
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
 };
@@ -50,6 +52,7 @@ class GraphSetWriter {
   GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
                  int64_t edge_features, FileSystem& files = FileSystem::disk());
 
+  /// The column node_y is written if graphs come with it. Errors: Failure (disk; node_y of some nodes only).
   void append(const GraphSpans& graphs);
   void publish(const GraphSetTables& tables, Json provenance);
 
@@ -61,9 +64,11 @@ class GraphSetWriter {
   NpyWriter& edges_;
   NpyWriter& edge_attr_;
   NpyWriter& y_;
+  NpyWriter* node_y_ = nullptr;  // made when the first class of a node comes
   int64_t nodes_ = 0;
   int64_t edge_count_ = 0;
   int64_t graphs_ = 0;
+  int64_t node_classes_ = 0;
 };
 
 /// A `graph_set` opened for reading.

@@ -98,8 +98,14 @@ void verify_graphs(const GraphSetView& view, std::vector<std::string>& wrong) {
   };
   if (!finite(graphs.x)) wrong.emplace_back("column 'x' holds values that are not finite");
   if (!finite(graphs.edge_attr)) wrong.emplace_back("column 'edge_attr' holds values that are not finite");
+  for (size_t i = 0; i < graphs.node_y.size() && wrong.size() < kMostFindings; ++i)
+    if (graphs.node_y[i] < -1)
+      wrong.push_back(
+          fmt::format("node {}: node_y {} is neither a class nor -1 (unlabelled)", i, graphs.node_y[i]));
   verify_ranges(view.tables().splits, "split", graphs.graphs(), wrong);
-  verify_ranges(view.tables().recordings, "recording", graphs.graphs(), wrong);
+  // Graphs need not come from recordings.
+  if (!view.tables().recordings.empty())
+    verify_ranges(view.tables().recordings, "recording", graphs.graphs(), wrong);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <cmath>
-#include <mutex>
 
 #include "base/error.h"
 #include "ops/allocator.h"
@@ -16,106 +16,131 @@
 namespace plimsoll {
 namespace {
 
-// Cross-entropy of each graph, f32 [G].
-at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& y) {
-  return -at::log_softmax(logits, 1).gather(1, y.unsqueeze(1)).squeeze(1);
+std::string recording_of(int64_t graph, const GraphSetTables& tables) {
+  for (const GraphRange& recording : tables.recordings)
+    if (graph >= recording.first_graph && graph < recording.first_graph + recording.graphs)
+      return fmt::format(", graph {} of {}/{}", graph - recording.first_graph, recording.split,
+                         recording.name);
+  return {};
 }
-
-void require_finite(double loss, const GraphBlock& block) {
-  if (std::isfinite(loss)) return;
-  throw Failure(fmt::format(
-      "the loss is not finite in the block of graphs {} .. {}; look for values that are not finite with "
-      "`plimsoll verify`, or lower training.learning_rate",
-      *std::min_element(block.graph.begin(), block.graph.end()),
-      *std::max_element(block.graph.begin(), block.graph.end())));
-}
-
-struct Gradients {
-  double loss = 0;
-  std::vector<at::Tensor> values;
-};
-
-struct Scores {
-  double loss = 0;
-  std::vector<float> log_odds;
-};
 
 }  // namespace
 
+int64_t items_of(const GraphShape& shape, const CollateOptions& options) {
+  return options.node_labels ? shape.labelled_nodes : 1;
+}
+
 BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes,
-                         const GraphModel& model, const BlockLimits& limits, int threads)
-    : source_(source), shapes_(shapes), model_(model), limits_(limits), workers_(threads) {
+                         const Objective& objective, const BlockLimits& limits, const Flight& flight)
+    : shapes_(shapes),
+      objective_(objective),
+      statistics_(objective.parameters()),
+      runner_(source, shapes, limits, flight.blocks, flight.prefetch) {
   const TagScope scope(Tag::gradients);
-  for (const ParameterList::Entry& entry : model.parameters().entries()) {
+  for (const ParameterList::Entry& entry : objective.parameters().entries()) {
     parameters_.push_back(entry.value);
     gradients_.push_back(at::zeros_like(entry.value));
   }
+  if (flight.range_bytes > 0) runner_.resize(flight.range_bytes, flight.blocks);
 }
 
-template <typename Result, typename Run>
-Result BlockEngine::run_or_run_alone(const Run& run, Turn& turn) {
-  try {
-    const std::shared_lock together(running_);
-    return run();
-  } catch (const BudgetExceeded&) {
-    ++reruns_;
+int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
+  int64_t items = 0;
+  for (const int64_t g : graphs)
+    items += items_of(shapes_[static_cast<size_t>(g)], objective_.collate_options());
+  return items;
+}
+
+// Names the first graph whose loss is not finite.
+void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& block,
+                                 const Batch& batch) const {
+  const at::Tensor finite = at::isfinite(losses);
+  const bool* const good = finite.const_data_ptr<bool>();
+  const auto item = std::find(good, good + losses.numel(), false) - good;
+  if (item == losses.numel()) return;
+  int64_t graph = item;
+  if (batch.items.defined()) {
+    const int64_t node = batch.items.const_data_ptr<int64_t>()[item];
+    graph = std::upper_bound(block.node_ptr.begin(), block.node_ptr.end(), node) - block.node_ptr.begin() - 1;
   }
-  turn.wait();
-  const std::unique_lock alone(running_);
-  return run();
+  const int64_t index = block.graph[static_cast<size_t>(graph)];
+  throw Failure(fmt::format(
+      "the loss is not finite for graph {}{}, in the block of {} graphs that begins with graph {}; look for "
+      "values that are not finite with `plimsoll verify`, or lower training.learning_rate",
+      index, recording_of(index, runner_.source().tables()), block.graphs(), block.graph[0]));
+}
+
+BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey& key, double& loss) {
+  return [this, normaliser, key, &loss](const GraphBlock& block, int64_t) -> BlockRunner::Commit {
+    const TagScope scope(Tag::activations);
+    Batch batch = collate(block, runner_.source().node_features(), runner_.source().edge_features(),
+                          objective_.collate_options());
+    const auto statistics = std::make_shared<BlockStatistics>();
+    batch.statistics = statistics;
+    if (batch.y.numel() == 0) return [] {};
+    const at::Tensor losses = objective_.losses(objective_.forward(batch, key), batch);
+    const at::Tensor block_loss = losses.sum() / normaliser;
+    const auto value = block_loss.item<double>();
+    if (!std::isfinite(value)) require_finite(losses, block, batch);
+    auto gradients = torch::autograd::grad({block_loss}, parameters_);
+    return [this, &loss, value, statistics, gradients = std::move(gradients)] {
+      const c10::AutoGradMode no_gradients(false);
+      for (size_t p = 0; p < gradients_.size(); ++p) gradients_[p].add_(gradients[p]);
+      statistics_.add(*statistics);
+      loss += value;
+    };
+  };
+}
+
+BlockRunner::Work BlockEngine::prediction_work(std::span<float> outputs, double& loss) {
+  const auto next = std::make_shared<int64_t>(0);  // where the next block's outputs go
+  return [this, outputs, &loss, next](const GraphBlock& block, int64_t) -> BlockRunner::Commit {
+    const TagScope scope(Tag::activations);
+    const c10::AutoGradMode no_gradients(false);
+    const Batch batch = collate(block, runner_.source().node_features(), runner_.source().edge_features(),
+                                objective_.collate_options());
+    if (batch.y.numel() == 0) return [] {};
+    const at::Tensor found = objective_.forward(batch, {}).contiguous();
+    const at::Tensor losses = objective_.losses(found, batch);
+    const auto sum = losses.sum().item<double>();
+    if (!std::isfinite(sum)) require_finite(losses, block, batch);
+    return [outputs, &loss, next, found, sum] {
+      std::copy_n(found.const_data_ptr<float>(), found.numel(), outputs.begin() + *next);
+      *next += found.numel();
+      loss += sum;
+    };
+  };
 }
 
 double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& key) {
-  const std::vector<int64_t> begins = cut_blocks(batch, shapes_, limits_);
-  const auto normaliser = static_cast<double>(batch.size());
   for (at::Tensor& sum : gradients_) sum.zero_();
+  statistics_.clear();
+  const int64_t count = items(batch);
+  if (count == 0) return 0;
   double loss = 0;
-  workers_.run_ordered(static_cast<int64_t>(begins.size()) - 1, [&](int64_t b, Turn& turn) {
-    const auto i = static_cast<size_t>(b);
-    const auto graphs =
-        batch.subspan(static_cast<size_t>(begins[i]), static_cast<size_t>(begins[i + 1] - begins[i]));
-    const auto run = [&]() -> Gradients {
-      const TagScope scope(Tag::activations);
-      GraphBlock block;
-      source_.read(graphs, block);
-      const Batch tensors = collate(block, source_.node_features(), source_.edge_features());
-      const at::Tensor block_loss = cross_entropy(model_.forward(tensors, key), tensors.y).sum() / normaliser;
-      require_finite(block_loss.item<double>(), block);
-      return {block_loss.item<double>(), torch::autograd::grad({block_loss}, parameters_)};
-    };
-    const Gradients result = run_or_run_alone<Gradients>(run, turn);
-    turn.wait();
-    const c10::AutoGradMode no_gradients(false);
-    for (size_t p = 0; p < gradients_.size(); ++p) gradients_[p].add_(result.values[p]);
-    loss += result.loss;
-  });
+  runner_.run(batch, training_work(static_cast<double>(count), key, loss));
+  statistics_.commit();
   return loss;
 }
 
-double BlockEngine::score(std::span<const int64_t> graphs, std::span<float> log_odds) {
-  const std::vector<int64_t> begins = cut_blocks(graphs, shapes_, limits_);
+double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> outputs) {
   double loss = 0;
-  workers_.run_ordered(static_cast<int64_t>(begins.size()) - 1, [&](int64_t b, Turn& turn) {
-    const auto i = static_cast<size_t>(b);
-    const auto first = static_cast<size_t>(begins[i]);
-    const auto part = graphs.subspan(first, static_cast<size_t>(begins[i + 1]) - first);
-    const auto run = [&]() -> Scores {
-      const TagScope scope(Tag::activations);
-      const c10::AutoGradMode no_gradients(false);
-      GraphBlock block;
-      source_.read(part, block);
-      const Batch tensors = collate(block, source_.node_features(), source_.edge_features());
-      const at::Tensor logits = model_.forward(tensors, {});
-      const at::Tensor odds = (logits.select(1, 1) - logits.select(1, 0)).contiguous();
-      const float* const values = odds.const_data_ptr<float>();
-      return {cross_entropy(logits, tensors.y).sum().item<double>(), {values, values + odds.numel()}};
-    };
-    const Scores result = run_or_run_alone<Scores>(run, turn);
-    turn.wait();
-    std::copy(result.log_odds.begin(), result.log_odds.end(), log_odds.begin() + static_cast<int64_t>(first));
-    loss += result.loss;
-  });
-  return graphs.empty() ? 0 : loss / static_cast<double>(graphs.size());
+  runner_.run(graphs, prediction_work(outputs, loss));
+  const int64_t count = items(graphs);
+  return count == 0 ? 0 : loss / static_cast<double>(count);
+}
+
+int64_t BlockEngine::measure(std::span<const int64_t> block, bool training) {
+  double loss = 0;
+  if (training) {
+    const int64_t bytes = runner_.measure(
+        block, 0,
+        training_work(static_cast<double>(std::max<int64_t>(items(block), 1)), {.training = true}, loss));
+    statistics_.clear();
+    return bytes;
+  }
+  Vector<float, Tag::columns> outputs(static_cast<size_t>(items(block) * objective_.outputs()));
+  return runner_.measure(block, 0, prediction_work(outputs, loss));
 }
 
 }  // namespace plimsoll

@@ -2,58 +2,67 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <atomic>
-#include <shared_mutex>
 #include <span>
 #include <vector>
 
-#include "base/workers.h"
-#include "nn/graph_model.h"
-#include "sample/batches.h"
+#include "nn/objective.h"
+#include "sample/block_runner.h"
+#include "train/running_statistics.h"
 
 namespace plimsoll {
 
-/// Runs a model over batches block by block, depth first: a worker takes the next block, runs the whole
-/// network forward and backward on it with one intra-op thread and adds its gradients in the order of the
-/// blocks. Memory is `threads` x block, whatever the batch; results are the same bits for any number of
-/// threads and any budget.
-///
-/// A block whose memory is refused is put back: older blocks end, the younger ones under way let go of
-/// theirs, and the block runs again alone, from the same keys. If that fails too, BudgetExceeded reaches the
-/// caller.
+/// How much runs at once: what the budget decides, and with it the speed and nothing else.
+struct Flight {
+  int blocks = 1;           ///< blocks in flight, one a thread
+  int64_t range_bytes = 0;  ///< of the slab for each of them; 0: no slab, tensors come from the heap
+  int64_t prefetch = 0;     ///< blocks read ahead
+};
+
+/// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
+/// backward on its block with one intra-op thread, and gradients are added in the order of the blocks
+/// (sample/block_runner.h). Results are the same bits for any flight.
 class BlockEngine {
  public:
   /// All arguments must outlive the engine. `shapes` has one entry for each graph of the source.
-  BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes, const GraphModel& model,
-              const BlockLimits& limits, int threads);
+  BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
+              const BlockLimits& limits, const Flight& flight = {});
 
-  /// The gradient of the mean cross-entropy over the batch, into gradients(), which are overwritten. Returns
-  /// the mean loss. Errors: Failure naming the graphs when the loss is not finite; BudgetExceeded.
+  /// The gradient of the mean loss over the batch's items, into gradients(), which are overwritten. Returns
+  /// the mean loss. Running statistics move once, when all blocks are done. Errors: Failure naming the graph
+  /// when a loss is not finite; BudgetExceeded.
   double gradient(std::span<const int64_t> batch, const DropoutKey& key);
 
   /// f32, one for each parameter and of its shape; Tag::gradients.
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
 
-  /// For each graph the log-odds of class 1 against class 0, without dropout, into `log_odds`. Returns the
-  /// mean cross-entropy.
-  double score(std::span<const int64_t> graphs, std::span<float> log_odds);
+  /// Items of these graphs: what a mean is taken over.
+  int64_t items(std::span<const int64_t> graphs) const;
 
-  /// How often a block had to run again alone.
-  int64_t reruns() const { return reruns_; }
+  /// Without dropout, in the order of the graphs, into `outputs` [items, objective.outputs()]. Returns the
+  /// mean loss.
+  double predict(std::span<const int64_t> graphs, std::span<float> outputs);
+
+  /// Runs one block alone, forward and, if `training`, backward, and returns the bytes of slab it needs.
+  /// gradients() are overwritten. Errors: BudgetExceeded.
+  int64_t measure(std::span<const int64_t> block, bool training);
+
+  BlockRunner& runner() { return runner_; }
+  const BlockRunner& runner() const { return runner_; }
 
  private:
-  template <typename Result, typename Run>
-  Result run_or_run_alone(const Run& run, Turn& turn);
+  BlockRunner::Work training_work(double normaliser, const DropoutKey& key, double& loss);
+  BlockRunner::Work prediction_work(std::span<float> outputs, double& loss);
+  void require_finite(const at::Tensor& losses, const GraphBlock& block, const Batch& batch) const;
 
-  const BlockSource& source_;
   std::span<const GraphShape> shapes_;
-  const GraphModel& model_;
-  BlockLimits limits_;
-  Workers workers_;
+  const Objective& objective_;
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> gradients_;
-  std::shared_mutex running_;  // shared by blocks that run together, exclusive for one that runs alone
-  std::atomic<int64_t> reruns_ = 0;
+  RunningStatistics statistics_;
+  BlockRunner runner_;
 };
+
+/// The objective's items of one graph.
+int64_t items_of(const GraphShape& shape, const CollateOptions& options);
 
 }  // namespace plimsoll

@@ -7,11 +7,38 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
 #include "ops/attention.h"
 
 namespace plimsoll {
 
-Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_features) {
+namespace {
+
+void take_labels(const GraphBlock& block, const CollateOptions& options, Batch& batch) {
+  if (!options.node_labels) {
+    batch.y = at::empty({block.graphs()}, at::kLong);
+    std::copy(block.y.begin(), block.y.end(), batch.y.mutable_data_ptr<int64_t>());
+    return;
+  }
+  if (static_cast<int64_t>(block.node_y.size()) != block.nodes())
+    throw InputError("the data set has no column node_y: nodes have no labels to learn");
+  const auto labelled =
+      std::count_if(block.node_y.begin(), block.node_y.end(), [](int64_t y) { return y >= 0; });
+  batch.items = at::empty({labelled}, at::kLong);
+  batch.y = at::empty({labelled}, at::kLong);
+  int64_t* item = batch.items.mutable_data_ptr<int64_t>();
+  int64_t* y = batch.y.mutable_data_ptr<int64_t>();
+  for (size_t node = 0; node < block.node_y.size(); ++node) {
+    if (block.node_y[node] < 0) continue;
+    *item++ = static_cast<int64_t>(node);
+    *y++ = block.node_y[node];
+  }
+}
+
+}  // namespace
+
+Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_features,
+              const CollateOptions& options) {
   const int64_t graphs = block.graphs();
   const int64_t nodes = block.nodes();
   const int64_t edges = block.edge_count();
@@ -22,7 +49,7 @@ Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_featu
   batch.edge_attr =
       at::from_blob(const_cast<float*>(block.edge_attr.data()), {edges, edge_features}, at::kFloat);
   batch.graph_ptr = at::from_blob(const_cast<int64_t*>(block.node_ptr.data()), {graphs + 1}, at::kLong);
-  batch.y = at::empty({graphs}, at::kLong);
+  take_labels(block, options, batch);
   batch.node_keys = at::empty({3, nodes}, at::kLong);
   batch.graph_item = at::empty({graphs}, at::kLong);
   batch.graph_local = at::zeros({graphs}, at::kLong);
@@ -44,10 +71,10 @@ Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_featu
     std::fill_n(item + first, count, block.graph[at]);
     std::iota(local + first, local + first + count, int64_t{0});
     std::fill_n(first_edge + first, count, block.edge_ptr[at]);
-    batch.y.mutable_data_ptr<int64_t>()[g] = block.y[at];
     batch.graph_item.mutable_data_ptr<int64_t>()[g] = block.graph[at];
   }
-  batch.edge_order = edge_order(edge_index, nodes, nodes, /*same_nodes=*/true, /*drop_loops=*/true);
+  batch.edge_order =
+      edge_order(edge_index, nodes, nodes, /*same_nodes=*/true, /*drop_loops=*/!options.self_loops);
   return batch;
 }
 

@@ -8,8 +8,10 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "nn/classification.h"
 #include "store/split_name.h"
 #include "telemetry/table.h"
+#include "train/attack_scores.h"
 #include "train/preflight.h"
 
 namespace plimsoll {
@@ -42,8 +44,7 @@ std::vector<NamedGraphs> graphs_to_judge(const GraphSetTables& tables, const Det
 SplitVerdict judge(BlockEngine& engine, const NamedGraphs& list, std::span<const GraphShape> shapes,
                    const DetectorModel& detector, std::span<const uint8_t> unknown_id) {
   SplitVerdict result{list.name, static_cast<int64_t>(list.graphs.size()), 0, list.left_out, {}, {}};
-  Vector<float, Tag::columns> scores(list.graphs.size());
-  engine.score(list.graphs, scores);
+  const auto scores = attack_scores(engine, list.graphs);
   Vector<uint8_t, Tag::columns> truth;
   for (const int64_t g : list.graphs) truth.push_back(shapes[static_cast<size_t>(g)].label == 1);
   result.attack_graphs = std::count(truth.begin(), truth.end(), uint8_t{1});
@@ -98,9 +99,9 @@ std::vector<SplitVerdict> evaluate(const BlockSource& source, const DetectorMode
   const auto shapes = read_shapes(source, threads);
   GraphList all(shapes.size());
   std::iota(all.begin(), all.end(), int64_t{0});
-  BlockEngine engine(
-      source, shapes, *detector.model, limits,
-      blocks_in_flight(source, shapes, *detector.model, limits, all, /*training=*/false, threads));
+  const Classification objective(*detector.model);
+  BlockEngine engine(source, shapes, objective, limits,
+                     plan_prediction(source, shapes, objective, limits, all, threads, /*prefetch=*/2));
   std::vector<SplitVerdict> verdicts;
   std::string known;
   for (const NamedGraphs& list : graphs_to_judge(source.tables(), detector, split)) {

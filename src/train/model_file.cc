@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "base/error.h"
 #include "store/safetensors.h"
+#include "train/tensor_file.h"
 
 namespace plimsoll {
 namespace {
@@ -23,23 +22,6 @@ void visit_options(Options& options, Visit&& visit) {
   visit("heads", options.heads);
   visit("dropout", options.dropout);
   visit("fc_layers", options.fc_layers);
-}
-
-std::vector<int64_t> widen(const std::vector<uint32_t>& ids) {
-  return {ids.begin(), ids.end()};
-}
-
-TensorSpan as_tensor(const std::vector<int64_t>& values) {
-  return {"I64", {static_cast<int64_t>(values.size())}, std::as_bytes(std::span(values))};
-}
-
-// Absent means empty: a model that was not made by `plimsoll train` has no vocabulary.
-std::vector<uint32_t> read_ids(const SafetensorsView& file, const std::string& name) {
-  const auto found = file.tensors().find(name);
-  if (found == file.tensors().end() || found->second.dtype != "I64") return {};
-  std::vector<int64_t> values(found->second.data.size() / sizeof(int64_t));
-  std::memcpy(values.data(), found->second.data.data(), found->second.data.size());
-  return {values.begin(), values.end()};
 }
 
 GATWithJKOptions read_options(const SafetensorsView& file, const std::string& path) {
@@ -66,11 +48,7 @@ GATWithJKOptions read_options(const SafetensorsView& file, const std::string& pa
 }  // namespace
 
 void save_model(const std::filesystem::path& path, const DetectorModel& detector) {
-  std::map<std::string, TensorSpan> tensors;
-  for (const auto& [name, value] : detector.model->parameters().entries())
-    tensors[name] = {"F32",
-                     value.sizes().vec(),
-                     {reinterpret_cast<const std::byte*>(value.const_data_ptr<float>()), value.nbytes()}};
+  std::map<std::string, TensorSpan> tensors = tensors_of(detector.model->parameters());
   const std::vector<int64_t> vocabulary = widen(detector.vocabulary);
   const std::vector<int64_t> benign = widen(detector.benign_ids);
   tensors["vocabulary.ids"] = as_tensor(vocabulary);
@@ -94,14 +72,7 @@ DetectorModel load_model(const std::filesystem::path& path) {
   const SafetensorsView file(path);
   DetectorModel detector;
   detector.model = std::make_unique<GATWithJK>(read_options(file, path.string()), 0);
-  for (const auto& [name, value] : detector.model->parameters().entries()) {
-    const TensorSpan& tensor = file.tensor(name);
-    if (tensor.dtype != "F32" || tensor.shape != value.sizes().vec())
-      throw InputError(fmt::format("{}: tensor '{}' is {} {}, expected F32 {}", path.string(), name,
-                                   tensor.dtype, Json(tensor.shape).dump(),
-                                   Json(value.sizes().vec()).dump()));
-    std::memcpy(value.data_ptr<float>(), tensor.data.data(), tensor.data.size());
-  }
+  read_tensors(file, path.string(), detector.model->parameters());
   detector.vocabulary = read_ids(file, "vocabulary.ids");
   detector.benign_ids = read_ids(file, "vocabulary.benign");
   const auto thresholds = file.metadata().find("plimsoll.thresholds");

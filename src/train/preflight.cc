@@ -37,60 +37,110 @@ GraphList largest_block(std::span<const int64_t> graphs, std::span<const GraphSh
   return largest;
 }
 
-// The bytes that one block adds to the ledger while it runs.
-int64_t run_once(BlockEngine& engine, std::span<const int64_t> block, bool training) {
-  Ledger& ledger = Ledger::process();
-  const int64_t before = ledger.held();
-  ledger.begin_recent();
-  if (training) {
-    engine.gradient(block, {.training = true});
-  } else {
-    std::vector<float> scores(block.size());
-    engine.score(block, scores);
-  }
-  return std::max<int64_t>(ledger.recent_peak() - before, 1);
-}
+// What one block in flight takes.
+struct BlockBytes {
+  int64_t range = 0;   // of the slab
+  int64_t graphs = 0;  // as they come from the source
 
-// Smaller and smaller parts of the block until one fits; its bytes tell what the whole would need.
-[[noreturn]] void refuse(BlockEngine& engine, std::span<const int64_t> block,
-                         std::span<const GraphShape> shapes, bool training) {
-  const Ledger& ledger = Ledger::process();
-  const std::string what = fmt::format("the largest block ({} graphs, {} nodes and edges) does not fit",
-                                       block.size(), format_count(size_of(block, shapes)));
-  for (size_t count = block.size() / 2; count > 0; count /= 2) {
-    const std::span<const int64_t> part = block.first(count);
+  BlockBytes most(const BlockBytes& other) const {
+    return {std::max(range, other.range), std::max(graphs, other.graphs)};
+  }
+};
+
+class Preflight {
+ public:
+  Preflight(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
+            const BlockLimits& limits)
+      : source_(source), shapes_(shapes), limits_(limits), engine_(source, shapes, objective, limits) {}
+
+  // The largest block of these graphs.
+  BlockBytes measure(std::span<const int64_t> graphs, bool training) {
+    if (graphs.empty()) return {};
+    const GraphList block = largest_block(graphs, shapes_, limits_);
+    int64_t nodes = 0;
+    int64_t edges = 0;
+    for (const int64_t g : block) {
+      nodes += shapes_[static_cast<size_t>(g)].nodes;
+      edges += shapes_[static_cast<size_t>(g)].edges;
+    }
+    const int64_t bytes = GraphBlock::bytes_for(static_cast<int64_t>(block.size()), nodes, edges,
+                                                source_.node_features(), source_.edge_features());
     try {
-      const int64_t bytes = run_once(engine, part, training);
-      const double whole = static_cast<double>(bytes) * static_cast<double>(size_of(block, shapes)) /
-                           static_cast<double>(size_of(part, shapes));
-      const int64_t missing = static_cast<int64_t>(whole) - (ledger.cap() - ledger.held());
-      throw BudgetTooSmall(fmt::format("{}: it needs about {}; raise --budget by {}, or lower training.block",
-                                       what, format_bytes(static_cast<int64_t>(whole)),
-                                       format_bytes(std::max<int64_t>(missing + missing / 8, kMiB))));
+      return {engine_.measure(block, training), bytes};
     } catch (const BudgetExceeded&) {
+      refuse(block, training);
     }
   }
-  throw BudgetTooSmall(what + ", nor does a single graph of it; raise --budget");
+
+ private:
+  // Smaller and smaller parts of the block until one fits; its bytes tell what the whole would need.
+  [[noreturn]] void refuse(std::span<const int64_t> block, bool training) {
+    const Ledger& ledger = Ledger::process();
+    const std::string what = fmt::format("the largest block ({} graphs, {} nodes and edges) does not fit",
+                                         block.size(), format_count(size_of(block, shapes_)));
+    for (size_t count = block.size() / 2; count > 0; count /= 2) {
+      const std::span<const int64_t> part = block.first(count);
+      try {
+        const int64_t bytes = engine_.measure(part, training);
+        const double whole = static_cast<double>(bytes) * static_cast<double>(size_of(block, shapes_)) /
+                             static_cast<double>(size_of(part, shapes_));
+        const int64_t missing = static_cast<int64_t>(whole) - (ledger.cap() - ledger.held());
+        throw BudgetTooSmall(
+            fmt::format("{}: it needs about {}; raise --budget by {}, or lower training.block", what,
+                        format_bytes(static_cast<int64_t>(whole)),
+                        format_bytes(std::max<int64_t>(missing + missing / 8, kMiB))));
+      } catch (const BudgetExceeded&) {
+      }
+    }
+    throw BudgetTooSmall(what + ", nor does a single graph of it; raise --budget");
+  }
+
+  const BlockSource& source_;
+  std::span<const GraphShape> shapes_;
+  BlockLimits limits_;
+  BlockEngine engine_;
+};
+
+// `gradients`: what the engine itself will take.
+Flight divide(const BlockBytes& bytes, int64_t gradients, int threads, int64_t prefetch) {
+  constexpr int64_t kPage = 4096;
+  give_back_freed_memory();
+  const Ledger& ledger = Ledger::process();
+  const int64_t left = std::max<int64_t>(ledger.cap() - ledger.held() - gradients, 0);
+  Flight flight;
+  flight.range_bytes = (std::max<int64_t>(bytes.range, 1) + kPage - 1) / kPage * kPage;
+  const int64_t one = flight.range_bytes + bytes.graphs;
+  flight.blocks = static_cast<int>(std::clamp<int64_t>(left / one, 1, threads));
+  flight.prefetch =
+      std::clamp<int64_t>((left - flight.blocks * one) / std::max<int64_t>(bytes.graphs, 1), 0, prefetch);
+  return flight;
+}
+
+int64_t gradient_bytes(const Objective& objective) {
+  return objective.parameters().count() * int64_t{sizeof(float)};
 }
 
 }  // namespace
 
-int blocks_in_flight(const BlockSource& source, std::span<const GraphShape> shapes, const GraphModel& model,
-                     const BlockLimits& limits, std::span<const int64_t> graphs, bool training, int threads) {
-  if (graphs.empty()) return 1;
-  BlockEngine engine(source, shapes, model, limits, 1);
-  const GraphList block = largest_block(graphs, shapes, limits);
-  int64_t bytes = 0;
-  try {
-    bytes = run_once(engine, block, training);
-  } catch (const BudgetExceeded&) {
-    refuse(engine, block, shapes, training);
+Flight plan_flight(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
+                   const BlockLimits& limits, const TrainingSplit& split, int threads, int64_t prefetch) {
+  BlockBytes bytes;
+  {
+    Preflight preflight(source, shapes, objective, limits);
+    bytes = preflight.measure(split.training, true).most(preflight.measure(split.validation, false));
   }
-  give_back_freed_memory();
-  const Ledger& ledger = Ledger::process();
-  // The heap of a worker keeps what its largest block needed, and a little that is lost between pieces.
-  const int64_t kept = bytes + bytes / 16;
-  return static_cast<int>(std::clamp<int64_t>((ledger.cap() - ledger.held()) / kept, 1, threads));
+  return divide(bytes, gradient_bytes(objective), threads, prefetch);
+}
+
+Flight plan_prediction(const BlockSource& source, std::span<const GraphShape> shapes,
+                       const Objective& objective, const BlockLimits& limits, std::span<const int64_t> graphs,
+                       int threads, int64_t prefetch) {
+  BlockBytes bytes;
+  {
+    Preflight preflight(source, shapes, objective, limits);
+    bytes = preflight.measure(graphs, false);
+  }
+  return divide(bytes, gradient_bytes(objective), threads, prefetch);
 }
 
 void warm_up_torch(int threads) {

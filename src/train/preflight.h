@@ -5,15 +5,20 @@
 #include "base/units.h"
 #include "sample/batches.h"
 #include "train/block_engine.h"
+#include "train/split.h"
 
 namespace plimsoll {
 
-/// Runs the largest block that `graphs` can make once, before any other, and returns how many of `threads`
-/// blocks of that size fit in what the budget leaves: how many may be in flight at once. The budget decides
-/// that number, and with it the speed, and nothing else. `training`: forward and backward; else forward
-/// alone. Errors: BudgetTooSmall when not even one fits, before anything else is done.
-int blocks_in_flight(const BlockSource& source, std::span<const GraphShape> shapes, const GraphModel& model,
-                     const BlockLimits& limits, std::span<const int64_t> graphs, bool training, int threads);
+/// What of a run's blocks fits in what the budget leaves: runs the largest block that the training graphs can
+/// make once, forward and backward, and the largest of validation forward, and divides. The budget decides
+/// the flight, and with it the speed, and nothing else. Errors: BudgetTooSmall when not even one block fits,
+/// before anything else is done.
+Flight plan_flight(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
+                   const BlockLimits& limits, const TrainingSplit& split, int threads, int64_t prefetch);
+/// The same for prediction alone.
+Flight plan_prediction(const BlockSource& source, std::span<const GraphShape> shapes,
+                       const Objective& objective, const BlockLimits& limits, std::span<const int64_t> graphs,
+                       int threads, int64_t prefetch);
 
 /// A run cannot be done within its budget. Names the block and the smallest budget that works, as far as it
 /// is known.

@@ -48,6 +48,43 @@ TEST_F(GraphSet, IsReadBackAsWritten) {
   EXPECT_THAT(view.graphs().y, ElementsAreArray(columns.y));
 }
 
+TEST_F(GraphSet, ClassesOfNodesAreReadBackAsWritten) {
+  const GraphColumns columns = made_up_graphs(10);
+  std::vector<int64_t> classes(static_cast<size_t>(columns.node_ptr.back()));
+  for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int64_t>(i % 4) - 1;
+  GraphSpans spans = columns.spans();
+  spans.node_y = classes;
+  GraphSetWriter writer(folder_, false, 3, 2);
+  writer.append(spans);
+  writer.append(spans);
+  writer.publish(made_up_tables(), {});
+  classes.insert(classes.end(), classes.begin(), classes.end());
+  EXPECT_THAT(GraphSetView(folder_).graphs().node_y, ElementsAreArray(classes));
+}
+
+TEST_F(GraphSet, OneWithoutClassesOfNodesHasNoSuchColumn) {
+  write_made_up_graphs(folder_);
+  const GraphSetView view(folder_);
+  EXPECT_FALSE(view.set().has_column("node_y"));
+  EXPECT_THAT(view.graphs().node_y, IsEmpty());
+}
+
+TEST_F(GraphSet, ClassesOfSomeNodesAreRefused) {
+  const GraphColumns columns = made_up_graphs(10);
+  const std::vector<int64_t> classes(static_cast<size_t>(columns.node_ptr.back()), 1);
+  GraphSpans labelled = columns.spans();
+  labelled.node_y = classes;
+  const auto append = [&](const GraphSpans& first, const GraphSpans& second) {
+    return error_text<Failure>([&] {
+      GraphSetWriter writer(folder_, true, 3, 2);
+      writer.append(first);
+      writer.append(second);
+    });
+  };
+  EXPECT_THAT(append(labelled, columns.spans()), HasSubstr("expected all or none"));
+  EXPECT_THAT(append(columns.spans(), labelled), HasSubstr("expected all or none"));
+}
+
 TEST_F(GraphSet, ItsTablesAreReadBackAsWritten) {
   write_made_up_graphs(folder_);
   const GraphSetView view(folder_);
@@ -126,6 +163,7 @@ TEST_F(GraphSet, OneWithoutGraphsOrWithoutEdgeFeaturesIsKept) {
 }
 
 TEST_F(GraphSet, PointersThatDoNotSpanTheColumnsAreRefused) {
+  std::vector<int64_t> node_y;
   const auto expect_refused = [&](const std::function<void(GraphColumns&)>& damage,
                                   const std::string& about) {
     GraphColumns columns = made_up_graphs(10);
@@ -138,6 +176,7 @@ TEST_F(GraphSet, PointersThatDoNotSpanTheColumnsAreRefused) {
     writer.column<int32_t>("edges", {2}).append(columns.spans().edges);
     writer.column<float>("edge_attr", {2}).append(columns.spans().edge_attr);
     writer.column<int64_t>("y").append(columns.spans().y);
+    if (!node_y.empty()) writer.column<int64_t>("node_y").append(std::span<const int64_t>(node_y));
     writer.publish({{"kind", "graph_set"}});
     EXPECT_THAT(refusal(), HasSubstr(about));
   };
@@ -155,6 +194,8 @@ TEST_F(GraphSet, PointersThatDoNotSpanTheColumnsAreRefused) {
   expect_refused([](GraphColumns& columns) { columns.edges.resize(columns.edges.size() - 2); }, "edge_ptr");
   expect_refused([](GraphColumns& columns) { columns.edge_attr.resize(columns.edge_attr.size() - 2); },
                  "edge_attr");
+  node_y.assign(static_cast<size_t>(made_up_graphs(10).node_ptr.back()) + 1, 0);
+  expect_refused([](GraphColumns&) {}, "node_y and x differ");
 }
 
 TEST_F(GraphSet, ADamagedTableIsRefused) {

@@ -184,6 +184,29 @@ TEST_F(VerifyGraphs, ValuesThatAreNotFiniteAreFound) {
     }
 }
 
+TEST_F(VerifyGraphs, AClassOfANodeBelowMinusOneIsFound) {
+  const GraphColumns columns = made_up_graphs(10);
+  std::vector<int64_t> classes(static_cast<size_t>(columns.node_ptr.back()), -1);
+  GraphSpans spans = columns.spans();
+  spans.node_y = classes;
+  {
+    GraphSetWriter writer(folder_, true, 3, 2);
+    writer.append(spans);
+    writer.publish(made_up_tables(), {});
+  }
+  EXPECT_THAT(findings(), IsEmpty());
+  expect_every_column_guarded();
+  set<int64_t>("node_y", 7, -2);
+  expect_finding("node 7: node_y -2");
+}
+
+TEST_F(VerifyGraphs, GraphsWithoutRecordingsAreWhole) {
+  Json manifest = read_manifest(folder_);
+  manifest["recordings"] = Json::array();
+  write_bytes(folder_ / "manifest.json", manifest.dump());
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
 TEST_F(VerifyGraphs, TablesThatDoNotCoverTheGraphsOneAfterTheOtherAreFound) {
   const Json good = read_manifest(folder_);
   for (const char* table : {"splits", "recordings"}) {

@@ -1,5 +1,8 @@
 #include "train/block_engine.h"
 
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -7,10 +10,14 @@
 
 #include "base/error.h"
 #include "memory/ledger.h"
+#include "nn/classification.h"
 #include "nn/gat_with_jk.h"
 #include "ops/allocator.h"
+#include "ops/segment.h"
+#include "support/errors.h"
+#include "support/random_graphs.h"
+#include "train/optimizer.h"
 #include "train/preflight.h"
-#include "train/random_graphs.h"
 
 namespace plimsoll {
 namespace {
@@ -31,8 +38,15 @@ class BlockEngineTest : public ::testing::Test {
   }
   void TearDown() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
-  BlockEngine engine(int threads, const BlockLimits& limits = {8, 4096, 16384}) {
-    return {source_, shapes_, model_, limits, threads};
+  std::unique_ptr<BlockEngine> engine(int threads, const BlockLimits& limits = kLimits, int64_t range = 0,
+                                      int64_t prefetch = 0) {
+    return std::make_unique<BlockEngine>(source_, shapes_, objective_, limits,
+                                         Flight{threads, range, prefetch});
+  }
+  // The largest block's bytes of slab.
+  int64_t range_bytes() {
+    TrainingSplit split{.training = batch_, .validation = batch_};
+    return plan_flight(source_, shapes_, objective_, kLimits, split, 1, 0).range_bytes;
   }
   static std::vector<float> bits(const BlockEngine& engine) {
     std::vector<float> values;
@@ -44,34 +58,65 @@ class BlockEngineTest : public ::testing::Test {
   }
 
   RandomGraphs source_{200, 50, 7};
+  static constexpr BlockLimits kLimits{8, 4096, 16384};
   GATWithJK model_{{.num_ids = 50}, 3};
+  Classification objective_{model_};
   Vector<GraphShape, Tag::columns> shapes_;
   GraphList batch_;
 };
 
-TEST_F(BlockEngineTest, GradientsAreTheSameBitsForAnyNumberOfThreads) {
-  BlockEngine one = engine(1);
-  const double loss = one.gradient(batch_, kTraining);
-  const std::vector<float> expected = bits(one);
-  for (const int threads : {2, 4}) {
-    BlockEngine many = engine(threads);
-    for (int round = 0; round < 3; ++round) {
-      EXPECT_EQ(many.gradient(batch_, kTraining), loss);
-      EXPECT_EQ(bits(many), expected);
-    }
+TEST_F(BlockEngineTest, GradientsAreTheSameBitsForAnyThreadsSlabAndPrefetch) {
+  const auto one = engine(1);
+  const double loss = one->gradient(batch_, kTraining);
+  const std::vector<float> expected = bits(*one);
+  for (const int threads : {1, 2, 4})
+    for (const int64_t range : {int64_t{0}, range_bytes(), range_bytes() / 3})
+      for (const int64_t prefetch : {0, 3}) {
+        const auto many = engine(threads, kLimits, range, prefetch);
+        for (int round = 0; round < 2; ++round) {
+          many->runner().expect(batch_);
+          EXPECT_EQ(many->gradient(batch_, kTraining), loss);
+          EXPECT_EQ(bits(*many), expected) << threads << " threads, range " << range;
+        }
+        EXPECT_EQ(many->runner().reruns(), 0);
+      }
+}
+
+TEST_F(BlockEngineTest, EveryTensorOfABlockFitsInTheRangeThatWasMeasured) {
+  const int64_t range = range_bytes();
+  const auto engine4 = engine(4, kLimits, range);
+  std::vector<float> logits(2 * batch_.size());
+  for (int round = 0; round < 3; ++round) {
+    engine4->gradient(batch_, kTraining);
+    engine4->predict(batch_, logits);
   }
+  EXPECT_EQ(engine4->runner().overflows(), 0);
+}
+
+TEST_F(BlockEngineTest, AStepTakesNothingFromTheLedgerOnceTheSlabIsThere) {
+  const auto engine2 = engine(2, kLimits, range_bytes());
+  engine2->gradient(batch_, kTraining);  // workers' blocks of graphs reach their size
+  engine2->gradient(batch_, kTraining);
+  Ledger& ledger = Ledger::process();
+  const int64_t held = ledger.held();
+  const int64_t blocks = ledger.held(Tag::blocks);
+  ledger.begin_recent();
+  engine2->gradient(batch_, kTraining);
+  // Only for a block of graphs that comes to a worker who has had smaller ones.
+  EXPECT_EQ(ledger.held() - held, ledger.held(Tag::blocks) - blocks);
+  EXPECT_LT(ledger.recent_peak() - held, 100'000);
 }
 
 TEST_F(BlockEngineTest, AnyCutOfABatchGivesTheGradientOfTheWholeBatch) {
-  BlockEngine whole = engine(1, {1000, 1'000'000, 1'000'000});
-  const double loss = whole.gradient(batch_, kTraining);
-  const std::vector<float> expected = bits(whole);
+  const auto whole = engine(1, {1000, 1'000'000, 1'000'000});
+  const double loss = whole->gradient(batch_, kTraining);
+  const std::vector<float> expected = bits(*whole);
   const double norm = std::sqrt(std::inner_product(expected.begin(), expected.end(), expected.begin(), 0.0));
   for (const BlockLimits& limits :
        {BlockLimits{1, 4096, 16384}, BlockLimits{7, 4096, 16384}, BlockLimits{64, 90, 16384}}) {
-    BlockEngine cut = engine(2, limits);
-    EXPECT_NEAR(cut.gradient(batch_, kTraining), loss, 1e-6 * loss);
-    const std::vector<float> found = bits(cut);
+    const auto cut = engine(2, limits);
+    EXPECT_NEAR(cut->gradient(batch_, kTraining), loss, 1e-6 * loss);
+    const std::vector<float> found = bits(*cut);
     double difference = 0;
     for (size_t i = 0; i < found.size(); ++i)
       difference += (found[i] - expected[i]) * static_cast<double>(found[i] - expected[i]);
@@ -79,82 +124,114 @@ TEST_F(BlockEngineTest, AnyCutOfABatchGivesTheGradientOfTheWholeBatch) {
   }
 }
 
-TEST_F(BlockEngineTest, DropoutDependsOnTheEpochAndIsOffWhenScoring) {
-  BlockEngine one = engine(1);
-  one.gradient(batch_, kTraining);
-  const std::vector<float> first = bits(one);
-  one.gradient(batch_, {.training = true, .seed = 9, .epoch = 3});
-  EXPECT_NE(bits(one), first);
-  std::vector<float> scores(batch_.size());
-  std::vector<float> again(batch_.size());
-  EXPECT_EQ(one.score(batch_, scores), engine(3).score(batch_, again));
-  EXPECT_EQ(scores, again);
+TEST_F(BlockEngineTest, DropoutDependsOnTheEpochAndIsOffWhenPredicting) {
+  const auto one = engine(1);
+  one->gradient(batch_, kTraining);
+  const std::vector<float> first = bits(*one);
+  one->gradient(batch_, {.training = true, .seed = 9, .epoch = 3});
+  EXPECT_NE(bits(*one), first);
+  std::vector<float> logits(2 * batch_.size());
+  std::vector<float> again(2 * batch_.size());
+  EXPECT_EQ(one->predict(batch_, logits), engine(3)->predict(batch_, again));
+  EXPECT_EQ(logits, again);
 }
 
 // At every cap the gradient is either the same bits or a typed refusal that leaves nothing behind.
 TEST_F(BlockEngineTest, AShortBudgetChangesNoBit) {
   Ledger& ledger = Ledger::process();
-  BlockEngine engine4 = engine(4);
-  engine4.gradient(batch_, kTraining);
-  const std::vector<float> expected = bits(engine4);
-  ledger.begin_recent();
-  engine(1).gradient(batch_, kTraining);
-  const int64_t alone = ledger.recent_peak() - ledger.held();
-  // Up to three later blocks wait for their turn with their gradients while one runs alone.
-  const int64_t enough = alone + 3 * model_.parameters().count() * int64_t{sizeof(float)} + alone / 10;
+  const auto engine4 = engine(4);
+  engine4->gradient(batch_, kTraining);
+  const std::vector<float> expected = bits(*engine4);
+  const int64_t alone = range_bytes();
   int64_t reruns = 0;
   int refused = 0;
   for (int percent = 10; percent <= 300; percent += 10) {
-    const int64_t held = ledger.held();
-    ledger.set_cap(held + alone * percent / 100);
-    const int64_t before = engine4.reruns();
+    // Workers keep their blocks of graphs; everything else goes back.
+    const auto held = [&] { return ledger.held() - ledger.held(Tag::blocks); };
+    const int64_t held_before = held();
+    ledger.set_cap(ledger.held() + alone * percent / 100);
+    const int64_t before = engine4->runner().reruns();
     try {
-      engine4.gradient(batch_, kTraining);
-      EXPECT_EQ(bits(engine4), expected) << percent;
+      engine4->gradient(batch_, kTraining);
+      EXPECT_EQ(bits(*engine4), expected) << percent;
     } catch (const BudgetExceeded&) {
       ++refused;
-      EXPECT_LT(alone * percent / 100, enough);
+      EXPECT_LT(percent, 120);
     }
-    EXPECT_EQ(ledger.held(), held) << percent;
-    reruns += engine4.reruns() - before;
+    EXPECT_EQ(held(), held_before) << percent;
+    reruns += engine4->runner().reruns() - before;
     ledger.set_cap(Ledger::kUnlimited);
   }
   EXPECT_GT(refused, 0);
   EXPECT_GT(reruns, 0);
 }
 
-TEST_F(BlockEngineTest, AnInfiniteLossIsAnErrorThatNamesTheGraphs) {
+TEST_F(BlockEngineTest, AnInfiniteLossIsAnErrorThatNamesTheGraph) {
   source_.graph(17).x[1] = std::numeric_limits<float>::quiet_NaN();
-  BlockEngine one = engine(2, {1, 4096, 16384});
-  try {
-    one.gradient(batch_, kTraining);
-    FAIL() << "no error";
-  } catch (const Failure& error) {
-    EXPECT_NE(std::string(error.what()).find("graphs 17 .. 17"), std::string::npos) << error.what();
+  for (const BlockLimits& limits : {BlockLimits{1, 4096, 16384}, BlockLimits{8, 4096, 16384}}) {
+    const auto two = engine(2, limits);
+    EXPECT_THAT(error_text<Failure>([&] { two->gradient(batch_, kTraining); }),
+                ::testing::HasSubstr("for graph 17,"));
+    std::vector<float> logits(2 * batch_.size());
+    EXPECT_THAT(error_text<Failure>([&] { two->predict(batch_, logits); }),
+                ::testing::HasSubstr("for graph 17,"));
   }
 }
 
 TEST_F(BlockEngineTest, AnIdOutsideTheEmbeddingIsAnErrorNotARead) {
   source_.graph(4).x[0] = 50;
-  EXPECT_ANY_THROW(engine(1).gradient(batch_, kTraining));
+  EXPECT_ANY_THROW(engine(1)->gradient(batch_, kTraining));
 }
 
-TEST_F(BlockEngineTest, BlocksInFlightFollowTheBudget) {
+TEST_F(BlockEngineTest, TheFlightFollowsTheBudget) {
   Ledger& ledger = Ledger::process();
-  const BlockLimits limits{8, 4096, 16384};
-  const auto in_flight = [&](int threads) {
-    return blocks_in_flight(source_, shapes_, model_, limits, batch_, true, threads);
+  const TrainingSplit split{.training = batch_, .validation = batch_};
+  const auto flight = [&](int threads) {
+    return plan_flight(source_, shapes_, objective_, kLimits, split, threads, 2);
   };
-  EXPECT_EQ(in_flight(4), 4);
-  ledger.begin_recent();
-  in_flight(1);
-  const int64_t one = ledger.recent_peak() - ledger.held();
-  ledger.set_cap(ledger.held() + one * 5 / 2);
-  EXPECT_EQ(in_flight(4), 2);
-  ledger.set_cap(ledger.held() + one * 11 / 10);
-  EXPECT_EQ(in_flight(4), 1);
-  ledger.set_cap(ledger.held() + one * 6 / 10);
-  EXPECT_THROW(in_flight(4), BudgetTooSmall);
+  const Flight four = flight(4);
+  EXPECT_EQ(four.blocks, 4);
+  EXPECT_EQ(four.prefetch, 2);
+  const int64_t fixed = model_.parameters().count() * int64_t{sizeof(float)};
+  ledger.set_cap(ledger.held() + fixed + four.range_bytes * 5 / 2);
+  EXPECT_EQ(flight(4).blocks, 2);
+  ledger.set_cap(ledger.held() + fixed + four.range_bytes * 11 / 10);
+  EXPECT_EQ(flight(4).blocks, 1);
+  EXPECT_EQ(flight(4).range_bytes, four.range_bytes);
+  ledger.set_cap(ledger.held() + fixed + four.range_bytes * 6 / 10);
+  EXPECT_THROW(flight(4), BudgetTooSmall);
+}
+
+// The engine asks for nothing but an objective: here a plain torch module with a loss of its own.
+class MeanFeature : public Objective {
+ public:
+  MeanFeature() { weight_ = parameters_.add("weight", {11, 1}, Init::linear(11)); }
+  const ParameterList& parameters() const override { return parameters_; }
+  CollateOptions collate_options() const override { return {}; }
+  int64_t outputs() const override { return 1; }
+  at::Tensor forward(const Batch& batch, const DropoutKey&) const override {
+    return segment_reduce(at::mm(batch.x, weight_), batch.graph_ptr, "mean");
+  }
+  at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override {
+    return (outputs.squeeze(1) - batch.y).square();
+  }
+
+ private:
+  ParameterList parameters_{1};
+  at::Tensor weight_;
+};
+
+TEST_F(BlockEngineTest, AnyObjectiveTrains) {
+  const MeanFeature objective;
+  BlockEngine two(source_, shapes_, objective, kLimits, {.blocks = 2});
+  const auto optimizer = make_optimizer({objective.parameters().entries()[0].value},
+                                        {.kind = "sgd", .learning_rate = 1e-4, .weight_decay = 0});
+  const double before = two.gradient(batch_, kTraining);
+  for (int step = 0; step < 20; ++step) {
+    two.gradient(batch_, kTraining);
+    optimizer->step(two.gradients());
+  }
+  EXPECT_LT(two.gradient(batch_, kTraining), before);
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "config/recipe.h"
+#include "ingest/windows.h"
+#include "sample/block.h"
+#include "store/frames.h"
+#include "train/split.h"
+
+namespace plimsoll {
+
+/// A data set as training sees it: graphs of a `graph_set`, or windows made on the fly of `frames`.
+class TrainingData {
+ public:
+  /// `vocabulary`: of a trained model; empty for that of the data. Errors: InputError.
+  TrainingData(const std::filesystem::path& folder, const Recipe& recipe,
+               std::vector<uint32_t> vocabulary = {});
+
+  const BlockSource& source() const { return *source_; }
+  /// Null for a `graph_set`.
+  const FramesView* frames() const { return frames_ ? &*frames_ : nullptr; }
+  const WindowSource* windows() const { return windows_; }
+  const Json& identity() const { return identity_; }
+  /// XXH3-64 of the identity.
+  std::string identity_hash() const;
+
+ private:
+  std::optional<FramesView> frames_;
+  std::unique_ptr<BlockSource> source_;
+  const WindowSource* windows_ = nullptr;
+  Json identity_;
+};
+
+/// The split that a recipe asks for. `shapes` has an entry for each graph.
+TrainingSplit split_for(const Recipe& recipe, const BlockSource& source, std::span<const GraphShape> shapes);
+
+}  // namespace plimsoll

@@ -1,0 +1,229 @@
+#include "io/zip_archive.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <zip.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/file.h"
+#include "memory/ledger.h"
+
+namespace plimsoll {
+namespace {
+
+// The functions of libzip, which is loaded when the first archive is opened (cmake/libzip.cmake says why).
+class Library {
+ private:
+  void* loaded_ = ::dlopen(PLIMSOLL_LIBZIP, RTLD_NOW | RTLD_LOCAL);  // first: the functions are found in it
+
+ public:
+  static const Library& get() {
+    static const Library library;
+    return library;
+  }
+
+  decltype(&zip_fopen_index) const fopen_index = function<decltype(&zip_fopen_index)>("zip_fopen_index");
+  decltype(&zip_fread) const fread = function<decltype(&zip_fread)>("zip_fread");
+  decltype(&zip_fclose) const fclose = function<decltype(&zip_fclose)>("zip_fclose");
+  decltype(&zip_strerror) const strerror = function<decltype(&zip_strerror)>("zip_strerror");
+  decltype(&zip_file_strerror) const file_strerror =
+      function<decltype(&zip_file_strerror)>("zip_file_strerror");
+  decltype(&zip_error_init) const error_init = function<decltype(&zip_error_init)>("zip_error_init");
+  decltype(&zip_error_fini) const error_fini = function<decltype(&zip_error_fini)>("zip_error_fini");
+  decltype(&zip_error_strerror) const error_strerror =
+      function<decltype(&zip_error_strerror)>("zip_error_strerror");
+  decltype(&zip_source_buffer_create) const source_buffer_create =
+      function<decltype(&zip_source_buffer_create)>("zip_source_buffer_create");
+  decltype(&zip_source_free) const source_free = function<decltype(&zip_source_free)>("zip_source_free");
+  decltype(&zip_open_from_source) const open_from_source =
+      function<decltype(&zip_open_from_source)>("zip_open_from_source");
+  decltype(&zip_discard) const discard = function<decltype(&zip_discard)>("zip_discard");
+  decltype(&zip_get_num_entries) const get_num_entries =
+      function<decltype(&zip_get_num_entries)>("zip_get_num_entries");
+  decltype(&zip_get_name) const get_name = function<decltype(&zip_get_name)>("zip_get_name");
+  decltype(&zip_stat_init) const stat_init = function<decltype(&zip_stat_init)>("zip_stat_init");
+  decltype(&zip_stat_index) const stat_index = function<decltype(&zip_stat_index)>("zip_stat_index");
+
+ private:
+  Library() = default;
+  template <typename Function>
+  Function function(const char* name) const {
+    void* const found = loaded_ == nullptr ? nullptr : ::dlsym(loaded_, name);
+    if (found == nullptr)
+      throw Failure(
+          fmt::format("cannot load {} of {} to read a zip archive; install that library, or unpack the "
+                      "archive and name the folder instead",
+                      name, PLIMSOLL_LIBZIP));
+    return reinterpret_cast<Function>(found);
+  }
+};
+
+// Memory of the library, which takes no allocator: entered by an upper bound.
+class LibraryMemory {
+ public:
+  explicit LibraryMemory(int64_t bytes) : bytes_(bytes) { Ledger::process().take(Tag::ingest, bytes_); }
+  ~LibraryMemory() { Ledger::process().give(Tag::ingest, bytes_); }
+  LibraryMemory(const LibraryMemory&) = delete;
+  LibraryMemory& operator=(const LibraryMemory&) = delete;
+
+ private:
+  int64_t bytes_;
+};
+
+constexpr int64_t kLibraryBytes = 512 * kKiB;  // of the library itself and those it brings
+constexpr int64_t kMemberBytes = 512;          // an entry of the directory, its name and its place in a table
+constexpr int64_t kStreamBytes = 96 * kKiB;    // the window of deflate, 32 KiB, its state and a buffer
+constexpr int64_t kLongestEnd = 22 + 0xFFFF;   // the record at the end, with a comment
+constexpr int64_t kLocator = 20;               // what stands before that record in a zip64 archive
+
+int64_t count(std::string_view text, std::string_view mark) {
+  int64_t found = 0;
+  for (size_t at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + mark.size()))
+    ++found;
+  return found;
+}
+
+// What the library may take for the directory of members. It makes room for as many as an archive claims to
+// have, or begins to describe, and keeps their names and comments.
+int64_t most_directory_bytes(std::string_view text, const std::string& path) {
+  constexpr std::string_view kEntry = "PK\1\2";
+  constexpr std::string_view kEnd = "PK\5\6";
+  constexpr std::string_view kEnd64 = "PK\6\7";
+  int64_t members = count(text, kEntry);
+  int64_t texts = 0;
+  const std::string_view tail = text.substr(text.size() - std::min<size_t>(text.size(), kLongestEnd));
+  for (size_t at = tail.find(kEnd); at != std::string_view::npos; at = tail.find(kEnd, at + 1)) {
+    const size_t whole = text.size() - tail.size() + at;
+    if (whole >= kLocator && text.substr(whole - kLocator, kEnd64.size()) == kEnd64)
+      throw InputError(path + ": is a zip64 archive; unpack it and name the folder instead");
+    if (at + 16 > tail.size()) continue;
+    const auto number = [&](size_t offset, int bytes) {
+      int64_t value = 0;
+      for (int i = bytes; i-- > 0;)
+        value = value << 8 | static_cast<unsigned char>(tail[at + offset + static_cast<size_t>(i)]);
+      return value;
+    };
+    members = std::max(members, number(10, 2));
+    texts = std::max(texts, std::min(number(12, 4), static_cast<int64_t>(text.size())));
+  }
+  return members * kMemberBytes + texts;
+}
+
+class MemberStream : public InputStream {
+ public:
+  MemberStream(zip_t* archive, int64_t member, std::string path)
+      : memory_(kStreamBytes),
+        path_(std::move(path)),
+        file_(Library::get().fopen_index(archive, static_cast<zip_uint64_t>(member), 0)) {
+    if (file_ == nullptr) fail(Library::get().strerror(archive));
+  }
+  ~MemberStream() override { Library::get().fclose(file_); }
+  MemberStream(const MemberStream&) = delete;
+  MemberStream& operator=(const MemberStream&) = delete;
+
+  size_t read(char* data, size_t bytes) override {
+    size_t filled = 0;
+    while (filled < bytes) {
+      const zip_int64_t got = Library::get().fread(file_, data + filled, bytes - filled);
+      if (got < 0) fail(Library::get().file_strerror(file_));
+      if (got == 0) break;
+      filled += static_cast<size_t>(got);
+    }
+    hasher_.add(data, filled);
+    bytes_read_ += static_cast<int64_t>(filled);
+    return filled;
+  }
+  int64_t bytes_read() const override { return bytes_read_; }
+  std::string source_hash() const override { return hasher_.hex64(); }
+
+ private:
+  [[noreturn]] void fail(const char* reason) const {
+    throw InputError(fmt::format("{}: damaged zip data ({}); fetch the archive again", path_, reason));
+  }
+
+  LibraryMemory memory_;
+  std::string path_;
+  zip_file_t* file_;
+  Hasher hasher_;
+  int64_t bytes_read_ = 0;
+};
+
+}  // namespace
+
+struct ZipArchive::State {
+  MappedFile file;
+  std::unique_ptr<LibraryMemory> memory;
+  zip_t* archive = nullptr;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (archive != nullptr) Library::get().discard(archive);
+  }
+};
+
+ZipArchive::ZipArchive(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
+  state_->file = MappedFile(path);
+  const std::span<const std::byte> bytes = state_->file.bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  state_->memory = std::make_unique<LibraryMemory>(kLibraryBytes + kStreamBytes +
+                                                   most_directory_bytes(text, path.string()));
+  zip_error_t error;
+  Library::get().error_init(&error);
+  zip_source_t* const source = Library::get().source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+  if (source != nullptr) state_->archive = Library::get().open_from_source(source, ZIP_RDONLY, &error);
+  if (state_->archive == nullptr) {
+    const std::string reason = Library::get().error_strerror(&error);
+    Library::get().error_fini(&error);
+    Library::get().source_free(source);
+    throw InputError(
+        fmt::format("{}: cannot be read as a zip archive ({}): it is none, or cut off; fetch it "
+                    "again",
+                    path.string(), reason));
+  }
+  Library::get().error_fini(&error);
+}
+
+ZipArchive::~ZipArchive() = default;
+
+int64_t ZipArchive::members() const {
+  return Library::get().get_num_entries(state_->archive, 0);
+}
+
+std::string_view ZipArchive::name(int64_t member) const {
+  const char* const name =
+      Library::get().get_name(state_->archive, static_cast<zip_uint64_t>(member), ZIP_FL_ENC_RAW);
+  return name == nullptr ? std::string_view() : name;
+}
+
+std::unique_ptr<InputStream> ZipArchive::open(int64_t member) const {
+  const std::string path = fmt::format("{}:{}", state_->file.path(), name(member));
+  zip_stat_t stat;
+  Library::get().stat_init(&stat);
+  if (Library::get().stat_index(state_->archive, static_cast<zip_uint64_t>(member), 0, &stat) != 0)
+    throw InputError(path + ": its entry in the zip archive cannot be read; fetch the archive again");
+  if (stat.encryption_method != ZIP_EM_NONE)
+    throw InputError(path + ": is encrypted; unpack the archive and name the folder instead");
+  if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
+    throw InputError(
+        fmt::format("{}: is packed by method {}, expected deflate (8) or none (0); unpack the "
+                    "archive and name the folder instead",
+                    path, stat.comp_method));
+  return std::make_unique<MemberStream>(state_->archive, member, path);
+}
+
+int64_t ZipArchive::bytes() const {
+  return static_cast<int64_t>(state_->file.bytes().size());
+}
+
+std::string ZipArchive::hash() const {
+  Hasher hasher;
+  hasher.add(state_->file.bytes());
+  return hasher.hex64();
+}
+
+}  // namespace plimsoll

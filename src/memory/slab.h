@@ -1,0 +1,105 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "memory/ledger.h"
+#include "memory/packing.h"
+
+namespace plimsoll {
+
+/// A contiguous range of a slab that one block has to itself. Pieces are taken from it and given back by any
+/// thread. It ends with its scope; pieces that are still taken then stay valid, and keep its bytes.
+class SlabRange {
+ public:
+  SlabRange() = default;
+  SlabRange(SlabRange&& other) noexcept;
+  SlabRange& operator=(SlabRange&& other) noexcept;
+  ~SlabRange();
+
+  /// The most of the range that was in use, holes included, in bytes: a range of that size is enough.
+  int64_t high() const;
+
+  struct State;
+
+ private:
+  friend class Slab;
+  friend class RangeScope;
+  explicit SlabRange(State* state) : state_(state) {}
+  State* state_ = nullptr;
+};
+
+/// A piece of a range.
+struct SlabPiece {
+  void* data = nullptr;
+  int64_t bytes = 0;
+  SlabRange::State* owner = nullptr;
+};
+
+/// One stretch of memory, entered in the ledger of the process as a whole under Tag::activations, from which
+/// blocks take ranges in their order: a ring. Its pages stay with the process, so that after the first blocks
+/// nothing of a block's memory is asked of the system. Thread-safe, except where said.
+class Slab {
+ public:
+  /// Sets addresses aside, no memory. Errors: Failure where the system has none.
+  Slab();
+  /// Pieces that are still taken stay valid: their memory is then never returned.
+  ~Slab();
+  Slab(const Slab&) = delete;
+  Slab& operator=(const Slab&) = delete;
+
+  /// Makes it `bytes` large; those it loses go back to the system. No range may live. Errors:
+  /// BudgetExceeded, with nothing changed.
+  void resize(int64_t bytes);
+  int64_t bytes() const { return bytes_; }
+
+  /// The next range of the ring; waits for older ones to end. Errors: BudgetExceeded when the slab is
+  /// smaller; Failure when it would wait for ever, because a block has ended and its pieces have not.
+  SlabRange take(int64_t bytes);
+  /// All of the slab, which grows as pieces need it and the ledger allows, and then stays as large: for
+  /// measuring a block and for one that has to run alone. Waits like take().
+  SlabRange take_all();
+
+  /// Takes a piece, 64-byte aligned, out of the range that this thread works in. Its data is null when there
+  /// is no such range, or it is full and cannot grow. Errors: BudgetExceeded where a range that grows may
+  /// not.
+  static SlabPiece take_piece(int64_t bytes);
+  static void give_piece(const SlabPiece& piece) noexcept;
+
+  /// How many pieces found their range full since the slab was made.
+  int64_t overflows() const { return overflows_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class SlabRange;
+  void end_range(SlabRange::State* state) noexcept;
+  void forget_ended() noexcept;
+  void wait_for_older(std::unique_lock<std::mutex>& lock);
+  int64_t find_room(int64_t bytes) const;
+  void change_size(int64_t bytes);
+
+  char* base_ = nullptr;
+  int64_t reserved_ = 0;  // addresses behind base_
+  int64_t bytes_ = 0;     // of these that may be used and stand in the ledger
+  std::atomic<int64_t> overflows_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<SlabRange::State>> ranges_;  // guarded by mutex_; oldest first
+};
+
+/// While it lives, tensors that this thread makes are pieces of `range`.
+class RangeScope {
+ public:
+  explicit RangeScope(const SlabRange& range);
+  ~RangeScope();
+  RangeScope(const RangeScope&) = delete;
+  RangeScope& operator=(const RangeScope&) = delete;
+
+ private:
+  SlabRange::State* before_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,120 @@
+#include "nn/gnn.h"
+
+#include <ATen/Functions.h>
+
+#include "base/error.h"
+#include "nn/gat_conv.h"
+#include "nn/neighbour_convs.h"
+#include "ops/segment.h"
+
+namespace plimsoll {
+
+class Gnn::Conv {
+ public:
+  virtual ~Conv() = default;
+  virtual at::Tensor forward(const at::Tensor& x, const Batch& batch, const DropoutKey& key,
+                             uint32_t layer) const = 0;
+};
+
+namespace {
+
+template <typename Layer>
+class Neighbours : public Gnn::Conv {
+ public:
+  Neighbours(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out)
+      : layer_(parameters, prefix, in, out) {}
+  at::Tensor forward(const at::Tensor& x, const Batch& batch, const DropoutKey&, uint32_t) const override {
+    return layer_.forward(x, batch);
+  }
+
+ private:
+  Layer layer_;
+};
+
+template <typename Layer>
+class Attentive : public Gnn::Conv {
+ public:
+  Attentive(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options)
+      : layer_(parameters, prefix, options) {}
+  at::Tensor forward(const at::Tensor& x, const Batch& batch, const DropoutKey& key,
+                     uint32_t layer) const override {
+    return layer_.forward(x, {batch.edge_order, batch.edge_attr, batch.node_keys}, key, layer);
+  }
+
+ private:
+  Layer layer_;
+};
+
+std::unique_ptr<Gnn::Conv> make_conv(ParameterList& parameters, const std::string& prefix,
+                                     const GnnOptions& options, int64_t in) {
+  const int64_t out = options.hidden;
+  if (options.conv == "gcn") return std::make_unique<Neighbours<GCNConv>>(parameters, prefix, in, out);
+  if (options.conv == "gin") return std::make_unique<Neighbours<GINConv>>(parameters, prefix, in, out);
+  if (options.conv == "sage") return std::make_unique<Neighbours<SAGEConv>>(parameters, prefix, in, out);
+  if (out % options.heads != 0)
+    throw UsageError("gnn.hidden: " + std::to_string(out) + " channels cannot be shared by " +
+                     std::to_string(options.heads) + " heads");
+  const GATConvOptions attention{.in_channels = in,
+                                 .out_channels = out / options.heads,
+                                 .heads = options.heads,
+                                 .edge_dim = options.edge_features};
+  if (options.conv == "gat") return std::make_unique<Attentive<GATConv>>(parameters, prefix, attention);
+  if (options.conv == "gatv2") return std::make_unique<Attentive<GATv2Conv>>(parameters, prefix, attention);
+  throw UsageError("gnn.conv: '" + options.conv + "': expected gat, gatv2, gcn, gin or sage");
+}
+
+}  // namespace
+
+Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), parameters_(seed) {
+  int64_t in = options.in_features;
+  if (options.num_ids > 0) {
+    embedding_ = parameters_.add("embedding.weight", {options.num_ids, options.embedding}, Init::normal());
+    in += options.embedding - 1;
+  }
+  for (int64_t i = 0; i < options.layers; ++i) {
+    convs_.push_back(make_conv(parameters_, "convs." + std::to_string(i), options, in));
+    const std::string norm = "norms." + std::to_string(i);
+    in = options.hidden;
+    if (options.norm == "batch") batch_norms_.emplace_back(parameters_, norm, in);
+    if (options.norm == "graph")
+      graph_norms_.push_back({parameters_.add(norm + ".weight", {in}, Init::constant(1)),
+                              parameters_.add(norm + ".bias", {in}, Init::zeros()),
+                              parameters_.add(norm + ".mean_scale", {in}, Init::constant(1))});
+  }
+  head_ = Linear(parameters_, "lin", options.jk == "cat" ? in * options.layers : in, options.classes);
+}
+
+Gnn::~Gnn() = default;
+
+CollateOptions Gnn::collate_options() const {
+  return {.node_labels = options_.node_head, .self_loops = options_.conv == "gin" || options_.conv == "sage"};
+}
+
+at::Tensor Gnn::inputs(const Batch& batch) const {
+  if (!embedding_.defined()) return batch.x;
+  const at::Tensor ids = batch.x.select(1, 0).to(at::kLong);
+  return at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
+}
+
+at::Tensor Gnn::normalise(const at::Tensor& x, size_t layer, const Batch& batch, bool training) const {
+  if (!batch_norms_.empty()) return batch_norms_[layer].forward(x, batch, training);
+  if (graph_norms_.empty()) return x;
+  const GraphNorm& norm = graph_norms_[layer];
+  return graph_norm(x, batch.graph_ptr, norm.weight, norm.bias, norm.mean_scale, 1e-5);
+}
+
+at::Tensor Gnn::forward(const Batch& batch, const DropoutKey& key) const {
+  at::Tensor h = inputs(batch);
+  std::vector<at::Tensor> outputs;
+  for (size_t i = 0; i < convs_.size(); ++i) {
+    const auto place = static_cast<uint32_t>(i);  // tells the uses of dropout apart
+    h = at::relu(normalise(convs_[i]->forward(h, batch, key, place), i, batch, key.training));
+    h = dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
+    if (options_.jk != "last") outputs.push_back(h);
+  }
+  if (options_.jk == "cat") h = at::cat(outputs, 1);
+  if (options_.jk == "max") h = at::amax(at::stack(outputs), 0);
+  return head_.forward(options_.node_head ? h : segment_reduce(h, batch.graph_ptr, options_.pooling));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/batch_norm.h"
+#include "nn/graph_model.h"
+#include "nn/linear.h"
+
+namespace plimsoll {
+
+struct GnnOptions {
+  std::string conv = "gin";  ///< gat | gatv2 | gcn | gin | sage
+  int64_t in_features = 0;
+  int64_t edge_features = 0;  ///< gat and gatv2 use them
+  int64_t num_ids = 0;        ///< over 0: the first feature is an index below it, which is embedded
+  int64_t embedding = 8;
+  int64_t layers = 3;
+  int64_t hidden = 64;  ///< channels a layer; gat and gatv2: of all heads together
+  int64_t heads = 1;
+  std::string norm = "none";     ///< none | batch (over a block) | graph (GraphNorm)
+  std::string jk = "last";       ///< last | cat | max: which layers' outputs are used (Xu et al., ICML 2018)
+  std::string pooling = "mean";  ///< mean | sum | max over a graph's nodes
+  double dropout = 0;
+  int64_t classes = 2;
+  bool node_head = false;  ///< judges nodes, not graphs
+};
+
+/// A graph neural network in the shape of PyG's BasicGNN: layers of one kind of convolution, each followed by
+/// normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs or over
+/// nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias.
+class Gnn : public GraphModel {
+ public:
+  /// Errors: UsageError for a word it does not know, or hidden that heads do not divide.
+  Gnn(const GnnOptions& options, uint64_t seed);
+  ~Gnn() override;
+
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  const ParameterList& parameters() const override { return parameters_; }
+  int64_t classes() const override { return options_.classes; }
+  CollateOptions collate_options() const override;
+  const GnnOptions& options() const { return options_; }
+
+  /// One layer's convolution.
+  class Conv;
+
+ private:
+  at::Tensor inputs(const Batch& batch) const;
+  at::Tensor normalise(const at::Tensor& x, size_t layer, const Batch& batch, bool training) const;
+
+  GnnOptions options_;
+  ParameterList parameters_;
+  at::Tensor embedding_;
+  std::vector<std::unique_ptr<Conv>> convs_;
+  std::vector<BatchNorm> batch_norms_;
+  struct GraphNorm {
+    at::Tensor weight, bias, mean_scale;
+  };
+  std::vector<GraphNorm> graph_norms_;
+  Linear head_;
+};
+
+}  // namespace plimsoll

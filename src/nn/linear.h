@@ -1,0 +1,25 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+
+#include "nn/parameters.h"
+
+namespace plimsoll {
+
+/// torch.nn.Linear: x W^T + b, with its parameter names and initial bounds.
+class Linear {
+ public:
+  Linear() = default;
+  Linear(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out, bool bias = true);
+
+  /// [N, in] to [N, out].
+  at::Tensor forward(const at::Tensor& x) const;
+
+ private:
+  at::Tensor weight_;
+  at::Tensor bias_;
+};
+
+}  // namespace plimsoll

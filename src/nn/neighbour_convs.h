@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+
+#include "nn/batch.h"
+#include "nn/linear.h"
+#include "nn/parameters.h"
+
+namespace plimsoll {
+
+// Graph convolutions that sum over neighbours (ops/aggregate.h), as PyG defines and names them, without edge
+// weights. x is f32 [N, in], the result [N, out].
+
+/// PyG's GCNConv (Kipf & Welling, ICLR 2017): D^-1/2 (A + I) D^-1/2 X W + b. Parameters lin.weight, bias.
+/// Wants an order without self-loops: every node gets one.
+class GCNConv {
+ public:
+  GCNConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
+  at::Tensor forward(const at::Tensor& x, const Batch& batch) const;
+
+ private:
+  at::Tensor weight_;
+  at::Tensor bias_;
+};
+
+/// PyG's SAGEConv with mean (Hamilton et al., NeurIPS 2017): W_l mean of neighbours + W_r x. Parameters
+/// lin_l.weight, lin_l.bias, lin_r.weight. Stored self-loops count as neighbours.
+class SAGEConv {
+ public:
+  SAGEConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
+  at::Tensor forward(const at::Tensor& x, const Batch& batch) const;
+
+ private:
+  Linear neighbours_;
+  Linear self_;
+};
+
+/// PyG's GINConv with eps 0 (Xu et al., ICLR 2019): an MLP of two layers over x + sum of neighbours.
+/// Parameters nn.0.weight, nn.0.bias, nn.2.weight, nn.2.bias. Stored self-loops count as neighbours.
+class GINConv {
+ public:
+  GINConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
+  at::Tensor forward(const at::Tensor& x, const Batch& batch) const;
+
+ private:
+  Linear first_;
+  Linear second_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,150 @@
+#include "ops/aggregate.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/library.h>
+
+#include "base/error.h"
+#include "kernels/aggregate.h"
+#include "ops/attention_layer.h"
+#include "ops/check.h"
+#include "ops/numbers.h"
+#include "ops/operator.h"
+
+namespace plimsoll {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+using Tensor = at::Tensor;
+
+constexpr int64_t kGrain = 256;  // rows that one thread takes at a time
+
+// The order's own length says how many edges its maker had.
+EdgeOrder view(const Tensor& order, int64_t nodes) {
+  require(order.dim() == 1 && order.scalar_type() == at::kInt && order.is_contiguous(), "order i32", order);
+  const int64_t edges = (order.numel() - edge_order_size(nodes, 0)) / 2;
+  return view_edge_order(order.const_data_ptr<int32_t>(), order.numel(), nodes, nodes,
+                         std::max<int64_t>(edges, 0));
+}
+
+void check(const Tensor& x, const Optional& source_scale, const Optional& target_scale) {
+  require(x.dim() == 2 && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble),
+          "x f32 or f64 [N, F]", x);
+  for (const Optional* scale : {&source_scale, &target_scale})
+    if (*scale) require_like(x, **scale, {x.size(0)}, "a scale [N] of x's dtype");
+}
+
+void run(const Tensor& x, const int32_t* ptr, const int32_t* index, const Optional& entry_scale,
+         const Optional& row_scale, const Tensor& out) {
+  const Tensor entries = plain(entry_scale);
+  const Tensor rows = plain(row_scale);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "aggregate", [&] {
+    at::parallel_for(0, out.size(0), kGrain, [&](int64_t begin, int64_t end) {
+      aggregate_kernel<scalar_t>(kernel_level())(read<scalar_t>(x), ptr, index, read<scalar_t>(entries),
+                                                 read<scalar_t>(rows), x.size(1), begin, end,
+                                                 write<scalar_t>(out));
+    });
+  });
+}
+
+Tensor aggregate_cpu(const Tensor& input, const Tensor& order, const Optional& source_scale,
+                     const Optional& target_scale) {
+  check(input, source_scale, target_scale);
+  const Tensor x = input.contiguous();
+  const EdgeOrder edges = view(order, x.size(0));
+  const Tensor out = at::empty_like(x);
+  run(x, edges.in_ptr, edges.source, source_scale, target_scale, out);
+  return out;
+}
+
+Tensor aggregate_backward_cpu(const Tensor& grad, const Tensor& order, const Optional& source_scale,
+                              const Optional& target_scale) {
+  check(grad, source_scale, target_scale);
+  const Tensor dout = grad.contiguous();
+  const EdgeOrder edges = view(order, dout.size(0));
+  Tensor room;
+  const OutEdges out_edge = out_edges(edges, room);
+  const Tensor dx = at::empty_like(dout);
+  run(dout, out_edge.ptr, out_edge.target, target_scale, source_scale, dx);
+  return dx;
+}
+
+Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Optional&) {
+  return at::empty_like(x, at::MemoryFormat::Contiguous);
+}
+
+class AggregateFunction : public torch::autograd::Function<AggregateFunction> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& order,
+                        const Optional& source_scale, const Optional& target_scale) {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    static const auto op = find_operator<decltype(aggregate_cpu)>("plimsoll::aggregate");
+    context->save_for_backward({order, kept(source_scale), kept(target_scale)});
+    return op.call(x, order, source_scale, target_scale);
+  }
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const variable_list v = context->get_saved_variables();
+    static const auto op = find_operator<decltype(aggregate_backward_cpu)>("plimsoll::aggregate_backward");
+    return {op.call(grads[0], v[0], maybe(v[1]), maybe(v[2])), Tensor(), Tensor(), Tensor()};
+  }
+};
+
+Tensor aggregate_autograd(const Tensor& x, const Tensor& order, const Optional& source_scale,
+                          const Optional& target_scale) {
+  for (const Optional* scale : {&source_scale, &target_scale})
+    if (*scale && (*scale)->requires_grad())
+      throw UsageError("aggregate: scales are numbers, not variables; multiply x or the result instead");
+  return AggregateFunction::apply(x, order, source_scale, target_scale);
+}
+
+Tensor aggregate_backward_autograd(const Tensor& grad, const Tensor& order, const Optional& source_scale,
+                                   const Optional& target_scale) {
+  const auto made = [&] {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    static const auto op = find_operator<decltype(aggregate_backward_cpu)>("plimsoll::aggregate_backward");
+    return op.call(grad, order, source_scale, target_scale);
+  };
+  Tensor dx = made();
+  auto list = std::tie(dx);
+  refuse_second_derivatives(list, {grad});
+  return dx;
+}
+
+}  // namespace
+
+Tensor aggregate(const Tensor& x, const Tensor& order, const Tensor& source_scale,
+                 const Tensor& target_scale) {
+  static const auto op = find_operator<decltype(aggregate_cpu)>("plimsoll::aggregate");
+  return op.call(x, order, maybe(source_scale), maybe(target_scale));
+}
+
+Tensor in_degrees(const Tensor& order, int64_t nodes) {
+  const EdgeOrder edges = view(order, nodes);
+  Tensor degrees = at::empty({nodes}, at::kFloat);
+  float* const out = degrees.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < nodes; ++i) out[i] = static_cast<float>(edges.in_ptr[i + 1] - edges.in_ptr[i]);
+  return degrees;
+}
+
+TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
+  m.def("aggregate(Tensor x, Tensor order, Tensor? source_scale=None, Tensor? target_scale=None) -> Tensor");
+  m.def(
+      "aggregate_backward(Tensor grad, Tensor order, Tensor? source_scale, Tensor? target_scale) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
+  m.impl("aggregate", aggregate_cpu);
+  m.impl("aggregate_backward", aggregate_backward_cpu);
+}
+TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
+  m.impl("aggregate", aggregate_meta);
+  m.impl("aggregate_backward", aggregate_meta);
+}
+TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {
+  m.impl("aggregate", aggregate_autograd);
+  m.impl("aggregate_backward", aggregate_backward_autograd);
+}
+
+}  // namespace plimsoll

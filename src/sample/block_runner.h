@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/workers.h"
+#include "memory/slab.h"
+#include "sample/batches.h"
+#include "sample/block.h"
+#include "sample/prefetcher.h"
+
+namespace plimsoll {
+
+/// Runs the blocks of a batch on worker threads, depth first: a worker takes the next block and a range of
+/// the slab for it, works on it alone, and hands over what it found in the order of the blocks. Memory is
+/// that of the blocks in flight, whatever the batch; what is handed over comes in the same order for any
+/// number of threads and any budget.
+///
+/// A block whose memory is refused runs again: older blocks end, younger ones under way are abandoned with
+/// all their bytes, the block runs alone with the whole slab and what else the ledger has, and then the
+/// younger ones run again. If that fails too, BudgetExceeded reaches the caller.
+class BlockRunner {
+ public:
+  /// What is done in the order of the blocks; it may hold tensors of the block, and lives as long as the
+  /// block's memory.
+  using Commit = std::function<void()>;
+  /// Work on the block whose first graph is graphs[first]; called from several threads at once, for the same
+  /// block perhaps more than once.
+  using Work = std::function<Commit(const GraphBlock& block, int64_t first)>;
+
+  /// `source` and `shapes` (an entry for each graph) must outlive the runner. Until resize() is called there
+  /// is no slab, and tensors come from the heap.
+  BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
+              int threads, int64_t prefetch);
+
+  /// So many ranges of `range_bytes` for the blocks in flight. Errors: BudgetExceeded.
+  void resize(int64_t range_bytes, int64_t ranges);
+
+  /// Announces the next batch, so that its blocks are read ahead. The graphs must stay as they are until it
+  /// has run, or forget() is called.
+  void expect(std::span<const int64_t> graphs);
+  void forget() { prefetcher_.forget(); }
+
+  /// Errors: the first of the work or the commits, in the order of the blocks; later blocks are not
+  /// committed.
+  void run(std::span<const int64_t> graphs, const Work& work);
+
+  /// Runs one block alone, commit included, and returns the range that it needed. Errors: BudgetExceeded.
+  int64_t measure(std::span<const int64_t> graphs, int64_t first, const Work& work);
+
+  /// How often a block had to run again alone.
+  int64_t reruns() const { return reruns_; }
+  /// Tensors that found no room in their block's range and came from the heap.
+  int64_t overflows() const { return slab_.overflows(); }
+  /// Blocks that were read ahead.
+  int64_t prefetched() const { return prefetcher_.hits(); }
+  const BlockSource& source() const { return source_; }
+
+ private:
+  struct Blocks {
+    std::span<const int64_t> graphs;
+    std::vector<int64_t> begins;
+    std::span<const int64_t> of(int64_t block) const;
+    int64_t count() const { return static_cast<int64_t>(begins.size()) - 1; }
+  };
+  Blocks cut(std::span<const int64_t> graphs) const { return {graphs, cut_blocks(graphs, shapes_, limits_)}; }
+  void run_together(const Blocks& blocks, int64_t& done, const Work& work);
+  int64_t run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work);
+
+  const BlockSource& source_;
+  std::span<const GraphShape> shapes_;
+  const BlockLimits limits_;
+  int64_t range_bytes_ = 0;
+  int64_t slab_bytes_ = 0;
+  int64_t reruns_ = 0;
+  Slab slab_;
+  std::vector<GraphBlock> blocks_;  // one a worker: its memory is used again and again
+  std::vector<SlabRange> ranges_;   // one a worker: taken and not yet worked in
+  Prefetcher prefetcher_;
+  Workers workers_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/vector.h"
+#include "nn/parameters.h"
+#include "train/optimizer.h"
+
+namespace plimsoll {
+
+/// One epoch of training, as it goes to metrics.csv.
+struct EpochMetrics {
+  int64_t epoch = 0;
+  double training_loss = 0;
+  double validation_loss = 0;
+  double gradient_norm = 0;  ///< mean over the steps, before clipping
+  double seconds = 0;
+};
+
+/// Where a run stands between two steps.
+struct Position {
+  int64_t epoch = 1;
+  int64_t step = 0;          ///< of the epoch, done
+  EpochMetrics so_far = {};  ///< sums over the steps of the epoch that are done
+  int64_t best_epoch = 0;    ///< 0: none yet
+  double best_loss = std::numeric_limits<double>::infinity();
+  std::vector<EpochMetrics> epochs = {};  ///< that are done
+};
+
+/// A copy of the weights of the best epoch. Its memory is taken once, so keeping a better epoch cannot fail
+/// for it.
+class BestWeights {
+ public:
+  explicit BestWeights(const ParameterList& parameters);
+  void keep();
+  void restore() const;
+  std::span<float> values() { return values_; }
+
+ private:
+  const std::vector<ParameterList::Entry> entries_;
+  Vector<float, Tag::parameters> values_;
+};
+
+/// What a checkpoint holds, besides the position, and what load() overwrites.
+struct TrainingState {
+  const ParameterList& parameters;
+  BestWeights& best;
+  Optimizer& optimizer;
+
+  /// Everything by the name it has in a checkpoint: views of the state's own memory.
+  std::map<std::string, std::span<float>> tensors() const;
+};
+
+/// The checkpoints of a stage, in one folder: safetensors files named by the steps done
+/// (docs/formats/run.md), of which the last two are kept. Not thread-safe.
+class Checkpoints {
+ public:
+  /// `identity` says what is trained on what; a checkpoint of anything else is refused.
+  Checkpoints(std::filesystem::path folder, std::string identity);
+
+  /// Temporary name, sync, rename; then deletes all but the last two. Errors: Failure; the earlier ones are
+  /// as they were.
+  void save(const TrainingState& state, const Position& position);
+
+  /// Loads the newest that is whole into `state`; nothing when there is none. `damaged` gets the names of
+  /// those that were passed over. Errors: InputError for one of another recipe or data.
+  std::optional<Position> load(const TrainingState& state, std::vector<std::string>& damaged) const;
+
+ private:
+  std::vector<std::filesystem::path> newest_first() const;
+  std::filesystem::path folder_;
+  std::string identity_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace plimsoll {
+
+/// How well logits [items, classes] say the labels [items] in 0 .. classes-1, with the definitions of
+/// scikit-learn. A figure that needs a class that is absent is undefined, not zero.
+struct ClassificationFigures {
+  int64_t items = 0;
+  std::optional<double> accuracy;
+  std::optional<double> f1;   ///< two classes: of class 1; more: the mean over the classes that occur (macro)
+  std::optional<double> auc;  ///< two classes: of class 1; more: mean of one against the rest (macro)
+  std::vector<int64_t> confusion;  ///< [classes, classes]: row the label, column the highest logit
+};
+
+ClassificationFigures classification_figures(std::span<const float> logits, std::span<const int64_t> labels,
+                                             int64_t classes);
+
+}  // namespace plimsoll

@@ -1,0 +1,151 @@
+#include "train/classification_stage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "nn/classification.h"
+#include "telemetry/table.h"
+#include "train/preflight.h"
+
+namespace plimsoll {
+namespace {
+
+// Classes are counted from 0; a label above this is taken for a mistake.
+constexpr int32_t kMostClasses = 65536;
+
+int64_t count_classes(const std::vector<const GraphList*>& lists, std::span<const GraphShape> shapes,
+                      bool node_head) {
+  int32_t highest = -1;
+  int64_t labelled = 0;
+  for (const GraphList* list : lists)
+    for (const int64_t g : *list) {
+      const GraphShape& shape = shapes[static_cast<size_t>(g)];
+      const int32_t label = node_head ? shape.highest_node_label : shape.label;
+      if ((!node_head && label < 0) || label >= kMostClasses)
+        throw InputError(fmt::format("graph {} has the label {}, expected a class 0, 1, ... {}", g, label,
+                                     kMostClasses - 1));
+      highest = std::max(highest, label);
+      labelled += label >= 0;
+    }
+  if (labelled == 0)
+    throw InputError("no node has a label: the data set has nothing to learn for a node head");
+  if (highest < 1) throw InputError("all labels are 0: a classifier needs two classes");
+  return int64_t{highest} + 1;
+}
+
+GnnOptions model_options(const ClassificationOptions& options) {
+  const Recipe::Gnn& gnn = options.recipe->gnn;
+  const auto ids = static_cast<int64_t>(options.source->tables().vocabulary.size());
+  const bool node_head = options.recipe->task == "node_classification";
+  return {.conv = gnn.conv,
+          .in_features = options.source->node_features(),
+          .edge_features = options.source->edge_features(),
+          .num_ids = ids == 0 ? 0 : ids + 1,
+          .embedding = gnn.embedding,
+          .layers = gnn.layers,
+          .hidden = gnn.hidden,
+          .heads = gnn.heads,
+          .norm = gnn.norm,
+          .jk = gnn.jk,
+          .pooling = gnn.pooling,
+          .dropout = gnn.dropout,
+          .classes = count_classes({&options.split->training, &options.split->validation}, options.shapes,
+                                   node_head),
+          .node_head = node_head};
+}
+
+// The labels that predict() says something about, in its order.
+Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<const GraphShape> shapes,
+                                        const GraphList& graphs, bool node_head) {
+  Vector<int64_t, Tag::columns> labels;
+  GraphBlock block;
+  for (const int64_t g : graphs) {
+    if (!node_head) {
+      labels.push_back(shapes[static_cast<size_t>(g)].label);
+      continue;
+    }
+    source.read(std::span(&g, 1), block);
+    std::ranges::copy_if(block.node_y, std::back_inserter(labels), [](int64_t label) { return label >= 0; });
+  }
+  return labels;
+}
+
+Json number(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+std::string cell(const std::optional<double>& value) {
+  return value ? fmt::format("{:.4f}", *value) : "-";
+}
+
+}  // namespace
+
+ClassificationResult train_classifier(const ClassificationOptions& options) {
+  ClassificationResult result;
+  result.trained.model =
+      std::make_unique<Gnn>(model_options(options), static_cast<uint64_t>(options.recipe->seed));
+  result.trained.vocabulary = options.source->tables().vocabulary;
+  result.trained.trained_on = options.data;
+  const Classification objective(*result.trained.model);
+  result.fit = fit({options.source, options.shapes, &objective, options.recipe, options.split, options.run});
+  result.weights_hash = objective.parameters().hash();
+  save_gnn(options.run.folder / "model.safetensors", result.trained);
+  return result;
+}
+
+std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
+                                                    std::span<const GraphShape> shapes, const GnnModel& model,
+                                                    const BlockLimits& limits, int threads,
+                                                    const std::vector<NamedGraphList>& lists) {
+  const Classification objective(*model.model);
+  GraphList all;
+  for (const NamedGraphList& list : lists) all.insert(all.end(), list.graphs.begin(), list.graphs.end());
+  BlockEngine engine(source, shapes, objective, limits,
+                     plan_prediction(source, shapes, objective, limits, all, threads, /*prefetch=*/2));
+  std::vector<ClassificationVerdict> verdicts;
+  for (const NamedGraphList& list : lists) {
+    const auto labels = labels_of(source, shapes, list.graphs, model.model->options().node_head);
+    const int64_t classes = model.model->classes();
+    for (const int64_t label : labels)
+      if (label < 0 || label >= classes)
+        throw InputError(fmt::format("{}: a label is {}, but the model knows classes 0 .. {}", list.name,
+                                     label, classes - 1));
+    Vector<float, Tag::columns> logits(labels.size() * static_cast<size_t>(classes));
+    const double loss = engine.predict(list.graphs, logits);
+    verdicts.push_back({list.name, static_cast<int64_t>(list.graphs.size()), loss,
+                        classification_figures(logits, labels, classes)});
+  }
+  return verdicts;
+}
+
+Json classification_json(const std::vector<ClassificationVerdict>& verdicts, const std::string& model,
+                         int64_t seed) {
+  Json splits = Json::array();
+  for (const ClassificationVerdict& verdict : verdicts)
+    splits.push_back({{"name", verdict.name},
+                      {"graphs", verdict.graphs},
+                      {"items", verdict.figures.items},
+                      {"models",
+                       {{{"name", model},
+                         {"seed", seed},
+                         {"loss", verdict.loss},
+                         {"accuracy", number(verdict.figures.accuracy)},
+                         {"f1", number(verdict.figures.f1)},
+                         {"auc", number(verdict.figures.auc)},
+                         {"confusion", verdict.figures.confusion}}}}});
+  return {{"splits", std::move(splits)}};
+}
+
+std::string classification_table(const std::vector<ClassificationVerdict>& verdicts) {
+  Table table({"<split", "graphs", "items", "loss", "accuracy", "F1", "AUC"});
+  for (const ClassificationVerdict& verdict : verdicts)
+    table.add({verdict.name, format_count(verdict.graphs), format_count(verdict.figures.items),
+               fmt::format("{:.4f}", verdict.loss), cell(verdict.figures.accuracy), cell(verdict.figures.f1),
+               cell(verdict.figures.auc)});
+  return table.text();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "train/classification_metrics.h"
+#include "train/fit.h"
+#include "train/gnn_file.h"
+
+namespace plimsoll {
+
+struct ClassificationOptions {
+  const BlockSource* source = nullptr;
+  std::span<const GraphShape> shapes;  ///< one for each graph of the source
+  const Recipe* recipe = nullptr;
+  const TrainingSplit* split = nullptr;
+  std::string data;  ///< identity of the data set
+  RunOptions run;    ///< model.safetensors goes to its folder as well
+};
+
+struct ClassificationResult {
+  GnnModel trained;  ///< the best epoch's weights
+  FitResult fit;
+  std::string weights_hash;
+};
+
+/// Trains a Gnn that says the class of each graph, or of each labelled node, and writes it to
+/// model.safetensors. Errors: as fit(); InputError for labels that are no classes 0, 1, ...
+ClassificationResult train_classifier(const ClassificationOptions& options);
+
+/// A model's figures on a list of graphs.
+struct ClassificationVerdict {
+  std::string name;
+  int64_t graphs = 0;
+  double loss = 0;
+  ClassificationFigures figures;
+};
+
+struct NamedGraphList {
+  std::string name;
+  GraphList graphs;
+};
+
+/// Judges a model on each list. Errors: InputError for a label it does not know.
+std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
+                                                    std::span<const GraphShape> shapes, const GnnModel& model,
+                                                    const BlockLimits& limits, int threads,
+                                                    const std::vector<NamedGraphList>& lists);
+
+/// The fields of `evaluate --json` (docs/command-line.md).
+Json classification_json(const std::vector<ClassificationVerdict>& verdicts, const std::string& model,
+                         int64_t seed);
+/// The table for people.
+std::string classification_table(const std::vector<ClassificationVerdict>& verdicts);
+
+}  // namespace plimsoll

@@ -1,0 +1,225 @@
+#include "train/fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "io/file.h"
+#include "telemetry/journal.h"
+#include "train/preflight.h"
+
+namespace plimsoll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::vector<at::Tensor> values_of(const ParameterList& parameters) {
+  std::vector<at::Tensor> values;
+  for (const ParameterList::Entry& entry : parameters.entries()) values.push_back(entry.value);
+  return values;
+}
+
+OptimizerOptions optimizer_options(const Recipe::Training& training) {
+  return {.kind = training.optimizer,
+          .learning_rate = training.learning_rate,
+          .weight_decay = training.weight_decay,
+          .momentum = training.momentum};
+}
+
+// One run of fit(): what it holds, and its steps in the order in which they happen.
+class Fit {
+ public:
+  explicit Fit(const FitOptions& options)
+      : options_(options),
+        training_(options.recipe->training),
+        limits_{training_.block.graphs, training_.block.nodes, training_.block.edges},
+        parameters_(options.objective->parameters()),
+        optimizer_(make_optimizer(values_of(parameters_), optimizer_options(training_))),
+        best_(parameters_),
+        checkpoints_(options.run.folder / "checkpoints", options.run.identity),
+        journal_(options.run.folder / "events.jsonl"),
+        order_(options.split->training),
+        outputs_(static_cast<size_t>(validation_items() * options.objective->outputs())),
+        flight_(plan_flight(*options.source, options.shapes, *options.objective, limits_, *options.split,
+                            options.run.threads, options.run.prefetch)),
+        engine_(*options.source, options.shapes, *options.objective, limits_, flight_) {}
+
+  FitResult run() {
+    begin();
+    while (!ended()) {
+      const auto start = Clock::now();
+      const double seconds_before = position_.so_far.seconds;
+      train_epoch(start, seconds_before);
+      position_.so_far.seconds = seconds_before + seconds_since(start);
+      end_epoch();
+      save_checkpoint();
+    }
+    best_.restore();
+    write_metrics();
+    journal_.write("end", {{"best_epoch", position_.best_epoch},
+                           {"validation_loss", position_.best_loss},
+                           {"weights", parameters_.hash()},
+                           {"reruns", engine_.runner().reruns()},
+                           {"overflows", engine_.runner().overflows()}});
+    return {.epochs = position_.epochs,
+            .best_epoch = position_.best_epoch,
+            .best_loss = position_.best_loss,
+            .flight = flight_,
+            .steps = optimizer_->steps() - resumed_at_,
+            .resumed_at = resumed_at_,
+            .reruns = engine_.runner().reruns(),
+            .overflows = engine_.runner().overflows()};
+  }
+
+ private:
+  TrainingState state() { return {parameters_, best_, *optimizer_}; }
+  int64_t training_count() const { return static_cast<int64_t>(options_.split->training.size()); }
+  int64_t validation_items() const {
+    int64_t items = 0;
+    for (const int64_t g : options_.split->validation)
+      items += items_of(options_.shapes[static_cast<size_t>(g)], options_.objective->collate_options());
+    return items;
+  }
+
+  bool ended() const {
+    const int64_t done = position_.epoch - 1;
+    return done >= training_.max_epochs ||
+           (position_.best_epoch > 0 && done - position_.best_epoch >= training_.patience);
+  }
+
+  void begin() {
+    std::vector<std::string> damaged;
+    if (options_.run.resume) {
+      if (auto found = checkpoints_.load(state(), damaged)) position_ = std::move(*found);
+      resumed_at_ = optimizer_->steps();
+    }
+    for (const std::string& name : damaged) journal_.write("damaged_checkpoint", {{"name", name}});
+    journal_.write(resumed_at_ > 0 ? "resume" : "start", {{"training", training_count()},
+                                                          {"validation", options_.split->validation.size()},
+                                                          {"parameters", parameters_.count()},
+                                                          {"epoch", position_.epoch},
+                                                          {"step", position_.step},
+                                                          {"threads", options_.run.threads},
+                                                          {"blocks_in_flight", flight_.blocks},
+                                                          {"range_bytes", flight_.range_bytes},
+                                                          {"prefetch", flight_.prefetch}});
+  }
+
+  // The graphs of step `step` of this epoch; empty behind the last.
+  std::span<const int64_t> batch(int64_t step) const {
+    const int64_t first = std::min(step * training_.batch_size, training_count());
+    const int64_t size = std::min(training_.batch_size, training_count() - first);
+    return {order_.data() + first, static_cast<size_t>(size)};
+  }
+
+  void train_epoch(Clock::time_point start, double seconds_before) {
+    const auto seed = static_cast<uint64_t>(options_.recipe->seed);
+    const auto epoch = static_cast<uint32_t>(position_.epoch);
+    order_ = options_.split->training;
+    shuffle(order_, seed, epoch);
+    engine_.runner().expect(batch(position_.step));
+    for (;;) {
+      const std::span<const int64_t> graphs = batch(position_.step);
+      if (graphs.empty()) break;
+      engine_.runner().expect(batch(position_.step + 1));
+      take_step(graphs, {true, seed, epoch});
+      options_.run.progress((position_.epoch - 1) * training_count() + position_.step * training_.batch_size,
+                            training_.max_epochs * training_count(), note_);
+      position_.so_far.seconds = seconds_before + seconds_since(start);
+      const bool stop = options_.run.interrupt != nullptr && options_.run.interrupt->load();
+      if (stop || seconds_since(last_checkpoint_) >= training_.checkpoint_every_s) save_checkpoint();
+      if (stop) interrupt();
+    }
+    engine_.runner().forget();
+  }
+
+  void take_step(std::span<const int64_t> graphs, const DropoutKey& key) {
+    double loss = 0;
+    try {
+      loss = engine_.gradient(graphs, key);
+    } catch (const BudgetExceeded&) {
+      save_checkpoint();
+      throw;
+    }
+    position_.so_far.training_loss += loss * static_cast<double>(engine_.items(graphs));
+    position_.so_far.gradient_norm += clip_gradients(engine_.gradients(), training_.gradient_clip_val);
+    optimizer_->step(engine_.gradients());
+    ++position_.step;
+  }
+
+  void end_epoch() {
+    EpochMetrics metrics = position_.so_far;
+    metrics.epoch = position_.epoch;
+    metrics.training_loss /=
+        static_cast<double>(std::max<int64_t>(engine_.items(options_.split->training), 1));
+    metrics.gradient_norm /= static_cast<double>(std::max<int64_t>(position_.step, 1));
+    metrics.validation_loss = engine_.predict(options_.split->validation, outputs_);
+    if (metrics.validation_loss < position_.best_loss || position_.best_epoch == 0) {
+      position_.best_loss = metrics.validation_loss;
+      position_.best_epoch = metrics.epoch;
+      best_.keep();
+    }
+    position_.epochs.push_back(metrics);
+    position_.so_far = {};
+    position_.step = 0;
+    ++position_.epoch;
+    note_ = fmt::format("epoch {}, loss={:.4f}, validation={:.4f}", metrics.epoch, metrics.training_loss,
+                        metrics.validation_loss);
+    journal_.write("epoch", {{"epoch", metrics.epoch},
+                             {"training_loss", metrics.training_loss},
+                             {"validation_loss", metrics.validation_loss},
+                             {"reruns", engine_.runner().reruns()}});
+  }
+
+  // Behind it the files agree: a run that goes on from here writes the same metrics.
+  void save_checkpoint() {
+    checkpoints_.save(state(), position_);
+    write_metrics();
+    last_checkpoint_ = Clock::now();
+  }
+
+  void write_metrics() const {
+    std::string csv = "epoch,training_loss,validation_loss,gradient_norm,seconds\n";
+    for (const EpochMetrics& m : position_.epochs)
+      csv += fmt::format("{},{:.9g},{:.9g},{:.9g},{:.3f}\n", m.epoch, m.training_loss, m.validation_loss,
+                         m.gradient_norm, m.seconds);
+    write_text(options_.run.folder / "metrics.csv", csv);
+  }
+
+  [[noreturn]] void interrupt() {
+    journal_.write("interrupted", {{"epoch", position_.epoch}, {"step", position_.step}});
+    throw Interrupted(
+        fmt::format("interrupted in epoch {} behind step {}; the same command with --resume goes on",
+                    position_.epoch, position_.step));
+  }
+
+  const FitOptions& options_;
+  const Recipe::Training& training_;
+  const BlockLimits limits_;
+  const ParameterList& parameters_;
+  std::unique_ptr<Optimizer> optimizer_;
+  BestWeights best_;
+  Checkpoints checkpoints_;
+  Journal journal_;
+  GraphList order_;
+  Vector<float, Tag::columns> outputs_;
+  Flight flight_;
+  BlockEngine engine_;
+  Position position_;
+  int64_t resumed_at_ = 0;
+  std::string note_;
+  Clock::time_point last_checkpoint_ = Clock::now();
+};
+
+}  // namespace
+
+FitResult fit(const FitOptions& options) {
+  return Fit(options).run();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "config/recipe.h"
+#include "nn/objective.h"
+#include "sample/block.h"
+#include "train/block_engine.h"
+#include "train/checkpoint.h"
+#include "train/split.h"
+
+namespace plimsoll {
+
+/// A run that was asked to stop, and has left a checkpoint. Exit 75.
+class Interrupted : public Error {
+ public:
+  explicit Interrupted(const std::string& text) : Error(75, text) {}
+};
+
+/// How a stage is run, whatever it trains: these change its speed and where it stops, never its result.
+struct RunOptions {
+  std::filesystem::path folder;  ///< of the stage: checkpoints/, metrics.csv and events.jsonl; must exist
+  std::string identity;          ///< of recipe and data: a checkpoint of another one is refused
+  bool resume = false;           ///< goes on from the last checkpoint, if there is one
+  int threads = 1;
+  int64_t prefetch = 2;                          ///< blocks read ahead, as far as the budget allows
+  const std::atomic<bool>* interrupt = nullptr;  ///< set: finish the step, write a checkpoint, throw
+  std::function<void(int64_t done, int64_t total, const std::string& note)> progress =
+      [](int64_t, int64_t, const std::string&) {};
+};
+
+struct FitOptions {
+  const BlockSource* source = nullptr;
+  std::span<const GraphShape> shapes;  ///< one for each graph of the source
+  const Objective* objective = nullptr;
+  const Recipe* recipe = nullptr;
+  const TrainingSplit* split = nullptr;
+  RunOptions run;
+};
+
+struct FitResult {
+  std::vector<EpochMetrics> epochs;
+  int64_t best_epoch = 0;
+  double best_loss = 0;
+  Flight flight;
+  int64_t steps = 0;       ///< done in this process
+  int64_t resumed_at = 0;  ///< steps that a checkpoint had done; 0: started afresh
+  int64_t reruns = 0;      ///< blocks that had to run again alone for memory
+  int64_t overflows = 0;   ///< tensors that found no room in their block's range
+};
+
+/// Trains an objective: shuffled batches until max_epochs, or until the validation loss has not improved for
+/// `patience` epochs; then the parameters are those of the best epoch. A checkpoint is written at every
+/// epoch's end and every training.checkpoint_every_s seconds. The result is the same bits for any threads,
+/// budget, prefetch, and for any number of stops and resumptions. Errors: BudgetTooSmall before anything is
+/// done; BudgetExceeded, Interrupted and Failure later, with a checkpoint to resume from.
+FitResult fit(const FitOptions& options);
+
+}  // namespace plimsoll

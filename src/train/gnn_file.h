@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "base/json.h"
+#include "nn/gnn.h"
+
+namespace plimsoll {
+
+/// A trained Gnn and what is needed to use it on other data.
+struct GnnModel {
+  std::unique_ptr<Gnn> model;
+  std::vector<uint32_t> vocabulary = {};  ///< CAN IDs by index, where nodes are IDs
+  std::string trained_on = {};            ///< the data set: XXH3 of its identity
+};
+
+/// Writes a model as safetensors: parameters and buffers by name, "vocabulary.ids" (I64), and in the metadata
+/// "plimsoll.model" "gnn", "plimsoll.config" (JSON) and "plimsoll.trained_on".
+void save_gnn(const std::filesystem::path& path, const GnnModel& model);
+
+/// Errors: InputError naming the file and the tensor or key that is missing or of another shape.
+GnnModel load_gnn(const std::filesystem::path& path);
+
+}  // namespace plimsoll

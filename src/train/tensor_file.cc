@@ -1,0 +1,47 @@
+#include "train/tensor_file.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace plimsoll {
+
+std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters) {
+  std::map<std::string, TensorSpan> tensors;
+  for (const auto& [name, value] : parameters.all())
+    tensors[name] = {"F32",
+                     value.sizes().vec(),
+                     {reinterpret_cast<const std::byte*>(value.const_data_ptr<float>()), value.nbytes()}};
+  return tensors;
+}
+
+void read_tensors(const SafetensorsView& file, const std::string& path, const ParameterList& parameters) {
+  for (const auto& [name, value] : parameters.all()) {
+    const TensorSpan& tensor = file.tensor(name);
+    if (tensor.dtype != "F32" || tensor.shape != value.sizes().vec())
+      throw InputError(fmt::format("{}: tensor '{}' is {} {}, expected F32 {}", path, name, tensor.dtype,
+                                   Json(tensor.shape).dump(), Json(value.sizes().vec()).dump()));
+    std::memcpy(value.data_ptr<float>(), tensor.data.data(), tensor.data.size());
+  }
+}
+
+std::vector<int64_t> widen(const std::vector<uint32_t>& ids) {
+  return {ids.begin(), ids.end()};
+}
+
+TensorSpan as_tensor(const std::vector<int64_t>& values) {
+  return {"I64", {static_cast<int64_t>(values.size())}, std::as_bytes(std::span(values))};
+}
+
+std::vector<uint32_t> read_ids(const SafetensorsView& file, const std::string& name) {
+  const auto found = file.tensors().find(name);
+  if (found == file.tensors().end() || found->second.dtype != "I64") return {};
+  std::vector<int64_t> values(found->second.data.size() / sizeof(int64_t));
+  std::memcpy(values.data(), found->second.data.data(), found->second.data.size());
+  return {values.begin(), values.end()};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nn/parameters.h"
+#include "store/safetensors.h"
+
+namespace plimsoll {
+
+// What the files of models share.
+
+/// Parameters and buffers by name: views of their memory.
+std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters);
+/// Overwrites parameters and buffers. Errors: InputError for one that is missing or of another shape.
+void read_tensors(const SafetensorsView& file, const std::string& path, const ParameterList& parameters);
+
+/// CAN IDs as I64; absent means none.
+std::vector<int64_t> widen(const std::vector<uint32_t>& ids);
+TensorSpan as_tensor(const std::vector<int64_t>& values);
+std::vector<uint32_t> read_ids(const SafetensorsView& file, const std::string& name);
+
+}  // namespace plimsoll

@@ -1,0 +1,153 @@
+"""A run that is stopped, anywhere and anyhow, and gone on with ends with the weights of one that was not."""
+
+import json
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+RECIPE = """
+task: detection
+training: {max_epochs: 6, batch_size: 64, checkpoint_every_s: 0}
+gat: {hidden: 8, heads: 2}
+"""
+
+
+@pytest.fixture(scope="module")
+def frames(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("resume") / "frames"
+    run("plimsoll", "simulate", "can", "--out", folder, "--frames", "150000", "--seed", "3")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory):
+    path = tmp_path_factory.mktemp("recipe") / "small.yaml"
+    path.write_text(RECIPE)
+    return path
+
+
+@pytest.fixture
+def command(bin_dir, frames, recipe):
+    """command(run, *arguments): the command line that trains into a run."""
+
+    def make(run, *arguments):
+        return [str(bin_dir / "plimsoll"), "train", str(recipe), "--data", str(frames), "--run", str(run), "--json",
+                *map(str, arguments)]
+
+    return make
+
+
+def finish(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def whole(bin_dir, frames, recipe, tmp_path_factory):
+    """A run that nothing stopped: its summary and its folder."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    done = subprocess.run([str(bin_dir / "plimsoll"), "train", str(recipe), "--data", str(frames), "--run", str(folder),
+                           "--json", "--threads", "1", "--prefetch", "0"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), folder
+
+
+def losses(run):
+    lines = (run / "seed-42" / "gat" / "metrics.csv").read_text().splitlines()
+    return [line.rsplit(",", 1)[0] for line in lines]  # the last column is seconds
+
+
+def assert_same_result(run, summary, whole):
+    assert summary["weights"] == whole[0]["weights"]
+    model = "seed-42/gat/model.safetensors"
+    assert (run / model).read_bytes() == (whole[1] / model).read_bytes()
+    assert losses(run) == losses(whole[1])
+
+
+@pytest.mark.parametrize("arguments", [
+    ("--threads", 2), ("--threads", 4), ("--prefetch", 5), ("--threads", 2, "--prefetch", 0),
+    ("--budget", "100MiB"), ("--threads", 2, "--budget", "90MiB"),
+])
+def test_bits_do_not_depend_on_threads_prefetch_or_budget(command, whole, tmp_path, arguments):
+    assert_same_result(tmp_path / "run", finish(command(tmp_path / "run", *arguments)), whole)
+
+
+def test_twenty_kills_anywhere_change_no_bit(command, whole, tmp_path):
+    dice = random.Random(20)
+    run = tmp_path / "run"
+    kills = 0
+    while kills < 20:
+        threads = dice.choice([1, 2, 4])
+        budget = dice.choice(["100MiB", "1GiB"])
+        process = subprocess.Popen(command(run, "--resume", "--threads", threads, "--budget", budget, "--prefetch",
+                                           dice.choice([0, 3])), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            # Start-up takes a second or so under load; most kills fall in the steps behind it.
+            process.communicate(timeout=dice.uniform(0.2, 2.2))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            kills += 1
+            continue
+        assert process.returncode == 0
+        # It got through before it was killed: begin again.
+        assert_same_result(run, finish(command(run, "--resume")), whole)
+        subprocess.run(["rm", "-r", str(run)], check=True)
+    assert_same_result(run, finish(command(run, "--resume")), whole)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_a_signal_ends_the_step_leaves_a_checkpoint_and_exits_75(command, whole, tmp_path, number):
+    run = tmp_path / "run"
+    process = subprocess.Popen(command(run), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not list(run.glob("seed-42/gat/checkpoints/step-*")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 75, errors
+    assert "--resume" in errors
+    events = [json.loads(line)["event"] for line in (run / "seed-42/gat/events.jsonl").read_text().splitlines()]
+    assert events[-1] == "interrupted"
+    summary = finish(command(run, "--resume"))
+    assert summary["resumed_at"] > 0
+    assert_same_result(run, summary, whole)
+
+
+def test_a_damaged_checkpoint_is_passed_over_and_told(command, whole, tmp_path):
+    run = tmp_path / "run"
+    finish(command(run))
+    newest = sorted(run.glob("seed-42/gat/checkpoints/step-*"))[-1]
+    content = bytearray(newest.read_bytes())
+    content[-10] ^= 1
+    newest.write_bytes(content)
+    assert_same_result(run, finish(command(run, "--resume")), whole)
+    assert "damaged_checkpoint" in (run / "seed-42/gat/events.jsonl").read_text()
+
+
+def test_resuming_another_recipe_is_refused_and_changes_nothing(command, tmp_path):
+    run = tmp_path / "run"
+    finish(command(run))
+    before = {path: path.read_bytes() for path in run.rglob("*.safetensors")}
+    done = subprocess.run(command(run, "--resume", "-O", "training.learning_rate=0.5"), capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert "another recipe" in done.stderr
+    assert {path: path.read_bytes() for path in run.rglob("*.safetensors")} == before
+
+
+def test_a_finished_run_may_be_made_longer(command, whole, tmp_path):
+    finish(command(tmp_path / "run", "-O", "training.max_epochs=3"))
+    summary = finish(command(tmp_path / "run", "--resume"))
+    assert summary["resumed_at"] > 0
+    assert_same_result(tmp_path / "run", summary, whole)
+
+
+def test_without_resume_a_run_is_not_touched(command, tmp_path):
+    finish(command(tmp_path / "run", "-O", "training.max_epochs=1"))
+    done = subprocess.run(command(tmp_path / "run"), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "--force" in done.stderr

@@ -1,0 +1,248 @@
+#include "sample/block_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.h"
+#include "support/ledger_cap.h"
+#include "support/random_graphs.h"
+
+namespace plimsoll {
+namespace {
+
+// Stands for a model: takes its tensors from the block's range as torch does, computes one float from the
+// block, and holds both until its commit has run.
+class FakeModel {
+ public:
+  BlockRunner::Commit work(const GraphBlock& block, int64_t first) {
+    auto tensors = std::make_shared<std::vector<Tensor>>();
+    for (int i = 0; i < 8; ++i) tensors->emplace_back(static_cast<int64_t>(block.x.size() * sizeof(float)));
+    float* const values = tensors->back().values;
+    std::memcpy(values, block.x.data(), block.x.size() * sizeof(float));
+    tensors->erase(tensors->begin(), tensors->begin() + 4);
+    return [this, tensors, values, count = block.x.size(), first] {
+      for (size_t i = 0; i < count; ++i) sum += values[i] / 3;
+      firsts.push_back(first);
+    };
+  }
+
+  float sum = 0;
+  std::vector<int64_t> firsts;
+  static inline std::atomic<int64_t> from_heap = 0;
+
+ private:
+  struct Tensor {
+    explicit Tensor(int64_t bytes) : piece(Slab::take_piece(std::max<int64_t>(bytes, 1))) {
+      if (piece.data == nullptr) {
+        heap.resize(static_cast<size_t>(bytes) / sizeof(float) + 1);
+        ++from_heap;
+      }
+      values = piece.data == nullptr ? heap.data() : static_cast<float*>(piece.data);
+    }
+    Tensor(Tensor&& other) noexcept : piece(std::exchange(other.piece, {})), heap(std::move(other.heap)) {
+      values = other.values;
+    }
+    Tensor& operator=(Tensor&& other) noexcept {
+      std::swap(piece, other.piece);
+      std::swap(heap, other.heap);
+      std::swap(values, other.values);
+      return *this;
+    }
+    ~Tensor() {
+      if (piece.data != nullptr) Slab::give_piece(piece);
+    }
+    SlabPiece piece;
+    Vector<float, Tag::activations> heap;
+    float* values;
+  };
+};
+
+class BlockRunnerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    shapes_ = read_shapes(source_, 1);
+    batch_.resize(static_cast<size_t>(source_.graphs()));
+    std::iota(batch_.begin(), batch_.end(), int64_t{0});
+    shuffle(batch_, 3, 1);
+    FakeModel::from_heap = 0;
+  }
+
+  // The sum over the batch, and the range one block needs.
+  float expected() {
+    BlockRunner runner(source_, shapes_, kLimits, 1, 0);
+    FakeModel model;
+    runner.run(batch_, [&](const GraphBlock& block, int64_t first) { return model.work(block, first); });
+    return model.sum;
+  }
+  int64_t range_bytes() {
+    BlockRunner runner(source_, shapes_, {5, 100'000, 100'000}, 1, 0);
+    FakeModel model;
+    int64_t most = 0;
+    for (size_t first = 0; first < batch_.size(); first += 5)
+      most = std::max(most, runner.measure(std::span(batch_).subspan(first, 5), 0, worker(model)));
+    return most;
+  }
+  static BlockRunner::Work worker(FakeModel& model) {
+    return [&](const GraphBlock& block, int64_t first) { return model.work(block, first); };
+  }
+
+  static constexpr BlockLimits kLimits{5, 100'000, 100'000};
+  RandomGraphs source_{400, 50, 7};
+  Vector<GraphShape, Tag::columns> shapes_;
+  GraphList batch_;
+};
+
+TEST_F(BlockRunnerTest, TheSumIsTheSameBitsForAnyThreadsRangesAndPrefetch) {
+  const float sum = expected();
+  const int64_t bytes = range_bytes();
+  FakeModel::from_heap = 0;
+  for (const int threads : {1, 2, 4})
+    for (const int64_t prefetch : {0, 1, 5})
+      for (const int64_t ranges : {1, 2, 4}) {
+        BlockRunner runner(source_, shapes_, kLimits, threads, prefetch);
+        runner.resize(bytes, ranges);
+        FakeModel model;
+        for (int batch = 0; batch < 3; ++batch) {
+          model.sum = 0;
+          model.firsts.clear();
+          runner.expect(batch_);
+          runner.run(batch_, worker(model));
+          EXPECT_EQ(model.sum, sum) << threads << " threads, prefetch " << prefetch << ", ranges " << ranges;
+          EXPECT_EQ(model.firsts.size(), batch_.size() / 5);
+          EXPECT_TRUE(std::is_sorted(model.firsts.begin(), model.firsts.end()));
+        }
+        EXPECT_EQ(runner.overflows(), 0);
+        EXPECT_EQ(runner.reruns(), 0);
+      }
+  EXPECT_EQ(FakeModel::from_heap, 0);
+}
+
+TEST_F(BlockRunnerTest, ARangeThatIsTooSmallOverflowsIntoTheHeapAndChangesNoBit) {
+  const float sum = expected();
+  const int64_t bytes = range_bytes();
+  BlockRunner runner(source_, shapes_, kLimits, 3, 2);
+  runner.resize(bytes / 2, 3);
+  FakeModel model;
+  runner.run(batch_, worker(model));
+  EXPECT_EQ(model.sum, sum);
+  EXPECT_GT(runner.overflows(), 0);
+}
+
+// At every cap: the same sum or a typed refusal, and the books as before.
+TEST_F(BlockRunnerTest, AShortBudgetChangesNoBitAndLeavesNothingBehind) {
+  const float sum = expected();
+  const int64_t bytes = range_bytes();
+  int64_t reruns = 0;
+  int refused = 0;
+  for (int64_t share = 5; share <= 200; share += 5) {
+    Ledger& ledger = Ledger::process();
+    BlockRunner runner(source_, shapes_, kLimits, 4, 2);
+    runner.resize(bytes / 2, 1);
+    const int64_t held = ledger.held();
+    const LedgerCap cap(bytes * share / 100);
+    FakeModel model;
+    runner.expect(batch_);
+    try {
+      runner.run(batch_, worker(model));
+      EXPECT_EQ(model.sum, sum) << share;
+    } catch (const BudgetExceeded&) {
+      ++refused;
+      EXPECT_LT(share, 150);
+    }
+    reruns += runner.reruns();
+    runner.forget();
+    EXPECT_EQ(ledger.held(Tag::activations), bytes / 2 / 4096 * 4096 + (bytes / 2 % 4096 != 0) * 4096)
+        << share;
+    EXPECT_LE(ledger.held(), held + 4 * bytes);  // blocks that workers keep
+  }
+  EXPECT_GT(reruns, 0);
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(BlockRunnerTest, ABlockThatIsRefusedRunsAloneWithAllBytesWhileYoungerOnesLetGoOfTheirs) {
+  BlockRunner runner(source_, shapes_, kLimits, 4, 2);
+  runner.resize(1 << 16, 4);
+  std::atomic<int> running = 0;
+  std::atomic<int> refusals = 0;
+  std::vector<int64_t> committed;
+  runner.run(batch_, [&](const GraphBlock&, int64_t first) -> BlockRunner::Commit {
+    ++running;
+    const std::shared_ptr<int> leave(nullptr, [&](int*) { --running; });
+    if (first == 50 && refusals++ == 0) throw BudgetExceeded(Tag::activations, 1, 0, 0);
+    if (first == 50) {
+      EXPECT_EQ(running, 1) << "it is not alone";
+      const SlabPiece piece = Slab::take_piece(3 << 16);
+      EXPECT_NE(piece.data, nullptr) << "it has not got the whole slab";
+      Slab::give_piece(piece);
+    }
+    return [&, first] { committed.push_back(first); };
+  });
+  EXPECT_EQ(runner.reruns(), 1);
+  EXPECT_EQ(committed.size(), batch_.size() / 5);
+  EXPECT_TRUE(std::is_sorted(committed.begin(), committed.end()));
+  EXPECT_TRUE(std::adjacent_find(committed.begin(), committed.end()) == committed.end()) << "twice";
+}
+
+TEST_F(BlockRunnerTest, TheFirstErrorInBlockOrderIsThrownAndNothingIsCommittedBehindIt) {
+  BlockRunner runner(source_, shapes_, kLimits, 4, 3);
+  runner.expect(batch_);
+  std::vector<int64_t> committed;
+  const auto run = [&] {
+    runner.run(batch_, [&](const GraphBlock&, int64_t first) -> BlockRunner::Commit {
+      if (first >= 100) throw Failure(std::to_string(first));
+      return [&, first] { committed.push_back(first); };
+    });
+  };
+  try {
+    run();
+    FAIL() << "no error";
+  } catch (const Failure& error) {
+    EXPECT_STREQ(error.what(), "100");
+  }
+  EXPECT_EQ(committed.size(), 20U);
+  EXPECT_THROW(run(), Failure);  // and it can be used again
+}
+
+TEST_F(BlockRunnerTest, BlocksAreReadAhead) {
+  BlockRunner runner(source_, shapes_, kLimits, 1, 4);
+  FakeModel model;
+  runner.expect(batch_);
+  runner.run(batch_, [&](const GraphBlock& block, int64_t first) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    return model.work(block, first);
+  });
+  EXPECT_GT(runner.prefetched(), 0);
+}
+
+// A source that counts, and fails for one graph.
+class BadGraph : public RandomGraphs {
+ public:
+  using RandomGraphs::RandomGraphs;
+  void read(std::span<const int64_t> graphs, GraphBlock& block) const override {
+    if (std::find(graphs.begin(), graphs.end(), 77) != graphs.end()) throw InputError("graph 77 is damaged");
+    RandomGraphs::read(graphs, block);
+  }
+};
+
+TEST_F(BlockRunnerTest, AGraphThatCannotBeReadIsTheErrorOfItsBlock) {
+  const BadGraph source(400, 50, 7);
+  for (const int64_t prefetch : {0, 4}) {
+    BlockRunner runner(source, shapes_, kLimits, 2, prefetch);
+    runner.expect(batch_);
+    FakeModel model;
+    EXPECT_THROW(runner.run(batch_, worker(model)), InputError);
+    const auto bad = std::find(batch_.begin(), batch_.end(), 77) - batch_.begin();
+    EXPECT_EQ(static_cast<int64_t>(model.firsts.size()), bad / 5);
+  }
+}
+
+TEST_F(BlockRunnerTest, AnEmptyBatchRunsNothing) {
+  BlockRunner runner(source_, shapes_, kLimits, 2, 2);
+  runner.run({}, [](const GraphBlock&, int64_t) -> BlockRunner::Commit { throw Failure("ran"); });
+}
+
+}  // namespace
+}  // namespace plimsoll

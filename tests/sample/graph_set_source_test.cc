@@ -1,0 +1,50 @@
+#include "sample/graph_set_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "store/made_up_sets.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::ElementsAreArray;
+using testing::IsEmpty;
+
+TEST(GraphSetSource, GivesTheClassesOfNodesWithTheirGraphs) {
+  const TempFolder parent;
+  const GraphColumns columns = made_up_graphs(10);
+  std::vector<int64_t> classes(static_cast<size_t>(columns.node_ptr.back()));
+  std::iota(classes.begin(), classes.end(), -1);
+  GraphSpans spans = columns.spans();
+  spans.node_y = classes;
+  {
+    GraphSetWriter writer(parent / "set", false, 3, 2);
+    writer.append(spans);
+    writer.publish(made_up_tables(), {});
+  }
+  const GraphSetSource source(parent / "set");
+  GraphBlock block;
+  const std::vector<int64_t> wanted = {7, 2};
+  for (int round = 0; round < 2; ++round) {  // a block that is used again
+    source.read(wanted, block);
+    std::vector<int64_t> expected;
+    for (const int64_t g : wanted)
+      for (int64_t i = columns.node_ptr[static_cast<size_t>(g)];
+           i < columns.node_ptr[static_cast<size_t>(g) + 1]; ++i)
+        expected.push_back(classes[static_cast<size_t>(i)]);
+    EXPECT_THAT(block.node_y, ElementsAreArray(expected));
+    EXPECT_THAT(block.spans().node_y, ElementsAreArray(expected));
+  }
+
+  // Read from another set, it keeps none of them.
+  write_made_up_graphs(parent / "plain");
+  GraphSetSource(parent / "plain").read(wanted, block);
+  EXPECT_THAT(block.node_y, IsEmpty());
+}
+
+}  // namespace
+}  // namespace plimsoll
