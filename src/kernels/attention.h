@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/bfloat16.h"
 #include "kernels/edge_order.h"
 #include "kernels/level.h"
 
@@ -29,7 +30,10 @@ struct AttentionDropout {
 ///
 /// S sources, T targets, E edges of the caller, H heads of D channels, K edge features; all arrays C order.
 /// With `loops` every target gets one more edge from the source of its number, behind its others.
-template <typename T>
+///
+/// T is float or double. What is large is stored as Stored: T, or BFloat16 with float; scores, their
+/// statistics and all sums are T.
+template <typename T, typename Stored = T>
 struct Attention {
   EdgeOrder order;
   int64_t caller_edges = 0;  ///< E
@@ -42,23 +46,23 @@ struct Attention {
   T fill_value = 0;
   AttentionDropout dropout;
 
-  const T* z = nullptr;          ///< [S, H*D]
-  const T* edge_attr = nullptr;  ///< [E, K]; null where K = 0
-  const T* bias = nullptr;       ///< [H*D], or null
-  T* highest = nullptr;          ///< [T, H] largest score of each target; written forward, read backward
-  T* scale = nullptr;            ///< [T, H] 1 / sum of exp(score - highest); 0 without edges
-  T* out = nullptr;              ///< [T, H*D]
-  T* alpha = nullptr;            ///< [E (+ T), H] mask_e alpha_e, self-loops last; null if not asked for
+  const Stored* z = nullptr;          ///< [S, H*D]
+  const Stored* edge_attr = nullptr;  ///< [E, K]; null where K = 0
+  const T* bias = nullptr;            ///< [H*D], or null
+  T* highest = nullptr;               ///< [T, H] largest score of each target; written forward, read backward
+  T* scale = nullptr;                 ///< [T, H] 1 / sum of exp(score - highest); 0 without edges
+  Stored* out = nullptr;              ///< [T, H*D]
+  T* alpha = nullptr;                 ///< [E (+ T), H] mask_e alpha_e, self-loops last; null if not asked for
 };
 
 /// Backward. Gradients are of the arrays with the same name.
-template <typename T>
+template <typename T, typename Stored = T>
 struct AttentionGradients {
-  const T* out = nullptr;    ///< [T, H*D] given
-  const T* alpha = nullptr;  ///< [E (+ T), H] given, or null
-  T* z = nullptr;            ///< [S, H*D] added to
-  T* edge_attr = nullptr;    ///< [E, K] written for edges of the order; null if not asked for
-  T* bias = nullptr;         ///< [H*D] added to; null if not asked for
+  const Stored* out = nullptr;  ///< [T, H*D] given
+  const T* alpha = nullptr;     ///< [E (+ T), H] given, or null
+  T* z = nullptr;               ///< [S, H*D] added to
+  Stored* edge_attr = nullptr;  ///< [E, K] written for edges of the order; null if not asked for
+  T* bias = nullptr;            ///< [H*D] added to; null if not asked for
   /// Where pieces are not closed: [positions (+ T), 2H] mask_e alpha_e and the gradient of score_e (GAT:
   /// before LeakyReLU), for gather(). Else null.
   T* handoff = nullptr;

@@ -15,7 +15,7 @@ namespace plimsoll {
 // fixed order and there are no atomics: the same device gives the same bits each time. These are not the
 // CPU's bits; what dropout drops is the same.
 //
-// The order may have been filled on the device (ops/edge_order_cuda.h), so its counts need not be known: of
+// The order may have been filled on the device (ops/device_order.h), so its counts need not be known: of
 // an EdgeOrder sources, targets, in_ptr, source and edge are read, and `edges`, which may be more than there
 // are; OutEdges likewise. Values and gradients are overwritten, not added to; those of edges that are not in
 // the order, in alpha and edge_attr, are left alone. `handoff` of the gradients is not read.

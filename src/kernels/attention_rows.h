@@ -31,8 +31,8 @@ PLIMSOLL_INLINE void in_blocks(int64_t vectors, Step step) {
   }
 }
 
-template <typename T, int kLanes>
-PLIMSOLL_INLINE T dot(const T* a, const T* b, int64_t vectors) {
+template <typename T, int kLanes, typename A, typename B>
+PLIMSOLL_INLINE T dot(const A* a, const B* b, int64_t vectors) {
   using L = Lanes<T, kLanes>;
   typename L::Vec sum{};
   for (int64_t v = 0; v < vectors; ++v) sum += L::load(a + v * kLanes) * L::load(b + v * kLanes);
@@ -40,8 +40,8 @@ PLIMSOLL_INLINE T dot(const T* a, const T* b, int64_t vectors) {
 }
 
 /// out += factor * a
-template <typename T, int kLanes>
-PLIMSOLL_INLINE void add_scaled(T factor, const T* a, T* out, int64_t vectors) {
+template <typename T, int kLanes, typename A>
+PLIMSOLL_INLINE void add_scaled(T factor, const A* a, T* out, int64_t vectors) {
   using L = Lanes<T, kLanes>;
   const typename L::Vec w = L::all(factor);
   for (int64_t v = 0; v < vectors; ++v)
@@ -66,37 +66,37 @@ inline void dropout_of_edge(const AttentionDropout& dropout, Purpose purpose, in
 }
 
 /// One target's edges: its own positions, then the self-loop that attention adds.
-template <typename T>
+template <typename T, typename Stored>
 struct Target {
   int64_t node;
   int64_t first;  // position
   int64_t edges;  // without the added self-loop
   int64_t all;    // with it
 
-  Target(const Attention<T>& layer, int64_t i)
+  Target(const Attention<T, Stored>& layer, int64_t i)
       : node(i),
         first(layer.order.in_ptr[i]),
         edges(layer.order.in_ptr[i + 1] - layer.order.in_ptr[i]),
         all(edges + (layer.loops ? 1 : 0)) {}
 
-  int64_t source(const Attention<T>& layer, int64_t e) const {
+  int64_t source(const Attention<T, Stored>& layer, int64_t e) const {
     return e < edges ? layer.order.source[first + e] : node;
   }
   /// Rows of alpha and of the handoff: self-loops stand behind all edges.
-  int64_t alpha_row(const Attention<T>& layer, int64_t e) const {
+  int64_t alpha_row(const Attention<T, Stored>& layer, int64_t e) const {
     return e < edges ? layer.order.edge[first + e] : layer.caller_edges + node;
   }
-  int64_t handoff_row(const Attention<T>& layer, int64_t e) const {
+  int64_t handoff_row(const Attention<T, Stored>& layer, int64_t e) const {
     return e < edges ? first + e : layer.order.edges + node;
   }
 };
 
 /// Lets the processor fetch the rows [nodes, width] of some nodes, while it works on those before them: where
 /// pieces are not closed, rows lie anywhere.
-template <typename T>
-PLIMSOLL_INLINE void prefetch_rows(const T* rows, int64_t width, const int32_t* nodes, int64_t first,
+template <typename Stored>
+PLIMSOLL_INLINE void prefetch_rows(const Stored* rows, int64_t width, const int32_t* nodes, int64_t first,
                                    int64_t last) {
-  constexpr int64_t kLine = 64 / sizeof(T);
+  constexpr int64_t kLine = 64 / sizeof(Stored);
   constexpr int64_t kMostRows = 64;
   for (int64_t n = first; n < last && n < first + kMostRows; ++n)
     for (int64_t d = 0; d < width; d += kLine) __builtin_prefetch(rows + nodes[n] * width + d);
@@ -104,13 +104,13 @@ PLIMSOLL_INLINE void prefetch_rows(const T* rows, int64_t width, const int32_t* 
 
 /// kLanes divides the channels; kHeads is the number of heads where it is known when compiled, else 0. What
 /// is computed per edge and head goes through all heads at once where their number is known.
-template <typename T, int kLanes, int kHeads>
+template <typename T, typename Stored, int kLanes, int kHeads>
 struct AttentionRows {
   static constexpr int kHeadLanes = kHeads > 0 ? kHeads : 1;
   using H = Lanes<T, kHeadLanes>;
   using HeadVec = typename H::Vec;
 
-  static PLIMSOLL_INLINE int64_t heads_of(const Attention<T>& layer) {
+  static PLIMSOLL_INLINE int64_t heads_of(const Attention<T, Stored>& layer) {
     return kHeads > 0 ? kHeads : layer.heads;
   }
 
@@ -128,7 +128,7 @@ struct AttentionRows {
   }
 
   /// factor[e, h] of all edges of a target; false where there is no dropout.
-  static bool masks(const Attention<T>& layer, const Target<T>& target, T* factor) {
+  static bool masks(const Attention<T, Stored>& layer, const Target<T, Stored>& target, T* factor) {
     const AttentionDropout& dropout = layer.dropout;
     if (dropout.p == 0) return false;
     const int64_t i = target.node;
@@ -145,7 +145,7 @@ struct AttentionRows {
     return true;
   }
 
-  static PLIMSOLL_INLINE void prefetch_next(const Attention<T>& layer, int64_t i, int64_t end) {
+  static PLIMSOLL_INLINE void prefetch_next(const Attention<T, Stored>& layer, int64_t i, int64_t end) {
     if (!layer.order.closed && i < end)
       prefetch_rows(layer.z, heads_of(layer) * layer.channels, layer.order.source, layer.order.in_ptr[i],
                     layer.order.in_ptr[i + 1]);
@@ -154,7 +154,8 @@ struct AttentionRows {
   /// Scores to alpha, and what backward needs to do it again. kLeaky: they are logits still to go through
   /// LeakyReLU.
   template <bool kLeaky>
-  static PLIMSOLL_INLINE void softmax(const Attention<T>& layer, const Target<T>& target, T* a) {
+  static PLIMSOLL_INLINE void softmax(const Attention<T, Stored>& layer, const Target<T, Stored>& target,
+                                      T* a) {
     const int64_t heads = heads_of(layer);
     for (int64_t h = 0; h < heads; h += kHeadLanes) {
       HeadVec highest = HeadVec{} - (target.all > 0 ? static_cast<T>(__builtin_inf()) : T(0));
@@ -180,8 +181,8 @@ struct AttentionRows {
 
   /// The same from what forward kept. leak, if kLeaky: the derivative of LeakyReLU.
   template <bool kLeaky>
-  static PLIMSOLL_INLINE void softmax_again(const Attention<T>& layer, const Target<T>& target, T* a,
-                                            T* leak) {
+  static PLIMSOLL_INLINE void softmax_again(const Attention<T, Stored>& layer,
+                                            const Target<T, Stored>& target, T* a, T* leak) {
     const int64_t heads = heads_of(layer);
     for (int64_t h = 0; h < heads; h += kHeadLanes) {
       const HeadVec highest = H::load(layer.highest + target.node * heads + h);
@@ -199,7 +200,8 @@ struct AttentionRows {
   }
 
   /// alpha (mask included) to out.
-  static PLIMSOLL_INLINE void write_out(const Attention<T>& layer, const Target<T>& target, T* a, T* factor) {
+  static PLIMSOLL_INLINE void write_out(const Attention<T, Stored>& layer, const Target<T, Stored>& target,
+                                        T* a, T* factor) {
     const int64_t heads = heads_of(layer);
     if (masks(layer, target, factor))
       for (int64_t e = 0; e < target.all; ++e) multiply_heads(factor + e * heads, a + e * heads, heads);
@@ -213,8 +215,8 @@ struct AttentionRows {
   }
 
   /// One head: out = bias + sum_e weight_e z_j.
-  static PLIMSOLL_INLINE void sum_messages(const Attention<T>& layer, const Target<T>& target,
-                                           const T* weight, int64_t column, T* out) {
+  static PLIMSOLL_INLINE void sum_messages(const Attention<T, Stored>& layer, const Target<T, Stored>& target,
+                                           const T* weight, int64_t column, Stored* out) {
     using L = Lanes<T, kLanes>;
     const int64_t heads = heads_of(layer);
     const int64_t width = heads * layer.channels;
@@ -227,7 +229,7 @@ struct AttentionRows {
             sum[k] = layer.bias == nullptr ? typename L::Vec{} : L::load(layer.bias + at + k * kLanes);
           for (int64_t e = 0; e < target.all; ++e) {
             const typename L::Vec w = L::all(weight[e * heads]);
-            const T* const z = layer.z + target.source(layer, e) * width + at;
+            const Stored* const z = layer.z + target.source(layer, e) * width + at;
             for (int k = 0; k < kVectors; ++k) sum[k] += w * L::load(z + k * kLanes);
           }
           for (int k = 0; k < kVectors; ++k) L::store(out + (v + k) * kLanes, sum[k]);
@@ -235,16 +237,16 @@ struct AttentionRows {
   }
 
   /// The gradient of the scores, dl[e, h], from alpha; afterwards alpha has its mask.
-  static PLIMSOLL_INLINE void score_gradients(const Attention<T>& layer,
-                                              const AttentionGradients<T>& gradients, const Target<T>& target,
-                                              T* a, T* factor, T* dl) {
+  static PLIMSOLL_INLINE void score_gradients(const Attention<T, Stored>& layer,
+                                              const AttentionGradients<T, Stored>& gradients,
+                                              const Target<T, Stored>& target, T* a, T* factor, T* dl) {
     const int64_t heads = heads_of(layer);
     const int64_t channels = layer.channels;
-    const T* const grad = gradients.out + target.node * heads * channels;
+    const Stored* const grad = gradients.out + target.node * heads * channels;
     const bool masked = masks(layer, target, factor);
     // dl holds p_e = mask_e <grad_i, z_j>, the gradient of alpha_e, until delta is known.
     for (int64_t e = 0; e < target.all; ++e) {
-      const T* const z = layer.z + target.source(layer, e) * heads * channels;
+      const Stored* const z = layer.z + target.source(layer, e) * heads * channels;
       for (int64_t h = 0; h < heads; ++h)
         dl[e * heads + h] = dot<T, kLanes>(grad + h * channels, z + h * channels, channels / kLanes);
       if (gradients.alpha != nullptr)
@@ -264,8 +266,9 @@ struct AttentionRows {
       for (int64_t e = 0; e < target.all; ++e) multiply_heads(factor + e * heads, a + e * heads, heads);
   }
 
-  static PLIMSOLL_INLINE void hand_off(const Attention<T>& layer, const AttentionGradients<T>& gradients,
-                                       const Target<T>& target, int64_t e, const T* a, const T* dl) {
+  static PLIMSOLL_INLINE void hand_off(const Attention<T, Stored>& layer,
+                                       const AttentionGradients<T, Stored>& gradients,
+                                       const Target<T, Stored>& target, int64_t e, const T* a, const T* dl) {
     const int64_t heads = heads_of(layer);
     T* const to = gradients.handoff + target.handoff_row(layer, e) * 2 * heads;
     for (int64_t h = 0; h < heads; h += kHeadLanes) {
@@ -275,8 +278,8 @@ struct AttentionRows {
   }
 
   /// dz_j += alpha_e grad_i for one edge.
-  static PLIMSOLL_INLINE void pass_to_source(const Attention<T>& layer, const T* alpha, const T* grad,
-                                             T* dz) {
+  static PLIMSOLL_INLINE void pass_to_source(const Attention<T, Stored>& layer, const T* alpha,
+                                             const Stored* grad, T* dz) {
     const int64_t channels = layer.channels;
     for (int64_t h = 0; h < heads_of(layer); ++h)
       add_scaled<T, kLanes>(alpha[h], grad + h * channels, dz + h * channels, channels / kLanes);
@@ -285,18 +288,19 @@ struct AttentionRows {
 
 /// The kernels with the widest vectors that divide the channels: the whole of `kBytes`, a half, or single
 /// numbers. float64 is for tests and takes what is shortest to compile.
-template <template <typename, int, int> typename Rows, typename T, int kBytes, typename Call>
+template <template <typename, typename, int, int> typename Rows, typename T, typename Stored, int kBytes,
+          typename Call>
 PLIMSOLL_INLINE void with_rows(int64_t heads, int64_t channels, Call call) {
   constexpr int kLanes = kBytes / static_cast<int>(sizeof(T));
   if constexpr (sizeof(T) == sizeof(double)) {
-    if (channels % kLanes == 0) return call(Rows<T, kLanes, 0>());
-    return call(Rows<T, 1, 0>());
+    if (channels % kLanes == 0) return call(Rows<T, Stored, kLanes, 0>());
+    return call(Rows<T, Stored, 1, 0>());
   } else {
     const auto with_heads = [&](auto lanes) __attribute__((always_inline)) {
       constexpr int kUsed = decltype(lanes)::value;
-      if (heads == 8) return call(Rows<T, kUsed, 8>());
-      if (heads == 4) return call(Rows<T, kUsed, 4>());
-      return call(Rows<T, kUsed, 0>());
+      if (heads == 8) return call(Rows<T, Stored, kUsed, 8>());
+      if (heads == 4) return call(Rows<T, Stored, kUsed, 4>());
+      return call(Rows<T, Stored, kUsed, 0>());
     };
     if (channels % kLanes == 0) return with_heads(Count<kLanes>());
     if (channels % (kLanes / 2) == 0) return with_heads(Count<kLanes / 2>());

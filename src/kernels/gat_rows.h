@@ -8,23 +8,24 @@
 namespace plimsoll {
 namespace {
 
-template <typename T, int kLanes, int kHeads>
-struct GatRows : AttentionRows<T, kLanes, kHeads> {
-  using Base = AttentionRows<T, kLanes, kHeads>;
+template <typename T, typename Stored, int kLanes, int kHeads>
+struct GatRows : AttentionRows<T, Stored, kLanes, kHeads> {
+  using Base = AttentionRows<T, Stored, kLanes, kHeads>;
   using Base::add_heads, Base::clear, Base::heads_of, Base::kHeadLanes;
   using typename Base::H, typename Base::HeadVec;
+  using Number = Lanes<T, 1>;
 
   /// l[e, h] of all edges of a target.
-  static PLIMSOLL_INLINE void logits(const Gat<T>& layer, const Target<T>& target, T* l) {
+  static PLIMSOLL_INLINE void logits(const Gat<T, Stored>& layer, const Target<T, Stored>& target, T* l) {
     const int64_t heads = heads_of(layer);
     const int64_t features = layer.edge_features;
     T* const loop = l + target.edges * heads;
     if (layer.loops) clear(loop, heads);
     for (int64_t e = 0; e < target.edges; ++e) {
-      const T* const f = layer.edge_attr + layer.order.edge[target.first + e] * features;
+      const Stored* const f = layer.edge_attr + layer.order.edge[target.first + e] * features;
       for (int64_t h = 0; h < heads; h += kHeadLanes) {
         HeadVec sum{};
-        for (int64_t k = 0; k < features; ++k) sum += f[k] * H::load(layer.q + k * heads + h);
+        for (int64_t k = 0; k < features; ++k) sum += Number::load(f + k) * H::load(layer.q + k * heads + h);
         H::store(l + e * heads + h, sum);
       }
       if (layer.loops && layer.fill == LoopFill::mean) add_heads(1, l + e * heads, loop, heads);
@@ -42,11 +43,11 @@ struct GatRows : AttentionRows<T, kLanes, kHeads> {
     }
   }
 
-  static void forward(const Gat<T>& layer, int64_t begin, int64_t end, T* scratch) {
+  static void forward(const Gat<T, Stored>& layer, int64_t begin, int64_t end, T* scratch) {
     T* const a = scratch;
     T* const factor = scratch + (layer.order.most_in + 1) * heads_of(layer);
     for (int64_t i = begin; i < end; ++i) {
-      const Target<T> target(layer, i);
+      const Target<T, Stored> target(layer, i);
       Base::prefetch_next(layer, i + 1, end);
       logits(layer, target, a);
       Base::template softmax<true>(layer, target, a);
@@ -54,8 +55,8 @@ struct GatRows : AttentionRows<T, kLanes, kHeads> {
     }
   }
 
-  static void backward(const Gat<T>& layer, const GatGradients<T>& gradients, int64_t begin, int64_t end,
-                       T* scratch) {
+  static void backward(const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients, int64_t begin,
+                       int64_t end, T* scratch) {
     const int64_t heads = heads_of(layer);
     const int64_t width = heads * layer.channels;
     const int64_t most = (layer.order.most_in + 1) * heads;
@@ -64,8 +65,8 @@ struct GatRows : AttentionRows<T, kLanes, kHeads> {
     T* const leak = factor + most;     // derivative of LeakyReLU
     T* const dl = leak + most;
     for (int64_t i = begin; i < end; ++i) {
-      const Target<T> target(layer, i);
-      const T* const grad = gradients.out + i * width;
+      const Target<T, Stored> target(layer, i);
+      const Stored* const grad = gradients.out + i * width;
       Base::prefetch_next(layer, i + 1, end);
       logits(layer, target, a);
       Base::template softmax_again<true>(layer, target, a, leak);
@@ -88,8 +89,9 @@ struct GatRows : AttentionRows<T, kLanes, kHeads> {
   }
 
   // Of q and edge_attr. A self-loop filled with the mean hands its share to each edge; dl is used up.
-  static PLIMSOLL_INLINE void pass_to_edges(const Gat<T>& layer, const GatGradients<T>& gradients,
-                                            const Target<T>& target, T* dl) {
+  static PLIMSOLL_INLINE void pass_to_edges(const Gat<T, Stored>& layer,
+                                            const GatGradients<T, Stored>& gradients,
+                                            const Target<T, Stored>& target, T* dl) {
     const int64_t heads = heads_of(layer);
     const int64_t features = layer.edge_features;
     const T* const loop = dl + target.edges * heads;
@@ -101,20 +103,21 @@ struct GatRows : AttentionRows<T, kLanes, kHeads> {
       if (layer.loops && layer.fill == LoopFill::mean)
         add_heads(T(1) / static_cast<T>(target.edges), loop, dc, heads);
       const int64_t edge = layer.order.edge[target.first + e];
-      const T* const f = layer.edge_attr + edge * features;
-      for (int64_t k = 0; k < features; ++k) add_heads(f[k], dc, gradients.q + k * heads, heads);
+      const Stored* const f = layer.edge_attr + edge * features;
+      for (int64_t k = 0; k < features; ++k)
+        add_heads(Number::load(f + k), dc, gradients.q + k * heads, heads);
       if (gradients.edge_attr == nullptr) continue;
       for (int64_t k = 0; k < features; ++k) {
         T sum = 0;
         for (int64_t h = 0; h < heads; h += kHeadLanes)
           sum += H::sum(H::load(layer.q + k * heads + h) * H::load(dc + h));
-        gradients.edge_attr[edge * features + k] = sum;
+        Number::store(gradients.edge_attr + edge * features + k, sum);
       }
     }
   }
 
-  static void gather(const Gat<T>& layer, const GatGradients<T>& gradients, const OutEdges& edges,
-                     int64_t begin, int64_t end) {
+  static void gather(const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients,
+                     const OutEdges& edges, int64_t begin, int64_t end) {
     const int64_t heads = heads_of(layer);
     const int64_t width = heads * layer.channels;
     for (int64_t j = begin; j < end; ++j) {
@@ -134,15 +137,15 @@ struct GatRows : AttentionRows<T, kLanes, kHeads> {
     }
   }
 
-  static void scores(const T* z, const T* att, int64_t heads, int64_t channels, int64_t begin, int64_t end,
-                     T* out) {
+  static void scores(const Stored* z, const T* att, int64_t heads, int64_t channels, int64_t begin,
+                     int64_t end, T* out) {
     for (int64_t i = begin; i < end; ++i)
       for (int64_t h = 0; h < heads; ++h)
         out[i * heads + h] =
             dot<T, kLanes>(z + (i * heads + h) * channels, att + h * channels, channels / kLanes);
   }
 
-  static void scores_backward(const T* z, const T* att, const T* dout, int64_t heads, int64_t channels,
+  static void scores_backward(const Stored* z, const T* att, const T* dout, int64_t heads, int64_t channels,
                               int64_t begin, int64_t end, T* dz, T* datt) {
     for (int64_t i = begin; i < end; ++i)
       for (int64_t h = 0; h < heads; ++h) {
@@ -153,30 +156,32 @@ struct GatRows : AttentionRows<T, kLanes, kHeads> {
   }
 };
 
-template <typename T, int kBytes>
-constexpr GatKernels<T> make_gat_kernels() {
+template <typename T, typename Stored, int kBytes>
+constexpr GatKernels<T, Stored> make_gat_kernels() {
   return {
-      [](const T* z, const T* att, int64_t heads, int64_t channels, int64_t begin, int64_t end, T* out) {
-        with_rows<GatRows, T, kBytes>(
+      [](const Stored* z, const T* att, int64_t heads, int64_t channels, int64_t begin, int64_t end, T* out) {
+        with_rows<GatRows, T, Stored, kBytes>(
             heads, channels, [&](auto rows) { rows.scores(z, att, heads, channels, begin, end, out); });
       },
-      [](const Gat<T>& layer, int64_t begin, int64_t end, T* scratch) {
-        with_rows<GatRows, T, kBytes>(layer.heads, layer.channels,
-                                      [&](auto rows) { rows.forward(layer, begin, end, scratch); });
+      [](const Gat<T, Stored>& layer, int64_t begin, int64_t end, T* scratch) {
+        with_rows<GatRows, T, Stored, kBytes>(layer.heads, layer.channels,
+                                              [&](auto rows) { rows.forward(layer, begin, end, scratch); });
       },
-      [](const Gat<T>& layer, const GatGradients<T>& gradients, int64_t begin, int64_t end, T* scratch) {
-        with_rows<GatRows, T, kBytes>(layer.heads, layer.channels, [&](auto rows) {
+      [](const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients, int64_t begin, int64_t end,
+         T* scratch) {
+        with_rows<GatRows, T, Stored, kBytes>(layer.heads, layer.channels, [&](auto rows) {
           rows.backward(layer, gradients, begin, end, scratch);
         });
       },
-      [](const Gat<T>& layer, const GatGradients<T>& gradients, const OutEdges& edges, int64_t begin,
-         int64_t end) {
-        with_rows<GatRows, T, kBytes>(layer.heads, layer.channels,
-                                      [&](auto rows) { rows.gather(layer, gradients, edges, begin, end); });
+      [](const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients, const OutEdges& edges,
+         int64_t begin, int64_t end) {
+        with_rows<GatRows, T, Stored, kBytes>(layer.heads, layer.channels, [&](auto rows) {
+          rows.gather(layer, gradients, edges, begin, end);
+        });
       },
-      [](const T* z, const T* att, const T* dout, int64_t heads, int64_t channels, int64_t begin, int64_t end,
-         T* dz, T* datt) {
-        with_rows<GatRows, T, kBytes>(heads, channels, [&](auto rows) {
+      [](const Stored* z, const T* att, const T* dout, int64_t heads, int64_t channels, int64_t begin,
+         int64_t end, T* dz, T* datt) {
+        with_rows<GatRows, T, Stored, kBytes>(heads, channels, [&](auto rows) {
           rows.scores_backward(z, att, dout, heads, channels, begin, end, dz, datt);
         });
       },

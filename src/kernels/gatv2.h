@@ -8,37 +8,40 @@ namespace plimsoll {
 /// 2022; PyG's GATv2Conv), per head:
 ///
 ///     score_e = <att, LeakyReLU(y_e)>,   y_e = z_j + z_target_i + f_e edge_weight   for e from j to i
-template <typename T>
-struct Gatv2 : Attention<T> {
-  const T* z_target = nullptr;     ///< [T, H*D]; z itself where weights are shared
-  const T* edge_weight = nullptr;  ///< [K, H*D]; null where K = 0
-  const T* att = nullptr;          ///< [H, D]
+template <typename T, typename Stored = T>
+struct Gatv2 : Attention<T, Stored> {
+  const Stored* z_target = nullptr;  ///< [T, H*D]; z itself where weights are shared
+  const T* edge_weight = nullptr;    ///< [K, H*D]; null where K = 0
+  const T* att = nullptr;            ///< [H, D]
 };
 
-template <typename T>
-struct Gatv2Gradients : AttentionGradients<T> {
+template <typename T, typename Stored = T>
+struct Gatv2Gradients : AttentionGradients<T, Stored> {
   T* z_target = nullptr;     ///< [T, H*D] added to; z's where weights are shared
   T* edge_weight = nullptr;  ///< [K, H*D] added to
   T* att = nullptr;          ///< [H, D] added to
 };
 
 /// The kernels of one level; ranges as in gat.h. `scratch` has gatv2_scratch_size() numbers.
-template <typename T>
+template <typename T, typename Stored = T>
 struct Gatv2Kernels {
-  void (*forward)(const Gatv2<T>& layer, int64_t begin, int64_t end, T* scratch);
-  void (*backward)(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, int64_t begin, int64_t end,
-                   T* scratch);
+  void (*forward)(const Gatv2<T, Stored>& layer, int64_t begin, int64_t end, T* scratch);
+  void (*backward)(const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients, int64_t begin,
+                   int64_t end, T* scratch);
   /// Adds to the z gradients of sources begin .. end-1 from the handoff.
-  void (*gather)(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, const OutEdges& edges,
-                 int64_t begin, int64_t end, T* scratch);
+  void (*gather)(const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients,
+                 const OutEdges& edges, int64_t begin, int64_t end, T* scratch);
 };
 
-/// f32 and f64.
-template <typename T>
-const Gatv2Kernels<T>& gatv2_kernels(Level level);
+/// f32, f64, and f32 with bfloat16 stored.
+template <typename T, typename Stored = T>
+const Gatv2Kernels<T, Stored>& gatv2_kernels(Level level);
 
 /// Rows y_e that a range keeps at once; a target with more edges computes them twice in backward.
 inline constexpr int64_t kGatv2Rows = 16;
+
+/// Edges whose rows are worked on at once.
+inline constexpr int64_t kMostBlock = 4;
 
 /// Numbers of scratch that one range needs.
 int64_t gatv2_scratch_size(const EdgeOrder& order, int64_t heads, int64_t channels, int64_t edge_features);

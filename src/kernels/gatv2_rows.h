@@ -8,28 +8,58 @@
 namespace plimsoll {
 namespace {
 
-template <typename T, int kLanes, int kHeads>
-struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
-  using Base = AttentionRows<T, kLanes, kHeads>;
+template <typename T, typename Stored, int kLanes, int kHeads>
+struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
+  using Base = AttentionRows<T, Stored, kLanes, kHeads>;
   using Base::heads_of;
   using L = Lanes<T, kLanes>;
   using Vec = typename L::Vec;
+  using Number = Lanes<T, 1>;
 
   static PLIMSOLL_INLINE Vec leaky(Vec y, T slope) { return y > T(0) ? y : y * slope; }
 
-  /// Features of an edge; of an added self-loop those in `loop`.
-  static PLIMSOLL_INLINE const T* features_of(const Gatv2<T>& layer, const Target<T>& target, int64_t e,
-                                              const T* loop) {
-    return e < target.edges ? layer.edge_attr + layer.order.edge[target.first + e] * layer.edge_features
-                            : loop;
+  struct Scratch {
+    T* y;       // [kGatv2Rows, H*D]
+    T* loop;    // [K]
+    T* dloop;   // [K]
+    T* read;    // [kMostBlock, K] features of some edges, where they are not stored as T
+    T* a;       // [most edges, H]
+    T* factor;  // [most edges, H]
+    T* dl;      // [most edges, H]
+
+    Scratch(const Gatv2<T, Stored>& layer, T* from)
+        : y(from),
+          loop(y + kGatv2Rows * layer.heads * layer.channels),
+          dloop(loop + layer.edge_features),
+          read(dloop + layer.edge_features),
+          a(read + kMostBlock * layer.edge_features),
+          factor(a + (layer.order.most_in + 1) * layer.heads),
+          dl(factor + (layer.order.most_in + 1) * layer.heads) {}
+  };
+
+  /// Features of an edge, number b of a block; of an added self-loop those in room.loop.
+  static PLIMSOLL_INLINE const T* features_of(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
+                                              int64_t e, const Scratch& room, int64_t b) {
+    if (e == target.edges) return room.loop;
+    const int64_t features = layer.edge_features;
+    const Stored* const stored = layer.edge_attr + layer.order.edge[target.first + e] * features;
+    if constexpr (sizeof(Stored) == sizeof(T)) {
+      return stored;
+    } else {
+      T* const read = room.read + b * features;
+      for (int64_t k = 0; k < features; ++k) read[k] = Number::load(stored + k);
+      return read;
+    }
   }
 
-  static PLIMSOLL_INLINE void fill_loop(const Gatv2<T>& layer, const Target<T>& target, T* loop) {
+  static PLIMSOLL_INLINE void fill_loop(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
+                                        const Scratch& room) {
+    T* const loop = room.loop;
     const int64_t features = layer.edge_features;
     for (int64_t k = 0; k < features; ++k) loop[k] = layer.fill == LoopFill::value ? layer.fill_value : T(0);
     if (layer.fill != LoopFill::mean || target.edges == 0) return;
     for (int64_t e = 0; e < target.edges; ++e) {
-      const T* const f = features_of(layer, target, e, nullptr);
+      const T* const f = features_of(layer, target, e, room, 0);
       for (int64_t k = 0; k < features; ++k) loop[k] += f[k];
     }
     for (int64_t k = 0; k < features; ++k) loop[k] *= T(1) / static_cast<T>(target.edges);
@@ -37,17 +67,17 @@ struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
 
   /// y of `kEdges` edges from `first` on, one row behind the other: edge weights are loaded once for all.
   template <int kEdges>
-  static PLIMSOLL_INLINE void rows_of(const Gatv2<T>& layer, const Target<T>& target, int64_t first,
-                                      const T* loop, T* y) {
+  static PLIMSOLL_INLINE void rows_of(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
+                                      int64_t first, const Scratch& room, T* y) {
     const int64_t width = heads_of(layer) * layer.channels;
     const int64_t features = layer.edge_features;
-    const T* z[kEdges];
+    const Stored* z[kEdges];
     const T* f[kEdges];
     for (int e = 0; e < kEdges; ++e) {
       z[e] = layer.z + target.source(layer, first + e) * width;
-      f[e] = features_of(layer, target, first + e, loop);
+      f[e] = features_of(layer, target, first + e, room, e);
     }
-    const T* const to = layer.z_target + target.node * width;
+    const Stored* const to = layer.z_target + target.node * width;
     for (int64_t d = 0; d < width; d += kLanes) {
       const Vec base = L::load(to + d);
       Vec sum[kEdges];
@@ -61,18 +91,18 @@ struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
   }
 
   /// y of the edges first .. last-1 of a target, into the rows of y.
-  static PLIMSOLL_INLINE void all_rows(const Gatv2<T>& layer, const Target<T>& target, int64_t first,
-                                       int64_t last, const T* loop, T* y) {
+  static PLIMSOLL_INLINE void all_rows(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
+                                       int64_t first, int64_t last, const Scratch& room, T* y) {
     const int64_t width = heads_of(layer) * layer.channels;
     in_blocks(
         last - first, [&](auto count, int64_t e) __attribute__((always_inline)) {
-          rows_of<decltype(count)::value>(layer, target, first + e, loop, y + e * width);
+          rows_of<decltype(count)::value>(layer, target, first + e, room, y + e * width);
         });
   }
 
   /// The scores of the edges first .. last-1 from their rows.
-  static PLIMSOLL_INLINE void score_rows(const Gatv2<T>& layer, int64_t first, int64_t last, const T* y,
-                                         T* scores) {
+  static PLIMSOLL_INLINE void score_rows(const Gatv2<T, Stored>& layer, int64_t first, int64_t last,
+                                         const T* y, T* scores) {
     const int64_t heads = heads_of(layer);
     const int64_t channels = layer.channels;
     for (int64_t e = first; e < last; ++e)
@@ -86,61 +116,44 @@ struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
   }
 
   /// The scores of all edges of a target; the rows of the last kGatv2Rows edges or fewer are left in y.
-  static PLIMSOLL_INLINE void all_scores(const Gatv2<T>& layer, const Target<T>& target, const T* loop, T* y,
-                                         T* scores) {
+  static PLIMSOLL_INLINE void all_scores(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
+                                         const Scratch& room, T* y, T* scores) {
     for (int64_t first = 0; first < target.all; first += kGatv2Rows) {
       const int64_t last = first + kGatv2Rows < target.all ? first + kGatv2Rows : target.all;
-      all_rows(layer, target, first, last, loop, y);
+      all_rows(layer, target, first, last, room, y);
       score_rows(layer, first, last, y, scores);
     }
   }
 
-  struct Scratch {
-    T* y;       // [kGatv2Rows, H*D]
-    T* loop;    // [K]
-    T* dloop;   // [K]
-    T* a;       // [most edges, H]
-    T* factor;  // [most edges, H]
-    T* dl;      // [most edges, H]
-
-    Scratch(const Gatv2<T>& layer, T* from)
-        : y(from),
-          loop(y + kGatv2Rows * layer.heads * layer.channels),
-          dloop(loop + layer.edge_features),
-          a(dloop + layer.edge_features),
-          factor(a + (layer.order.most_in + 1) * layer.heads),
-          dl(factor + (layer.order.most_in + 1) * layer.heads) {}
-  };
-
-  static void forward(const Gatv2<T>& layer, int64_t begin, int64_t end, T* scratch) {
+  static void forward(const Gatv2<T, Stored>& layer, int64_t begin, int64_t end, T* scratch) {
     const Scratch room(layer, scratch);
     for (int64_t i = begin; i < end; ++i) {
-      const Target<T> target(layer, i);
+      const Target<T, Stored> target(layer, i);
       Base::prefetch_next(layer, i + 1, end);
-      if (layer.loops) fill_loop(layer, target, room.loop);
-      all_scores(layer, target, room.loop, room.y, room.a);
+      if (layer.loops) fill_loop(layer, target, room);
+      all_scores(layer, target, room, room.y, room.a);
       Base::template softmax<false>(layer, target, room.a);
       Base::write_out(layer, target, room.a, room.factor);
     }
   }
 
-  static void backward(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, int64_t begin, int64_t end,
-                       T* scratch) {
+  static void backward(const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients,
+                       int64_t begin, int64_t end, T* scratch) {
     const int64_t heads = heads_of(layer);
     const int64_t width = heads * layer.channels;
     const Scratch room(layer, scratch);
     for (int64_t i = begin; i < end; ++i) {
-      const Target<T> target(layer, i);
-      const T* const grad = gradients.out + i * width;
+      const Target<T, Stored> target(layer, i);
+      const Stored* const grad = gradients.out + i * width;
       Base::prefetch_next(layer, i + 1, end);
-      if (layer.loops) fill_loop(layer, target, room.loop);
+      if (layer.loops) fill_loop(layer, target, room);
       for (int64_t k = 0; k < layer.edge_features; ++k) room.dloop[k] = 0;
-      all_scores(layer, target, room.loop, room.y, room.a);
+      all_scores(layer, target, room, room.y, room.a);
       Base::template softmax_again<false>(layer, target, room.a, nullptr);
       Base::score_gradients(layer, gradients, target, room.a, room.factor, room.dl);
       for (int64_t first = 0; first < target.all; first += kGatv2Rows) {
         const int64_t last = first + kGatv2Rows < target.all ? first + kGatv2Rows : target.all;
-        if (target.all > kGatv2Rows) all_rows(layer, target, first, last, room.loop, room.y);
+        if (target.all > kGatv2Rows) all_rows(layer, target, first, last, room, room.y);
         for (int64_t e = first; e < last; ++e)
           pass_on(layer, gradients, target, e, room.a + e * heads, room.dl + e * heads, grad,
                   room.y + (e - first) * width);
@@ -149,16 +162,19 @@ struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
       if (layer.loops && layer.fill == LoopFill::mean && gradients.edge_attr != nullptr)
         for (int64_t e = 0; e < target.edges; ++e)
           for (int64_t k = 0; k < layer.edge_features; ++k)
-            gradients.edge_attr[layer.order.edge[target.first + e] * layer.edge_features + k] +=
-                room.dloop[k] / static_cast<T>(target.edges);
+            add_to(gradients.edge_attr + layer.order.edge[target.first + e] * layer.edge_features + k,
+                   room.dloop[k] / static_cast<T>(target.edges));
       if (gradients.bias != nullptr) add_scaled<T, kLanes>(1, grad, gradients.bias, width / kLanes);
     }
   }
 
+  static PLIMSOLL_INLINE void add_to(Stored* at, T value) { Number::store(at, Number::load(at) + value); }
+
   // One edge: its y becomes dy = dl att leaky'(y), which goes to att, target and source.
-  static PLIMSOLL_INLINE void pass_on(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients,
-                                      const Target<T>& target, int64_t e, const T* a, const T* dl,
-                                      const T* grad, T* y) {
+  static PLIMSOLL_INLINE void pass_on(const Gatv2<T, Stored>& layer,
+                                      const Gatv2Gradients<T, Stored>& gradients,
+                                      const Target<T, Stored>& target, int64_t e, const T* a, const T* dl,
+                                      const Stored* grad, T* y) {
     const int64_t heads = heads_of(layer);
     const int64_t channels = layer.channels;
     if (gradients.handoff != nullptr)
@@ -183,8 +199,9 @@ struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
   }
 
   // dy of the edges first .. last-1 to edge_weight and edge_attr.
-  static PLIMSOLL_INLINE void pass_to_edges(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients,
-                                            const Target<T>& target, int64_t first, int64_t last,
+  static PLIMSOLL_INLINE void pass_to_edges(const Gatv2<T, Stored>& layer,
+                                            const Gatv2Gradients<T, Stored>& gradients,
+                                            const Target<T, Stored>& target, int64_t first, int64_t last,
                                             const Scratch& room) {
     const int64_t width = heads_of(layer) * layer.channels;
     const int64_t features = layer.edge_features;
@@ -193,7 +210,7 @@ struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
           constexpr int kEdges = decltype(count)::value;
           const T* const dy = room.y + b * width;
           const T* f[kEdges];
-          for (int e = 0; e < kEdges; ++e) f[e] = features_of(layer, target, first + b + e, room.loop);
+          for (int e = 0; e < kEdges; ++e) f[e] = features_of(layer, target, first + b + e, room, e);
           for (int64_t d = 0; d < width; d += kLanes) {
             Vec rows[kEdges];
             for (int e = 0; e < kEdges; ++e) rows[e] = L::load(dy + e * width + d);
@@ -211,14 +228,14 @@ struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
         const T df =
             dot<T, kLanes>(room.y + (e - first) * width, layer.edge_weight + k * width, width / kLanes);
         if (e < target.edges)
-          gradients.edge_attr[layer.order.edge[target.first + e] * features + k] = df;
+          Number::store(gradients.edge_attr + layer.order.edge[target.first + e] * features + k, df);
         else
           room.dloop[k] = df;
       }
   }
 
-  static void gather(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, const OutEdges& edges,
-                     int64_t begin, int64_t end, T* scratch) {
+  static void gather(const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients,
+                     const OutEdges& edges, int64_t begin, int64_t end, T* scratch) {
     const int64_t heads = heads_of(layer);
     const int64_t channels = layer.channels;
     const int64_t width = heads * channels;
@@ -229,12 +246,12 @@ struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
       const int64_t last = edges.ptr[j + 1] + (layer.loops && j < layer.order.targets ? 1 : 0);
       for (int64_t o = edges.ptr[j]; o < last; ++o) {
         const bool loop = o == edges.ptr[j + 1];
-        const Target<T> target(layer, loop ? j : edges.target[o]);
+        const Target<T, Stored> target(layer, loop ? j : edges.target[o]);
         const int64_t e = loop ? target.edges : edges.position[o] - target.first;
         const T* const from = gradients.handoff + target.handoff_row(layer, e) * 2 * heads;
-        const T* const grad = gradients.out + target.node * width;
-        if (loop) fill_loop(layer, target, room.loop);
-        rows_of<1>(layer, target, e, room.loop, room.y);
+        const Stored* const grad = gradients.out + target.node * width;
+        if (loop) fill_loop(layer, target, room);
+        rows_of<1>(layer, target, e, room, room.y);
         for (int64_t h = 0; h < heads; ++h)
           for (int64_t c = h * channels; c < (h + 1) * channels; c += kLanes) {
             const Vec slope = L::load(room.y + c) > T(0) ? L::all(1) : L::all(layer.slope);
@@ -246,21 +263,22 @@ struct Gatv2Rows : AttentionRows<T, kLanes, kHeads> {
   }
 };
 
-template <typename T, int kBytes>
-constexpr Gatv2Kernels<T> make_gatv2_kernels() {
+template <typename T, typename Stored, int kBytes>
+constexpr Gatv2Kernels<T, Stored> make_gatv2_kernels() {
   return {
-      [](const Gatv2<T>& layer, int64_t begin, int64_t end, T* scratch) {
-        with_rows<Gatv2Rows, T, kBytes>(layer.heads, layer.channels,
-                                        [&](auto rows) { rows.forward(layer, begin, end, scratch); });
+      [](const Gatv2<T, Stored>& layer, int64_t begin, int64_t end, T* scratch) {
+        with_rows<Gatv2Rows, T, Stored, kBytes>(layer.heads, layer.channels,
+                                                [&](auto rows) { rows.forward(layer, begin, end, scratch); });
       },
-      [](const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, int64_t begin, int64_t end, T* scratch) {
-        with_rows<Gatv2Rows, T, kBytes>(layer.heads, layer.channels, [&](auto rows) {
+      [](const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients, int64_t begin,
+         int64_t end, T* scratch) {
+        with_rows<Gatv2Rows, T, Stored, kBytes>(layer.heads, layer.channels, [&](auto rows) {
           rows.backward(layer, gradients, begin, end, scratch);
         });
       },
-      [](const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, const OutEdges& edges, int64_t begin,
-         int64_t end, T* scratch) {
-        with_rows<Gatv2Rows, T, kBytes>(layer.heads, layer.channels, [&](auto rows) {
+      [](const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients, const OutEdges& edges,
+         int64_t begin, int64_t end, T* scratch) {
+        with_rows<Gatv2Rows, T, Stored, kBytes>(layer.heads, layer.channels, [&](auto rows) {
           rows.gather(layer, gradients, edges, begin, end, scratch);
         });
       },

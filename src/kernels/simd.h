@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/bfloat16.h"
+
 namespace plimsoll {
 namespace {
 
@@ -18,9 +20,20 @@ struct Lanes {
   typedef T Vec __attribute__((vector_size(kLanes * sizeof(T))));  // NOLINT: an alias loses the attribute
   typedef T Loose                                                  // NOLINT: a vector that lies anywhere
       __attribute__((vector_size(kLanes * sizeof(T)), aligned(alignof(T)), may_alias));
-
   static PLIMSOLL_INLINE Vec load(const T* at) { return *reinterpret_cast<const Loose*>(at); }
   static PLIMSOLL_INLINE void store(T* at, Vec value) { *reinterpret_cast<Loose*>(at) = value; }
+  static PLIMSOLL_INLINE Vec load(const BFloat16* at) {
+    using Bits = typename Lanes<uint32_t, kLanes>::Vec;
+    const auto bits = Lanes<uint16_t, kLanes>::load(reinterpret_cast<const uint16_t*>(at));
+    return __builtin_bit_cast(Vec, __builtin_convertvector(bits, Bits) << 16);
+  }
+  static PLIMSOLL_INLINE void store(BFloat16* at, Vec value) {
+    using Half = typename Lanes<uint16_t, kLanes>::Vec;
+    const auto bits = __builtin_bit_cast(typename Lanes<uint32_t, kLanes>::Vec, value);
+    const auto nearest = bits + ((bits >> 16 & 1U) + 0x7FFFU);
+    const auto upper = (value == value ? nearest : bits | 0x400000U) >> 16;
+    Lanes<uint16_t, kLanes>::store(reinterpret_cast<uint16_t*>(at), __builtin_convertvector(upper, Half));
+  }
   static PLIMSOLL_INLINE Vec all(T value) { return value - Vec{}; }
   /// The sum of the lanes, halves first: always in the same order.
   static PLIMSOLL_INLINE T sum(Vec v) {
@@ -42,6 +55,14 @@ struct Lanes<T, 1> {
   using Vec = T;
   static PLIMSOLL_INLINE T load(const T* at) { return *at; }
   static PLIMSOLL_INLINE void store(T* at, T value) { *at = value; }
+  static PLIMSOLL_INLINE T load(const BFloat16* at) {
+    return __builtin_bit_cast(T, static_cast<uint32_t>(at->bits) << 16);
+  }
+  static PLIMSOLL_INLINE void store(BFloat16* at, T value) {
+    const auto bits = __builtin_bit_cast(uint32_t, value);
+    const uint32_t nearest = bits + ((bits >> 16 & 1U) + 0x7FFFU);
+    at->bits = static_cast<uint16_t>((value == value ? nearest : bits | 0x400000U) >> 16);
+  }
   static PLIMSOLL_INLINE T all(T value) { return value; }
   static PLIMSOLL_INLINE T sum(T v) { return v; }
 };

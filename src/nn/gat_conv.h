@@ -1,11 +1,11 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <string>
-#include <utility>
 
 #include "nn/dropout.h"
 #include "nn/parameters.h"
-#include "ops/attention.h"
 
 namespace plimsoll {
 

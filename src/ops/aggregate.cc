@@ -8,6 +8,9 @@
 
 #include "base/error.h"
 #include "kernels/aggregate.h"
+#include "ops/attention_layer.h"
+#include "ops/check.h"
+#include "ops/numbers.h"
 #include "ops/operator.h"
 
 namespace plimsoll {

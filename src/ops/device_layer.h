@@ -7,7 +7,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "ops/attention.h"
+#include "ops/attention_layer.h"
 
 namespace plimsoll {
 
@@ -25,6 +25,12 @@ class OnDeviceOf {
   c10::DeviceGuard guard_;
   void* stream_ = nullptr;
 };
+
+/// Errors: UsageError where a device's kernels do not take x's dtype, bf16 among them.
+inline void require_device_dtype(const at::Tensor& x) {
+  require(x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble, "x f32 or f64 on a CUDA device",
+          x);
+}
 
 /// All but z and what is written, of an order that lies on the device.
 template <typename T>

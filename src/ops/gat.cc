@@ -6,8 +6,10 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/gat.h"
+#include "ops/attention_layer.h"
 #include "ops/gat_device.h"
 
 namespace plimsoll {
@@ -19,21 +21,40 @@ AttentionSizes check(const GatTensors& in, const AttentionOptions& options) {
   const AttentionSizes sizes =
       check_attention(in, options, in.att_target.defined() ? in.x.size(0) : in.target_score.size(0),
                       in.q.defined() ? in.q.size(0) : 0);
-  require_like(in.x, in.att_source, {sizes.heads, sizes.channels}, "att_source [H, D] of x's dtype");
+  require_either(in.x, in.att_source, {sizes.heads, sizes.channels}, "att_source [H, D] of x's dtype");
   if (in.att_target.defined())
-    require_like(in.x, in.att_target, {sizes.heads, sizes.channels}, "att_target [H, D] of x's dtype");
+    require_either(in.x, in.att_target, {sizes.heads, sizes.channels}, "att_target [H, D] of x's dtype");
   else
-    require_like(in.x, in.target_score, {sizes.targets, sizes.heads}, "target_score [T, H] of x's dtype");
-  if (in.q.defined()) require_like(in.x, in.q, {sizes.edge_features, sizes.heads}, "q [K, H] of x's dtype");
+    require_either(in.x, in.target_score, {sizes.targets, sizes.heads}, "target_score [T, H] of x's dtype");
+  if (in.q.defined()) require_either(in.x, in.q, {sizes.edge_features, sizes.heads}, "q [K, H] of x's dtype");
   return sizes;
 }
 
-template <typename T>
-Gat<T> layer_of(const GatTensors& in, const GatSaved& saved, const AttentionSizes& sizes,
-                const AttentionOptions& options) {
-  Gat<T> layer;
+// With all that is small in the type of sums.
+GatTensors in_sums(GatTensors in) {
+  const at::ScalarType dtype = sum_type(in.x.scalar_type());
+  for (at::Tensor* const small : {&in.att_source, &in.att_target, &in.target_score, &in.q, &in.bias})
+    if (small->defined()) *small = small->to(dtype);
+  return in;
+}
+
+template <typename N>
+using GatOf = Gat<typename N::Sum, typename N::Stored>;
+template <typename N>
+using GatKernelsOf = GatKernels<typename N::Sum, typename N::Stored>;
+
+template <typename N>
+const GatKernelsOf<N>& kernels_of() {
+  return gat_kernels<typename N::Sum, typename N::Stored>(kernel_level());
+}
+
+template <typename N>
+GatOf<N> layer_of(const GatTensors& in, const GatSaved& saved, const AttentionSizes& sizes,
+                  const AttentionOptions& options) {
+  using T = typename N::Sum;
+  GatOf<N> layer;
   fill_layer(layer, in, sizes, options);
-  layer.z = read<T>(saved.z);
+  layer.z = read<typename N::Stored>(saved.z);
   layer.q = read<T>(in.q);
   layer.s = read<T>(saved.s);
   layer.t = read<T>(saved.t);
@@ -43,63 +64,102 @@ Gat<T> layer_of(const GatTensors& in, const GatSaved& saved, const AttentionSize
   return layer;
 }
 
-template <typename T>
-void forward_closed(const GatTensors& in, const AttentionSizes& sizes, const Gat<T>& layer,
+// W a for each head: [H, F], in the type of sums.
+at::Tensor fold(const at::Tensor& weight, const at::Tensor& att) {
+  const OneProductThread one;
+  const int64_t heads = att.size(0);
+  return at::bmm(att.unsqueeze(1), weight.to(att.scalar_type()).view({heads, att.size(1), weight.size(1)}))
+      .view({heads, weight.size(1)});
+}
+
+// Scores where z is rounded: <x W, a> = <x, W a> is not. Near 0 rounding would change the side of LeakyReLU,
+// which shows in gradients that are small rests of what cancels.
+void precise_scores(const GatTensors& in, const AttentionSizes& sizes, const GatSaved& saved) {
+  const at::Tensor source = fold(in.weight, in.att_source);
+  const at::Tensor folded =
+      in.att_target.defined() ? at::cat({source, fold(in.weight, in.att_target)}) : source;
+  over_ranges((sizes.sources + kProductRows - 1) / kProductRows, [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) {
+      const int64_t begin = r * kProductRows;
+      const int64_t count = std::min(kProductRows, sizes.sources - begin);
+      const at::Tensor both = at::cpu::mm(in.x.narrow(0, begin, count).to(folded.scalar_type()), folded.t());
+      saved.s.narrow(0, begin, count).copy_(both.narrow(1, 0, sizes.heads));
+      if (in.att_target.defined())
+        saved.t.narrow(0, begin, count).copy_(both.narrow(1, sizes.heads, sizes.heads));
+    }
+  });
+}
+
+template <typename N>
+constexpr bool rounds() {
+  return !std::is_same_v<typename N::Sum, typename N::Stored>;
+}
+
+template <typename N>
+void forward_closed(const GatTensors& in, const AttentionSizes& sizes, const GatOf<N>& layer,
                     const GatSaved& saved, bool keep) {
-  const GatKernels<T>& kernels = gat_kernels<T>(kernel_level());
+  using T = typename N::Sum;
+  const GatKernelsOf<N>& kernels = kernels_of<N>();
   const AttentionRanges ranges(layer.order);
   const int64_t width = sizes.width();
   const int64_t largest = keep ? 0 : ranges.largest();
   const at::Tensor projection = in.weight.t();
   over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
-    const at::Tensor scratch = at::empty({gat_scratch_size(layer.order, sizes.heads)}, in.x.options());
+    const at::Tensor scratch = at::empty({gat_scratch_size(layer.order, sizes.heads)}, sums_like(in.x));
     const at::Tensor piece_z = keep ? saved.z : at::empty({largest, width}, in.x.options());
-    Gat<T> mine = layer;
+    GatOf<N> mine = layer;
     for (int64_t r = first; r < last; ++r) {
       const int64_t begin = ranges.begin(r);
       const int64_t end = ranges.end(r);
       multiply_rows(in.x, begin, end, projection, piece_z.narrow(0, keep ? begin : 0, end - begin));
-      mine.z = piece_z.const_data_ptr<T>() - (keep ? 0 : begin * width);
-      kernels.scores(mine.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
-                     write<T>(saved.s));
-      kernels.scores(mine.z, read<T>(in.att_target), sizes.heads, sizes.channels, begin, end,
-                     write<T>(saved.t));
+      mine.z = read<typename N::Stored>(piece_z) - (keep ? 0 : begin * width);
+      if constexpr (!rounds<N>()) {
+        kernels.scores(mine.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
+                       write<T>(saved.s));
+        kernels.scores(mine.z, read<T>(in.att_target), sizes.heads, sizes.channels, begin, end,
+                       write<T>(saved.t));
+      }
       kernels.forward(mine, begin, end, scratch.mutable_data_ptr<T>());
     }
   });
 }
 
-template <typename T>
-void forward_open(const GatTensors& in, const AttentionSizes& sizes, Gat<T> layer, const GatSaved& saved) {
-  const GatKernels<T>& kernels = gat_kernels<T>(kernel_level());
+template <typename N>
+void forward_open(const GatTensors& in, const AttentionSizes& sizes, GatOf<N> layer, const GatSaved& saved) {
+  using T = typename N::Sum;
+  const GatKernelsOf<N>& kernels = kernels_of<N>();
   const at::Tensor z = saved.z.size(0) > 0 || sizes.sources == 0
                            ? saved.z
                            : at::empty({sizes.sources, sizes.heads * sizes.channels}, in.x.options());
   multiply_all(in.x, in.weight.t(), {}, z);
-  layer.z = read<T>(z);
-  at::parallel_for(0, sizes.sources, AttentionRanges::kNodes, [&](int64_t begin, int64_t end) {
-    kernels.scores(layer.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
-                   write<T>(saved.s));
-    if (in.att_target.defined())
-      kernels.scores(layer.z, read<T>(in.att_target), sizes.heads, sizes.channels, begin, end,
-                     write<T>(saved.t));
-  });
+  layer.z = read<typename N::Stored>(z);
+  if constexpr (!rounds<N>())
+    at::parallel_for(0, sizes.sources, AttentionRanges::kNodes, [&](int64_t begin, int64_t end) {
+      kernels.scores(layer.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
+                     write<T>(saved.s));
+      if (in.att_target.defined())
+        kernels.scores(layer.z, read<T>(in.att_target), sizes.heads, sizes.channels, begin, end,
+                       write<T>(saved.t));
+    });
   const AttentionRanges ranges(layer.order);
   over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
-    const at::Tensor scratch = at::empty({gat_scratch_size(layer.order, sizes.heads)}, in.x.options());
+    const at::Tensor scratch = at::empty({gat_scratch_size(layer.order, sizes.heads)}, sums_like(in.x));
     for (int64_t r = first; r < last; ++r)
       kernels.forward(layer, ranges.begin(r), ranges.end(r), scratch.mutable_data_ptr<T>());
   });
 }
 
-template <typename T>
+template <typename N>
 struct Backward {
+  using T = typename N::Sum;
+  using Stored = typename N::Stored;
+
   const GatTensors& in;
   const AttentionSizes& sizes;
   const GatSaved& saved;
-  const GatKernels<T>& kernels;
-  Gat<T> layer;
-  GatGradients<T> gradients;
+  const GatKernels<T, Stored>& kernels;
+  Gat<T, Stored> layer;
+  GatGradients<T, Stored> gradients;
   GatInputGradients& to;
   int64_t width = sizes.width();
 
@@ -109,7 +169,7 @@ struct Backward {
   };
 
   Sums empty_sums(bool with_weight) const {
-    const auto options = in.x.options();
+    const auto options = sums_like(in.x);
     return {with_weight ? at::zeros({width, sizes.features}, options) : at::Tensor(),
             at::zeros({sizes.heads, sizes.channels}, options),
             at::zeros({sizes.heads, sizes.channels}, options),
@@ -139,26 +199,27 @@ struct Backward {
     const bool again = saved.z.size(0) == 0;
     std::vector<Sums> sums(static_cast<size_t>(groups));
     over_ranges(groups, [&](int64_t first, int64_t last) {
-      const at::Tensor scratch = at::empty({gat_scratch_size(layer.order, sizes.heads)}, in.x.options());
-      const at::Tensor dz = at::empty({largest, width}, in.x.options());
+      const at::Tensor scratch = at::empty({gat_scratch_size(layer.order, sizes.heads)}, sums_like(in.x));
+      const at::Tensor dz = at::empty({largest, width}, sums_like(in.x));
+      const RoundedRows rounded(in.x, largest, width);
       const at::Tensor z = again ? at::empty({largest, width}, in.x.options()) : at::Tensor();
       for (int64_t g = first; g < last; ++g) {
         Sums& mine = sums[static_cast<size_t>(g)];
         mine = empty_sums(true);
         for (int64_t r = g * count / groups; r < (g + 1) * count / groups; ++r)
-          piece(ranges.begin(r), ranges.end(r), ds, dt, z, dz, scratch, mine);
+          piece(ranges.begin(r), ranges.end(r), ds, dt, z, dz, rounded, scratch, mine);
       }
     });
     add_up(sums);
   }
 
   void piece(int64_t begin, int64_t end, const at::Tensor& ds, const at::Tensor& dt, const at::Tensor& z,
-             const at::Tensor& dz, const at::Tensor& scratch, Sums& sums) {
-    Gat<T> mine = layer;
-    GatGradients<T> grads = gradients;
+             const at::Tensor& dz, const RoundedRows& rounded, const at::Tensor& scratch, Sums& sums) {
+    Gat<T, Stored> mine = layer;
+    GatGradients<T, Stored> grads = gradients;
     if (z.defined()) {
       multiply_rows(in.x, begin, end, in.weight.t(), z.narrow(0, 0, end - begin));
-      mine.z = z.const_data_ptr<T>() - begin * width;
+      mine.z = read<Stored>(z) - begin * width;
     }
     const at::Tensor dz_rows = dz.narrow(0, 0, end - begin);
     dz_rows.zero_();
@@ -170,19 +231,20 @@ struct Backward {
                             end, grads.z, write<T>(sums.att_source));
     kernels.scores_backward(mine.z, read<T>(in.att_target), read<T>(dt), sizes.heads, sizes.channels, begin,
                             end, grads.z, write<T>(sums.att_target));
-    if (to.x.defined()) multiply_rows(dz_rows, 0, end - begin, in.weight, to.x.narrow(0, begin, end - begin));
-    sums.weight.addmm_(dz_rows.t(), in.x.narrow(0, begin, end - begin));
+    const at::Tensor stored = rounded.of(dz_rows);
+    if (to.x.defined()) multiply_rows(stored, 0, end - begin, in.weight, to.x.narrow(0, begin, end - begin));
+    add_transposed_product(stored, in.x.narrow(0, begin, end - begin), sums.weight);
   }
 
   void open(const at::Tensor& ds, const at::Tensor& dt) {
-    const auto options = in.x.options();
+    const auto options = sums_like(in.x);
     const EdgeOrder& order = layer.order;
     const AttentionRanges ranges(order);
     at::Tensor z;
     if (saved.z.size(0) == 0) {
-      z = at::empty({sizes.sources, width}, options);
+      z = at::empty({sizes.sources, width}, in.x.options());
       multiply_all(in.x, in.weight.t(), {}, z);
-      layer.z = read<T>(z);
+      layer.z = read<Stored>(z);
     }
     const int64_t rows = order.edges + (layer.loops ? order.targets : 0);
     const at::Tensor handoff = at::empty({rows, 2 * sizes.heads}, options);
@@ -198,7 +260,7 @@ struct Backward {
     over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
       const at::Tensor scratch = at::empty({gat_scratch_size(order, sizes.heads)}, options);
       for (int64_t r = first; r < last; ++r) {
-        GatGradients<T> mine = gradients;
+        GatGradients<T, Stored> mine = gradients;
         mine.q = write<T>(sums[static_cast<size_t>(r)].q);
         mine.bias = write<T>(sums[static_cast<size_t>(r)].bias);
         kernels.backward(layer, mine, ranges.begin(r), ranges.end(r), scratch.mutable_data_ptr<T>());
@@ -225,83 +287,85 @@ struct Backward {
 
 }  // namespace
 
-GatOutput gat_forward(const GatTensors& in, const AttentionOptions& options) {
-  const AttentionSizes sizes = check(in, options);
-  const auto empty = [&](int64_t rows, int64_t columns) {
-    return at::empty({rows, columns}, in.x.options());
-  };
-  const int64_t width = sizes.width();
+GatOutput gat_forward(const GatTensors& given, const AttentionOptions& options) {
+  const AttentionSizes sizes = check(given, options);
+  const GatTensors in = in_sums(given);
+  const auto scores = [&](int64_t nodes) { return at::empty({nodes, sizes.heads}, sums_like(in.x)); };
+  const auto rows = [&](int64_t nodes) { return at::empty({nodes, sizes.width()}, in.x.options()); };
   GatOutput result;
-  result.out = empty(sizes.targets, width);
-  result.saved = {.z = empty(options.keep_projection ? sizes.sources : 0, width),
-                  .s = empty(sizes.sources, sizes.heads),
-                  .t = in.att_target.defined() ? empty(sizes.targets, sizes.heads) : in.target_score.clone(),
-                  .highest = empty(sizes.targets, sizes.heads),
-                  .scale = empty(sizes.targets, sizes.heads),
-                  .alpha = options.return_attention
-                               ? at::zeros({sizes.edges + (options.loops ? sizes.targets : 0), sizes.heads},
-                                           in.x.options())
-                               : empty(0, sizes.heads)};
+  result.out = rows(sizes.targets);
+  result.saved = {.z = rows(options.keep_projection ? sizes.sources : 0),
+                  .s = scores(sizes.sources),
+                  .t = in.att_target.defined() ? scores(sizes.targets) : in.target_score.clone(),
+                  .highest = scores(sizes.targets),
+                  .scale = scores(sizes.targets),
+                  .alpha = empty_alpha(in, sizes, options)};
   if (!in.x.is_cpu()) {
     gat_forward_on_device(in, sizes, options, result);
     return result;
   }
-  AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gat_forward", [&] {
-    Gat<scalar_t> layer = layer_of<scalar_t>(in, result.saved, sizes, options);
-    layer.out = write<scalar_t>(result.out);
+  with_numbers(in.x.scalar_type(), [&](auto numbers) {
+    using N = decltype(numbers);
+    GatOf<N> layer = layer_of<N>(in, result.saved, sizes, options);
+    layer.out = write<typename N::Stored>(result.out);
+    if constexpr (rounds<N>()) precise_scores(in, sizes, result.saved);
     if (layer.order.closed && in.att_target.defined())
-      forward_closed<scalar_t>(in, sizes, layer, result.saved, options.keep_projection);
+      forward_closed<N>(in, sizes, layer, result.saved, options.keep_projection);
     else
-      forward_open<scalar_t>(in, sizes, layer, result.saved);
+      forward_open<N>(in, sizes, layer, result.saved);
   });
   return result;
 }
 
-GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& grad_alpha, const GatTensors& in,
-                               const GatSaved& saved, const AttentionOptions& options, bool needs_x,
-                               bool needs_edge_attr) {
-  const AttentionSizes sizes = check(in, options);
-  const auto like = in.x.options();
+GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& grad_alpha,
+                               const GatTensors& given, const GatSaved& saved,
+                               const AttentionOptions& options, bool needs_x, bool needs_edge_attr) {
+  const AttentionSizes sizes = check(given, options);
+  const GatTensors in = in_sums(given);
   GatInputGradients to;
-  if (needs_x) to.x = at::empty({sizes.sources, sizes.features}, like);
-  if (needs_edge_attr && in.q.defined()) to.edge_attr = at::zeros({sizes.edges, sizes.edge_features}, like);
+  if (needs_x) to.x = at::empty({sizes.sources, sizes.features}, in.x.options());
+  if (needs_edge_attr && in.q.defined())
+    to.edge_attr = at::zeros({sizes.edges, sizes.edge_features}, in.x.options());
   const at::Tensor grad = grad_out.contiguous();
   const at::Tensor alpha = grad_alpha.defined() ? grad_alpha.contiguous() : at::Tensor();
   check_gradients(in, sizes, options, grad, alpha);
-  check_kept(in, saved.z, sizes.sources, sizes.width(), true);
-  check_kept(in, saved.s, sizes.sources, sizes.heads, false);
+  check_kept_z(in, sizes, saved.z, sizes.sources, true);
+  check_kept_scores(in, sizes, saved.s, sizes.sources);
   for (const at::Tensor* kept : {&saved.t, &saved.highest, &saved.scale})
-    check_kept(in, *kept, sizes.targets, sizes.heads, false);
+    check_kept_scores(in, sizes, *kept, sizes.targets);
   if (!in.x.is_cpu()) {
     gat_backward_on_device(grad, alpha, in, sizes, saved, options, to);
     return to;
   }
-  const at::Tensor ds = at::zeros({sizes.sources, sizes.heads}, like);
-  const at::Tensor dt = at::empty({sizes.targets, sizes.heads}, like);
-  AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gat_backward", [&] {
-    GatGradients<scalar_t> gradients;
-    gradients.out = read<scalar_t>(grad);
-    gradients.alpha = read<scalar_t>(alpha);
-    gradients.s = write<scalar_t>(ds);
-    gradients.t = write<scalar_t>(dt);
-    gradients.edge_attr = write<scalar_t>(to.edge_attr);
-    Backward<scalar_t> backward{in,
-                                sizes,
-                                saved,
-                                gat_kernels<scalar_t>(kernel_level()),
-                                layer_of<scalar_t>(in, saved, sizes, options),
-                                gradients,
-                                to};
+  const at::Tensor ds = at::zeros({sizes.sources, sizes.heads}, sums_like(in.x));
+  const at::Tensor dt = at::empty({sizes.targets, sizes.heads}, sums_like(in.x));
+  with_numbers(in.x.scalar_type(), [&](auto numbers) {
+    using N = decltype(numbers);
+    using T = typename N::Sum;
+    using Stored = typename N::Stored;
+    GatGradients<T, Stored> gradients;
+    gradients.out = read<Stored>(grad);
+    gradients.alpha = read<T>(alpha);
+    gradients.s = write<T>(ds);
+    gradients.t = write<T>(dt);
+    gradients.edge_attr = write<Stored>(to.edge_attr);
+    Backward<N> backward{in,        sizes, saved, kernels_of<N>(), layer_of<N>(in, saved, sizes, options),
+                         gradients, to};
     if (backward.layer.order.closed && in.att_target.defined())
       backward.closed(ds, dt);
     else
       backward.open(ds, dt);
   });
   if (!in.att_target.defined()) {
-    to.target_score = dt;
+    to.target_score = dt.to(given.target_score.scalar_type());
     to.att_target = at::Tensor();
   }
   if (!in.q.defined()) to.q = at::Tensor();
+  as_given(to.weight, given.weight);
+  as_given(to.att_source, given.att_source);
+  as_given(to.att_target, given.att_target);
+  as_given(to.q, given.q);
+  as_given(to.bias, given.bias.defined() ? given.bias : given.x);
   return to;
 }
 

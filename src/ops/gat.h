@@ -12,8 +12,9 @@ struct GatTensors : AttentionTensors {
   at::Tensor q;             ///< [K, H], or undefined (kernels/gat.h)
 };
 
-/// What forward keeps for backward. z [S, H*D] (no rows where it is computed again), s [S, H], t [T, H],
-/// highest [T, H], scale [T, H]; alpha [E (+ T), H] if asked for, else no rows.
+/// What forward keeps for backward, z in x's dtype and scores in that of sums. z [S, H*D] (no rows where it
+/// is computed again), s [S, H], t [T, H], highest [T, H], scale [T, H]; alpha [E (+ T), H] if asked for,
+/// else no rows.
 struct GatSaved {
   at::Tensor z, s, t, highest, scale, alpha;
 };

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "ops/autocast.h"
 #include "ops/operator.h"
 
 // torch.ops.plimsoll.gat and gat_backward are operators of their own, so that torch.compile sees through
@@ -93,18 +94,21 @@ Seven forward_any(PLIMSOLL_GAT_PARAMETERS) {
 Seven forward_meta(PLIMSOLL_GAT_PARAMETERS) {
   const c10::SymInt sources = x.sym_size(0);
   const c10::SymInt targets = att_target ? sources : target_score->sym_size(0);
-  const c10::SymInt width = weight.sym_size(0);
   const c10::SymInt edges = edges_of_order(order.sym_numel(), targets);
-  const auto empty = [&](const c10::SymInt& rows, const c10::SymInt& columns) {
-    return at::empty_symint({rows, columns}, x.options());
+  const c10::SymInt none(0);
+  const auto rows = [&](const c10::SymInt& count) {
+    return at::empty_symint({count, weight.sym_size(0)}, x.options());
   };
-  return {empty(targets, width),
-          empty(return_attention ? edges + (loops ? targets : c10::SymInt(0)) : c10::SymInt(0), heads),
-          empty(keep_projection ? sources : c10::SymInt(0), width),
-          empty(sources, heads),
-          empty(targets, heads),
-          empty(targets, heads),
-          empty(targets, heads)};
+  const auto scores = [&](const c10::SymInt& count) {
+    return at::empty_symint({count, heads}, sums_like(x));
+  };
+  return {rows(targets),
+          scores(return_attention ? edges + (loops ? targets : none) : none),
+          rows(keep_projection ? sources : none),
+          scores(sources),
+          scores(targets),
+          scores(targets),
+          scores(targets)};
 }
 
 Eight backward_any(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GAT_PARAMETERS,
@@ -123,7 +127,7 @@ Eight backward_meta(const at::Tensor&, const Optional&, PLIMSOLL_GAT_PARAMETERS,
                     const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, bool needs_x,
                     bool needs_edge_attr) {
   const auto like = [&](bool wanted, const Optional& tensor) {
-    return wanted && tensor ? at::empty_symint(tensor->sym_sizes(), x.options())
+    return wanted && tensor ? at::empty_symint(tensor->sym_sizes(), tensor->options())
                             : at::empty({0}, x.options());
   };
   return {like(needs_x, x),
@@ -133,7 +137,7 @@ Eight backward_meta(const at::Tensor&, const Optional&, PLIMSOLL_GAT_PARAMETERS,
           like(!att_target.has_value(), target_score),
           like(needs_edge_attr, edge_attr),
           like(true, q),
-          at::empty_symint({weight.sym_size(0)}, x.options())};
+          bias ? like(true, bias) : at::empty_symint({weight.sym_size(0)}, x.options())};
 }
 
 constexpr size_t kTensors = 11;     // that an operator is given
@@ -197,6 +201,18 @@ Eight backward_autograd(const at::Tensor& grad_out, const Optional& grad_alpha, 
   return made;
 }
 
+// Scores and what they are made of stay float32.
+template <c10::DeviceType kDevice>
+Seven forward_autocast(PLIMSOLL_GAT_PARAMETERS) {
+  const Autocast autocast(kDevice);
+  static const auto forward_operator = find_operator<Forward>("plimsoll::gat");
+  return forward_operator.call(autocast.low(x), autocast.low(weight), autocast.either(att_source),
+                               autocast.either(att_target), autocast.either(target_score), order,
+                               autocast.low(edge_attr), autocast.either(q), autocast.either(bias), seed, keys,
+                               heads, slope, loops, fill, fill_value, dropout, keep_projection,
+                               return_attention);
+}
+
 }  // namespace
 
 std::pair<at::Tensor, at::Tensor> gat(const GatTensors& in, const AttentionOptions& options) {
@@ -240,6 +256,12 @@ TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
 TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {
   m.impl("gat", forward_autograd);
   m.impl("gat_backward", backward_autograd);
+}
+TORCH_LIBRARY_IMPL(plimsoll, AutocastCPU, m) {
+  m.impl("gat", forward_autocast<c10::DeviceType::CPU>);
+}
+TORCH_LIBRARY_IMPL(plimsoll, AutocastCUDA, m) {
+  m.impl("gat", forward_autocast<c10::DeviceType::CUDA>);
 }
 
 }  // namespace plimsoll

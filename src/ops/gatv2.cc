@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 
 #include "kernels/gatv2.h"
+#include "ops/attention_layer.h"
 #include "ops/gatv2_device.h"
 
 namespace plimsoll {
@@ -13,7 +14,9 @@ namespace {
 
 AttentionSizes check(const Gatv2Tensors& in, const AttentionOptions& options) {
   if (in.x_target.defined()) {
-    require(in.x_target.dim() == 2 && in.x_target.is_contiguous(), "x_target [T, F2]", in.x_target);
+    require(in.x_target.dim() == 2 && in.x_target.is_contiguous() &&
+                in.x_target.scalar_type() == in.x.scalar_type() && in.x_target.device() == in.x.device(),
+            "x_target [T, F2] of x's dtype, on x's device", in.x_target);
     require(in.target_weight.defined(), "target_weight where targets are other nodes", in.target_weight);
   }
   require(in.target_weight.defined() || !in.target_bias.defined(),
@@ -21,7 +24,7 @@ AttentionSizes check(const Gatv2Tensors& in, const AttentionOptions& options) {
   const int64_t targets = in.x_target.defined() ? in.x_target.size(0) : in.x.size(0);
   const AttentionSizes sizes =
       check_attention(in, options, targets, in.edge_weight.defined() ? in.edge_weight.size(0) : 0);
-  require_like(in.x, in.att, {sizes.heads, sizes.channels}, "att [H, D] of x's dtype");
+  require_either(in.x, in.att, {sizes.heads, sizes.channels}, "att [H, D] of x's dtype");
   if (in.weight_bias.defined())
     require_like(in.x, in.weight_bias, {sizes.width()}, "weight_bias [H*D] of x's dtype");
   if (in.target_weight.defined())
@@ -31,18 +34,40 @@ AttentionSizes check(const Gatv2Tensors& in, const AttentionOptions& options) {
   if (in.target_bias.defined())
     require_like(in.x, in.target_bias, {sizes.width()}, "target_bias [H*D] of x's dtype");
   if (in.edge_weight.defined())
-    require_like(in.x, in.edge_weight, {sizes.edge_features, sizes.width()},
-                 "edge_weight [K, H*D] of x's dtype");
+    require_either(in.x, in.edge_weight, {sizes.edge_features, sizes.width()},
+                   "edge_weight [K, H*D] of x's dtype");
   return sizes;
 }
 
-template <typename T>
-Gatv2<T> layer_of(const Gatv2Tensors& in, const Gatv2Saved& saved, const AttentionSizes& sizes,
-                  const AttentionOptions& options) {
-  Gatv2<T> layer;
+// With all that is small in the type of sums.
+Gatv2Tensors in_sums(Gatv2Tensors in) {
+  const at::ScalarType dtype = sum_type(in.x.scalar_type());
+  for (at::Tensor* const small : {&in.att, &in.edge_weight, &in.bias})
+    if (small->defined()) *small = small->to(dtype);
+  return in;
+}
+
+template <typename N>
+using Gatv2Of = Gatv2<typename N::Sum, typename N::Stored>;
+template <typename N>
+using Gatv2GradientsOf = Gatv2Gradients<typename N::Sum, typename N::Stored>;
+template <typename N>
+using Gatv2KernelsOf = Gatv2Kernels<typename N::Sum, typename N::Stored>;
+
+template <typename N>
+const Gatv2KernelsOf<N>& kernels_of() {
+  return gatv2_kernels<typename N::Sum, typename N::Stored>(kernel_level());
+}
+
+template <typename N>
+Gatv2Of<N> layer_of(const Gatv2Tensors& in, const Gatv2Saved& saved, const AttentionSizes& sizes,
+                    const AttentionOptions& options) {
+  using T = typename N::Sum;
+  using Stored = typename N::Stored;
+  Gatv2Of<N> layer;
   fill_layer(layer, in, sizes, options);
-  layer.z = read<T>(saved.z);
-  layer.z_target = in.target_weight.defined() ? read<T>(saved.z_target) : layer.z;
+  layer.z = read<Stored>(saved.z);
+  layer.z_target = in.target_weight.defined() ? read<Stored>(saved.z_target) : layer.z;
   layer.edge_weight = read<T>(in.edge_weight);
   layer.att = read<T>(in.att);
   layer.highest = write<T>(saved.highest);
@@ -66,21 +91,22 @@ struct Projections {
   at::Tensor z, z_target;
   bool whole;
 
-  static Projections of_ranges(const Gatv2Tensors& in, const AttentionSizes& sizes, int64_t rows) {
-    const auto room = [&] { return at::empty({rows, sizes.width()}, in.x.options()); };
+  static Projections of_ranges(const Gatv2Tensors& in, const AttentionSizes& sizes, int64_t rows,
+                               const at::TensorOptions& options) {
+    const auto room = [&] { return at::empty({rows, sizes.width()}, options); };
     return {room(), in.target_weight.defined() ? room() : at::Tensor(), false};
   }
 
-  template <typename T>
-  void compute(const Gatv2Tensors& in, int64_t begin, int64_t end, Gatv2<T>& layer) const {
+  template <typename T, typename Stored>
+  void compute(const Gatv2Tensors& in, int64_t begin, int64_t end, Gatv2<T, Stored>& layer) const {
     const int64_t first = whole ? begin : 0;
     const int64_t shift = whole ? 0 : begin * layer.heads * layer.channels;
     project(in.x, begin, end, in.weight, in.weight_bias, z.narrow(0, first, end - begin));
-    layer.z = z.const_data_ptr<T>() - shift;
+    layer.z = read<Stored>(z) - shift;
     layer.z_target = layer.z;
     if (!in.target_weight.defined()) return;
     project(in.x, begin, end, in.target_weight, in.target_bias, z_target.narrow(0, first, end - begin));
-    layer.z_target = z_target.const_data_ptr<T>() - shift;
+    layer.z_target = read<Stored>(z_target) - shift;
   }
 };
 
@@ -89,33 +115,35 @@ int64_t scratch_size(const EdgeOrder& order, const AttentionSizes& sizes) {
 }
 
 // Whole projections where pieces are not closed or targets are other nodes.
-template <typename T>
-void project_all(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Saved& saved, Gatv2<T>& layer) {
+template <typename T, typename Stored>
+void project_all(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Saved& saved,
+                 Gatv2<T, Stored>& layer) {
   const auto room = [&](int64_t rows) { return at::empty({rows, sizes.width()}, in.x.options()); };
   if (saved.z.size(0) != sizes.sources) saved.z = room(sizes.sources);
   multiply_all(in.x, in.weight.t(), in.weight_bias, saved.z);
-  layer.z = layer.z_target = read<T>(saved.z);
+  layer.z = layer.z_target = read<Stored>(saved.z);
   if (!in.target_weight.defined()) return;
   if (saved.z_target.size(0) != sizes.targets) saved.z_target = room(sizes.targets);
   multiply_all(in.x_target.defined() ? in.x_target : in.x, in.target_weight.t(), in.target_bias,
                saved.z_target);
-  layer.z_target = read<T>(saved.z_target);
+  layer.z_target = read<Stored>(saved.z_target);
 }
 
-template <typename T>
-void forward(const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Saved& saved, Gatv2<T> layer,
+template <typename N>
+void forward(const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Saved& saved, Gatv2Of<N> layer,
              bool keep) {
-  const Gatv2Kernels<T>& kernels = gatv2_kernels<T>(kernel_level());
+  using T = typename N::Sum;
+  const Gatv2KernelsOf<N>& kernels = kernels_of<N>();
   const AttentionRanges ranges(layer.order);
   const bool closed = layer.order.closed && !in.x_target.defined();
   Gatv2Saved whole = saved;
   if (!closed) project_all(in, sizes, whole, layer);
   const int64_t largest = closed && !keep ? ranges.largest() : 0;
   over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
-    const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, in.x.options());
-    const Projections projections =
-        keep ? Projections{saved.z, saved.z_target, true} : Projections::of_ranges(in, sizes, largest);
-    Gatv2<T> mine = layer;
+    const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, sums_like(in.x));
+    const Projections projections = keep ? Projections{saved.z, saved.z_target, true}
+                                         : Projections::of_ranges(in, sizes, largest, in.x.options());
+    Gatv2Of<N> mine = layer;
     for (int64_t r = first; r < last; ++r) {
       if (closed) projections.compute(in, ranges.begin(r), ranges.end(r), mine);
       kernels.forward(mine, ranges.begin(r), ranges.end(r), scratch.mutable_data_ptr<T>());
@@ -129,7 +157,7 @@ struct Sums {
 
   Sums() = default;
   Sums(const Gatv2Tensors& in, const AttentionSizes& sizes, bool with_weights) {
-    const auto zeros = [&](at::IntArrayRef shape) { return at::zeros(shape, in.x.options()); };
+    const auto zeros = [&](at::IntArrayRef shape) { return at::zeros(shape, sums_like(in.x)); };
     if (with_weights) {
       weight = zeros({sizes.width(), sizes.features});
       if (in.weight_bias.defined()) weight_bias = zeros({sizes.width()});
@@ -141,8 +169,8 @@ struct Sums {
     bias = zeros({sizes.width()});
   }
 
-  template <typename T>
-  void lend_to(Gatv2Gradients<T>& gradients) const {
+  template <typename T, typename Stored>
+  void lend_to(Gatv2Gradients<T, Stored>& gradients) const {
     gradients.att = write<T>(att);
     gradients.edge_weight = write<T>(edge_weight);
     gradients.bias = write<T>(bias);
@@ -165,10 +193,11 @@ void add_up(const std::vector<Sums>& groups, Gatv2InputGradients& to) {
   to.bias = sum(&Sums::bias);
 }
 
-template <typename T>
+template <typename N>
 void backward_closed(const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Saved& saved,
-                     const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, Gatv2InputGradients& to) {
-  const Gatv2Kernels<T>& kernels = gatv2_kernels<T>(kernel_level());
+                     const Gatv2Of<N>& layer, const Gatv2GradientsOf<N>& gradients, Gatv2InputGradients& to) {
+  using T = typename N::Sum;
+  const Gatv2KernelsOf<N>& kernels = kernels_of<N>();
   const AttentionRanges ranges(layer.order);
   const int64_t count = ranges.count();
   const int64_t groups = ranges.groups();
@@ -176,18 +205,19 @@ void backward_closed(const Gatv2Tensors& in, const AttentionSizes& sizes, const 
   const int64_t largest = ranges.largest();
   std::vector<Sums> sums(static_cast<size_t>(groups));
   over_ranges(groups, [&](int64_t first, int64_t last) {
-    const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, in.x.options());
-    const Projections projections = Projections::of_ranges(in, sizes, again ? largest : 0);
-    const Projections dz = Projections::of_ranges(in, sizes, largest);
+    const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, sums_like(in.x));
+    const Projections projections = Projections::of_ranges(in, sizes, again ? largest : 0, in.x.options());
+    const Projections dz = Projections::of_ranges(in, sizes, largest, sums_like(in.x));
+    const RoundedRows rounded(in.x, largest, sizes.width());
     for (int64_t g = first; g < last; ++g) {
       Sums& mine = sums[static_cast<size_t>(g)];
       mine = Sums(in, sizes, true);
-      Gatv2Gradients<T> grads = gradients;
+      Gatv2GradientsOf<N> grads = gradients;
       mine.lend_to(grads);
       for (int64_t r = g * count / groups; r < (g + 1) * count / groups; ++r) {
         const int64_t begin = ranges.begin(r);
         const int64_t rows = ranges.end(r) - begin;
-        Gatv2<T> piece = layer;
+        Gatv2Of<N> piece = layer;
         if (again) projections.compute(in, begin, begin + rows, piece);
         const at::Tensor dz_rows = dz.z.narrow(0, 0, rows).zero_();
         const at::Tensor x = in.x.narrow(0, begin, rows);
@@ -198,12 +228,14 @@ void backward_closed(const Gatv2Tensors& in, const AttentionSizes& sizes, const 
           grads.z_target = dz.z_target.mutable_data_ptr<T>() - begin * sizes.width();
         }
         kernels.backward(piece, grads, begin, begin + rows, scratch.mutable_data_ptr<T>());
-        if (to.x.defined()) multiply_rows(dz_rows, 0, rows, in.weight, to.x.narrow(0, begin, rows));
-        mine.weight.addmm_(dz_rows.t(), x);
+        const at::Tensor stored = rounded.of(dz_rows);
+        if (to.x.defined()) multiply_rows(stored, 0, rows, in.weight, to.x.narrow(0, begin, rows));
+        add_transposed_product(stored, x, mine.weight);
         if (mine.weight_bias.defined()) mine.weight_bias.add_(dz_rows.sum(0));
         if (!dt_rows.defined()) continue;
-        if (to.x.defined()) to.x.narrow(0, begin, rows).addmm_(dt_rows, in.target_weight);
-        mine.target_weight.addmm_(dt_rows.t(), x);
+        const at::Tensor stored_target = rounded.of(dt_rows);
+        if (to.x.defined()) to.x.narrow(0, begin, rows).addmm_(stored_target, in.target_weight);
+        add_transposed_product(stored_target, x, mine.target_weight);
         if (mine.target_bias.defined()) mine.target_bias.add_(dt_rows.sum(0));
       }
     }
@@ -211,12 +243,13 @@ void backward_closed(const Gatv2Tensors& in, const AttentionSizes& sizes, const 
   add_up(sums, to);
 }
 
-template <typename T>
-void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Saved saved, Gatv2<T> layer,
-                   Gatv2Gradients<T> gradients, Gatv2InputGradients& to) {
-  const Gatv2Kernels<T>& kernels = gatv2_kernels<T>(kernel_level());
+template <typename N>
+void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Saved saved, Gatv2Of<N> layer,
+                   Gatv2GradientsOf<N> gradients, Gatv2InputGradients& to) {
+  using T = typename N::Sum;
+  const Gatv2KernelsOf<N>& kernels = kernels_of<N>();
   const AttentionRanges ranges(layer.order);
-  const auto options = in.x.options();
+  const auto options = sums_like(in.x);
   if (saved.z.size(0) == 0) project_all(in, sizes, saved, layer);
   at::Tensor room;
   const OutEdges edges = out_edges(layer.order, room);
@@ -233,7 +266,7 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
   over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, options);
     for (int64_t r = first; r < last; ++r) {
-      Gatv2Gradients<T> mine = gradients;
+      Gatv2GradientsOf<N> mine = gradients;
       sums[static_cast<size_t>(r)].lend_to(mine);
       kernels.backward(layer, mine, ranges.begin(r), ranges.end(r), scratch.mutable_data_ptr<T>());
     }
@@ -261,38 +294,37 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
 
 }  // namespace
 
-Gatv2Output gatv2_forward(const Gatv2Tensors& in, const AttentionOptions& options) {
-  const AttentionSizes sizes = check(in, options);
-  const auto empty = [&](int64_t rows, int64_t columns) {
-    return at::empty({rows, columns}, in.x.options());
-  };
+Gatv2Output gatv2_forward(const Gatv2Tensors& given, const AttentionOptions& options) {
+  const AttentionSizes sizes = check(given, options);
+  const Gatv2Tensors in = in_sums(given);
+  const auto scores = [&] { return at::empty({sizes.targets, sizes.heads}, sums_like(in.x)); };
+  const auto rows = [&](int64_t nodes) { return at::empty({nodes, sizes.width()}, in.x.options()); };
   const bool keep = options.keep_projection;
   Gatv2Output result;
-  result.out = empty(sizes.targets, sizes.width());
-  result.saved = {.z = empty(keep ? sizes.sources : 0, sizes.width()),
-                  .z_target = empty(keep && in.target_weight.defined() ? sizes.targets : 0, sizes.width()),
-                  .highest = empty(sizes.targets, sizes.heads),
-                  .scale = empty(sizes.targets, sizes.heads),
-                  .alpha = options.return_attention
-                               ? at::zeros({sizes.edges + (options.loops ? sizes.targets : 0), sizes.heads},
-                                           in.x.options())
-                               : empty(0, sizes.heads)};
+  result.out = rows(sizes.targets);
+  result.saved = {.z = rows(keep ? sizes.sources : 0),
+                  .z_target = rows(keep && in.target_weight.defined() ? sizes.targets : 0),
+                  .highest = scores(),
+                  .scale = scores(),
+                  .alpha = empty_alpha(in, sizes, options)};
   if (!in.x.is_cpu()) {
     gatv2_forward_on_device(in, sizes, options, result);
     return result;
   }
-  AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_forward", [&] {
-    Gatv2<scalar_t> layer = layer_of<scalar_t>(in, result.saved, sizes, options);
-    layer.out = write<scalar_t>(result.out);
-    forward<scalar_t>(in, sizes, result.saved, layer, keep);
+  with_numbers(in.x.scalar_type(), [&](auto numbers) {
+    using N = decltype(numbers);
+    Gatv2Of<N> layer = layer_of<N>(in, result.saved, sizes, options);
+    layer.out = write<typename N::Stored>(result.out);
+    forward<N>(in, sizes, result.saved, layer, keep);
   });
   return result;
 }
 
 Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor& grad_alpha,
-                                   const Gatv2Tensors& in, const Gatv2Saved& saved,
+                                   const Gatv2Tensors& given, const Gatv2Saved& saved,
                                    const AttentionOptions& options, bool needs_x, bool needs_edge_attr) {
-  const AttentionSizes sizes = check(in, options);
+  const AttentionSizes sizes = check(given, options);
+  const Gatv2Tensors in = in_sums(given);
   Gatv2InputGradients to;
   if (needs_x) to.x = at::empty({sizes.sources, sizes.features}, in.x.options());
   if (needs_edge_attr && in.edge_weight.defined())
@@ -300,26 +332,33 @@ Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor&
   const at::Tensor grad = grad_out.contiguous();
   const at::Tensor alpha = grad_alpha.defined() ? grad_alpha.contiguous() : at::Tensor();
   check_gradients(in, sizes, options, grad, alpha);
-  check_kept(in, saved.z, sizes.sources, sizes.width(), true);
-  check_kept(in, saved.z_target, sizes.targets, sizes.width(),
-             saved.z.size(0) == 0 || !in.target_weight.defined());
+  check_kept_z(in, sizes, saved.z, sizes.sources, true);
+  check_kept_z(in, sizes, saved.z_target, sizes.targets, saved.z.size(0) == 0 || !in.target_weight.defined());
   for (const at::Tensor* kept : {&saved.highest, &saved.scale})
-    check_kept(in, *kept, sizes.targets, sizes.heads, false);
+    check_kept_scores(in, sizes, *kept, sizes.targets);
   if (!in.x.is_cpu()) {
     gatv2_backward_on_device(grad, alpha, in, sizes, saved, options, to);
     return to;
   }
-  AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_backward", [&] {
-    Gatv2Gradients<scalar_t> gradients;
-    gradients.out = read<scalar_t>(grad);
-    gradients.alpha = read<scalar_t>(alpha);
-    gradients.edge_attr = write<scalar_t>(to.edge_attr);
-    const Gatv2<scalar_t> layer = layer_of<scalar_t>(in, saved, sizes, options);
+  with_numbers(in.x.scalar_type(), [&](auto numbers) {
+    using N = decltype(numbers);
+    Gatv2GradientsOf<N> gradients;
+    gradients.out = read<typename N::Stored>(grad);
+    gradients.alpha = read<typename N::Sum>(alpha);
+    gradients.edge_attr = write<typename N::Stored>(to.edge_attr);
+    const Gatv2Of<N> layer = layer_of<N>(in, saved, sizes, options);
     if (layer.order.closed && !in.x_target.defined())
-      backward_closed<scalar_t>(in, sizes, saved, layer, gradients, to);
+      backward_closed<N>(in, sizes, saved, layer, gradients, to);
     else
-      backward_open<scalar_t>(in, sizes, saved, layer, gradients, to);
+      backward_open<N>(in, sizes, saved, layer, gradients, to);
   });
+  as_given(to.weight, given.weight);
+  as_given(to.weight_bias, given.weight_bias);
+  as_given(to.target_weight, given.target_weight);
+  as_given(to.target_bias, given.target_bias);
+  as_given(to.att, given.att);
+  as_given(to.edge_weight, given.edge_weight);
+  as_given(to.bias, given.bias.defined() ? given.bias : given.x);
   return to;
 }
 

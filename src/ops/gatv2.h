@@ -18,8 +18,9 @@ struct Gatv2Tensors : AttentionTensors {
   at::Tensor edge_weight;    ///< [K, H*D], or undefined
 };
 
-/// What forward keeps for backward. z [S, H*D] and z_target [T, H*D] (no rows where they are computed again,
-/// and z_target where it is z), highest [T, H], scale [T, H]; alpha [E (+ T), H] if asked for, else no rows.
+/// What forward keeps for backward, z in x's dtype and scores in that of sums. z [S, H*D] and z_target [T,
+/// H*D] (no rows where they are computed again, and z_target where it is z), highest [T, H], scale [T, H];
+/// alpha [E (+ T), H] if asked for, else no rows.
 struct Gatv2Saved {
   at::Tensor z, z_target, highest, scale, alpha;
 };

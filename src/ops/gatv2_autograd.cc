@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/autocast.h"
 #include "ops/gatv2.h"
 #include "ops/operator.h"
 
@@ -78,18 +79,20 @@ Made forward_any(PLIMSOLL_GATV2_PARAMETERS) {
 Made forward_meta(PLIMSOLL_GATV2_PARAMETERS) {
   const c10::SymInt sources = x.sym_size(0);
   const c10::SymInt targets = x_target ? x_target->sym_size(0) : sources;
-  const c10::SymInt width = weight.sym_size(0);
+  const c10::SymInt edges = edges_of_order(order.sym_numel(), targets);
   const c10::SymInt none(0);
-  const auto empty = [&](const c10::SymInt& rows, const c10::SymInt& columns) {
-    return at::empty_symint({rows, columns}, x.options());
+  const auto rows = [&](const c10::SymInt& count) {
+    return at::empty_symint({count, weight.sym_size(0)}, x.options());
   };
-  const c10::SymInt rows = edges_of_order(order.sym_numel(), targets) + (loops ? targets : none);
-  return {empty(targets, width),
-          empty(return_attention ? rows : none, heads),
-          empty(keep_projection ? sources : none, width),
-          empty(keep_projection && target_weight ? targets : none, width),
-          empty(targets, heads),
-          empty(targets, heads)};
+  const auto scores = [&](const c10::SymInt& count) {
+    return at::empty_symint({count, heads}, sums_like(x));
+  };
+  return {rows(targets),
+          scores(return_attention ? edges + (loops ? targets : none) : none),
+          rows(keep_projection ? sources : none),
+          rows(keep_projection && target_weight ? targets : none),
+          scores(targets),
+          scores(targets)};
 }
 
 Gradients backward_any(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GATV2_PARAMETERS,
@@ -109,14 +112,14 @@ Gradients backward_meta(const at::Tensor&, const Optional&, PLIMSOLL_GATV2_PARAM
                         const at::Tensor&, const at::Tensor&, const at::Tensor&, bool needs_x,
                         bool needs_edge_attr) {
   const auto like = [&](const Optional& tensor, bool wanted = true) {
-    return wanted && tensor ? at::empty_symint(tensor->sym_sizes(), x.options())
+    return wanted && tensor ? at::empty_symint(tensor->sym_sizes(), tensor->options())
                             : at::empty({0}, x.options());
   };
   return {like(x, needs_x),    like(weight),
           like(weight_bias),   like(x_target),
           like(target_weight), like(target_bias),
           like(att),           like(edge_attr, needs_edge_attr && edge_weight),
-          like(edge_weight),   at::empty_symint({weight.sym_size(0)}, x.options())};
+          like(edge_weight),   bias ? like(bias) : at::empty_symint({weight.sym_size(0)}, x.options())};
 }
 
 constexpr size_t kTensors = 13;     // that an operator is given
@@ -183,6 +186,18 @@ Gradients backward_autograd(const at::Tensor& grad_out, const Optional& grad_alp
   return made;
 }
 
+// Scores and what they are made of stay float32.
+template <c10::DeviceType kDevice>
+Made forward_autocast(PLIMSOLL_GATV2_PARAMETERS) {
+  const Autocast autocast(kDevice);
+  static const auto forward_operator = find_operator<Forward>("plimsoll::gatv2");
+  return forward_operator.call(autocast.low(x), autocast.low(weight), autocast.low(weight_bias),
+                               autocast.low(x_target), autocast.low(target_weight), autocast.low(target_bias),
+                               autocast.either(att), order, autocast.low(edge_attr),
+                               autocast.either(edge_weight), autocast.either(bias), seed, keys, heads, slope,
+                               loops, fill, fill_value, dropout, keep_projection, return_attention);
+}
+
 }  // namespace
 
 std::pair<at::Tensor, at::Tensor> gatv2(const Gatv2Tensors& in, const AttentionOptions& options) {
@@ -219,6 +234,12 @@ TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
 TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {
   m.impl("gatv2", forward_autograd);
   m.impl("gatv2_backward", backward_autograd);
+}
+TORCH_LIBRARY_IMPL(plimsoll, AutocastCPU, m) {
+  m.impl("gatv2", forward_autocast<c10::DeviceType::CPU>);
+}
+TORCH_LIBRARY_IMPL(plimsoll, AutocastCUDA, m) {
+  m.impl("gatv2", forward_autocast<c10::DeviceType::CUDA>);
 }
 
 }  // namespace plimsoll

@@ -38,6 +38,7 @@ at::Tensor project_targets(const Gatv2Tensors& in, const at::Tensor& kept) {
 
 void gatv2_forward_on_device(const Gatv2Tensors& in, const AttentionSizes& sizes,
                              const AttentionOptions& options, Gatv2Output& to) {
+  require_device_dtype(in.x);
   const OnDeviceOf device(in.x);
   const at::Tensor z = project(in.x, in.weight, in.weight_bias, to.saved.z);
   const at::Tensor z_target = project_targets(in, to.saved.z_target);
@@ -52,6 +53,7 @@ void gatv2_forward_on_device(const Gatv2Tensors& in, const AttentionSizes& sizes
 void gatv2_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad_alpha,
                               const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Saved& saved,
                               const AttentionOptions& options, Gatv2InputGradients& to) {
+  require_device_dtype(in.x);
   const OnDeviceOf device(in.x);
   const auto empty = [&](at::IntArrayRef shape) { return at::empty(shape, in.x.options()); };
   const bool kept = saved.z.size(0) == sizes.sources;

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "ops/attention.h"
+#include "ops/numbers.h"
 
 namespace plimsoll {
 
@@ -78,7 +79,7 @@ class NoSecondDerivative : public torch::autograd::Function<NoSecondDerivative> 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext*,
                                                  const torch::autograd::variable_list&) {
     throw UsageError(
-        "Plimsoll's attention has no second derivatives; use PyTorch Geometric's layer where they are "
+        "Plimsoll's operators have no second derivatives; use PyTorch Geometric's layers where they are "
         "needed");
   }
 };

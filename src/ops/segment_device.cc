@@ -3,27 +3,20 @@
 #include <ATen/Dispatch.h>
 #include <torch/library.h>
 
-#include <string>
-
-#include "base/error.h"
 #include "kernels/segment_cuda.h"
+#include "ops/check.h"
 #include "ops/device_layer.h"
+#include "ops/numbers.h"
+#include "ops/reduce_kind.h"
 
 namespace plimsoll {
 namespace {
 
 using Tensor = at::Tensor;
 
-Reduce reduce_of(std::string_view name) {
-  if (name == "sum") return Reduce::sum;
-  if (name == "mean") return Reduce::mean;
-  if (name == "max") return Reduce::max;
-  throw UsageError("segment_reduce: '" + std::string(name) + "' is not sum, mean or max");
-}
-
 void check(const Tensor& x, const Tensor& ptr) {
-  require(x.dim() == 2 && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble),
-          "x f32 or f64 [N, F]", x);
+  require(x.dim() == 2, "x [N, F]", x);
+  require_device_dtype(x);
   require(ptr.dim() == 1 && ptr.scalar_type() == at::kLong && ptr.numel() > 0 && ptr.is_contiguous() &&
               ptr.device() == x.device(),
           "ptr i64 [G + 1] on x's device", ptr);
@@ -46,7 +39,7 @@ Tensor per_segment(const Tensor& x, const Tensor& ptr) {
 
 Tensor segment_reduce_on_device(const Tensor& input, const Tensor& ptr, std::string_view reduce) {
   check(input, ptr);
-  const Reduce kind = reduce_of(reduce);
+  const Reduce kind = reduce_kind(reduce);
   const Tensor x = input.contiguous();
   const Tensor out = per_segment(x, ptr);
   over_segments(x, ptr, [&](auto zero, int64_t segments, int64_t features, const int64_t* p, void* stream) {
@@ -59,9 +52,10 @@ Tensor segment_reduce_on_device(const Tensor& input, const Tensor& ptr, std::str
 Tensor segment_reduce_backward_on_device(const Tensor& grad, const Tensor& input, const Tensor& out,
                                          const Tensor& ptr, std::string_view reduce) {
   check(input, ptr);
-  const Reduce kind = reduce_of(reduce);
+  const Reduce kind = reduce_kind(reduce);
   const Tensor x = input.contiguous();
   const Tensor dout = grad.contiguous();
+  require_like(x, out, {ptr.numel() - 1, x.size(1)}, "the output of forward [G, F]");
   require_like(x, dout, out.sizes(), "a gradient of the output's shape");
   const Tensor dx = at::empty_like(x);
   over_segments(x, ptr, [&](auto zero, int64_t segments, int64_t features, const int64_t* p, void* stream) {
@@ -120,6 +114,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> graph_norm_backward_on_device(
   const Tensor x = input.contiguous();
   const Tensor dout = grad.contiguous();
   require_like(x, dout, x.sizes(), "a gradient of the output's shape");
+  for (const Tensor* each : {&weight, &mean_scale})
+    require_like(x, *each, {x.size(1)}, "weight and mean_scale [F] of x's dtype");
+  for (const Tensor* each : {&mean, &r})
+    require_like(x, *each, {ptr.numel() - 1, x.size(1)}, "the mean and scale that forward kept [G, F]");
   const Tensor dx = at::empty_like(x);
   const Tensor sums = at::empty({3, x.size(1)}, x.options());
   const Tensor room = at::empty({graph_norm_backward_workspace(ptr.numel() - 1, x.size(1))}, x.options());
@@ -133,7 +131,22 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> graph_norm_backward_on_device(
   return {dx, sums.select(0, 0).clone(), sums.select(0, 1).clone(), sums.select(0, 2).clone()};
 }
 
+Tensor gather_csr_on_device(const Tensor& input, const Tensor& ptr, int64_t rows) {
+  check(input, ptr);
+  require(ptr.numel() == input.size(0) + 1, "x [G, F] for the G segments of ptr", input);
+  const Tensor x = input.contiguous();
+  const Tensor out = at::empty({rows, x.size(1)}, x.options());
+  // What gathers is the gradient of a sum.
+  over_segments(x, ptr, [&](auto zero, int64_t segments, int64_t features, const int64_t* p, void* stream) {
+    using T = decltype(zero);
+    segment_reduce_backward_cuda<T>(read<T>(x), nullptr, nullptr, p, segments, features, Reduce::sum,
+                                    write<T>(out), stream);
+  });
+  return out;
+}
+
 TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
+  m.impl("gather_csr", gather_csr_on_device);
   m.impl("segment_reduce", segment_reduce_on_device);
   m.impl("segment_reduce_backward", segment_reduce_backward_on_device);
   m.impl("segment_softmax", segment_softmax_on_device);

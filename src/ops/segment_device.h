@@ -28,5 +28,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> graph_norm_on_device(const at::Te
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_norm_backward_on_device(
     const at::Tensor& grad, const at::Tensor& x, const at::Tensor& ptr, const at::Tensor& weight,
     const at::Tensor& mean_scale, const at::Tensor& mean, const at::Tensor& r);
+at::Tensor gather_csr_on_device(const at::Tensor& x, const at::Tensor& ptr, int64_t rows);
 
 }  // namespace plimsoll

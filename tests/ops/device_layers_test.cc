@@ -305,6 +305,36 @@ TEST(DeviceLayers, Gatv2GivesWhatItGivesOnTheCpu) {
   }
 }
 
+template <typename Call>
+void expect_refused_dtype(const Call& call) {
+  try {
+    call();
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("f32 or f64 on a CUDA device, found BFloat16"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(DeviceLayers, RefuseBf16) {
+  const at::Tensor x = numbers({3, 5}, 1).to(at::kBFloat16);
+  GatTensors gat;
+  gat.x = x;
+  GatOutput gat_output;
+  expect_refused_dtype([&] { gat_forward_on_device(gat, {}, {}, gat_output); });
+  GatInputGradients gat_gradients;
+  expect_refused_dtype([&] { gat_backward_on_device(x, {}, gat, {}, {}, {}, gat_gradients); });
+  Gatv2Tensors gatv2;
+  gatv2.x = x;
+  Gatv2Output gatv2_output;
+  expect_refused_dtype([&] { gatv2_forward_on_device(gatv2, {}, {}, gatv2_output); });
+  Gatv2InputGradients gatv2_gradients;
+  expect_refused_dtype([&] { gatv2_backward_on_device(x, {}, gatv2, {}, {}, {}, gatv2_gradients); });
+  const at::Tensor ptr = at::tensor({int64_t{0}, int64_t{3}}, at::kLong);
+  expect_refused_dtype([&] { segment_softmax_on_device(x, ptr); });
+}
+
 TEST(DeviceLayers, SegmentsGiveWhatTheyGiveOnTheCpu) {
   const at::Tensor ptr = at::tensor({int64_t{0}, int64_t{4}, int64_t{4}, int64_t{20}}, at::kLong);
   const at::Tensor x = numbers({20, 3}, 1);
@@ -313,6 +343,9 @@ TEST(DeviceLayers, SegmentsGiveWhatTheyGiveOnTheCpu) {
     expect_same(segment_reduce_on_device(x, ptr, kind), out, kind);
     EXPECT_EQ(segment_reduce_backward_on_device(out, x, out, ptr, kind).sizes(), x.sizes());
   }
+  const at::Tensor each = numbers({3, 7}, 5);
+  expect_same(gather_csr_on_device(each, ptr, 20), gather_csr(each, ptr, 20), "gather_csr");
+  EXPECT_THROW(gather_csr_on_device(x, ptr, 20), UsageError);
   const at::Tensor softmax = segment_softmax(x, ptr);
   expect_same(segment_softmax_on_device(x, ptr), softmax, "softmax");
   EXPECT_EQ(segment_softmax_backward_on_device(x, softmax, ptr).sizes(), x.sizes());

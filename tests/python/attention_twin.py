@@ -37,6 +37,11 @@ def as_pyg(conv, edge_index, out, alpha):
     return out, alpha
 
 
+def precise(tensor):
+    """Scores and what is folded into them are not bfloat16."""
+    return tensor.float() if tensor.dtype == torch.bfloat16 else tensor
+
+
 def run_gat(conv, x, edge_index, edge_attr=None, *, order=None, seed=None, keys=None, dropout=0.0,
             keep_projection=True, attention=True):
     heads, channels = conv.heads, conv.out_channels
@@ -44,10 +49,12 @@ def run_gat(conv, x, edge_index, edge_attr=None, *, order=None, seed=None, keys=
     source, target = conv.att_src.view(heads, channels), conv.att_dst.view(heads, channels)
     target_score = q = None
     if isinstance(x, tuple):
-        target_score = (conv.lin_dst(x[1]).view(-1, heads, channels) * target).sum(-1)
+        projected = torch.nn.functional.linear(precise(x[1]), precise(conv.lin_dst.weight))
+        target_score = (projected.view(-1, heads, channels) * precise(target)).sum(-1)
         target = None
     if edge_attr is not None:
-        q = (conv.lin_edge.weight.view(heads, channels, -1) * conv.att_edge.view(heads, channels, 1)).sum(1).t()
+        q = (precise(conv.lin_edge.weight).view(heads, channels, -1)
+             * precise(conv.att_edge).view(heads, channels, 1)).sum(1).t()
     out, alpha, *_ = torch.ops.plimsoll.gat(
         *((x[0], conv.lin_src.weight) if isinstance(x, tuple) else (x, conv.lin.weight)), source, target,
         target_score, order, edge_attr, q, conv.bias if conv.concat else None, seed, keys,

@@ -69,3 +69,30 @@ def compat_windows(run):
         return folder / "graphs"
 
     return make
+
+
+@pytest.fixture(scope="session")
+def ops_library(bin_dir):
+    """The path of the library of operators."""
+    path = bin_dir.parent / "lib" / "libplimsoll_ops.so"
+    if not path.exists():
+        pytest.fail(f"{path} is missing: run `make build`, or set PLIMSOLL_BIN", pytrace=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def ops(ops_library):
+    """torch.ops.plimsoll."""
+    torch = pytest.importorskip("torch")
+    torch.ops.load_library(ops_library)
+    return torch.ops.plimsoll
+
+
+@pytest.fixture
+def threads():
+    """One thread, on a busy machine the fastest; threads(n) sets another number. It is put back."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield torch.set_num_threads
+    torch.set_num_threads(before)

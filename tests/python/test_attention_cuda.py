@@ -9,10 +9,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device for torch", allow_module_level=True)
+from attention_cases import (  # noqa: E402
+    FLOAT32, FLOAT64, GRAPHS, HUB_FLOAT32, OPTIONS, alpha_rows, assert_close, both_kinds, large_graph, mixed,
+    random_inputs, random_weights, small_graphs,
+)
 from attention_twin import LAYERS, edge_order, evaluate, make_conv, run_pyg  # noqa: E402
-from test_attention import (FLOAT32, FLOAT64, GRAPHS, HUB_FLOAT32, OPTIONS, alpha_rows, assert_close,  # noqa: E402
-                            both_kinds, large_graph, library, mixed, random_inputs, random_weights,  # noqa: F401
-                            small_graphs)
 
 DEVICE = torch.device("cuda")
 REMEDY = "cmake --preset cuda"
@@ -25,10 +26,10 @@ def move(value):
 
 
 @pytest.fixture(scope="module")
-def kernels(library):  # noqa: F811
+def kernels(ops):
     """Skips where the build has no CUDA kernels."""
     try:
-        torch.ops.plimsoll.segment_softmax(torch.ones(1, 1, device=DEVICE), torch.tensor([0, 1], device=DEVICE))
+        ops.segment_softmax(torch.ones(1, 1, device=DEVICE), torch.tensor([0, 1], device=DEVICE))
     except RuntimeError as error:
         assert REMEDY in str(error)
         pytest.skip(f"a build without CUDA kernels: {error}")
@@ -165,16 +166,36 @@ def test_memory(kind, kernels):
     assert torch.cuda.max_memory_allocated() - before < edges * heads * channels * 4 / 2
 
 
-@pytest.mark.parametrize("what", ["order", "seed", "keys", "bfloat16"])
+@both_kinds
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("bipartite", [False, True])
+def test_autocast_computes_in_float32(kind, bipartite, dtype, kernels):
+    """Also from what torch's products under autocast have rounded."""
+    arguments = on_device(*problem(kind, mixed(), 8, torch.float32, edge_dim=3, heads=4, bipartite=bipartite))
+
+    def run(*given):
+        with torch.autocast("cuda", dtype=dtype):
+            return LAYERS[kind].run(*given)
+
+    found, expected = evaluate(run, *arguments), evaluate(LAYERS[kind].run, *arguments)
+    assert all(value.dtype == torch.float32 for value in found.values())
+    assert_close(found, expected, {"values": 5e-3, "gradients": 5e-2} if bipartite else FLOAT32)
+
+
+@both_kinds
+def test_bfloat16_is_an_error(kind, kernels):
+    conv, x, edge_index, edge_attr, _ = on_device(*problem(kind, mixed(), 4, torch.bfloat16, edge_dim=3, heads=2))
+    with pytest.raises(RuntimeError, match="x f32 or f64 on a CUDA device.*BFloat16"):
+        LAYERS[kind].run(conv, x, edge_index, edge_attr)
+
+
+@pytest.mark.parametrize("what", ["order", "seed", "keys"])
 def test_bad_input_is_an_error(what, kernels):
     conv, x, edge_index, _, _ = on_device(*problem("gat", mixed(), 4, torch.float32, heads=2))
     order = edge_order(conv, edge_index, x)
     how = {"order": order, "seed": torch.tensor([1, 2, 3]), "keys": torch.zeros(3, len(x), dtype=torch.long,
                                                                               device=DEVICE), "dropout": 0.5}
-    if what == "bfloat16":
-        conv, x = conv.bfloat16(), x.bfloat16()
-    else:
-        how[what] = how[what].to("cpu" if what != "seed" else DEVICE)
+    how[what] = how[what].to("cpu" if what != "seed" else DEVICE)
     with pytest.raises(RuntimeError):
         LAYERS["gat"].run(conv, x, edge_index, **how)
 
@@ -183,6 +204,15 @@ def test_bad_edges_are_an_error(kernels):
     for edge in ([[0], [3]], [[-1], [0]]):
         with pytest.raises(RuntimeError, match="3 nodes"):
             torch.ops.plimsoll.edge_order(torch.tensor(edge, device=DEVICE), 3, 3, True, True)
+
+
+def test_gather_csr(kernels):
+    ptr = torch.tensor([0, 3, 3, 40])
+    x = torch.randn(3, 7, dtype=torch.float64, device=DEVICE, requires_grad=True)
+    out = torch.ops.plimsoll.gather_csr(x, ptr.to(DEVICE), 40)
+    assert torch.equal(out, x.repeat_interleave(ptr.diff().to(DEVICE), dim=0))
+    (gradient,) = torch.autograd.grad(out.sum(), x)
+    assert torch.equal(gradient, ptr.diff().to(DEVICE, torch.float64)[:, None].expand(3, 7))
 
 
 SEGMENTS = {

@@ -1,0 +1,128 @@
+#pragma once
+
+// What the files share that make layers of attention out of tensors and kernels.
+
+#include <algorithm>
+
+#include "kernels/attention.h"
+#include "ops/attention.h"
+#include "ops/check.h"
+#include "ops/numbers.h"
+#include "ops/products.h"
+
+namespace plimsoll {
+
+struct AttentionSizes {
+  int64_t sources, targets, edges, features, heads, channels, edge_features;
+
+  int64_t width() const { return heads * channels; }
+};
+
+/// Checks what is shared; `targets` is T. Errors: UsageError.
+AttentionSizes check_attention(const AttentionTensors& in, const AttentionOptions& options, int64_t targets,
+                               int64_t edge_features);
+
+/// Checks what forward kept: z [rows, H*D], which may also have no rows if `optional`, and statistics [rows,
+/// H].
+void check_kept_z(const AttentionTensors& in, const AttentionSizes& sizes, const at::Tensor& z, int64_t rows,
+                  bool optional);
+void check_kept_scores(const AttentionTensors& in, const AttentionSizes& sizes, const at::Tensor& kept,
+                       int64_t rows);
+
+/// Checks the given gradients: out [T, H*D], and alpha [E (+ T), H] or undefined.
+void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,
+                     const at::Tensor& out, const at::Tensor& alpha);
+
+/// The tensor that alpha is written to: [E (+ T), H], or no rows where it is not asked for.
+at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
+                       const AttentionOptions& options);
+
+/// Makes a sum, or nothing, the gradient of a tensor that was given: of its dtype.
+inline void as_given(at::Tensor& gradient, const at::Tensor& given) {
+  if (gradient.defined()) gradient = gradient.to(given.scalar_type());
+}
+
+/// Fills in what is shared, all but the order, z and what is written. in.bias is of the type of sums.
+template <typename T, typename Stored>
+void fill_options(Attention<T, Stored>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
+                  const AttentionOptions& options) {
+  layer.caller_edges = sizes.edges;
+  layer.heads = sizes.heads;
+  layer.channels = sizes.channels;
+  layer.edge_features = sizes.edge_features;
+  layer.slope = static_cast<T>(options.slope);
+  layer.loops = options.loops;
+  layer.fill = options.fill == "zero"   ? LoopFill::zero
+               : options.fill == "mean" ? LoopFill::mean
+                                        : LoopFill::value;
+  layer.fill_value = static_cast<T>(options.fill_value);
+  layer.dropout.p = options.dropout;
+  if (options.dropout > 0) {
+    const int64_t* const seed = in.seed.const_data_ptr<int64_t>();
+    layer.dropout.seed = static_cast<uint64_t>(seed[0]);
+    layer.dropout.layer = static_cast<uint32_t>(seed[1]);
+    layer.dropout.epoch = static_cast<uint32_t>(seed[2]);
+    if (in.keys.defined()) {
+      layer.dropout.item = in.keys.const_data_ptr<int64_t>();
+      layer.dropout.local = layer.dropout.item + sizes.targets;
+      layer.dropout.first_edge = layer.dropout.local + sizes.targets;
+    }
+  }
+  layer.edge_attr = read<Stored>(in.edge_attr);
+  layer.bias = read<T>(in.bias);
+}
+
+/// The same with the order.
+template <typename T, typename Stored>
+void fill_layer(Attention<T, Stored>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
+                const AttentionOptions& options) {
+  fill_options(layer, in, sizes, options);
+  layer.order = view_edge_order(in.order.const_data_ptr<int32_t>(), in.order.numel(), sizes.sources,
+                                sizes.targets, sizes.edges);
+}
+
+/// Closed pieces where there are such, else ranges of a fixed number of targets: what threads share out.
+class AttentionRanges {
+ public:
+  static constexpr int64_t kNodes = kProductRows;
+
+  explicit AttentionRanges(const EdgeOrder& order) : order_(order) {}
+
+  int64_t count() const { return order_.closed ? order_.pieces : (order_.targets + kNodes - 1) / kNodes; }
+  int64_t begin(int64_t r) const { return order_.closed ? order_.piece_ptr[r] : r * kNodes; }
+  int64_t end(int64_t r) const {
+    return order_.closed ? order_.piece_ptr[r + 1] : std::min((r + 1) * kNodes, order_.targets);
+  }
+  /// Ranges of sources where pieces are not closed.
+  int64_t source_count() const { return (order_.sources + kNodes - 1) / kNodes; }
+  int64_t source_end(int64_t r) const { return std::min((r + 1) * kNodes, order_.sources); }
+  int64_t largest() const {
+    int64_t most = 0;
+    for (int64_t r = 0; r < count(); ++r) most = std::max(most, end(r) - begin(r));
+    return most;
+  }
+  /// Groups of closed pieces whose sums of weight gradients are kept apart and added in order.
+  int64_t groups() const { return std::clamp<int64_t>(count() / 4, 1, kMostGroups); }
+
+  static constexpr int64_t kMostGroups = 16;
+
+ private:
+  EdgeOrder order_;
+};
+
+/// transpose_edge_order() in a tensor that must outlive the view.
+OutEdges out_edges(const EdgeOrder& order, at::Tensor& room);
+
+/// A thread's room for the rows of a piece's gradient of z as products read them: none where they are stored
+/// as they are summed.
+class RoundedRows {
+ public:
+  RoundedRows(const at::Tensor& x, int64_t rows, int64_t columns);
+  /// Rows of sums as stored; valid until the next call.
+  at::Tensor of(const at::Tensor& sums) const;
+
+ private:
+  at::Tensor room_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <ATen/autocast_mode.h>
+
+#include <tuple>
+#include <type_traits>
+
+#include "ops/operator.h"
+
+namespace plimsoll {
+
+/// What an operator does under torch.autocast for one kind of device: it casts with low() what torch's
+/// products cast, or with full() what torch computes in float32, and calls itself with autocast off.
+/// Float64 stays as it is.
+class Autocast {
+ public:
+  explicit Autocast(c10::DeviceType device)
+      : device_(device), guard_(at::autocast::get_autocast_dispatch_key_from_device_type(device)) {}
+
+  /// Kernels of a CUDA device take no bf16: there it is float32, too.
+  at::Tensor low(const at::Tensor& tensor) const {
+    return cast(on_cpu() ? at::autocast::get_autocast_dtype(device_) : at::kFloat, tensor);
+  }
+  Optional low(const Optional& tensor) const { return tensor ? Optional(low(*tensor)) : std::nullopt; }
+  at::Tensor full(const at::Tensor& tensor) const { return cast(at::kFloat, tensor); }
+  /// What may have either dtype stays as it is where it may.
+  at::Tensor either(const at::Tensor& tensor) const { return on_cpu() ? tensor : full(tensor); }
+  Optional either(const Optional& tensor) const { return tensor ? Optional(either(*tensor)) : std::nullopt; }
+
+ private:
+  bool on_cpu() const { return device_ == c10::DeviceType::CPU; }
+
+  at::Tensor cast(at::ScalarType dtype, const at::Tensor& tensor) const {
+    return at::autocast::cached_cast(dtype, tensor, device_);
+  }
+
+  c10::DeviceType device_;
+  c10::impl::ExcludeDispatchKeyGuard guard_;
+};
+
+}  // namespace plimsoll

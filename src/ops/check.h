@@ -1,0 +1,18 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace plimsoll {
+
+// Errors: UsageError that says what was expected and found.
+
+void require(bool ok, const char* expected, const at::Tensor& found);
+
+/// A contiguous tensor on x's device with this shape and x's dtype; of the dtype of sums over x; or of
+/// either.
+void require_like(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape, const char* expected);
+void require_sums(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape, const char* expected);
+void require_either(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape,
+                    const char* expected);
+
+}  // namespace plimsoll

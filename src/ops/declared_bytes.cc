@@ -1,0 +1,227 @@
+#include "ops/declared_bytes.h"
+
+#include <algorithm>
+
+#include "kernels/gat.h"
+#include "kernels/gatv2.h"
+#include "ops/attention_layer.h"
+#include "ops/segment_cpu.h"
+
+namespace plimsoll {
+namespace {
+
+int64_t parts(int64_t count, int64_t of) {
+  return (count + of - 1) / of;
+}
+
+// Counts of one layer, in bytes where nothing else is said.
+struct Layer {
+  const AttentionShape& of;
+  int64_t stored = static_cast<int64_t>(c10::elementSize(of.dtype));
+  int64_t sum = static_cast<int64_t>(c10::elementSize(sum_type(of.dtype)));
+  bool rounds = stored != sum;
+  int64_t width = of.heads * of.channels;  // numbers
+  bool closed = of.order.closed && !of.other_targets;
+
+  int64_t rows(int64_t nodes) const { return nodes * width * stored; }
+  int64_t sum_rows(int64_t nodes) const { return nodes * width * sum; }
+  int64_t scores(int64_t nodes) const { return nodes * of.heads * sum; }
+  int64_t alpha() const { return of.return_attention ? scores(of.edges + (of.loops ? of.targets : 0)) : 0; }
+  // Ranges of nodes, and the threads that work on so many.
+  int64_t ranges() const { return closed ? of.order.pieces : parts(of.targets, kProductRows); }
+  int64_t groups() const { return std::clamp<int64_t>(ranges() / 4, 1, AttentionRanges::kMostGroups); }
+  int64_t threads(int64_t work) const { return std::min<int64_t>(of.threads, work); }
+  // What a product of bf16 takes for itself, and its result before it is added: operands packed once, and
+  // the product in f32.
+  int64_t product_room(int64_t most_rows, int64_t features) const {
+    if (!rounds) return 0;
+    return 2 * (most_rows * (width + features) + width * features) * sum;
+  }
+  // Both numbers of each score handed on, the edges by source.
+  int64_t handed_on() const {
+    return scores(2 * (of.order.edges + (of.loops ? of.targets : 0))) +
+           (of.sources + 1 + 2 * of.order.edges) * static_cast<int64_t>(sizeof(int32_t));
+  }
+  // The gradient of weights [H*D, features] over all rows: sums of groups, of which the first remains.
+  int64_t transposed_groups(int64_t rows_of) const {
+    return std::clamp<int64_t>(rows_of / kProductRows, 1, 8);
+  }
+};
+
+DeclaredBytes with_peak(int64_t output, int64_t peak) {
+  return {.output = output, .saved = 0, .workspace = std::max<int64_t>(peak - output, 0)};
+}
+
+}  // namespace
+
+OrderSizes order_sizes(const EdgeOrder& order) {
+  return {.closed = order.closed,
+          .pieces = order.pieces,
+          .largest = AttentionRanges(order).largest(),
+          .edges = order.edges,
+          .most_in = order.most_in};
+}
+
+OrderSizes most_order_sizes(int64_t graphs, int64_t nodes, int64_t edges, int64_t self_loops,
+                            int64_t graph_nodes) {
+  const int64_t graph = std::min(graph_nodes, nodes - std::max<int64_t>(graphs - 1, 0));
+  const int64_t piece = std::min(nodes, kPieceNodes - 1 + graph);
+  return {.closed = piece <= kMostPieceNodes,
+          .pieces = nodes / kPieceNodes + 1,
+          .largest = piece,
+          .edges = edges - self_loops,
+          .most_in = edges - self_loops};
+}
+
+DeclaredBytes declare_edge_order(int64_t targets, int64_t edges) {
+  return {.output = edge_order_size(targets, edges) * static_cast<int64_t>(sizeof(int32_t))};
+}
+
+DeclaredBytes declare_gat(const AttentionShape& shape) {
+  const Layer layer{shape};
+  const EdgeOrder order{.most_in = shape.order.most_in};
+  const int64_t threads = layer.threads(layer.ranges());
+  const bool keep = shape.keep_projection;
+  const int64_t scratch = threads * gat_scratch_size(order, shape.heads) * layer.sum;
+  const int64_t z = keep           ? 0
+                    : layer.closed ? threads * layer.rows(shape.order.largest)
+                                   : layer.rows(shape.sources);
+  const int64_t small = layer.rounds ? layer.sum_rows(3) + shape.edge_features * shape.heads * layer.sum : 0;
+  const int64_t rows = layer.closed ? shape.order.largest : kProductRows;
+  // W in the type of sums, what it is folded to, x in that type and its scores.
+  const int64_t precise =
+      layer.rounds
+          ? ((layer.width + 4 * shape.heads) * shape.features +
+             shape.threads * std::min(kProductRows, shape.sources) * (shape.features + 2 * shape.heads)) *
+                layer.sum
+          : 0;
+  return {.output = layer.rows(shape.targets) + layer.alpha(),
+          .saved = (keep ? layer.rows(shape.sources) : 0) + layer.scores(shape.sources + 3 * shape.targets),
+          .workspace = precise + scratch + z + small + threads * layer.product_room(rows, shape.features)};
+}
+
+DeclaredBytes declare_gat_backward(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {
+  const Layer layer{shape};
+  const EdgeOrder order{.most_in = shape.order.most_in};
+  const int64_t weights = layer.width * shape.features;
+  const int64_t q = shape.edge_features * shape.heads;
+  const int64_t small = 3 * layer.width + q;  // att_source, att_target, bias, q
+  const int64_t x = needs_x ? shape.sources * shape.features * layer.stored : 0;
+  const int64_t edge_attr = needs_edge_attr ? shape.edges * shape.edge_features * layer.stored : 0;
+  const int64_t target_score = shape.other_targets ? shape.targets * shape.heads * layer.stored : 0;
+  const int64_t output = x + edge_attr + target_score +
+                         (weights + small - (shape.other_targets ? layer.width : 0)) * layer.stored;
+  const int64_t rounded = layer.rounds ? (weights + 2 * small) * layer.sum + output : 0;
+  const int64_t always = x + edge_attr + layer.scores(shape.sources + shape.targets) + rounded;
+  const int64_t scratch = gat_scratch_size(order, shape.heads) * layer.sum;
+  if (layer.closed) {
+    const int64_t piece = shape.order.largest;
+    const int64_t thread = scratch + layer.sum_rows(piece) + (layer.rounds ? layer.rows(piece) : 0) +
+                           (shape.keep_projection ? 0 : layer.rows(piece)) +
+                           layer.product_room(piece, shape.features);
+    return with_peak(output, always + layer.groups() * (weights + small) * layer.sum +
+                                 layer.threads(layer.groups()) * thread);
+  }
+  const int64_t sums = std::max<int64_t>({layer.ranges(), parts(shape.sources, kProductRows), 1});
+  const int64_t open = layer.handed_on() + layer.sum_rows(shape.sources) +
+                       (shape.keep_projection ? 0 : layer.rows(shape.sources)) + sums * small * layer.sum;
+  const int64_t products = layer.transposed_groups(shape.sources) * weights * layer.sum +
+                           shape.threads * layer.product_room(kProductRows, shape.features);
+  return with_peak(output, always + open + std::max(layer.threads(layer.ranges()) * scratch, products));
+}
+
+DeclaredBytes declare_gatv2(const AttentionShape& shape) {
+  const Layer layer{shape};
+  const EdgeOrder order{.most_in = shape.order.most_in};
+  const int64_t threads = layer.threads(layer.ranges());
+  const bool own = !shape.share_weights || shape.other_targets;  // a projection of targets
+  const bool keep = shape.keep_projection;
+  const int64_t all = layer.rows(shape.sources) + (own ? layer.rows(shape.targets) : 0);
+  const int64_t scratch =
+      gatv2_scratch_size(order, shape.heads, shape.channels, shape.edge_features) * layer.sum;
+  const int64_t z = keep ? 0 : layer.closed ? threads * (own ? 2 : 1) * layer.rows(shape.order.largest) : all;
+  const int64_t small = layer.rounds ? layer.sum_rows(2 + shape.edge_features) : 0;
+  const int64_t rows = layer.closed ? shape.order.largest : kProductRows;
+  return {.output = layer.rows(shape.targets) + layer.alpha(),
+          .saved = (keep ? all : 0) + layer.scores(2 * shape.targets),
+          .workspace = threads * scratch + z + small +
+                       threads * layer.product_room(rows, std::max(shape.features, shape.target_features))};
+}
+
+DeclaredBytes declare_gatv2_backward(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {
+  const Layer layer{shape};
+  const EdgeOrder order{.most_in = shape.order.most_in};
+  const bool own = !shape.share_weights || shape.other_targets;
+  const int64_t weights = layer.width * shape.features;
+  const int64_t target_weights =
+      own ? layer.width * (shape.other_targets ? shape.target_features : shape.features) : 0;
+  const int64_t biases = shape.bias ? (own ? 2 : 1) * layer.width : 0;
+  const int64_t small = (2 + shape.edge_features) * layer.width;  // att, bias, edge_weight
+  const int64_t x = needs_x ? shape.sources * shape.features * layer.stored : 0;
+  const int64_t x_target = shape.other_targets ? shape.targets * shape.target_features * layer.stored : 0;
+  const int64_t edge_attr = needs_edge_attr ? shape.edges * shape.edge_features * layer.stored : 0;
+  const int64_t projections = weights + target_weights + biases;
+  const int64_t output = x + x_target + edge_attr + (projections + small) * layer.stored;
+  const int64_t rounded = layer.rounds ? (projections + 2 * small) * layer.sum + output : 0;
+  const int64_t always = x + edge_attr + rounded;
+  const int64_t scratch =
+      gatv2_scratch_size(order, shape.heads, shape.channels, shape.edge_features) * layer.sum;
+  const int64_t features = std::max(shape.features, shape.target_features);
+  const int64_t both = own ? 2 : 1;
+  if (layer.closed) {
+    const int64_t piece = shape.order.largest;
+    const int64_t thread = scratch + both * layer.sum_rows(piece) + (layer.rounds ? layer.rows(piece) : 0) +
+                           (shape.keep_projection ? 0 : both * layer.rows(piece)) +
+                           (shape.bias ? layer.sum_rows(1) : 0) + layer.product_room(piece, features);
+    return with_peak(output, always + layer.groups() * (projections + small) * layer.sum +
+                                 layer.threads(layer.groups()) * thread);
+  }
+  const int64_t sums = std::max<int64_t>(layer.ranges(), 1) * small * layer.sum;
+  const int64_t dz = layer.sum_rows(shape.sources) + (own ? layer.sum_rows(shape.targets) : 0);
+  const int64_t z =
+      shape.keep_projection ? 0 : layer.rows(shape.sources) + (own ? layer.rows(shape.targets) : 0);
+  const int64_t room = shape.threads * layer.product_room(kProductRows, features);
+  const int64_t first = layer.transposed_groups(shape.sources) * weights * layer.sum;
+  const int64_t second = (weights + (shape.bias ? layer.width : 0)) * layer.sum +
+                         layer.transposed_groups(shape.targets) * target_weights * layer.sum;
+  const int64_t done = projections * layer.sum + x_target;
+  const int64_t threads = layer.threads(std::max(layer.ranges(), parts(shape.sources, kProductRows)));
+  return with_peak(output, always + layer.handed_on() + dz + z + sums +
+                               std::max({threads * scratch, first + room, second + room, done + room}));
+}
+
+namespace {
+
+int64_t bytes(const SegmentShape& shape, int64_t rows) {
+  return rows * shape.features * static_cast<int64_t>(c10::elementSize(shape.dtype));
+}
+
+}  // namespace
+
+DeclaredBytes declare_segment_reduce(const SegmentShape& shape) {
+  return {.output = bytes(shape, shape.segments)};
+}
+DeclaredBytes declare_segment_reduce_backward(const SegmentShape& shape) {
+  return {.output = bytes(shape, shape.rows)};
+}
+DeclaredBytes declare_segment_softmax(const SegmentShape& shape) {
+  return {.output = bytes(shape, shape.rows)};
+}
+DeclaredBytes declare_segment_softmax_backward(const SegmentShape& shape) {
+  return {.output = bytes(shape, shape.rows)};
+}
+DeclaredBytes declare_gather_csr(const SegmentShape& shape) {
+  return {.output = bytes(shape, shape.rows)};
+}
+DeclaredBytes declare_gather_csr_backward(const SegmentShape& shape) {
+  return {.output = bytes(shape, shape.segments)};
+}
+DeclaredBytes declare_graph_norm(const SegmentShape& shape) {
+  return {.output = bytes(shape, shape.rows), .saved = bytes(shape, 2 * shape.segments)};
+}
+DeclaredBytes declare_graph_norm_backward(const SegmentShape& shape) {
+  const int64_t groups = std::max<int64_t>(parts(shape.segments, kSegmentGrain), 1);
+  return {.output = bytes(shape, shape.rows + 3), .workspace = bytes(shape, 3 * groups + 3)};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,80 @@
+#include "ops/products.h"
+
+#include <ATen/CPUFunctions.h>
+#include <ATen/ops/zeros.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <vector>
+
+// Intel's MKL, where torch is built with it.
+extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
+
+namespace plimsoll {
+
+// MKL has threads of its own; oneDNN, which multiplies bf16, takes OpenMP's.
+OneProductThread::OneProductThread() : openmp_before_(omp_get_max_threads()) {
+  if (MKL_Set_Num_Threads_Local != nullptr) before_ = MKL_Set_Num_Threads_Local(1);
+  omp_set_num_threads(1);
+}
+
+OneProductThread::~OneProductThread() {
+  omp_set_num_threads(openmp_before_);
+  if (MKL_Set_Num_Threads_Local != nullptr) MKL_Set_Num_Threads_Local(before_);
+}
+
+void multiply_all(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& out) {
+  const int64_t rows = a.size(0);
+  over_ranges((rows + kProductRows - 1) / kProductRows, [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) {
+      const int64_t begin = r * kProductRows;
+      const int64_t count = std::min(kProductRows, rows - begin);
+      const at::Tensor from = a.narrow(0, begin, count).to(b.scalar_type());
+      at::Tensor to = out.narrow(0, begin, count);
+      if (c.defined())
+        at::cpu::addmm_out(to, c.dim() == 2 ? c.narrow(0, begin, count) : c, from, b);
+      else
+        at::cpu::mm_out(to, from, b);
+    }
+  });
+}
+
+at::Tensor multiply_transposed(const at::Tensor& a, const at::Tensor& b) {
+  constexpr int64_t kMostGroups = 8;
+  const int64_t rows = a.size(0);
+  const int64_t groups = std::clamp<int64_t>(rows / kProductRows, 1, kMostGroups);
+  std::vector<at::Tensor> sums(static_cast<size_t>(groups));
+  over_ranges(groups, [&](int64_t first, int64_t last) {
+    for (int64_t g = first; g < last; ++g) {
+      const int64_t begin = g * rows / groups;
+      const int64_t end = (g + 1) * rows / groups;
+      at::Tensor& sum = sums[static_cast<size_t>(g)];
+      if (a.scalar_type() == b.scalar_type()) {
+        sum = at::cpu::mm(a.narrow(0, begin, end - begin).t(), b.narrow(0, begin, end - begin));
+        continue;
+      }
+      sum = at::zeros({a.size(1), b.size(1)}, a.options());
+      for (int64_t from = begin; from < end; from += kProductRows) {
+        const int64_t count = std::min(kProductRows, end - from);
+        add_transposed_product(a.narrow(0, from, count).to(b.scalar_type()), b.narrow(0, from, count), sum);
+      }
+    }
+  });
+  for (size_t g = 1; g < sums.size(); ++g) sums[0].add_(sums[g]);
+  return sums[0];
+}
+
+void multiply_rows(const at::Tensor& a, int64_t begin, int64_t end, const at::Tensor& b,
+                   const at::Tensor& out) {
+  at::Tensor to = out;
+  at::cpu::mm_out(to, a.narrow(0, begin, end - begin), b);
+}
+
+void add_transposed_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& sum) {
+  if (sum.scalar_type() == a.scalar_type())
+    sum.addmm_(a.t(), b);
+  else
+    sum.add_(at::cpu::mm(a.t(), b));
+}
+
+}  // namespace plimsoll

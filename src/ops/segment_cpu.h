@@ -1,0 +1,33 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string_view>
+#include <tuple>
+
+namespace plimsoll {
+
+/// Segments that one thread takes at a time, and of which sums of weight gradients are kept apart.
+inline constexpr int64_t kSegmentGrain = 64;
+
+/// The operators of segment.h on the CPU and their gradients, without autograd.
+
+at::Tensor segment_reduce_cpu(const at::Tensor& x, const at::Tensor& ptr, std::string_view reduce);
+at::Tensor segment_reduce_backward_cpu(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& out,
+                                       const at::Tensor& ptr, std::string_view reduce);
+
+at::Tensor segment_softmax_cpu(const at::Tensor& x, const at::Tensor& ptr);
+at::Tensor segment_softmax_backward_cpu(const at::Tensor& grad, const at::Tensor& out, const at::Tensor& ptr);
+
+/// (out, mean, scale); backward gives those of x, weight, bias and mean_scale.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> graph_norm_cpu(const at::Tensor& x, const at::Tensor& ptr,
+                                                              const at::Tensor& weight,
+                                                              const at::Tensor& bias,
+                                                              const at::Tensor& mean_scale, double eps);
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_norm_backward_cpu(
+    const at::Tensor& grad, const at::Tensor& x, const at::Tensor& ptr, const at::Tensor& weight,
+    const at::Tensor& mean_scale, const at::Tensor& mean, const at::Tensor& scale);
+
+at::Tensor gather_csr_cpu(const at::Tensor& x, const at::Tensor& ptr, int64_t rows);
+
+}  // namespace plimsoll
