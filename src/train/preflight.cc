@@ -99,7 +99,8 @@ class Preflight {
 
 // `gradients`: what the engine itself will take. Another block may have a few more edges to fewer nodes than
 // the one that was measured: a range gets a sixteenth more.
-Flight divide(const BlockBytes& bytes, const BlockSource& source, int64_t gradients, int threads, int64_t prefetch) {
+Flight divide(const BlockBytes& bytes, const BlockSource& source, int64_t gradients, int threads,
+              int64_t prefetch) {
   constexpr int64_t kPage = 4096;
   const int64_t graphs = GraphBlock::bytes_for(bytes.size, source.node_features(), source.edge_features());
   give_back_freed_memory();
@@ -110,7 +111,8 @@ Flight divide(const BlockBytes& bytes, const BlockSource& source, int64_t gradie
   flight.range_bytes = (bytes.range + bytes.range / 16 + kPage) / kPage * kPage;
   const int64_t one = flight.range_bytes + graphs;
   flight.blocks = static_cast<int>(std::clamp<int64_t>(left / one, 1, threads));
-  flight.prefetch = std::clamp<int64_t>((left - flight.blocks * one) / std::max<int64_t>(graphs, 1), 0, prefetch);
+  flight.prefetch =
+      std::clamp<int64_t>((left - flight.blocks * one) / std::max<int64_t>(graphs, 1), 0, prefetch);
   return flight;
 }
 

@@ -32,9 +32,9 @@ class BudgetTooSmall : public Error {
 /// it.
 void warm_up_torch(int threads);
 
-/// What the process holds beyond floor and ledger: matrix products' own buffers, torch's nodes of the graph of
-/// gradients, and what malloc loses between pieces. Measured at up to 2.2, 3.2 and 7.3 MiB with one, two and
-/// four threads, on a model of 343,000 parameters. Set aside from the budget.
+/// What the process holds beyond floor and ledger: matrix products' own buffers, torch's nodes of the graph
+/// of gradients, and what malloc loses between pieces. Measured at up to 2.2, 3.2 and 7.3 MiB with one, two
+/// and four threads, on a model of 343,000 parameters. Set aside from the budget.
 constexpr int64_t heap_slack(int threads) {
   return 2 * kMiB + int64_t{threads} * kMiB * 3 / 2;
 }
