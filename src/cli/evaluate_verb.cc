@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <numeric>
+#include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -29,21 +30,39 @@ std::optional<TrainingSplit> split_that_trained(const BlockSource& source, const
   return split;
 }
 
+// A split's graphs, without those of recordings whose content trained.
+GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
+                    const std::vector<std::string>& trained) {
+  std::set<int64_t> copies;
+  for (const GraphRange& recording : tables.recordings)
+    if (recording.split == split.name && std::ranges::find(trained, content_of(recording)) != trained.end())
+      for (int64_t g = 0; g < recording.graphs; ++g) copies.insert(recording.first_graph + g);
+  GraphList graphs;
+  for (int64_t g = split.first_graph; g < split.first_graph + split.graphs; ++g)
+    if (!copies.contains(g)) graphs.push_back(g);
+  return graphs;
+}
+
 // Validation and test graphs if this is the data that trained, and the splits that do not train.
 std::vector<NamedGraphList> lists_to_judge(const TrainingData& data, std::span<const GraphShape> shapes,
                                            const Recipe& recipe, const GnnModel& model,
                                            const std::string& only) {
   std::vector<NamedGraphList> lists;
-  if (model.trained_on == data.identity_hash()) {
+  std::vector<std::string> trained;
+  const bool is_the_data = model.trained_on == data.identity_hash();
+  if (is_the_data) {
     TrainingSplit split = split_for(recipe, data.source(), shapes);
+    trained = split.contents;
     lists.push_back({"validation", std::move(split.validation)});
     if (!split.test.empty()) lists.push_back({"test", std::move(split.test)});
   }
-  const bool is_other_data = lists.empty();
-  for (const GraphRange& split : data.source().tables().splits) {
-    if (!is_other_data && (is_training_split(split.name) || recipe.split.by == "graph")) continue;
-    lists.push_back({split.name, GraphList(static_cast<size_t>(split.graphs))});
-    std::iota(lists.back().graphs.begin(), lists.back().graphs.end(), split.first_graph);
+  const auto& splits = data.source().tables().splits;
+  // Where no split is named so, all graphs were shared out.
+  const bool some_train =
+      std::ranges::any_of(splits, [](const auto& s) { return is_training_split(s.name); });
+  for (const GraphRange& split : splits) {
+    if (is_the_data && (!some_train || is_training_split(split.name))) continue;
+    lists.push_back({split.name, graphs_of(split, data.source().tables(), trained)});
   }
   std::string known;
   for (const NamedGraphList& list : lists) known += " " + list.name;
@@ -51,6 +70,16 @@ std::vector<NamedGraphList> lists_to_judge(const TrainingData& data, std::span<c
   if (lists.empty() && !only.empty())
     throw UsageError(fmt::format("no split '{}' to judge; there are:{}", only, known));
   return lists;
+}
+
+void require_same_features(const GnnModel& model, const BlockSource& source) {
+  const GnnOptions& options = model.model->options();
+  if (options.in_features != source.node_features() || options.edge_features != source.edge_features())
+    throw InputError(fmt::format(
+        "the data has {} node and {} edge features, the model was trained on {} and {}",
+        source.node_features(), source.edge_features(), options.in_features, options.edge_features));
+  if (model.vocabulary != source.tables().vocabulary)
+    throw InputError("the data set's vocabulary is not the model's: its IDs have other indices");
 }
 
 BlockLimits limits_of(const Recipe& recipe) {
@@ -87,6 +116,7 @@ Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, con
                        int threads) {
   const GnnModel model = load_gnn(folder.model(recipe));
   const TrainingData data(options.data, recipe, model.vocabulary);
+  require_same_features(model, data.source());
   const auto shapes = read_shapes(data.source(), threads);
   const auto verdicts = judge_classifier(data.source(), shapes, model, limits_of(recipe), threads,
                                          lists_to_judge(data, shapes, recipe, model, options.split));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
@@ -93,21 +94,35 @@ Trained train_classes(const TrainingData& data, const Recipe& recipe, const RunO
                       format_count(static_cast<int64_t>(split.test.size())))};
 }
 
-Json run_manifest(const TrainingData& data, const Recipe& recipe, const TrainOptions& options,
-                  const Budget& budget) {
+Json run_manifest(const TrainingData& data, const Recipe& recipe, const std::string& identity,
+                  const TrainOptions& options, const Budget& budget) {
   return {{"kind", "run"},
           {"tool", std::string("plimsoll ") + kVersion},
           {"build", build_id()},
           {"data", data.identity()},
+          {"identity", identity},
           {"seed", recipe.seed},
           {"threads", options.resources.thread_count()},
           {"budget_bytes", budget.bytes()},
           {"limits", limits_json(find_limits())}};
 }
 
+// Before anything of the run is touched.
+void require_same_run(const RunFolder& folder, const std::string& identity) {
+  const Json manifest = parse_json(read_text(folder.manifest()));
+  if (manifest.value("identity", "") == identity) return;
+  throw UsageError(
+      folder.root.string() +
+      " holds a run of another recipe or other data; name another --run, or start again with --force "
+      "in place of --resume");
+}
+
 bool has_checkpoint(const fs::path& stage) {
   const fs::path folder = stage / "checkpoints";
-  return fs::exists(folder) && !fs::is_empty(folder);
+  if (!fs::exists(folder)) return false;
+  return std::ranges::any_of(fs::directory_iterator(folder), [](const fs::directory_entry& entry) {
+    return entry.path().filename().string().starts_with("step-");
+  });
 }
 
 // Over all epochs, validation included.
@@ -152,9 +167,9 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
              format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)), fit.flight.blocks,
              options.resources.thread_count(), format_bytes(fit.flight.range_bytes), budget.report());
   if (fit.reruns > 0)
-    fmt::print("{} blocks ran again alone to stay within the budget\n", format_count(fit.reruns));
+    fmt::print("blocks that ran again alone to stay within the budget: {}\n", format_count(fit.reruns));
   if (fit.overflows > 0)
-    fmt::print("{} tensors found no room in their block's range\n", format_count(fit.overflows));
+    fmt::print("tensors that found no room in their block's range: {}\n", format_count(fit.overflows));
   fmt::print("weights {}\n{}\n", trained.weights, model.string());
 }
 
@@ -170,18 +185,24 @@ void run_train(const TrainOptions& options) {
   const TrainingData data(options.data, recipe);
 
   const RunFolder folder{options.run};
+  const std::string identity = identity_of(recipe, data);
   std::optional<NewRun> fresh;
-  if (!options.resume || !holds_a_run(folder)) fresh.emplace(folder, options.force);
+  if (options.resume && holds_a_run(folder)) {
+    require_same_run(folder, identity);
+  } else {
+    fresh.emplace(folder, options.force);
+  }
+  // The manifest first: it marks the folder as a run.
+  Json manifest = run_manifest(data, recipe, identity, options, budget);
+  write_text(folder.manifest(), manifest.dump(1) + "\n");
+  write_text(folder.recipe(), recipe_yaml(recipe));
   const fs::path stage = folder.stage(recipe);
   make_folders(stage);
-  write_text(folder.recipe(), recipe_yaml(recipe));
-  Json manifest = run_manifest(data, recipe, options, budget);
-  write_text(folder.manifest(), manifest.dump(1) + "\n");
 
   std::optional<Progress> progress(std::in_place, "train " + stage.filename().string(),
                                    recipe.task == "detection" ? "windows" : "graphs");
   const RunOptions run{.folder = stage,
-                       .identity = identity_of(recipe, data),
+                       .identity = identity,
                        .resume = options.resume,
                        .threads = threads,
                        .prefetch = options.prefetch,

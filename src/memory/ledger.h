@@ -23,9 +23,9 @@ enum class Tag : uint8_t {
   columns,      ///< whole columns held in memory: vocabularies, shapes, permutations, scores
   blocks,       ///< blocks of graphs as they come from a BlockSource
   parameters,   ///< model parameters
-  gradients,    ///< gradient sums and gradients waiting for their turn
+  gradients,    ///< gradient sums
   optimizer,    ///< optimizer state
-  activations,  ///< tensors of forward and backward
+  activations,  ///< the slab: tensors of forward and backward, and gradients waiting for their turn
   other,        ///< anything torch allocates outside a tag's scope
 };
 inline constexpr int kTags = 9;

@@ -78,6 +78,12 @@ Position position_from(const Json& json) {
   return position;
 }
 
+// Out of the way of those that are kept.
+void put_aside(const fs::path& path, const std::string& reason, std::vector<std::string>& damaged) {
+  damaged.push_back(fmt::format("{} ({})", path.filename().string(), reason));
+  fs::rename(path, path.parent_path() / ("damaged-" + path.filename().string()));
+}
+
 }  // namespace
 
 BestWeights::BestWeights(const ParameterList& parameters) : entries_(parameters.all()) {
@@ -163,9 +169,9 @@ std::optional<Position> Checkpoints::load(const TrainingState& state,
       state.optimizer.set_steps(json.at("optimizer_steps"));
       return position;
     } catch (const InputError& error) {
-      damaged.push_back(fmt::format("{} ({})", path.filename().string(), error.what()));
+      put_aside(path, error.what(), damaged);
     } catch (const Json::exception& error) {
-      damaged.push_back(fmt::format("{} ({})", path.filename().string(), error.what()));
+      put_aside(path, error.what(), damaged);
     }
   }
   return std::nullopt;

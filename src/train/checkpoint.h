@@ -69,7 +69,8 @@ class Checkpoints {
   void save(const TrainingState& state, const Position& position);
 
   /// Loads the newest that is whole into `state`; nothing when there is none. `damaged` gets the names of
-  /// those that were passed over. Errors: InputError for one of another recipe or data.
+  /// those that were passed over, which are renamed to damaged-NAME. Errors: UsageError for one of another
+  /// recipe or data.
   std::optional<Position> load(const TrainingState& state, std::vector<std::string>& damaged) const;
 
  private:

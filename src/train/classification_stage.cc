@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -121,6 +122,18 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
   return verdicts;
 }
 
+namespace {
+
+Json rows_of(const std::vector<int64_t>& matrix) {
+  Json rows = Json::array();
+  const auto side = static_cast<int64_t>(std::lround(std::sqrt(matrix.size())));
+  for (int64_t row = 0; row < side; ++row)
+    rows.push_back(std::vector<int64_t>(matrix.begin() + row * side, matrix.begin() + (row + 1) * side));
+  return rows;
+}
+
+}  // namespace
+
 Json classification_json(const std::vector<ClassificationVerdict>& verdicts, const std::string& model,
                          int64_t seed) {
   Json splits = Json::array();
@@ -135,7 +148,7 @@ Json classification_json(const std::vector<ClassificationVerdict>& verdicts, con
                          {"accuracy", number(verdict.figures.accuracy)},
                          {"f1", number(verdict.figures.f1)},
                          {"auc", number(verdict.figures.auc)},
-                         {"confusion", verdict.figures.confusion}}}}});
+                         {"confusion", rows_of(verdict.figures.confusion)}}}}});
   return {{"splits", std::move(splits)}};
 }
 

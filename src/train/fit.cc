@@ -51,13 +51,15 @@ class Fit {
 
   FitResult run() {
     begin();
-    while (!ended()) {
-      const auto start = Clock::now();
-      const double seconds_before = position_.so_far.seconds;
-      train_epoch(start, seconds_before);
-      position_.so_far.seconds = seconds_before + seconds_since(start);
-      end_epoch();
-      save_checkpoint();
+    try {
+      while (!ended()) {
+        train_epoch();
+        end_epoch();
+        save_checkpoint();
+      }
+    } catch (const BudgetExceeded&) {
+      save_checkpoint();  // weights and state are those behind the last step
+      throw;
     }
     best_.restore();
     write_metrics();
@@ -117,7 +119,9 @@ class Fit {
     return {order_.data() + first, static_cast<size_t>(size)};
   }
 
-  void train_epoch(Clock::time_point start, double seconds_before) {
+  void train_epoch() {
+    epoch_start_ = Clock::now();
+    seconds_before_ = position_.so_far.seconds;
     const auto seed = static_cast<uint64_t>(options_.recipe->seed);
     const auto epoch = static_cast<uint32_t>(position_.epoch);
     order_ = options_.split->training;
@@ -130,7 +134,7 @@ class Fit {
       take_step(graphs, {true, seed, epoch});
       options_.run.progress((position_.epoch - 1) * training_count() + position_.step * training_.batch_size,
                             training_.max_epochs * training_count(), note_);
-      position_.so_far.seconds = seconds_before + seconds_since(start);
+      count_seconds();
       const bool stop = options_.run.interrupt != nullptr && options_.run.interrupt->load();
       if (stop || seconds_since(last_checkpoint_) >= training_.checkpoint_every_s) save_checkpoint();
       if (stop) interrupt();
@@ -139,26 +143,25 @@ class Fit {
   }
 
   void take_step(std::span<const int64_t> graphs, const DropoutKey& key) {
-    double loss = 0;
-    try {
-      loss = engine_.gradient(graphs, key);
-    } catch (const BudgetExceeded&) {
-      save_checkpoint();
-      throw;
-    }
+    const double loss = engine_.gradient(graphs, key);
     position_.so_far.training_loss += loss * static_cast<double>(engine_.items(graphs));
     position_.so_far.gradient_norm += clip_gradients(engine_.gradients(), training_.gradient_clip_val);
     optimizer_->step(engine_.gradients());
     ++position_.step;
   }
 
+  // Of the epoch, those of an earlier process included.
+  void count_seconds() { position_.so_far.seconds = seconds_before_ + seconds_since(epoch_start_); }
+
   void end_epoch() {
+    const double validation_loss = engine_.predict(options_.split->validation, outputs_);
+    count_seconds();
     EpochMetrics metrics = position_.so_far;
     metrics.epoch = position_.epoch;
     metrics.training_loss /=
         static_cast<double>(std::max<int64_t>(engine_.items(options_.split->training), 1));
     metrics.gradient_norm /= static_cast<double>(std::max<int64_t>(position_.step, 1));
-    metrics.validation_loss = engine_.predict(options_.split->validation, outputs_);
+    metrics.validation_loss = validation_loss;
     if (metrics.validation_loss < position_.best_loss || position_.best_epoch == 0) {
       position_.best_loss = metrics.validation_loss;
       position_.best_epoch = metrics.epoch;
@@ -213,6 +216,8 @@ class Fit {
   Position position_;
   int64_t resumed_at_ = 0;
   std::string note_;
+  Clock::time_point epoch_start_ = Clock::now();
+  double seconds_before_ = 0;  // of this epoch, in an earlier process
   Clock::time_point last_checkpoint_ = Clock::now();
 };
 

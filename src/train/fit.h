@@ -56,7 +56,8 @@ struct FitResult {
 /// `patience` epochs; then the parameters are those of the best epoch. A checkpoint is written at every
 /// epoch's end and every training.checkpoint_every_s seconds. The result is the same bits for any threads,
 /// budget, prefetch, and for any number of stops and resumptions. Errors: BudgetTooSmall before anything is
-/// done; BudgetExceeded, Interrupted and Failure later, with a checkpoint to resume from.
+/// done; BudgetExceeded and Interrupted later, with a checkpoint to resume from; Failure for a loss that is
+/// not finite or a disk that is full, with the checkpoints there are.
 FitResult fit(const FitOptions& options);
 
 }  // namespace plimsoll

@@ -49,6 +49,23 @@ struct BlockBytes {
   }
 };
 
+std::string describe(const BlockSize& size) {
+  return fmt::format("the largest block ({} graphs, {} nodes and edges) does not fit", size.graphs,
+                     format_count(size.nodes + size.edges));
+}
+
+// Another block may have a few more edges to fewer nodes than the one that was measured.
+int64_t with_room(int64_t range) {
+  constexpr int64_t kPage = 4096;
+  return (range + range / 16 + kPage) / kPage * kPage;
+}
+
+[[noreturn]] void throw_too_small(const std::string& what, int64_t needed, int64_t missing) {
+  throw BudgetTooSmall(fmt::format("{}: it needs about {}; raise --budget by {}, or lower training.block",
+                                   what, format_bytes(needed),
+                                   format_bytes(std::max<int64_t>(missing + missing / 8, kMiB))));
+}
+
 class Preflight {
  public:
   Preflight(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
@@ -72,19 +89,18 @@ class Preflight {
   // Smaller and smaller parts of the block until one fits; its bytes tell what the whole would need.
   [[noreturn]] void refuse(std::span<const int64_t> block, bool training) {
     const Ledger& ledger = Ledger::process();
-    const std::string what = fmt::format("the largest block ({} graphs, {} nodes and edges) does not fit",
-                                         block.size(), format_count(size_of(block, shapes_)));
+    BlockSize size;
+    for (const int64_t g : block) size.add(shapes_[static_cast<size_t>(g)]);
+    const std::string what = describe(size);
     for (size_t count = block.size() / 2; count > 0; count /= 2) {
       const std::span<const int64_t> part = block.first(count);
       try {
         const int64_t bytes = engine_.measure(part, training);
         const double whole = static_cast<double>(bytes) * static_cast<double>(size_of(block, shapes_)) /
                              static_cast<double>(size_of(part, shapes_));
-        const int64_t missing = static_cast<int64_t>(whole) - (ledger.cap() - ledger.held());
-        throw BudgetTooSmall(
-            fmt::format("{}: it needs about {}; raise --budget by {}, or lower training.block", what,
-                        format_bytes(static_cast<int64_t>(whole)),
-                        format_bytes(std::max<int64_t>(missing + missing / 8, kMiB))));
+        const int64_t needed = with_room(static_cast<int64_t>(whole)) +
+                               GraphBlock::bytes_for(size, source_.node_features(), source_.edge_features());
+        throw_too_small(what, needed, needed - (ledger.cap() - ledger.held()));
       } catch (const BudgetExceeded&) {
       }
     }
@@ -97,19 +113,18 @@ class Preflight {
   BlockEngine engine_;
 };
 
-// `gradients`: what the engine itself will take. Another block may have a few more edges to fewer nodes than
-// the one that was measured: a range gets a sixteenth more.
+// `gradients`: what the engine itself will take.
 Flight divide(const BlockBytes& bytes, const BlockSource& source, int64_t gradients, int threads,
               int64_t prefetch) {
-  constexpr int64_t kPage = 4096;
   const int64_t graphs = GraphBlock::bytes_for(bytes.size, source.node_features(), source.edge_features());
   give_back_freed_memory();
   const Ledger& ledger = Ledger::process();
   const int64_t left = std::max<int64_t>(ledger.cap() - ledger.held() - gradients, 0);
   Flight flight;
   flight.largest = bytes.size;
-  flight.range_bytes = (bytes.range + bytes.range / 16 + kPage) / kPage * kPage;
+  flight.range_bytes = with_room(bytes.range);
   const int64_t one = flight.range_bytes + graphs;
+  if (left < one) throw_too_small(describe(bytes.size), one, one - left);
   flight.blocks = static_cast<int>(std::clamp<int64_t>(left / one, 1, threads));
   flight.prefetch =
       std::clamp<int64_t>((left - flight.blocks * one) / std::max<int64_t>(graphs, 1), 0, prefetch);

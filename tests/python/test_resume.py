@@ -132,11 +132,12 @@ def test_a_damaged_checkpoint_is_passed_over_and_told(command, whole, tmp_path):
 def test_resuming_another_recipe_is_refused_and_changes_nothing(command, tmp_path):
     run = tmp_path / "run"
     finish(command(run))
-    before = {path: path.read_bytes() for path in run.rglob("*.safetensors")}
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     done = subprocess.run(command(run, "--resume", "-O", "training.learning_rate=0.5"), capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
     assert "another recipe" in done.stderr
-    assert {path: path.read_bytes() for path in run.rglob("*.safetensors")} == before
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert subprocess.run(command(run, "--resume", "-O", "seed=7"), capture_output=True).returncode == 2
 
 
 def test_a_finished_run_may_be_made_longer(command, whole, tmp_path):
