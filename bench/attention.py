@@ -16,6 +16,7 @@ from pathlib import Path
 TUNED = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.top_pad=268435456"
 WINDOWS = ["gat F=256", "gat F=16", "gatv2 F=256", "gatv2 F=16", "gat 4 x 24, F=96", "gat 8 x 48, F=384"]
 RANDOM = ["gat random graph", "gatv2 random graph"]
+TOLOKERS = ["gat Tolokers"]
 MADE_UP = ["gat made-up windows F=256", "gat made-up windows F=16", "gatv2 made-up windows F=256"]
 
 
@@ -40,6 +41,7 @@ def row(result, threads, tuned):
         f"{result['pyg']['best'] * 1e3:.0f} / {result['pyg']['median'] * 1e3:.0f}", f"{result['pyg']['cpu'] * 1e3:.0f}",
         f"{result['pyg']['best'] / best:.1f}",
         f"{compiled['best'] / best:.1f}" if compiled else "",
+        f"{result[ours]['best'] / result['bfloat16']['best']:.2f}" if "bfloat16" in result else "",
         f"{result['peak'][ours] / 1e6:.0f}", f"{result['peak']['pyg'] / 1e6:.0f}",
     ]
 
@@ -65,11 +67,13 @@ def main():
     library, graphs = sys.argv[1:3]
     quick = "--quick" in sys.argv
     print("| case | threads | malloc | products ms | ours ms best / median | ours CPU ms | schedule | x products "
-          "| PyG ms best / median | PyG CPU ms | PyG / ours | compiled PyG / ours | ours peak MB | PyG peak MB |")
-    print("|" + "---|" * 14)
+          "| PyG ms best / median | PyG CPU ms | PyG / ours | compiled PyG / ours | f32 / bf16 | ours peak MB | PyG peak MB |")
+    print("|" + "---|" * 15)
     plans = [(WINDOWS[:1], 2, True, False, 3)] if quick else [
         (WINDOWS, 2, False, True, 5), (WINDOWS, 2, True, True, 5), (WINDOWS, 1, True, False, 5),
         (RANDOM, 2, False, False, 2), (RANDOM, 2, True, False, 2)]
+    if not quick and (Path(__file__).parents[2] / "shared" / "data" / "graph-tolokers").is_dir():
+        plans += [(TOLOKERS, 2, False, False, 2), (TOLOKERS, 2, True, False, 2)]
     for cases, threads, tuned, compiled, rounds in plans:
         for result in run(library, graphs, cases, threads, tuned, compiled, rounds):
             print("| " + " | ".join(str(cell) for cell in row(result, threads, tuned)) + " |", flush=True)

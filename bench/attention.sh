@@ -10,3 +10,6 @@ trap 'rm -rf "$work"' EXIT
 build/release/bin/plimsoll ingest can "$data" --out "$work/frames" >/dev/null
 build/release/bin/plimsoll windows "$work/frames" --features compat --out "$work/graphs" >/dev/null
 .venv/bin/python bench/attention.py "$PWD/build/release/lib/libplimsoll_ops.so" "$work/graphs" ${QUICK:+--quick}
+.venv/bin/python bench/peers/segments.py "$PWD/build/release/lib/libplimsoll_ops.so" "$work/graphs"
+GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.top_pad=268435456 \
+  .venv/bin/python bench/peers/segments.py "$PWD/build/release/lib/libplimsoll_ops.so" "$work/graphs"

@@ -10,7 +10,10 @@ those between events, and PyTorch Geometric is measured in bfloat16 too, which P
 import argparse
 import copy
 import json
+import os
+import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -30,6 +33,7 @@ CASES = {  # name: kind, graph, input channels, heads, channels
     "gatv2 made-up windows F=256": ("gatv2", "made up", 256, 8, 32),
     "gat random graph": ("gat", "random", 256, 8, 32),
     "gatv2 random graph": ("gatv2", "random", 256, 8, 32),
+    "gat Tolokers": ("gat", "tolokers", 256, 8, 32),
 }
 
 
@@ -50,6 +54,15 @@ def windows(folder):
 
 def random_graph(nodes=50_000, edges=1_000_000):
     return torch.randint(0, nodes, (2, edges)), torch.randn(edges, 11), nodes
+
+
+def tolokers():
+    """graph-tolokers beside the checkout, or in PLIMSOLL_DATA: both directions of each edge, made-up edge features."""
+    folder = Path(os.environ.get("PLIMSOLL_DATA", Path(__file__).parents[3] / "shared" / "data")) / "graph-tolokers"
+    text = subprocess.run(["zstd", "-dc", folder / "edges.tsv.zst"], check=True, stdout=subprocess.PIPE).stdout
+    edges = torch.from_numpy(np.fromstring(text.decode(), dtype=np.int64, sep=" ").reshape(-1, 2)).t()
+    index = torch.cat([edges, edges.flip(0)], 1).contiguous()
+    return index, torch.randn(index.size(1), 11), int(index.max()) + 1
 
 
 def made_up_windows(graphs=WINDOWS, nodes=30, edges=60):
@@ -141,6 +154,11 @@ def measure(name, graphs, arguments):
     if arguments.compile:
         compiled = torch.compile(layer)
         works["pyg compiled"] = step(lambda: compiled(x, edge_index, edge_attr))
+    if device == "cpu" and torch.backends.cpu.get_cpu_capability() != "DEFAULT":
+        half = copy.deepcopy(layer).bfloat16()
+        x16, attr16, grad16 = (tensor.detach().bfloat16() for tensor in (x, edge_attr, grad))
+        inputs16 = [x16.requires_grad_(), *half.parameters()]
+        works["bfloat16"] = lambda: torch.autograd.grad(operator(half, x16, edge_index, attr16, True), inputs16, grad16)
     if device == "cuda":
         order = edge_order(x, edge_index)
         works["order given"] = step(lambda: operator(layer, x, edge_index, edge_attr, True, order))
@@ -169,8 +187,6 @@ def measure(name, graphs, arguments):
 
 
 def main():
-    from pathlib import Path
-
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("library")
     parser.add_argument("graphs", type=Path)
@@ -184,7 +200,7 @@ def main():
     torch.set_num_threads(arguments.threads)
     graphs = {}
     for name, make in (("windows", lambda: windows(arguments.graphs)), ("random", random_graph),
-                       ("made up", made_up_windows)):
+                       ("made up", made_up_windows), ("tolokers", tolokers)):
         if any(CASES[case][1] == name for case in arguments.cases):
             torch.manual_seed(1)
             graphs[name] = make()
