@@ -19,9 +19,9 @@ BLOCKS = [4, 8, 16, 32, 64, 128, 256]
 BATCHES = [512, 4096, 16384, 65536]
 
 
-def measure(program, graphs, tuned=False, **arguments):
+def measure(program, folder, tuned=False, **arguments):
     environment = dict(os.environ, GLIBC_TUNABLES=TUNED) if tuned else dict(os.environ)
-    command = [program, graphs, *(part for key, value in arguments.items() for part in (f"--{key}", str(value)))]
+    command = [program, folder, *(part for key, value in arguments.items() for part in (f"--{key}", str(value)))]
     return json.loads(subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 

@@ -76,9 +76,12 @@ Budget::Budget(const Resources& resources, int64_t most, int64_t slack) : slack_
   bytes_ = most > 0 ? std::min(most, limit) : limit;
   if (!resources.budget_text.empty()) bytes_ = parse_size(resources.budget_text, usable_memory(limits));
   if (bytes_ <= floor() + slack_)
-    throw Error(4,
-                fmt::format("budget {} is below the floor: this process holds {} before any data; give more",
-                            format_bytes(bytes_), format_bytes(floor())));
+    throw Error(
+        4, fmt::format("budget {} is below the floor: this process holds {} before any data{}; give more",
+                       format_bytes(bytes_), format_bytes(floor()),
+                       slack_ > 0 ? fmt::format(" and sets {} aside for --threads; fewer need less",
+                                                format_bytes(slack_))
+                                  : ""));
   Ledger::process().set_cap(bytes_ - floor() - slack_);
 }
 

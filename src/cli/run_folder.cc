@@ -17,9 +17,21 @@ bool holds_a_run(const RunFolder& folder, FileSystem& files) {
   return manifest.is_object() && manifest.value("kind", Json()) == "run";
 }
 
+namespace {
+
+// What a process leaves that is killed while it writes the first file of a run.
+void remove_unfinished_manifest(const fs::path& root) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(root, ignored))
+    if (entry.path().filename().string().starts_with(".manifest.json.tmp")) fs::remove(entry.path(), ignored);
+}
+
+}  // namespace
+
 NewRun::NewRun(const RunFolder& folder, bool force, FileSystem& files)
     : files_(files), root_(folder.root.lexically_normal()) {
   if (!root_.has_filename()) root_ = root_.parent_path();
+  remove_unfinished_manifest(root_);
   if (files_.exists(root_) && !files_.is_empty_folder(root_)) {
     if (!holds_a_run(folder, files_))
       throw Failure(root_.string() + " holds something that is no run; name another --run");

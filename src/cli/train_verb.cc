@@ -135,6 +135,8 @@ double graphs_per_second(const Trained& trained) {
 void report(const Trained& trained, const TrainOptions& options, const fs::path& model, Budget& budget,
             const Stopwatch& watch, double rate) {
   const FitResult& fit = trained.fit;
+  for (const std::string& name : fit.damaged)
+    fmt::print(stderr, "plimsoll: passed over a damaged checkpoint: {}\n", name);
   const EpochMetrics& best = fit.epochs[static_cast<size_t>(fit.best_epoch) - 1];
   if (options.json) {
     const Json summary = {{"run", options.run.string()},
@@ -149,6 +151,7 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
                           {"graphs_per_s", rate},
                           {"steps", fit.steps},
                           {"resumed_at", fit.resumed_at},
+                          {"damaged", fit.damaged},
                           {"blocks_in_flight", fit.flight.blocks},
                           {"range_bytes", fit.flight.range_bytes},
                           {"prefetch", fit.flight.prefetch},

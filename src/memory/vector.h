@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -20,7 +22,7 @@ class LedgerAllocator {
   struct rebind {  // NOLINT(readability-identifier-naming): the name the standard library looks for
     using other = LedgerAllocator<U, kTag>;
   };
-  static constexpr std::align_val_t kAlignment{64};
+  static constexpr size_t kAlignment = 64;
 
   LedgerAllocator() = default;
   template <typename U>
@@ -29,16 +31,20 @@ class LedgerAllocator {
   T* allocate(size_t count) {
     const auto bytes = static_cast<int64_t>(count * sizeof(T));
     Ledger::process().take(kTag, bytes);
-    void* data = ::operator new(count * sizeof(T), kAlignment, std::nothrow);
-    if (data == nullptr) {
+    // Aligned by hand: glibc's aligned_alloc does not find its own freed pieces again, so the heap grows.
+    void* const piece = std::malloc(static_cast<size_t>(bytes) + kAlignment + sizeof(void*));
+    if (piece == nullptr) {
       Ledger::process().give(kTag, bytes);
       throw BudgetExceeded(kTag, bytes, 0, Ledger::process().cap());
     }
-    return static_cast<T*>(data);
+    const uintptr_t first = reinterpret_cast<uintptr_t>(piece) + sizeof(void*);
+    auto* const data = reinterpret_cast<void**>((first + kAlignment - 1) / kAlignment * kAlignment);
+    data[-1] = piece;
+    return reinterpret_cast<T*>(data);
   }
 
   void deallocate(T* data, size_t count) noexcept {
-    ::operator delete(data, kAlignment);
+    std::free(reinterpret_cast<void**>(data)[-1]);
     Ledger::process().give(kTag, static_cast<int64_t>(count * sizeof(T)));
   }
 

@@ -17,9 +17,9 @@ void shuffle(std::span<int64_t> graphs, uint64_t seed, uint32_t epoch) {
   }
 }
 
-std::vector<int64_t> cut_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
-                                const BlockLimits& limits) {
-  std::vector<int64_t> begins{0};
+GraphList cut_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
+                     const BlockLimits& limits) {
+  GraphList begins{0};
   int64_t nodes = 0;
   int64_t edges = 0;
   for (size_t i = 0; i < graphs.size(); ++i) {

@@ -25,7 +25,7 @@ void shuffle(std::span<int64_t> graphs, uint64_t seed, uint32_t epoch);
 /// Cuts a list of graphs into blocks of consecutive entries: a block closes before it would exceed a limit; a
 /// graph larger than the limits is a block by itself. Returns where blocks begin, with graphs.size() at the
 /// end.
-std::vector<int64_t> cut_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
-                                const BlockLimits& limits);
+GraphList cut_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
+                     const BlockLimits& limits);
 
 }  // namespace plimsoll

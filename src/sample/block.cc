@@ -1,8 +1,13 @@
 #include "sample/block.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/workers.h"
 #include "memory/c_heap.h"
 
@@ -47,30 +52,57 @@ int64_t GraphBlock::bytes_for(const BlockSize& size, int64_t node_features, int6
          4 * (size.nodes * node_features + size.edges * (2 + edge_features));
 }
 
+namespace {
+
+int32_t as_int32(int64_t value, const char* what, int64_t graph) {
+  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
+    throw InputError(fmt::format("graph {} has {} {}, more than can be used", graph, what, value));
+  return static_cast<int32_t>(value);
+}
+
+// Of the g-th graph of a block.
+GraphShape shape_of(const GraphBlock& block, size_t g) {
+  const int64_t graph = block.graph[g];
+  GraphShape shape;
+  shape.nodes = as_int32(block.node_ptr[g + 1] - block.node_ptr[g], "nodes:", graph);
+  shape.edges = as_int32(block.edge_ptr[g + 1] - block.edge_ptr[g], "edges:", graph);
+  for (int64_t e = block.edge_ptr[g]; e < block.edge_ptr[g + 1]; ++e)
+    shape.self_loops +=
+        block.edges[static_cast<size_t>(2 * e)] == block.edges[static_cast<size_t>(2 * e + 1)];
+  shape.label = as_int32(block.y[g], "the label", graph);
+  if (block.node_y.empty()) return shape;
+  for (int64_t n = block.node_ptr[g]; n < block.node_ptr[g + 1]; ++n) {
+    const int32_t label = as_int32(block.node_y[static_cast<size_t>(n)], "a node with the label", graph);
+    shape.labelled_nodes += label >= 0;
+    shape.highest_node_label = std::max(shape.highest_node_label, label);
+  }
+  return shape;
+}
+
+}  // namespace
+
 Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {
   constexpr int64_t kPiece = 32;
-  Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(source.graphs()));
+  constexpr int64_t kBytes = 256 * 1024;  // about what is read at once, where graphs are not larger
+  const int64_t graphs = source.graphs();
+  Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs));
   Workers workers(threads);
-  workers.run_ordered((source.graphs() + kPiece - 1) / kPiece, [&](int64_t piece, Turn&) {
-    std::vector<int64_t> wanted(static_cast<size_t>(std::min(kPiece, source.graphs() - piece * kPiece)));
-    std::iota(wanted.begin(), wanted.end(), piece * kPiece);
-    GraphBlock block;
-    source.read(wanted, block);
-    for (size_t g = 0; g < wanted.size(); ++g) {
-      GraphShape& shape = shapes[static_cast<size_t>(wanted[g])];
-      shape.nodes = static_cast<int32_t>(block.node_ptr[g + 1] - block.node_ptr[g]);
-      shape.edges = static_cast<int32_t>(block.edge_ptr[g + 1] - block.edge_ptr[g]);
-      shape.self_loops = 0;
-      for (int64_t e = block.edge_ptr[g]; e < block.edge_ptr[g + 1]; ++e)
-        shape.self_loops +=
-            block.edges[static_cast<size_t>(2 * e)] == block.edges[static_cast<size_t>(2 * e + 1)];
-      shape.label = static_cast<int32_t>(block.y[g]);
-      if (block.node_y.empty()) continue;
-      for (int64_t n = block.node_ptr[g]; n < block.node_ptr[g + 1]; ++n) {
-        const auto label = static_cast<int32_t>(block.node_y[static_cast<size_t>(n)]);
-        shape.labelled_nodes += label >= 0;
-        shape.highest_node_label = std::max(shape.highest_node_label, label);
-      }
+  std::vector<GraphBlock> blocks(static_cast<size_t>(threads));
+  workers.run_ordered((graphs + kPiece - 1) / kPiece, [&](int64_t piece, Turn& turn) {
+    GraphBlock& block = blocks[static_cast<size_t>(turn.worker())];
+    const int64_t end = std::min((piece + 1) * kPiece, graphs);
+    int64_t count = 1;
+    for (int64_t first = piece * kPiece; first < end;) {
+      std::array<int64_t, kPiece> wanted{};
+      count = std::min(count, end - first);
+      std::iota(wanted.begin(), wanted.begin() + count, first);
+      source.read(std::span(wanted).first(static_cast<size_t>(count)), block);
+      for (int64_t g = 0; g < count; ++g)
+        shapes[static_cast<size_t>(first + g)] = shape_of(block, static_cast<size_t>(g));
+      const int64_t bytes = GraphBlock::bytes_for({count, block.nodes(), block.edge_count()},
+                                                  source.node_features(), source.edge_features());
+      first += count;
+      count = std::clamp<int64_t>(kBytes * count / std::max<int64_t>(bytes, 1), 1, kPiece);
     }
   });
   give_back_freed_memory();

@@ -74,7 +74,8 @@ class BlockSource {
   virtual void will_need(std::span<const int64_t> /*graphs*/) const {}
 };
 
-/// The shape of every graph of a source, by index, read in blocks on `threads` threads.
+/// The shape of every graph of a source, by index, read a few graphs at a time on `threads` threads. Errors:
+/// InputError for counts or labels beyond 32 bits.
 Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads);
 
 }  // namespace plimsoll

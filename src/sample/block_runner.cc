@@ -28,8 +28,7 @@ std::span<const int64_t> BlockRunner::Blocks::of(int64_t block) const {
 }
 
 void BlockRunner::expect(std::span<const int64_t> graphs) {
-  const Blocks blocks = cut(graphs);
-  for (int64_t b = 0; b < blocks.count(); ++b) prefetcher_.expect(blocks.of(b));
+  if (!graphs.empty()) prefetcher_.expect(graphs, cut(graphs).begins);
 }
 
 void BlockRunner::run(std::span<const int64_t> graphs, const Work& work) {

@@ -62,7 +62,7 @@ class BlockRunner {
  private:
   struct Blocks {
     std::span<const int64_t> graphs;
-    std::vector<int64_t> begins;
+    GraphList begins;
     std::span<const int64_t> of(int64_t block) const;
     int64_t count() const { return static_cast<int64_t>(begins.size()) - 1; }
   };

@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace plimsoll {
 namespace {
@@ -23,23 +25,38 @@ Prefetcher::Prefetcher(const BlockSource& source, std::span<const GraphShape> sh
 
 Prefetcher::~Prefetcher() = default;
 
-void Prefetcher::expect(std::span<const int64_t> graphs) {
+std::span<const int64_t> Prefetcher::Announced::block(size_t b) const {
+  return graphs.subspan(static_cast<size_t>(begins[b]), static_cast<size_t>(begins[b + 1] - begins[b]));
+}
+
+void Prefetcher::expect(std::span<const int64_t> graphs, GraphList begins) {
   if (ahead_ == 0) return;
   const std::lock_guard lock(mutex_);
-  coming_.push_back({.graphs = graphs, .block = {}});
+  announced_.push_back({graphs, std::move(begins)});
   changed_.notify_all();
 }
 
 void Prefetcher::forget() {
   std::unique_lock lock(mutex_);
-  // The block that is being read stays where it is until it is there.
+  announced_.clear();
+  // The graphs of a block that is being read have to stay until it is there.
   changed_.wait(lock, [&] {
-    return std::none_of(coming_.begin(), coming_.end(),
-                        [](const Coming& coming) { return coming.state == State::reading; });
+    return !advising_ && std::none_of(coming_.begin(), coming_.end(),
+                                      [](const Coming& coming) { return coming.state == State::reading; });
   });
   coming_.clear();
   spare_.clear();
-  held_ = 0;
+}
+
+// Nobody else shall read this block, nor those before it: their readers are there already.
+void Prefetcher::pass_over(std::span<const int64_t> graphs) {
+  for (Announced& batch : announced_) {
+    if (graphs.data() < batch.graphs.data() || graphs.data() >= batch.graphs.data() + batch.graphs.size())
+      continue;
+    const int64_t first = graphs.data() - batch.graphs.data();
+    while (!batch.done() && batch.begins[batch.next] <= first) ++batch.next;
+  }
+  while (!announced_.empty() && announced_.front().done()) announced_.pop_front();
 }
 
 void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
@@ -47,13 +64,14 @@ void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
   const auto mine = std::find_if(coming_.begin(), coming_.end(), [&](const Coming& coming) {
     return coming.graphs.data() == graphs.data() && coming.graphs.size() == graphs.size();
   });
-  if (mine != coming_.end()) {
+  if (mine == coming_.end()) {
+    pass_over(graphs);
+  } else {
     changed_.wait(lock, [&] { return mine->state != State::reading; });
     const bool ready = mine->state == State::ready;
     if (ready) {
       std::swap(block, mine->block);
       if (static_cast<int64_t>(spare_.size()) < ahead_) spare_.push_back(std::move(mine->block));
-      --held_;
       ++hits_;
     }
     coming_.erase(mine);
@@ -76,29 +94,31 @@ void Prefetcher::read_now(std::span<const int64_t> graphs, GraphBlock& block) co
   source_.read(graphs, block);
 }
 
-// Tells the system about the blocks behind those that are held. Called under the lock.
-void Prefetcher::advise(std::list<Coming>::iterator from) {
-  for (int64_t i = 0; i < 2 * ahead_ && from != coming_.end(); ++i, ++from) {
-    if (from->advised) continue;
-    source_.will_need(from->graphs);
-    from->advised = true;
-  }
+// Tells the system about the next blocks, without the lock: it may take its time.
+void Prefetcher::advise(std::unique_lock<std::mutex>& lock) {
+  std::vector<std::span<const int64_t>> next;
+  for (const Announced& batch : announced_)
+    for (size_t b = batch.next; b + 1 < batch.begins.size() && static_cast<int64_t>(next.size()) < ahead_;
+         ++b)
+      next.push_back(batch.block(b));
+  advising_ = true;
+  lock.unlock();
+  for (const std::span<const int64_t> graphs : next) source_.will_need(graphs);
+  lock.lock();
+  advising_ = false;
+  changed_.notify_all();
 }
 
 void Prefetcher::read_ahead(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  bool cold = false;  // the last block had to be waited for
   for (;;) {
-    auto next = coming_.end();
-    const bool go = changed_.wait(lock, stop, [&] {
-      next = std::find_if(coming_.begin(), coming_.end(),
-                          [](const Coming& coming) { return coming.state == State::expected; });
-      return held_ < ahead_ && next != coming_.end();
-    });
+    const bool go = changed_.wait(
+        lock, stop, [&] { return static_cast<int64_t>(coming_.size()) < ahead_ && !announced_.empty(); });
     if (!go) return;
-    if (cold) advise(next);
-    next->state = State::reading;
-    ++held_;
+    Announced& batch = announced_.front();
+    const auto mine = coming_.insert(coming_.end(), Coming{batch.block(batch.next), State::reading, {}});
+    ++batch.next;
+    if (batch.done()) announced_.pop_front();
     GraphBlock block;
     if (!spare_.empty()) {
       block = std::move(spare_.back());
@@ -108,20 +128,20 @@ void Prefetcher::read_ahead(const std::stop_token& stop) {
     const int64_t faults = major_faults();
     bool done = true;
     try {
-      read_now(next->graphs, block);
+      read_now(mine->graphs, block);
     } catch (const std::exception&) {
       done = false;
     }
-    cold = major_faults() > faults;
+    const bool cold = major_faults() > faults;  // it had to be waited for
     lock.lock();
-    next->state = done ? State::ready : State::failed;
+    mine->state = done ? State::ready : State::failed;
     if (done) {
-      next->block = std::move(block);
+      mine->block = std::move(block);
     } else {
-      --held_;
       spare_.clear();  // memory is short, or soon will be
     }
     changed_.notify_all();
+    if (cold) advise(lock);
   }
 }
 

@@ -26,8 +26,9 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// Announces a block by its graphs, which must stay as they are until it is read or forget() is called.
-  void expect(std::span<const int64_t> graphs);
+  /// Announces blocks: `begins` as cut_blocks() gives it. The graphs must stay as they are until all are read
+  /// or forget() is called.
+  void expect(std::span<const int64_t> graphs, GraphList begins);
   /// Forgets what was announced and not read, and drops what is held.
   void forget();
 
@@ -38,16 +39,24 @@ class Prefetcher {
   int64_t hits() const;
 
  private:
-  enum class State : uint8_t { expected, reading, ready, failed };
+  enum class State : uint8_t { reading, ready, failed };
   struct Coming {
     std::span<const int64_t> graphs;
-    State state = State::expected;
-    bool advised = false;
+    State state = State::reading;
     GraphBlock block;
+  };
+  // Blocks that were announced together and that nobody reads yet: those from `next` on.
+  struct Announced {
+    std::span<const int64_t> graphs;
+    GraphList begins;
+    size_t next = 0;
+    bool done() const { return next + 1 >= begins.size(); }
+    std::span<const int64_t> block(size_t b) const;
   };
 
   void read_ahead(const std::stop_token& stop);
-  void advise(std::list<Coming>::iterator from);
+  void pass_over(std::span<const int64_t> graphs);
+  void advise(std::unique_lock<std::mutex>& lock);
   void read_now(std::span<const int64_t> graphs, GraphBlock& block) const;
 
   const BlockSource& source_;
@@ -55,10 +64,11 @@ class Prefetcher {
   const int64_t ahead_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::list<Coming> coming_;      // guarded by mutex_, in order
-  std::deque<GraphBlock> spare_;  // guarded by mutex_; at most ahead_, whose memory is used again
-  int64_t held_ = 0;              // guarded by mutex_; blocks being read or ready
-  int64_t hits_ = 0;              // guarded by mutex_
+  std::deque<Announced> announced_;  // guarded by mutex_, in order
+  std::list<Coming> coming_;         // guarded by mutex_; at most ahead_
+  bool advising_ = false;            // guarded by mutex_; the thread looks at announced graphs
+  std::deque<GraphBlock> spare_;     // guarded by mutex_; at most ahead_, whose memory is used again
+  int64_t hits_ = 0;                 // guarded by mutex_
   std::jthread thread_;
 };
 

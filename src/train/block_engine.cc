@@ -116,7 +116,10 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
   for (at::Tensor& sum : gradients_) sum.zero_();
   statistics_.clear();
   const int64_t count = items(batch);
-  if (count == 0) return 0;
+  if (count == 0) {
+    runner_.forget();  // what was announced of it
+    return 0;
+  }
   double loss = 0;
   runner_.run(batch, training_work(static_cast<double>(count), key, loss));
   statistics_.commit();

@@ -14,7 +14,8 @@ struct ClassificationFigures {
   std::optional<double> accuracy;
   std::optional<double> f1;   ///< two classes: of class 1; more: the mean over the classes that occur (macro)
   std::optional<double> auc;  ///< two classes: of class 1; more: mean of one against the rest (macro)
-  std::vector<int64_t> confusion;  ///< [classes, classes]: row the label, column the highest logit
+  std::vector<int64_t> confusion;  ///< [classes, classes]: row the label, column the highest logit; empty
+                                   ///< with more than 64 classes
 };
 
 ClassificationFigures classification_figures(std::span<const float> logits, std::span<const int64_t> labels,

@@ -17,22 +17,26 @@ namespace {
 // Classes are counted from 0; a label above this is taken for a mistake.
 constexpr int32_t kMostClasses = 65536;
 
-int64_t count_classes(const std::vector<const GraphList*>& lists, std::span<const GraphShape> shapes,
+// The highest label of a list, which has to be labels of classes and not empty.
+int32_t highest_label(const GraphList& graphs, const char* side, std::span<const GraphShape> shapes,
                       bool node_head) {
   int32_t highest = -1;
-  int64_t labelled = 0;
-  for (const GraphList* list : lists)
-    for (const int64_t g : *list) {
-      const GraphShape& shape = shapes[static_cast<size_t>(g)];
-      const int32_t label = node_head ? shape.highest_node_label : shape.label;
-      if ((!node_head && label < 0) || label >= kMostClasses)
-        throw InputError(fmt::format("graph {} has the label {}, expected a class 0, 1, ... {}", g, label,
-                                     kMostClasses - 1));
-      highest = std::max(highest, label);
-      labelled += label >= 0;
-    }
-  if (labelled == 0)
-    throw InputError("no node has a label: the data set has nothing to learn for a node head");
+  for (const int64_t g : graphs) {
+    const GraphShape& shape = shapes[static_cast<size_t>(g)];
+    const int32_t label = node_head ? shape.highest_node_label : shape.label;
+    if ((!node_head && label < 0) || label >= kMostClasses)
+      throw InputError(fmt::format("graph {} has the label {}, expected a class 0, 1, ... {}", g, label,
+                                   kMostClasses - 1));
+    highest = std::max(highest, label);
+  }
+  if (highest < 0)
+    throw InputError(fmt::format("no node of the {} graphs has a label (column node_y)", side));
+  return highest;
+}
+
+int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> shapes, bool node_head) {
+  const int32_t highest = std::max(highest_label(split.training, "training", shapes, node_head),
+                                   highest_label(split.validation, "validation", shapes, node_head));
   if (highest < 1) throw InputError("all labels are 0: a classifier needs two classes");
   return int64_t{highest} + 1;
 }
@@ -41,6 +45,7 @@ GnnOptions model_options(const ClassificationOptions& options) {
   const Recipe::Gnn& gnn = options.recipe->gnn;
   const auto ids = static_cast<int64_t>(options.source->tables().vocabulary.size());
   const bool node_head = options.recipe->task == "node_classification";
+  if (options.source->node_features() == 0) throw InputError("the data set has no node features");
   return {.conv = gnn.conv,
           .in_features = options.source->node_features(),
           .edge_features = options.source->edge_features(),
@@ -53,8 +58,7 @@ GnnOptions model_options(const ClassificationOptions& options) {
           .jk = gnn.jk,
           .pooling = gnn.pooling,
           .dropout = gnn.dropout,
-          .classes = count_classes({&options.split->training, &options.split->validation}, options.shapes,
-                                   node_head),
+          .classes = count_classes(*options.split, options.shapes, node_head),
           .node_head = node_head};
 }
 
@@ -62,6 +66,10 @@ GnnOptions model_options(const ClassificationOptions& options) {
 Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<const GraphShape> shapes,
                                         const GraphList& graphs, bool node_head) {
   Vector<int64_t, Tag::columns> labels;
+  int64_t count = 0;
+  for (const int64_t g : graphs)
+    count += items_of(shapes[static_cast<size_t>(g)], {.node_labels = node_head});
+  labels.reserve(static_cast<size_t>(count));
   GraphBlock block;
   for (const int64_t g : graphs) {
     if (!node_head) {
@@ -102,22 +110,29 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
                                                     const BlockLimits& limits, int threads,
                                                     const std::vector<NamedGraphList>& lists) {
   const Classification objective(*model.model);
+  const auto classes = static_cast<size_t>(model.model->classes());
+  // What is held beside the blocks comes first, so that the blocks get what is left.
   GraphList all;
-  for (const NamedGraphList& list : lists) all.insert(all.end(), list.graphs.begin(), list.graphs.end());
+  std::vector<Vector<int64_t, Tag::columns>> labels;
+  size_t most = 0;
+  for (const NamedGraphList& list : lists) {
+    all.insert(all.end(), list.graphs.begin(), list.graphs.end());
+    labels.push_back(labels_of(source, shapes, list.graphs, model.model->options().node_head));
+    most = std::max(most, labels.back().size());
+  }
+  Vector<float, Tag::columns> logits(most * classes);
   BlockEngine engine(source, shapes, objective, limits,
                      plan_prediction(source, shapes, objective, limits, all, threads, /*prefetch=*/2));
   std::vector<ClassificationVerdict> verdicts;
-  for (const NamedGraphList& list : lists) {
-    const auto labels = labels_of(source, shapes, list.graphs, model.model->options().node_head);
-    const int64_t classes = model.model->classes();
-    for (const int64_t label : labels)
-      if (label < 0 || label >= classes)
-        throw InputError(fmt::format("{}: a label is {}, but the model knows classes 0 .. {}", list.name,
+  for (size_t i = 0; i < lists.size(); ++i) {
+    for (const int64_t label : labels[i])
+      if (label < 0 || label >= model.model->classes())
+        throw InputError(fmt::format("{}: a label is {}, but the model knows classes 0 .. {}", lists[i].name,
                                      label, classes - 1));
-    Vector<float, Tag::columns> logits(labels.size() * static_cast<size_t>(classes));
-    const double loss = engine.predict(list.graphs, logits);
-    verdicts.push_back({list.name, static_cast<int64_t>(list.graphs.size()), loss,
-                        classification_figures(logits, labels, classes)});
+    const std::span<float> found = std::span(logits).first(labels[i].size() * classes);
+    const double loss = engine.predict(lists[i].graphs, found);
+    verdicts.push_back({lists[i].name, static_cast<int64_t>(lists[i].graphs.size()), loss,
+                        classification_figures(found, labels[i], model.model->classes())});
   }
   return verdicts;
 }
@@ -138,17 +153,19 @@ Json classification_json(const std::vector<ClassificationVerdict>& verdicts, con
                          int64_t seed) {
   Json splits = Json::array();
   for (const ClassificationVerdict& verdict : verdicts)
-    splits.push_back({{"name", verdict.name},
-                      {"graphs", verdict.graphs},
-                      {"items", verdict.figures.items},
-                      {"models",
-                       {{{"name", model},
-                         {"seed", seed},
-                         {"loss", verdict.loss},
-                         {"accuracy", number(verdict.figures.accuracy)},
-                         {"f1", number(verdict.figures.f1)},
-                         {"auc", number(verdict.figures.auc)},
-                         {"confusion", rows_of(verdict.figures.confusion)}}}}});
+    splits.push_back(
+        {{"name", verdict.name},
+         {"graphs", verdict.graphs},
+         {"items", verdict.figures.items},
+         {"models",
+          {{{"name", model},
+            {"seed", seed},
+            {"loss", verdict.loss},
+            {"accuracy", number(verdict.figures.accuracy)},
+            {"f1", number(verdict.figures.f1)},
+            {"auc", number(verdict.figures.auc)},
+            {"confusion",
+             verdict.figures.confusion.empty() ? Json() : rows_of(verdict.figures.confusion)}}}}});
   return {{"splits", std::move(splits)}};
 }
 

@@ -56,6 +56,7 @@ class Fit {
         train_epoch();
         end_epoch();
         save_checkpoint();
+        if (interrupted() && !ended()) interrupt();
       }
     } catch (const BudgetExceeded&) {
       save_checkpoint();  // weights and state are those behind the last step
@@ -74,6 +75,7 @@ class Fit {
             .flight = flight_,
             .steps = optimizer_->steps() - resumed_at_,
             .resumed_at = resumed_at_,
+            .damaged = damaged_,
             .reruns = engine_.runner().reruns(),
             .overflows = engine_.runner().overflows()};
   }
@@ -95,12 +97,11 @@ class Fit {
   }
 
   void begin() {
-    std::vector<std::string> damaged;
     if (options_.run.resume) {
-      if (auto found = checkpoints_.load(state(), damaged)) position_ = std::move(*found);
+      if (auto found = checkpoints_.load(state(), damaged_)) position_ = std::move(*found);
       resumed_at_ = optimizer_->steps();
     }
-    for (const std::string& name : damaged) journal_.write("damaged_checkpoint", {{"name", name}});
+    for (const std::string& name : damaged_) journal_.write("damaged_checkpoint", {{"name", name}});
     journal_.write(resumed_at_ > 0 ? "resume" : "start", {{"training", training_count()},
                                                           {"validation", options_.split->validation.size()},
                                                           {"parameters", parameters_.count()},
@@ -111,6 +112,8 @@ class Fit {
                                                           {"range_bytes", flight_.range_bytes},
                                                           {"prefetch", flight_.prefetch}});
   }
+
+  bool interrupted() const { return options_.run.interrupt != nullptr && options_.run.interrupt->load(); }
 
   // The graphs of step `step` of this epoch; empty behind the last.
   std::span<const int64_t> batch(int64_t step) const {
@@ -135,7 +138,7 @@ class Fit {
       options_.run.progress((position_.epoch - 1) * training_count() + position_.step * training_.batch_size,
                             training_.max_epochs * training_count(), note_);
       count_seconds();
-      const bool stop = options_.run.interrupt != nullptr && options_.run.interrupt->load();
+      const bool stop = interrupted();
       if (stop || seconds_since(last_checkpoint_) >= training_.checkpoint_every_s) save_checkpoint();
       if (stop) interrupt();
     }
@@ -215,6 +218,7 @@ class Fit {
   BlockEngine engine_;
   Position position_;
   int64_t resumed_at_ = 0;
+  std::vector<std::string> damaged_;
   std::string note_;
   Clock::time_point epoch_start_ = Clock::now();
   double seconds_before_ = 0;  // of this epoch, in an earlier process

@@ -46,10 +46,11 @@ struct FitResult {
   int64_t best_epoch = 0;
   double best_loss = 0;
   Flight flight;
-  int64_t steps = 0;       ///< done in this process
-  int64_t resumed_at = 0;  ///< steps that a checkpoint had done; 0: started afresh
-  int64_t reruns = 0;      ///< blocks that had to run again alone for memory
-  int64_t overflows = 0;   ///< tensors that found no room in their block's range
+  int64_t steps = 0;                 ///< done in this process
+  int64_t resumed_at = 0;            ///< steps that a checkpoint had done; 0: started afresh
+  std::vector<std::string> damaged;  ///< checkpoints that were passed over, and why
+  int64_t reruns = 0;                ///< blocks that had to run again alone for memory
+  int64_t overflows = 0;             ///< tensors that found no room in their block's range
 };
 
 /// Trains an objective: shuffled batches until max_epochs, or until the validation loss has not improved for

@@ -97,7 +97,7 @@ class Preflight {
       try {
         const int64_t bytes = engine_.measure(part, training);
         const double whole = static_cast<double>(bytes) * static_cast<double>(size_of(block, shapes_)) /
-                             static_cast<double>(size_of(part, shapes_));
+                             static_cast<double>(std::max<int64_t>(size_of(part, shapes_), 1));
         const int64_t needed = with_room(static_cast<int64_t>(whole)) +
                                GraphBlock::bytes_for(size, source_.node_features(), source_.edge_features());
         throw_too_small(what, needed, needed - (ledger.cap() - ledger.held()));

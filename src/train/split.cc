@@ -62,6 +62,7 @@ TrainingSplit split_by_time(const GraphSetTables& tables, double validation, int
 
 TrainingSplit split_by_graph(const GraphSetTables& tables, std::span<const GraphShape> shapes,
                              double validation, double test, uint64_t seed) {
+  if (shapes.empty()) throw InputError("the data set has no graphs");
   GraphList graphs = training_graphs(tables, shapes.size());
   shuffle(graphs, seed, /*epoch=*/0);
   std::map<int32_t, GraphList> by_label;

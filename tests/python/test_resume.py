@@ -152,3 +152,36 @@ def test_without_resume_a_run_is_not_touched(command, tmp_path):
     done = subprocess.run(command(tmp_path / "run"), capture_output=True, text=True)
     assert done.returncode == 1
     assert "--force" in done.stderr
+
+
+@pytest.mark.parametrize("options", [
+    ["gnn.conv=gatv2", "gnn.norm=batch", "training.optimizer=sgd", "training.momentum=0.9"],
+    ["gnn.conv=gin", "gnn.norm=batch", "training.optimizer=adamw", "training.patience=2"],
+], ids=["gatv2-sgd", "gin-adamw-patience"])
+def test_kills_change_no_bit_of_a_classifier_with_running_statistics(bin_dir, data_dir, run, tmp_path, options):
+    source = data_dir / "graph-tu" / "PROTEINS.zip"
+    if not source.exists():
+        pytest.skip(f"no {source}")
+    run("plimsoll", "ingest", "tu", source, "--out", tmp_path / "graphs")
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("task: graph_classification\nsplit: {by: graph}\ngnn: {dropout: 0.2, hidden: 16}\n"
+                      "training: {max_epochs: 12, batch_size: 100, checkpoint_every_s: 0, learning_rate: 0.01}\n")
+
+    def command(name):
+        overrides = [part for option in options for part in ("-O", option)]
+        return [str(bin_dir / "plimsoll"), "train", str(recipe), "--data", str(tmp_path / "graphs"), "--run",
+                str(tmp_path / name), "--json", *overrides]
+
+    expected = finish(command("whole"))
+    dice = random.Random(5)
+    for _ in range(6):
+        process = subprocess.Popen([*command("killed"), "--resume", "--threads", str(dice.choice([1, 2]))],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(dice.uniform(0.3, 1.5))
+        process.kill()
+        process.wait()
+    found = finish([*command("killed"), "--resume"])
+    assert found["weights"] == expected["weights"]
+    assert found["best_epoch"] == expected["best_epoch"]
+    model = "seed-42/gnn/model.safetensors"
+    assert (tmp_path / "killed" / model).read_bytes() == (tmp_path / "whole" / model).read_bytes()

@@ -47,18 +47,18 @@ TEST(CutBlocks, ClosesBeforeALimitAndKeepsTheOrder) {
   const std::vector<GraphShape> shapes = {
       {10, 5, 0, 0}, {10, 5, 0, 0}, {10, 50, 0, 0}, {10, 5, 0, 0}, {10, 5, 0, 0}};
   const GraphList all = numbers(5);
-  EXPECT_EQ(cut_blocks(all, shapes, {2, 1000, 1000}), (std::vector<int64_t>{0, 2, 4, 5}));
-  EXPECT_EQ(cut_blocks(all, shapes, {100, 30, 1000}), (std::vector<int64_t>{0, 3, 5}));
-  EXPECT_EQ(cut_blocks(all, shapes, {100, 1000, 55}), (std::vector<int64_t>{0, 2, 4, 5}));
+  EXPECT_EQ(cut_blocks(all, shapes, {2, 1000, 1000}), (GraphList{0, 2, 4, 5}));
+  EXPECT_EQ(cut_blocks(all, shapes, {100, 30, 1000}), (GraphList{0, 3, 5}));
+  EXPECT_EQ(cut_blocks(all, shapes, {100, 1000, 55}), (GraphList{0, 2, 4, 5}));
 }
 
 TEST(CutBlocks, AGraphOverTheLimitsIsABlockByItself) {
   const std::vector<GraphShape> shapes = {{1, 1, 0, 0}, {999, 1, 0, 0}, {1, 1, 0, 0}};
-  EXPECT_EQ(cut_blocks(numbers(3), shapes, {64, 100, 100}), (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(cut_blocks(numbers(3), shapes, {64, 100, 100}), (GraphList{0, 1, 2, 3}));
 }
 
 TEST(CutBlocks, NoGraphsNoBlocks) {
-  EXPECT_EQ(cut_blocks({}, {}, {}), (std::vector<int64_t>{0}));
+  EXPECT_EQ(cut_blocks({}, {}, {}), (GraphList{0}));
 }
 
 }  // namespace

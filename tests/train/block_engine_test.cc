@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -12,6 +13,7 @@
 #include "memory/ledger.h"
 #include "nn/classification.h"
 #include "nn/gat_with_jk.h"
+#include "nn/gnn.h"
 #include "ops/allocator.h"
 #include "ops/segment.h"
 #include "support/errors.h"
@@ -232,6 +234,42 @@ TEST_F(BlockEngineTest, AnyObjectiveTrains) {
     optimizer->step(two.gradients());
   }
   EXPECT_LT(two.gradient(batch_, kTraining), before);
+}
+
+// Graphs of no nodes, of one node, without edges and with self-loops alone, in blocks of one graph and of
+// all.
+TEST_F(BlockEngineTest, OddGraphsTrainThroughEveryConvolutionAndNorm) {
+  const auto make = [](GraphBlock& graph, int64_t nodes, std::vector<int32_t> edges) {
+    graph.x.assign(static_cast<size_t>(nodes * 11), 1);
+    graph.edge_attr.assign(edges.size() / 2 * 11, 0.5F);
+    graph.edges.assign(edges.begin(), edges.end());
+    graph.node_ptr = {0, nodes};
+    graph.edge_ptr = {0, static_cast<int64_t>(edges.size() / 2)};
+  };
+  make(source_.graph(0), 0, {});
+  make(source_.graph(1), 1, {});
+  make(source_.graph(2), 1, {0, 0});
+  make(source_.graph(4), 3, {});
+  make(source_.graph(6), 2, {0, 1, 0, 1, 1, 1});
+  const auto shapes = read_shapes(source_, 1);
+  const std::vector<int64_t> odd = {0, 1, 2, 4, 6};
+  for (const char* conv : {"gat", "gatv2", "gcn", "gin", "sage"})
+    for (const char* norm : {"none", "batch", "graph"})
+      for (const int64_t graphs : {1, 100}) {
+        const Gnn model({.conv = conv, .in_features = 11, .edge_features = 11, .hidden = 8, .norm = norm}, 1);
+        const Classification objective(model);
+        BlockEngine two(source_, shapes, objective, {graphs, 1000, 1000}, {.blocks = 2});
+        EXPECT_TRUE(std::isfinite(two.gradient(odd, kTraining))) << conv << " " << norm;
+        std::vector<float> logits(2 * odd.size());
+        EXPECT_TRUE(std::isfinite(two.predict(odd, logits))) << conv << " " << norm;
+        two.gradient(std::span(odd).first(1), kTraining);  // a batch of no nodes at all
+      }
+}
+
+TEST_F(BlockEngineTest, LabelsBeyond32BitsAreRefusedWithTheGraph) {
+  source_.graph(9).y[0] = (int64_t{1} << 32) + 1;
+  EXPECT_THAT(error_text<InputError>([&] { read_shapes(source_, 2); }),
+              ::testing::HasSubstr("graph 9 has the label 4294967297"));
 }
 
 }  // namespace
