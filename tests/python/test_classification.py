@@ -222,6 +222,6 @@ def test_a_loss_that_is_not_finite_names_graph_and_source(windows, train, tmp_pa
 
 def test_tasks_refuse_data_they_cannot_use(molecules, train):
     assert "set split.by: graph" in train(molecules, "a", expect=2).stderr
-    assert "no node has a label" in train(molecules, "b", "-O", "task=node_classification", "-O", "split.by=graph",
+    assert "no node of the training graphs has a label" in train(molecules, "b", "-O", "task=node_classification", "-O", "split.by=graph",
                              expect=3).stderr
     assert "needs a data set of frames" in train(molecules, "c", "-O", "task=detection", expect=2).stderr
