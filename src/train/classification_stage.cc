@@ -35,8 +35,9 @@ int32_t highest_label(const GraphList& graphs, const char* side, std::span<const
 }
 
 int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> shapes, bool node_head) {
-  const int32_t highest = std::max(highest_label(split.training, "training", shapes, node_head),
-                                   highest_label(split.validation, "validation", shapes, node_head));
+  const int32_t training = highest_label(split.training, "training", shapes, node_head);
+  const int32_t highest =
+      std::max(training, highest_label(split.validation, "validation", shapes, node_head));
   if (highest < 1) throw InputError("all labels are 0: a classifier needs two classes");
   return int64_t{highest} + 1;
 }
