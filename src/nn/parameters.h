@@ -36,6 +36,9 @@ class ParameterList {
 
   explicit ParameterList(uint64_t seed) : seed_(seed) {}
   at::Tensor add(const std::string& name, const std::vector<int64_t>& shape, const Init& init);
+  /// A parameter that somebody else made, such as one of a torch::nn::Module's: f32, contiguous, requiring
+  /// its gradient. It is shared, not copied.
+  void adopt(const std::string& name, const at::Tensor& value) { entries_.push_back({name, value}); }
   /// A tensor that belongs to the model and is not trained, such as a running mean, filled with `value`.
   at::Tensor add_buffer(const std::string& name, const std::vector<int64_t>& shape, float value);
 
