@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -33,13 +32,17 @@ std::optional<TrainingSplit> split_that_trained(const BlockSource& source, const
 // A split's graphs, without those of recordings whose content trained.
 GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
                     const std::vector<std::string>& trained) {
-  std::set<int64_t> copies;
-  for (const GraphRange& recording : tables.recordings)
-    if (recording.split == split.name && std::ranges::find(trained, content_of(recording)) != trained.end())
-      for (int64_t g = 0; g < recording.graphs; ++g) copies.insert(recording.first_graph + g);
+  std::vector<GraphRange> copies;
+  std::ranges::copy_if(tables.recordings, std::back_inserter(copies), [&](const GraphRange& recording) {
+    return recording.split == split.name &&
+           std::ranges::find(trained, content_of(recording)) != trained.end();
+  });
   GraphList graphs;
   for (int64_t g = split.first_graph; g < split.first_graph + split.graphs; ++g)
-    if (!copies.contains(g)) graphs.push_back(g);
+    if (std::ranges::none_of(copies, [g](const GraphRange& copy) {
+          return g >= copy.first_graph && g < copy.first_graph + copy.graphs;
+        }))
+      graphs.push_back(g);
   return graphs;
 }
 

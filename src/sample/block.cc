@@ -33,27 +33,6 @@ void make_room_in(V& values, int64_t count) {
   values.reserve(static_cast<size_t>(count));
 }
 
-}  // namespace
-
-void GraphBlock::make_room(const BlockSize& size, int64_t node_features, int64_t edge_features) {
-  make_room_in(graph, size.graphs);
-  make_room_in(node_ptr, size.graphs + 1);
-  make_room_in(edge_ptr, size.graphs + 1);
-  make_room_in(x, size.nodes * node_features);
-  make_room_in(edges, 2 * size.edges);
-  make_room_in(edge_attr, size.edges * edge_features);
-  make_room_in(y, size.graphs);
-  if (!node_y.empty()) make_room_in(node_y, size.nodes);
-  clear();
-}
-
-int64_t GraphBlock::bytes_for(const BlockSize& size, int64_t node_features, int64_t edge_features) {
-  return 8 * (4 * size.graphs + 2 + size.nodes) +
-         4 * (size.nodes * node_features + size.edges * (2 + edge_features));
-}
-
-namespace {
-
 int32_t as_int32(int64_t value, const char* what, int64_t graph) {
   if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
     throw InputError(fmt::format("graph {} has {} {}, more than can be used", graph, what, value));
@@ -80,6 +59,23 @@ GraphShape shape_of(const GraphBlock& block, size_t g) {
 }
 
 }  // namespace
+
+void GraphBlock::make_room(const BlockSize& size, int64_t node_features, int64_t edge_features) {
+  make_room_in(graph, size.graphs);
+  make_room_in(node_ptr, size.graphs + 1);
+  make_room_in(edge_ptr, size.graphs + 1);
+  make_room_in(x, size.nodes * node_features);
+  make_room_in(edges, 2 * size.edges);
+  make_room_in(edge_attr, size.edges * edge_features);
+  make_room_in(y, size.graphs);
+  if (!node_y.empty()) make_room_in(node_y, size.nodes);
+  clear();
+}
+
+int64_t GraphBlock::bytes_for(const BlockSize& size, int64_t node_features, int64_t edge_features) {
+  return 8 * (4 * size.graphs + 2 + size.nodes) +
+         4 * (size.nodes * node_features + size.edges * (2 + edge_features));
+}
 
 Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {
   constexpr int64_t kPiece = 32;

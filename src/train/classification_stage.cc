@@ -87,6 +87,14 @@ Json number(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
 
+Json rows_of(const std::vector<int64_t>& matrix) {
+  Json rows = Json::array();
+  const auto side = static_cast<int64_t>(std::lround(std::sqrt(matrix.size())));
+  for (int64_t row = 0; row < side; ++row)
+    rows.push_back(std::vector<int64_t>(matrix.begin() + row * side, matrix.begin() + (row + 1) * side));
+  return rows;
+}
+
 std::string cell(const std::optional<double>& value) {
   return value ? fmt::format("{:.4f}", *value) : "-";
 }
@@ -137,18 +145,6 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
   }
   return verdicts;
 }
-
-namespace {
-
-Json rows_of(const std::vector<int64_t>& matrix) {
-  Json rows = Json::array();
-  const auto side = static_cast<int64_t>(std::lround(std::sqrt(matrix.size())));
-  for (int64_t row = 0; row < side; ++row)
-    rows.push_back(std::vector<int64_t>(matrix.begin() + row * side, matrix.begin() + (row + 1) * side));
-  return rows;
-}
-
-}  // namespace
 
 Json classification_json(const std::vector<ClassificationVerdict>& verdicts, const std::string& model,
                          int64_t seed) {
