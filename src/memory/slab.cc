@@ -29,6 +29,7 @@ namespace {
 constexpr int64_t kPage = 4096;
 
 thread_local SlabRange::State* current_range = nullptr;
+thread_local int workspace_depth = 0;
 
 int64_t round_up(int64_t bytes, int64_t to) {
   return (bytes + to - 1) / to * to;
@@ -216,6 +217,18 @@ RangeScope::RangeScope(const SlabRange& range) : before_(std::exchange(current_r
 
 RangeScope::~RangeScope() {
   current_range = before_;
+}
+
+WorkspaceScope::WorkspaceScope() {
+  ++workspace_depth;
+}
+
+WorkspaceScope::~WorkspaceScope() {
+  --workspace_depth;
+}
+
+bool WorkspaceScope::inside() {
+  return workspace_depth > 0;
 }
 
 }  // namespace plimsoll
