@@ -37,6 +37,8 @@ class Budget {
 
   int64_t bytes() const { return bytes_; }
   int64_t floor() const { return meter_.floor(); }
+  /// What the ledger does not have of it: floor and slack.
+  int64_t outside_ledger() const { return floor() + slack_; }
   /// "memory: 18.2 MiB of 256 MiB (floor 3.1 MiB + slack 0 B + ledger 15.1 MiB); anonymous peak measured 19
   /// MiB"
   std::string report();

@@ -11,7 +11,7 @@
 #include "store/split_name.h"
 #include "train/classification_stage.h"
 #include "train/evaluate.h"
-#include "train/preflight.h"
+#include "train/warm_up.h"
 
 namespace plimsoll {
 
@@ -98,14 +98,14 @@ struct Findings {
 };
 
 Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
-                        int threads) {
+                        int threads, int64_t outside_ledger) {
   const DetectorModel detector = load_model(folder.model(recipe));
   const TrainingData data(options.data, recipe, detector.vocabulary);
   if (data.windows() == nullptr) throw UsageError("a detector is judged on frames; this is a graph_set");
   const std::optional<TrainingSplit> split = split_that_trained(data.source(), recipe, detector);
   const std::vector<SplitVerdict> verdicts =
       evaluate(data.source(), detector, split, unknown_id_rule(*data.windows(), detector.benign_ids),
-               limits_of(recipe), threads, options.split);
+               limits_of(recipe), threads, outside_ledger, options.split);
   Findings findings{verdicts_json(verdicts, recipe.seed), verdicts_table(verdicts), {}};
   for (const SplitVerdict& verdict : verdicts) {
     findings.graphs += verdict.graphs;
@@ -116,12 +116,12 @@ Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, co
 }
 
 Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
-                       int threads) {
+                       int threads, int64_t outside_ledger) {
   const GnnModel model = load_gnn(folder.model(recipe));
   const TrainingData data(options.data, recipe, model.vocabulary);
   require_same_features(model, data.source());
   const auto shapes = read_shapes(data.source(), threads);
-  const auto verdicts = judge_classifier(data.source(), shapes, model, limits_of(recipe), threads,
+  const auto verdicts = judge_classifier(data.source(), shapes, model, limits_of(recipe), threads, outside_ledger,
                                          lists_to_judge(data, shapes, recipe, model, options.split));
   Findings findings{
       classification_json(verdicts, recipe.gnn.conv, recipe.seed), classification_table(verdicts), {}};
@@ -135,11 +135,11 @@ void run_evaluate(const EvaluateOptions& options) {
   const Stopwatch watch;
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
-  Budget budget(options.resources, 0, heap_slack(threads));
+  Budget budget(options.resources, 0, heap_slack(1));
   const RunFolder folder{options.run};
   const Recipe recipe = load_recipe(folder.recipe(), {});
-  const Findings findings = recipe.task == "detection" ? judge_detector(options, recipe, folder, threads)
-                                                       : judge_classes(options, recipe, folder, threads);
+  const Findings findings = recipe.task == "detection" ? judge_detector(options, recipe, folder, threads, budget.outside_ledger())
+                                : judge_classes(options, recipe, folder, threads, budget.outside_ledger());
   const std::string json = findings.json.dump(1) + "\n";
   if (options.split.empty()) write_text(folder.evaluation(), json);
   if (options.json) {

@@ -18,7 +18,7 @@
 #include "telemetry/progress.h"
 #include "train/classification_stage.h"
 #include "train/gat_stage.h"
-#include "train/preflight.h"
+#include "train/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -152,11 +152,15 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
                           {"steps", fit.steps},
                           {"resumed_at", fit.resumed_at},
                           {"damaged", fit.damaged},
-                          {"blocks_in_flight", fit.flight.blocks},
-                          {"range_bytes", fit.flight.range_bytes},
-                          {"prefetch", fit.flight.prefetch},
+                          {"blocks_in_flight", fit.plan.flight.blocks},
+                          {"range_bytes", fit.plan.worst.range_bytes},
+                          {"slab_bytes", fit.plan.flight.slab_bytes},
+                          {"recompute", fit.plan.flight.recompute},
+                          {"prefetch", fit.plan.flight.prefetch},
                           {"reruns", fit.reruns},
                           {"overflows", fit.overflows},
+                          {"unforeseen", fit.unforeseen},
+                          {"planned_peak_bytes", fit.plan.peak},
                           {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
     return;
@@ -167,8 +171,8 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
              trained.model, format_count(trained.parameters), fit.epochs.size(), fit.best_epoch,
              best.training_loss, best.validation_loss);
   fmt::print("{} ({} graphs/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
-             format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)), fit.flight.blocks,
-             options.resources.thread_count(), format_bytes(fit.flight.range_bytes), budget.report());
+             format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)), fit.plan.flight.blocks,
+             options.resources.thread_count(), format_bytes(fit.plan.worst.range_bytes), budget.report());
   if (fit.reruns > 0)
     fmt::print("blocks that ran again alone to stay within the budget: {}\n", format_count(fit.reruns));
   if (fit.overflows > 0)
@@ -184,7 +188,7 @@ void run_train(const TrainOptions& options) {
   const Recipe recipe = load_recipe(options.recipe, options.overrides);
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
-  Budget budget(options.resources, 0, heap_slack(threads));
+  Budget budget(options.resources, 0, heap_slack(1));
   const TrainingData data(options.data, recipe);
 
   const RunFolder folder{options.run};
@@ -209,6 +213,7 @@ void run_train(const TrainOptions& options) {
                        .resume = options.resume,
                        .threads = threads,
                        .prefetch = options.prefetch,
+                       .outside_ledger = budget.outside_ledger(),
                        .interrupt = &interrupt,
                        .progress = [&](int64_t done, int64_t total, const std::string& note) {
                          progress->update(done, total, note);

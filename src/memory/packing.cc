@@ -3,16 +3,45 @@
 #include <algorithm>
 
 namespace plimsoll {
-namespace {
-
-int64_t round_up(int64_t bytes) {
-  return (bytes + Packing::kAlignment - 1) / Packing::kAlignment * Packing::kAlignment;
+// Takes [place, place + size) out of what is free, if all of it is.
+bool Packing::occupy(int64_t place, int64_t size) {
+  if (place + size > capacity_) return false;
+  if (place >= end_) {
+    if (place > end_) holes_.push_back({end_, place});
+    end_ = place + size;
+    return true;
+  }
+  const auto next = std::upper_bound(holes_.begin(), holes_.end(), place,
+                                     [](int64_t at, const Hole& hole) { return at < hole.begin; });
+  if (next == holes_.begin()) return false;
+  const auto hole = std::prev(next);
+  if (place + size > hole->end) return false;
+  const int64_t end = hole->end;
+  if (hole->begin < place) {
+    hole->end = place;
+    if (place + size < end) holes_.insert(next, {place + size, end});
+  } else if (place + size < end) {
+    hole->begin = place + size;
+  } else {
+    holes_.erase(hole);
+  }
+  return true;
 }
-
-}  // namespace
 
 int64_t Packing::take(int64_t bytes) {
   const int64_t size = round_up(bytes);
+  if (next_ < plan_.size()) {
+    const PlannedPiece& planned = plan_[next_];
+    const bool as_planned = !planned.workspace && size <= planned.bytes && (size > 0 || planned.bytes == 0);
+    if (as_planned && (size == 0 || occupy(planned.place, size))) {
+      ++next_;
+      in_use_ += size;
+      high_ = std::max(high_, planned.place + size);
+      return planned.place;
+    }
+  }
+  leave_plan();
+  if (size == 0) return 0;
   auto best = holes_.end();
   for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
     const int64_t room = hole->end - hole->begin;
@@ -30,6 +59,23 @@ int64_t Packing::take(int64_t bytes) {
   }
   in_use_ += size;
   return place;
+}
+
+PlannedPiece Packing::take_workspace() {
+  if (next_ == plan_.size()) return {};
+  const PlannedPiece planned = plan_[next_];
+  if (!planned.workspace) {
+    leave_plan();
+    return {};
+  }
+  if (planned.bytes > 0 && !occupy(planned.place, planned.bytes)) {
+    leave_plan();
+    return {};
+  }
+  ++next_;
+  in_use_ += planned.bytes;
+  high_ = std::max(high_, planned.place + planned.bytes);
+  return planned;
 }
 
 void Packing::give(int64_t place, int64_t bytes) {

@@ -13,15 +13,38 @@ namespace plimsoll {
 
 // Guarded by its mutex, but for what never changes.
 struct SlabRange::State {
-  State(Slab* owner, char* first_byte, int64_t bytes, bool may_grow)
-      : slab(owner), base(first_byte), grows(may_grow), packing(bytes) {}
+  State(Slab* owner, char* first_byte, int64_t bytes, bool may_grow, std::span<const PlannedPiece> plan)
+      : slab(owner), base(first_byte), grows(may_grow), packing(bytes, plan) {}
 
   Slab* slab;  // null: the slab is gone, these pieces are not
   char* const base;
   const bool grows;
   std::mutex mutex;
   Packing packing;
+  PlannedPiece workspace;           // the stretch of the operator at work, without bytes outside one
+  Packing short_lived = Packing(0);  // places in it
+  std::unique_ptr<TapeRecorder> recorder;
   bool ended = false;
+
+  bool holds_workspace(int64_t place) const {
+    return place >= workspace.place && place < workspace.place + workspace.bytes;
+  }
+  // A place for the room, or -1.
+  int64_t take(int64_t room) {
+    if (workspace.bytes > 0) {
+      const int64_t place = short_lived.take(room);
+      if (place >= 0) return workspace.place + place;
+      packing.leave_plan();
+    }
+    return packing.take(room);
+  }
+  void give(int64_t place, int64_t room) {
+    if (recorder) recorder->give(place);
+    if (holds_workspace(place))
+      short_lived.give(place - workspace.place, room);
+    else
+      packing.give(place, room);
+  }
 };
 
 namespace {
@@ -62,6 +85,16 @@ SlabRange::~SlabRange() {
 int64_t SlabRange::high() const {
   const std::lock_guard lock(state_->mutex);
   return state_->packing.high();
+}
+
+void SlabRange::record() {
+  const std::lock_guard lock(state_->mutex);
+  state_->recorder = std::make_unique<TapeRecorder>();
+}
+
+Tape SlabRange::tape() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->recorder ? state_->recorder->tape : Tape();
 }
 
 Slab::Slab() {
@@ -149,22 +182,23 @@ int64_t Slab::find_room(int64_t bytes) const {
   return !wrapped && bytes <= oldest ? 0 : -1;
 }
 
-SlabRange Slab::take(int64_t bytes) {
+SlabRange Slab::take(const RangePlan& plan) {
   std::unique_lock lock(mutex_);
-  const int64_t size = round_up(bytes, Packing::kAlignment);
+  const int64_t size = round_up(plan.bytes, Packing::kAlignment);
   forget_ended();
   if (size > bytes_) throw BudgetExceeded(Tag::activations, size, bytes_, Ledger::process().cap());
   int64_t begin = find_room(size);
   for (; begin < 0; begin = find_room(size)) wait_for_older(lock);
-  ranges_.push_back(std::make_unique<SlabRange::State>(this, base_ + begin, size, false));
+  ranges_.push_back(std::make_unique<SlabRange::State>(this, base_ + begin, size, false, plan.pieces));
   return SlabRange(ranges_.back().get());
 }
 
-SlabRange Slab::take_all() {
+SlabRange Slab::take_all(const RangePlan& plan) {
   std::unique_lock lock(mutex_);
   forget_ended();
   while (!ranges_.empty()) wait_for_older(lock);
-  ranges_.push_back(std::make_unique<SlabRange::State>(this, base_, bytes_, true));
+  if (plan.bytes > bytes_) change_size(round_up(plan.bytes, kPage));
+  ranges_.push_back(std::make_unique<SlabRange::State>(this, base_, bytes_, true, plan.pieces));
   return SlabRange(ranges_.back().get());
 }
 
@@ -172,6 +206,7 @@ void Slab::end_range(SlabRange::State* state) noexcept {
   {
     const std::lock_guard lock(state->mutex);
     state->ended = true;
+    if (state->packing.left_plan()) unforeseen_.fetch_add(1, std::memory_order_relaxed);
   }
   const std::lock_guard lock(mutex_);
   forget_ended();
@@ -181,22 +216,25 @@ void Slab::end_range(SlabRange::State* state) noexcept {
 SlabPiece Slab::take_piece(int64_t bytes) {
   SlabRange::State* const state = current_range;
   if (state == nullptr) return {};
+  const int64_t room = bytes == 0 ? 0 : bytes + kTensorHeader;
   std::unique_lock lock(state->mutex);
-  int64_t place = state->packing.take(bytes);
+  int64_t place = state->take(room);
   if (place < 0 && state->grows) {
     lock.unlock();  // the slab's mutex comes first everywhere
     Slab& slab = *state->slab;
     const std::lock_guard slab_lock(slab.mutex_);
     lock.lock();
-    slab.change_size(slab.bytes_ + round_up(state->packing.missing(bytes), kPage));
+    slab.change_size(slab.bytes_ + round_up(state->packing.missing(room), kPage));
     state->packing.grow(slab.bytes_);
-    place = state->packing.take(bytes);
+    place = state->packing.take(room);
   }
   if (place < 0) {
     state->slab->overflows_.fetch_add(1, std::memory_order_relaxed);
     return {};
   }
-  return {state->base + place, bytes, state};
+  if (state->recorder) state->recorder->take(place, bytes, room);
+  if (bytes == 0) return {};
+  return {state->base + place, room, state};
 }
 
 void Slab::give_piece(const SlabPiece& piece) noexcept {
@@ -204,7 +242,7 @@ void Slab::give_piece(const SlabPiece& piece) noexcept {
   Slab* slab = nullptr;
   {
     const std::lock_guard lock(state.mutex);
-    state.packing.give(static_cast<char*>(piece.data) - state.base, piece.bytes);
+    state.give(static_cast<char*>(piece.data) - state.base, piece.bytes);
     if (state.ended && state.packing.in_use() == 0) slab = state.slab;
   }
   if (slab == nullptr) return;
@@ -220,11 +258,22 @@ RangeScope::~RangeScope() {
 }
 
 WorkspaceScope::WorkspaceScope() {
-  ++workspace_depth;
+  if (workspace_depth++ > 0 || current_range == nullptr) return;
+  range_ = current_range;
+  const std::lock_guard lock(range_->mutex);
+  if (range_->recorder) range_->recorder->begin_workspace();
+  range_->workspace = range_->packing.take_workspace();
+  range_->short_lived = Packing(range_->workspace.bytes);
 }
 
 WorkspaceScope::~WorkspaceScope() {
   --workspace_depth;
+  if (range_ == nullptr) return;
+  const std::lock_guard lock(range_->mutex);
+  if (range_->recorder) range_->recorder->end_workspace();
+  const PlannedPiece workspace = std::exchange(range_->workspace, {});
+  if (workspace.bytes > 0 && range_->short_lived.in_use() == 0)
+    range_->packing.give(workspace.place, workspace.bytes);
 }
 
 bool WorkspaceScope::inside() {

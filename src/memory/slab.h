@@ -6,9 +6,12 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "memory/ledger.h"
 #include "memory/packing.h"
+#include "memory/tape.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 
@@ -23,14 +26,25 @@ class SlabRange {
 
   /// The most of the range that was in use, holes included, in bytes: a range of that size is enough.
   int64_t high() const;
+  /// Writes down all that is taken and given from now on.
+  void record();
+  /// What was written down so far.
+  Tape tape() const;
 
   struct State;
 
  private:
   friend class Slab;
   friend class RangeScope;
+  friend class WorkspaceScope;
   explicit SlabRange(State* state) : state_(state) {}
   State* state_ = nullptr;
+};
+
+/// How much a block needs, and where its pieces go; without pieces each goes where there is room.
+struct RangePlan {
+  int64_t bytes = 0;
+  Vector<PlannedPiece, Tag::blocks> pieces;
 };
 
 /// A piece of a range.
@@ -57,21 +71,24 @@ class Slab {
   void resize(int64_t bytes);
   int64_t bytes() const { return bytes_; }
 
-  /// The next range of the ring; waits for older ones to end. Errors: BudgetExceeded when the slab is
-  /// smaller; Failure when it would wait for ever, because a block has ended and its pieces have not.
-  SlabRange take(int64_t bytes);
-  /// All of the slab, which grows as pieces need it and the ledger allows, and then stays as large: for
-  /// measuring a block and for one that has to run alone. Waits like take().
-  SlabRange take_all();
+  /// The next range of the ring; waits for older ones to end. The plan must outlive the range. Errors: BudgetExceeded when the slab is smaller; Failure when it would wait for ever, because a block has
+  /// ended and its pieces have not.
+  SlabRange take(const RangePlan& plan);
+  SlabRange take(int64_t bytes) { return take({bytes, {}}); }
+  /// All of the slab, which grows as the plan or pieces need it and the ledger allows, and then stays as large:
+  /// for measuring a block and for one that has to run alone. Waits like take(). Errors: BudgetExceeded.
+  SlabRange take_all(const RangePlan& plan = {});
 
-  /// Takes a piece, 64-byte aligned, out of the range that this thread works in. Its data is null when there
-  /// is no such range, or it is full and cannot grow. Errors: BudgetExceeded where a range that grows may
-  /// not.
+  /// Takes a piece for `bytes` and a header of kTensorHeader, 64-byte aligned, out of the range that this
+  /// thread works in. Its data is null when no bytes are asked for, when there is no such range, or it is full
+  /// and cannot grow. Errors: BudgetExceeded where a range that grows may not.
   static SlabPiece take_piece(int64_t bytes);
   static void give_piece(const SlabPiece& piece) noexcept;
 
   /// How many pieces found their range full since the slab was made.
   int64_t overflows() const { return overflows_.load(std::memory_order_relaxed); }
+  /// How many ranges were not used as planned.
+  int64_t unforeseen() const { return unforeseen_.load(std::memory_order_relaxed); }
 
  private:
   friend class SlabRange;
@@ -85,6 +102,7 @@ class Slab {
   int64_t reserved_ = 0;  // addresses behind base_
   int64_t bytes_ = 0;     // of these that may be used and stand in the ledger
   std::atomic<int64_t> overflows_ = 0;
+  std::atomic<int64_t> unforeseen_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<SlabRange::State>> ranges_;  // guarded by mutex_; oldest first
@@ -114,6 +132,9 @@ class WorkspaceScope {
 
   /// Whether this thread is inside one.
   static bool inside();
+
+ private:
+  SlabRange::State* range_ = nullptr;
 };
 
 }  // namespace plimsoll

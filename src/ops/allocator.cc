@@ -23,7 +23,7 @@ struct alignas(kAlignment) Header {
   int64_t bytes;      // of the heap, as entered in the ledger
   Tag tag;
 };
-static_assert(sizeof(Header) == kAlignment);
+static_assert(sizeof(Header) == kAlignment && sizeof(Header) == kTensorHeader);
 
 Header* take_from_heap(size_t bytes) {
   // Aligned by hand: glibc's aligned_alloc does not find its own freed pieces again, so the heap grows.
@@ -44,8 +44,8 @@ class LedgerCpuAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     const c10::Device cpu(c10::DeviceType::CPU);
+    const SlabPiece piece = Slab::take_piece(static_cast<int64_t>(bytes));
     if (bytes == 0) return {nullptr, nullptr, &release, cpu};
-    const SlabPiece piece = Slab::take_piece(static_cast<int64_t>(bytes + sizeof(Header)));
     Header* const header = piece.data != nullptr ? new (piece.data) Header{piece, nullptr, 0, current_tag}
                                                  : take_from_heap(bytes);
     void* const data = header + 1;

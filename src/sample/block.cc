@@ -39,7 +39,8 @@ int32_t as_int32(int64_t value, const char* what, int64_t graph) {
   return static_cast<int32_t>(value);
 }
 
-// Of the g-th graph of a block.
+}  // namespace
+
 GraphShape shape_of(const GraphBlock& block, size_t g) {
   const int64_t graph = block.graph[g];
   GraphShape shape;
@@ -57,8 +58,6 @@ GraphShape shape_of(const GraphBlock& block, size_t g) {
   }
   return shape;
 }
-
-}  // namespace
 
 void GraphBlock::make_room(const BlockSize& size, int64_t node_features, int64_t edge_features) {
   make_room_in(graph, size.graphs);

@@ -56,6 +56,9 @@ struct GraphBlock {
   int64_t edge_count() const { return edge_ptr.empty() ? 0 : edge_ptr.back(); }
 };
 
+/// Of the g-th graph of a block. Errors: InputError for counts or labels beyond 32 bits.
+GraphShape shape_of(const GraphBlock& block, size_t g);
+
 /// Where blocks come from: graphs by index, 0 .. graphs()-1. Any number of threads may call it at once.
 class BlockSource {
  public:

@@ -2,7 +2,29 @@
 
 #include <utility>
 
+#include "base/error.h"
+
 namespace plimsoll {
+namespace {
+
+// The slab as it was, whatever a block that had all of it made of it.
+class SizeScope {
+ public:
+  SizeScope(Slab& slab, int64_t bytes) : slab_(slab), bytes_(bytes) {}
+  ~SizeScope() {
+    try {
+      slab_.resize(bytes_);
+    } catch (const Failure&) {
+      // Tensors outlive their block: whoever takes the next range says so.
+    }
+  }
+
+ private:
+  Slab& slab_;
+  const int64_t bytes_;
+};
+
+}  // namespace
 
 BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes,
                          const BlockLimits& limits, int threads, int64_t prefetch)
@@ -10,15 +32,15 @@ BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> 
       shapes_(shapes),
       limits_(limits),
       blocks_(static_cast<size_t>(threads)),
+      plans_(static_cast<size_t>(threads)),
       ranges_(static_cast<size_t>(threads)),
       prefetcher_(source, shapes, prefetch),
       workers_(threads) {}
 
-void BlockRunner::resize(int64_t range_bytes, int64_t ranges, const BlockSize& largest) {
+void BlockRunner::resize(int64_t slab_bytes, const BlockSize& largest) {
   for (GraphBlock& block : blocks_)
     block.make_room(largest, source_.node_features(), source_.edge_features());
-  slab_.resize(range_bytes * ranges);
-  range_bytes_ = range_bytes;
+  slab_.resize(slab_bytes);
   slab_bytes_ = slab_.bytes();
 }
 
@@ -31,19 +53,19 @@ void BlockRunner::expect(std::span<const int64_t> graphs) {
   if (!graphs.empty()) prefetcher_.expect(graphs, cut(graphs).begins);
 }
 
-void BlockRunner::run(std::span<const int64_t> graphs, const Work& work) {
+void BlockRunner::run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner) {
   const Blocks blocks = cut(graphs);
   try {
     for (int64_t done = 0; done < blocks.count();) {
       try {
-        run_together(blocks, done, work);
+        run_together(blocks, done, work, planner);
         continue;
       } catch (const BudgetExceeded&) {
         prefetcher_.forget();
         for (GraphBlock& block : blocks_) block = GraphBlock();
       }
       ++reruns_;
-      measure(blocks.of(done), blocks.begins[static_cast<size_t>(done)], work);
+      run_alone(blocks.of(done), blocks.begins[static_cast<size_t>(done)], work, planner);
       ++done;
     }
   } catch (...) {
@@ -52,12 +74,15 @@ void BlockRunner::run(std::span<const int64_t> graphs, const Work& work) {
   }
 }
 
-void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& work) {
+void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& work,
+                               const RangePlanner* planner) {
   const int64_t start = done;
   workers_.run_stream(
       [&](int64_t item, int worker) {
         if (start + item == blocks.count()) return false;
-        ranges_[static_cast<size_t>(worker)] = slab_.take(range_bytes_);
+        const auto w = static_cast<size_t>(worker);
+        if (planner != nullptr) planner->plan(blocks.of(start + item), plans_[w]);
+        ranges_[w] = slab_.take(plans_[w]);
         return true;
       },
       [&](int64_t item, Turn& turn) {
@@ -74,24 +99,23 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
       });
 }
 
-int64_t BlockRunner::run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work) {
-  const SlabRange range = slab_.take_all();
+void BlockRunner::run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work,
+                            const RangePlanner* planner) {
+  const SizeScope size(slab_, slab_bytes_);
+  if (planner != nullptr) planner->plan(graphs, plans_[0]);
+  const SlabRange range = slab_.take_all(plans_[0]);
   prefetcher_.read(graphs, blocks_[0]);
   const RangeScope scope(range);
   work(blocks_[0], first)();
-  return range.high();
 }
 
-int64_t BlockRunner::measure(std::span<const int64_t> graphs, int64_t first, const Work& work) {
-  int64_t bytes = 0;
-  try {
-    bytes = run_alone(graphs, first, work);
-  } catch (...) {
-    slab_.resize(slab_bytes_);
-    throw;
-  }
-  slab_.resize(slab_bytes_);
-  return bytes;
+Tape BlockRunner::record(const GraphBlock& block, const Work& work, const RangePlan& plan) {
+  const SizeScope size(slab_, slab_bytes_);
+  SlabRange range = slab_.take_all(plan);
+  range.record();
+  const RangeScope scope(range);
+  work(block, 0)();
+  return range.tape();
 }
 
 }  // namespace plimsoll

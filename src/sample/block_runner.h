@@ -13,6 +13,14 @@
 
 namespace plimsoll {
 
+/// Says how much of the slab a block needs, before it is read.
+class RangePlanner {
+ public:
+  virtual ~RangePlanner() = default;
+  /// Of the block of these graphs, into `plan`, whose memory is used again. Thread-safe.
+  virtual void plan(std::span<const int64_t> graphs, RangePlan& plan) const = 0;
+};
+
 /// Runs the blocks of a batch on worker threads, depth first: a worker takes the next block and a range of
 /// the slab for it, works on it alone, and hands over what it found in the order of the blocks. Memory is
 /// that of the blocks in flight, whatever the batch; what is handed over comes in the same order for any
@@ -31,30 +39,32 @@ class BlockRunner {
   using Work = std::function<Commit(const GraphBlock& block, int64_t first)>;
 
   /// `source` and `shapes` (an entry for each graph) must outlive the runner. Until resize() is called there
-  /// is no slab, and tensors come from the heap.
+  /// is no slab.
   BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
               int threads, int64_t prefetch);
 
-  /// So many ranges of `range_bytes` for the blocks in flight, and room for each worker's graphs. Errors:
-  /// BudgetExceeded.
-  void resize(int64_t range_bytes, int64_t ranges, const BlockSize& largest = {});
+  /// A slab for the blocks in flight, and room for each worker's graphs. Errors: BudgetExceeded.
+  void resize(int64_t slab_bytes, const BlockSize& largest = {});
 
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay as they are until it
   /// has run, or forget() is called.
   void expect(std::span<const int64_t> graphs);
   void forget() { prefetcher_.forget(); }
 
-  /// Errors: the first of the work or the commits, in the order of the blocks; later blocks are not
-  /// committed.
-  void run(std::span<const int64_t> graphs, const Work& work);
+  /// Without a planner tensors come from the heap. Errors: the first of the work or the commits, in the order
+  /// of the blocks; later blocks are not committed.
+  void run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner = nullptr);
 
-  /// Runs one block alone, commit included, and returns the range that it needed. Errors: BudgetExceeded.
-  int64_t measure(std::span<const int64_t> graphs, int64_t first, const Work& work);
+  /// Runs one block alone, commit included, in as much of the slab as it needs, and returns what it took and
+  /// gave. Errors: BudgetExceeded.
+  Tape record(const GraphBlock& block, const Work& work, const RangePlan& plan = {});
 
   /// How often a block had to run again alone.
   int64_t reruns() const { return reruns_; }
   /// Tensors that found no room in their block's range and came from the heap.
   int64_t overflows() const { return slab_.overflows(); }
+  /// Blocks whose tensors were not as planned.
+  int64_t unforeseen() const { return slab_.unforeseen(); }
   /// Blocks that were read ahead.
   int64_t prefetched() const { return prefetcher_.hits(); }
   const BlockSource& source() const { return source_; }
@@ -67,17 +77,18 @@ class BlockRunner {
     int64_t count() const { return static_cast<int64_t>(begins.size()) - 1; }
   };
   Blocks cut(std::span<const int64_t> graphs) const { return {graphs, cut_blocks(graphs, shapes_, limits_)}; }
-  void run_together(const Blocks& blocks, int64_t& done, const Work& work);
-  int64_t run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work);
+  void run_together(const Blocks& blocks, int64_t& done, const Work& work, const RangePlanner* planner);
+  void run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work,
+                 const RangePlanner* planner);
 
   const BlockSource& source_;
   std::span<const GraphShape> shapes_;
   const BlockLimits limits_;
-  int64_t range_bytes_ = 0;
   int64_t slab_bytes_ = 0;
   int64_t reruns_ = 0;
   Slab slab_;
   std::vector<GraphBlock> blocks_;  // one a worker: its memory is used again and again
+  std::vector<RangePlan> plans_;    // one a worker
   std::vector<SlabRange> ranges_;   // one a worker: taken and not yet worked in
   Prefetcher prefetcher_;
   Workers workers_;

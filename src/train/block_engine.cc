@@ -34,6 +34,7 @@ BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> 
                          const Objective& objective, const BlockLimits& limits, const Flight& flight)
     : shapes_(shapes),
       objective_(objective),
+      flight_(flight),
       statistics_(objective.parameters()),
       runner_(source, shapes, limits, flight.blocks, flight.prefetch) {
   const TagScope scope(Tag::gradients);
@@ -41,7 +42,7 @@ BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> 
     parameters_.push_back(entry.value);
     gradients_.push_back(at::zeros_like(entry.value));
   }
-  if (flight.range_bytes > 0) runner_.resize(flight.range_bytes, flight.blocks, flight.largest);
+  if (flight.slab_bytes > 0) runner_.resize(flight.slab_bytes, flight.largest);
 }
 
 int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
@@ -121,29 +122,29 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
     return 0;
   }
   double loss = 0;
-  runner_.run(batch, training_work(static_cast<double>(count), key, loss));
+  runner_.run(batch, training_work(static_cast<double>(count), key, loss), flight_.training.get());
   statistics_.commit();
   return loss;
 }
 
 double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> outputs) {
   double loss = 0;
-  runner_.run(graphs, prediction_work(outputs, loss));
+  runner_.run(graphs, prediction_work(outputs, loss), flight_.prediction.get());
   const int64_t count = items(graphs);
   return count == 0 ? 0 : loss / static_cast<double>(count);
 }
 
-int64_t BlockEngine::measure(std::span<const int64_t> block, bool training) {
+Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan& plan) {
   double loss = 0;
   if (training) {
-    const int64_t bytes = runner_.measure(
-        block, 0,
-        training_work(static_cast<double>(std::max<int64_t>(items(block), 1)), {.training = true}, loss));
+    Tape tape =
+        runner_.record(block, training_work(/*normaliser=*/1, {.training = true}, loss), plan);
     statistics_.clear();
-    return bytes;
+    return tape;
   }
-  Vector<float, Tag::columns> outputs(static_cast<size_t>(items(block) * objective_.outputs()));
-  return runner_.measure(block, 0, prediction_work(outputs, loss));
+  const int64_t items = objective_.collate_options().node_labels ? block.nodes() : block.graphs();
+  Vector<float, Tag::columns> outputs(static_cast<size_t>(items * objective_.outputs()));
+  return runner_.record(block, prediction_work(outputs, loss), plan);
 }
 
 }  // namespace plimsoll

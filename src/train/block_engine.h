@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,10 +14,14 @@ namespace plimsoll {
 
 /// How much runs at once: what the budget decides, and with it the speed and nothing else.
 struct Flight {
-  int blocks = 1;           ///< blocks in flight, one a thread
-  int64_t range_bytes = 0;  ///< of the slab for each of them; 0: no slab, tensors come from the heap
-  BlockSize largest = {};   ///< what there is room for
-  int64_t prefetch = 0;     ///< blocks read ahead
+  int blocks = 1;          ///< blocks in flight at most, one a thread
+  int64_t slab_bytes = 0;  ///< for all of them; 0: no slab, tensors come from the heap
+  BlockSize largest = {};  ///< what each thread has room for
+  int64_t prefetch = 0;    ///< blocks read ahead
+  bool recompute = false;  ///< layers are run again in backward rather than kept
+  std::shared_ptr<const RangePlanner> training = nullptr;    ///< of blocks forward and backward
+  std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< of blocks forward
+  double graphs_per_s = 0;  ///< expected; 0: not known
 };
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
@@ -43,9 +48,9 @@ class BlockEngine {
   /// mean loss.
   double predict(std::span<const int64_t> graphs, std::span<float> outputs);
 
-  /// Runs one block alone, forward and, if `training`, backward, and returns the bytes of slab it needs.
-  /// gradients() are overwritten. Errors: BudgetExceeded.
-  int64_t measure(std::span<const int64_t> block, bool training);
+  /// Runs one block alone, forward and, if `training`, backward, and returns what it takes and gives of the
+  /// slab. gradients() are overwritten. Errors: BudgetExceeded.
+  Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
 
   BlockRunner& runner() { return runner_; }
   const BlockRunner& runner() const { return runner_; }
@@ -57,6 +62,7 @@ class BlockEngine {
 
   std::span<const GraphShape> shapes_;
   const Objective& objective_;
+  const Flight flight_;
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> gradients_;
   RunningStatistics statistics_;

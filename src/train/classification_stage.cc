@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "nn/classification.h"
 #include "telemetry/table.h"
-#include "train/preflight.h"
+#include "train/planner.h"
 
 namespace plimsoll {
 namespace {
@@ -101,6 +101,18 @@ std::string cell(const std::optional<double>& value) {
 
 }  // namespace
 
+MemoryPlan plan_classifier(const ClassificationOptions& options) {
+  const Gnn model(model_options(options), static_cast<uint64_t>(options.recipe->seed));
+  const Classification objective(model);
+  return plan_fit({.source = options.source,
+                   .shapes = options.shapes,
+                   .objective = &objective,
+                   .recipe = options.recipe,
+                   .split = options.split,
+                   .predicted = {},
+                   .run = options.run});
+}
+
 ClassificationResult train_classifier(const ClassificationOptions& options) {
   ClassificationResult result;
   result.trained.model =
@@ -108,7 +120,13 @@ ClassificationResult train_classifier(const ClassificationOptions& options) {
   result.trained.vocabulary = options.source->tables().vocabulary;
   result.trained.trained_on = options.data;
   const Classification objective(*result.trained.model);
-  result.fit = fit({options.source, options.shapes, &objective, options.recipe, options.split, options.run});
+  result.fit = fit({.source = options.source,
+                    .shapes = options.shapes,
+                    .objective = &objective,
+                    .recipe = options.recipe,
+                    .split = options.split,
+                    .predicted = {},
+                    .run = options.run});
   result.weights_hash = objective.parameters().hash();
   save_gnn(options.run.folder / "model.safetensors", result.trained);
   return result;
@@ -117,21 +135,28 @@ ClassificationResult train_classifier(const ClassificationOptions& options) {
 std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
                                                     std::span<const GraphShape> shapes, const GnnModel& model,
                                                     const BlockLimits& limits, int threads,
+                                                    int64_t outside_ledger,
                                                     const std::vector<NamedGraphList>& lists) {
   const Classification objective(*model.model);
   const auto classes = static_cast<size_t>(model.model->classes());
   // What is held beside the blocks comes first, so that the blocks get what is left.
-  GraphList all;
+  std::vector<std::span<const int64_t>> predicted;
   std::vector<Vector<int64_t, Tag::columns>> labels;
   size_t most = 0;
   for (const NamedGraphList& list : lists) {
-    all.insert(all.end(), list.graphs.begin(), list.graphs.end());
+    predicted.emplace_back(list.graphs);
     labels.push_back(labels_of(source, shapes, list.graphs, model.model->options().node_head));
     most = std::max(most, labels.back().size());
   }
   Vector<float, Tag::columns> logits(most * classes);
   BlockEngine engine(source, shapes, objective, limits,
-                     plan_prediction(source, shapes, objective, limits, all, threads, /*prefetch=*/2));
+                     require_feasible(make_plan({.source = &source,
+                                                 .shapes = shapes,
+                                                 .objective = &objective,
+                                                 .limits = limits,
+                                                 .threads = threads,
+                                                 .predicted = predicted,
+                                                 .outside_ledger = outside_ledger})));
   std::vector<ClassificationVerdict> verdicts;
   for (size_t i = 0; i < lists.size(); ++i) {
     for (const int64_t label : labels[i])

@@ -25,6 +25,9 @@ struct ClassificationResult {
   std::string weights_hash;
 };
 
+/// What train_classifier() would need and get of memory; nothing is written. Errors: as train_classifier().
+MemoryPlan plan_classifier(const ClassificationOptions& options);
+
 /// Trains a Gnn that says the class of each graph, or of each labelled node, and writes it to
 /// model.safetensors. Errors: as fit(); InputError for labels that are no classes 0, 1, ...
 ClassificationResult train_classifier(const ClassificationOptions& options);
@@ -42,10 +45,11 @@ struct NamedGraphList {
   GraphList graphs;
 };
 
-/// Judges a model on each list. Errors: InputError for a label it does not know.
+/// Judges a model on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall; InputError for a label it does not know.
 std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
                                                     std::span<const GraphShape> shapes, const GnnModel& model,
                                                     const BlockLimits& limits, int threads,
+                                                    int64_t outside_ledger,
                                                     const std::vector<NamedGraphList>& lists);
 
 /// The fields of `evaluate --json` (docs/command-line.md).

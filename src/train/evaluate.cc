@@ -12,7 +12,7 @@
 #include "store/split_name.h"
 #include "telemetry/table.h"
 #include "train/attack_scores.h"
-#include "train/preflight.h"
+#include "train/planner.h"
 
 namespace plimsoll {
 namespace {
@@ -95,18 +95,33 @@ std::string cell(const std::optional<double>& value) {
 std::vector<SplitVerdict> evaluate(const BlockSource& source, const DetectorModel& detector,
                                    const std::optional<TrainingSplit>& split,
                                    std::span<const uint8_t> unknown_id, const BlockLimits& limits,
-                                   int threads, const std::string& only) {
+                                   int threads, int64_t outside_ledger, const std::string& only) {
   const auto shapes = read_shapes(source, threads);
-  GraphList all(shapes.size());
-  std::iota(all.begin(), all.end(), int64_t{0});
   const Classification objective(*detector.model);
-  BlockEngine engine(source, shapes, objective, limits,
-                     plan_prediction(source, shapes, objective, limits, all, threads, /*prefetch=*/2));
-  std::vector<SplitVerdict> verdicts;
+  std::vector<NamedGraphs> lists = graphs_to_judge(source.tables(), detector, split);
   std::string known;
-  for (const NamedGraphs& list : graphs_to_judge(source.tables(), detector, split)) {
-    known += " " + list.name;
-    if (only.empty() || only == list.name)
+  for (const NamedGraphs& list : lists) known += " " + list.name;
+  std::erase_if(lists, [&](const NamedGraphs& list) { return !only.empty() && only != list.name; });
+  std::vector<SplitVerdict> verdicts;
+  if (!lists.empty()) {
+    std::vector<std::span<const int64_t>> predicted;
+    int64_t longest = 0;
+    for (const NamedGraphs& list : lists) {
+      predicted.emplace_back(list.graphs);
+      longest = std::max(longest, static_cast<int64_t>(list.graphs.size()));
+    }
+    // Of a list: logits, scores and, as they are ranked, copies with their truth; vectors that grow.
+    constexpr int64_t kJudgedBytes = 64;
+    BlockEngine engine(source, shapes, objective, limits,
+                       require_feasible(make_plan({.source = &source,
+                                                   .shapes = shapes,
+                                                   .objective = &objective,
+                                                   .limits = limits,
+                                                   .threads = threads,
+                                                   .predicted = predicted,
+                                                   .outside_ledger = outside_ledger,
+                                                   .later = longest * kJudgedBytes})));
+    for (const NamedGraphs& list : lists)
       verdicts.push_back(judge(engine, list, shapes, detector, unknown_id));
   }
   if (verdicts.empty() && !only.empty())

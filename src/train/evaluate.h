@@ -33,11 +33,12 @@ struct SplitVerdict {
 
 /// Judges a detector on every split that does not train and, where `split` tells how the data was split when
 /// it was trained, on the validation graphs; `only` names one split. `unknown_id` has the ID rule's verdict
-/// for each graph of the source. Recordings whose content was trained on are left out and named.
+/// for each graph of the source. Recordings whose content was trained on are left out and named;
+/// `outside_ledger` as in PlanInput. Errors: BudgetTooSmall.
 std::vector<SplitVerdict> evaluate(const BlockSource& source, const DetectorModel& detector,
                                    const std::optional<TrainingSplit>& split,
                                    std::span<const uint8_t> unknown_id, const BlockLimits& limits,
-                                   int threads, const std::string& only);
+                                   int threads, int64_t outside_ledger, const std::string& only);
 
 /// The fields of `evaluate --json` (docs/command-line.md).
 Json verdicts_json(const std::vector<SplitVerdict>& splits, int64_t seed);

@@ -7,7 +7,6 @@
 
 #include "io/file.h"
 #include "telemetry/journal.h"
-#include "train/preflight.h"
 
 namespace plimsoll {
 namespace {
@@ -31,23 +30,63 @@ OptimizerOptions optimizer_options(const Recipe::Training& training) {
           .momentum = training.momentum};
 }
 
+BlockLimits limits_of(const Recipe::Training& training) {
+  return {training.block.graphs, training.block.nodes, training.block.edges};
+}
+
+int64_t validation_items(const FitOptions& options) {
+  int64_t items = 0;
+  for (const int64_t g : options.split->validation)
+    items += items_of(options.shapes[static_cast<size_t>(g)], options.objective->collate_options());
+  return items;
+}
+
+// What lives as long as the run, and no step allocates.
+struct Holdings {
+  explicit Holdings(const FitOptions& options)
+      : optimizer(make_optimizer(values_of(options.objective->parameters()),
+                                 optimizer_options(options.recipe->training))),
+        best(options.objective->parameters()),
+        order(options.split->training),
+        outputs(static_cast<size_t>(validation_items(options) * options.objective->outputs())) {}
+
+  std::unique_ptr<Optimizer> optimizer;
+  BestWeights best;
+  GraphList order;
+  Vector<float, Tag::columns> outputs;  // of validation
+};
+
+MemoryPlan plan_with(const FitOptions& options) {
+  const Recipe::Training& training = options.recipe->training;
+  PlanInput input{.source = options.source,
+                  .shapes = options.shapes,
+                  .objective = options.objective,
+                  .limits = limits_of(training),
+                  .threads = options.run.threads,
+                  .prefetch = options.run.prefetch,
+                  .training = options.split->training,
+                  .seed = static_cast<uint64_t>(options.recipe->seed),
+                  .epochs = training.max_epochs,
+                  .batch_size = training.batch_size,
+                  .predicted = options.predicted,
+                  .outside_ledger = options.run.outside_ledger};
+  input.predicted.emplace_back(options.split->validation);
+  return make_plan(input);
+}
+
 // One run of fit(): what it holds, and its steps in the order in which they happen.
 class Fit {
  public:
   explicit Fit(const FitOptions& options)
       : options_(options),
         training_(options.recipe->training),
-        limits_{training_.block.graphs, training_.block.nodes, training_.block.edges},
         parameters_(options.objective->parameters()),
-        optimizer_(make_optimizer(values_of(parameters_), optimizer_options(training_))),
-        best_(parameters_),
+        held_(options),
         checkpoints_(options.run.folder / "checkpoints", options.run.identity),
         journal_(options.run.folder / "events.jsonl"),
-        order_(options.split->training),
-        outputs_(static_cast<size_t>(validation_items() * options.objective->outputs())),
-        flight_(plan_flight(*options.source, options.shapes, *options.objective, limits_, *options.split,
-                            options.run.threads, options.run.prefetch)),
-        engine_(*options.source, options.shapes, *options.objective, limits_, flight_) {}
+        plan_(plan_with(options)),
+        engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
+                require_feasible(plan_)) {}
 
   FitResult run() {
     begin();
@@ -62,33 +101,29 @@ class Fit {
       save_checkpoint();  // weights and state are those behind the last step
       throw;
     }
-    best_.restore();
+    held_.best.restore();
     write_metrics();
     journal_.write("end", {{"best_epoch", position_.best_epoch},
                            {"validation_loss", position_.best_loss},
                            {"weights", parameters_.hash()},
                            {"reruns", engine_.runner().reruns()},
-                           {"overflows", engine_.runner().overflows()}});
+                           {"overflows", engine_.runner().overflows()},
+                           {"unforeseen", engine_.runner().unforeseen()}});
     return {.epochs = position_.epochs,
             .best_epoch = position_.best_epoch,
             .best_loss = position_.best_loss,
-            .flight = flight_,
-            .steps = optimizer_->steps() - resumed_at_,
+            .plan = plan_,
+            .steps = held_.optimizer->steps() - resumed_at_,
             .resumed_at = resumed_at_,
             .damaged = damaged_,
             .reruns = engine_.runner().reruns(),
-            .overflows = engine_.runner().overflows()};
+            .overflows = engine_.runner().overflows(),
+            .unforeseen = engine_.runner().unforeseen()};
   }
 
  private:
-  TrainingState state() { return {parameters_, best_, *optimizer_}; }
+  TrainingState state() { return {parameters_, held_.best, *held_.optimizer}; }
   int64_t training_count() const { return static_cast<int64_t>(options_.split->training.size()); }
-  int64_t validation_items() const {
-    int64_t items = 0;
-    for (const int64_t g : options_.split->validation)
-      items += items_of(options_.shapes[static_cast<size_t>(g)], options_.objective->collate_options());
-    return items;
-  }
 
   bool ended() const {
     const int64_t done = position_.epoch - 1;
@@ -99,7 +134,7 @@ class Fit {
   void begin() {
     if (options_.run.resume) {
       if (auto found = checkpoints_.load(state(), damaged_)) position_ = std::move(*found);
-      resumed_at_ = optimizer_->steps();
+      resumed_at_ = held_.optimizer->steps();
     }
     for (const std::string& name : damaged_) journal_.write("damaged_checkpoint", {{"name", name}});
     journal_.write(resumed_at_ > 0 ? "resume" : "start", {{"training", training_count()},
@@ -108,9 +143,10 @@ class Fit {
                                                           {"epoch", position_.epoch},
                                                           {"step", position_.step},
                                                           {"threads", options_.run.threads},
-                                                          {"blocks_in_flight", flight_.blocks},
-                                                          {"range_bytes", flight_.range_bytes},
-                                                          {"prefetch", flight_.prefetch}});
+                                                          {"blocks_in_flight", plan_.flight.blocks},
+                                                          {"slab_bytes", plan_.flight.slab_bytes},
+                                                          {"prefetch", plan_.flight.prefetch},
+                                                          {"recompute", plan_.flight.recompute}});
   }
 
   bool interrupted() const { return options_.run.interrupt != nullptr && options_.run.interrupt->load(); }
@@ -119,7 +155,7 @@ class Fit {
   std::span<const int64_t> batch(int64_t step) const {
     const int64_t first = std::min(step * training_.batch_size, training_count());
     const int64_t size = std::min(training_.batch_size, training_count() - first);
-    return {order_.data() + first, static_cast<size_t>(size)};
+    return {held_.order.data() + first, static_cast<size_t>(size)};
   }
 
   void train_epoch() {
@@ -127,8 +163,8 @@ class Fit {
     seconds_before_ = position_.so_far.seconds;
     const auto seed = static_cast<uint64_t>(options_.recipe->seed);
     const auto epoch = static_cast<uint32_t>(position_.epoch);
-    order_ = options_.split->training;
-    shuffle(order_, seed, epoch);
+    held_.order = options_.split->training;
+    shuffle(held_.order, seed, epoch);
     engine_.runner().expect(batch(position_.step));
     for (;;) {
       const std::span<const int64_t> graphs = batch(position_.step);
@@ -149,7 +185,7 @@ class Fit {
     const double loss = engine_.gradient(graphs, key);
     position_.so_far.training_loss += loss * static_cast<double>(engine_.items(graphs));
     position_.so_far.gradient_norm += clip_gradients(engine_.gradients(), training_.gradient_clip_val);
-    optimizer_->step(engine_.gradients());
+    held_.optimizer->step(engine_.gradients());
     ++position_.step;
   }
 
@@ -157,7 +193,7 @@ class Fit {
   void count_seconds() { position_.so_far.seconds = seconds_before_ + seconds_since(epoch_start_); }
 
   void end_epoch() {
-    const double validation_loss = engine_.predict(options_.split->validation, outputs_);
+    const double validation_loss = engine_.predict(options_.split->validation, held_.outputs);
     count_seconds();
     EpochMetrics metrics = position_.so_far;
     metrics.epoch = position_.epoch;
@@ -168,7 +204,7 @@ class Fit {
     if (metrics.validation_loss < position_.best_loss || position_.best_epoch == 0) {
       position_.best_loss = metrics.validation_loss;
       position_.best_epoch = metrics.epoch;
-      best_.keep();
+      held_.best.keep();
     }
     position_.epochs.push_back(metrics);
     position_.so_far = {};
@@ -206,15 +242,11 @@ class Fit {
 
   const FitOptions& options_;
   const Recipe::Training& training_;
-  const BlockLimits limits_;
   const ParameterList& parameters_;
-  std::unique_ptr<Optimizer> optimizer_;
-  BestWeights best_;
+  Holdings held_;
   Checkpoints checkpoints_;
   Journal journal_;
-  GraphList order_;
-  Vector<float, Tag::columns> outputs_;
-  Flight flight_;
+  const MemoryPlan plan_;
   BlockEngine engine_;
   Position position_;
   int64_t resumed_at_ = 0;
@@ -226,6 +258,11 @@ class Fit {
 };
 
 }  // namespace
+
+MemoryPlan plan_fit(const FitOptions& options) {
+  const Holdings held(options);
+  return plan_with(options);
+}
 
 FitResult fit(const FitOptions& options) {
   return Fit(options).run();

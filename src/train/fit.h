@@ -10,6 +10,7 @@
 #include "sample/block.h"
 #include "train/block_engine.h"
 #include "train/checkpoint.h"
+#include "train/planner.h"
 #include "train/split.h"
 
 namespace plimsoll {
@@ -27,6 +28,7 @@ struct RunOptions {
   bool resume = false;           ///< goes on from the last checkpoint, if there is one
   int threads = 1;
   int64_t prefetch = 2;                          ///< blocks read ahead, as far as the budget allows
+  int64_t outside_ledger = 0;                    ///< bytes of the budget that the ledger does not have
   const std::atomic<bool>* interrupt = nullptr;  ///< set: finish the step, write a checkpoint, throw
   std::function<void(int64_t done, int64_t total, const std::string& note)> progress =
       [](int64_t, int64_t, const std::string&) {};
@@ -38,6 +40,7 @@ struct FitOptions {
   const Objective* objective = nullptr;
   const Recipe* recipe = nullptr;
   const TrainingSplit* split = nullptr;
+  std::vector<std::span<const int64_t>> predicted;  ///< lists that the flight has to do for, beside validation
   RunOptions run;
 };
 
@@ -45,13 +48,18 @@ struct FitResult {
   std::vector<EpochMetrics> epochs;
   int64_t best_epoch = 0;
   double best_loss = 0;
-  Flight flight;
+  MemoryPlan plan;
   int64_t steps = 0;                 ///< done in this process
   int64_t resumed_at = 0;            ///< steps that a checkpoint had done; 0: started afresh
   std::vector<std::string> damaged;  ///< checkpoints that were passed over, and why
   int64_t reruns = 0;                ///< blocks that had to run again alone for memory
   int64_t overflows = 0;             ///< tensors that found no room in their block's range
+  int64_t unforeseen = 0;            ///< blocks whose tensors were not as planned
 };
+
+/// What fit() would need and get of memory: all that it holds is made, and probes are run, but no step is taken
+/// and no file is written. Errors: BudgetExceeded where not even probes fit.
+MemoryPlan plan_fit(const FitOptions& options);
 
 /// Trains an objective: shuffled batches until max_epochs, or until the validation loss has not improved for
 /// `patience` epochs; then the parameters are those of the best epoch. A checkpoint is written at every

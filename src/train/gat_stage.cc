@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "nn/classification.h"
@@ -36,11 +37,7 @@ int64_t count_attacks(const GraphList& graphs, std::span<const GraphShape> shape
                        [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 1; });
 }
 
-std::vector<Threshold> set_thresholds(BlockEngine& engine, const GraphList& validation,
-                                      std::span<const GraphShape> shapes) {
-  GraphList benign;
-  std::copy_if(validation.begin(), validation.end(), std::back_inserter(benign),
-               [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 0; });
+std::vector<Threshold> set_thresholds(BlockEngine& engine, const GraphList& benign) {
   const auto scores = attack_scores(engine, benign);
   std::vector<Threshold> thresholds;
   for (const double rate : {0.01, 0.001}) {
@@ -52,35 +49,60 @@ std::vector<Threshold> set_thresholds(BlockEngine& engine, const GraphList& vali
   return thresholds;
 }
 
+// The stage, ready to begin.
+struct Stage {
+  explicit Stage(const GatStageOptions& options)
+      : shapes(read_shapes(*options.source, options.run.threads)) {
+    require_two_labels(shapes);
+    training_attacks = count_attacks(options.split->training, shapes);
+    const auto training = static_cast<int64_t>(options.split->training.size());
+    if (training_attacks == 0 || training_attacks == training)
+      throw InputError(fmt::format("{} of {} training windows hold an attack: a classifier needs both kinds",
+                                   training_attacks, training));
+    std::ranges::copy_if(options.split->validation, std::back_inserter(benign),
+                         [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 0; });
+    detector.model = std::make_unique<GATWithJK>(model_options(*options.recipe, *options.source),
+                                                 static_cast<uint64_t>(options.recipe->seed));
+    objective.emplace(*detector.model);
+    fit = {.source = options.source,
+           .shapes = shapes,
+           .objective = &*objective,
+           .recipe = options.recipe,
+           .split = options.split,
+           .predicted = {benign},
+           .run = options.run};
+  }
+
+  Vector<GraphShape, Tag::columns> shapes;
+  int64_t training_attacks = 0;
+  GraphList benign;  // of validation
+  DetectorModel detector;
+  std::optional<Classification> objective;
+  FitOptions fit;
+};
+
 }  // namespace
 
+MemoryPlan plan_gat(const GatStageOptions& options) {
+  return plan_fit(Stage(options).fit);
+}
+
 GatStageResult train_gat(const GatStageOptions& options) {
-  const Recipe& recipe = *options.recipe;
-  const BlockSource& source = *options.source;
-  const auto shapes = read_shapes(source, options.run.threads);
-
+  Stage stage(options);
   GatStageResult result;
-  require_two_labels(shapes);
-  result.training_attacks = count_attacks(options.split->training, shapes);
-  const auto training = static_cast<int64_t>(options.split->training.size());
-  if (result.training_attacks == 0 || result.training_attacks == training)
-    throw InputError(fmt::format("{} of {} training windows hold an attack: a classifier needs both kinds",
-                                 result.training_attacks, training));
-
-  result.detector.model =
-      std::make_unique<GATWithJK>(model_options(recipe, source), static_cast<uint64_t>(recipe.seed));
-  const Classification objective(*result.detector.model);
-  result.fit = fit({&source, shapes, &objective, &recipe, options.split, options.run});
-
-  result.weights_hash = objective.parameters().hash();
-  result.detector.vocabulary = source.tables().vocabulary;
-  result.detector.benign_ids = options.benign_ids;
-  result.detector.trained_on = options.split->contents;
-  const BlockLimits limits{recipe.training.block.graphs, recipe.training.block.nodes,
-                           recipe.training.block.edges};
-  BlockEngine engine(source, shapes, objective, limits, result.fit.flight);
-  result.detector.thresholds = set_thresholds(engine, options.split->validation, shapes);
-  save_model(options.run.folder / "model.safetensors", result.detector);
+  result.training_attacks = stage.training_attacks;
+  result.fit = fit(stage.fit);
+  result.weights_hash = stage.objective->parameters().hash();
+  stage.detector.vocabulary = options.source->tables().vocabulary;
+  stage.detector.benign_ids = options.benign_ids;
+  stage.detector.trained_on = options.split->contents;
+  const Recipe::Training& training = options.recipe->training;
+  BlockEngine engine(*options.source, stage.shapes, *stage.objective,
+                     {training.block.graphs, training.block.nodes, training.block.edges},
+                     result.fit.plan.flight);
+  stage.detector.thresholds = set_thresholds(engine, stage.benign);
+  save_model(options.run.folder / "model.safetensors", stage.detector);
+  result.detector = std::move(stage.detector);
   return result;
 }
 

@@ -26,6 +26,9 @@ struct GatStageResult {
   int64_t training_attacks = 0;
 };
 
+/// What train_gat() would need and get of memory; nothing is written. Errors: as train_gat().
+MemoryPlan plan_gat(const GatStageOptions& options);
+
 /// Trains a GATWithJK as a detector of attacks, takes its thresholds from benign validation windows, and
 /// writes it to model.safetensors. Errors: as fit(); InputError unless the training windows are of both
 /// kinds.

@@ -1,0 +1,99 @@
+#include "memory/tape.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+namespace {
+
+thread_local const char* operation = "";
+
+}  // namespace
+
+void set_current_operation(const char* name) {
+  operation = name;
+}
+
+const char* current_operation() {
+  return operation;
+}
+
+Tape::Peak peak_of(const Tape& tape, const std::vector<int64_t>& bytes) {
+  std::vector<int64_t> change(static_cast<size_t>(tape.events), 0);
+  std::vector<int64_t> piece_at(static_cast<size_t>(tape.events), -1);
+  for (size_t i = 0; i < tape.pieces.size(); ++i) {
+    const Tape::Piece& piece = tape.pieces[i];
+    change[static_cast<size_t>(piece.taken)] = bytes[i];
+    piece_at[static_cast<size_t>(piece.taken)] = static_cast<int64_t>(i);
+    if (piece.given != Tape::kNever) change[static_cast<size_t>(piece.given)] = -bytes[i];
+  }
+  Tape::Peak peak;
+  int64_t held = 0;
+  for (size_t event = 0; event < change.size(); ++event) {
+    held += change[event];
+    if (held > peak.bytes) peak = {held, piece_at[event]};
+  }
+  return peak;
+}
+
+Tape::Peak Tape::peak() const {
+  std::vector<int64_t> bytes;
+  for (const Piece& piece : pieces) bytes.push_back(piece.bytes);
+  return peak_of(*this, bytes);
+}
+
+void TapeRecorder::take(int64_t place, int64_t bytes, int64_t room) {
+  if (workspace_piece_ >= 0) {
+    Tape::Piece& workspace = tape.pieces[static_cast<size_t>(workspace_piece_)];
+    ++workspace.pieces;
+    if (bytes == 0) return;
+    held_.push_back({place, bytes, room, -1, workspace_.take(room)});
+    workspace_bytes_ += bytes;
+    workspace.bytes = std::max(workspace.bytes, workspace_bytes_);
+    workspace.room = workspace_.high();
+    return;
+  }
+  const auto index = static_cast<int64_t>(tape.pieces.size());
+  // No bytes are never given back.
+  if (bytes > 0) held_.push_back({place, bytes, room, index, -1});
+  tape.pieces.push_back(
+      {.bytes = bytes, .room = Packing::round_up(room), .taken = tape.events++, .operation = operation});
+}
+
+void TapeRecorder::give(int64_t place) {
+  // From the newest: most pieces do not live long.
+  const auto found = std::find_if(held_.rbegin(), held_.rend(), [&](const Held& h) { return h.place == place; });
+  if (found == held_.rend()) return;
+  const Held piece = *found;
+  held_.erase(std::next(found).base());
+  if (piece.in_workspace >= 0) {
+    workspace_.give(piece.in_workspace, piece.room);
+    workspace_bytes_ -= piece.bytes;
+  } else {
+    tape.pieces[static_cast<size_t>(piece.piece)].given = tape.events++;
+  }
+}
+
+void TapeRecorder::begin_workspace() {
+  workspace_piece_ = static_cast<int64_t>(tape.pieces.size());
+  workspace_bytes_ = 0;
+  workspace_ = Packing(INT64_MAX);
+  tape.pieces.push_back(
+      {.pieces = 0, .workspace = true, .taken = tape.events++, .operation = operation});
+}
+
+void TapeRecorder::end_workspace() {
+  tape.pieces[static_cast<size_t>(workspace_piece_)].given = tape.events++;
+  workspace_piece_ = -1;
+  // What was to be short-lived and is not becomes a piece of its own.
+  for (Held& held : held_) {
+    if (held.in_workspace < 0) continue;
+    held.in_workspace = -1;
+    held.piece = static_cast<int64_t>(tape.pieces.size());
+    tape.pieces.push_back({.bytes = held.bytes,
+                           .room = Packing::round_up(held.room),
+                           .taken = tape.events++,
+                           .operation = operation});
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,51 @@
+#include "ops/operation_names.h"
+
+#include <ATen/record_function.h>
+
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+
+#include "memory/tape.h"
+
+namespace plimsoll {
+namespace {
+
+thread_local int depth = 0;
+
+// Names live as long as the program: there are as many as there are operations.
+const char* kept(const char* name) {
+  static std::mutex mutex;
+  static auto* const names = new std::unordered_set<std::string>;
+  constexpr const char* kEngine = "autograd::engine::evaluate_function: ";
+  if (std::strncmp(name, kEngine, std::strlen(kEngine)) == 0) name += std::strlen(kEngine);
+  const std::lock_guard lock(mutex);
+  return names->emplace(name).first->c_str();
+}
+
+std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
+  if (depth++ == 0) set_current_operation(kept(function.name()));
+  return nullptr;
+}
+
+void leave(const at::RecordFunction&, at::ObserverContext*) {
+  if (--depth == 0) set_current_operation("");
+}
+
+}  // namespace
+
+NameOperations::NameOperations()
+    : handle_(at::addThreadLocalCallback(at::RecordFunctionCallback(&enter, &leave)
+                                             .scopes({at::RecordScope::FUNCTION,
+                                                      at::RecordScope::BACKWARD_FUNCTION}))) {
+  depth = 0;
+}
+
+NameOperations::~NameOperations() {
+  at::removeCallback(handle_);
+  set_current_operation("");
+}
+
+}  // namespace plimsoll

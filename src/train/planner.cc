@@ -1,0 +1,333 @@
+#include "train/planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/units.h"
+#include "memory/c_heap.h"
+#include "memory/ledger.h"
+#include "ops/operation_names.h"
+#include "train/block_plan.h"
+#include "train/probes.h"
+#include "train/run_blocks.h"
+#include "train/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Graphs whose blocks are looked at one by one; behind them stands the corner of the limits.
+constexpr int64_t kMostVisited = 20'000'000;
+
+// One kind of work: its blocks, and what they take.
+struct Work {
+  bool training = false;
+  std::shared_ptr<BlockPlan> plan;
+  TermBox boxes[2] = {};        // of blocks that are not closed, and of those that are
+  bool all_known = true;        // boxes and worst are those of the blocks themselves
+  int64_t most_bytes = 0;       // a range for any block
+  double mean_bytes = 0;        // of ranges
+  int64_t blocks = 0;
+  GraphList worst;              // the block with the largest range
+};
+
+class Planner {
+ public:
+  explicit Planner(const PlanInput& input)
+      : in_(input), options_(input.objective->collate_options()), start_(Clock::now()) {}
+
+  MemoryPlan run() {
+    Work prediction = look_over(false);
+    if (prediction.blocks > 0) measure(prediction, false);
+    MemoryPlan plan;
+    if (in_.training.empty()) {
+      plan = divide(nullptr, prediction, false);
+    } else {
+      Work training = look_over(true);
+      plan = with_training(training, prediction);
+    }
+    plan.seconds = seconds_since(start_);
+    return plan;
+  }
+
+ private:
+  MemoryPlan with_training(Work& training, const Work& prediction) {
+    if (in_.recompute == "on") {
+      measure(training, true);
+      return divide(&training, prediction, true);
+    }
+    measure(training, false);
+    MemoryPlan whole = divide(&training, prediction, false);
+    if (in_.recompute == "off" || whole.flight.blocks == in_.threads) return whole;
+    // Does more fit when layers are run again?
+    measure(training, true);
+    MemoryPlan again = divide(&training, prediction, true);
+    const auto best = [](const MemoryPlan& plan) {
+      return plan.feasible && !plan.speed.empty() ? expected(plan) : 0.0;
+    };
+    whole.speed.insert(whole.speed.end(), again.speed.begin(), again.speed.end());
+    again.speed = whole.speed;
+    if (best(again) > best(whole)) return again;
+    // The least budget is that of the way that needs less, which is taken when nothing else fits.
+    whole.min_budget = std::min(whole.min_budget, again.min_budget);
+    return whole;
+  }
+
+  static double expected(const MemoryPlan& plan) { return plan.flight.graphs_per_s; }
+
+  // All blocks of training, or of prediction.
+  bool visit(bool training, const std::function<void(std::span<const int64_t>)>& block) const {
+    if (training)
+      return visit_training_blocks(in_.training, in_.seed, in_.epochs, in_.batch_size, in_.shapes, in_.limits,
+                                   kMostVisited, block);
+    for (const std::span<const int64_t> list : in_.predicted)
+      visit_blocks(list, in_.shapes, in_.limits, block);
+    return true;
+  }
+
+  Work look_over(bool training) const {
+    Work work{.training = training, .plan = std::make_shared<BlockPlan>(in_.shapes, options_)};
+    BlockTerms terms;
+    work.all_known = visit(training, [&](std::span<const int64_t> block) {
+      count_terms(block, in_.shapes, options_, terms);
+      work.boxes[terms.closed ? 1 : 0].add(terms.terms);
+      ++work.blocks;
+    });
+    if (work.all_known) return work;
+    Terms least(kTerms, 0);
+    least[kOne] = 1;
+    for (TermBox& box : work.boxes)
+      if (box.count > 0) box.widen(least, corner(in_.training, in_.shapes, in_.limits, options_));
+    return work;
+  }
+
+  // Tapes of probes, the model they give, and the blocks measured by it.
+  void measure(Work& work, bool recompute) {
+    work.plan = std::make_shared<BlockPlan>(in_.shapes, options_);
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
+    const NameOperations names;
+    for (const bool closed : {false, true}) {
+      const TermBox& box = work.boxes[closed ? 1 : 0];
+      if (box.count == 0) continue;
+      std::vector<Tape> tapes;
+      std::vector<Terms> terms;
+      for (const Probe& probe : make_probes(box.highest, closed, in_.source->node_features(),
+                                            in_.source->edge_features(), options_)) {
+        if (probe.terms.closed != closed) continue;
+        tapes.push_back(engine.record(probe.block, work.training));
+        terms.push_back(probe.terms.terms);
+      }
+      work.plan->set_model(closed, TapeModel(tapes, terms));
+      work.plan->lay_out(closed, box.lowest, box.highest);
+    }
+    find_worst(work);
+    // A second layout, for the worst block: the better one for it stays.
+    if (work.blocks > 0) {
+      work.plan->lay_out(work.plan->terms(work.worst));
+      find_worst(work);
+    }
+  }
+
+  void find_worst(Work& work) const {
+    int64_t sum = 0;
+    work.most_bytes = 0;
+    BlockTerms terms;
+    visit(work.training, [&](std::span<const int64_t> block) {
+      count_terms(block, in_.shapes, options_, terms);
+      const int64_t bytes = work.plan->bytes(terms);
+      sum += bytes;
+      if (bytes <= work.most_bytes) return;
+      work.most_bytes = bytes;
+      work.worst.assign(block.begin(), block.end());
+    });
+    work.mean_bytes = static_cast<double>(sum) / static_cast<double>(std::max<int64_t>(work.blocks, 1));
+    if (work.all_known) return;
+    for (const bool closed : {false, true})
+      if (work.boxes[closed ? 1 : 0].count > 0)
+        work.most_bytes =
+            std::max(work.most_bytes, work.plan->highest_bytes(closed, work.boxes[closed ? 1 : 0].lowest,
+                                                               work.boxes[closed ? 1 : 0].highest));
+  }
+
+  BlockSize largest(const Work& work) const {
+    BlockSize size;
+    for (const TermBox& box : work.boxes) {
+      if (box.count == 0) continue;
+      size.graphs = std::max(size.graphs, box.highest[kGraphs]);
+      size.nodes = std::max(size.nodes, box.highest[kNodes]);
+      size.edges = std::max(size.edges, box.highest[kEdges]);
+    }
+    return size;
+  }
+
+  int64_t graph_bytes(const BlockSize& size) const {
+    return GraphBlock::bytes_for(size, in_.source->node_features(), in_.source->edge_features());
+  }
+
+  // `training` is null where nothing is trained.
+  MemoryPlan divide(const Work* training, const Work& prediction, bool recompute) {
+    const Work& main = training != nullptr ? *training : prediction;
+    MemoryPlan plan;
+    Flight& flight = plan.flight;
+    flight.training = training != nullptr ? training->plan : nullptr;
+    flight.prediction = prediction.plan;
+    flight.recompute = recompute;
+    flight.largest = largest(prediction);
+    if (training != nullptr) {
+      const BlockSize of = largest(*training);
+      flight.largest = {std::max(flight.largest.graphs, of.graphs), std::max(flight.largest.nodes, of.nodes),
+                        std::max(flight.largest.edges, of.edges)};
+    }
+    const int64_t worst =
+        (std::max({main.most_bytes, prediction.most_bytes, int64_t{1}}) + 4095) / 4096 * 4096;
+    const auto mean = static_cast<int64_t>(main.mean_bytes);
+    const int64_t graphs = graph_bytes(flight.largest);
+
+    give_back_freed_memory();
+    const Ledger& ledger = Ledger::process();
+    const int64_t gradients = in_.objective->parameters().count() * int64_t{sizeof(float)};
+    const int64_t lists = list_bytes() + in_.later;
+    const int64_t fixed = ledger.held() + gradients + lists;
+    // With so many blocks in flight: what is left for the slab.
+    const auto slab = [&](int blocks) {
+      return ledger.cap() - fixed - blocks * graphs - (heap_slack(blocks) - heap_slack(1));
+    };
+    const auto needed = [&](int blocks) { return worst + (blocks - 1) * std::min(mean, worst); };
+    int blocks = in_.threads;
+    while (blocks > 1 && slab(blocks) < needed(blocks)) --blocks;
+    flight.blocks = blocks;
+    plan.feasible = slab(blocks) >= worst;
+    flight.slab_bytes = std::clamp<int64_t>(slab(blocks), worst, blocks * worst);
+    flight.prefetch = std::clamp<int64_t>((slab(blocks) - flight.slab_bytes) / std::max<int64_t>(graphs, 1), 0,
+                                          in_.prefetch);
+    const auto budget_for = [&](int count) {
+      return in_.outside_ledger + fixed + count * graphs + (heap_slack(count) - heap_slack(1)) + needed(count);
+    };
+    plan.min_budget = budget_for(1);
+    verify(plan, main, recompute);
+    for (int count = 1; count <= in_.threads; ++count)
+      plan.speed.push_back({budget_for(count), count, recompute, seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
+    flight.graphs_per_s = seconds_per_graph_ > 0 ? flight.blocks / seconds_per_graph_ : 0;
+
+    plan.exact = main.plan->exact() && prediction.plan->exact();
+    plan.why_inexact = main.plan->exact() ? prediction.plan->difference() : main.plan->difference();
+    plan.all_blocks_known = main.all_known && prediction.all_known;
+    plan.blocks_planned = main.blocks + (training != nullptr ? prediction.blocks : 0);
+    add_parts(plan, gradients, lists, graphs);
+    find_too_large(plan, main, slab(1));
+    return plan;
+  }
+
+  // Where blocks of a batch begin, of three at once: the one that runs, the one announced, and one that grows.
+  int64_t list_bytes() const {
+    const auto most = std::max<int64_t>(in_.batch_size, 0);
+    int64_t longest = most;
+    for (const auto& list : in_.predicted) longest = std::max(longest, static_cast<int64_t>(list.size()));
+    longest = std::min(longest, static_cast<int64_t>(in_.shapes.size()));
+    return 3 * 2 * 8 * (longest / std::max<int64_t>(in_.limits.graphs, 1) + 2);
+  }
+
+  void add_parts(MemoryPlan& plan, int64_t gradients, int64_t lists, int64_t graphs) const {
+    const Ledger& ledger = Ledger::process();
+    int64_t embeddings = 0;
+    for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
+      if (entry.name.find("embedding") != std::string::npos)
+        embeddings += entry.value.numel() * int64_t{sizeof(float)};
+    int64_t other = ledger.held();
+    const auto add = [&](const char* name, int64_t bytes) {
+      if (bytes > 0) plan.parts.emplace_back(name, bytes);
+    };
+    for (const Tag tag : {Tag::parameters, Tag::optimizer, Tag::columns}) other -= ledger.held(tag);
+    add("parameters", ledger.held(Tag::parameters) - embeddings);
+    add("embeddings", embeddings);
+    add("gradients", gradients);
+    add("optimizer", ledger.held(Tag::optimizer));
+    add("columns", ledger.held(Tag::columns) + lists);
+    add("blocks in flight", plan.flight.slab_bytes);
+    add("graphs of blocks", plan.flight.blocks * graphs);
+    add("prefetch", plan.flight.prefetch * graphs);
+    add("other", other);
+    plan.peak = in_.outside_ledger + heap_slack(plan.flight.blocks) - heap_slack(1);
+    for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
+  }
+
+  // Runs the worst block twice as the run will: the first finds what the tape did not foresee, the second is
+  // timed.
+  void verify(MemoryPlan& plan, const Work& main, bool recompute) {
+    if (main.blocks == 0) return;
+    const BlockTerms terms = main.plan->terms(main.worst);
+    const BlockPlan::Peak peak = main.plan->peak(terms);
+    plan.worst = {{terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges]},
+                  peak.bytes,
+                  main.plan->bytes(terms),
+                  peak.operation,
+                  main.training};
+    if (!plan.feasible) return;
+    RangePlan range;
+    main.plan->plan(terms, range);
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
+    GraphBlock block;
+    in_.source->read(main.worst, block);
+    const Tape tape = engine.record(block, main.training, range);
+    plan.verified_peak_bytes = tape.peak().bytes;
+    if (plan.verified_peak_bytes != peak.bytes && main.plan->exact())
+      main.plan->set_inexact(fmt::format("the block of {} nodes and {} edges that was run took {}, not {}",
+                                         terms.terms[kNodes], terms.terms[kEdges],
+                                         format_bytes(plan.verified_peak_bytes), format_bytes(peak.bytes)));
+    const auto start = Clock::now();
+    engine.record(block, main.training, range);
+    seconds_per_graph_ = seconds_since(start) / static_cast<double>(std::max<size_t>(main.worst.size(), 1));
+  }
+
+  void find_too_large(MemoryPlan& plan, const Work& main, int64_t room) const {
+    const auto look = [&](std::span<const int64_t> graphs) {
+      for (const int64_t g : graphs) {
+        const BlockTerms terms = main.plan->terms(std::span(&g, 1));
+        if (main.boxes[terms.closed ? 1 : 0].count == 0) continue;
+        const int64_t bytes = main.plan->bytes(terms);
+        if (bytes <= room) continue;
+        plan.too_large.push_back({g, terms.terms[kNodes], terms.terms[kEdges], bytes});
+      }
+    };
+    if (plan.feasible) return;
+    if (main.training)
+      look(in_.training);
+    else
+      for (const auto& list : in_.predicted) look(list);
+    std::ranges::sort(plan.too_large, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    if (plan.too_large.size() > 16) plan.too_large.resize(16);
+  }
+
+  const PlanInput& in_;
+  const CollateOptions options_;
+  const Clock::time_point start_;
+  double seconds_per_graph_ = 0;
+};
+
+}  // namespace
+
+MemoryPlan make_plan(const PlanInput& input) {
+  return Planner(input).run();
+}
+
+Flight require_feasible(const MemoryPlan& plan) {
+  if (plan.feasible) return plan.flight;
+  std::string text = fmt::format(
+      "the largest block ({} graphs, {} nodes, {} edges) needs {}: the smallest budget that works is {}",
+      plan.worst.size.graphs, plan.worst.size.nodes, plan.worst.size.edges,
+      format_bytes(plan.worst.range_bytes), format_bytes(plan.min_budget));
+  if (!plan.too_large.empty())
+    text += fmt::format("; graph {} alone, of {} nodes and {} edges, needs {}", plan.too_large.front().graph,
+                        plan.too_large.front().nodes, plan.too_large.front().edges,
+                        format_bytes(plan.too_large.front().bytes));
+  throw BudgetTooSmall(text + "; raise --budget, or lower training.block");
+}
+
+}  // namespace plimsoll

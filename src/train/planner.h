@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "train/block_engine.h"
+
+namespace plimsoll {
+
+/// The graphs that a run works on, and how.
+struct PlanInput {
+  const BlockSource* source = nullptr;
+  std::span<const GraphShape> shapes;  ///< one for each graph of the source
+  const Objective* objective = nullptr;
+  BlockLimits limits;
+  int threads = 1;
+  int64_t prefetch = 2;
+
+  std::span<const int64_t> training;  ///< empty: prediction alone
+  uint64_t seed = 0;                  ///< of the shuffling of every epoch
+  int64_t epochs = 0;
+  int64_t batch_size = 0;
+  std::vector<std::span<const int64_t>> predicted;  ///< lists, each in its order
+
+  std::string recompute = "auto";  ///< training.gradient_checkpointing: auto | on | off
+  bool trial = false;              ///< run the worst block of each kind
+  int64_t outside_ledger = 0;      ///< bytes of the budget that the ledger does not have: floor and slack
+  int64_t later = 0;               ///< bytes that the caller takes once the run is under way, such as scores
+};
+
+/// What a run needs of memory, and what it gets. All bytes.
+struct MemoryPlan {
+  Flight flight;
+  bool feasible = false;
+  int64_t peak = 0;       ///< of the budget: floor, slack and the most that will stand in the ledger
+  int64_t min_budget = 0;  ///< the least with which the run works, one block at a time
+  bool exact = true;       ///< else why_inexact says what is estimated from above
+  std::string why_inexact;
+  /// Of peak, by what it is for; their sum is peak, but for floor and slack.
+  std::vector<std::pair<std::string, int64_t>> parts;
+
+  struct Block {
+    BlockSize size;
+    int64_t peak_bytes = 0;   ///< tensors asked for at once
+    int64_t range_bytes = 0;  ///< of the slab
+    std::string operation;    ///< at the peak
+    bool training = true;
+  };
+  Block worst;
+  /// Measured by the block that was run to verify the tape; 0: none was run.
+  int64_t verified_peak_bytes = 0;
+
+  struct Graph {
+    int64_t graph, nodes, edges, bytes;
+  };
+  std::vector<Graph> too_large;  ///< graphs that do not fit alone, the largest first, 16 at most
+
+  struct Speed {
+    int64_t budget;
+    int blocks_in_flight;
+    bool recompute;
+    double graphs_per_s;  ///< expected
+  };
+  std::vector<Speed> speed;
+  int64_t blocks_planned = 0;  ///< whose exact size is known
+  bool all_blocks_known = true;
+  double seconds = 0;  ///< that planning took
+};
+
+/// Plans a run: records the tapes of a few small made-up blocks, solves them (memory/tape_model.h), looks for
+/// the worst of all blocks, runs it once, and divides what the ledger has left. What lives as long as the run
+/// must stand in the ledger already, gradients aside. Errors: BudgetExceeded where not even probes fit.
+MemoryPlan make_plan(const PlanInput& input);
+
+/// The flight of a feasible plan. Errors: BudgetTooSmall, which names the smallest budget that works.
+Flight require_feasible(const MemoryPlan& plan);
+
+/// A run cannot be done within its budget.
+class BudgetTooSmall : public Error {
+ public:
+  explicit BudgetTooSmall(const std::string& text) : Error(4, text) {}
+};
+
+}  // namespace plimsoll

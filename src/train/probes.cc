@@ -1,0 +1,89 @@
+#include "train/probes.h"
+
+#include <algorithm>
+#include <random>
+
+#include "sample/batches.h"
+
+namespace plimsoll {
+namespace {
+
+class ProbeMaker {
+ public:
+  ProbeMaker(int64_t node_features, int64_t edge_features, const CollateOptions& options)
+      : node_features_(node_features), edge_features_(edge_features), options_(options) {}
+
+  // Graphs with these numbers of nodes, each with `edges` edges, of which `loops` are self-loops, and as many
+  // labelled nodes as it likes. Sizes alone matter: features are zeros.
+  void add(const std::vector<int64_t>& nodes, int64_t edges, int64_t loops) {
+    GraphBlock block;
+    block.clear();
+    for (const int64_t count : nodes) {
+      block.graph.push_back(block.graphs());
+      block.node_ptr.push_back(block.nodes() + count);
+      block.edge_ptr.push_back(block.edge_count() + edges);
+      block.y.push_back(0);
+      for (int64_t e = 0; e < edges; ++e) {
+        const auto source = static_cast<int32_t>(draw(count));
+        block.edges.push_back(source);
+        block.edges.push_back(e < loops ? source : static_cast<int32_t>((source + 1 + draw(count - 1)) % count));
+      }
+    }
+    block.x.resize(static_cast<size_t>(block.nodes() * node_features_), 0.0F);
+    block.edge_attr.resize(static_cast<size_t>(block.edge_count() * edge_features_), 0.0F);
+    if (options_.node_labels) {
+      block.node_y.resize(static_cast<size_t>(block.nodes()));
+      for (int64_t& label : block.node_y) label = draw(3) == 0 ? -1 : 0;
+      block.node_y.front() = 0;
+    }
+    GraphList graphs(block.graph.begin(), block.graph.end());
+    std::vector<GraphShape> shapes;
+    for (size_t g = 0; g < nodes.size(); ++g) shapes.push_back(shape_of(block, g));
+    probes.push_back({std::move(block), terms_of(graphs, shapes, options_)});
+  }
+
+  int64_t draw(int64_t below) {
+    return static_cast<int64_t>(random_() % static_cast<uint64_t>(std::max<int64_t>(below, 1)));
+  }
+
+  std::vector<Probe> probes;
+
+ private:
+  int64_t node_features_;
+  int64_t edge_features_;
+  CollateOptions options_;
+  std::mt19937_64 random_{7};
+};
+
+constexpr int64_t kPiece = 512;  // nodes at which a piece ends
+constexpr int64_t kMostPiece = 8192;
+
+}  // namespace
+
+std::vector<Probe> make_probes(const Terms& highest, bool closed, int64_t node_features,
+                               int64_t edge_features, const CollateOptions& options) {
+  ProbeMaker maker(node_features, edge_features, options);
+  if (!closed) {
+    for (int64_t i = 0; i < 12; ++i)
+      maker.add({kMostPiece + 1 + 37 * i + (i % 4) * 1024, 2 + maker.draw(5)}, 3 + maker.draw(40),
+                maker.draw(3));
+    return std::move(maker.probes);
+  }
+  for (int64_t i = 0; i < 12; ++i) {
+    std::vector<int64_t> nodes;
+    for (int64_t g = 0; g < 2 + i % 4; ++g) nodes.push_back(2 + maker.draw(6));
+    const int64_t loops = maker.draw(3);
+    maker.add(nodes, loops + 1 + maker.draw(5), loops);
+  }
+  // What only larger blocks have: several pieces, groups of them, and chunks of graphs.
+  if (highest[kNodes] > kPiece)
+    for (int64_t i = 0; i < 3; ++i) maker.add({kPiece + 1 + 3 * i, 2 + maker.draw(5)}, 3 + maker.draw(5), 1);
+  if (highest[kGroups] > 1)
+    for (int64_t i = 0; i < 2; ++i) maker.add(std::vector<int64_t>(8, kPiece + i), 2 + i, i);
+  if (highest[kSegmentGroups] > 1)
+    for (int64_t i = 0; i < 2; ++i)
+      maker.add(std::vector<int64_t>(static_cast<size_t>(65 + i), 2), 1 + i, i);
+  return std::move(maker.probes);
+}
+
+}  // namespace plimsoll

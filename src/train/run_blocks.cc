@@ -1,0 +1,80 @@
+#include "train/run_blocks.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+
+void TermBox::add(const Terms& terms) {
+  widen(terms, terms);
+  ++count;
+}
+
+void TermBox::widen(const Terms& least, const Terms& most) {
+  if (highest.empty()) {
+    lowest = least;
+    highest = most;
+    return;
+  }
+  for (size_t t = 0; t < least.size(); ++t) {
+    lowest[t] = std::min(lowest[t], least[t]);
+    highest[t] = std::max(highest[t], most[t]);
+  }
+}
+
+void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
+                  const BlockLimits& limits,
+                  const std::function<void(std::span<const int64_t> block)>& visit) {
+  const GraphList begins = cut_blocks(graphs, shapes, limits);
+  for (size_t b = 0; b + 1 < begins.size(); ++b)
+    visit(graphs.subspan(static_cast<size_t>(begins[b]), static_cast<size_t>(begins[b + 1] - begins[b])));
+}
+
+bool visit_training_blocks(std::span<const int64_t> training, uint64_t seed, int64_t epochs,
+                           int64_t batch_size, std::span<const GraphShape> shapes, const BlockLimits& limits,
+                           int64_t most_graphs,
+                           const std::function<void(std::span<const int64_t> block)>& visit) {
+  GraphList order(training.size());
+  int64_t seen = 0;
+  for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
+    if (seen >= most_graphs) return false;
+    std::copy(training.begin(), training.end(), order.begin());
+    shuffle(order, seed, static_cast<uint32_t>(epoch));
+    const std::span<const int64_t> all(order);
+    for (size_t first = 0; first < all.size(); first += static_cast<size_t>(batch_size))
+      visit_blocks(all.subspan(first, std::min(static_cast<size_t>(batch_size), all.size() - first)), shapes,
+                   limits, visit);
+    seen += static_cast<int64_t>(training.size());
+  }
+  return true;
+}
+
+Terms corner(std::span<const int64_t> graphs, std::span<const GraphShape> shapes, const BlockLimits& limits,
+             const CollateOptions& options) {
+  const auto count = static_cast<size_t>(
+      std::clamp<int64_t>(limits.graphs, 1, std::max<int64_t>(static_cast<int64_t>(graphs.size()), 1)));
+  // The most that `count` graphs can have of something, or one alone, whatever the limit.
+  const auto most = [&](auto of, int64_t limit) {
+    std::vector<int64_t> values;
+    values.reserve(graphs.size());
+    for (const int64_t g : graphs) values.push_back(of(shapes[static_cast<size_t>(g)]));
+    if (values.empty()) return int64_t{0};
+    const size_t top = std::min(count, values.size());
+    std::partial_sort(values.begin(), values.begin() + static_cast<int64_t>(top), values.end(),
+                      std::greater<>());
+    int64_t sum = 0;
+    for (size_t i = 0; i < top; ++i) sum += values[i];
+    return std::max(values.front(), std::min(limit, sum));
+  };
+  Terms highest(kTerms, 0);
+  highest[kOne] = 1;
+  highest[kGraphs] = static_cast<int64_t>(count);
+  highest[kNodes] = most([](const GraphShape& s) { return int64_t{s.nodes}; }, limits.nodes);
+  highest[kEdges] = most([](const GraphShape& s) { return int64_t{s.edges}; }, limits.edges);
+  highest[kSelfLoops] = most([](const GraphShape& s) { return int64_t{s.self_loops}; }, highest[kEdges]);
+  if (options.node_labels)
+    highest[kItems] = most([](const GraphShape& s) { return int64_t{s.labelled_nodes}; }, highest[kNodes]);
+  complete_corner(graphs, shapes, options, highest);
+  return highest;
+}
+
+}  // namespace plimsoll

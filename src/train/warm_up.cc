@@ -1,0 +1,27 @@
+#include "train/warm_up.h"
+
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <barrier>
+
+#include "base/workers.h"
+
+namespace plimsoll {
+
+void warm_up_torch(int threads) {
+  at::set_num_threads(1);          // one thread a worker: the order of every sum is fixed
+  std::barrier everyone(threads);  // so that no thread does two items
+  Workers workers(threads);
+  workers.run_ordered(threads, [&](int64_t, Turn&) {
+    everyone.arrive_and_wait();
+    const at::Tensor weight = at::ones({96, 96}).set_requires_grad(true);
+    const at::Tensor index = at::zeros({256}, at::kLong);
+    const at::Tensor sums = at::zeros({256, 96}).index_add(0, index, at::mm(at::ones({256, 96}), weight));
+    torch::autograd::grad({at::log_softmax(sums, 1).sum()}, {weight});
+  });
+}
+
+}  // namespace plimsoll
