@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "cli/plan_verb.h"
 #include "cli/train_verb.h"
 #include "ops/allocator.h"
 
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
   plimsoll::install_ledger_allocator();
 
   CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
+  plimsoll::add_plan(app, plimsoll::run_plan);
   plimsoll::add_train(app, plimsoll::run_train);
   plimsoll::add_evaluate(app, plimsoll::run_evaluate);
   return plimsoll::run_command(app, argc, argv);

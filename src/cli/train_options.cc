@@ -2,6 +2,30 @@
 
 namespace plimsoll {
 
+void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run) {
+  auto options = std::make_shared<PlanOptions>();
+  CLI::App* verb = app.add_subcommand("plan", "Say what a training run needs of memory, without running it");
+  verb->add_option("RECIPE", options->recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
+  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")
+      ->required()
+      ->type_name("DIR");
+  verb->add_option("-O", options->overrides, "Override a key of the recipe")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  verb->add_option("--mode", options->mode,
+                   "How the need is found: measured runs a few small blocks and one large one, trial the worst "
+                   "of each kind, static none; default: memory.estimation of the recipe")
+      ->check(CLI::IsMember({"static", "measured", "trial"}));
+  verb->add_option("--prefetch", options->prefetch, "Blocks to read ahead, as for train")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
+  verb->add_flag("--json", options->json, "The plan as JSON");
+  options->resources.add_budget(*verb);
+  options->resources.add_threads(*verb);
+  verb->footer("Example: plimsoll plan recipes/gat.yaml --data frames --budget 256MiB");
+  verb->callback([options, run] { run(*options); });
+}
+
 void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& run) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* verb = app.add_subcommand("train", "Train what a recipe says");

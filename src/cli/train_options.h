@@ -27,6 +27,16 @@ struct TrainOptions {
   bool json = false;
 };
 
+struct PlanOptions {
+  std::filesystem::path recipe;
+  std::filesystem::path data;
+  std::vector<std::string> overrides;
+  Resources resources;
+  int64_t prefetch = 2;
+  std::string mode;  ///< empty: memory.estimation of the recipe
+  bool json = false;
+};
+
 struct EvaluateOptions {
   std::filesystem::path run;
   std::filesystem::path data;
@@ -35,6 +45,7 @@ struct EvaluateOptions {
   bool json = false;
 };
 
+void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run);
 void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& run);
 void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run);
 

@@ -41,6 +41,7 @@ std::string identity_of(Recipe recipe, const TrainingData& data) {
   recipe.training.max_epochs = defaults.max_epochs;
   recipe.training.patience = defaults.patience;
   recipe.training.checkpoint_every_s = defaults.checkpoint_every_s;
+  recipe.memory = {};
   const std::string text = recipe_yaml(recipe) + data.identity().dump();
   Hasher hasher;
   hasher.add(text.data(), text.size());
@@ -52,12 +53,7 @@ int64_t graphs_of(const TrainingSplit& split) {
 }
 
 Trained train_detector(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
-  if (data.windows() == nullptr)
-    throw UsageError(
-        "task 'detection' needs a data set of frames; for a graph_set set task: graph_classification");
-  if (recipe.split.by != "time") throw UsageError("task 'detection' needs split.by: time");
-  const TrainingSplit split =
-      split_by_time(data.source().tables(), recipe.split.validation, recipe.split.embargo);
+  const TrainingSplit split = detection_split(recipe, data);
   const GatStageResult result = train_gat({.source = &data.source(),
                                            .recipe = &recipe,
                                            .split = &split,
@@ -161,6 +157,7 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
                           {"overflows", fit.overflows},
                           {"unforeseen", fit.unforeseen},
                           {"planned_peak_bytes", fit.plan.peak},
+                          {"heap", fit.plan.heap_per_block},
                           {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
     return;

@@ -41,4 +41,12 @@ TrainingSplit split_for(const Recipe& recipe, const BlockSource& source, std::sp
   return split_by_time(source.tables(), recipe.split.validation, recipe.split.embargo);
 }
 
+TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {
+  if (data.windows() == nullptr)
+    throw UsageError(
+        "task 'detection' needs a data set of frames; for a graph_set set task: graph_classification");
+  if (recipe.split.by != "time") throw UsageError("task 'detection' needs split.by: time");
+  return split_by_time(data.source().tables(), recipe.split.validation, recipe.split.embargo);
+}
+
 }  // namespace plimsoll

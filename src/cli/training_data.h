@@ -37,4 +37,8 @@ class TrainingData {
 /// The split that a recipe asks for. `shapes` has an entry for each graph.
 TrainingSplit split_for(const Recipe& recipe, const BlockSource& source, std::span<const GraphShape> shapes);
 
+/// The windows of a detector's data and how they are split. Errors: UsageError where the recipe's task is not
+/// one for this data.
+TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data);
+
 }  // namespace plimsoll

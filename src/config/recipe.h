@@ -45,6 +45,10 @@ struct Recipe {
     } block;
   } training;
 
+  struct Memory {
+    std::string estimation = "measured";
+  } memory;
+
   struct Gat {
     int64_t embedding = 8;
     int64_t layers = 2;

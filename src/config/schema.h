@@ -46,6 +46,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.block.graphs", r.training.block.graphs, kCount);
   visit("training.block.nodes", r.training.block.nodes, kCount);
   visit("training.block.edges", r.training.block.edges, kCount);
+  visit("memory.estimation", r.memory.estimation, Choice{"static|measured|trial"});
   visit("gat.embedding", r.gat.embedding, Range{1, 65536});
   visit("gat.layers", r.gat.layers, Range{1, 64});
   visit("gat.hidden", r.gat.hidden, Range{1, 65536});
@@ -67,7 +68,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kRetiredKeys = {{
     {"safety_factor", "nothing: --budget is kept exactly, so no share of memory is left idle"},
     {"optimize_batch_size", "training.batch_size: any size fits, blocks bound the memory"},
-    {"memory_estimation", "--budget: the need is known before the run"},
+    {"memory_estimation", "memory.estimation: static, measured or trial; `plimsoll plan` prints it"},
     {"clear_cache_every_n", "nothing: memory is planned, there is no cache to clear"},
     {"use_teacher_cache", "distillation.teacher_outputs: cached"},
     {"offload_teacher_to_cpu", "distillation.teacher_outputs: offload"},

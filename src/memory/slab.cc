@@ -131,6 +131,9 @@ void Slab::change_size(int64_t bytes) {
       ledger.give(Tag::activations, bytes - bytes_);
       throw BudgetExceeded(Tag::activations, bytes - bytes_, 0, ledger.cap());
     }
+    // What is promised is there: no page of it is asked for in the midst of a step. Before Linux 5.14 it comes
+    // page by page.
+    madvise(first, count, MADV_POPULATE_WRITE);
   } else if (bytes < bytes_) {
     // A new mapping of the same addresses: the pages go back, and the system no longer counts them as data.
     if (mmap(first, count, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ==

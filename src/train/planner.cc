@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
+#include "memory/meter.h"
 #include "ops/operation_names.h"
 #include "train/block_plan.h"
 #include "train/probes.h"
@@ -221,7 +222,8 @@ class Planner {
     plan.all_blocks_known = main.all_known && prediction.all_known;
     plan.blocks_planned = main.blocks + (training != nullptr ? prediction.blocks : 0);
     add_parts(plan, gradients, lists, graphs);
-    find_too_large(plan, main, slab(1));
+    plan.room_for_graph = std::max<int64_t>(slab(1), 0);
+    find_too_large(plan, main, plan.room_for_graph);
     return plan;
   }
 
@@ -275,7 +277,10 @@ class Planner {
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
     GraphBlock block;
     in_.source->read(main.worst, block);
+    give_back_freed_memory();
+    const int64_t before = process_memory().anonymous;
     const Tape tape = engine.record(block, main.training, range);
+    plan.heap_per_block = process_memory().anonymous - before;
     plan.verified_peak_bytes = tape.peak().bytes;
     if (plan.verified_peak_bytes != peak.bytes && main.plan->exact())
       main.plan->set_inexact(fmt::format("the block of {} nodes and {} edges that was run took {}, not {}",

@@ -57,6 +57,7 @@ struct MemoryPlan {
   struct Graph {
     int64_t graph, nodes, edges, bytes;
   };
+  int64_t room_for_graph = 0;    ///< the most that one graph may need of the slab
   std::vector<Graph> too_large;  ///< graphs that do not fit alone, the largest first, 16 at most
 
   struct Speed {
@@ -69,6 +70,7 @@ struct MemoryPlan {
   int64_t blocks_planned = 0;  ///< whose exact size is known
   bool all_blocks_known = true;
   double seconds = 0;  ///< that planning took
+  int64_t heap_per_block = 0;
 };
 
 /// Plans a run: records the tapes of a few small made-up blocks, solves them (memory/tape_model.h), looks for

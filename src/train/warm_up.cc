@@ -8,13 +8,17 @@
 #include <barrier>
 
 #include "base/workers.h"
+#include "memory/meter.h"
 
 namespace plimsoll {
 
-void warm_up_torch(int threads) {
+FloorParts warm_up_torch(int threads) {
+  FloorParts parts{.program = process_memory().anonymous};
   at::set_num_threads(1);          // one thread a worker: the order of every sum is fixed
   std::barrier everyone(threads);  // so that no thread does two items
   Workers workers(threads);
+  workers.run_ordered(threads, [&](int64_t, Turn&) { everyone.arrive_and_wait(); });
+  parts.threads = process_memory().anonymous - parts.program;
   workers.run_ordered(threads, [&](int64_t, Turn&) {
     everyone.arrive_and_wait();
     const at::Tensor weight = at::ones({96, 96}).set_requires_grad(true);
@@ -22,6 +26,8 @@ void warm_up_torch(int threads) {
     const at::Tensor sums = at::zeros({256, 96}).index_add(0, index, at::mm(at::ones({256, 96}), weight));
     torch::autograd::grad({at::log_softmax(sums, 1).sum()}, {weight});
   });
+  parts.blas = process_memory().anonymous - parts.program - parts.threads;
+  return parts;
 }
 
 }  // namespace plimsoll

@@ -1,0 +1,150 @@
+#include "cli/plan_verb.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/training_data.h"
+#include "telemetry/table.h"
+#include "train/classification_stage.h"
+#include "train/gat_stage.h"
+#include "train/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+MemoryPlan plan_of(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
+  if (recipe.task == "detection") {
+    const TrainingSplit split = detection_split(recipe, data);
+    return plan_gat(
+        {.source = &data.source(), .recipe = &recipe, .split = &split, .benign_ids = {}, .run = run});
+  }
+  const auto shapes = read_shapes(data.source(), run.threads);
+  const TrainingSplit split = split_for(recipe, data.source(), shapes);
+  return plan_classifier({.source = &data.source(),
+                          .shapes = shapes,
+                          .recipe = &recipe,
+                          .split = &split,
+                          .data = data.identity_hash(),
+                          .run = run});
+}
+
+// What the peak is made of, floor first; the sum is the peak.
+std::vector<std::pair<std::string, int64_t>> breakdown(const MemoryPlan& plan, const FloorParts& floor,
+                                                       const Budget& budget) {
+  std::vector<std::pair<std::string, int64_t>> parts = {
+      {"program and torch", budget.floor() - floor.threads - floor.blas},
+      {"thread stacks", floor.threads},
+      {"BLAS workspaces", floor.blas}};
+  int64_t sum = budget.floor();
+  for (const auto& part : plan.parts) {
+    parts.push_back(part);
+    sum += part.second;
+  }
+  parts.emplace_back("heap beside the ledger", plan.peak - sum);
+  return parts;
+}
+
+std::string size_of(const MemoryPlan::Block& block) {
+  return fmt::format("{} graphs, {} nodes, {} edges", format_count(block.size.graphs),
+                     format_count(block.size.nodes), format_count(block.size.edges));
+}
+
+void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget, int threads) {
+  Table parts({"<", "bytes", ""});
+  for (const auto& [name, bytes] : breakdown(plan, floor, budget))
+    parts.add({name, format_count(bytes), format_bytes(bytes)});
+  parts.add({"peak", format_count(plan.peak), format_bytes(plan.peak)});
+  parts.add({"budget", format_count(budget.bytes()), format_bytes(budget.bytes())});
+  fmt::print("{}\n", parts.text());
+  fmt::print("worst block: {}; {} at its peak in {}, {} of the slab\n", size_of(plan.worst),
+             format_bytes(plan.worst.peak_bytes), plan.worst.operation, format_bytes(plan.worst.range_bytes));
+  if (plan.verified_peak_bytes > 0)
+    fmt::print("  predicted {} bytes, {} when it was run\n", format_count(plan.worst.peak_bytes),
+               format_count(plan.verified_peak_bytes));
+  fmt::print("blocks in flight: {} of {} threads{}; {} read ahead\n", plan.flight.blocks, threads,
+             plan.flight.recompute ? ", layers run again in backward" : "", plan.flight.prefetch);
+  fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget), format_bytes(plan.min_budget));
+  fmt::print("batch size: any fits; memory is that of blocks in flight, limited by one graph of {}\n",
+             format_bytes(plan.room_for_graph));
+  for (const MemoryPlan::Graph& graph : plan.too_large)
+    fmt::print("  graph {} does not fit: {} nodes, {} edges, {}\n", graph.graph, format_count(graph.nodes),
+               format_count(graph.edges), format_bytes(graph.bytes));
+  Table speed({"budget", "blocks in flight", "<layers", "graphs/s"});
+  for (const MemoryPlan::Speed& at : plan.speed)
+    speed.add({format_bytes(at.budget), std::to_string(at.blocks_in_flight), at.recompute ? "run again" : "kept",
+               at.graphs_per_s > 0 ? format_count(static_cast<int64_t>(at.graphs_per_s)) : "-"});
+  fmt::print("expected speed\n{}", speed.text());
+  fmt::print("{}: {} blocks looked at{}, in {}\n", plan.exact ? "exact" : "not exact: " + plan.why_inexact,
+             format_count(plan.blocks_planned),
+             plan.all_blocks_known ? ", all of the run" : ", and the corner of the limits",
+             format_seconds(plan.seconds));
+}
+
+}  // namespace
+
+Json plan_json(const MemoryPlan& plan) {
+  Json too_large = Json::array();
+  for (const MemoryPlan::Graph& graph : plan.too_large)
+    too_large.push_back(
+        {{"graph", graph.graph}, {"nodes", graph.nodes}, {"edges", graph.edges}, {"bytes", graph.bytes}});
+  Json speed = Json::array();
+  for (const MemoryPlan::Speed& at : plan.speed)
+    speed.push_back({{"budget_bytes", at.budget},
+                     {"blocks_in_flight", at.blocks_in_flight},
+                     {"recompute", at.recompute},
+                     {"graphs_per_s", at.graphs_per_s}});
+  return {{"peak_bytes", plan.peak},
+          {"min_budget_bytes", plan.min_budget},
+          {"feasible", plan.feasible},
+          {"exact", plan.exact},
+          {"why_inexact", plan.why_inexact},
+          {"blocks_in_flight", plan.flight.blocks},
+          {"slab_bytes", plan.flight.slab_bytes},
+          {"prefetch", plan.flight.prefetch},
+          {"recompute", plan.flight.recompute},
+          {"worst_block",
+           {{"graphs", plan.worst.size.graphs},
+            {"nodes", plan.worst.size.nodes},
+            {"edges", plan.worst.size.edges},
+            {"peak_bytes", plan.worst.peak_bytes},
+            {"range_bytes", plan.worst.range_bytes},
+            {"verified_peak_bytes", plan.verified_peak_bytes},
+            {"operation", plan.worst.operation}}},
+          {"largest_graph_bytes", plan.room_for_graph},
+          {"graphs_too_large", std::move(too_large)},
+          {"speed", std::move(speed)},
+          {"blocks_planned", plan.blocks_planned},
+          {"all_blocks_known", plan.all_blocks_known},
+          {"seconds", plan.seconds}};
+}
+
+void run_plan(const PlanOptions& options) {
+  Recipe recipe = load_recipe(options.recipe, options.overrides);
+  if (!options.mode.empty()) recipe.memory.estimation = options.mode;
+  const int threads = options.resources.thread_count();
+  const FloorParts floor = warm_up_torch(threads);
+  Budget budget(options.resources, 0, heap_slack(1));
+  const TrainingData data(options.data, recipe);
+  const RunOptions run{.folder = {},
+                       .identity = {},
+                       .threads = threads,
+                       .prefetch = options.prefetch,
+                       .outside_ledger = budget.outside_ledger()};
+  const MemoryPlan plan = plan_of(data, recipe, run);
+  if (options.json) {
+    Json json = plan_json(plan);
+    json["budget_bytes"] = budget.bytes();
+    json["floor_bytes"] = budget.floor();
+    json["mode"] = recipe.memory.estimation;
+    json["threads"] = threads;
+    Json parts = Json::object();
+    for (const auto& [name, bytes] : breakdown(plan, floor, budget)) parts[name] = bytes;
+    json["breakdown"] = std::move(parts);
+    fmt::print("{}\n", json.dump());
+  } else {
+    print(plan, floor, budget, threads);
+  }
+  require_feasible(plan);
+}
+
+}  // namespace plimsoll
