@@ -35,7 +35,8 @@ BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> 
     : shapes_(shapes),
       objective_(objective),
       statistics_(objective.parameters()),
-      runner_(source, shapes, limits, flight.blocks, flight.prefetch) {
+      runner_(source, shapes, limits, flight.blocks, flight.prefetch),
+      recompute_(flight.recompute) {
   const TagScope scope(Tag::gradients);
   for (const ParameterList::Entry& entry : objective.parameters().entries()) {
     parameters_.push_back(entry.value);
@@ -77,6 +78,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
                           objective_.collate_options());
     const auto statistics = std::make_shared<BlockStatistics>();
     batch.statistics = statistics;
+    batch.recompute = recompute_;
     if (batch.y.numel() == 0) return [] {};
     const at::Tensor losses = objective_.losses(objective_.forward(batch, key), batch);
     const at::Tensor block_loss = losses.sum() / normaliser;

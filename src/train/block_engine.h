@@ -17,6 +17,7 @@ struct Flight {
   int64_t range_bytes = 0;  ///< of the slab for each of them; 0: no slab, tensors come from the heap
   BlockSize largest = {};   ///< what there is room for
   int64_t prefetch = 0;     ///< blocks read ahead
+  bool recompute = false;   ///< layers run again in backward (nn/recompute.h)
 };
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
@@ -61,6 +62,7 @@ class BlockEngine {
   std::vector<at::Tensor> gradients_;
   RunningStatistics statistics_;
   BlockRunner runner_;
+  bool recompute_;
 };
 
 /// The objective's items of one graph.

@@ -46,7 +46,8 @@ class Fit {
         order_(options.split->training),
         outputs_(static_cast<size_t>(validation_items() * options.objective->outputs())),
         flight_(plan_flight(*options.source, options.shapes, *options.objective, limits_, *options.split,
-                            options.run.threads, options.run.prefetch)),
+                            options.run.threads, options.run.prefetch,
+                            training_.gradient_checkpointing == "on")),
         engine_(*options.source, options.shapes, *options.objective, limits_, flight_) {}
 
   FitResult run() {
@@ -110,7 +111,8 @@ class Fit {
                                                           {"threads", options_.run.threads},
                                                           {"blocks_in_flight", flight_.blocks},
                                                           {"range_bytes", flight_.range_bytes},
-                                                          {"prefetch", flight_.prefetch}});
+                                                          {"prefetch", flight_.prefetch},
+                                                          {"recompute", flight_.recompute}});
   }
 
   bool interrupted() const { return options_.run.interrupt != nullptr && options_.run.interrupt->load(); }

@@ -69,8 +69,11 @@ int64_t with_room(int64_t range) {
 class Preflight {
  public:
   Preflight(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
-            const BlockLimits& limits)
-      : source_(source), shapes_(shapes), limits_(limits), engine_(source, shapes, objective, limits) {}
+            const BlockLimits& limits, bool recompute = false)
+      : source_(source),
+        shapes_(shapes),
+        limits_(limits),
+        engine_(source, shapes, objective, limits, {.recompute = recompute}) {}
 
   // The largest block of these graphs.
   BlockBytes measure(std::span<const int64_t> graphs, bool training) {
@@ -138,13 +141,16 @@ int64_t gradient_bytes(const Objective& objective) {
 }  // namespace
 
 Flight plan_flight(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
-                   const BlockLimits& limits, const TrainingSplit& split, int threads, int64_t prefetch) {
+                   const BlockLimits& limits, const TrainingSplit& split, int threads, int64_t prefetch,
+                   bool recompute) {
   BlockBytes bytes;
   {
-    Preflight preflight(source, shapes, objective, limits);
+    Preflight preflight(source, shapes, objective, limits, recompute);
     bytes = preflight.measure(split.training, true).most(preflight.measure(split.validation, false));
   }
-  return divide(bytes, source, gradient_bytes(objective), threads, prefetch);
+  Flight flight = divide(bytes, source, gradient_bytes(objective), threads, prefetch);
+  flight.recompute = recompute;
+  return flight;
 }
 
 Flight plan_prediction(const BlockSource& source, std::span<const GraphShape> shapes,

@@ -12,9 +12,10 @@ namespace plimsoll {
 /// What of a run's blocks fits in what the budget leaves: runs the largest block that the training graphs can
 /// make once, forward and backward, and the largest of validation forward, and divides. The budget decides
 /// the flight, and with it the speed, and nothing else. Errors: BudgetTooSmall when not even one block fits,
-/// before anything else is done.
+/// before anything else is done. With `recompute` layers run again in backward.
 Flight plan_flight(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
-                   const BlockLimits& limits, const TrainingSplit& split, int threads, int64_t prefetch);
+                   const BlockLimits& limits, const TrainingSplit& split, int threads, int64_t prefetch,
+                   bool recompute = false);
 /// The same for prediction alone.
 Flight plan_prediction(const BlockSource& source, std::span<const GraphShape> shapes,
                        const Objective& objective, const BlockLimits& limits, std::span<const int64_t> graphs,

@@ -38,6 +38,7 @@ TEST(Recipe, TheDefaultsAreThoseOfTheDocumentation) {
   EXPECT_EQ(recipe.data.window, 100);
   EXPECT_EQ(recipe.split.validation, 0.2);
   EXPECT_EQ(recipe.training.precision, "32");
+  EXPECT_EQ(recipe.training.gradient_checkpointing, "auto");
   EXPECT_EQ(recipe.training.block.graphs, 64);
   EXPECT_EQ(recipe.training.block.nodes, 4096);
   EXPECT_EQ(recipe.training.block.edges, 16384);

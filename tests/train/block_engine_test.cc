@@ -41,14 +41,15 @@ class BlockEngineTest : public ::testing::Test {
   void TearDown() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
   std::unique_ptr<BlockEngine> engine(int threads, const BlockLimits& limits = kLimits, int64_t range = 0,
-                                      int64_t prefetch = 0) {
-    return std::make_unique<BlockEngine>(source_, shapes_, objective_, limits,
-                                         Flight{threads, range, prefetch});
+                                      int64_t prefetch = 0, bool recompute = false) {
+    return std::make_unique<BlockEngine>(
+        source_, shapes_, objective_, limits,
+        Flight{.blocks = threads, .range_bytes = range, .prefetch = prefetch, .recompute = recompute});
   }
   // The largest block's bytes of slab.
-  int64_t range_bytes() {
+  int64_t range_bytes(bool recompute = false) {
     TrainingSplit split{.training = batch_, .validation = batch_};
-    return plan_flight(source_, shapes_, objective_, kLimits, split, 1, 0).range_bytes;
+    return plan_flight(source_, shapes_, objective_, kLimits, split, 1, 0, recompute).range_bytes;
   }
   static std::vector<float> bits(const BlockEngine& engine) {
     std::vector<float> values;
@@ -84,15 +85,28 @@ TEST_F(BlockEngineTest, GradientsAreTheSameBitsForAnyThreadsSlabAndPrefetch) {
       }
 }
 
+TEST_F(BlockEngineTest, RecomputedLayersChangeNoBit) {
+  const auto one = engine(1);
+  const double loss = one->gradient(batch_, kTraining);
+  const std::vector<float> expected = bits(*one);
+  for (const int threads : {1, 4})
+    for (const int64_t range : {int64_t{0}, range_bytes(true), range_bytes(true) / 3}) {
+      const auto many = engine(threads, kLimits, range, 2, /*recompute=*/true);
+      EXPECT_EQ(many->gradient(batch_, kTraining), loss);
+      EXPECT_EQ(bits(*many), expected) << threads << " threads, range " << range;
+    }
+}
+
 TEST_F(BlockEngineTest, EveryTensorOfABlockFitsInTheRangeThatWasMeasured) {
-  const int64_t range = range_bytes();
-  const auto engine4 = engine(4, kLimits, range);
-  std::vector<float> logits(2 * batch_.size());
-  for (int round = 0; round < 3; ++round) {
-    engine4->gradient(batch_, kTraining);
-    engine4->predict(batch_, logits);
+  for (const bool recompute : {false, true}) {
+    const auto engine4 = engine(4, kLimits, range_bytes(recompute), 0, recompute);
+    std::vector<float> logits(2 * batch_.size());
+    for (int round = 0; round < 3; ++round) {
+      engine4->gradient(batch_, kTraining);
+      engine4->predict(batch_, logits);
+    }
+    EXPECT_EQ(engine4->runner().overflows(), 0);
   }
-  EXPECT_EQ(engine4->runner().overflows(), 0);
 }
 
 TEST_F(BlockEngineTest, AStepTakesNothingFromTheLedgerOnceTheSlabIsThere) {
@@ -139,12 +153,17 @@ TEST_F(BlockEngineTest, DropoutDependsOnTheEpochAndIsOffWhenPredicting) {
 }
 
 // At every cap the gradient is either the same bits or a typed refusal that leaves nothing behind.
-TEST_F(BlockEngineTest, AShortBudgetChangesNoBit) {
+class AShortBudget : public BlockEngineTest, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Recomputed, AShortBudget, ::testing::Bool());
+
+TEST_P(AShortBudget, ChangesNoBit) {
   Ledger& ledger = Ledger::process();
-  const auto engine4 = engine(4);
+  const auto one = engine(1);
+  one->gradient(batch_, kTraining);
+  const std::vector<float> expected = bits(*one);
+  const auto engine4 = engine(4, kLimits, 0, 0, GetParam());
   engine4->gradient(batch_, kTraining);
-  const std::vector<float> expected = bits(*engine4);
-  const int64_t alone = range_bytes();
+  const int64_t alone = range_bytes(GetParam());
   int64_t reruns = 0;
   int refused = 0;
   for (int percent = 10; percent <= 300; percent += 10) {
