@@ -36,8 +36,10 @@ GATWithJK::Linear GATWithJK::add_linear(const std::string& name, int64_t in, int
 at::Tensor GATWithJK::run(size_t layer, const at::Tensor& x, const Batch& batch,
                           const DropoutKey& key) const {
   const auto place = static_cast<uint32_t>(layer);  // tells the uses of dropout apart
-  const at::Tensor h = convs_[layer].forward(x, {batch.edge_order, {}, batch.node_keys}, key, place);
-  return dropout(at::relu(h), options_.dropout, place, key, batch.node_item(), batch.node_local());
+  // Each value goes as soon as the next is there.
+  at::Tensor h = convs_[layer].forward(x, {batch.edge_order, {}, batch.node_keys}, key, place);
+  h = at::relu(h);
+  return dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
 }
 
 at::Tensor GATWithJK::forward(const Batch& batch, const DropoutKey& key) const {

@@ -108,18 +108,22 @@ at::Tensor Gnn::normalise(const at::Tensor& x, size_t layer, const Batch& batch,
 
 at::Tensor Gnn::run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const {
   const auto place = static_cast<uint32_t>(layer);  // tells the uses of dropout apart
-  const at::Tensor h = convs_[layer]->forward(x, batch, key, place);
-  return dropout(at::relu(normalise(h, layer, batch, key.training)), options_.dropout, place, key,
-                 batch.node_item(), batch.node_local());
+  // Each value goes as soon as the next is there.
+  at::Tensor h = convs_[layer]->forward(x, batch, key, place);
+  h = normalise(h, layer, batch, key.training);
+  h = at::relu(h);
+  return dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
 }
 
 at::Tensor Gnn::forward(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
   std::vector<at::Tensor> outputs;
+  // Backward comes to the last layer at once: only joined outputs, which are large, stand between.
+  const bool joined = options_.jk != "last";
   for (size_t i = 0; i < convs_.size(); ++i) {
     const Layer layer = [this, i, batch, key](const at::Tensor& x) { return run(i, x, batch, key); };
-    h = run_layer(layer, h, layer_parameters_[i], batch.recompute);
-    if (options_.jk != "last") outputs.push_back(h);
+    h = run_layer(layer, h, layer_parameters_[i], batch.recompute && (joined || i + 1 < convs_.size()));
+    if (joined) outputs.push_back(h);
   }
   if (options_.jk == "cat") h = at::cat(outputs, 1);
   if (options_.jk == "max") h = at::amax(at::stack(outputs), 0);

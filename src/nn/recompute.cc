@@ -1,6 +1,7 @@
 #include "nn/recompute.h"
 
 #include <ATen/ops/alias.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/custom_class.h>
@@ -20,6 +21,21 @@ struct KeptLayer : torch::CustomClassHolder {
   variable_list parameters;
 };
 
+// Stands behind a layer's output y and begins its backward. Given y and its gradient, torch::autograd::grad
+// would hold both until it is done; this hands the gradient over, and y need not be there.
+class BeginBackward : public torch::autograd::Function<BeginBackward> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& y, at::Tensor* gradient) {
+    context->saved_data["gradient"] = std::move(*gradient);
+    return at::zeros({}, y.options());
+  }
+  static variable_list backward(AutogradContext* context, const variable_list&) {
+    at::Tensor gradient = context->saved_data["gradient"].toTensor();
+    context->saved_data.clear();
+    return {std::move(gradient), at::Tensor()};
+  }
+};
+
 // Of what forward computes it keeps x alone. The parameters are given so that torch asks for their gradients.
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
@@ -31,7 +47,7 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
     return layer(x);
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* context, variable_list& gradients) {
     if (c10::GradMode::is_enabled())
       throw UsageError(
           "layers that are recomputed have no second derivatives; set training.gradient_checkpointing: off");
@@ -43,8 +59,8 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
     if (x.requires_grad()) inputs.insert(inputs.begin(), x);
 
     const c10::AutoGradMode with_gradients(true);
-    const at::Tensor y = kept.layer(x);
-    variable_list made = torch::autograd::grad({y}, inputs, gradients, /*retain_graph=*/std::nullopt,
+    const at::Tensor begin = BeginBackward::apply(kept.layer(x), &gradients[0]);
+    variable_list made = torch::autograd::grad({begin}, inputs, {}, /*retain_graph=*/std::nullopt,
                                                /*create_graph=*/false, /*allow_unused=*/true);
     if (!x.requires_grad()) made.insert(made.begin(), at::Tensor());
     made.insert(made.begin(), at::Tensor());  // of the layer itself

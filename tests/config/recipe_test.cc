@@ -166,6 +166,14 @@ TEST(Errors, AnUnknownKeyNamesTheNearestAndItsPlace) {
   EXPECT_THAT(refusal("<<: 5"), HasSubstr("unknown key '<<'"));
 }
 
+TEST(Errors, ASwitchOfGradientCheckpointingNamesItsWords) {
+  EXPECT_EQ(parse("training: {gradient_checkpointing: on}").training.gradient_checkpointing, "on");
+  EXPECT_THAT(refusal("training: {gradient_checkpointing: true}"),
+              HasSubstr("r.yaml:1:12: training.gradient_checkpointing is 'true', expected auto|on|off"));
+  EXPECT_THAT(refusal("gradient_checkpointing: on"),
+              HasSubstr("nearest known key is 'training.gradient_checkpointing'"));
+}
+
 TEST(Errors, EveryRetiredKeySaysWhatReplacesIt) {
   const std::set<std::string_view> retired = {
       "safety_factor",     "optimize_batch_size",    "memory_estimation", "clear_cache_every_n",
