@@ -1,6 +1,7 @@
-// engine GRAPH_SET --model small|large --allocator torch|heap|slab --threads N --graphs G --batch B --seconds S
+// engine GRAPH_SET --model small|large|CONV-LAYERS --allocator torch|heap|slab --threads N --graphs G --batch B --seconds S
+//        --recompute on|off
 //
-// Steps of GAT training (forward, backward, ordered sum, Adam) over a graph_set, as `plimsoll train` does them, with torch's
+// Steps of training a GAT (small, large) or a Gnn of 64 channels (gin-3) (forward, backward, ordered sum, Adam) over a graph_set, as `plimsoll train` does them, with torch's
 // memory from its own allocator, from the ledger's heap, or from the slab. Prints one line of JSON.
 
 #include <ATen/Parallel.h>
@@ -16,11 +17,13 @@
 #include "memory/meter.h"
 #include "nn/classification.h"
 #include "nn/gat_with_jk.h"
+#include "nn/gnn.h"
 #include "ops/allocator.h"
 #include "sample/graph_set_source.h"
 #include "train/block_engine.h"
 #include "train/optimizer.h"
-#include "train/preflight.h"
+#include "train/planner.h"
+#include "train/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -37,9 +40,16 @@ Usage usage() {
   return {seconds(u.ru_utime), seconds(u.ru_stime), u.ru_minflt};
 }
 
-GATWithJKOptions model(const std::string& name, const BlockSource& source) {
-  GATWithJKOptions options{.num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1,
-                           .in_features = source.node_features()};
+std::unique_ptr<GraphModel> make_model(const std::string& name, const BlockSource& source) {
+  const auto ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1;
+  if (const size_t dash = name.find('-'); dash != std::string::npos)
+    return std::make_unique<Gnn>(GnnOptions{.conv = name.substr(0, dash),
+                                            .in_features = source.node_features(),
+                                            .edge_features = source.edge_features(),
+                                            .num_ids = ids,
+                                            .layers = std::stoll(name.substr(dash + 1))},
+                                 1);
+  GATWithJKOptions options{.num_ids = ids, .in_features = source.node_features()};
   if (name == "large") {  // the published large preset
     options.embedding = 16;
     options.layers = 3;
@@ -48,7 +58,7 @@ GATWithJKOptions model(const std::string& name, const BlockSource& source) {
     options.dropout = 0.2;
     options.fc_layers = 1;
   }
-  return options;
+  return std::make_unique<GATWithJK>(options, 1);
 }
 
 void run(const std::string& graphs, std::map<std::string, std::string> arguments) {
@@ -58,18 +68,25 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
   warm_up_torch(threads);
   const GraphSetSource source(graphs);
   const auto shapes = read_shapes(source, threads);
-  const GATWithJK gat(model(arguments["--model"], source), 1);
-  const Classification objective(gat);
+  const auto model = make_model(arguments["--model"], source);
+  const Classification objective(*model);
   const BlockLimits limits{std::stoll(arguments["--graphs"]), 1'000'000, 4'000'000};
 
   TrainingSplit split;
   split.training.resize(shapes.size());
   std::iota(split.training.begin(), split.training.end(), int64_t{0});
-  Flight flight{.blocks = threads, .prefetch = 2};
-  if (allocator == "slab") flight = plan_flight(source, shapes, objective, limits, split, threads, 2);
+  const bool recompute = arguments["--recompute"] == "on";
+  Flight flight{.blocks = threads, .prefetch = 2, .recompute = recompute};
+  MemoryPlan plan;
+  if (allocator == "slab") {
+    plan = make_plan({.source = &source, .shapes = shapes, .objective = &objective, .limits = limits, .threads = threads,
+                      .training = split.training, .seed = 1, .epochs = 1, .batch_size = std::stoll(arguments["--batch"]),
+                      .recompute = recompute ? "on" : "off"});
+    flight = require_feasible(plan);
+  }
   BlockEngine engine(source, shapes, objective, limits, flight);
   std::vector<at::Tensor> parameters;
-  for (const auto& entry : gat.parameters().entries()) parameters.push_back(entry.value);
+  for (const auto& entry : model->parameters().entries()) parameters.push_back(entry.value);
   const auto optimizer = make_optimizer(parameters, {});
 
   const auto batch_size = static_cast<size_t>(std::stoll(arguments["--batch"]));
@@ -103,7 +120,7 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
              "\"ledger_peak\": {}, \"anonymous\": {}, \"range_bytes\": {}, \"overflows\": {}, \"weights\": \"{}\"}}\n",
              static_cast<double>(done) / wall, static_cast<double>(done) / (user + system), system / (user + system),
              static_cast<double>(after.faults - before.faults) / static_cast<double>(done), Ledger::process().recent_peak(),
-             process_memory().anonymous, flight.range_bytes, engine.runner().overflows(), gat.parameters().hash());
+             process_memory().anonymous, plan.worst.range_bytes, engine.runner().overflows(), model->parameters().hash());
 }
 
 }  // namespace
@@ -111,10 +128,10 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
 
 int main(int argc, char** argv) {
   std::map<std::string, std::string> arguments = {{"--model", "small"}, {"--allocator", "slab"}, {"--threads", "1"},
-                                                  {"--graphs", "64"},   {"--batch", "512"},      {"--seconds", "4"}};
+                                                  {"--graphs", "64"},   {"--batch", "512"},      {"--seconds", "4"},   {"--recompute", "off"}};
   for (int i = 2; i + 1 < argc; i += 2) arguments[argv[i]] = argv[i + 1];
   if (argc < 2 || argc % 2 != 0) {
-    fmt::print(stderr, "usage: engine GRAPH_SET [--model M] [--allocator A] [--threads N] [--graphs G] [--batch B] [--seconds S]\n");
+    fmt::print(stderr, "usage: engine GRAPH_SET [--model M] [--allocator A] [--threads N] [--graphs G] [--batch B] [--seconds S] [--recompute R]\n");
     return 2;
   }
   plimsoll::run(argv[1], arguments);

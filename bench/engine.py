@@ -86,6 +86,22 @@ def batch_sizes(program, graphs, seconds):
             f"{result['graphs_per_s']:,.0f}"] for batch, result in found.items()])
 
 
+def checkpointing(program, graphs, count, seconds):
+    print("## Gradient checkpointing (slab, one thread, blocks of 64 graphs)\n")
+    models = ["small", "large"] + [f"{conv}-{layers}" for conv in ("gin", "sage", "gcn", "gat", "gatv2") for layers in (3, 6)]
+    cases = {(model, recompute): lambda m=model, r=recompute: measure(program, graphs, model=m, recompute=r, seconds=seconds)
+             for model in models for recompute in ("off", "on")}
+    results = rounds(cases, count)
+    rows = []
+    for model in models:
+        off, on = results[model, "off"], results[model, "on"]
+        ranges = [found[0]["range_bytes"] / 2**20 for found in (off, on)]
+        times = [1e3 / best(found, "graphs_per_cpu_s") for found in (off, on)]
+        rows.append([model, *(f"{r:.1f}" for r in ranges), f"{ranges[1] / ranges[0]:.2f}", *(f"{t:.3f}" for t in times),
+                     f"{times[1] / times[0]:.2f}"])
+    table(["model", "range MiB", "recomputed", "x", "CPU ms a graph", "recomputed", "x"], rows)
+
+
 def main():
     program, graphs, larger = sys.argv[1:4]
     quick = "--quick" in sys.argv
@@ -93,6 +109,7 @@ def main():
     allocators(program, graphs, count, seconds)
     block_limits(program, graphs, count, seconds)
     batch_sizes(program, larger, seconds)
+    checkpointing(program, graphs, count, seconds)
 
 
 if __name__ == "__main__":

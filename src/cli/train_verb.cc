@@ -35,13 +35,14 @@ struct Trained {
   std::string on;      // what it was trained on, in words
 };
 
-// What the weights depend on. A run may be made longer, and checkpoints more frequent.
+// What the weights depend on. A run may be made longer, checkpoints more frequent, and layers recomputed.
 std::string identity_of(Recipe recipe, const TrainingData& data) {
   const Recipe::Training defaults;
   recipe.training.max_epochs = defaults.max_epochs;
   recipe.training.patience = defaults.patience;
   recipe.training.checkpoint_every_s = defaults.checkpoint_every_s;
   recipe.memory = {};
+  recipe.training.gradient_checkpointing = defaults.gradient_checkpointing;
   const std::string text = recipe_yaml(recipe) + data.identity().dump();
   Hasher hasher;
   hasher.add(text.data(), text.size());

@@ -37,6 +37,7 @@ struct Recipe {
     double gradient_clip_val = 1.0;
     int64_t patience = 10;
     std::string precision = "32";
+    std::string gradient_checkpointing = "auto";
     double checkpoint_every_s = 300;
     struct Block {
       int64_t graphs = 64;

@@ -42,6 +42,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.gradient_clip_val", r.training.gradient_clip_val, Range{0, kNoLimit});
   visit("training.patience", r.training.patience, kCount);
   visit("training.precision", r.training.precision, Choice{"32"});
+  visit("training.gradient_checkpointing", r.training.gradient_checkpointing, Choice{"auto|on|off"});
   visit("training.checkpoint_every_s", r.training.checkpoint_every_s, Range{0, 1e9});
   visit("training.block.graphs", r.training.block.graphs, kCount);
   visit("training.block.nodes", r.training.block.nodes, kCount);

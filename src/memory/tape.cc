@@ -35,6 +35,26 @@ Tape::Peak peak_of(const Tape& tape, const std::vector<int64_t>& bytes) {
   return peak;
 }
 
+int64_t packed_as_they_come(const Tape& tape) {
+  Packing packing(INT64_MAX);
+  std::vector<int64_t> place(tape.pieces.size());
+  std::vector<size_t> piece_at(static_cast<size_t>(tape.events));
+  for (size_t i = 0; i < tape.pieces.size(); ++i) {
+    piece_at[static_cast<size_t>(tape.pieces[i].taken)] = i;
+    if (tape.pieces[i].given != Tape::kNever) piece_at[static_cast<size_t>(tape.pieces[i].given)] = i;
+  }
+  for (int32_t event = 0; event < tape.events; ++event) {
+    const size_t i = piece_at[static_cast<size_t>(event)];
+    const Tape::Piece& piece = tape.pieces[i];
+    if (piece.room == 0) continue;
+    if (piece.taken == event)
+      place[i] = packing.take(piece.room);
+    else
+      packing.give(place[i], piece.room);
+  }
+  return packing.high();
+}
+
 Tape::Peak Tape::peak() const {
   std::vector<int64_t> bytes;
   for (const Piece& piece : pieces) bytes.push_back(piece.bytes);

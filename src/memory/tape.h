@@ -36,7 +36,10 @@ struct Tape {
   Peak peak() const;
 };
 
-/// The same for sizes other than a tape's own, one for each of its pieces.
+/// Bytes of a range that hold all when each piece goes where there is room as it comes (memory/packing.h).
+int64_t packed_as_they_come(const Tape& tape);
+
+/// The peak for sizes other than a tape's own, one for each of its pieces.
 Tape::Peak peak_of(const Tape& tape, const std::vector<int64_t>& bytes);
 
 /// Writes a tape down as it happens. Not thread-safe.

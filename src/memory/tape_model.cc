@@ -149,27 +149,8 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
 // Non-negative, never below what a probe took in ranges without a plan, and a quarter more.
 void TapeModel::fit_envelope(std::span<const Tape> tapes, std::span<const Terms> terms) {
   std::vector<double> high;
-  for (const Tape& tape : tapes) {
-    Packing packing(INT64_MAX);
-    std::vector<std::pair<int32_t, size_t>> gives;
-    std::vector<int64_t> place(tape.pieces.size());
-    std::vector<int64_t> piece_at(static_cast<size_t>(tape.events), -1);
-    for (size_t i = 0; i < tape.pieces.size(); ++i) {
-      piece_at[static_cast<size_t>(tape.pieces[i].taken)] = static_cast<int64_t>(i);
-      if (tape.pieces[i].given != Tape::kNever)
-        piece_at[static_cast<size_t>(tape.pieces[i].given)] = static_cast<int64_t>(i);
-    }
-    for (size_t event = 0; event < piece_at.size(); ++event) {
-      const auto i = static_cast<size_t>(piece_at[event]);
-      const Tape::Piece& piece = tape.pieces[i];
-      if (piece.room == 0) continue;
-      if (piece.taken == static_cast<int32_t>(event))
-        place[i] = packing.take(piece.room);
-      else
-        packing.give(place[i], piece.room);
-    }
-    high.push_back(static_cast<double>(packing.high()));
-  }
+  for (const Tape& tape : tapes)
+    high.push_back(static_cast<double>(packed_as_they_come(tape)));
   double residual = 0;
   envelope_ = AffineSolver(terms).solve(high, &residual);
   for (size_t t = 1; t < envelope_.size(); ++t) envelope_[t] = std::max(envelope_[t], 0.0);

@@ -26,6 +26,9 @@ struct Batch {
 
   /// Where normalisation over the block leaves its statistics; null where nobody asks.
   std::shared_ptr<BlockStatistics> statistics;
+  /// Whether layers keep their inputs alone and run again in backward (nn/recompute.h): less memory, more
+  /// time, the same bits.
+  bool recompute = false;
 
   // Keys of random numbers (base/philox.h).
   at::Tensor node_keys;    ///< i64 [3, N]: of each node the index of its graph in the data set, its number in

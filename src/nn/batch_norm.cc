@@ -23,7 +23,7 @@ at::Tensor BatchNorm::forward(const at::Tensor& x, const Batch& batch, bool trai
   if (!training || rows < 2)
     return std::get<0>(at::native_batch_norm(x, weight_, bias_, mean_, variance_, false, 0, kEpsilon));
   const auto [out, mean, scale] = at::native_batch_norm(x, weight_, bias_, {}, {}, true, 0, kEpsilon);
-  if (batch.statistics != nullptr) {
+  if (batch.statistics != nullptr && !batch.statistics->has(buffer_)) {
     // scale is 1 / sqrt(biased variance + epsilon).
     const double unbiased = static_cast<double>(rows) / static_cast<double>(rows - 1);
     const at::Tensor variance = scale.detach().pow(-2).sub_(kEpsilon).mul_(unbiased);

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include "nn/recompute.h"
 #include "ops/segment.h"
 
 namespace plimsoll {
@@ -14,9 +15,11 @@ GATWithJK::GATWithJK(const GATWithJKOptions& options, uint64_t seed)
   const int64_t width = options.hidden * options.heads;
   int64_t in = options.embedding + options.in_features - 1;
   for (int64_t i = 0; i < options.layers; ++i) {
+    const size_t first = parameters_.entries().size();
     convs_.emplace_back(
         parameters_, "convs." + std::to_string(i),
         GATConvOptions{.in_channels = in, .out_channels = options.hidden, .heads = options.heads});
+    layer_parameters_.push_back(parameters_.from(first));
     in = width;
   }
   const int64_t joined = width * options.layers;
@@ -30,20 +33,27 @@ GATWithJK::Linear GATWithJK::add_linear(const std::string& name, int64_t in, int
           parameters_.add(name + ".bias", {out}, Init::linear(in))};
 }
 
+at::Tensor GATWithJK::run(size_t layer, const at::Tensor& x, const Batch& batch,
+                          const DropoutKey& key) const {
+  const auto place = static_cast<uint32_t>(layer);  // tells the uses of dropout apart
+  // Each value goes as soon as the next is there.
+  at::Tensor h = convs_[layer].forward(x, {batch.edge_order, {}, batch.node_keys}, key, place);
+  h = at::relu(h);
+  return dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
+}
+
 at::Tensor GATWithJK::forward(const Batch& batch, const DropoutKey& key) const {
   const at::Tensor ids = batch.x.select(1, 0).to(at::kLong);
   at::Tensor h = at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
-  uint32_t place = 0;  // tells the uses of dropout apart
   std::vector<at::Tensor> outputs;
-  const EdgeInput edges{batch.edge_order, {}, batch.node_keys};
-  for (const GATConv& conv : convs_) {
-    h = dropout(at::relu(conv.forward(h, edges, key, place)), options_.dropout, place, key, batch.node_item(),
-                batch.node_local());
-    ++place;
+  for (size_t i = 0; i < convs_.size(); ++i) {
+    const Layer layer = [this, i, batch, key](const at::Tensor& x) { return run(i, x, batch, key); };
+    h = run_layer(layer, h, layer_parameters_[i], batch.recompute);
     outputs.push_back(h);
   }
   const at::Tensor joined = at::cat(outputs, 1);
   at::Tensor pooled = segment_reduce(joined, batch.graph_ptr, "mean");
+  auto place = static_cast<uint32_t>(convs_.size());
   for (const Linear& layer : fc_)
     pooled = dropout(at::relu(at::linear(pooled, layer.weight, layer.bias)), options_.dropout, place++, key,
                      batch.graph_item, batch.graph_local);

@@ -38,11 +38,13 @@ class GATWithJK : public GraphModel {
     at::Tensor bias;
   };
   Linear add_linear(const std::string& name, int64_t in, int64_t out);
+  at::Tensor run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const;
 
   GATWithJKOptions options_;
   ParameterList parameters_;
   at::Tensor embedding_;
   std::vector<GATConv> convs_;
+  std::vector<std::vector<at::Tensor>> layer_parameters_;
   std::vector<Linear> fc_;
   Linear head_;
 };

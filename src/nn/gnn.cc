@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "nn/gat_conv.h"
 #include "nn/neighbour_convs.h"
+#include "nn/recompute.h"
 #include "ops/segment.h"
 
 namespace plimsoll {
@@ -72,6 +73,7 @@ Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), paramete
     in += options.embedding - 1;
   }
   for (int64_t i = 0; i < options.layers; ++i) {
+    const size_t first = parameters_.entries().size();
     convs_.push_back(make_conv(parameters_, "convs." + std::to_string(i), options, in));
     const std::string norm = "norms." + std::to_string(i);
     in = options.hidden;
@@ -80,6 +82,7 @@ Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), paramete
       graph_norms_.push_back({parameters_.add(norm + ".weight", {in}, Init::constant(1)),
                               parameters_.add(norm + ".bias", {in}, Init::zeros()),
                               parameters_.add(norm + ".mean_scale", {in}, Init::constant(1))});
+    layer_parameters_.push_back(parameters_.from(first));
   }
   head_ = Linear(parameters_, "lin", options.jk == "cat" ? in * options.layers : in, options.classes);
 }
@@ -103,14 +106,24 @@ at::Tensor Gnn::normalise(const at::Tensor& x, size_t layer, const Batch& batch,
   return graph_norm(x, batch.graph_ptr, norm.weight, norm.bias, norm.mean_scale, 1e-5);
 }
 
+at::Tensor Gnn::run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const {
+  const auto place = static_cast<uint32_t>(layer);  // tells the uses of dropout apart
+  // Each value goes as soon as the next is there.
+  at::Tensor h = convs_[layer]->forward(x, batch, key, place);
+  h = normalise(h, layer, batch, key.training);
+  h = at::relu(h);
+  return dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
+}
+
 at::Tensor Gnn::forward(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
   std::vector<at::Tensor> outputs;
+  // Backward comes to the last layer at once: only joined outputs, which are large, stand between.
+  const bool joined = options_.jk != "last";
   for (size_t i = 0; i < convs_.size(); ++i) {
-    const auto place = static_cast<uint32_t>(i);  // tells the uses of dropout apart
-    h = at::relu(normalise(convs_[i]->forward(h, batch, key, place), i, batch, key.training));
-    h = dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
-    if (options_.jk != "last") outputs.push_back(h);
+    const Layer layer = [this, i, batch, key](const at::Tensor& x) { return run(i, x, batch, key); };
+    h = run_layer(layer, h, layer_parameters_[i], batch.recompute && (joined || i + 1 < convs_.size()));
+    if (joined) outputs.push_back(h);
   }
   if (options_.jk == "cat") h = at::cat(outputs, 1);
   if (options_.jk == "max") h = at::amax(at::stack(outputs), 0);

@@ -48,6 +48,7 @@ class Gnn : public GraphModel {
  private:
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor normalise(const at::Tensor& x, size_t layer, const Batch& batch, bool training) const;
+  at::Tensor run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const;
 
   GnnOptions options_;
   ParameterList parameters_;
@@ -58,6 +59,7 @@ class Gnn : public GraphModel {
     at::Tensor weight, bias, mean_scale;
   };
   std::vector<GraphNorm> graph_norms_;
+  std::vector<std::vector<at::Tensor>> layer_parameters_;
   Linear head_;
 };
 

@@ -65,6 +65,12 @@ std::vector<ParameterList::Entry> ParameterList::all() const {
   return all;
 }
 
+std::vector<at::Tensor> ParameterList::from(size_t first) const {
+  std::vector<at::Tensor> values;
+  for (size_t i = first; i < entries_.size(); ++i) values.push_back(entries_[i].value);
+  return values;
+}
+
 int64_t ParameterList::count() const {
   int64_t count = 0;
   for (const Entry& entry : entries_) count += entry.value.numel();

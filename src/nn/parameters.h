@@ -46,6 +46,8 @@ class ParameterList {
   const std::vector<Entry>& buffers() const { return buffers_; }
   /// Both, parameters first: what a file of weights holds.
   std::vector<Entry> all() const;
+  /// The parameters from the one at index `first` on.
+  std::vector<at::Tensor> from(size_t first) const;
   /// Number of scalars in parameters.
   int64_t count() const;
   /// XXH3-128 of all values, buffers included, in order of names: the identity of the weights.

@@ -78,6 +78,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
                           objective_.collate_options());
     const auto statistics = std::make_shared<BlockStatistics>();
     batch.statistics = statistics;
+    batch.recompute = flight_.recompute;
     if (batch.y.numel() == 0) return [] {};
     const at::Tensor losses = objective_.losses(objective_.forward(batch, key), batch);
     const at::Tensor block_loss = losses.sum() / normaliser;

@@ -18,7 +18,7 @@ struct Flight {
   int64_t slab_bytes = 0;  ///< for all of them; 0: no slab, tensors come from the heap
   BlockSize largest = {};  ///< what each thread has room for
   int64_t prefetch = 0;    ///< blocks read ahead
-  bool recompute = false;  ///< layers are run again in backward rather than kept
+  bool recompute = false;  ///< layers run again in backward (nn/recompute.h)
   std::shared_ptr<const RangePlanner> training = nullptr;    ///< of blocks forward and backward
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< of blocks forward
   double graphs_per_s = 0;  ///< expected; 0: not known
@@ -67,6 +67,7 @@ class BlockEngine {
   std::vector<at::Tensor> gradients_;
   RunningStatistics statistics_;
   BlockRunner runner_;
+  bool recompute_;
 };
 
 /// The objective's items of one graph.

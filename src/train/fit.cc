@@ -69,6 +69,7 @@ MemoryPlan plan_with(const FitOptions& options) {
                   .epochs = training.max_epochs,
                   .batch_size = training.batch_size,
                   .predicted = options.predicted,
+                  .recompute = training.gradient_checkpointing,
                   .outside_ledger = options.run.outside_ledger};
   input.predicted.emplace_back(options.split->validation);
   return make_plan(input);

@@ -38,6 +38,7 @@ TEST(Recipe, TheDefaultsAreThoseOfTheDocumentation) {
   EXPECT_EQ(recipe.data.window, 100);
   EXPECT_EQ(recipe.split.validation, 0.2);
   EXPECT_EQ(recipe.training.precision, "32");
+  EXPECT_EQ(recipe.training.gradient_checkpointing, "auto");
   EXPECT_EQ(recipe.training.block.graphs, 64);
   EXPECT_EQ(recipe.training.block.nodes, 4096);
   EXPECT_EQ(recipe.training.block.edges, 16384);
@@ -163,6 +164,14 @@ TEST(Errors, AnUnknownKeyNamesTheNearestAndItsPlace) {
   EXPECT_THAT(refusal("gat: 5"), HasSubstr("r.yaml:1:1: unknown key 'gat'"));
   EXPECT_THAT(refusal("seed: {deep: 5}"), HasSubstr("unknown key 'seed.deep'"));
   EXPECT_THAT(refusal("<<: 5"), HasSubstr("unknown key '<<'"));
+}
+
+TEST(Errors, ASwitchOfGradientCheckpointingNamesItsWords) {
+  EXPECT_EQ(parse("training: {gradient_checkpointing: on}").training.gradient_checkpointing, "on");
+  EXPECT_THAT(refusal("training: {gradient_checkpointing: true}"),
+              HasSubstr("r.yaml:1:12: training.gradient_checkpointing is 'true', expected auto|on|off"));
+  EXPECT_THAT(refusal("gradient_checkpointing: on"),
+              HasSubstr("nearest known key is 'training.gradient_checkpointing'"));
 }
 
 TEST(Errors, EveryRetiredKeySaysWhatReplacesIt) {

@@ -146,6 +146,20 @@ def test_weights_are_the_same_bits_for_threads_budgets_and_prefetch(molecules, t
     assert len(runs) == 1, runs
 
 
+@pytest.mark.parametrize("conv", CONVS)
+def test_weights_are_the_same_bits_with_recomputed_layers(molecules, train, tmp_path, conv):
+    options = ["-O", "split.by=graph", "-O", f"gnn.conv={conv}", "-O", "gnn.norm=batch", "-O", "gnn.dropout=0.2",
+               "-O", "gnn.jk=cat", "-O", "gnn.layers=4", "-O", "training.max_epochs=2", "--threads", 2]
+    off, on = (train(molecules, word, *options, "-O", f"training.gradient_checkpointing={word}") for word in ("off", "on"))
+    assert on["weights"] == off["weights"]
+    assert on["range_bytes"] < 0.8 * off["range_bytes"]
+    # It is no part of the run's identity: the one can be gone on with as the other.
+    longer = train(molecules, "off", *options, "-O", "training.gradient_checkpointing=on", "-O", "training.max_epochs=3",
+                   "--resume")
+    assert longer["epochs"] == 3
+    assert '"recompute":true' in (tmp_path / "off" / "seed-42" / "gnn" / "events.jsonl").read_text()
+
+
 def test_figures_are_those_of_scikit_learn(molecules, train, run, tmp_path):
     train(molecules, "run", "-O", "split.by=graph", "-O", "split.test=0.2", "-O", "training.max_epochs=30",
           "-O", "gnn.conv=gin")

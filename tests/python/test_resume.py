@@ -71,6 +71,7 @@ def assert_same_result(run, summary, whole):
 @pytest.mark.parametrize("arguments", [
     ("--threads", 2), ("--threads", 4), ("--prefetch", 5), ("--threads", 2, "--prefetch", 0),
     ("--budget", "100MiB"), ("--threads", 2, "--budget", "90MiB"),
+    ("--threads", 2, "-O", "training.gradient_checkpointing=on"),
 ])
 def test_bits_do_not_depend_on_threads_prefetch_or_budget(command, whole, tmp_path, arguments):
     assert_same_result(tmp_path / "run", finish(command(tmp_path / "run", *arguments)), whole)

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "support/fixed_ranges.h"
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
 
@@ -81,8 +82,11 @@ class BlockRunnerTest : public ::testing::Test {
     BlockRunner runner(source_, shapes_, {5, 100'000, 100'000}, 1, 0);
     FakeModel model;
     int64_t most = 0;
-    for (size_t first = 0; first < batch_.size(); first += 5)
-      most = std::max(most, runner.measure(std::span(batch_).subspan(first, 5), 0, worker(model)));
+    GraphBlock block;
+    for (size_t first = 0; first < batch_.size(); first += 5) {
+      source_.read(std::span(batch_).subspan(first, 5), block);
+      most = std::max(most, packed_as_they_come(runner.record(block, worker(model))));
+    }
     return most;
   }
   static BlockRunner::Work worker(FakeModel& model) {
@@ -103,13 +107,14 @@ TEST_F(BlockRunnerTest, TheSumIsTheSameBitsForAnyThreadsRangesAndPrefetch) {
     for (const int64_t prefetch : {0, 1, 5})
       for (const int64_t ranges : {1, 2, 4}) {
         BlockRunner runner(source_, shapes_, kLimits, threads, prefetch);
-        runner.resize(bytes, ranges);
+        runner.resize(bytes * ranges);
+        const FixedRanges planner(bytes);
         FakeModel model;
         for (int batch = 0; batch < 3; ++batch) {
           model.sum = 0;
           model.firsts.clear();
           runner.expect(batch_);
-          runner.run(batch_, worker(model));
+          runner.run(batch_, worker(model), &planner);
           EXPECT_EQ(model.sum, sum) << threads << " threads, prefetch " << prefetch << ", ranges " << ranges;
           EXPECT_EQ(model.firsts.size(), batch_.size() / 5);
           EXPECT_TRUE(std::is_sorted(model.firsts.begin(), model.firsts.end()));
@@ -124,9 +129,10 @@ TEST_F(BlockRunnerTest, ARangeThatIsTooSmallOverflowsIntoTheHeapAndChangesNoBit)
   const float sum = expected();
   const int64_t bytes = range_bytes();
   BlockRunner runner(source_, shapes_, kLimits, 3, 2);
-  runner.resize(bytes / 2, 3);
+  runner.resize(bytes / 2 * 3);
+  const FixedRanges planner(bytes / 2);
   FakeModel model;
-  runner.run(batch_, worker(model));
+  runner.run(batch_, worker(model), &planner);
   EXPECT_EQ(model.sum, sum);
   EXPECT_GT(runner.overflows(), 0);
 }
@@ -140,13 +146,14 @@ TEST_F(BlockRunnerTest, AShortBudgetChangesNoBitAndLeavesNothingBehind) {
   for (int64_t share = 5; share <= 200; share += 5) {
     Ledger& ledger = Ledger::process();
     BlockRunner runner(source_, shapes_, kLimits, 4, 2);
-    runner.resize(bytes / 2, 1);
+    runner.resize(bytes / 2);
+    const FixedRanges planner(bytes / 2);
     const int64_t held = ledger.held();
     const LedgerCap cap(bytes * share / 100);
     FakeModel model;
     runner.expect(batch_);
     try {
-      runner.run(batch_, worker(model));
+      runner.run(batch_, worker(model), &planner);
       EXPECT_EQ(model.sum, sum) << share;
     } catch (const BudgetExceeded&) {
       ++refused;
@@ -164,7 +171,8 @@ TEST_F(BlockRunnerTest, AShortBudgetChangesNoBitAndLeavesNothingBehind) {
 
 TEST_F(BlockRunnerTest, ABlockThatIsRefusedRunsAloneWithAllBytesWhileYoungerOnesLetGoOfTheirs) {
   BlockRunner runner(source_, shapes_, kLimits, 4, 2);
-  runner.resize(1 << 16, 4);
+  runner.resize(4 << 16);
+  const FixedRanges planner(1 << 16);
   std::atomic<int> running = 0;
   std::atomic<int> refusals = 0;
   std::vector<int64_t> committed;
@@ -179,7 +187,7 @@ TEST_F(BlockRunnerTest, ABlockThatIsRefusedRunsAloneWithAllBytesWhileYoungerOnes
       Slab::give_piece(piece);
     }
     return [&, first] { committed.push_back(first); };
-  });
+  }, &planner);
   EXPECT_EQ(runner.reruns(), 1);
   EXPECT_EQ(committed.size(), batch_.size() / 5);
   EXPECT_TRUE(std::is_sorted(committed.begin(), committed.end()));

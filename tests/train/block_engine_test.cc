@@ -17,9 +17,11 @@
 #include "ops/allocator.h"
 #include "ops/segment.h"
 #include "support/errors.h"
+#include "support/fixed_ranges.h"
 #include "support/random_graphs.h"
 #include "train/optimizer.h"
-#include "train/preflight.h"
+#include "train/planner.h"
+#include "train/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -40,15 +42,35 @@ class BlockEngineTest : public ::testing::Test {
   }
   void TearDown() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
+  // `range`: bytes of slab for each block; 0: tensors come from the heap.
   std::unique_ptr<BlockEngine> engine(int threads, const BlockLimits& limits = kLimits, int64_t range = 0,
-                                      int64_t prefetch = 0) {
+                                      int64_t prefetch = 0, bool recompute = false) {
+    const auto ranges = range > 0 ? std::make_shared<FixedRanges>(range) : nullptr;
     return std::make_unique<BlockEngine>(source_, shapes_, objective_, limits,
-                                         Flight{threads, range, prefetch});
+                                         Flight{.blocks = threads,
+                                                .slab_bytes = range * threads,
+                                                .prefetch = prefetch,
+                                                .recompute = recompute,
+                                                .training = ranges,
+                                                .prediction = ranges});
+  }
+  MemoryPlan plan(int threads, const std::string& recompute = "off") {
+    return make_plan({.source = &source_,
+                      .shapes = shapes_,
+                      .objective = &objective_,
+                      .limits = kLimits,
+                      .threads = threads,
+                      .training = batch_,
+                      .epochs = 1,
+                      .batch_size = 64,
+                      .predicted = {batch_},
+                      .recompute = recompute});
   }
   // The largest block's bytes of slab.
-  int64_t range_bytes() {
-    TrainingSplit split{.training = batch_, .validation = batch_};
-    return plan_flight(source_, shapes_, objective_, kLimits, split, 1, 0).range_bytes;
+  int64_t range_bytes(bool recompute = false) { return plan(1, recompute ? "on" : "off").flight.slab_bytes; }
+  std::unique_ptr<BlockEngine> planned(int threads, bool recompute = false) {
+    return std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits,
+                                         require_feasible(plan(threads, recompute ? "on" : "off")));
   }
   static std::vector<float> bits(const BlockEngine& engine) {
     std::vector<float> values;
@@ -84,19 +106,34 @@ TEST_F(BlockEngineTest, GradientsAreTheSameBitsForAnyThreadsSlabAndPrefetch) {
       }
 }
 
-TEST_F(BlockEngineTest, EveryTensorOfABlockFitsInTheRangeThatWasMeasured) {
-  const int64_t range = range_bytes();
-  const auto engine4 = engine(4, kLimits, range);
-  std::vector<float> logits(2 * batch_.size());
-  for (int round = 0; round < 3; ++round) {
-    engine4->gradient(batch_, kTraining);
-    engine4->predict(batch_, logits);
+TEST_F(BlockEngineTest, RecomputedLayersChangeNoBit) {
+  const auto one = engine(1);
+  const double loss = one->gradient(batch_, kTraining);
+  const std::vector<float> expected = bits(*one);
+  for (const int threads : {1, 4})
+    for (const int64_t range : {int64_t{0}, range_bytes(true), range_bytes(true) / 3}) {
+      const auto many = engine(threads, kLimits, range, 2, /*recompute=*/true);
+      EXPECT_EQ(many->gradient(batch_, kTraining), loss);
+      EXPECT_EQ(bits(*many), expected) << threads << " threads, range " << range;
+    }
+}
+
+TEST_F(BlockEngineTest, EveryTensorOfABlockGoesWhereItWasPlanned) {
+  const double loss = engine(1)->gradient(batch_, kTraining);
+  for (const bool recompute : {false, true}) {
+    const auto engine4 = planned(4, recompute);
+    std::vector<float> logits(2 * batch_.size());
+    for (int round = 0; round < 3; ++round) {
+      EXPECT_EQ(engine4->gradient(batch_, kTraining), loss);
+      engine4->predict(batch_, logits);
+    }
+    EXPECT_EQ(engine4->runner().overflows(), 0);
+    EXPECT_EQ(engine4->runner().unforeseen(), 0);
   }
-  EXPECT_EQ(engine4->runner().overflows(), 0);
 }
 
 TEST_F(BlockEngineTest, AStepTakesNothingFromTheLedgerOnceTheSlabIsThere) {
-  const auto engine2 = engine(2, kLimits, range_bytes());
+  const auto engine2 = planned(2);
   engine2->gradient(batch_, kTraining);  // workers' blocks of graphs reach their size
   engine2->gradient(batch_, kTraining);
   Ledger& ledger = Ledger::process();
@@ -139,12 +176,17 @@ TEST_F(BlockEngineTest, DropoutDependsOnTheEpochAndIsOffWhenPredicting) {
 }
 
 // At every cap the gradient is either the same bits or a typed refusal that leaves nothing behind.
-TEST_F(BlockEngineTest, AShortBudgetChangesNoBit) {
+class AShortBudget : public BlockEngineTest, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Recomputed, AShortBudget, ::testing::Bool());
+
+TEST_P(AShortBudget, ChangesNoBit) {
   Ledger& ledger = Ledger::process();
-  const auto engine4 = engine(4);
+  const auto one = engine(1);
+  one->gradient(batch_, kTraining);
+  const std::vector<float> expected = bits(*one);
+  const auto engine4 = engine(4, kLimits, 0, 0, GetParam());
   engine4->gradient(batch_, kTraining);
-  const std::vector<float> expected = bits(*engine4);
-  const int64_t alone = range_bytes();
+  const int64_t alone = range_bytes(GetParam());
   int64_t reruns = 0;
   int refused = 0;
   for (int percent = 10; percent <= 300; percent += 10) {
@@ -187,21 +229,25 @@ TEST_F(BlockEngineTest, AnIdOutsideTheEmbeddingIsAnErrorNotARead) {
 
 TEST_F(BlockEngineTest, TheFlightFollowsTheBudget) {
   Ledger& ledger = Ledger::process();
-  const TrainingSplit split{.training = batch_, .validation = batch_};
-  const auto flight = [&](int threads) {
-    return plan_flight(source_, shapes_, objective_, kLimits, split, threads, 2);
-  };
-  const Flight four = flight(4);
-  EXPECT_EQ(four.blocks, 4);
-  EXPECT_EQ(four.prefetch, 2);
-  const int64_t fixed = model_.parameters().count() * int64_t{sizeof(float)};
-  ledger.set_cap(ledger.held() + fixed + four.range_bytes * 5 / 2);
-  EXPECT_EQ(flight(4).blocks, 2);
-  ledger.set_cap(ledger.held() + fixed + four.range_bytes * 11 / 10);
-  EXPECT_EQ(flight(4).blocks, 1);
-  EXPECT_EQ(flight(4).range_bytes, four.range_bytes);
-  ledger.set_cap(ledger.held() + fixed + four.range_bytes * 6 / 10);
-  EXPECT_THROW(flight(4), BudgetTooSmall);
+  const MemoryPlan four = plan(4);
+  EXPECT_EQ(four.flight.blocks, 4);
+  EXPECT_EQ(four.flight.prefetch, 2);
+  EXPECT_TRUE(four.exact) << four.why_inexact;
+  // With no memory outside the ledger a budget is a cap.
+  const int64_t held = ledger.held();
+  ledger.set_cap(four.speed[1].budget);
+  EXPECT_EQ(plan(4).flight.blocks, 2);
+  ledger.set_cap(four.speed[1].budget - 1);
+  EXPECT_EQ(plan(4).flight.blocks, 1);
+  ledger.set_cap(four.min_budget);
+  const MemoryPlan least = plan(4);
+  EXPECT_EQ(least.flight.blocks, 1);
+  EXPECT_EQ(least.worst.range_bytes, four.worst.range_bytes);
+  EXPECT_EQ(least.min_budget, four.min_budget);
+  ledger.set_cap(four.min_budget - 1);
+  EXPECT_FALSE(plan(4).feasible);
+  EXPECT_THROW(require_feasible(plan(4)), BudgetTooSmall);
+  EXPECT_EQ(ledger.held(), held);
 }
 
 // The engine asks for nothing but an objective: here a plain torch module with a loss of its own.

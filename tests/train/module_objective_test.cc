@@ -9,7 +9,6 @@
 #include "ops/segment.h"
 #include "support/random_graphs.h"
 #include "train/block_engine.h"
-#include "train/preflight.h"
 
 namespace plimsoll {
 namespace {

@@ -1,0 +1,82 @@
+#include "nn/recompute.h"
+
+#include <ATen/ops/alias.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/custom_class.h>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// What a node of the graph of gradients can keep that is no tensor.
+struct KeptLayer : torch::CustomClassHolder {
+  KeptLayer(Layer run, at::TensorList leaves) : layer(std::move(run)), parameters(leaves.vec()) {}
+  Layer layer;
+  variable_list parameters;
+};
+
+// Stands behind a layer's output y and begins its backward. Given y and its gradient, torch::autograd::grad
+// would hold both until it is done; this hands the gradient over, and y need not be there.
+class BeginBackward : public torch::autograd::Function<BeginBackward> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& y, at::Tensor* gradient) {
+    context->saved_data["gradient"] = std::move(*gradient);
+    return at::zeros({}, y.options());
+  }
+  static variable_list backward(AutogradContext* context, const variable_list&) {
+    at::Tensor gradient = context->saved_data["gradient"].toTensor();
+    context->saved_data.clear();
+    return {std::move(gradient), at::Tensor()};
+  }
+};
+
+// Of what forward computes it keeps x alone. The parameters are given so that torch asks for their gradients.
+class Recomputed : public torch::autograd::Function<Recomputed> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const Layer& layer, const at::Tensor& x,
+                            at::TensorList parameters) {
+    context->save_for_backward({x});
+    context->saved_data["layer"] =
+        c10::IValue::make_capsule(c10::make_intrusive<KeptLayer>(layer, parameters));
+    return layer(x);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list& gradients) {
+    if (c10::GradMode::is_enabled())
+      throw UsageError(
+          "layers that are recomputed have no second derivatives; set training.gradient_checkpointing: off");
+    const auto capsule = context->saved_data["layer"].toCapsule();
+    const auto& kept = static_cast<const KeptLayer&>(*capsule);
+    const at::Tensor x =
+        context->get_saved_variables()[0].detach().set_requires_grad(context->needs_input_grad(0));
+    variable_list inputs = kept.parameters;
+    if (x.requires_grad()) inputs.insert(inputs.begin(), x);
+
+    const c10::AutoGradMode with_gradients(true);
+    const at::Tensor begin = BeginBackward::apply(kept.layer(x), &gradients[0]);
+    variable_list made = torch::autograd::grad({begin}, inputs, {}, /*retain_graph=*/std::nullopt,
+                                               /*create_graph=*/false, /*allow_unused=*/true);
+    if (!x.requires_grad()) made.insert(made.begin(), at::Tensor());
+    made.insert(made.begin(), at::Tensor());  // of the layer itself
+    return made;
+  }
+};
+
+}  // namespace
+
+at::Tensor run_layer(const Layer& layer, const at::Tensor& x, const std::vector<at::Tensor>& parameters,
+                     bool recompute) {
+  if (recompute && c10::GradMode::is_enabled())
+    return Recomputed::apply(layer, x, at::TensorList(parameters));
+  // What the layer's own uses of x contribute to its gradient is added up at the alias, before it meets what
+  // other layers contribute: the order of the sum in a layer that is recomputed.
+  return layer(at::alias(x));
+}
+
+}  // namespace plimsoll
