@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "cli/enforced.h"
 #include "cli/interrupt.h"
 #include "cli/run_folder.h"
 #include "cli/training_data.h"
@@ -133,7 +134,7 @@ double graphs_per_second(const Trained& trained) {
 }
 
 void report(const Trained& trained, const TrainOptions& options, const fs::path& model, Budget& budget,
-            const Stopwatch& watch, double rate) {
+            const Json& enforced, const Stopwatch& watch, double rate) {
   const FitResult& fit = trained.fit;
   for (const std::string& name : fit.damaged)
     fmt::print(stderr, "plimsoll: passed over a damaged checkpoint: {}\n", name);
@@ -156,7 +157,9 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
                           {"range_bytes", fit.flight.range_bytes},
                           {"prefetch", fit.flight.prefetch},
                           {"reruns", fit.reruns},
+                          {"sheds", fit.sheds},
                           {"overflows", fit.overflows},
+                          {"enforced", enforced},
                           {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
     return;
@@ -171,6 +174,9 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
              options.resources.thread_count(), format_bytes(fit.flight.range_bytes), budget.report());
   if (fit.reruns > 0)
     fmt::print("blocks that ran again alone to stay within the budget: {}\n", format_count(fit.reruns));
+  if (fit.sheds > 0)
+    fmt::print("times that memory was given back because the system was short of it: {}\n",
+               format_count(fit.sheds));
   if (fit.overflows > 0)
     fmt::print("tensors that found no room in their block's range: {}\n", format_count(fit.overflows));
   fmt::print("weights {}\n{}\n", trained.weights, model.string());
@@ -185,6 +191,8 @@ void run_train(const TrainOptions& options) {
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
   Budget budget(options.resources, 0, heap_slack(threads));
+  PressureWatch pressure;
+  const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, threads);
   const TrainingData data(options.data, recipe);
 
   const RunFolder folder{options.run};
@@ -197,6 +205,7 @@ void run_train(const TrainOptions& options) {
   }
   // The manifest first: it marks the folder as a run.
   Json manifest = run_manifest(data, recipe, identity, options, budget);
+  if (enforcement) manifest["enforced"] = enforced_json(enforcement.get());
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   write_text(folder.recipe(), recipe_yaml(recipe));
   const fs::path stage = folder.stage(recipe);
@@ -209,6 +218,7 @@ void run_train(const TrainOptions& options) {
                        .resume = options.resume,
                        .threads = threads,
                        .prefetch = options.prefetch,
+                       .pressure = &pressure,
                        .interrupt = &interrupt,
                        .progress = [&](int64_t done, int64_t total, const std::string& note) {
                          progress->update(done, total, note);
@@ -227,7 +237,8 @@ void run_train(const TrainOptions& options) {
   manifest["weights"] = trained.weights;
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   if (fresh) fresh->commit();
-  report(trained, options, folder.model(recipe), budget, watch, graphs_per_second(trained));
+  report(trained, options, folder.model(recipe), budget, enforced_json(enforcement.get()), watch,
+         graphs_per_second(trained));
 }
 
 }  // namespace plimsoll

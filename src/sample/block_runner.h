@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/workers.h"
+#include "memory/pressure.h"
 #include "memory/slab.h"
 #include "sample/batches.h"
 #include "sample/block.h"
@@ -21,6 +24,9 @@ namespace plimsoll {
 /// A block whose memory is refused runs again: older blocks end, younger ones under way are abandoned with
 /// all their bytes, the block runs alone with the whole slab and what else the ledger has, and then the
 /// younger ones run again. If that fails too, BudgetExceeded reaches the caller.
+///
+/// While the system is short of memory, whoever took it, the runner holds less (watch()): between two blocks
+/// it drops what was read ahead, then all of the slab but what the largest block needs, until it is over.
 class BlockRunner {
  public:
   /// What is done in the order of the blocks; it may hold tensors of the block, and lives as long as the
@@ -30,6 +36,14 @@ class BlockRunner {
   /// block perhaps more than once.
   using Work = std::function<Commit(const GraphBlock& block, int64_t first)>;
 
+  /// A decision for want of memory.
+  struct Event {
+    const char* name;    ///< pressure, prefetch_dropped, blocks_reduced, restored, restore_refused, rerun
+    std::string reason;  ///< in words
+    int64_t slab_bytes;  ///< from now on
+  };
+  using Tell = std::function<void(const Event&)>;
+
   /// `source` and `shapes` (an entry for each graph) must outlive the runner. Until resize() is called there
   /// is no slab, and tensors come from the heap.
   BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
@@ -38,6 +52,10 @@ class BlockRunner {
   /// So many ranges of `range_bytes` for the blocks in flight, and room for each worker's graphs. Errors:
   /// BudgetExceeded.
   void resize(int64_t range_bytes, int64_t ranges, const BlockSize& largest = {});
+
+  /// From now on holds less while there is `pressure`, which must outlive the runner; null: never. Each
+  /// decision is told on the thread that calls run().
+  void watch(Pressure* pressure, Tell tell);
 
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay as they are until it
   /// has run, or forget() is called.
@@ -53,6 +71,8 @@ class BlockRunner {
 
   /// How often a block had to run again alone.
   int64_t reruns() const { return reruns_; }
+  /// How often memory was given back because the system was short of it.
+  int64_t sheds() const { return sheds_; }
   /// Tensors that found no room in their block's range and came from the heap.
   int64_t overflows() const { return slab_.overflows(); }
   /// Blocks that were read ahead.
@@ -69,6 +89,11 @@ class BlockRunner {
   Blocks cut(std::span<const int64_t> graphs) const { return {graphs, cut_blocks(graphs, shapes_, limits_)}; }
   void run_together(const Blocks& blocks, int64_t& done, const Work& work);
   int64_t run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work);
+  int asked_level() const { return pressure_ == nullptr ? 0 : pressure_->level(); }
+  void follow_pressure();
+  void restore();
+  void drop_blocks();
+  int64_t slab_size() const { return level_ < 2 ? slab_bytes_ : std::min(slab_bytes_, range_bytes_); }
 
   const BlockSource& source_;
   std::span<const GraphShape> shapes_;
@@ -76,6 +101,10 @@ class BlockRunner {
   int64_t range_bytes_ = 0;
   int64_t slab_bytes_ = 0;
   int64_t reruns_ = 0;
+  int64_t sheds_ = 0;
+  int level_ = 0;  // of pressure, as followed; changes between runs of the workers
+  Pressure* pressure_ = nullptr;
+  Tell tell_ = [](const Event&) {};
   Slab slab_;
   std::vector<GraphBlock> blocks_;  // one a worker: its memory is used again and again
   std::vector<SlabRange> ranges_;   // one a worker: taken and not yet worked in

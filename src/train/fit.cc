@@ -47,7 +47,14 @@ class Fit {
         outputs_(static_cast<size_t>(validation_items() * options.objective->outputs())),
         flight_(plan_flight(*options.source, options.shapes, *options.objective, limits_, *options.split,
                             options.run.threads, options.run.prefetch)),
-        engine_(*options.source, options.shapes, *options.objective, limits_, flight_) {}
+        engine_(*options.source, options.shapes, *options.objective, limits_, flight_) {
+    engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
+      journal_.write(event.name, {{"epoch", position_.epoch},
+                                  {"step", position_.step},
+                                  {"reason", event.reason},
+                                  {"slab_bytes", event.slab_bytes}});
+    });
+  }
 
   FitResult run() {
     begin();
@@ -58,9 +65,13 @@ class Fit {
         save_checkpoint();
         if (interrupted() && !ended()) interrupt();
       }
-    } catch (const BudgetExceeded&) {
+    } catch (const BudgetExceeded& error) {
       save_checkpoint();  // weights and state are those behind the last step
-      throw;
+      journal_.write("out_of_budget", {{"reason", error.what()}});
+      throw BudgetExceeded(
+          fmt::format("stopped in epoch {} behind step {}; --resume goes on from there with a larger budget",
+                      position_.epoch, position_.step),
+          error);
     }
     best_.restore();
     write_metrics();
@@ -68,6 +79,7 @@ class Fit {
                            {"validation_loss", position_.best_loss},
                            {"weights", parameters_.hash()},
                            {"reruns", engine_.runner().reruns()},
+                           {"sheds", engine_.runner().sheds()},
                            {"overflows", engine_.runner().overflows()}});
     return {.epochs = position_.epochs,
             .best_epoch = position_.best_epoch,
@@ -77,6 +89,7 @@ class Fit {
             .resumed_at = resumed_at_,
             .damaged = damaged_,
             .reruns = engine_.runner().reruns(),
+            .sheds = engine_.runner().sheds(),
             .overflows = engine_.runner().overflows()};
   }
 
