@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -48,6 +49,11 @@ int run_command(CLI::App& app, int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::cerr << "plimsoll: the system refused memory below the budget; give a smaller --budget\n";
     return 4;
+  } catch (const std::system_error& error) {
+    std::cerr << "plimsoll: " << error.what() << "\n";
+    const bool refused = error.code() == std::errc::resource_unavailable_try_again ||
+                         error.code() == std::errc::not_enough_memory;
+    return refused ? 4 : 1;  // a thread that finds no room for its stack
   } catch (const std::exception& error) {
     std::cerr << "plimsoll: " << error.what() << "\n";
     return 1;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/enforced.h"
 #include "cli/run_folder.h"
 #include "cli/train_verb.h"
 #include "cli/training_data.h"
@@ -136,6 +137,7 @@ void run_evaluate(const EvaluateOptions& options) {
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
   Budget budget(options.resources, 0, heap_slack(1));
+  const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, threads);
   const RunFolder folder{options.run};
   const Recipe recipe = load_recipe(folder.recipe(), {});
   const Findings findings = recipe.task == "detection" ? judge_detector(options, recipe, folder, threads, budget.outside_ledger())

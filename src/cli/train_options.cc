@@ -46,6 +46,7 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   verb->add_flag("--force", options->force, "Replace an existing run")->excludes(resume);
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);
+  verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");
   options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll train recipes/gat.yaml --data frames --run runs/gat --budget 256MiB");
   verb->callback([options, run] { run(*options); });
@@ -61,6 +62,7 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   verb->add_option("--split", options->split, "Judge this split alone")->type_name("NAME");
   verb->add_flag("--json", options->json, "The verdicts as JSON");
   options->resources.add_budget(*verb);
+  verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");
   options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll evaluate runs/gat --data frames");
   verb->callback([options, run] { run(*options); });

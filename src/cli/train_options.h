@@ -22,6 +22,7 @@ struct TrainOptions {
   std::vector<std::string> overrides;
   Resources resources;
   int64_t prefetch = 2;
+  bool enforce = false;
   bool resume = false;
   bool force = false;
   bool json = false;
@@ -42,6 +43,7 @@ struct EvaluateOptions {
   std::filesystem::path data;
   std::string split;
   Resources resources;
+  bool enforce = false;
   bool json = false;
 };
 

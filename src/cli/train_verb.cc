@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "cli/enforced.h"
 #include "cli/interrupt.h"
 #include "cli/run_folder.h"
 #include "cli/training_data.h"
@@ -130,7 +131,7 @@ double graphs_per_second(const Trained& trained) {
 }
 
 void report(const Trained& trained, const TrainOptions& options, const fs::path& model, Budget& budget,
-            const Stopwatch& watch, double rate) {
+            const Json& enforced, const Stopwatch& watch, double rate) {
   const FitResult& fit = trained.fit;
   for (const std::string& name : fit.damaged)
     fmt::print(stderr, "plimsoll: passed over a damaged checkpoint: {}\n", name);
@@ -155,10 +156,12 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
                           {"recompute", fit.plan.flight.recompute},
                           {"prefetch", fit.plan.flight.prefetch},
                           {"reruns", fit.reruns},
+                          {"sheds", fit.sheds},
                           {"overflows", fit.overflows},
                           {"unforeseen", fit.unforeseen},
                           {"planned_peak_bytes", fit.plan.peak},
                           {"heap", fit.plan.heap_per_block},
+                          {"enforced", enforced},
                           {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
     return;
@@ -173,6 +176,9 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
              options.resources.thread_count(), format_bytes(fit.plan.worst.range_bytes), budget.report());
   if (fit.reruns > 0)
     fmt::print("blocks that ran again alone to stay within the budget: {}\n", format_count(fit.reruns));
+  if (fit.sheds > 0)
+    fmt::print("times that memory was given back because the system was short of it: {}\n",
+               format_count(fit.sheds));
   if (fit.overflows > 0)
     fmt::print("tensors that found no room in their block's range: {}\n", format_count(fit.overflows));
   fmt::print("weights {}\n{}\n", trained.weights, model.string());
@@ -187,6 +193,8 @@ void run_train(const TrainOptions& options) {
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
   Budget budget(options.resources, 0, heap_slack(1));
+  PressureWatch pressure;
+  const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, threads);
   const TrainingData data(options.data, recipe);
 
   const RunFolder folder{options.run};
@@ -199,6 +207,7 @@ void run_train(const TrainOptions& options) {
   }
   // The manifest first: it marks the folder as a run.
   Json manifest = run_manifest(data, recipe, identity, options, budget);
+  if (enforcement) manifest["enforced"] = enforced_json(enforcement.get());
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   write_text(folder.recipe(), recipe_yaml(recipe));
   const fs::path stage = folder.stage(recipe);
@@ -212,6 +221,7 @@ void run_train(const TrainOptions& options) {
                        .threads = threads,
                        .prefetch = options.prefetch,
                        .outside_ledger = budget.outside_ledger(),
+                       .pressure = &pressure,
                        .interrupt = &interrupt,
                        .progress = [&](int64_t done, int64_t total, const std::string& note) {
                          progress->update(done, total, note);
@@ -230,7 +240,8 @@ void run_train(const TrainOptions& options) {
   manifest["weights"] = trained.weights;
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   if (fresh) fresh->commit();
-  report(trained, options, folder.model(recipe), budget, watch, graphs_per_second(trained));
+  report(trained, options, folder.model(recipe), budget, enforced_json(enforcement.get()), watch,
+         graphs_per_second(trained));
 }
 
 }  // namespace plimsoll

@@ -49,4 +49,8 @@ void give_back_freed_memory() noexcept {
   malloc_trim(0);
 }
 
+void take_memory_in_small_steps() noexcept {
+  mallopt(M_TOP_PAD, 1 << 20);
+}
+
 }  // namespace plimsoll

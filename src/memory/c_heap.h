@@ -20,4 +20,8 @@ void return_large_buffers() noexcept;
 /// does. Called where one kind of work ends and another begins.
 void give_back_freed_memory() noexcept;
 
+/// Has malloc ask the system for 1 MiB more than it needs at most, so that what it holds and what is used
+/// stay close where a limit counts the former.
+void take_memory_in_small_steps() noexcept;
+
 }  // namespace plimsoll

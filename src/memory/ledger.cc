@@ -33,6 +33,12 @@ BudgetExceeded::BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap
       asked_(asked),
       free_(free) {}
 
+BudgetExceeded::BudgetExceeded(const std::string& what, const BudgetExceeded& refusal)
+    : Error(4, what + "; " + refusal.what()),
+      tag_(refusal.tag_),
+      asked_(refusal.asked_),
+      free_(refusal.free_) {}
+
 constinit thread_local Ledger::Promise Ledger::promise;
 
 void Ledger::take(Tag tag, int64_t bytes) {

@@ -35,6 +35,8 @@ const char* tag_name(Tag tag);
 class BudgetExceeded : public Error {
  public:
   BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap);
+  /// The same refusal, with what became of it in front: "WHAT; out of budget: ...".
+  BudgetExceeded(const std::string& what, const BudgetExceeded& refusal);
   Tag tag() const { return tag_; }
   int64_t bytes_asked() const { return asked_; }
   int64_t bytes_free() const { return free_; }

@@ -1,8 +1,13 @@
 #include "sample/block_runner.h"
 
+#include <fmt/format.h>
+
+#include <new>
 #include <utility>
 
 #include "base/error.h"
+#include "base/units.h"
+#include "memory/c_heap.h"
 
 namespace plimsoll {
 namespace {
@@ -24,6 +29,17 @@ class SizeScope {
   const int64_t bytes_;
 };
 
+// The system may refuse what is not in the ledger too: small objects, a page at a time.
+template <typename Function>
+auto refusals_typed(const Function& function) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    constexpr int64_t kPage = 4096;
+    throw BudgetExceeded(Tag::other, kPage, 0, Ledger::process().cap());
+  }
+}
+
 }  // namespace
 
 BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes,
@@ -37,11 +53,12 @@ BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> 
       prefetcher_(source, shapes, prefetch),
       workers_(threads) {}
 
-void BlockRunner::resize(int64_t slab_bytes, const BlockSize& largest) {
+void BlockRunner::resize(int64_t slab_bytes, const BlockSize& largest, int64_t least_bytes) {
   for (GraphBlock& block : blocks_)
     block.make_room(largest, source_.node_features(), source_.edge_features());
   slab_.resize(slab_bytes);
   slab_bytes_ = slab_.bytes();
+  least_bytes_ = least_bytes > 0 ? least_bytes : slab_bytes_;
 }
 
 std::span<const int64_t> BlockRunner::Blocks::of(int64_t block) const {
@@ -50,21 +67,71 @@ std::span<const int64_t> BlockRunner::Blocks::of(int64_t block) const {
 }
 
 void BlockRunner::expect(std::span<const int64_t> graphs) {
-  if (!graphs.empty()) prefetcher_.expect(graphs, cut(graphs).begins);
+  if (!graphs.empty() && level_ == 0) prefetcher_.expect(graphs, cut(graphs).begins);
+}
+
+void BlockRunner::watch(Pressure* pressure, Tell tell) {
+  pressure_ = pressure;
+  tell_ = std::move(tell);
+}
+
+// Called while no block is in flight.
+void BlockRunner::follow_pressure() {
+  const int level = asked_level();
+  if (level == level_) return;
+  const int before = std::exchange(level_, level);
+  if (level == 0) {
+    restore();
+    return;
+  }
+  const std::string reason = pressure_->reason();
+  if (before == 0) {
+    ++sheds_;
+    tell_({"pressure", reason, slab_.bytes()});
+    prefetcher_.forget();
+    tell_({"prefetch_dropped", reason, slab_.bytes()});
+  }
+  if (level == 2) {
+    drop_blocks();
+    slab_.resize(slab_size());
+    pressure_->set_given_back(slab_bytes_ - slab_size());
+    give_back_freed_memory();
+    tell_({"blocks_reduced", reason, slab_.bytes()});
+  }
+}
+
+void BlockRunner::restore() {
+  const std::string reason = "it is over: " + pressure_->reason();
+  pressure_->set_given_back(0);
+  try {
+    slab_.resize(slab_bytes_);
+    tell_({"restored", reason, slab_.bytes()});
+  } catch (const BudgetExceeded& error) {
+    slab_bytes_ = slab_.bytes();  // it stays small: fewer blocks in flight, and no other result
+    tell_({"restore_refused", error.what(), slab_.bytes()});
+  }
+}
+
+void BlockRunner::drop_blocks() {
+  prefetcher_.forget();
+  for (GraphBlock& block : blocks_) block = GraphBlock();
 }
 
 void BlockRunner::run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner) {
   const Blocks blocks = cut(graphs);
   try {
     for (int64_t done = 0; done < blocks.count();) {
+      std::string reason;
       try {
+        follow_pressure();
         run_together(blocks, done, work, planner);
         continue;
-      } catch (const BudgetExceeded&) {
-        prefetcher_.forget();
-        for (GraphBlock& block : blocks_) block = GraphBlock();
+      } catch (const BudgetExceeded& error) {
+        reason = error.what();
       }
+      drop_blocks();
       ++reruns_;
+      tell_({"rerun", reason, slab_size()});
       run_alone(blocks.of(done), blocks.begins[static_cast<size_t>(done)], work, planner);
       ++done;
     }
@@ -79,8 +146,9 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
   const int64_t start = done;
   workers_.run_stream(
       [&](int64_t item, int worker) {
-        if (start + item == blocks.count()) return false;
+        if (start + item == blocks.count() || (item > 0 && asked_level() != level_)) return false;
         const auto w = static_cast<size_t>(worker);
+        if (level_ == 2) blocks_[w] = GraphBlock();
         if (planner != nullptr) planner->plan(blocks.of(start + item), plans_[w]);
         ranges_[w] = slab_.take(plans_[w]);
         return true;
@@ -90,9 +158,11 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
         const int64_t b = start + item;
         // The range ends last: what the block's work leaves behind lies in it.
         const SlabRange range = std::exchange(ranges_[worker], SlabRange());
-        prefetcher_.read(blocks.of(b), blocks_[worker]);
         const RangeScope scope(range);
-        const Commit commit = work(blocks_[worker], blocks.begins[static_cast<size_t>(b)]);
+        const Commit commit = refusals_typed([&] {
+          prefetcher_.read(blocks.of(b), blocks_[worker]);
+          return work(blocks_[worker], blocks.begins[static_cast<size_t>(b)]);
+        });
         turn.wait();
         commit();
         done = b + 1;
@@ -101,16 +171,32 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
 
 void BlockRunner::run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work,
                             const RangePlanner* planner) {
-  const SizeScope size(slab_, slab_bytes_);
+  const SizeScope size(slab_, slab_size());
   if (planner != nullptr) planner->plan(graphs, plans_[0]);
-  const SlabRange range = slab_.take_all(plans_[0]);
-  prefetcher_.read(graphs, blocks_[0]);
-  const RangeScope scope(range);
-  work(blocks_[0], first)();
+  int64_t high = 0;
+  try {
+    const SlabRange range = slab_.take_all(plans_[0]);
+    try {
+      const RangeScope scope(range);
+      refusals_typed([&] {
+        prefetcher_.read(graphs, blocks_[0]);
+        return work(blocks_[0], first);
+      })();
+    } catch (const BudgetExceeded&) {
+      high = range.high();
+      throw;
+    }
+  } catch (const BudgetExceeded& error) {
+    throw BudgetExceeded(
+        fmt::format(
+            "a block of {} graphs that begins with graph {} needs at least {} and does not fit even alone",
+            graphs.size(), graphs[0], format_bytes(std::max(plans_[0].bytes, high + error.bytes_asked()))),
+        error);
+  }
 }
 
 Tape BlockRunner::record(const GraphBlock& block, const Work& work, const RangePlan& plan) {
-  const SizeScope size(slab_, slab_bytes_);
+  const SizeScope size(slab_, slab_size());
   SlabRange range = slab_.take_all(plan);
   range.record();
   const RangeScope scope(range);

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/workers.h"
+#include "memory/pressure.h"
 #include "memory/slab.h"
 #include "sample/batches.h"
 #include "sample/block.h"
@@ -29,6 +32,9 @@ class RangePlanner {
 /// A block whose memory is refused runs again: older blocks end, younger ones under way are abandoned with
 /// all their bytes, the block runs alone with the whole slab and what else the ledger has, and then the
 /// younger ones run again. If that fails too, BudgetExceeded reaches the caller.
+///
+/// While the system is short of memory, whoever took it, the runner holds less (watch()): between two blocks
+/// it drops what was read ahead, then all of the slab but what the largest block needs, until it is over.
 class BlockRunner {
  public:
   /// What is done in the order of the blocks; it may hold tensors of the block, and lives as long as the
@@ -38,13 +44,26 @@ class BlockRunner {
   /// block perhaps more than once.
   using Work = std::function<Commit(const GraphBlock& block, int64_t first)>;
 
+  /// A decision for want of memory.
+  struct Event {
+    const char* name;    ///< pressure, prefetch_dropped, blocks_reduced, restored, restore_refused, rerun
+    std::string reason;  ///< in words
+    int64_t slab_bytes;  ///< from now on
+  };
+  using Tell = std::function<void(const Event&)>;
+
   /// `source` and `shapes` (an entry for each graph) must outlive the runner. Until resize() is called there
   /// is no slab.
   BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
               int threads, int64_t prefetch);
 
-  /// A slab for the blocks in flight, and room for each worker's graphs. Errors: BudgetExceeded.
-  void resize(int64_t slab_bytes, const BlockSize& largest = {});
+  /// A slab for the blocks in flight, and room for each worker's graphs; `least_bytes` of it are enough for any
+  /// one block. Errors: BudgetExceeded.
+  void resize(int64_t slab_bytes, const BlockSize& largest = {}, int64_t least_bytes = 0);
+
+  /// From now on holds less while there is `pressure`, which must outlive the runner; null: never. Each
+  /// decision is told on the thread that calls run().
+  void watch(Pressure* pressure, Tell tell);
 
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay as they are until it
   /// has run, or forget() is called.
@@ -61,6 +80,8 @@ class BlockRunner {
 
   /// How often a block had to run again alone.
   int64_t reruns() const { return reruns_; }
+  /// How often memory was given back because the system was short of it.
+  int64_t sheds() const { return sheds_; }
   /// Tensors that found no room in their block's range and came from the heap.
   int64_t overflows() const { return slab_.overflows(); }
   /// Blocks whose tensors were not as planned.
@@ -80,12 +101,22 @@ class BlockRunner {
   void run_together(const Blocks& blocks, int64_t& done, const Work& work, const RangePlanner* planner);
   void run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work,
                  const RangePlanner* planner);
+  int asked_level() const { return pressure_ == nullptr ? 0 : pressure_->level(); }
+  void follow_pressure();
+  void restore();
+  void drop_blocks();
+  int64_t slab_size() const { return level_ < 2 ? slab_bytes_ : std::min(slab_bytes_, least_bytes_); }
 
   const BlockSource& source_;
   std::span<const GraphShape> shapes_;
   const BlockLimits limits_;
   int64_t slab_bytes_ = 0;
+  int64_t least_bytes_ = 0;
   int64_t reruns_ = 0;
+  int64_t sheds_ = 0;
+  int level_ = 0;  // of pressure, as followed; changes between runs of the workers
+  Pressure* pressure_ = nullptr;
+  Tell tell_ = [](const Event&) {};
   Slab slab_;
   std::vector<GraphBlock> blocks_;  // one a worker: its memory is used again and again
   std::vector<RangePlan> plans_;    // one a worker

@@ -42,7 +42,7 @@ BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> 
     parameters_.push_back(entry.value);
     gradients_.push_back(at::zeros_like(entry.value));
   }
-  if (flight.slab_bytes > 0) runner_.resize(flight.slab_bytes, flight.largest);
+  if (flight.slab_bytes > 0) runner_.resize(flight.slab_bytes, flight.largest, flight.least_bytes);
 }
 
 int64_t BlockEngine::items(std::span<const int64_t> graphs) const {

@@ -16,6 +16,7 @@ namespace plimsoll {
 struct Flight {
   int blocks = 1;          ///< blocks in flight at most, one a thread
   int64_t slab_bytes = 0;  ///< for all of them; 0: no slab, tensors come from the heap
+  int64_t least_bytes = 0;  ///< of it that are enough for any one block
   BlockSize largest = {};  ///< what each thread has room for
   int64_t prefetch = 0;    ///< blocks read ahead
   bool recompute = false;  ///< layers run again in backward (nn/recompute.h)

@@ -87,7 +87,14 @@ class Fit {
         journal_(options.run.folder / "events.jsonl"),
         plan_(plan_with(options)),
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
-                require_feasible(plan_)) {}
+                require_feasible(plan_)) {
+    engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
+      journal_.write(event.name, {{"epoch", position_.epoch},
+                                  {"step", position_.step},
+                                  {"reason", event.reason},
+                                  {"slab_bytes", event.slab_bytes}});
+    });
+  }
 
   FitResult run() {
     begin();
@@ -98,9 +105,13 @@ class Fit {
         save_checkpoint();
         if (interrupted() && !ended()) interrupt();
       }
-    } catch (const BudgetExceeded&) {
+    } catch (const BudgetExceeded& error) {
       save_checkpoint();  // weights and state are those behind the last step
-      throw;
+      journal_.write("out_of_budget", {{"reason", error.what()}});
+      throw BudgetExceeded(
+          fmt::format("stopped in epoch {} behind step {}; --resume goes on from there with a larger budget",
+                      position_.epoch, position_.step),
+          error);
     }
     held_.best.restore();
     write_metrics();
@@ -108,6 +119,7 @@ class Fit {
                            {"validation_loss", position_.best_loss},
                            {"weights", parameters_.hash()},
                            {"reruns", engine_.runner().reruns()},
+                           {"sheds", engine_.runner().sheds()},
                            {"overflows", engine_.runner().overflows()},
                            {"unforeseen", engine_.runner().unforeseen()}});
     return {.epochs = position_.epochs,
@@ -118,6 +130,7 @@ class Fit {
             .resumed_at = resumed_at_,
             .damaged = damaged_,
             .reruns = engine_.runner().reruns(),
+            .sheds = engine_.runner().sheds(),
             .overflows = engine_.runner().overflows(),
             .unforeseen = engine_.runner().unforeseen()};
   }

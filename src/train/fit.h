@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/recipe.h"
+#include "memory/pressure.h"
 #include "nn/objective.h"
 #include "sample/block.h"
 #include "train/block_engine.h"
@@ -29,6 +30,7 @@ struct RunOptions {
   int threads = 1;
   int64_t prefetch = 2;                          ///< blocks read ahead, as far as the budget allows
   int64_t outside_ledger = 0;                    ///< bytes of the budget that the ledger does not have
+  Pressure* pressure = nullptr;                  ///< while there is any, less is held; none: never
   const std::atomic<bool>* interrupt = nullptr;  ///< set: finish the step, write a checkpoint, throw
   std::function<void(int64_t done, int64_t total, const std::string& note)> progress =
       [](int64_t, int64_t, const std::string&) {};
@@ -53,6 +55,7 @@ struct FitResult {
   int64_t resumed_at = 0;            ///< steps that a checkpoint had done; 0: started afresh
   std::vector<std::string> damaged;  ///< checkpoints that were passed over, and why
   int64_t reruns = 0;                ///< blocks that had to run again alone for memory
+  int64_t sheds = 0;                 ///< times that memory was given back because the system was short of it
   int64_t overflows = 0;             ///< tensors that found no room in their block's range
   int64_t unforeseen = 0;            ///< blocks whose tensors were not as planned
 };

@@ -205,6 +205,7 @@ class Planner {
     while (blocks > 1 && slab(blocks) < needed(blocks)) --blocks;
     flight.blocks = blocks;
     plan.feasible = slab(blocks) >= worst;
+    flight.least_bytes = worst;
     flight.slab_bytes = std::clamp<int64_t>(slab(blocks), worst, blocks * worst);
     flight.prefetch = std::clamp<int64_t>((slab(blocks) - flight.slab_bytes) / std::max<int64_t>(graphs, 1), 0,
                                           in_.prefetch);

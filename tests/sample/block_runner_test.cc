@@ -214,6 +214,152 @@ TEST_F(BlockRunnerTest, TheFirstErrorInBlockOrderIsThrownAndNothingIsCommittedBe
   EXPECT_THROW(run(), Failure);  // and it can be used again
 }
 
+// Pressure that goes through a list of levels, one a question in so many.
+class FakePressure : public Pressure {
+ public:
+  FakePressure(std::vector<int> levels, int every) : levels_(std::move(levels)), every_(every) {}
+  int level() const override { return levels_[static_cast<size_t>(asked_++ / every_) % levels_.size()]; }
+  std::string reason() const override { return "made up"; }
+  void set_given_back(int64_t bytes) override { given_back = bytes; }
+  std::atomic<int64_t> given_back = 0;
+
+ private:
+  const std::vector<int> levels_;
+  const int every_;
+  mutable std::atomic<int> asked_ = 0;
+};
+
+TEST_F(BlockRunnerTest, UnderPressureNoBitChangesWheneverItComesAndGoes) {
+  const float sum = expected();
+  const int64_t bytes = range_bytes();
+  for (const int threads : {1, 2, 4})
+    for (const auto& levels : std::vector<std::vector<int>>{{1, 0}, {2, 0}, {1, 2, 0}, {0, 1, 2}, {2}})
+      for (const int every : {1, 3, 40}) {
+        BlockRunner runner(source_, shapes_, kLimits, threads, 2);
+        runner.resize(bytes * threads, {}, bytes);
+        const FixedRanges planner(bytes);
+        FakePressure pressure(levels, every);
+        std::vector<std::string> told;
+        runner.watch(&pressure, [&](const BlockRunner::Event& event) { told.emplace_back(event.name); });
+        FakeModel model;
+        for (int batch = 0; batch < 3; ++batch) {
+          model.sum = 0;
+          model.firsts.clear();
+          runner.expect(batch_);
+          runner.run(batch_, worker(model));
+          EXPECT_EQ(model.sum, sum) << threads << " threads";
+          EXPECT_EQ(model.firsts.size(), batch_.size() / 5);
+        }
+        EXPECT_GT(runner.sheds(), 0);
+        EXPECT_EQ(std::count(told.begin(), told.end(), "pressure"), runner.sheds());
+        EXPECT_EQ(runner.reruns(), 0);
+      }
+}
+
+TEST_F(BlockRunnerTest, UnderPressureOneBlockIsInFlightAndItsMemoryIsGivenBackUntilItIsOver) {
+  const int64_t bytes = range_bytes() / 4096 * 4096 + 4096;
+  BlockRunner runner(source_, shapes_, kLimits, 4, 2);
+  runner.resize(4 * bytes, {}, bytes);
+  const FixedRanges planner(bytes);
+  const int64_t held = Ledger::process().held(Tag::activations);
+  class Switched : public FakePressure {
+   public:
+    Switched() : FakePressure({0}, 1) {}
+    int level() const override { return now; }
+    std::atomic<int> now = 0;
+  } pressure;
+  std::vector<std::string> told;
+  runner.watch(&pressure, [&](const BlockRunner::Event& event) { told.emplace_back(event.name); });
+  std::atomic<int> running = 0;
+  FakeModel model;
+  const auto run = [&] {
+    runner.expect(batch_);
+    runner.run(batch_, [&](const GraphBlock& block, int64_t first) {
+      ++running;
+      const std::shared_ptr<int> leave(nullptr, [&](int*) { --running; });
+      if (pressure.now == 2) {
+        EXPECT_EQ(running, 1);
+        EXPECT_EQ(Ledger::process().held(Tag::activations), bytes);
+      }
+      return model.work(block, first);
+    }, &planner);
+  };
+  run();
+  EXPECT_TRUE(told.empty());
+  pressure.now = 2;
+  const int64_t prefetched = runner.prefetched();
+  run();
+  EXPECT_LE(runner.prefetched(), prefetched + 2) << "what was announced before";
+  EXPECT_EQ(told, (std::vector<std::string>{"pressure", "prefetch_dropped", "blocks_reduced"}));
+  EXPECT_EQ(pressure.given_back, 3 * bytes);
+  pressure.now = 0;
+  run();
+  EXPECT_EQ(told.back(), "restored");
+  EXPECT_EQ(pressure.given_back, 0);
+  EXPECT_EQ(Ledger::process().held(Tag::activations), held);
+  EXPECT_EQ(runner.sheds(), 1);
+}
+
+TEST_F(BlockRunnerTest, WhatIsNoLongerFreeAfterPressureIsDoneWithout) {
+  const float sum = expected();
+  const int64_t bytes = range_bytes();
+  BlockRunner runner(source_, shapes_, kLimits, 4, 0);
+  runner.resize(4 * bytes, {}, bytes);
+  const FixedRanges planner(bytes);
+  FakePressure pressure({2, 0}, 40);
+  std::vector<std::string> told;
+  std::optional<LedgerCap> cap;
+  runner.watch(&pressure, [&](const BlockRunner::Event& event) {
+    told.emplace_back(event.name);
+    if (told.back() == "blocks_reduced" && !cap) cap.emplace(bytes);
+  });
+  FakeModel model;
+  runner.run(batch_, worker(model), &planner);
+  EXPECT_EQ(model.sum, sum);
+  EXPECT_EQ(std::count(told.begin(), told.end(), "restore_refused"), 1) << "once, then it is its size";
+}
+
+TEST_F(BlockRunnerTest, ABlockThatIsRefusedEvenAloneSaysWhatItNeeds) {
+  BlockRunner runner(source_, shapes_, kLimits, 2, 0);
+  runner.resize(2 << 16);
+  const FixedRanges planner(1 << 16);
+  std::vector<std::string> told;
+  runner.watch(nullptr, [&](const BlockRunner::Event& event) { told.emplace_back(event.name); });
+  try {
+    runner.run(batch_, [&](const GraphBlock&, int64_t first) -> BlockRunner::Commit {
+      if (first < 20) return [] {};
+      const SlabPiece piece = Slab::take_piece(1 << 16);
+      const std::shared_ptr<int> give(nullptr, [&](int*) { Slab::give_piece(piece); });
+      throw BudgetExceeded(Tag::activations, 1 << 20, 5, 100);
+    }, &planner);
+    FAIL() << "no error";
+  } catch (const BudgetExceeded& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("a block of 5 graphs that begins with graph " + std::to_string(batch_[20])),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("needs at least 1.06 MiB"), std::string::npos) << text;
+    EXPECT_NE(text.find("raise --budget by at least"), std::string::npos) << text;
+  }
+  EXPECT_EQ(told, std::vector<std::string>{"rerun"});
+}
+
+TEST_F(BlockRunnerTest, ASmallObjectThatTheSystemRefusesIsARefusalToo) {
+  const float sum = expected();
+  BlockRunner runner(source_, shapes_, kLimits, 3, 2);
+  const int64_t bytes = range_bytes();
+  runner.resize(3 * bytes);
+  const FixedRanges planner(bytes);
+  FakeModel model;
+  std::atomic<int> refusals = 0;
+  runner.run(batch_, [&](const GraphBlock& block, int64_t first) {
+    if (first == 100 && refusals++ == 0) throw std::bad_alloc();
+    return model.work(block, first);
+  }, &planner);
+  EXPECT_EQ(model.sum, sum);
+  EXPECT_EQ(runner.reruns(), 1);
+}
+
 TEST_F(BlockRunnerTest, BlocksAreReadAhead) {
   BlockRunner runner(source_, shapes_, kLimits, 1, 4);
   FakeModel model;

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plimsoll {
+
+/// A control group of this process, or a parent of one, that may count memory. Its files are read when asked.
+struct MemoryGroup {
+  bool v2 = false;
+  std::string path;    ///< "/slurm/job_7"; empty: the mount itself
+  std::string folder;  ///< where its files stand
+
+  /// "cgroup v1 /slurm/job_7"
+  std::string name() const;
+  /// A file that is one number; none where there is none, as in "max".
+  std::optional<int64_t> number(const std::string& file) const;
+  /// The number behind a key in a file of "KEY VALUE" lines.
+  std::optional<int64_t> field(const std::string& file, const std::string& key) const;
+
+  /// The hard limit in bytes, on v1 with those of parents out of sight; none where there is none.
+  std::optional<int64_t> limit() const;
+  /// What its processes hold of anonymous memory, in bytes, those of its children included; 0 where unknown.
+  int64_t anonymous() const;
+};
+
+/// The memory groups of this process with all their parents, nearest first, v1 and v2 as /proc/self/cgroup
+/// lists them. A container may show a path that its mount does not have: then only parents down to the mount
+/// have files. `root` is where /proc and /sys stand; tests give a tree of their own.
+std::vector<MemoryGroup> memory_groups(const std::string& root = "");
+
+/// The number behind KEY in a file of "KEY VALUE" or "KEY: VALUE kB" lines, as it stands there.
+std::optional<int64_t> read_field(const std::string& path, const std::string& key);
+
+}  // namespace plimsoll

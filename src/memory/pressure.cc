@@ -1,0 +1,48 @@
+#include "memory/pressure.h"
+
+#include <algorithm>
+#include <condition_variable>
+
+namespace plimsoll {
+namespace {
+
+constexpr std::chrono::seconds kLongestCalm = std::chrono::minutes(5);
+
+}  // namespace
+
+void PressureGauge::look(Time now) {
+  const PressureSigns::Look look = signs_.look(now);
+  const int level = level_;
+  if (const auto reason = look.short_of(0)) {
+    last_short_ = now;
+    {
+      const std::lock_guard lock(mutex_);
+      reason_ = *reason;
+    }
+    level_ = std::min(level + 1, 2);
+  } else if (level > 0 && look.short_of(given_back_)) {
+    last_short_ = now;
+  } else if (level > 0 && now - last_short_ >= calm_) {
+    calm_ = std::min(2 * calm_, kLongestCalm);
+    level_ = 0;
+  }
+}
+
+std::string PressureGauge::reason() const {
+  const std::lock_guard lock(mutex_);
+  return reason_;
+}
+
+PressureWatch::PressureWatch() {
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    do {
+      look(std::chrono::steady_clock::now());
+    } while (
+        !wake.wait_for(lock, stop, std::chrono::milliseconds(250), [&] { return stop.stop_requested(); }));
+  });
+}
+
+}  // namespace plimsoll
