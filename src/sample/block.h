@@ -14,7 +14,9 @@ namespace plimsoll {
 struct GraphShape {
   int32_t nodes = 0;
   int32_t edges = 0;
-  int32_t self_loops = 0;  ///< among the edges
+  int32_t self_loops = 0;             ///< among the edges
+  int32_t most_in = 0;                ///< the most edges into one node
+  int32_t most_in_without_loops = 0;  ///< the same, self-loops left out
   int32_t label = 0;
   int32_t labelled_nodes = 0;
   int32_t highest_node_label = -1;
