@@ -101,12 +101,11 @@ DeclaredBytes declare_gat_backward(const AttentionShape& shape, bool needs_x, bo
   const EdgeOrder order{.most_in = shape.order.most_in};
   const int64_t weights = layer.width * shape.features;
   const int64_t q = shape.edge_features * shape.heads;
-  const int64_t small = 3 * layer.width + q;  // att_source, att_target, bias, q
+  const int64_t small = (shape.other_targets ? 2 : 3) * layer.width + q;  // att_source, att_target, bias, q
   const int64_t x = needs_x ? shape.sources * shape.features * layer.stored : 0;
   const int64_t edge_attr = needs_edge_attr ? shape.edges * shape.edge_features * layer.stored : 0;
   const int64_t target_score = shape.other_targets ? shape.targets * shape.heads * layer.stored : 0;
-  const int64_t output = x + edge_attr + target_score +
-                         (weights + small - (shape.other_targets ? layer.width : 0)) * layer.stored;
+  const int64_t output = x + edge_attr + target_score + (weights + small) * layer.stored;
   const int64_t rounded = layer.rounds ? (weights + 2 * small) * layer.sum + output : 0;
   const int64_t always = x + edge_attr + layer.scores(shape.sources + shape.targets) + rounded;
   const int64_t scratch = gat_scratch_size(order, shape.heads) * layer.sum;
