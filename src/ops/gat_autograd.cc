@@ -79,8 +79,8 @@ at::Tensor order_any(const at::Tensor& edge_index, int64_t sources, int64_t targ
   return edge_order(edge_index, sources, targets, same_nodes, drop_loops, plain(ptr));
 }
 
-at::Tensor order_meta(const at::Tensor& edge_index, c10::SymInt /*sources*/, c10::SymInt targets, bool,
-                      bool, const Optional&) {
+at::Tensor order_meta(const at::Tensor& edge_index, c10::SymInt /*sources*/, c10::SymInt targets, bool, bool,
+                      const Optional&) {
   return at::empty_symint({edge_order_size(0, 0) + 2 * targets + 2 * edge_index.sym_size(1)},
                           edge_index.options().dtype(at::kInt));
 }

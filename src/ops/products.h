@@ -35,9 +35,10 @@ void over_ranges(int64_t count, const Work& work) {
   });
 }
 
-/// out = a b + c and out = a^T b, in parts that depend on the rows of a alone: the same bits for any number of
-/// threads. c is one row, or of out's shape (then perhaps out itself), or undefined. Rows of a are rounded to
-/// b's dtype; multiply_transposed() sums in a's, and rounds the sum to out's. Its room is transposed_room().
+/// out = a b + c and out = a^T b, in parts that depend on the rows of a alone: the same bits for any number
+/// of threads. c is one row, or of out's shape (then perhaps out itself), or undefined. Rows of a are rounded
+/// to b's dtype; multiply_transposed() sums in a's, and rounds the sum to out's. Its room is
+/// transposed_room().
 void multiply_all(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& out);
 void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::vector<at::Tensor>& room,
                          const at::Tensor& out);

@@ -55,7 +55,8 @@ GraphShape shape_of(const GraphBlock& block, size_t g, Degrees& degrees) {
     const auto target = static_cast<uint32_t>(block.edges[static_cast<size_t>(2 * e + 1)]);
     shape.self_loops += source == target;
     // What names nodes that are not there is refused when it is used.
-    if (target < static_cast<uint32_t>(shape.nodes)) ++degrees[2 * size_t{target} + (source == target ? 0 : 1)];
+    if (target < static_cast<uint32_t>(shape.nodes))
+      ++degrees[2 * size_t{target} + (source == target ? 0 : 1)];
   }
   for (size_t n = 0; n < degrees.size(); n += 2) {
     shape.most_in = std::max(shape.most_in, degrees[n] + degrees[n + 1]);

@@ -190,7 +190,9 @@ TEST(EdgeOrder, GraphsThatAreNotTheEdgesAreRefused) {
   for (const std::vector<int64_t>& ptr : std::vector<std::vector<int64_t>>{
            {0}, {7}, {0, 3}, {0, 3, 8}, {1, 3, 7}, {0, 4, 3, 7}, {0, 8, 7}, {0, -1, 7}, {0, INT64_MAX, 7}})
     EXPECT_THROW(make_told(graph, ptr), InputError);
-  EXPECT_THAT(error_text<InputError>([&] { make_told(graph, {0, 4, 7}); }),
+  EXPECT_THAT(error_text<InputError>([&] {
+                make_told(graph, {0, 4, 7});
+              }),
               testing::HasSubstr("comes from node"));
 }
 

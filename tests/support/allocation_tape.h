@@ -16,7 +16,8 @@
 
 namespace plimsoll {
 
-/// Torch's CPU allocator for a test program: writes down what one thread takes and gives back. Never undone.
+/// Torch's CPU allocator for a test program: writes down what one thread takes and gives back, pieces of no
+/// bytes too. Never undone.
 class AllocationTape final : public c10::Allocator {
  public:
   /// A piece of so many bytes taken or, with -1, given back. What is taken within a WorkspaceScope is one
@@ -45,8 +46,8 @@ class AllocationTape final : public c10::Allocator {
     Tape& tape = one().tape_;
     Front front{static_cast<int64_t>(bytes), -1, false};
     if (tape.on) tape.take(front);
-    if (bytes == 0) return {nullptr, nullptr, &release, cpu};
-    auto* const piece = static_cast<char*>(std::aligned_alloc(kFront, (bytes + 2 * kFront - 1) / kFront * kFront));
+    auto* const piece =
+        static_cast<char*>(std::aligned_alloc(kFront, (bytes + 2 * kFront - 1) / kFront * kFront));
     std::memcpy(piece, &front, sizeof(front));
     return {piece + kFront, piece + kFront, &release, cpu};
   }
@@ -114,8 +115,8 @@ struct TapeOf {
   AllocationTape::Events events;
 };
 
-/// All tapes have the same events, the sizes of each an exact affine function of the terms, of which the first
-/// is 1. Fewer blocks than terms say nothing.
+/// All tapes have the same events, the sizes of each an exact affine function of the terms, of which the
+/// first is 1. Fewer blocks than terms say nothing.
 template <size_t kTerms>
 void expect_affine(const std::vector<TapeOf<kTerms>>& blocks) {
   using Row = std::vector<int64_t>;
@@ -127,15 +128,16 @@ void expect_affine(const std::vector<TapeOf<kTerms>>& blocks) {
     for (size_t e = 0; e < std::min(first.size(), other.size()); ++e)
       ASSERT_TRUE(first[e].piece == other[e].piece && first[e].workspace == other[e].workspace &&
                   (first[e].bytes < 0) == (other[e].bytes < 0))
-          << "block " << b << ", event " << e << " of " << first.size() << ": piece " << first[e].piece << " of "
-          << first[e].bytes << " bytes, but " << other[e].piece << " of " << other[e].bytes;
+          << "block " << b << ", event " << e << " of " << first.size() << ": piece " << first[e].piece
+          << " of " << first[e].bytes << " bytes, but " << other[e].piece << " of " << other[e].bytes;
     ASSERT_EQ(first.size(), other.size()) << "block " << b;
   }
   // Modulo a prime, so without rounding: elimination in the terms, of which some may say the same.
   std::vector<Row> rows;
   for (const TapeOf<kTerms>& block : blocks) {
     Row& row = rows.emplace_back(block.terms.begin(), block.terms.end());
-    for (const AllocationTape::Event& event : block.events) row.push_back(std::max<int64_t>(event.bytes, 0) % kPrime);
+    for (const AllocationTape::Event& event : block.events)
+      row.push_back(std::max<int64_t>(event.bytes, 0) % kPrime);
   }
   size_t rank = 0;
   for (size_t term = 0; term < kTerms; ++term) {
