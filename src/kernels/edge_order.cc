@@ -79,10 +79,51 @@ int32_t cut_pieces(const EdgeOrder& order, int32_t* piece_ptr) {
   return pieces;
 }
 
+// The same between graphs.
+int32_t cut_graphs(const EdgeOrder& order, std::span<const int64_t> ptr, int32_t* piece_ptr) {
+  if (ptr.front() != 0 || ptr.back() != order.targets)
+    throw InputError(fmt::format("the graphs' nodes go from {} to {}, expected from 0 to {}", ptr.front(),
+                                 ptr.back(), order.targets));
+  PieceCount count;
+  for (size_t g = 1; g < ptr.size(); ++g) {
+    const int64_t begin = ptr[g - 1];
+    const int64_t end = ptr[g];
+    // Above the last as well: numbers further on may be lower.
+    if (begin > end || end > order.targets)
+      throw InputError(fmt::format("graph {} has nodes from {} to {}, expected rising up to {}", g - 1, begin,
+                                   end, order.targets));
+    for (int32_t p = order.in_ptr[begin]; p < order.in_ptr[end]; ++p)
+      if (order.source[p] < begin || order.source[p] >= end)
+        throw InputError(
+            fmt::format("edge {} comes from node {}, and goes to graph {}, whose nodes are {} to {}; edges "
+                        "between graphs need an order that is not told of graphs",
+                        order.edge[p], order.source[p], g - 1, begin, end - 1));
+    if (count.add(end - begin)) piece_ptr[count.pieces()] = static_cast<int32_t>(end);
+  }
+  if (count.end()) piece_ptr[count.pieces()] = static_cast<int32_t>(order.targets);
+  if (count.closed()) return static_cast<int32_t>(count.pieces());
+  std::fill_n(piece_ptr, order.targets + 1, 0);
+  return 0;
+}
+
 }  // namespace
 
+bool PieceCount::add(int64_t nodes) {
+  nodes_ += nodes;
+  return nodes_ >= kPieceNodes && end();
+}
+
+bool PieceCount::end() {
+  if (nodes_ == 0) return false;
+  ++pieces_;
+  largest_ = std::max(largest_, nodes_);
+  nodes_ = 0;
+  return true;
+}
+
 void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges, int64_t sources,
-                     int64_t targets, bool same_nodes, bool drop_loops, int32_t* order) {
+                     int64_t targets, bool same_nodes, bool drop_loops, int32_t* order,
+                     std::span<const int64_t> ptr) {
   check_counts(edges, sources, targets);
   check_ends(source, target, edges, sources, targets);
   int32_t* const in_ptr = order + kHeadSize;
@@ -107,8 +148,11 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
 
   const auto head = edge_order_head(sources, targets, edges, in_ptr[targets], most_in);
   std::copy(head.begin(), head.end(), order);
-  const EdgeOrder made = {.sources = sources, .targets = targets, .in_ptr = in_ptr, .source = by_source};
-  order[kPieces] = same_nodes && targets > 0 ? cut_pieces(made, piece_ptr) : 0;
+  const EdgeOrder made = {
+      .sources = sources, .targets = targets, .in_ptr = in_ptr, .source = by_source, .edge = by_edge};
+  order[kPieces] = !ptr.empty()                ? cut_graphs(made, ptr, piece_ptr)
+                   : same_nodes && targets > 0 ? cut_pieces(made, piece_ptr)
+                                               : 0;
   order[kClosed] = order[kPieces] > 0 ? 1 : 0;
   piece_ptr[0] = 0;
   if (order[kPieces] > 0 || targets == 0) return;  // without nodes there is no room for a piece

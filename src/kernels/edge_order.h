@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace plimsoll {
 
@@ -27,16 +28,39 @@ struct EdgeOrder {
 inline constexpr int64_t kPieceNodes = 512;
 inline constexpr int64_t kMostPieceNodes = 8192;
 
+/// Cuts a row of graphs into pieces: as soon as a piece has kPieceNodes nodes. What it says is what an order
+/// has whose maker is told the graphs.
+class PieceCount {
+ public:
+  /// The next graph, which may be empty; whether a piece ends behind it.
+  bool add(int64_t nodes);
+  /// Behind the last graph; whether a piece ends there.
+  bool end();
+
+  /// Whether all pieces are small; else the order has one, and what follows says nothing.
+  bool closed() const { return pieces_ > 0 && largest_ <= kMostPieceNodes; }
+  int64_t pieces() const { return pieces_; }
+  int64_t largest() const { return largest_; }  ///< nodes of the largest
+
+ private:
+  int64_t pieces_ = 0;
+  int64_t largest_ = 0;
+  int64_t nodes_ = 0;  // of the piece that has not ended
+};
+
 /// Numbers that an order of so many targets and edges takes.
 constexpr int64_t edge_order_size(int64_t targets, int64_t edges) {
   return 8 + 2 * (targets + 1) + 2 * edges;
 }
 
 /// Fills `order` [edge_order_size()] from the caller's edges, source[e] -> target[e]. Sources and targets are
-/// the same nodes if `same_nodes`; then self-loops can be left out (`drop_loops`), and pieces are looked for.
-/// Errors: InputError for an index out of range, UsageError for more than 2^31 - 1 nodes or edges.
+/// the same nodes if `same_nodes`; then self-loops can be left out (`drop_loops`), and pieces are looked for:
+/// where no edge passes, or, if they are given, between graphs, of which graph g has the nodes ptr[g] ..
+/// ptr[g+1]-1. Errors: InputError for an index out of range, an edge between graphs, and a ptr that does not
+/// rise from 0 to the number of nodes; UsageError for more than 2^31 - 1 nodes or edges.
 void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges, int64_t sources,
-                     int64_t targets, bool same_nodes, bool drop_loops, int32_t* order);
+                     int64_t targets, bool same_nodes, bool drop_loops, int32_t* order,
+                     std::span<const int64_t> ptr = {});
 
 /// The view of a filled order. Errors: InputError when it is not one of these counts.
 EdgeOrder view_edge_order(const int32_t* order, int64_t size, int64_t sources, int64_t targets,

@@ -121,8 +121,9 @@ class RangeScope {
 };
 
 /// While it lives, pieces that this thread takes out of its range are temporary: all are given back before it
-/// ends, and together they are one piece of the range. For what an operator needs while it runs and only then,
-/// whose number and sizes depend on more than a block's counts. May be nested, where only the outermost counts.
+/// ends, and together they are one piece of the range. For what an operator needs while it runs and only
+/// then, whose number and sizes depend on more than a block's counts. May be nested, where only the outermost
+/// counts.
 class WorkspaceScope {
  public:
   WorkspaceScope();

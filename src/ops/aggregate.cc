@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "kernels/aggregate.h"
+#include "memory/slab.h"
 #include "ops/attention_layer.h"
 #include "ops/check.h"
 #include "ops/numbers.h"
@@ -53,9 +54,10 @@ void run(const Tensor& x, const int32_t* ptr, const int32_t* index, const Option
 Tensor aggregate_cpu(const Tensor& input, const Tensor& order, const Optional& source_scale,
                      const Optional& target_scale) {
   check(input, source_scale, target_scale);
+  const EdgeOrder edges = view(order, input.size(0));
+  const Tensor out = at::empty(input.sizes(), input.options());
+  const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
-  const EdgeOrder edges = view(order, x.size(0));
-  const Tensor out = at::empty_like(x);
   run(x, edges.in_ptr, edges.source, source_scale, target_scale, out);
   return out;
 }
@@ -63,11 +65,12 @@ Tensor aggregate_cpu(const Tensor& input, const Tensor& order, const Optional& s
 Tensor aggregate_backward_cpu(const Tensor& grad, const Tensor& order, const Optional& source_scale,
                               const Optional& target_scale) {
   check(grad, source_scale, target_scale);
+  const EdgeOrder edges = view(order, grad.size(0));
+  const Tensor dx = at::empty(grad.sizes(), grad.options());
+  const WorkspaceScope workspace;
   const Tensor dout = grad.contiguous();
-  const EdgeOrder edges = view(order, dout.size(0));
   Tensor room;
   const OutEdges out_edge = out_edges(edges, room);
-  const Tensor dx = at::empty_like(dout);
   run(dout, out_edge.ptr, out_edge.target, target_scale, source_scale, dx);
   return dx;
 }

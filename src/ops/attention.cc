@@ -3,26 +3,37 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
+#include <span>
+
 #include "base/error.h"
+#include "memory/slab.h"
 #include "ops/check.h"
 #include "ops/device_order.h"
 
 namespace plimsoll {
 
 at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
-                      bool drop_loops) {
+                      bool drop_loops, const at::Tensor& ptr) {
   require(edge_index.scalar_type() == at::kLong && edge_index.dim() == 2 && edge_index.size(0) == 2,
           "edge_index i64 [2, E]", edge_index);
   if (sources < 0 || targets < 0 || (same_nodes && sources != targets))
     throw UsageError(
         fmt::format("edge_order: {} sources and {} targets cannot be the same nodes", sources, targets));
+  std::span<const int64_t> graphs;
+  if (ptr.defined()) {
+    require(ptr.dim() == 1 && ptr.scalar_type() == at::kLong && ptr.numel() > 0 && ptr.is_contiguous() &&
+                ptr.device() == edge_index.device() && same_nodes,
+            "ptr i64 [G + 1] beside edge_index, only where sources and targets are the same nodes", ptr);
+    if (ptr.is_cpu()) graphs = {ptr.const_data_ptr<int64_t>(), static_cast<size_t>(ptr.numel())};
+  }
   if (!edge_index.is_cpu()) return sorted_edge_order(edge_index, sources, targets, drop_loops);
+  const int64_t edges = edge_index.size(1);
+  const at::Tensor order = at::empty({edge_order_size(targets, edges)}, edge_index.options().dtype(at::kInt));
+  const WorkspaceScope workspace;
   const at::Tensor index = edge_index.contiguous();
-  const int64_t edges = index.size(1);
-  const at::Tensor order = at::empty({edge_order_size(targets, edges)}, index.options().dtype(at::kInt));
   const int64_t* const source = index.const_data_ptr<int64_t>();
   make_edge_order(source, source + edges, edges, sources, targets, same_nodes, drop_loops,
-                  order.mutable_data_ptr<int32_t>());
+                  order.mutable_data_ptr<int32_t>(), graphs);
   return order;
 }
 

@@ -9,10 +9,12 @@
 namespace plimsoll {
 
 /// Edges by target, as attention reads them (kernels/edge_order.h): i32, one dimension. edge_index is i64 [2,
-/// E], sources above targets. With `same_nodes` sources and targets are the same nodes. Errors: UsageError,
+/// E], sources above targets. With `same_nodes` sources and targets are the same nodes; ptr i64 [G + 1] may
+/// then give the graphs they belong to, between which no edge may lead: it says where the order may be cut,
+/// which it else finds out. Orders on a device are not cut and do not read ptr. Errors: UsageError,
 /// InputError.
 at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
-                      bool drop_loops);
+                      bool drop_loops, const at::Tensor& ptr = {});
 
 /// The caller's edges, E, of an order for so many targets.
 template <typename Size>

@@ -1,7 +1,5 @@
 #include "ops/attention_layer.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include "base/error.h"

@@ -2,9 +2,14 @@
 
 // What the files share that make layers of attention out of tensors and kernels.
 
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
 #include <algorithm>
+#include <vector>
 
 #include "kernels/attention.h"
+#include "memory/slab.h"
 #include "ops/attention.h"
 #include "ops/check.h"
 #include "ops/numbers.h"
@@ -37,9 +42,25 @@ void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, co
 at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
                        const AttentionOptions& options);
 
-/// Makes a sum, or nothing, the gradient of a tensor that was given: of its dtype.
-inline void as_given(at::Tensor& gradient, const at::Tensor& given) {
-  if (gradient.defined()) gradient = gradient.to(given.scalar_type());
+/// Room for the gradient of a tensor, or of none.
+inline at::Tensor gradient_of(const at::Tensor& given) {
+  return given.defined() ? at::empty(given.sizes(), given.options()) : at::Tensor();
+}
+/// Zeros to sum a gradient up in, or none: the gradient itself for the first of several sums, unless it is
+/// rounded.
+inline at::Tensor zero_sum(const at::Tensor& gradient, bool first) {
+  if (!gradient.defined()) return {};
+  const at::ScalarType dtype = sum_type(gradient.scalar_type());
+  if (first && dtype == gradient.scalar_type()) return gradient.zero_();
+  return at::zeros(gradient.sizes(), gradient.options().dtype(dtype));
+}
+/// The gradient from the sums of groups, in their order.
+template <typename Sums>
+void add_up(const std::vector<Sums>& groups, at::Tensor Sums::*member, const at::Tensor& gradient) {
+  const at::Tensor total = groups.front().*member;
+  if (!total.defined()) return;
+  for (size_t g = 1; g < groups.size(); ++g) total.add_(groups[g].*member);
+  if (!total.is_same(gradient)) gradient.copy_(total);
 }
 
 /// Fills in what is shared, all but the order, z and what is written. in.bias is of the type of sums.
@@ -102,9 +123,8 @@ class AttentionRanges {
     return most;
   }
   /// Groups of closed pieces whose sums of weight gradients are kept apart and added in order.
-  int64_t groups() const { return std::clamp<int64_t>(count() / 4, 1, kMostGroups); }
-
-  static constexpr int64_t kMostGroups = 16;
+  int64_t groups() const { return groups_of(count()); }
+  static int64_t groups_of(int64_t pieces) { return std::clamp<int64_t>(pieces / 4, 1, 16); }
 
  private:
   EdgeOrder order_;

@@ -29,7 +29,7 @@ struct Layer {
   int64_t alpha() const { return of.return_attention ? scores(of.edges + (of.loops ? of.targets : 0)) : 0; }
   // Ranges of nodes, and the threads that work on so many.
   int64_t ranges() const { return closed ? of.order.pieces : parts(of.targets, kProductRows); }
-  int64_t groups() const { return std::clamp<int64_t>(ranges() / 4, 1, AttentionRanges::kMostGroups); }
+  int64_t groups() const { return AttentionRanges::groups_of(ranges()); }
   int64_t threads(int64_t work) const { return std::min<int64_t>(of.threads, work); }
   // What a product of bf16 takes for itself, and its result before it is added: operands packed once, and
   // the product in f32.
@@ -41,10 +41,6 @@ struct Layer {
   int64_t handed_on() const {
     return scores(2 * (of.order.edges + (of.loops ? of.targets : 0))) +
            (of.sources + 1 + 2 * of.order.edges) * static_cast<int64_t>(sizeof(int32_t));
-  }
-  // The gradient of weights [H*D, features] over all rows: sums of groups, of which the first remains.
-  int64_t transposed_groups(int64_t rows_of) const {
-    return std::clamp<int64_t>(rows_of / kProductRows, 1, 8);
   }
 };
 
@@ -105,12 +101,11 @@ DeclaredBytes declare_gat_backward(const AttentionShape& shape, bool needs_x, bo
   const EdgeOrder order{.most_in = shape.order.most_in};
   const int64_t weights = layer.width * shape.features;
   const int64_t q = shape.edge_features * shape.heads;
-  const int64_t small = 3 * layer.width + q;  // att_source, att_target, bias, q
+  const int64_t small = (shape.other_targets ? 2 : 3) * layer.width + q;  // att_source, att_target, bias, q
   const int64_t x = needs_x ? shape.sources * shape.features * layer.stored : 0;
   const int64_t edge_attr = needs_edge_attr ? shape.edges * shape.edge_features * layer.stored : 0;
   const int64_t target_score = shape.other_targets ? shape.targets * shape.heads * layer.stored : 0;
-  const int64_t output = x + edge_attr + target_score +
-                         (weights + small - (shape.other_targets ? layer.width : 0)) * layer.stored;
+  const int64_t output = x + edge_attr + target_score + (weights + small) * layer.stored;
   const int64_t rounded = layer.rounds ? (weights + 2 * small) * layer.sum + output : 0;
   const int64_t always = x + edge_attr + layer.scores(shape.sources + shape.targets) + rounded;
   const int64_t scratch = gat_scratch_size(order, shape.heads) * layer.sum;
@@ -124,9 +119,9 @@ DeclaredBytes declare_gat_backward(const AttentionShape& shape, bool needs_x, bo
   }
   const int64_t sums = std::max<int64_t>({layer.ranges(), parts(shape.sources, kProductRows), 1});
   const int64_t open = layer.handed_on() + layer.sum_rows(shape.sources) +
-                       (shape.keep_projection ? 0 : layer.rows(shape.sources)) + sums * small * layer.sum;
-  const int64_t products = layer.transposed_groups(shape.sources) * weights * layer.sum +
-                           shape.threads * layer.product_room(kProductRows, shape.features);
+                       (shape.keep_projection ? 0 : layer.rows(shape.sources)) + sums * small * layer.sum +
+                       transposed_groups(shape.sources) * weights * layer.sum;
+  const int64_t products = shape.threads * layer.product_room(kProductRows, shape.features);
   return with_peak(output, always + open + std::max(layer.threads(layer.ranges()) * scratch, products));
 }
 
@@ -163,7 +158,7 @@ DeclaredBytes declare_gatv2_backward(const AttentionShape& shape, bool needs_x, 
   const int64_t projections = weights + target_weights + biases;
   const int64_t output = x + x_target + edge_attr + (projections + small) * layer.stored;
   const int64_t rounded = layer.rounds ? (projections + 2 * small) * layer.sum + output : 0;
-  const int64_t always = x + edge_attr + rounded;
+  const int64_t always = x + x_target + edge_attr + rounded;
   const int64_t scratch =
       gatv2_scratch_size(order, shape.heads, shape.channels, shape.edge_features) * layer.sum;
   const int64_t features = std::max(shape.features, shape.target_features);
@@ -180,14 +175,16 @@ DeclaredBytes declare_gatv2_backward(const AttentionShape& shape, bool needs_x, 
   const int64_t dz = layer.sum_rows(shape.sources) + (own ? layer.sum_rows(shape.targets) : 0);
   const int64_t z =
       shape.keep_projection ? 0 : layer.rows(shape.sources) + (own ? layer.rows(shape.targets) : 0);
+  // Room for all parts of the products but the first, which is of the output; targets of their own have their
+  // own, for a while.
+  const int64_t first =
+      projections * layer.sum + (transposed_groups(shape.sources) - 1) * weights * layer.sum;
+  const int64_t second =
+      shape.other_targets ? (transposed_groups(shape.targets) - 1) * target_weights * layer.sum : 0;
   const int64_t room = shape.threads * layer.product_room(kProductRows, features);
-  const int64_t first = layer.transposed_groups(shape.sources) * weights * layer.sum;
-  const int64_t second = (weights + (shape.bias ? layer.width : 0)) * layer.sum +
-                         layer.transposed_groups(shape.targets) * target_weights * layer.sum;
-  const int64_t done = projections * layer.sum + x_target;
   const int64_t threads = layer.threads(std::max(layer.ranges(), parts(shape.sources, kProductRows)));
-  return with_peak(output, always + layer.handed_on() + dz + z + sums +
-                               std::max({threads * scratch, first + room, second + room, done + room}));
+  return with_peak(output, always + layer.handed_on() + dz + z + sums + first +
+                               std::max(threads * scratch, second + room));
 }
 
 namespace {
@@ -221,7 +218,7 @@ DeclaredBytes declare_graph_norm(const SegmentShape& shape) {
 }
 DeclaredBytes declare_graph_norm_backward(const SegmentShape& shape) {
   const int64_t groups = std::max<int64_t>(parts(shape.segments, kSegmentGrain), 1);
-  return {.output = bytes(shape, shape.rows + 3), .workspace = bytes(shape, 3 * groups + 3)};
+  return {.output = bytes(shape, shape.rows + 3), .workspace = bytes(shape, 3 * groups)};
 }
 
 }  // namespace plimsoll

@@ -168,27 +168,17 @@ struct Backward {
     at::Tensor weight, att_source, att_target, q, bias;
   };
 
-  Sums empty_sums(bool with_weight) const {
-    const auto options = sums_like(in.x);
-    return {with_weight ? at::zeros({width, sizes.features}, options) : at::Tensor(),
-            at::zeros({sizes.heads, sizes.channels}, options),
-            at::zeros({sizes.heads, sizes.channels}, options),
-            at::zeros({sizes.edge_features, sizes.heads}, options), at::zeros({width}, options)};
+  Sums zero_sums(bool first, bool with_weight) const {
+    return {with_weight ? zero_sum(to.weight, first) : at::Tensor(), zero_sum(to.att_source, first),
+            zero_sum(to.att_target, first), zero_sum(to.q, first), zero_sum(to.bias, first)};
   }
 
-  void add_up(const std::vector<Sums>& groups) {
-    to.att_source = groups.front().att_source;
-    to.att_target = groups.front().att_target;
-    to.q = groups.front().q;
-    to.bias = groups.front().bias;
-    if (groups.front().weight.defined()) to.weight = groups.front().weight;
-    for (size_t g = 1; g < groups.size(); ++g) {
-      to.att_source.add_(groups[g].att_source);
-      to.att_target.add_(groups[g].att_target);
-      to.q.add_(groups[g].q);
-      to.bias.add_(groups[g].bias);
-      if (groups[g].weight.defined()) to.weight.add_(groups[g].weight);
-    }
+  void add_up_all(const std::vector<Sums>& groups) {
+    add_up(groups, &Sums::weight, to.weight);
+    add_up(groups, &Sums::att_source, to.att_source);
+    add_up(groups, &Sums::att_target, to.att_target);
+    add_up(groups, &Sums::q, to.q);
+    add_up(groups, &Sums::bias, to.bias);
   }
 
   void closed(const at::Tensor& ds, const at::Tensor& dt) {
@@ -205,12 +195,12 @@ struct Backward {
       const at::Tensor z = again ? at::empty({largest, width}, in.x.options()) : at::Tensor();
       for (int64_t g = first; g < last; ++g) {
         Sums& mine = sums[static_cast<size_t>(g)];
-        mine = empty_sums(true);
+        mine = zero_sums(g == 0, true);
         for (int64_t r = g * count / groups; r < (g + 1) * count / groups; ++r)
           piece(ranges.begin(r), ranges.end(r), ds, dt, z, dz, rounded, scratch, mine);
       }
     });
-    add_up(sums);
+    add_up_all(sums);
   }
 
   void piece(int64_t begin, int64_t end, const at::Tensor& ds, const at::Tensor& dt, const at::Tensor& z,
@@ -256,7 +246,8 @@ struct Backward {
     gradients.handoff = handoff.mutable_data_ptr<T>();
     std::vector<Sums> sums(
         static_cast<size_t>(std::max<int64_t>({ranges.count(), ranges.source_count(), 1})));
-    for (Sums& mine : sums) mine = empty_sums(false);
+    for (Sums& mine : sums) mine = zero_sums(&mine == sums.data(), false);
+    const std::vector<at::Tensor> room = transposed_room(dz, in.x);
     over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
       const at::Tensor scratch = at::empty({gat_scratch_size(order, sizes.heads)}, options);
       for (int64_t r = first; r < last; ++r) {
@@ -279,9 +270,9 @@ struct Backward {
                                   begin, end, gradients.z, write<T>(mine.att_target));
       }
     });
-    add_up(sums);
+    add_up_all(sums);
     if (to.x.defined()) multiply_all(dz, in.weight, {}, to.x);
-    to.weight = multiply_transposed(dz, in.x);
+    multiply_transposed(dz, in.x, room, to.weight);
   }
 };
 
@@ -289,17 +280,20 @@ struct Backward {
 
 GatOutput gat_forward(const GatTensors& given, const AttentionOptions& options) {
   const AttentionSizes sizes = check(given, options);
-  const GatTensors in = in_sums(given);
-  const auto scores = [&](int64_t nodes) { return at::empty({nodes, sizes.heads}, sums_like(in.x)); };
-  const auto rows = [&](int64_t nodes) { return at::empty({nodes, sizes.width()}, in.x.options()); };
+  const at::TensorOptions of_sums = sums_like(given.x);
+  const auto scores = [&](int64_t nodes) { return at::empty({nodes, sizes.heads}, of_sums); };
+  const auto rows = [&](int64_t nodes) { return at::empty({nodes, sizes.width()}, given.x.options()); };
   GatOutput result;
   result.out = rows(sizes.targets);
   result.saved = {.z = rows(options.keep_projection ? sizes.sources : 0),
                   .s = scores(sizes.sources),
-                  .t = in.att_target.defined() ? scores(sizes.targets) : in.target_score.clone(),
+                  .t = given.att_target.defined() ? scores(sizes.targets)
+                                                  : given.target_score.to(of_sums, false, /*copy=*/true),
                   .highest = scores(sizes.targets),
                   .scale = scores(sizes.targets),
-                  .alpha = empty_alpha(in, sizes, options)};
+                  .alpha = empty_alpha(given, sizes, options)};
+  const WorkspaceScope workspace;
+  const GatTensors in = in_sums(given);
   if (!in.x.is_cpu()) {
     gat_forward_on_device(in, sizes, options, result);
     return result;
@@ -321,11 +315,18 @@ GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& gra
                                const GatTensors& given, const GatSaved& saved,
                                const AttentionOptions& options, bool needs_x, bool needs_edge_attr) {
   const AttentionSizes sizes = check(given, options);
-  const GatTensors in = in_sums(given);
   GatInputGradients to;
-  if (needs_x) to.x = at::empty({sizes.sources, sizes.features}, in.x.options());
-  if (needs_edge_attr && in.q.defined())
-    to.edge_attr = at::zeros({sizes.edges, sizes.edge_features}, in.x.options());
+  if (needs_x) to.x = gradient_of(given.x);
+  if (needs_edge_attr && given.q.defined()) to.edge_attr = gradient_of(given.edge_attr).zero_();
+  to.weight = gradient_of(given.weight);
+  to.att_source = gradient_of(given.att_source);
+  to.att_target = gradient_of(given.att_target);
+  if (!given.att_target.defined()) to.target_score = gradient_of(given.target_score);
+  to.q = gradient_of(given.q);
+  to.bias = at::empty({sizes.width()}, given.bias.defined() ? given.bias.options() : given.x.options());
+
+  const WorkspaceScope workspace;
+  const GatTensors in = in_sums(given);
   const at::Tensor grad = grad_out.contiguous();
   const at::Tensor alpha = grad_alpha.defined() ? grad_alpha.contiguous() : at::Tensor();
   check_gradients(in, sizes, options, grad, alpha);
@@ -338,7 +339,9 @@ GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& gra
     return to;
   }
   const at::Tensor ds = at::zeros({sizes.sources, sizes.heads}, sums_like(in.x));
-  const at::Tensor dt = at::empty({sizes.targets, sizes.heads}, sums_like(in.x));
+  const at::Tensor dt = to.target_score.defined() && to.target_score.scalar_type() == ds.scalar_type()
+                            ? to.target_score
+                            : at::empty({sizes.targets, sizes.heads}, sums_like(in.x));
   with_numbers(in.x.scalar_type(), [&](auto numbers) {
     using N = decltype(numbers);
     using T = typename N::Sum;
@@ -356,16 +359,7 @@ GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& gra
     else
       backward.open(ds, dt);
   });
-  if (!in.att_target.defined()) {
-    to.target_score = dt.to(given.target_score.scalar_type());
-    to.att_target = at::Tensor();
-  }
-  if (!in.q.defined()) to.q = at::Tensor();
-  as_given(to.weight, given.weight);
-  as_given(to.att_source, given.att_source);
-  as_given(to.att_target, given.att_target);
-  as_given(to.q, given.q);
-  as_given(to.bias, given.bias.defined() ? given.bias : given.x);
+  if (to.target_score.defined() && !dt.is_same(to.target_score)) to.target_score.copy_(dt);
   return to;
 }
 

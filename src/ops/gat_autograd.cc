@@ -75,12 +75,12 @@ AttentionOptions options_of(PLIMSOLL_GAT_PARAMETERS) {
 }
 
 at::Tensor order_any(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
-                     bool drop_loops) {
-  return edge_order(edge_index, sources, targets, same_nodes, drop_loops);
+                     bool drop_loops, const Optional& ptr) {
+  return edge_order(edge_index, sources, targets, same_nodes, drop_loops, plain(ptr));
 }
 
-at::Tensor order_meta(const at::Tensor& edge_index, c10::SymInt /*sources*/, c10::SymInt targets, bool,
-                      bool) {
+at::Tensor order_meta(const at::Tensor& edge_index, c10::SymInt /*sources*/, c10::SymInt targets, bool, bool,
+                      const Optional&) {
   return at::empty_symint({edge_order_size(0, 0) + 2 * targets + 2 * edge_index.sym_size(1)},
                           edge_index.options().dtype(at::kInt));
 }
@@ -227,8 +227,8 @@ std::pair<at::Tensor, at::Tensor> gat(const GatTensors& in, const AttentionOptio
 
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
   m.def(
-      "edge_order(Tensor edge_index, SymInt sources, SymInt targets, bool same_nodes, bool drop_loops) -> "
-      "Tensor");
+      "edge_order(Tensor edge_index, SymInt sources, SymInt targets, bool same_nodes, bool drop_loops, "
+      "Tensor? ptr=None) -> Tensor");
   m.def("gat(" PLIMSOLL_GAT_SCHEMA
         ") -> (Tensor out, Tensor alpha, Tensor z, Tensor s, Tensor t, Tensor highest, Tensor scale)");
   m.def(

@@ -60,14 +60,7 @@ void gat_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad_a
   const at::Tensor z = saved.z.size(0) == sizes.sources ? saved.z : project(in.x, in.weight, {}, {});
   const at::Tensor dz = empty({sizes.sources, sizes.width()});
   const at::Tensor ds = empty({sizes.sources, sizes.heads});
-  const at::Tensor dt = empty({sizes.targets, sizes.heads});
-  to.att_source = empty({sizes.heads, sizes.channels});
-  if (in.att_target.defined())
-    to.att_target = empty({sizes.heads, sizes.channels});
-  else
-    to.target_score = dt;
-  if (in.q.defined()) to.q = empty({sizes.edge_features, sizes.heads});
-  to.bias = empty({sizes.width()});
+  const at::Tensor dt = to.target_score.defined() ? to.target_score : empty({sizes.targets, sizes.heads});
   const SortedOutEdges edges = sorted_out_edges(in.order, sizes.sources, sizes.targets, sizes.edges);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gat_backward_on_device", [&] {
     const Gat<scalar_t> layer = layer_of<scalar_t>(in, saved, z, sizes, options);
@@ -88,7 +81,7 @@ void gat_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad_a
                                 device.stream());
   });
   if (to.x.defined()) at::mm_out(to.x, dz, in.weight);
-  to.weight = at::mm(dz.t(), in.x);
+  at::mm_out(to.weight, dz.t(), in.x);
 }
 
 }  // namespace plimsoll

@@ -156,17 +156,15 @@ struct Sums {
   at::Tensor weight, weight_bias, target_weight, target_bias, att, edge_weight, bias;
 
   Sums() = default;
-  Sums(const Gatv2Tensors& in, const AttentionSizes& sizes, bool with_weights) {
-    const auto zeros = [&](at::IntArrayRef shape) { return at::zeros(shape, sums_like(in.x)); };
-    if (with_weights) {
-      weight = zeros({sizes.width(), sizes.features});
-      if (in.weight_bias.defined()) weight_bias = zeros({sizes.width()});
-      if (in.target_weight.defined()) target_weight = zeros({sizes.width(), sizes.features});
-      if (in.target_bias.defined()) target_bias = zeros({sizes.width()});
-    }
-    att = zeros({sizes.heads, sizes.channels});
-    if (in.edge_weight.defined()) edge_weight = zeros({sizes.edge_features, sizes.width()});
-    bias = zeros({sizes.width()});
+  Sums(const Gatv2InputGradients& to, bool first, bool with_weights)
+      : att(zero_sum(to.att, first)),
+        edge_weight(zero_sum(to.edge_weight, first)),
+        bias(zero_sum(to.bias, first)) {
+    if (!with_weights) return;
+    weight = zero_sum(to.weight, first);
+    weight_bias = zero_sum(to.weight_bias, first);
+    target_weight = zero_sum(to.target_weight, first);
+    target_bias = zero_sum(to.target_bias, first);
   }
 
   template <typename T, typename Stored>
@@ -177,25 +175,29 @@ struct Sums {
   }
 };
 
-void add_up(const std::vector<Sums>& groups, Gatv2InputGradients& to) {
-  const auto sum = [&](at::Tensor Sums::*member) {
-    const at::Tensor total = groups.front().*member;
-    if (total.defined())
-      for (size_t g = 1; g < groups.size(); ++g) total.add_(groups[g].*member);
-    return total;
-  };
-  to.weight = sum(&Sums::weight);
-  to.weight_bias = sum(&Sums::weight_bias);
-  to.target_weight = sum(&Sums::target_weight);
-  to.target_bias = sum(&Sums::target_bias);
-  to.att = sum(&Sums::att);
-  to.edge_weight = sum(&Sums::edge_weight);
-  to.bias = sum(&Sums::bias);
+void add_up_all(const std::vector<Sums>& groups, const Gatv2InputGradients& to) {
+  add_up(groups, &Sums::weight, to.weight);
+  add_up(groups, &Sums::weight_bias, to.weight_bias);
+  add_up(groups, &Sums::target_weight, to.target_weight);
+  add_up(groups, &Sums::target_bias, to.target_bias);
+  add_up(groups, &Sums::att, to.att);
+  add_up(groups, &Sums::edge_weight, to.edge_weight);
+  add_up(groups, &Sums::bias, to.bias);
+}
+
+// The sum over the rows of dz, rounded to the gradient's type.
+void sum_rows(const at::Tensor& dz, const at::Tensor& gradient) {
+  at::Tensor to = gradient;
+  if (to.scalar_type() == dz.scalar_type())
+    at::sum_out(to, dz, 0);
+  else
+    to.copy_(dz.sum(0));
 }
 
 template <typename N>
 void backward_closed(const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Saved& saved,
-                     const Gatv2Of<N>& layer, const Gatv2GradientsOf<N>& gradients, Gatv2InputGradients& to) {
+                     const Gatv2Of<N>& layer, const Gatv2GradientsOf<N>& gradients,
+                     const Gatv2InputGradients& to) {
   using T = typename N::Sum;
   const Gatv2KernelsOf<N>& kernels = kernels_of<N>();
   const AttentionRanges ranges(layer.order);
@@ -211,7 +213,7 @@ void backward_closed(const Gatv2Tensors& in, const AttentionSizes& sizes, const 
     const RoundedRows rounded(in.x, largest, sizes.width());
     for (int64_t g = first; g < last; ++g) {
       Sums& mine = sums[static_cast<size_t>(g)];
-      mine = Sums(in, sizes, true);
+      mine = Sums(to, g == 0, true);
       Gatv2GradientsOf<N> grads = gradients;
       mine.lend_to(grads);
       for (int64_t r = g * count / groups; r < (g + 1) * count / groups; ++r) {
@@ -240,12 +242,12 @@ void backward_closed(const Gatv2Tensors& in, const AttentionSizes& sizes, const 
       }
     }
   });
-  add_up(sums, to);
+  add_up_all(sums, to);
 }
 
 template <typename N>
 void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Saved saved, Gatv2Of<N> layer,
-                   Gatv2GradientsOf<N> gradients, Gatv2InputGradients& to) {
+                   Gatv2GradientsOf<N> gradients, const Gatv2InputGradients& to) {
   using T = typename N::Sum;
   const Gatv2KernelsOf<N>& kernels = kernels_of<N>();
   const AttentionRanges ranges(layer.order);
@@ -262,7 +264,9 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
   gradients.z = write<T>(dz);
   gradients.z_target = write<T>(dz_target);
   std::vector<Sums> sums(static_cast<size_t>(std::max<int64_t>(ranges.count(), 1)));
-  for (Sums& mine : sums) mine = Sums(in, sizes, false);
+  for (Sums& mine : sums) mine = Sums(to, &mine == sums.data(), false);
+  const at::Tensor& x_target = in.x_target.defined() ? in.x_target : in.x;
+  const std::vector<at::Tensor> room_of_sums = transposed_room(dz, in.x);
   over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, options);
     for (int64_t r = first; r < last; ++r) {
@@ -277,15 +281,16 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
       kernels.gather(layer, gradients, edges, r * AttentionRanges::kNodes, ranges.source_end(r),
                      scratch.mutable_data_ptr<T>());
   });
-  add_up(sums, to);
-  to.weight = multiply_transposed(dz, in.x);
-  if (in.weight_bias.defined()) to.weight_bias = dz.sum(0);
+  add_up_all(sums, to);
+  multiply_transposed(dz, in.x, room_of_sums, to.weight);
+  if (in.weight_bias.defined()) sum_rows(dz, to.weight_bias);
   if (to.x.defined()) multiply_all(dz, in.weight, {}, to.x);
   if (!in.target_weight.defined()) return;
-  to.target_weight = multiply_transposed(dz_target, in.x_target.defined() ? in.x_target : in.x);
-  if (in.target_bias.defined()) to.target_bias = dz_target.sum(0);
+  multiply_transposed(dz_target, x_target,
+                      in.x_target.defined() ? transposed_room(dz_target, x_target) : room_of_sums,
+                      to.target_weight);
+  if (in.target_bias.defined()) sum_rows(dz_target, to.target_bias);
   if (in.x_target.defined()) {
-    to.x_target = at::empty_like(in.x_target);
     multiply_all(dz_target, in.target_weight, {}, to.x_target);
   } else if (to.x.defined()) {
     multiply_all(dz_target, in.target_weight, to.x, to.x);
@@ -296,17 +301,18 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
 
 Gatv2Output gatv2_forward(const Gatv2Tensors& given, const AttentionOptions& options) {
   const AttentionSizes sizes = check(given, options);
-  const Gatv2Tensors in = in_sums(given);
-  const auto scores = [&] { return at::empty({sizes.targets, sizes.heads}, sums_like(in.x)); };
-  const auto rows = [&](int64_t nodes) { return at::empty({nodes, sizes.width()}, in.x.options()); };
+  const auto scores = [&] { return at::empty({sizes.targets, sizes.heads}, sums_like(given.x)); };
+  const auto rows = [&](int64_t nodes) { return at::empty({nodes, sizes.width()}, given.x.options()); };
   const bool keep = options.keep_projection;
   Gatv2Output result;
   result.out = rows(sizes.targets);
   result.saved = {.z = rows(keep ? sizes.sources : 0),
-                  .z_target = rows(keep && in.target_weight.defined() ? sizes.targets : 0),
+                  .z_target = rows(keep && given.target_weight.defined() ? sizes.targets : 0),
                   .highest = scores(),
                   .scale = scores(),
-                  .alpha = empty_alpha(in, sizes, options)};
+                  .alpha = empty_alpha(given, sizes, options)};
+  const WorkspaceScope workspace;
+  const Gatv2Tensors in = in_sums(given);
   if (!in.x.is_cpu()) {
     gatv2_forward_on_device(in, sizes, options, result);
     return result;
@@ -324,11 +330,20 @@ Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor&
                                    const Gatv2Tensors& given, const Gatv2Saved& saved,
                                    const AttentionOptions& options, bool needs_x, bool needs_edge_attr) {
   const AttentionSizes sizes = check(given, options);
-  const Gatv2Tensors in = in_sums(given);
   Gatv2InputGradients to;
-  if (needs_x) to.x = at::empty({sizes.sources, sizes.features}, in.x.options());
-  if (needs_edge_attr && in.edge_weight.defined())
-    to.edge_attr = at::zeros({sizes.edges, sizes.edge_features}, in.x.options());
+  if (needs_x) to.x = gradient_of(given.x);
+  to.x_target = gradient_of(given.x_target);
+  if (needs_edge_attr && given.edge_weight.defined()) to.edge_attr = gradient_of(given.edge_attr).zero_();
+  to.weight = gradient_of(given.weight);
+  to.weight_bias = gradient_of(given.weight_bias);
+  to.target_weight = gradient_of(given.target_weight);
+  to.target_bias = gradient_of(given.target_bias);
+  to.att = gradient_of(given.att);
+  to.edge_weight = gradient_of(given.edge_weight);
+  to.bias = at::empty({sizes.width()}, given.bias.defined() ? given.bias.options() : given.x.options());
+
+  const WorkspaceScope workspace;
+  const Gatv2Tensors in = in_sums(given);
   const at::Tensor grad = grad_out.contiguous();
   const at::Tensor alpha = grad_alpha.defined() ? grad_alpha.contiguous() : at::Tensor();
   check_gradients(in, sizes, options, grad, alpha);
@@ -352,13 +367,6 @@ Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor&
     else
       backward_open<N>(in, sizes, saved, layer, gradients, to);
   });
-  as_given(to.weight, given.weight);
-  as_given(to.weight_bias, given.weight_bias);
-  as_given(to.target_weight, given.target_weight);
-  as_given(to.target_bias, given.target_bias);
-  as_given(to.att, given.att);
-  as_given(to.edge_weight, given.edge_weight);
-  as_given(to.bias, given.bias.defined() ? given.bias : given.x);
   return to;
 }
 

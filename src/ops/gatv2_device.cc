@@ -61,9 +61,6 @@ void gatv2_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad
   const at::Tensor z_target = kept && in.target_weight.defined() ? saved.z_target : project_targets(in, {});
   const at::Tensor dz = empty({sizes.sources, sizes.width()});
   const at::Tensor dz_target = in.target_weight.defined() ? empty({sizes.targets, sizes.width()}) : dz;
-  to.att = empty({sizes.heads, sizes.channels});
-  to.bias = empty({sizes.width()});
-  if (in.edge_weight.defined()) to.edge_weight = empty({sizes.edge_features, sizes.width()});
   const SortedOutEdges edges = sorted_out_edges(in.order, sizes.sources, sizes.targets, sizes.edges);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_backward_on_device", [&] {
     const Gatv2<scalar_t> layer = layer_of<scalar_t>(in, saved, z, z_target, sizes, options);
@@ -81,13 +78,13 @@ void gatv2_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad
                                   device.stream());
   });
   if (to.x.defined()) at::mm_out(to.x, dz, in.weight);
-  to.weight = at::mm(dz.t(), in.x);
-  if (in.weight_bias.defined()) to.weight_bias = dz.sum(0);
+  at::mm_out(to.weight, dz.t(), in.x);
+  if (in.weight_bias.defined()) at::sum_out(to.weight_bias, dz, 0);
   if (!in.target_weight.defined()) return;
-  to.target_weight = at::mm(dz_target.t(), target_rows(in));
-  if (in.target_bias.defined()) to.target_bias = dz_target.sum(0);
+  at::mm_out(to.target_weight, dz_target.t(), target_rows(in));
+  if (in.target_bias.defined()) at::sum_out(to.target_bias, dz_target, 0);
   if (in.x_target.defined())
-    to.x_target = at::mm(dz_target, in.target_weight);
+    at::mm_out(to.x_target, dz_target, in.target_weight);
   else if (to.x.defined())
     to.x.addmm_(dz_target, in.target_weight);
 }

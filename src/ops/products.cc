@@ -1,11 +1,10 @@
 #include "ops/products.h"
 
 #include <ATen/CPUFunctions.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/empty.h>
 #include <omp.h>
 
 #include <algorithm>
-#include <vector>
 
 // Intel's MKL, where torch is built with it.
 extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
@@ -39,29 +38,41 @@ void multiply_all(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c,
   });
 }
 
-at::Tensor multiply_transposed(const at::Tensor& a, const at::Tensor& b) {
-  constexpr int64_t kMostGroups = 8;
+int64_t transposed_groups(int64_t rows) {
+  return std::clamp<int64_t>(rows / kProductRows, 1, 8);
+}
+
+std::vector<at::Tensor> transposed_room(const at::Tensor& a, const at::Tensor& b) {
+  std::vector<at::Tensor> room;
+  for (int64_t g = 1; g < transposed_groups(a.size(0)); ++g)
+    room.push_back(at::empty({a.size(1), b.size(1)}, a.options()));
+  return room;
+}
+
+void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::vector<at::Tensor>& room,
+                         const at::Tensor& out) {
   const int64_t rows = a.size(0);
-  const int64_t groups = std::clamp<int64_t>(rows / kProductRows, 1, kMostGroups);
-  std::vector<at::Tensor> sums(static_cast<size_t>(groups));
+  const int64_t groups = transposed_groups(rows);
+  const at::Tensor first_sum =
+      out.scalar_type() == a.scalar_type() ? out : at::empty(out.sizes(), a.options());
   over_ranges(groups, [&](int64_t first, int64_t last) {
     for (int64_t g = first; g < last; ++g) {
       const int64_t begin = g * rows / groups;
       const int64_t end = (g + 1) * rows / groups;
-      at::Tensor& sum = sums[static_cast<size_t>(g)];
+      at::Tensor sum = g == 0 ? first_sum : room[static_cast<size_t>(g - 1)];
       if (a.scalar_type() == b.scalar_type()) {
-        sum = at::cpu::mm(a.narrow(0, begin, end - begin).t(), b.narrow(0, begin, end - begin));
+        at::cpu::mm_out(sum, a.narrow(0, begin, end - begin).t(), b.narrow(0, begin, end - begin));
         continue;
       }
-      sum = at::zeros({a.size(1), b.size(1)}, a.options());
+      sum.zero_();
       for (int64_t from = begin; from < end; from += kProductRows) {
         const int64_t count = std::min(kProductRows, end - from);
         add_transposed_product(a.narrow(0, from, count).to(b.scalar_type()), b.narrow(0, from, count), sum);
       }
     }
   });
-  for (size_t g = 1; g < sums.size(); ++g) sums[0].add_(sums[g]);
-  return sums[0];
+  for (const at::Tensor& sum : room) first_sum.add_(sum);
+  if (!first_sum.is_same(out)) out.copy_(first_sum);
 }
 
 void multiply_rows(const at::Tensor& a, int64_t begin, int64_t end, const at::Tensor& b,

@@ -4,6 +4,8 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 
+#include <vector>
+
 namespace plimsoll {
 
 /// Rows of a large product that one thread takes at a time.
@@ -33,11 +35,16 @@ void over_ranges(int64_t count, const Work& work) {
   });
 }
 
-/// out = a b + c and the sum of a^T b, in parts that depend on the rows of a alone: the same bits for any
-/// number of threads. c is one row, or of out's shape (then perhaps out itself), or undefined. Rows of a are
-/// rounded to b's dtype; multiply_transposed() gives a's.
+/// out = a b + c and out = a^T b, in parts that depend on the rows of a alone: the same bits for any number
+/// of threads. c is one row, or of out's shape (then perhaps out itself), or undefined. Rows of a are rounded
+/// to b's dtype; multiply_transposed() sums in a's, and rounds the sum to out's. Its room is
+/// transposed_room().
 void multiply_all(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& out);
-at::Tensor multiply_transposed(const at::Tensor& a, const at::Tensor& b);
+void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::vector<at::Tensor>& room,
+                         const at::Tensor& out);
+/// Room for all sums of parts of a^T b but the first, and how many parts so many rows have.
+std::vector<at::Tensor> transposed_room(const at::Tensor& a, const at::Tensor& b);
+int64_t transposed_groups(int64_t rows);
 
 /// out = rows begin .. end-1 of a, times b, in the calling thread's own way.
 void multiply_rows(const at::Tensor& a, int64_t begin, int64_t end, const at::Tensor& b,

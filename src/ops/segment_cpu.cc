@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "kernels/segment.h"
+#include "memory/slab.h"
 #include "ops/check.h"
 #include "ops/numbers.h"
 #include "ops/reduce_kind.h"
@@ -41,6 +42,10 @@ void check(const Tensor& x, const Tensor& ptr) {
   check_ptr(ptr, x.size(0));
 }
 
+Tensor empty_rows_like(const Tensor& x) {
+  return at::empty(x.sizes(), x.options());
+}
+
 template <typename Work>
 void over_segments(const Tensor& x, const Tensor& ptr, const Work& work) {
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "segments", [&] {
@@ -55,8 +60,9 @@ void over_segments(const Tensor& x, const Tensor& ptr, const Work& work) {
 Tensor segment_reduce_cpu(const Tensor& input, const Tensor& ptr, std::string_view reduce) {
   check(input, ptr);
   const Reduce kind = reduce_kind(reduce);
+  const Tensor out = at::empty({ptr.numel() - 1, input.size(1)}, input.options());
+  const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
-  const Tensor out = at::empty({ptr.numel() - 1, x.size(1)}, x.options());
   over_segments(x, ptr, [&](const auto& kernels, int64_t begin, int64_t end, auto zero) {
     using T = decltype(zero);
     kernels.reduce(read<T>(x), ptr.const_data_ptr<int64_t>(), x.size(1), kind, begin, end, write<T>(out));
@@ -68,11 +74,12 @@ Tensor segment_reduce_backward_cpu(const Tensor& grad, const Tensor& input, cons
                                    const Tensor& ptr, std::string_view reduce) {
   check(input, ptr);
   const Reduce kind = reduce_kind(reduce);
+  const Tensor dx = empty_rows_like(input);
+  const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
   const Tensor dout = grad.contiguous();
   require_like(x, out, {ptr.numel() - 1, x.size(1)}, "the output of forward [G, F]");
   require_like(x, dout, out.sizes(), "a gradient of the output's shape");
-  const Tensor dx = at::empty_like(x);
   over_segments(x, ptr, [&](const auto& kernels, int64_t begin, int64_t end, auto zero) {
     using T = decltype(zero);
     kernels.reduce_backward(read<T>(dout), read<T>(x), read<T>(out), ptr.const_data_ptr<int64_t>(), x.size(1),
@@ -83,8 +90,9 @@ Tensor segment_reduce_backward_cpu(const Tensor& grad, const Tensor& input, cons
 
 Tensor segment_softmax_cpu(const Tensor& input, const Tensor& ptr) {
   check(input, ptr);
+  const Tensor out = empty_rows_like(input);
+  const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
-  const Tensor out = at::empty_like(x);
   over_segments(x, ptr, [&](const auto& kernels, int64_t begin, int64_t end, auto zero) {
     using T = decltype(zero);
     kernels.softmax(read<T>(x), ptr.const_data_ptr<int64_t>(), x.size(1), begin, end, write<T>(out));
@@ -94,9 +102,10 @@ Tensor segment_softmax_cpu(const Tensor& input, const Tensor& ptr) {
 
 Tensor segment_softmax_backward_cpu(const Tensor& grad, const Tensor& out, const Tensor& ptr) {
   check(out, ptr);
+  const Tensor dx = empty_rows_like(out);
+  const WorkspaceScope workspace;
   const Tensor dout = grad.contiguous();
   require_like(out, dout, out.sizes(), "a gradient of the output's shape");
-  const Tensor dx = at::empty_like(out);
   over_segments(out, ptr, [&](const auto& kernels, int64_t begin, int64_t end, auto zero) {
     using T = decltype(zero);
     kernels.softmax_backward(read<T>(dout), read<T>(out), ptr.const_data_ptr<int64_t>(), out.size(1), begin,
@@ -108,12 +117,13 @@ Tensor segment_softmax_backward_cpu(const Tensor& grad, const Tensor& out, const
 Three graph_norm_cpu(const Tensor& input, const Tensor& ptr, const Tensor& weight, const Tensor& bias,
                      const Tensor& mean_scale, double eps) {
   check(input, ptr);
-  const Tensor x = input.contiguous();
   for (const Tensor* each : {&weight, &bias, &mean_scale})
-    require_like(x, *each, {x.size(1)}, "weight, bias and mean_scale [F] of x's dtype");
-  const Tensor out = at::empty_like(x);
-  const Tensor mean = at::empty({ptr.numel() - 1, x.size(1)}, x.options());
+    require_like(input, *each, {input.size(1)}, "weight, bias and mean_scale [F] of x's dtype");
+  const Tensor out = empty_rows_like(input);
+  const Tensor mean = at::empty({ptr.numel() - 1, input.size(1)}, input.options());
   const Tensor scale = at::empty_like(mean);
+  const WorkspaceScope workspace;
+  const Tensor x = input.contiguous();
   over_segments(x, ptr, [&](const auto& kernels, int64_t begin, int64_t end, auto zero) {
     using T = decltype(zero);
     kernels.graph_norm(read<T>(x), ptr.const_data_ptr<int64_t>(), x.size(1), read<T>(weight), read<T>(bias),
@@ -126,10 +136,15 @@ Three graph_norm_cpu(const Tensor& input, const Tensor& ptr, const Tensor& weigh
 Four graph_norm_backward_cpu(const Tensor& grad, const Tensor& input, const Tensor& ptr, const Tensor& weight,
                              const Tensor& mean_scale, const Tensor& mean, const Tensor& scale) {
   check(input, ptr);
+  const Tensor dx = empty_rows_like(input);
+  const auto column = [&] { return at::empty({input.size(1)}, input.options()); };
+  const Tensor dweight = column();
+  const Tensor dbias = column();
+  const Tensor dmean_scale = column();
+  const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
   const Tensor dout = grad.contiguous();
   require_like(x, dout, x.sizes(), "a gradient of the output's shape");
-  const Tensor dx = at::empty_like(x);
   const int64_t segments = ptr.numel() - 1;
   for (const Tensor* each : {&weight, &mean_scale})
     require_like(x, *each, {x.size(1)}, "weight and mean_scale [F] of x's dtype");
@@ -153,9 +168,12 @@ Four graph_norm_backward_cpu(const Tensor& grad, const Tensor& input, const Tens
       }
     });
   });
-  const Tensor total = sums.select(1, 0).clone();
+  const Tensor total = sums.select(1, 0);
   for (int64_t g = 1; g < groups; ++g) total.add_(sums.select(1, g));
-  return {dx, total.select(0, 0).clone(), total.select(0, 1).clone(), total.select(0, 2).clone()};
+  dweight.copy_(total[0]);
+  dbias.copy_(total[1]);
+  dmean_scale.copy_(total[2]);
+  return {dx, dweight, dbias, dmean_scale};
 }
 
 Tensor gather_csr_cpu(const Tensor& input, const Tensor& ptr, int64_t rows) {
@@ -163,8 +181,9 @@ Tensor gather_csr_cpu(const Tensor& input, const Tensor& ptr, int64_t rows) {
               ptr.numel() == input.size(0) + 1,
           "x f32 or f64 [G, F] for the G segments of ptr", input);
   check_ptr(ptr, rows);
+  const Tensor out = at::empty({rows, input.size(1)}, input.options());
+  const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
-  const Tensor out = at::empty({rows, x.size(1)}, x.options());
   // What gathers is the gradient of a sum.
   over_segments(x, ptr, [&](const auto& kernels, int64_t begin, int64_t end, auto zero) {
     using T = decltype(zero);

@@ -39,16 +39,29 @@ int32_t as_int32(int64_t value, const char* what, int64_t graph) {
   return static_cast<int32_t>(value);
 }
 
-}  // namespace
+// Edges into each node, self-loops first; its memory stays for the next graph.
+using Degrees = Vector<int32_t, Tag::blocks>;
 
-GraphShape shape_of(const GraphBlock& block, size_t g) {
+// Of the g-th graph of a block.
+GraphShape shape_of(const GraphBlock& block, size_t g, Degrees& degrees) {
   const int64_t graph = block.graph[g];
   GraphShape shape;
   shape.nodes = as_int32(block.node_ptr[g + 1] - block.node_ptr[g], "nodes:", graph);
   shape.edges = as_int32(block.edge_ptr[g + 1] - block.edge_ptr[g], "edges:", graph);
-  for (int64_t e = block.edge_ptr[g]; e < block.edge_ptr[g + 1]; ++e)
-    shape.self_loops +=
-        block.edges[static_cast<size_t>(2 * e)] == block.edges[static_cast<size_t>(2 * e + 1)];
+  make_room_in(degrees, 2 * int64_t{shape.nodes});
+  degrees.assign(static_cast<size_t>(2 * int64_t{shape.nodes}), 0);
+  for (int64_t e = block.edge_ptr[g]; e < block.edge_ptr[g + 1]; ++e) {
+    const auto source = static_cast<uint32_t>(block.edges[static_cast<size_t>(2 * e)]);
+    const auto target = static_cast<uint32_t>(block.edges[static_cast<size_t>(2 * e + 1)]);
+    shape.self_loops += source == target;
+    // What names nodes that are not there is refused when it is used.
+    if (target < static_cast<uint32_t>(shape.nodes))
+      ++degrees[2 * size_t{target} + (source == target ? 0 : 1)];
+  }
+  for (size_t n = 0; n < degrees.size(); n += 2) {
+    shape.most_in = std::max(shape.most_in, degrees[n] + degrees[n + 1]);
+    shape.most_in_without_loops = std::max(shape.most_in_without_loops, degrees[n + 1]);
+  }
   shape.label = as_int32(block.y[g], "the label", graph);
   if (block.node_y.empty()) return shape;
   for (int64_t n = block.node_ptr[g]; n < block.node_ptr[g + 1]; ++n) {
@@ -57,6 +70,15 @@ GraphShape shape_of(const GraphBlock& block, size_t g) {
     shape.highest_node_label = std::max(shape.highest_node_label, label);
   }
   return shape;
+}
+
+}  // namespace
+
+Vector<GraphShape, Tag::columns> shapes_of(const GraphBlock& block) {
+  Vector<GraphShape, Tag::columns> shapes;
+  Degrees degrees;
+  for (size_t g = 0; g < block.graph.size(); ++g) shapes.push_back(shape_of(block, g, degrees));
+  return shapes;
 }
 
 void GraphBlock::make_room(const BlockSize& size, int64_t node_features, int64_t edge_features) {
@@ -83,8 +105,10 @@ Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int thre
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs));
   Workers workers(threads);
   std::vector<GraphBlock> blocks(static_cast<size_t>(threads));
+  std::vector<Degrees> degrees(static_cast<size_t>(threads));
   workers.run_ordered((graphs + kPiece - 1) / kPiece, [&](int64_t piece, Turn& turn) {
-    GraphBlock& block = blocks[static_cast<size_t>(turn.worker())];
+    const auto worker = static_cast<size_t>(turn.worker());
+    GraphBlock& block = blocks[worker];
     const int64_t end = std::min((piece + 1) * kPiece, graphs);
     int64_t count = 1;
     for (int64_t first = piece * kPiece; first < end;) {
@@ -93,7 +117,7 @@ Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int thre
       std::iota(wanted.begin(), wanted.begin() + count, first);
       source.read(std::span(wanted).first(static_cast<size_t>(count)), block);
       for (int64_t g = 0; g < count; ++g)
-        shapes[static_cast<size_t>(first + g)] = shape_of(block, static_cast<size_t>(g));
+        shapes[static_cast<size_t>(first + g)] = shape_of(block, static_cast<size_t>(g), degrees[worker]);
       const int64_t bytes = GraphBlock::bytes_for({count, block.nodes(), block.edge_count()},
                                                   source.node_features(), source.edge_features());
       first += count;

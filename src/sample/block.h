@@ -14,7 +14,9 @@ namespace plimsoll {
 struct GraphShape {
   int32_t nodes = 0;
   int32_t edges = 0;
-  int32_t self_loops = 0;  ///< among the edges
+  int32_t self_loops = 0;             ///< among the edges
+  int32_t most_in = 0;                ///< the most edges into one node
+  int32_t most_in_without_loops = 0;  ///< the same, self-loops left out
   int32_t label = 0;
   int32_t labelled_nodes = 0;
   int32_t highest_node_label = -1;
@@ -56,8 +58,8 @@ struct GraphBlock {
   int64_t edge_count() const { return edge_ptr.empty() ? 0 : edge_ptr.back(); }
 };
 
-/// Of the g-th graph of a block. Errors: InputError for counts or labels beyond 32 bits.
-GraphShape shape_of(const GraphBlock& block, size_t g);
+/// Of each graph of a block. Errors: InputError for counts or labels beyond 32 bits.
+Vector<GraphShape, Tag::columns> shapes_of(const GraphBlock& block);
 
 /// Where blocks come from: graphs by index, 0 .. graphs()-1. Any number of threads may call it at once.
 class BlockSource {

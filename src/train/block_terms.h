@@ -40,6 +40,6 @@ void count_terms(std::span<const int64_t> graphs, std::span<const GraphShape> sh
 
 /// Fills in the terms that are no sums over graphs, as high as they can be for the others in `highest`.
 void complete_corner(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
-                     const CollateOptions& options, Terms& highest);
+                     const CollateOptions& options, bool closed, Terms& highest);
 
 }  // namespace plimsoll

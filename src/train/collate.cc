@@ -73,8 +73,8 @@ Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_featu
     std::fill_n(first_edge + first, count, block.edge_ptr[at]);
     batch.graph_item.mutable_data_ptr<int64_t>()[g] = block.graph[at];
   }
-  batch.edge_order =
-      edge_order(edge_index, nodes, nodes, /*same_nodes=*/true, /*drop_loops=*/!options.self_loops);
+  batch.edge_order = edge_order(edge_index, nodes, nodes, /*same_nodes=*/true,
+                                /*drop_loops=*/!options.self_loops, batch.graph_ptr);
   return batch;
 }
 

@@ -104,8 +104,10 @@ class Planner {
     if (work.all_known) return work;
     Terms least(kTerms, 0);
     least[kOne] = 1;
-    for (TermBox& box : work.boxes)
-      if (box.count > 0) box.widen(least, corner(in_.training, in_.shapes, in_.limits, options_));
+    for (const bool closed : {false, true})
+      if (work.boxes[closed ? 1 : 0].count > 0)
+        work.boxes[closed ? 1 : 0].widen(least,
+                                         corner(in_.training, in_.shapes, in_.limits, options_, closed));
     return work;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "ops/order_terms.h"
 #include "sample/batches.h"
 
 namespace plimsoll {
@@ -36,9 +37,8 @@ class ProbeMaker {
       for (int64_t& label : block.node_y) label = draw(3) == 0 ? -1 : 0;
       block.node_y.front() = 0;
     }
-    GraphList graphs(block.graph.begin(), block.graph.end());
-    std::vector<GraphShape> shapes;
-    for (size_t g = 0; g < nodes.size(); ++g) shapes.push_back(shape_of(block, g));
+    const GraphList graphs(block.graph.begin(), block.graph.end());
+    const auto shapes = shapes_of(block);
     probes.push_back({std::move(block), terms_of(graphs, shapes, options_)});
   }
 
@@ -55,8 +55,8 @@ class ProbeMaker {
   std::mt19937_64 random_{7};
 };
 
-constexpr int64_t kPiece = 512;  // nodes at which a piece ends
-constexpr int64_t kMostPiece = 8192;
+constexpr int64_t kPiece = OrderTerms::kPieceNodes;
+constexpr int64_t kMostPiece = OrderTerms::kMostPieceNodes;
 
 }  // namespace
 
@@ -82,7 +82,7 @@ std::vector<Probe> make_probes(const Terms& highest, bool closed, int64_t node_f
     for (int64_t i = 0; i < 2; ++i) maker.add(std::vector<int64_t>(8, kPiece + i), 2 + i, i);
   if (highest[kSegmentGroups] > 1)
     for (int64_t i = 0; i < 2; ++i)
-      maker.add(std::vector<int64_t>(static_cast<size_t>(65 + i), 2), 1 + i, i);
+      maker.add(std::vector<int64_t>(static_cast<size_t>(OrderTerms::kSegmentGrain + 1 + i), 2), 1 + i, i);
   return std::move(maker.probes);
 }
 

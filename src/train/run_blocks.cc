@@ -49,7 +49,7 @@ bool visit_training_blocks(std::span<const int64_t> training, uint64_t seed, int
 }
 
 Terms corner(std::span<const int64_t> graphs, std::span<const GraphShape> shapes, const BlockLimits& limits,
-             const CollateOptions& options) {
+             const CollateOptions& options, bool closed) {
   const auto count = static_cast<size_t>(
       std::clamp<int64_t>(limits.graphs, 1, std::max<int64_t>(static_cast<int64_t>(graphs.size()), 1)));
   // The most that `count` graphs can have of something, or one alone, whatever the limit.
@@ -73,7 +73,7 @@ Terms corner(std::span<const int64_t> graphs, std::span<const GraphShape> shapes
   highest[kSelfLoops] = most([](const GraphShape& s) { return int64_t{s.self_loops}; }, highest[kEdges]);
   if (options.node_labels)
     highest[kItems] = most([](const GraphShape& s) { return int64_t{s.labelled_nodes}; }, highest[kNodes]);
-  complete_corner(graphs, shapes, options, highest);
+  complete_corner(graphs, shapes, options, closed, highest);
   return highest;
 }
 

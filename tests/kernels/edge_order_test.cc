@@ -1,5 +1,6 @@
 #include "kernels/edge_order.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -133,6 +134,66 @@ TEST(EdgeOrder, PiecesOfABatchEndWhereGraphsEnd) {
   int64_t end = 0;
   for (const int64_t size : sizes) ends.insert(end += size);
   for (int64_t p = 0; p <= order.pieces; ++p) EXPECT_TRUE(ends.contains(order.piece_ptr[p]));
+}
+
+// What a maker says that is told the graphs.
+std::vector<int32_t> make_told(const Graph& graph, const std::vector<int64_t>& ptr, bool drop_loops = true) {
+  std::vector<int32_t> order(static_cast<size_t>(edge_order_size(graph.targets, graph.edges())), -1);
+  make_edge_order(graph.source.data(), graph.target.data(), graph.edges(), graph.sources, graph.targets, true,
+                  drop_loops, order.data(), ptr);
+  return order;
+}
+
+TEST(EdgeOrder, PiecesBetweenGraphsAreThoseThatTheirSizesSay) {
+  std::mt19937_64 draw(5);
+  int open = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const uint64_t most = std::vector<uint64_t>{2, 40, 700, 5000, 8300}[static_cast<size_t>(trial % 5)];
+    Graph graph;
+    std::vector<int64_t> ptr = {0};
+    PieceCount count;
+    for (uint64_t left = draw() % 40; left > 0; --left) {
+      const auto nodes = static_cast<int64_t>(draw() % most);
+      for (uint64_t e = nodes > 0 ? draw() % 50 : 0; e > 0; --e)
+        graph.add(ptr.back() + static_cast<int64_t>(draw() % static_cast<uint64_t>(nodes)),
+                  ptr.back() + static_cast<int64_t>(draw() % static_cast<uint64_t>(nodes)));
+      ptr.push_back(ptr.back() + nodes);
+      count.add(nodes);
+    }
+    count.end();
+    graph.sources = graph.targets = ptr.back();
+    const std::vector<int32_t> numbers = make_told(graph, ptr);
+    const EdgeOrder order = view(numbers, graph);
+    ASSERT_EQ(order.closed, count.closed());
+    open += order.closed || graph.targets == 0 ? 0 : 1;
+    if (!order.closed) {
+      EXPECT_EQ(numbers, make(graph, false, true));  // an order in one piece
+      continue;
+    }
+    expect_closed_pieces(order);
+    int64_t largest = 0;
+    for (int64_t p = 0; p < order.pieces; ++p) {
+      largest = std::max<int64_t>(largest, order.piece_ptr[p + 1] - order.piece_ptr[p]);
+      EXPECT_TRUE(std::find(ptr.begin(), ptr.end(), order.piece_ptr[p]) != ptr.end());
+    }
+    EXPECT_EQ(order.pieces, count.pieces());
+    EXPECT_EQ(largest, count.largest());
+  }
+  EXPECT_GT(open, 5);
+}
+
+TEST(EdgeOrder, GraphsThatAreNotTheEdgesAreRefused) {
+  const Graph graph = paths({3, 4});
+  EXPECT_NO_THROW(make_told(graph, {0, 3, 7}));
+  EXPECT_NO_THROW(make_told(graph, {0, 0, 3, 3, 7, 7}));
+  EXPECT_NO_THROW(make_told(graph, {0, 7}));
+  for (const std::vector<int64_t>& ptr : std::vector<std::vector<int64_t>>{
+           {0}, {7}, {0, 3}, {0, 3, 8}, {1, 3, 7}, {0, 4, 3, 7}, {0, 8, 7}, {0, -1, 7}, {0, INT64_MAX, 7}})
+    EXPECT_THROW(make_told(graph, ptr), InputError);
+  EXPECT_THAT(error_text<InputError>([&] {
+                make_told(graph, {0, 4, 7});
+              }),
+              testing::HasSubstr("comes from node"));
 }
 
 TEST(EdgeOrder, PiecesOfGraphsOfAnySizeAreClosed) {

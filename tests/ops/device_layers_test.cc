@@ -239,7 +239,11 @@ TEST(DeviceLayers, GatGivesWhatItGivesOnTheCpu) {
       const GatInputGradients wanted =
           gat_backward(grad, grad_alpha, in, expected.saved, of.options, true, true);
       GatInputGradients to;
-      to.x = nan_like(wanted.x);
+      for (at::Tensor GatInputGradients::*const each :
+           {&GatInputGradients::x, &GatInputGradients::weight, &GatInputGradients::att_source,
+            &GatInputGradients::att_target, &GatInputGradients::target_score, &GatInputGradients::q,
+            &GatInputGradients::bias})
+        if ((wanted.*each).defined()) to.*each = nan_like(wanted.*each);
       if (wanted.edge_attr.defined()) to.edge_attr = at::zeros_like(wanted.edge_attr);
       gat_backward_on_device(grad, grad_alpha, there, sizes, found.saved, of.options, to);
       expect_same(to.x, wanted.x, "x");
@@ -289,7 +293,12 @@ TEST(DeviceLayers, Gatv2GivesWhatItGivesOnTheCpu) {
     const Gatv2InputGradients wanted =
         gatv2_backward(grad, grad_alpha, in, expected.saved, of.options, true, true);
     Gatv2InputGradients to;
-    to.x = nan_like(wanted.x);
+    for (at::Tensor Gatv2InputGradients::*const each :
+         {&Gatv2InputGradients::x, &Gatv2InputGradients::weight, &Gatv2InputGradients::weight_bias,
+          &Gatv2InputGradients::x_target, &Gatv2InputGradients::target_weight,
+          &Gatv2InputGradients::target_bias, &Gatv2InputGradients::att, &Gatv2InputGradients::edge_weight,
+          &Gatv2InputGradients::bias})
+      if ((wanted.*each).defined()) to.*each = nan_like(wanted.*each);
     if (wanted.edge_attr.defined()) to.edge_attr = at::zeros_like(wanted.edge_attr);
     gatv2_backward_on_device(grad, grad_alpha, there, sizes, found.saved, of.options, to);
     expect_same(to.x, wanted.x, "x");

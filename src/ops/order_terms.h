@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/edge_order.h"
+#include "ops/attention_layer.h"
+#include "ops/segment_cpu.h"
+
+namespace plimsoll {
+
+/// What operators' workspaces depend on beside counts of a block: how its order of edges cuts the nodes, from
+/// the graphs' sizes alone.
+class OrderTerms {
+ public:
+  static constexpr int64_t kPieceNodes = plimsoll::kPieceNodes;
+  static constexpr int64_t kMostPieceNodes = plimsoll::kMostPieceNodes;
+  static constexpr int64_t kSegmentGrain = plimsoll::kSegmentGrain;
+
+  /// The next graph of the block.
+  void add(int64_t nodes) { pieces_.add(nodes); }
+  /// Behind the last.
+  void end() { pieces_.end(); }
+
+  /// Whether pieces are closed: operators take other ways where they are not.
+  bool closed() const { return pieces_.closed(); }
+  /// Rows of the largest piece; else the parts that gradients of weights are summed in.
+  int64_t piece_rows(int64_t nodes) const {
+    return closed() ? pieces_.largest() : transposed_groups(nodes);
+  }
+  /// Groups of pieces; else chunks of nodes.
+  int64_t groups(int64_t nodes) const {
+    return closed() ? AttentionRanges::groups_of(pieces_.pieces())
+                    : (nodes + AttentionRanges::kNodes - 1) / AttentionRanges::kNodes;
+  }
+  static int64_t segment_groups(int64_t graphs) {
+    return std::max<int64_t>((graphs + kSegmentGrain - 1) / kSegmentGrain, 1);
+  }
+  static int64_t most_groups(int64_t nodes) { return AttentionRanges::groups_of(nodes / kPieceNodes + 1); }
+
+ private:
+  PieceCount pieces_;
+};
+
+}  // namespace plimsoll
