@@ -9,6 +9,16 @@ bool held_at_once(const Tape::Piece& a, const Tape::Piece& b) {
   return a.taken < b.given && b.taken < a.given;
 }
 
+// Rounds of looking for a better layout: a few milliseconds.
+constexpr int kRounds = 200;
+
+// No layout is smaller.
+int64_t peak_rooms(const Tape& tape, std::span<const PlannedPiece> pieces) {
+  std::vector<int64_t> rooms;
+  for (const PlannedPiece& piece : pieces) rooms.push_back(piece.bytes);
+  return peak_of(tape, rooms).bytes;
+}
+
 struct Placed {
   int64_t begin;
   int64_t end;
@@ -54,26 +64,40 @@ Layout::Layout(const Tape& tape, std::span<const PlannedPiece> pieces) {
   // What has no bytes at the largest sizes has none at others, and would only be in the way.
   for (size_t i = 0; i < pieces.size(); ++i)
     if (pieces[i].bytes > 0) order_.push_back(static_cast<int32_t>(i));
+  std::vector<int64_t> places;
+  int64_t least = INT64_MAX;
+  std::vector<int64_t> found;
+  const auto try_order = [&](const std::vector<int32_t>& order) {
+    const int64_t high = place_greedily(tape, pieces, order, found);
+    if (high >= least) return;
+    least = high;
+    places = found;
+  };
+  const auto bytes = [&](int32_t i) { return pieces[static_cast<size_t>(i)].bytes; };
   const auto lifetime = [&](int32_t i) {
     const Tape::Piece& piece = tape.pieces[static_cast<size_t>(i)];
     return int64_t{std::min(piece.given, tape.events)} - piece.taken;
   };
-  // Largest first, and longest-lived first: the better of both.
-  std::vector<int64_t> places;
-  int64_t least = INT64_MAX;
-  for (const bool by_life : {false, true}) {
-    std::vector<int32_t> order = order_;
-    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      const int64_t room_a = pieces[static_cast<size_t>(a)].bytes;
-      const int64_t room_b = pieces[static_cast<size_t>(b)].bytes;
-      return by_life ? std::pair(lifetime(a), room_a) > std::pair(lifetime(b), room_b)
-                     : std::pair(room_a, lifetime(a)) > std::pair(room_b, lifetime(b));
+  // The largest first, and the longest-lived first.
+  std::vector<int32_t> order = order_;
+  std::ranges::stable_sort(order, [&](int32_t a, int32_t b) {
+    return std::pair(lifetime(a), bytes(a)) > std::pair(lifetime(b), bytes(b));
+  });
+  try_order(order);
+  std::ranges::stable_sort(order, [&](int32_t a, int32_t b) {
+    return std::pair(bytes(a), lifetime(a)) > std::pair(bytes(b), lifetime(b));
+  });
+  try_order(order);
+  // Then what lies highest goes first, again and again, while there is something to gain (Joslin and Clements,
+  // "Squeaky Wheel" Optimization, 1999).
+  const int64_t bound = peak_rooms(tape, pieces);
+  for (int round = 0; round < kRounds && least > bound + bound / 200; ++round) {
+    const auto highest = std::ranges::max_element(order, {}, [&](int32_t i) {
+      return found[static_cast<size_t>(i)] + bytes(i);
     });
-    std::vector<int64_t> found;
-    const int64_t high = place_greedily(tape, pieces, order, found);
-    if (high >= least) continue;
-    least = high;
-    places = std::move(found);
+    const auto to = order.begin() + (highest - order.begin()) / 2;
+    std::rotate(to, highest, highest + 1);
+    try_order(order);
   }
   std::stable_sort(order_.begin(), order_.end(), [&](int32_t a, int32_t b) {
     return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)];

@@ -62,7 +62,7 @@ int64_t Packing::take(int64_t bytes) {
 }
 
 PlannedPiece Packing::take_workspace() {
-  if (next_ == plan_.size()) return {};
+  if (next_ >= plan_.size()) return {};
   const PlannedPiece planned = plan_[next_];
   if (!planned.workspace) {
     leave_plan();

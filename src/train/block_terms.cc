@@ -35,7 +35,7 @@ void count_terms(std::span<const int64_t> graphs, std::span<const GraphShape> sh
     order.add(shape.nodes);
   }
   order.end();
-  block.closed = order.closed();
+  block.closed = order.closed() || t[kNodes] == 0;  // which runs through no operation of either kind
   t[kOne] = 1;
   t[kGraphs] = static_cast<int64_t>(graphs.size());
   t[kPieceRows] = order.piece_rows(t[kNodes]);

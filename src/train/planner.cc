@@ -10,6 +10,7 @@
 #include "memory/ledger.h"
 #include "memory/meter.h"
 #include "ops/operation_names.h"
+#include "ops/order_terms.h"
 #include "train/block_plan.h"
 #include "train/probes.h"
 #include "train/run_blocks.h"
@@ -104,6 +105,9 @@ class Planner {
     if (work.all_known) return work;
     Terms least(kTerms, 0);
     least[kOne] = 1;
+    // Small graphs and a large one may come together in a piece that is too large.
+    const Terms open = corner(in_.training, in_.shapes, in_.limits, options_, false);
+    if (open[kNodes] > OrderTerms::kMostPieceNodes) work.boxes[0].count = std::max<int64_t>(work.boxes[0].count, 1);
     for (const bool closed : {false, true})
       if (work.boxes[closed ? 1 : 0].count > 0)
         work.boxes[closed ? 1 : 0].widen(least,
@@ -179,8 +183,10 @@ class Planner {
     const Work& main = training != nullptr ? *training : prediction;
     MemoryPlan plan;
     Flight& flight = plan.flight;
-    flight.training = training != nullptr ? training->plan : nullptr;
-    flight.prediction = prediction.plan;
+    if (training != nullptr) plan.training = training->plan;
+    plan.prediction = prediction.plan;
+    flight.training = plan.training;
+    flight.prediction = plan.prediction;
     flight.recompute = recompute;
     flight.largest = largest(prediction);
     if (training != nullptr) {

@@ -63,7 +63,7 @@ TEST(Slab, PiecesComeFromTheThreadsRangeAlone) {
   Slab slab;
   slab.resize(kMiB);
   EXPECT_EQ(Slab::take_piece(64).data, nullptr);
-  const SlabRange range = slab.take(1024);
+  const SlabRange range = slab.take(1024 + kTensorHeader);
   const RangeScope scope(range);
   const SlabPiece piece = Slab::take_piece(1000);
   EXPECT_NE(piece.data, nullptr);
@@ -72,7 +72,7 @@ TEST(Slab, PiecesComeFromTheThreadsRangeAlone) {
   EXPECT_EQ(Slab::take_piece(64).data, nullptr) << "the range is full";
   EXPECT_EQ(slab.overflows(), 1);
   Slab::give_piece(piece);
-  EXPECT_EQ(range.high(), 1024);
+  EXPECT_EQ(range.high(), 1024 + kTensorHeader);
 }
 
 TEST(Slab, RangesAreARingInTheirOrder) {
@@ -159,7 +159,7 @@ TEST(Slab, AWholeSlabGrowsAsFarAsTheLedgerAllows) {
   std::vector<SlabPiece> pieces;
   EXPECT_THROW(
       for (;;) {
-        pieces.push_back(Slab::take_piece(kMiB / 2));
+        pieces.push_back(Slab::take_piece(kMiB / 2 - kTensorHeader));
         std::memset(pieces.back().data, 1, kMiB / 2);
       },
       BudgetExceeded);

@@ -328,7 +328,7 @@ TEST_F(BlockRunnerTest, ABlockThatIsRefusedEvenAloneSaysWhatItNeeds) {
   try {
     runner.run(batch_, [&](const GraphBlock&, int64_t first) -> BlockRunner::Commit {
       if (first < 20) return [] {};
-      const SlabPiece piece = Slab::take_piece(1 << 16);
+      const SlabPiece piece = Slab::take_piece((1 << 16) - kTensorHeader);
       const std::shared_ptr<int> give(nullptr, [&](int*) { Slab::give_piece(piece); });
       throw BudgetExceeded(Tag::activations, 1 << 20, 5, 100);
     }, &planner);
