@@ -122,8 +122,9 @@ Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, con
   const TrainingData data(options.data, recipe, model.vocabulary);
   require_same_features(model, data.source());
   const auto shapes = read_shapes(data.source(), threads);
-  const auto verdicts = judge_classifier(data.source(), shapes, model, limits_of(recipe), threads, outside_ledger,
-                                         lists_to_judge(data, shapes, recipe, model, options.split));
+  const auto verdicts =
+      judge_classifier(data.source(), shapes, model, limits_of(recipe), threads, outside_ledger,
+                       lists_to_judge(data, shapes, recipe, model, options.split));
   Findings findings{
       classification_json(verdicts, recipe.gnn.conv, recipe.seed), classification_table(verdicts), {}};
   for (const ClassificationVerdict& verdict : verdicts) findings.graphs += verdict.graphs;
@@ -140,7 +141,8 @@ void run_evaluate(const EvaluateOptions& options) {
   const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, threads);
   const RunFolder folder{options.run};
   const Recipe recipe = load_recipe(folder.recipe(), {});
-  const Findings findings = recipe.task == "detection" ? judge_detector(options, recipe, folder, threads, budget.outside_ledger())
+  const Findings findings = recipe.task == "detection"
+                                ? judge_detector(options, recipe, folder, threads, budget.outside_ledger())
                                 : judge_classes(options, recipe, folder, threads, budget.outside_ledger());
   const std::string json = findings.json.dump(1) + "\n";
   if (options.split.empty()) write_text(folder.evaluation(), json);

@@ -63,7 +63,8 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
                format_count(plan.verified_peak_bytes));
   fmt::print("blocks in flight: {} of {} threads{}; {} read ahead\n", plan.flight.blocks, threads,
              plan.flight.recompute ? ", layers run again in backward" : "", plan.flight.prefetch);
-  fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget), format_bytes(plan.min_budget));
+  fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget),
+             format_bytes(plan.min_budget));
   fmt::print("batch size: any fits; memory is that of blocks in flight, limited by one graph of {}\n",
              format_bytes(plan.room_for_graph));
   for (const MemoryPlan::Graph& graph : plan.too_large)
@@ -71,7 +72,8 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
                format_count(graph.edges), format_bytes(graph.bytes));
   Table speed({"budget", "blocks in flight", "<layers", "graphs/s"});
   for (const MemoryPlan::Speed& at : plan.speed)
-    speed.add({format_bytes(at.budget), std::to_string(at.blocks_in_flight), at.recompute ? "run again" : "kept",
+    speed.add({format_bytes(at.budget), std::to_string(at.blocks_in_flight),
+               at.recompute ? "run again" : "kept",
                at.graphs_per_s > 0 ? format_count(static_cast<int64_t>(at.graphs_per_s)) : "-"});
   fmt::print("expected speed\n{}", speed.text());
   fmt::print("{}: {} blocks looked at{}, in {}\n", plan.exact ? "exact" : "not exact: " + plan.why_inexact,

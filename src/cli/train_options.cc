@@ -12,9 +12,10 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   verb->add_option("-O", options->overrides, "Override a key of the recipe")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  verb->add_option("--mode", options->mode,
-                   "How the need is found: measured runs a few small blocks and one large one, trial the worst "
-                   "of each kind, static none; default: memory.estimation of the recipe")
+  verb->add_option(
+          "--mode", options->mode,
+          "How the need is found: measured runs a few small blocks and one large one, trial the worst "
+          "of each kind, static none; default: memory.estimation of the recipe")
       ->check(CLI::IsMember({"static", "measured", "trial"}));
   verb->add_option("--prefetch", options->prefetch, "Blocks to read ahead, as for train")
       ->check(CLI::Range(0, 64))

@@ -172,8 +172,9 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
              trained.model, format_count(trained.parameters), fit.epochs.size(), fit.best_epoch,
              best.training_loss, best.validation_loss);
   fmt::print("{} ({} graphs/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
-             format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)), fit.plan.flight.blocks,
-             options.resources.thread_count(), format_bytes(fit.plan.worst.range_bytes), budget.report());
+             format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)),
+             fit.plan.flight.blocks, options.resources.thread_count(),
+             format_bytes(fit.plan.worst.range_bytes), budget.report());
   if (fit.reruns > 0)
     fmt::print("blocks that ran again alone to stay within the budget: {}\n", format_count(fit.reruns));
   if (fit.sheds > 0)

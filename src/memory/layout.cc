@@ -9,16 +9,6 @@ bool held_at_once(const Tape::Piece& a, const Tape::Piece& b) {
   return a.taken < b.given && b.taken < a.given;
 }
 
-// Rounds of looking for a better layout: a few milliseconds.
-constexpr int kRounds = 200;
-
-// No layout is smaller.
-int64_t peak_rooms(const Tape& tape, std::span<const PlannedPiece> pieces) {
-  std::vector<int64_t> rooms;
-  for (const PlannedPiece& piece : pieces) rooms.push_back(piece.bytes);
-  return peak_of(tape, rooms).bytes;
-}
-
 struct Placed {
   int64_t begin;
   int64_t end;
@@ -26,8 +16,8 @@ struct Placed {
 };
 
 // Places of pieces in one order of placing them; returns the bytes that hold all.
-int64_t place_greedily(const Tape& tape, std::span<const PlannedPiece> pieces, const std::vector<int32_t>& order,
-                       std::vector<int64_t>& places) {
+int64_t place_greedily(const Tape& tape, std::span<const PlannedPiece> pieces,
+                       const std::vector<int32_t>& order, std::vector<int64_t>& places) {
   places.assign(pieces.size(), 0);
   std::vector<Placed> placed;  // ascending
   std::vector<Placed> beside;
@@ -58,47 +48,101 @@ int64_t place_greedily(const Tape& tape, std::span<const PlannedPiece> pieces, c
   return high;
 }
 
+// Looks for an order of placing pieces that needs few bytes.
+class Search {
+ public:
+  Search(const Tape& tape, std::span<const PlannedPiece> pieces, std::vector<int32_t> order)
+      : tape_(tape), pieces_(pieces), order_(std::move(order)) {
+    std::vector<int64_t> rooms;
+    for (const PlannedPiece& piece : pieces) rooms.push_back(piece.bytes);
+    bound_ = peak_of(tape, rooms).bytes;
+  }
+
+  std::vector<int64_t> best() {
+    // The longest-lived first, and the largest first.
+    std::ranges::stable_sort(order_, [&](int32_t a, int32_t b) {
+      return std::pair(lifetime(a), bytes(a)) > std::pair(lifetime(b), bytes(b));
+    });
+    place(order_);
+    std::ranges::stable_sort(order_, [&](int32_t a, int32_t b) {
+      return std::pair(bytes(a), lifetime(a)) > std::pair(bytes(b), lifetime(b));
+    });
+    place(order_);
+    if (least_ > good_enough()) improve();
+    return places_;
+  }
+
+ private:
+  // No layout is smaller than the bound; one that is so near is not worth a search.
+  int64_t good_enough() const { return bound_ + bound_ / 256; }
+  int64_t bytes(int32_t i) const { return pieces_[static_cast<size_t>(i)].bytes; }
+  int64_t lifetime(int32_t i) const {
+    const Tape::Piece& piece = tape_.pieces[static_cast<size_t>(i)];
+    return int64_t{std::min(piece.given, tape_.events)} - piece.taken;
+  }
+
+  int64_t place(const std::vector<int32_t>& order) {
+    const int64_t high = place_greedily(tape_, pieces_, order, found_);
+    if (high < least_ && order.size() == order_.size()) {
+      least_ = high;
+      places_ = found_;
+    }
+    return high;
+  }
+
+  // What lies highest goes earlier, again and again (Joslin and Clements, "Squeaky Wheel" Optimization,
+  // 1999), by steps of made-up length; a layout that is a little worse is taken now and then. Small pieces
+  // fit in anywhere: they come last, and take no part.
+  void improve() {
+    const auto small = std::ranges::find_if(order_, [&](int32_t i) { return bytes(i) < bound_ / 128; });
+    std::vector<int32_t> kept(order_.begin(), small);
+    int64_t kept_high = place(kept);
+    std::vector<int64_t> kept_places = found_;
+    int64_t lowest = kept_high;
+    for (int round = 0; round < kRounds && lowest > good_enough(); ++round) {
+      std::vector<int32_t> order = kept;
+      const auto wheel = std::ranges::max_element(
+          order, {}, [&](int32_t i) { return kept_places[static_cast<size_t>(i)] + bytes(i); });
+      std::rotate(order.begin() + draw(wheel - order.begin() + 1), wheel, wheel + 1);
+      const auto count = static_cast<int64_t>(order.size());
+      if (round % 3 == 0)
+        std::swap(order[static_cast<size_t>(draw(count))], order[static_cast<size_t>(draw(count))]);
+      const int64_t high = place(order);
+      if (high > kept_high + (round % 16 == 0 ? bound_ / 64 : 0)) continue;
+      kept = std::move(order);
+      kept_high = high;
+      kept_places = found_;
+      if (high >= lowest) continue;
+      lowest = high;
+      std::ranges::copy(kept, order_.begin());
+    }
+    place(order_);
+  }
+
+  // The same numbers each time: a layout is part of what a plan says.
+  int64_t draw(int64_t below) {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<int64_t>((state_ >> 33) % static_cast<uint64_t>(below));
+  }
+
+  static constexpr int kRounds = 3000;
+  const Tape& tape_;
+  std::span<const PlannedPiece> pieces_;
+  std::vector<int32_t> order_;
+  int64_t bound_ = 0;
+  int64_t least_ = INT64_MAX;
+  std::vector<int64_t> places_;
+  std::vector<int64_t> found_;
+  uint64_t state_ = 1;
+};
+
 }  // namespace
 
 Layout::Layout(const Tape& tape, std::span<const PlannedPiece> pieces) {
   // What has no bytes at the largest sizes has none at others, and would only be in the way.
   for (size_t i = 0; i < pieces.size(); ++i)
     if (pieces[i].bytes > 0) order_.push_back(static_cast<int32_t>(i));
-  std::vector<int64_t> places;
-  int64_t least = INT64_MAX;
-  std::vector<int64_t> found;
-  const auto try_order = [&](const std::vector<int32_t>& order) {
-    const int64_t high = place_greedily(tape, pieces, order, found);
-    if (high >= least) return;
-    least = high;
-    places = found;
-  };
-  const auto bytes = [&](int32_t i) { return pieces[static_cast<size_t>(i)].bytes; };
-  const auto lifetime = [&](int32_t i) {
-    const Tape::Piece& piece = tape.pieces[static_cast<size_t>(i)];
-    return int64_t{std::min(piece.given, tape.events)} - piece.taken;
-  };
-  // The largest first, and the longest-lived first.
-  std::vector<int32_t> order = order_;
-  std::ranges::stable_sort(order, [&](int32_t a, int32_t b) {
-    return std::pair(lifetime(a), bytes(a)) > std::pair(lifetime(b), bytes(b));
-  });
-  try_order(order);
-  std::ranges::stable_sort(order, [&](int32_t a, int32_t b) {
-    return std::pair(bytes(a), lifetime(a)) > std::pair(bytes(b), lifetime(b));
-  });
-  try_order(order);
-  // Then what lies highest goes first, again and again, while there is something to gain (Joslin and Clements,
-  // "Squeaky Wheel" Optimization, 1999).
-  const int64_t bound = peak_rooms(tape, pieces);
-  for (int round = 0; round < kRounds && least > bound + bound / 200; ++round) {
-    const auto highest = std::ranges::max_element(order, {}, [&](int32_t i) {
-      return found[static_cast<size_t>(i)] + bytes(i);
-    });
-    const auto to = order.begin() + (highest - order.begin()) / 2;
-    std::rotate(to, highest, highest + 1);
-    try_order(order);
-  }
+  const std::vector<int64_t> places = Search(tape, pieces, order_).best();
   std::stable_sort(order_.begin(), order_.end(), [&](int32_t a, int32_t b) {
     return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)];
   });
@@ -110,10 +154,9 @@ Layout::Layout(const Tape& tape, std::span<const PlannedPiece> pieces) {
     for (size_t j = i; j-- > 0;) {
       const Tape::Piece& other = tape.pieces[static_cast<size_t>(order_[j])];
       if (!held_at_once(piece, other)) continue;
-      const bool follows =
-          std::any_of(below_.begin() + static_cast<int64_t>(first), below_.end(), [&](int32_t kept) {
-            return held_at_once(other, tape.pieces[static_cast<size_t>(kept)]);
-          });
+      const bool follows = std::any_of(
+          below_.begin() + static_cast<int64_t>(first), below_.end(),
+          [&](int32_t kept) { return held_at_once(other, tape.pieces[static_cast<size_t>(kept)]); });
       if (!follows) below_.push_back(order_[j]);
     }
     below_ptr_.push_back(static_cast<int32_t>(below_.size()));

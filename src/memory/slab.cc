@@ -21,7 +21,7 @@ struct SlabRange::State {
   const bool grows;
   std::mutex mutex;
   Packing packing;
-  PlannedPiece workspace;           // the stretch of the operator at work, without bytes outside one
+  PlannedPiece workspace;            // the stretch of the operator at work, without bytes outside one
   Packing short_lived = Packing(0);  // places in it
   std::unique_ptr<TapeRecorder> recorder;
   bool ended = false;
@@ -131,8 +131,8 @@ void Slab::change_size(int64_t bytes) {
       ledger.give(Tag::activations, bytes - bytes_);
       throw BudgetExceeded(Tag::activations, bytes - bytes_, 0, ledger.cap());
     }
-    // What is promised is there: no page of it is asked for in the midst of a step. Before Linux 5.14 it comes
-    // page by page.
+    // What is promised is there: no page of it is asked for in the midst of a step. Before Linux 5.14 it
+    // comes page by page.
     madvise(first, count, MADV_POPULATE_WRITE);
   } else if (bytes < bytes_) {
     // A new mapping of the same addresses: the pages go back, and the system no longer counts them as data.

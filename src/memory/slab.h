@@ -71,17 +71,19 @@ class Slab {
   void resize(int64_t bytes);
   int64_t bytes() const { return bytes_; }
 
-  /// The next range of the ring; waits for older ones to end. The plan must outlive the range. Errors: BudgetExceeded when the slab is smaller; Failure when it would wait for ever, because a block has
-  /// ended and its pieces have not.
+  /// The next range of the ring; waits for older ones to end. The plan must outlive the range. Errors:
+  /// BudgetExceeded when the slab is smaller; Failure when it would wait for ever, because a block has ended
+  /// and its pieces have not.
   SlabRange take(const RangePlan& plan);
   SlabRange take(int64_t bytes) { return take({bytes, {}}); }
-  /// All of the slab, which grows as the plan or pieces need it and the ledger allows, and then stays as large:
-  /// for measuring a block and for one that has to run alone. Waits like take(). Errors: BudgetExceeded.
+  /// All of the slab, which grows as the plan or pieces need it and the ledger allows, and then stays as
+  /// large: for measuring a block and for one that has to run alone. Waits like take(). Errors:
+  /// BudgetExceeded.
   SlabRange take_all(const RangePlan& plan = {});
 
   /// Takes a piece for `bytes` and a header of kTensorHeader, 64-byte aligned, out of the range that this
-  /// thread works in. Its data is null when no bytes are asked for, when there is no such range, or it is full
-  /// and cannot grow. Errors: BudgetExceeded where a range that grows may not.
+  /// thread works in. Its data is null when no bytes are asked for, when there is no such range, or it is
+  /// full and cannot grow. Errors: BudgetExceeded where a range that grows may not.
   static SlabPiece take_piece(int64_t bytes);
   static void give_piece(const SlabPiece& piece) noexcept;
 

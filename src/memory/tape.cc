@@ -81,7 +81,8 @@ void TapeRecorder::take(int64_t place, int64_t bytes, int64_t room) {
 
 void TapeRecorder::give(int64_t place) {
   // From the newest: most pieces do not live long.
-  const auto found = std::find_if(held_.rbegin(), held_.rend(), [&](const Held& h) { return h.place == place; });
+  const auto found =
+      std::find_if(held_.rbegin(), held_.rend(), [&](const Held& h) { return h.place == place; });
   if (found == held_.rend()) return;
   const Held piece = *found;
   held_.erase(std::next(found).base());
@@ -97,8 +98,7 @@ void TapeRecorder::begin_workspace() {
   workspace_piece_ = static_cast<int64_t>(tape.pieces.size());
   workspace_bytes_ = 0;
   workspace_ = Packing(INT64_MAX);
-  tape.pieces.push_back(
-      {.pieces = 0, .workspace = true, .taken = tape.events++, .operation = operation});
+  tape.pieces.push_back({.pieces = 0, .workspace = true, .taken = tape.events++, .operation = operation});
 }
 
 void TapeRecorder::end_workspace() {

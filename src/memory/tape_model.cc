@@ -109,9 +109,9 @@ TapeModel::TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms) 
     if (!at) continue;
     same_sequence_ = false;
     const Tape& longer = *at < tape_.pieces.size() ? tape_ : tapes[i];
-    difference_ = fmt::format("what {} allocates depends on the data, not only on counts",
-                              longer.pieces[*at].operation.empty() ? "an operation"
-                                                                   : longer.pieces[*at].operation);
+    difference_ =
+        fmt::format("what {} allocates depends on the data, not only on counts",
+                    longer.pieces[*at].operation.empty() ? "an operation" : longer.pieces[*at].operation);
   }
   if (same_sequence_) fit(tapes, terms);
   fit_envelope(tapes, terms);
@@ -130,15 +130,16 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
     auto bytes = solver.solve(values(i, [](const Tape::Piece& p) { return p.bytes; }), &residual);
     auto pieces = solver.solve(values(i, [](const Tape::Piece& p) { return p.pieces; }), &ignored);
     if (residual >= 0.5 && difference_.empty())
-      difference_ = fmt::format("what {} allocates is no affine function of counts",
-                                tape_.pieces[i].operation.empty() ? "an operation" : tape_.pieces[i].operation);
+      difference_ =
+          fmt::format("what {} allocates is no affine function of counts",
+                      tape_.pieces[i].operation.empty() ? "an operation" : tape_.pieces[i].operation);
     if (tape_.pieces[i].workspace) {
       // Places in a workspace are those of Packing: what it loses beyond a fixed sum a piece is added.
       double missing = 0;
       for (size_t p = 0; p < tapes.size(); ++p)
-        missing = std::max(missing, static_cast<double>(tapes[p].pieces[i].room) -
-                                        (sum_of(bytes.data(), terms[p]) +
-                                         kLostPerPiece * sum_of(pieces.data(), terms[p])));
+        missing = std::max(
+            missing, static_cast<double>(tapes[p].pieces[i].room) -
+                         (sum_of(bytes.data(), terms[p]) + kLostPerPiece * sum_of(pieces.data(), terms[p])));
       pieces[0] += std::ceil(missing / kLostPerPiece);
     }
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
@@ -149,13 +150,13 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
 // Non-negative, never below what a probe took in ranges without a plan, and a quarter more.
 void TapeModel::fit_envelope(std::span<const Tape> tapes, std::span<const Terms> terms) {
   std::vector<double> high;
-  for (const Tape& tape : tapes)
-    high.push_back(static_cast<double>(packed_as_they_come(tape)));
+  for (const Tape& tape : tapes) high.push_back(static_cast<double>(packed_as_they_come(tape)));
   double residual = 0;
   envelope_ = AffineSolver(terms).solve(high, &residual);
   for (size_t t = 1; t < envelope_.size(); ++t) envelope_[t] = std::max(envelope_[t], 0.0);
   double under = 0;
-  for (size_t p = 0; p < terms.size(); ++p) under = std::max(under, high[p] - sum_of(envelope_.data(), terms[p]));
+  for (size_t p = 0; p < terms.size(); ++p)
+    under = std::max(under, high[p] - sum_of(envelope_.data(), terms[p]));
   envelope_[0] = std::max(envelope_[0] + under, 0.0);
 }
 

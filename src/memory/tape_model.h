@@ -54,9 +54,9 @@ class TapeModel {
   bool same_sequence_ = true;
   std::string difference_;
   size_t terms_ = 0;
-  std::vector<double> bytes_;      // [pieces, terms]
-  std::vector<double> pieces_;     // [pieces, terms], of workspaces
-  std::vector<double> envelope_;   // [terms]
+  std::vector<double> bytes_;     // [pieces, terms]
+  std::vector<double> pieces_;    // [pieces, terms], of workspaces
+  std::vector<double> envelope_;  // [terms]
 };
 
 }  // namespace plimsoll

@@ -37,9 +37,9 @@ void leave(const at::RecordFunction&, at::ObserverContext*) {
 }  // namespace
 
 NameOperations::NameOperations()
-    : handle_(at::addThreadLocalCallback(at::RecordFunctionCallback(&enter, &leave)
-                                             .scopes({at::RecordScope::FUNCTION,
-                                                      at::RecordScope::BACKWARD_FUNCTION}))) {
+    : handle_(at::addThreadLocalCallback(
+          at::RecordFunctionCallback(&enter, &leave)
+              .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}))) {
   depth = 0;
 }
 

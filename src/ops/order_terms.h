@@ -24,9 +24,7 @@ class OrderTerms {
   /// Whether pieces are closed: operators take other ways where they are not.
   bool closed() const { return pieces_.closed(); }
   /// Rows of the largest piece; else the parts that gradients of weights are summed in.
-  int64_t piece_rows(int64_t nodes) const {
-    return closed() ? pieces_.largest() : transposed_groups(nodes);
-  }
+  int64_t piece_rows(int64_t nodes) const { return closed() ? pieces_.largest() : transposed_groups(nodes); }
   /// Groups of pieces; else chunks of nodes.
   int64_t groups(int64_t nodes) const {
     return closed() ? AttentionRanges::groups_of(pieces_.pieces())

@@ -57,8 +57,8 @@ class BlockRunner {
   BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
               int threads, int64_t prefetch);
 
-  /// A slab for the blocks in flight, and room for each worker's graphs; `least_bytes` of it are enough for any
-  /// one block. Errors: BudgetExceeded.
+  /// A slab for the blocks in flight, and room for each worker's graphs; `least_bytes` of it are enough for
+  /// any one block. Errors: BudgetExceeded.
   void resize(int64_t slab_bytes, const BlockSize& largest = {}, int64_t least_bytes = 0);
 
   /// From now on holds less while there is `pressure`, which must outlive the runner; null: never. Each

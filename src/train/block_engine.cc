@@ -138,8 +138,7 @@ double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> ou
 Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan& plan) {
   double loss = 0;
   if (training) {
-    Tape tape =
-        runner_.record(block, training_work(/*normaliser=*/1, {.training = true}, loss), plan);
+    Tape tape = runner_.record(block, training_work(/*normaliser=*/1, {.training = true}, loss), plan);
     statistics_.clear();
     return tape;
   }

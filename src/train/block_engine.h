@@ -14,15 +14,15 @@ namespace plimsoll {
 
 /// How much runs at once: what the budget decides, and with it the speed and nothing else.
 struct Flight {
-  int blocks = 1;          ///< blocks in flight at most, one a thread
-  int64_t slab_bytes = 0;  ///< for all of them; 0: no slab, tensors come from the heap
+  int blocks = 1;           ///< blocks in flight at most, one a thread
+  int64_t slab_bytes = 0;   ///< for all of them; 0: no slab, tensors come from the heap
   int64_t least_bytes = 0;  ///< of it that are enough for any one block
-  BlockSize largest = {};  ///< what each thread has room for
-  int64_t prefetch = 0;    ///< blocks read ahead
-  bool recompute = false;  ///< layers run again in backward (nn/recompute.h)
+  BlockSize largest = {};   ///< what each thread has room for
+  int64_t prefetch = 0;     ///< blocks read ahead
+  bool recompute = false;   ///< layers run again in backward (nn/recompute.h)
   std::shared_ptr<const RangePlanner> training = nullptr;    ///< of blocks forward and backward
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< of blocks forward
-  double graphs_per_s = 0;  ///< expected; 0: not known
+  double graphs_per_s = 0;                                   ///< expected; 0: not known
 };
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and

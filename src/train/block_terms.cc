@@ -55,7 +55,8 @@ void complete_corner(std::span<const int64_t> graphs, std::span<const GraphShape
   highest[kSegmentGroups] = OrderTerms::segment_groups(highest[kGraphs]);
   if (closed) {
     // A piece ends with the graph that brings it to its size.
-    highest[kPieceRows] = std::min({nodes, OrderTerms::kPieceNodes - 1 + largest, OrderTerms::kMostPieceNodes});
+    highest[kPieceRows] =
+        std::min({nodes, OrderTerms::kPieceNodes - 1 + largest, OrderTerms::kMostPieceNodes});
     highest[kGroups] = OrderTerms::most_groups(nodes);
   } else {
     OrderTerms open;

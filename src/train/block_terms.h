@@ -15,12 +15,12 @@ enum Term : size_t {
   kOne,
   kGraphs,
   kNodes,
-  kEdges,       ///< stored
-  kSelfLoops,   ///< among them
-  kItems,       ///< labelled nodes, where these are judged
-  kPieceRows,   ///< nodes of the largest piece
-  kGroups,      ///< of pieces, or chunks of nodes where there are no pieces
-  kMostIn,      ///< the most edges into one node, as the order has them
+  kEdges,      ///< stored
+  kSelfLoops,  ///< among them
+  kItems,      ///< labelled nodes, where these are judged
+  kPieceRows,  ///< nodes of the largest piece
+  kGroups,     ///< of pieces, or chunks of nodes where there are no pieces
+  kMostIn,     ///< the most edges into one node, as the order has them
   kSegmentGroups,
   kTerms
 };

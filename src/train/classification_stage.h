@@ -45,7 +45,8 @@ struct NamedGraphList {
   GraphList graphs;
 };
 
-/// Judges a model on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall; InputError for a label it does not know.
+/// Judges a model on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall; InputError for a
+/// label it does not know.
 std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
                                                     std::span<const GraphShape> shapes, const GnnModel& model,
                                                     const BlockLimits& limits, int threads,

@@ -42,7 +42,8 @@ struct FitOptions {
   const Objective* objective = nullptr;
   const Recipe* recipe = nullptr;
   const TrainingSplit* split = nullptr;
-  std::vector<std::span<const int64_t>> predicted;  ///< lists that the flight has to do for, beside validation
+  std::vector<std::span<const int64_t>>
+      predicted;  ///< lists that the flight has to do for, beside validation
   RunOptions run;
 };
 
@@ -60,8 +61,8 @@ struct FitResult {
   int64_t unforeseen = 0;            ///< blocks whose tensors were not as planned
 };
 
-/// What fit() would need and get of memory: all that it holds is made, and probes are run, but no step is taken
-/// and no file is written. Errors: BudgetExceeded where not even probes fit.
+/// What fit() would need and get of memory: all that it holds is made, and probes are run, but no step is
+/// taken and no file is written. Errors: BudgetExceeded where not even probes fit.
 MemoryPlan plan_fit(const FitOptions& options);
 
 /// Trains an objective: shuffled batches until max_epochs, or until the validation loss has not improved for

@@ -51,8 +51,7 @@ std::vector<Threshold> set_thresholds(BlockEngine& engine, const GraphList& beni
 
 // The stage, ready to begin.
 struct Stage {
-  explicit Stage(const GatStageOptions& options)
-      : shapes(read_shapes(*options.source, options.run.threads)) {
+  explicit Stage(const GatStageOptions& options) : shapes(read_shapes(*options.source, options.run.threads)) {
     require_two_labels(shapes);
     training_attacks = count_attacks(options.split->training, shapes);
     const auto training = static_cast<int64_t>(options.split->training.size());

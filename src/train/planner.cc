@@ -32,12 +32,12 @@ constexpr int64_t kMostVisited = 20'000'000;
 struct Work {
   bool training = false;
   std::shared_ptr<BlockPlan> plan;
-  TermBox boxes[2] = {};        // of blocks that are not closed, and of those that are
-  bool all_known = true;        // boxes and worst are those of the blocks themselves
-  int64_t most_bytes = 0;       // a range for any block
-  double mean_bytes = 0;        // of ranges
+  TermBox boxes[2] = {};   // of blocks that are not closed, and of those that are
+  bool all_known = true;   // boxes and worst are those of the blocks themselves
+  int64_t most_bytes = 0;  // a range for any block
+  double mean_bytes = 0;   // of ranges
   int64_t blocks = 0;
-  GraphList worst;              // the block with the largest range
+  GraphList worst;  // the block with the largest range
 };
 
 class Planner {
@@ -107,7 +107,8 @@ class Planner {
     least[kOne] = 1;
     // Small graphs and a large one may come together in a piece that is too large.
     const Terms open = corner(in_.training, in_.shapes, in_.limits, options_, false);
-    if (open[kNodes] > OrderTerms::kMostPieceNodes) work.boxes[0].count = std::max<int64_t>(work.boxes[0].count, 1);
+    if (open[kNodes] > OrderTerms::kMostPieceNodes)
+      work.boxes[0].count = std::max<int64_t>(work.boxes[0].count, 1);
     for (const bool closed : {false, true})
       if (work.boxes[closed ? 1 : 0].count > 0)
         work.boxes[closed ? 1 : 0].widen(least,
@@ -215,15 +216,17 @@ class Planner {
     plan.feasible = slab(blocks) >= worst;
     flight.least_bytes = worst;
     flight.slab_bytes = std::clamp<int64_t>(slab(blocks), worst, blocks * worst);
-    flight.prefetch = std::clamp<int64_t>((slab(blocks) - flight.slab_bytes) / std::max<int64_t>(graphs, 1), 0,
-                                          in_.prefetch);
+    flight.prefetch = std::clamp<int64_t>((slab(blocks) - flight.slab_bytes) / std::max<int64_t>(graphs, 1),
+                                          0, in_.prefetch);
     const auto budget_for = [&](int count) {
-      return in_.outside_ledger + fixed + count * graphs + (heap_slack(count) - heap_slack(1)) + needed(count);
+      return in_.outside_ledger + fixed + count * graphs + (heap_slack(count) - heap_slack(1)) +
+             needed(count);
     };
     plan.min_budget = budget_for(1);
     verify(plan, main, recompute);
     for (int count = 1; count <= in_.threads; ++count)
-      plan.speed.push_back({budget_for(count), count, recompute, seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
+      plan.speed.push_back(
+          {budget_for(count), count, recompute, seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
     flight.graphs_per_s = seconds_per_graph_ > 0 ? flight.blocks / seconds_per_graph_ : 0;
 
     plan.exact = main.plan->exact() && prediction.plan->exact();
@@ -236,7 +239,8 @@ class Planner {
     return plan;
   }
 
-  // Where blocks of a batch begin, of three at once: the one that runs, the one announced, and one that grows.
+  // Where blocks of a batch begin, of three at once: the one that runs, the one announced, and one that
+  // grows.
   int64_t list_bytes() const {
     const auto most = std::max<int64_t>(in_.batch_size, 0);
     int64_t longest = most;

@@ -36,10 +36,10 @@ struct PlanInput {
 /// What a run needs of memory, and what it gets. All bytes.
 struct MemoryPlan {
   Flight flight;
-  std::shared_ptr<const BlockPlan> training;    ///< the same as flight's
+  std::shared_ptr<const BlockPlan> training;  ///< the same as flight's
   std::shared_ptr<const BlockPlan> prediction;
   bool feasible = false;
-  int64_t peak = 0;       ///< of the budget: floor, slack and the most that will stand in the ledger
+  int64_t peak = 0;        ///< of the budget: floor, slack and the most that will stand in the ledger
   int64_t min_budget = 0;  ///< the least with which the run works, one block at a time
   bool exact = true;       ///< else why_inexact says what is estimated from above
   std::string why_inexact;

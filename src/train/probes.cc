@@ -27,7 +27,8 @@ class ProbeMaker {
       for (int64_t e = 0; e < edges; ++e) {
         const auto source = static_cast<int32_t>(draw(count));
         block.edges.push_back(source);
-        block.edges.push_back(e < loops ? source : static_cast<int32_t>((source + 1 + draw(count - 1)) % count));
+        block.edges.push_back(e < loops ? source
+                                        : static_cast<int32_t>((source + 1 + draw(count - 1)) % count));
       }
     }
     block.x.resize(static_cast<size_t>(block.nodes() * node_features_), 0.0F);

@@ -180,7 +180,7 @@ TEST(Slab, BlocksOnManyThreadsNeverShareMemory) {
   workers.run_stream(
       [&](int64_t item, int worker) {
         if (item == 2000) return false;
-        taken[static_cast<size_t>(worker)] = slab.take(10'000 + item * 7919 % 300'000);
+        taken[static_cast<size_t>(worker)] = slab.take(10'300 + item * 7919 % 300'000);
         return true;
       },
       [&](int64_t item, Turn& turn) {

@@ -176,18 +176,21 @@ TEST_F(BlockRunnerTest, ABlockThatIsRefusedRunsAloneWithAllBytesWhileYoungerOnes
   std::atomic<int> running = 0;
   std::atomic<int> refusals = 0;
   std::vector<int64_t> committed;
-  runner.run(batch_, [&](const GraphBlock&, int64_t first) -> BlockRunner::Commit {
-    ++running;
-    const std::shared_ptr<int> leave(nullptr, [&](int*) { --running; });
-    if (first == 50 && refusals++ == 0) throw BudgetExceeded(Tag::activations, 1, 0, 0);
-    if (first == 50) {
-      EXPECT_EQ(running, 1) << "it is not alone";
-      const SlabPiece piece = Slab::take_piece(3 << 16);
-      EXPECT_NE(piece.data, nullptr) << "it has not got the whole slab";
-      Slab::give_piece(piece);
-    }
-    return [&, first] { committed.push_back(first); };
-  }, &planner);
+  runner.run(
+      batch_,
+      [&](const GraphBlock&, int64_t first) -> BlockRunner::Commit {
+        ++running;
+        const std::shared_ptr<int> leave(nullptr, [&](int*) { --running; });
+        if (first == 50 && refusals++ == 0) throw BudgetExceeded(Tag::activations, 1, 0, 0);
+        if (first == 50) {
+          EXPECT_EQ(running, 1) << "it is not alone";
+          const SlabPiece piece = Slab::take_piece(3 << 16);
+          EXPECT_NE(piece.data, nullptr) << "it has not got the whole slab";
+          Slab::give_piece(piece);
+        }
+        return [&, first] { committed.push_back(first); };
+      },
+      &planner);
   EXPECT_EQ(runner.reruns(), 1);
   EXPECT_EQ(committed.size(), batch_.size() / 5);
   EXPECT_TRUE(std::is_sorted(committed.begin(), committed.end()));
@@ -274,15 +277,18 @@ TEST_F(BlockRunnerTest, UnderPressureOneBlockIsInFlightAndItsMemoryIsGivenBackUn
   FakeModel model;
   const auto run = [&] {
     runner.expect(batch_);
-    runner.run(batch_, [&](const GraphBlock& block, int64_t first) {
-      ++running;
-      const std::shared_ptr<int> leave(nullptr, [&](int*) { --running; });
-      if (pressure.now == 2) {
-        EXPECT_EQ(running, 1);
-        EXPECT_EQ(Ledger::process().held(Tag::activations), bytes);
-      }
-      return model.work(block, first);
-    }, &planner);
+    runner.run(
+        batch_,
+        [&](const GraphBlock& block, int64_t first) {
+          ++running;
+          const std::shared_ptr<int> leave(nullptr, [&](int*) { --running; });
+          if (pressure.now == 2) {
+            EXPECT_EQ(running, 1);
+            EXPECT_EQ(Ledger::process().held(Tag::activations), bytes);
+          }
+          return model.work(block, first);
+        },
+        &planner);
   };
   run();
   EXPECT_TRUE(told.empty());
@@ -326,12 +332,15 @@ TEST_F(BlockRunnerTest, ABlockThatIsRefusedEvenAloneSaysWhatItNeeds) {
   std::vector<std::string> told;
   runner.watch(nullptr, [&](const BlockRunner::Event& event) { told.emplace_back(event.name); });
   try {
-    runner.run(batch_, [&](const GraphBlock&, int64_t first) -> BlockRunner::Commit {
-      if (first < 20) return [] {};
-      const SlabPiece piece = Slab::take_piece((1 << 16) - kTensorHeader);
-      const std::shared_ptr<int> give(nullptr, [&](int*) { Slab::give_piece(piece); });
-      throw BudgetExceeded(Tag::activations, 1 << 20, 5, 100);
-    }, &planner);
+    runner.run(
+        batch_,
+        [&](const GraphBlock&, int64_t first) -> BlockRunner::Commit {
+          if (first < 20) return [] {};
+          const SlabPiece piece = Slab::take_piece((1 << 16) - kTensorHeader);
+          const std::shared_ptr<int> give(nullptr, [&](int*) { Slab::give_piece(piece); });
+          throw BudgetExceeded(Tag::activations, 1 << 20, 5, 100);
+        },
+        &planner);
     FAIL() << "no error";
   } catch (const BudgetExceeded& error) {
     const std::string text = error.what();
@@ -352,10 +361,13 @@ TEST_F(BlockRunnerTest, ASmallObjectThatTheSystemRefusesIsARefusalToo) {
   const FixedRanges planner(bytes);
   FakeModel model;
   std::atomic<int> refusals = 0;
-  runner.run(batch_, [&](const GraphBlock& block, int64_t first) {
-    if (first == 100 && refusals++ == 0) throw std::bad_alloc();
-    return model.work(block, first);
-  }, &planner);
+  runner.run(
+      batch_,
+      [&](const GraphBlock& block, int64_t first) {
+        if (first == 100 && refusals++ == 0) throw std::bad_alloc();
+        return model.work(block, first);
+      },
+      &planner);
   EXPECT_EQ(model.sum, sum);
   EXPECT_EQ(runner.reruns(), 1);
 }

@@ -137,8 +137,8 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
     const auto shapes = read_shapes(source, 1);
     GraphList all(shapes.size());
     std::iota(all.begin(), all.end(), int64_t{0});
-    const BlockLimits limits{1 + static_cast<int64_t>(random() % 100), 200 + static_cast<int64_t>(random() % 5000),
-                             20'000};
+    const BlockLimits limits{1 + static_cast<int64_t>(random() % 100),
+                             200 + static_cast<int64_t>(random() % 5000), 20'000};
     const std::string recompute = random() % 3 == 0 ? "on" : "off";
     const MemoryPlan plan = make_plan({.source = &source,
                                        .shapes = shapes,
@@ -171,9 +171,10 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
       ++pairs;
       exact += found == expected;
       under += found > expected;
-      EXPECT_LE(found, expected) << "block of " << block.graphs() << " graphs, " << block.nodes() << " nodes, "
-                                 << block.edge_count() << " edges";
-      packed.push_back(static_cast<double>(range.bytes) / static_cast<double>(std::max<int64_t>(expected, 1)));
+      EXPECT_LE(found, expected) << "block of " << block.graphs() << " graphs, " << block.nodes()
+                                 << " nodes, " << block.edge_count() << " edges";
+      packed.push_back(static_cast<double>(range.bytes) /
+                       static_cast<double>(std::max<int64_t>(expected, 1)));
     }
     largest_packed.push_back(static_cast<double>(plan.worst.range_bytes) /
                              static_cast<double>(plan.worst.peak_bytes));
@@ -183,12 +184,15 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
   const auto at = [](const std::vector<double>& values, double share) {
     return 100 * (values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))] - 1);
   };
-  printf("%d of %d exact, %d under; range over peak: worst block median %.2f %%, 90 %% %.2f %%, most %.2f %%; any "
-         "block %.2f, %.2f, %.2f\n",
-         exact, pairs, under, at(largest_packed, 0.5), at(largest_packed, 0.9), at(largest_packed, 1),
-         at(packed, 0.5), at(packed, 0.9), at(packed, 1));
+  printf(
+      "%d of %d exact, %d under; range over peak: worst block median %.2f %%, 90 %% %.2f %%, most %.2f %%; "
+      "any "
+      "block %.2f, %.2f, %.2f\n",
+      exact, pairs, under, at(largest_packed, 0.5), at(largest_packed, 0.9), at(largest_packed, 1),
+      at(packed, 0.5), at(packed, 0.9), at(packed, 1));
   EXPECT_GE(exact, pairs * 95 / 100) << "of " << pairs;
   EXPECT_EQ(under, 0);
+  EXPECT_LE(at(largest_packed, 0.9), 3);
 }
 
 }  // namespace
