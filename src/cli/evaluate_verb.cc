@@ -137,7 +137,7 @@ void run_evaluate(const EvaluateOptions& options) {
   const Stopwatch watch;
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
-  Budget budget(options.resources, 0, heap_slack(1));
+  Budget budget(options.resources, 0, kHeapSlack);
   const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, threads);
   const RunFolder folder{options.run};
   const Recipe recipe = load_recipe(folder.recipe(), {});

@@ -63,6 +63,8 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
                format_count(plan.verified_peak_bytes));
   fmt::print("blocks in flight: {} of {} threads{}; {} read ahead\n", plan.flight.blocks, threads,
              plan.flight.recompute ? ", layers run again in backward" : "", plan.flight.prefetch);
+  if (!plan.recompute_note.empty())
+    fmt::print("running layers again in backward: {}\n", plan.recompute_note);
   fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget),
              format_bytes(plan.min_budget));
   fmt::print("batch size: any fits; memory is that of blocks in flight, limited by one graph of {}\n",
@@ -104,6 +106,7 @@ Json plan_json(const MemoryPlan& plan) {
           {"slab_bytes", plan.flight.slab_bytes},
           {"prefetch", plan.flight.prefetch},
           {"recompute", plan.flight.recompute},
+          {"recompute_note", plan.recompute_note},
           {"worst_block",
            {{"graphs", plan.worst.size.graphs},
             {"nodes", plan.worst.size.nodes},
@@ -125,7 +128,7 @@ void run_plan(const PlanOptions& options) {
   if (!options.mode.empty()) recipe.memory.estimation = options.mode;
   const int threads = options.resources.thread_count();
   const FloorParts floor = warm_up_torch(threads);
-  Budget budget(options.resources, 0, heap_slack(1));
+  Budget budget(options.resources, 0, kHeapSlack);
   const TrainingData data(options.data, recipe);
   const RunOptions run{.folder = {},
                        .identity = {},

@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
+#include "cli/plan_verb.h"
 #include "cli/run_folder.h"
 #include "cli/training_data.h"
 #include "io/file.h"
@@ -160,7 +161,7 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
                           {"overflows", fit.overflows},
                           {"unforeseen", fit.unforeseen},
                           {"planned_peak_bytes", fit.plan.peak},
-                          {"heap", fit.plan.heap_per_block},
+                          {"planned_heap_bytes", fit.plan.heap},
                           {"enforced", enforced},
                           {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
@@ -175,6 +176,11 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
              format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)),
              fit.plan.flight.blocks, options.resources.thread_count(),
              format_bytes(fit.plan.worst.range_bytes), budget.report());
+  fmt::print("planned: {} bytes ({}), {}; smallest budget {}\n", format_count(fit.plan.peak),
+             format_bytes(fit.plan.peak), fit.plan.exact ? "exact" : "not exact: " + fit.plan.why_inexact,
+             format_bytes(fit.plan.min_budget));
+  if (fit.unforeseen > 0)
+    fmt::print("blocks whose tensors were not as planned: {}\n", format_count(fit.unforeseen));
   if (fit.reruns > 0)
     fmt::print("blocks that ran again alone to stay within the budget: {}\n", format_count(fit.reruns));
   if (fit.sheds > 0)
@@ -193,7 +199,7 @@ void run_train(const TrainOptions& options) {
   const Recipe recipe = load_recipe(options.recipe, options.overrides);
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
-  Budget budget(options.resources, 0, heap_slack(1));
+  Budget budget(options.resources, 0, kHeapSlack);
   PressureWatch pressure;
   const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, threads);
   const TrainingData data(options.data, recipe);
@@ -239,6 +245,7 @@ void run_train(const TrainOptions& options) {
   manifest["parameters"] = trained.parameters;
   manifest["best_epoch"] = trained.fit.best_epoch;
   manifest["weights"] = trained.weights;
+  manifest["plan"] = plan_json(trained.fit.plan);
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   if (fresh) fresh->commit();
   report(trained, options, folder.model(recipe), budget, enforced_json(enforcement.get()), watch,

@@ -33,6 +33,13 @@ void make_room_in(V& values, int64_t count) {
   values.reserve(static_cast<size_t>(count));
 }
 
+// The same, with its pages there.
+template <typename V>
+void fill_room_in(V& values, int64_t count) {
+  make_room_in(values, count);
+  values.assign(static_cast<size_t>(count), 0);
+}
+
 int32_t as_int32(int64_t value, const char* what, int64_t graph) {
   if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
     throw InputError(fmt::format("graph {} has {} {}, more than can be used", graph, what, value));
@@ -82,14 +89,14 @@ Vector<GraphShape, Tag::columns> shapes_of(const GraphBlock& block) {
 }
 
 void GraphBlock::make_room(const BlockSize& size, int64_t node_features, int64_t edge_features) {
-  make_room_in(graph, size.graphs);
-  make_room_in(node_ptr, size.graphs + 1);
-  make_room_in(edge_ptr, size.graphs + 1);
-  make_room_in(x, size.nodes * node_features);
-  make_room_in(edges, 2 * size.edges);
-  make_room_in(edge_attr, size.edges * edge_features);
-  make_room_in(y, size.graphs);
-  if (!node_y.empty()) make_room_in(node_y, size.nodes);
+  fill_room_in(graph, size.graphs);
+  fill_room_in(node_ptr, size.graphs + 1);
+  fill_room_in(edge_ptr, size.graphs + 1);
+  fill_room_in(x, size.nodes * node_features);
+  fill_room_in(edges, 2 * size.edges);
+  fill_room_in(edge_attr, size.edges * edge_features);
+  fill_room_in(y, size.graphs);
+  if (!node_y.empty()) fill_room_in(node_y, size.nodes);
   clear();
 }
 

@@ -147,4 +147,17 @@ Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan
   return runner_.record(block, prediction_work(outputs, loss), plan);
 }
 
+void BlockEngine::rehearse(std::span<const int64_t> block, bool training) {
+  double loss = 0;
+  if (training) {
+    runner_.repeat(block, flight_.blocks, training_work(/*normaliser=*/1, {.training = true}, loss),
+                   flight_.training.get());
+    statistics_.clear();
+    return;
+  }
+  Vector<float, Tag::columns> outputs(
+      static_cast<size_t>(flight_.blocks * items(block) * objective_.outputs()));
+  runner_.repeat(block, flight_.blocks, prediction_work(outputs, loss), flight_.prediction.get());
+}
+
 }  // namespace plimsoll

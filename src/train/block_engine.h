@@ -53,6 +53,10 @@ class BlockEngine {
   /// slab. gradients() are overwritten. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
 
+  /// Runs one block on every thread at once, as training or prediction does, and forgets what it gave.
+  /// Errors: BudgetExceeded.
+  void rehearse(std::span<const int64_t> block, bool training);
+
   BlockRunner& runner() { return runner_; }
   const BlockRunner& runner() const { return runner_; }
 

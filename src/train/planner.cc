@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "base/units.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
 #include "memory/meter.h"
+#include "ops/blas_memory.h"
 #include "ops/operation_names.h"
 #include "ops/order_terms.h"
 #include "train/block_plan.h"
@@ -55,6 +57,8 @@ class Planner {
       Work training = look_over(true);
       plan = with_training(training, prediction);
     }
+    // What planning itself took counts as well.
+    plan.peak = std::max(plan.peak, in_.outside_ledger + Ledger::process().peak() + heap_per_block_);
     plan.seconds = seconds_since(start_);
     return plan;
   }
@@ -67,22 +71,27 @@ class Planner {
     }
     measure(training, false);
     MemoryPlan whole = divide(&training, prediction, false);
-    if (in_.recompute == "off" || whole.flight.blocks == in_.threads) return whole;
-    // Does more fit when layers are run again?
+    if (in_.recompute == "off") return whole;
+    if (whole.feasible && whole.flight.blocks == in_.threads) {
+      whole.recompute_note = "not needed: all threads have a block";
+      return whole;
+    }
     measure(training, true);
     MemoryPlan again = divide(&training, prediction, true);
-    const auto best = [](const MemoryPlan& plan) {
-      return plan.feasible && !plan.speed.empty() ? expected(plan) : 0.0;
-    };
     whole.speed.insert(whole.speed.end(), again.speed.begin(), again.speed.end());
     again.speed = whole.speed;
-    if (best(again) > best(whole)) return again;
-    // The least budget is that of the way that needs less, which is taken when nothing else fits.
-    whole.min_budget = std::min(whole.min_budget, again.min_budget);
+    whole.min_budget = again.min_budget = std::min(whole.min_budget, again.min_budget);
+    // A layer that is run again costs up to a third of the time of its block.
+    const bool more_at_once = again.flight.blocks * 3 >= whole.flight.blocks * 4;
+    if (again.feasible && (!whole.feasible || more_at_once)) {
+      again.recompute_note = whole.feasible
+                                 ? fmt::format("{} blocks in flight, not {}", again.flight.blocks, whole.flight.blocks)
+                                 : "makes the budget feasible";
+      return again;
+    }
+    whole.recompute_note = "no gain";
     return whole;
   }
-
-  static double expected(const MemoryPlan& plan) { return plan.flight.graphs_per_s; }
 
   // All blocks of training, or of prediction.
   bool visit(bool training, const std::function<void(std::span<const int64_t>)>& block) const {
@@ -135,6 +144,7 @@ class Planner {
       work.plan->set_model(closed, TapeModel(tapes, terms));
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
+    heap_per_block_ = std::max(heap_per_block_, outside() - outside_before_);
     find_worst(work);
     // A second layout, for the worst block: the better one for it stays.
     if (work.blocks > 0) {
@@ -200,15 +210,14 @@ class Planner {
     const auto mean = static_cast<int64_t>(main.mean_bytes);
     const int64_t graphs = graph_bytes(flight.largest);
 
-    give_back_freed_memory();
     const Ledger& ledger = Ledger::process();
     const int64_t gradients = in_.objective->parameters().count() * int64_t{sizeof(float)};
     const int64_t lists = list_bytes() + in_.later;
     const int64_t fixed = ledger.held() + gradients + lists;
+    if (ledger.cap() - fixed - graphs - kHeapSlackPerBlock >= worst) verify(plan, main, recompute);
+    const int64_t one_heap = heap_per_block_ + kHeapSlackPerBlock;
     // With so many blocks in flight: what is left for the slab.
-    const auto slab = [&](int blocks) {
-      return ledger.cap() - fixed - blocks * graphs - (heap_slack(blocks) - heap_slack(1));
-    };
+    const auto slab = [&](int blocks) { return ledger.cap() - fixed - blocks * (graphs + one_heap); };
     const auto needed = [&](int blocks) { return worst + (blocks - 1) * std::min(mean, worst); };
     int blocks = in_.threads;
     while (blocks > 1 && slab(blocks) < needed(blocks)) --blocks;
@@ -218,17 +227,18 @@ class Planner {
     flight.slab_bytes = std::clamp<int64_t>(slab(blocks), worst, blocks * worst);
     flight.prefetch = std::clamp<int64_t>((slab(blocks) - flight.slab_bytes) / std::max<int64_t>(graphs, 1),
                                           0, in_.prefetch);
+    plan.heap = blocks * one_heap;
     const auto budget_for = [&](int count) {
-      return in_.outside_ledger + fixed + count * graphs + (heap_slack(count) - heap_slack(1)) +
-             needed(count);
+      return in_.outside_ledger + fixed + count * (graphs + one_heap) + needed(count);
     };
-    plan.min_budget = budget_for(1);
-    verify(plan, main, recompute);
+    plan.min_budget = stated(budget_for(1));
     for (int count = 1; count <= in_.threads; ++count)
-      plan.speed.push_back(
-          {budget_for(count), count, recompute, seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
+      plan.speed.push_back({stated(budget_for(count)), count, recompute,
+                            seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
     flight.graphs_per_s = seconds_per_graph_ > 0 ? flight.blocks / seconds_per_graph_ : 0;
 
+    plan.worst = worst_of(main);
+    rehearse(plan, main);
     plan.exact = main.plan->exact() && prediction.plan->exact();
     plan.why_inexact = main.plan->exact() ? prediction.plan->difference() : main.plan->difference();
     plan.all_blocks_known = main.all_known && prediction.all_known;
@@ -269,39 +279,75 @@ class Planner {
     add("graphs of blocks", plan.flight.blocks * graphs);
     add("prefetch", plan.flight.prefetch * graphs);
     add("other", other);
-    plan.peak = in_.outside_ledger + heap_slack(plan.flight.blocks) - heap_slack(1);
+    plan.peak = in_.outside_ledger + plan.heap;
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
   }
 
-  // Runs the worst block twice as the run will: the first finds what the tape did not foresee, the second is
-  // timed.
+  // What a process holds before it has data differs by some pages from start to start.
+  static int64_t stated(int64_t budget) {
+    constexpr int64_t kFloorSpread = 128 * kKiB;
+    constexpr int64_t kStep = 64 * kKiB;
+    return (budget + kFloorSpread + kStep - 1) / kStep * kStep;
+  }
+
+  static MemoryPlan::Block worst_of(const Work& work) {
+    if (work.blocks == 0) return {};
+    const BlockTerms terms = work.plan->terms(work.worst);
+    const BlockPlan::Peak peak = work.plan->peak(terms);
+    return {{terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges]},
+            peak.bytes,
+            work.plan->bytes(terms),
+            peak.operation,
+            work.training};
+  }
+
+  // Runs the worst block twice as the run will: the first finds what the tape did not foresee, and has the
+  // libraries that multiply take the rooms they keep; the second is timed.
   void verify(MemoryPlan& plan, const Work& main, bool recompute) {
     if (main.blocks == 0) return;
     const BlockTerms terms = main.plan->terms(main.worst);
-    const BlockPlan::Peak peak = main.plan->peak(terms);
-    plan.worst = {{terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges]},
-                  peak.bytes,
-                  main.plan->bytes(terms),
-                  peak.operation,
-                  main.training};
-    if (!plan.feasible) return;
     RangePlan range;
     main.plan->plan(terms, range);
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
     GraphBlock block;
     in_.source->read(main.worst, block);
-    give_back_freed_memory();
-    const int64_t before = process_memory().anonymous;
-    const Tape tape = engine.record(block, main.training, range);
-    plan.heap_per_block = process_memory().anonymous - before;
-    plan.verified_peak_bytes = tape.peak().bytes;
-    if (plan.verified_peak_bytes != peak.bytes && main.plan->exact())
+    plan.verified_peak_bytes = engine.record(block, main.training, range).peak().bytes;
+    const int64_t expected = main.plan->peak(terms).bytes;
+    if (plan.verified_peak_bytes != expected && main.plan->exact())
       main.plan->set_inexact(fmt::format("the block of {} nodes and {} edges that was run took {}, not {}",
                                          terms.terms[kNodes], terms.terms[kEdges],
-                                         format_bytes(plan.verified_peak_bytes), format_bytes(peak.bytes)));
+                                         format_bytes(plan.verified_peak_bytes), format_bytes(expected)));
     const auto start = Clock::now();
     engine.record(block, main.training, range);
     seconds_per_graph_ = seconds_since(start) / static_cast<double>(std::max<size_t>(main.worst.size(), 1));
+    heap_per_block_ = std::max(heap_per_block_, outside() - outside_before_);
+  }
+
+  // What libraries that multiply hold, or else all that does not stand in the ledger.
+  static int64_t outside() {
+    if (const auto bytes = blas_bytes()) return *bytes;
+    return unentered();
+  }
+
+  // Anonymous bytes that do not stand in the ledger.
+  static int64_t unentered() {
+    give_back_freed_memory();
+    return process_memory().anonymous - Ledger::process().held();
+  }
+
+  // Runs the worst block on all threads at once, as the run will. What libraries keep for each thread is
+  // there from then on, and known.
+  void rehearse(MemoryPlan& plan, const Work& main) {
+    if (!plan.feasible || main.blocks == 0) return;
+    if (plan.flight.blocks > 1) {
+      BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight);
+      engine.rehearse(main.worst, main.training);
+    }
+    const int64_t found = std::max<int64_t>(unentered() - unentered_before_, 0);
+    // Where threads share processors, not all of them have multiplied at once.
+    const auto processors = static_cast<int64_t>(std::max(std::thread::hardware_concurrency(), 1U));
+    const int64_t late = std::max<int64_t>(plan.flight.blocks - processors, 0) * heap_per_block_;
+    plan.heap = std::min(plan.heap, found + late + plan.flight.blocks * kHeapSlackPerBlock);
   }
 
   void find_too_large(MemoryPlan& plan, const Work& main, int64_t room) const {
@@ -326,6 +372,9 @@ class Planner {
   const PlanInput& in_;
   const CollateOptions options_;
   const Clock::time_point start_;
+  const int64_t outside_before_ = outside();
+  const int64_t unentered_before_ = unentered();
+  int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
 };
 
@@ -338,9 +387,10 @@ MemoryPlan make_plan(const PlanInput& input) {
 Flight require_feasible(const MemoryPlan& plan) {
   if (plan.feasible) return plan.flight;
   std::string text = fmt::format(
-      "the largest block ({} graphs, {} nodes, {} edges) needs {}: the smallest budget that works is {}",
+      "the largest block ({} graphs, {} nodes, {} edges) needs {}: the smallest budget that works is {} "
+      "bytes ({})",
       plan.worst.size.graphs, plan.worst.size.nodes, plan.worst.size.edges,
-      format_bytes(plan.worst.range_bytes), format_bytes(plan.min_budget));
+      format_bytes(plan.worst.range_bytes), plan.min_budget, format_bytes(plan.min_budget));
   if (!plan.too_large.empty())
     text += fmt::format("; graph {} alone, of {} nodes and {} edges, needs {}", plan.too_large.front().graph,
                         plan.too_large.front().nodes, plan.too_large.front().edges,

@@ -54,6 +54,7 @@ struct MemoryPlan {
     bool training = true;
   };
   Block worst;
+  std::string recompute_note;  ///< gradient_checkpointing auto: what running layers again gains
   /// Measured by the block that was run to verify the tape; 0: none was run.
   int64_t verified_peak_bytes = 0;
 
@@ -73,7 +74,7 @@ struct MemoryPlan {
   int64_t blocks_planned = 0;  ///< whose exact size is known
   bool all_blocks_known = true;
   double seconds = 0;  ///< that planning took
-  int64_t heap_per_block = 0;
+  int64_t heap = 0;    ///< of peak, that is in neither floor nor ledger, as measured; kHeapSlack aside
 };
 
 /// Plans a run: records the tapes of a few small made-up blocks, solves them (memory/tape_model.h), looks for

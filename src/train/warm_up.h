@@ -18,11 +18,12 @@ struct FloorParts {
 /// it.
 FloorParts warm_up_torch(int threads);
 
-/// What the process holds beyond floor and ledger: matrix products' own buffers, torch's nodes of the graph
-/// of gradients, and what malloc loses between pieces. Measured at up to 2.2, 3.2 and 7.3 MiB with one, two
-/// and four threads, on a model of 343,000 parameters. Set aside from the budget.
-constexpr int64_t heap_slack(int threads) {
-  return 2 * kMiB + int64_t{threads} * kMiB * 3 / 2;
-}
+/// What the process holds beyond floor and ledger: nodes of the graph of gradients, heads of tensors, what
+/// malloc loses between pieces, and the stacks of threads as far as they are used. Set aside from the budget,
+/// once and for each block in flight; rooms of the libraries that multiply are measured by the planner.
+/// Measured at 0.2 to 0.5 MiB with one block in flight and up to 0.13 MiB for each more
+/// (bench/results/contract.md).
+constexpr int64_t kHeapSlack = 448 * kKiB;
+constexpr int64_t kHeapSlackPerBlock = 128 * kKiB;
 
 }  // namespace plimsoll
