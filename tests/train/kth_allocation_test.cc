@@ -54,9 +54,12 @@ class RefusingAllocator final : public c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     if (++requests_ != refused_) return inner_->allocate(bytes);
     switch (refusal_) {
-      case Refusal::ledger: return pass_the_cap(bytes);
-      case Refusal::slab: throw BudgetExceeded(Tag::activations, static_cast<int64_t>(bytes), 0, 0);
-      case Refusal::system: throw std::bad_alloc();
+      case Refusal::ledger:
+        return pass_the_cap(bytes);
+      case Refusal::slab:
+        throw BudgetExceeded(Tag::activations, static_cast<int64_t>(bytes), 0, 0);
+      case Refusal::system:
+        throw std::bad_alloc();
     }
     return {};
   }
@@ -169,12 +172,11 @@ std::string name_of(const ::testing::TestParamInfo<TheKthAllocation::ParamType>&
   return std::string(kNames[static_cast<size_t>(std::get<1>(info.param))]) + "Refuses" +
          (std::get<2>(info.param) ? "Recomputing" : "") + "On" + std::to_string(std::get<0>(info.param));
 }
-INSTANTIATE_TEST_SUITE_P(Of, TheKthAllocation,
-                         ::testing::Combine(::testing::Values(1, 3),
-                                            ::testing::Values(Refusal::ledger, Refusal::slab,
-                                                              Refusal::system),
-                                            ::testing::Bool()),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Of, TheKthAllocation,
+    ::testing::Combine(::testing::Values(1, 3),
+                       ::testing::Values(Refusal::ledger, Refusal::slab, Refusal::system), ::testing::Bool()),
+    name_of);
 
 TEST_P(TheKthAllocation, FailsAndTheStepIsTheSame) {
   const auto [threads, refusal, recompute] = GetParam();
