@@ -89,7 +89,7 @@ void GraphBlock::make_room(const BlockSize& size, int64_t node_features, int64_t
   make_room_in(edges, 2 * size.edges);
   make_room_in(edge_attr, size.edges * edge_features);
   make_room_in(y, size.graphs);
-  if (!node_y.empty()) make_room_in(node_y, size.nodes);
+  make_room_in(node_y, size.nodes);
   clear();
 }
 
