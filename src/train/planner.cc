@@ -289,6 +289,7 @@ class Planner {
     main.plan->plan(terms, range);
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
     GraphBlock block;
+    block.make_room(plan.worst.size, in_.source->node_features(), in_.source->edge_features());
     in_.source->read(main.worst, block);
     give_back_freed_memory();
     const int64_t before = process_memory().anonymous;
