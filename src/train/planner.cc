@@ -40,6 +40,24 @@ struct Work {
   GraphList worst;  // the block with the largest range
 };
 
+// The most blocks that one batch, or one list to predict, is cut into; blocks come in the order of visits.
+struct BlocksAtOnce {
+  int64_t batch;  // graphs
+  int64_t most = 0;
+  int64_t count = 0;
+  const int64_t* begin = nullptr;
+  const int64_t* end = nullptr;
+
+  void add(std::span<const int64_t> block) {
+    if (block.data() != end || block.data() == begin + batch) {
+      begin = block.data();
+      count = 0;
+    }
+    end = block.data() + block.size();
+    most = std::max(most, ++count);
+  }
+};
+
 class Planner {
  public:
   explicit Planner(const PlanInput& input)
@@ -94,14 +112,17 @@ class Planner {
     return true;
   }
 
-  Work look_over(bool training) const {
+  Work look_over(bool training) {
     Work work{.training = training, .plan = std::make_shared<BlockPlan>(in_.shapes, options_)};
     BlockTerms terms;
+    BlocksAtOnce at_once{training ? in_.batch_size : static_cast<int64_t>(in_.shapes.size())};
     work.all_known = visit(training, [&](std::span<const int64_t> block) {
+      at_once.add(block);
       count_terms(block, in_.shapes, options_, terms);
       work.boxes[terms.closed ? 1 : 0].add(terms.terms);
       ++work.blocks;
     });
+    most_at_once_ = std::max(most_at_once_, work.all_known ? at_once.most : in_.batch_size);
     if (work.all_known) return work;
     Terms least(kTerms, 0);
     least[kOne] = 1;
@@ -240,14 +261,8 @@ class Planner {
   }
 
   // Where blocks of a batch begin, of three at once: the one that runs, the one announced, and one that
-  // grows.
-  int64_t list_bytes() const {
-    const auto most = std::max<int64_t>(in_.batch_size, 0);
-    int64_t longest = most;
-    for (const auto& list : in_.predicted) longest = std::max(longest, static_cast<int64_t>(list.size()));
-    longest = std::min(longest, static_cast<int64_t>(in_.shapes.size()));
-    return 3 * 2 * 8 * (longest / std::max<int64_t>(in_.limits.graphs, 1) + 2);
-  }
+  // grows, each with room for twice as many and the last with what it had before.
+  int64_t list_bytes() const { return (3 * 2 + 1) * int64_t{sizeof(int64_t)} * (most_at_once_ + 1); }
 
   void add_parts(MemoryPlan& plan, int64_t gradients, int64_t lists, int64_t graphs) const {
     const Ledger& ledger = Ledger::process();
@@ -328,6 +343,7 @@ class Planner {
   const CollateOptions options_;
   const Clock::time_point start_;
   double seconds_per_graph_ = 0;
+  int64_t most_at_once_ = 0;  // blocks of a batch or list
 };
 
 }  // namespace
