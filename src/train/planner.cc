@@ -28,6 +28,9 @@ double seconds_since(Clock::time_point start) {
 // Graphs whose blocks are looked at one by one; behind them stands the corner of the limits.
 constexpr int64_t kMostVisited = 20'000'000;
 
+// By how much the floor of another process may be higher: the smallest budget is stated for any.
+constexpr int64_t kFloorSpread = 256 * 1024;
+
 // One kind of work: its blocks, and what they take.
 struct Work {
   bool training = false;
@@ -243,7 +246,7 @@ class Planner {
       return in_.outside_ledger + fixed + count * graphs + (heap_slack(count) - heap_slack(1)) +
              needed(count);
     };
-    plan.min_budget = budget_for(1);
+    plan.min_budget = budget_for(1) + (in_.outside_ledger > 0 ? kFloorSpread : 0);
     verify(plan, main, recompute);
     for (int count = 1; count <= in_.threads; ++count)
       plan.speed.push_back(
