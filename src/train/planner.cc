@@ -222,7 +222,9 @@ class Planner {
     const int64_t worst =
         (std::max({main.most_bytes, prediction.most_bytes, int64_t{1}}) + 4095) / 4096 * 4096;
     const auto mean = static_cast<int64_t>(main.mean_bytes);
-    const int64_t graphs = graph_bytes(flight.largest);
+    // What a worker has beside its range: the graphs of a block, and where its pieces go.
+    const size_t pieces = std::max(main.plan->most_pieces(), prediction.plan->most_pieces());
+    const int64_t graphs = graph_bytes(flight.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
 
     give_back_freed_memory();
     const Ledger& ledger = Ledger::process();
