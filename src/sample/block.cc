@@ -96,7 +96,7 @@ void GraphBlock::make_room(const BlockSize& size, int64_t node_features, int64_t
   fill_room_in(edges, 2 * size.edges);
   fill_room_in(edge_attr, size.edges * edge_features);
   fill_room_in(y, size.graphs);
-  if (!node_y.empty()) fill_room_in(node_y, size.nodes);
+  fill_room_in(node_y, size.nodes);
   clear();
 }
 

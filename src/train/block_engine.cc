@@ -5,6 +5,7 @@
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/engine.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +23,18 @@ std::string recording_of(int64_t graph, const GraphSetTables& tables) {
       return fmt::format(", graph {} of {}/{}", graph - recording.first_graph, recording.split,
                          recording.name);
   return {};
+}
+
+// After an error torch keeps what was still to be done on this thread, with the gradients it was to be done
+// with, until the thread's next backward: they would outlive their block. Here a backward of nothing.
+std::vector<at::Tensor> gradients_of(const at::Tensor& loss, const std::vector<at::Tensor>& parameters) {
+  try {
+    return torch::autograd::grad({loss}, parameters);
+  } catch (...) {
+    torch::autograd::Engine::get_default_engine().execute({}, {}, /*keep_graph=*/false,
+                                                          /*create_graph=*/false, /*accumulate_grad=*/true);
+    throw;
+  }
 }
 
 }  // namespace
@@ -84,7 +97,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
     const at::Tensor block_loss = losses.sum() / normaliser;
     const auto value = block_loss.item<double>();
     if (!std::isfinite(value)) require_finite(losses, block, batch);
-    auto gradients = torch::autograd::grad({block_loss}, parameters_);
+    auto gradients = gradients_of(block_loss, parameters_);
     return [this, &loss, value, statistics, gradients = std::move(gradients)] {
       const c10::AutoGradMode no_gradients(false);
       for (size_t p = 0; p < gradients_.size(); ++p) gradients_[p].add_(gradients[p]);

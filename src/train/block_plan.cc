@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace plimsoll {
@@ -48,9 +49,17 @@ void BlockPlan::plan(const BlockTerms& block, RangePlan& plan) const {
     plan.bytes = of.model.envelope(block.terms);
     return;
   }
+  if (plan.pieces.capacity() < most_pieces()) {
+    decltype(plan.pieces)().swap(plan.pieces);
+    plan.pieces.reserve(most_pieces());
+  }
   plan.pieces.resize(of.model.tape().pieces.size());
   of.model.rooms(block.terms, plan.pieces);
   plan.bytes = of.layout.place(plan.pieces);
+}
+
+size_t BlockPlan::most_pieces() const {
+  return std::max(kinds_[0].model.tape().pieces.size(), kinds_[1].model.tape().pieces.size());
 }
 
 int64_t BlockPlan::bytes(const BlockTerms& block) const {

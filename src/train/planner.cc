@@ -42,6 +42,24 @@ struct Work {
   GraphList worst;  // the block with the largest range
 };
 
+// The most blocks that one batch, or one list to predict, is cut into; blocks come in the order of visits.
+struct BlocksAtOnce {
+  int64_t batch;  // graphs
+  int64_t most = 0;
+  int64_t count = 0;
+  const int64_t* begin = nullptr;
+  const int64_t* end = nullptr;
+
+  void add(std::span<const int64_t> block) {
+    if (block.data() != end || block.data() == begin + batch) {
+      begin = block.data();
+      count = 0;
+    }
+    end = block.data() + block.size();
+    most = std::max(most, ++count);
+  }
+};
+
 class Planner {
  public:
   explicit Planner(const PlanInput& input)
@@ -103,14 +121,17 @@ class Planner {
     return true;
   }
 
-  Work look_over(bool training) const {
+  Work look_over(bool training) {
     Work work{.training = training, .plan = std::make_shared<BlockPlan>(in_.shapes, options_)};
     BlockTerms terms;
+    BlocksAtOnce at_once{training ? in_.batch_size : static_cast<int64_t>(in_.shapes.size())};
     work.all_known = visit(training, [&](std::span<const int64_t> block) {
+      at_once.add(block);
       count_terms(block, in_.shapes, options_, terms);
       work.boxes[terms.closed ? 1 : 0].add(terms.terms);
       ++work.blocks;
     });
+    most_at_once_ = std::max(most_at_once_, work.all_known ? at_once.most : in_.batch_size);
     if (work.all_known) return work;
     Terms least(kTerms, 0);
     least[kOne] = 1;
@@ -208,12 +229,15 @@ class Planner {
     const int64_t worst =
         (std::max({main.most_bytes, prediction.most_bytes, int64_t{1}}) + 4095) / 4096 * 4096;
     const auto mean = static_cast<int64_t>(main.mean_bytes);
-    const int64_t graphs = graph_bytes(flight.largest);
+    // What a worker has beside its range: the graphs of a block, and where its pieces go.
+    const size_t pieces = std::max(main.plan->most_pieces(), prediction.plan->most_pieces());
+    const int64_t graphs = graph_bytes(flight.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
 
     const Ledger& ledger = Ledger::process();
     const int64_t gradients = in_.objective->parameters().count() * int64_t{sizeof(float)};
     const int64_t lists = list_bytes() + in_.later;
     const int64_t fixed = ledger.held() + gradients + lists;
+    plan.worst = worst_of(main);
     if (ledger.cap() - fixed - graphs - kHeapSlackPerBlock >= worst) verify(plan, main, recompute);
     const int64_t one_heap = heap_per_block_ + kHeapSlackPerBlock;
     // With so many blocks in flight: what is left for the slab.
@@ -237,7 +261,6 @@ class Planner {
                             seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
     flight.graphs_per_s = seconds_per_graph_ > 0 ? flight.blocks / seconds_per_graph_ : 0;
 
-    plan.worst = worst_of(main);
     rehearse(plan, main);
     plan.exact = main.plan->exact() && prediction.plan->exact();
     plan.why_inexact = main.plan->exact() ? prediction.plan->difference() : main.plan->difference();
@@ -250,14 +273,8 @@ class Planner {
   }
 
   // Where blocks of a batch begin, of three at once: the one that runs, the one announced, and one that
-  // grows.
-  int64_t list_bytes() const {
-    const auto most = std::max<int64_t>(in_.batch_size, 0);
-    int64_t longest = most;
-    for (const auto& list : in_.predicted) longest = std::max(longest, static_cast<int64_t>(list.size()));
-    longest = std::min(longest, static_cast<int64_t>(in_.shapes.size()));
-    return 3 * 2 * 8 * (longest / std::max<int64_t>(in_.limits.graphs, 1) + 2);
-  }
+  // grows, each with room for twice as many and the last with what it had before.
+  int64_t list_bytes() const { return (3 * 2 + 1) * int64_t{sizeof(int64_t)} * (most_at_once_ + 1); }
 
   void add_parts(MemoryPlan& plan, int64_t gradients, int64_t lists, int64_t graphs) const {
     const Ledger& ledger = Ledger::process();
@@ -283,10 +300,11 @@ class Planner {
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
   }
 
-  // What a process holds before it has data differs by some pages from start to start.
-  static int64_t stated(int64_t budget) {
-    constexpr int64_t kFloorSpread = 128 * kKiB;
+  // A budget that works for any process: their floors differ by some pages.
+  int64_t stated(int64_t budget) const {
+    constexpr int64_t kFloorSpread = 256 * kKiB;
     constexpr int64_t kStep = 64 * kKiB;
+    if (in_.outside_ledger == 0) return budget;
     return (budget + kFloorSpread + kStep - 1) / kStep * kStep;
   }
 
@@ -310,6 +328,7 @@ class Planner {
     main.plan->plan(terms, range);
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
     GraphBlock block;
+    block.make_room(plan.worst.size, in_.source->node_features(), in_.source->edge_features());
     in_.source->read(main.worst, block);
     plan.verified_peak_bytes = engine.record(block, main.training, range).peak().bytes;
     const int64_t expected = main.plan->peak(terms).bytes;
@@ -376,6 +395,7 @@ class Planner {
   const int64_t unentered_before_ = unentered();
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
+  int64_t most_at_once_ = 0;  // blocks of a batch or list
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 """A memory cgroup of our own, v1 or v2, to run a program under a limit that the kernel enforces."""
 
+import itertools
 import os
 from pathlib import Path
+
+NUMBERS = itertools.count()
 
 
 class MemoryCgroup:
@@ -16,7 +19,7 @@ class MemoryCgroup:
         parent = own if own.is_dir() else Path(root)
         if not v1:
             (parent / "cgroup.subtree_control").write_text("+memory")
-        self.folder = parent / f"plimsoll_test_{os.getpid()}"
+        self.folder = parent / f"plimsoll_test_{os.getpid()}_{next(NUMBERS)}"
         self.v1 = bool(v1)
         self.folder.mkdir()
         try:

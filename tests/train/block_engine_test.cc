@@ -241,14 +241,14 @@ TEST_F(BlockEngineTest, TheFlightFollowsTheBudget) {
   const int64_t held = ledger.held();
   ledger.set_cap(four.speed[1].budget);
   EXPECT_EQ(plan(4).flight.blocks, 2);
-  ledger.set_cap(four.speed[1].budget - 256 * kKiB);
+  ledger.set_cap(four.speed[1].budget - 1);
   EXPECT_EQ(plan(4).flight.blocks, 1);
   ledger.set_cap(four.min_budget);
   const MemoryPlan least = plan(4);
   EXPECT_EQ(least.flight.blocks, 1);
   EXPECT_EQ(least.worst.range_bytes, four.worst.range_bytes);
   EXPECT_EQ(least.min_budget, four.min_budget);
-  ledger.set_cap(four.min_budget - 256 * kKiB);
+  ledger.set_cap(four.min_budget - 1);
   EXPECT_FALSE(plan(4).feasible);
   EXPECT_THROW(require_feasible(plan(4)), BudgetTooSmall);
   EXPECT_EQ(ledger.held(), held);

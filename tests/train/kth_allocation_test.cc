@@ -1,0 +1,221 @@
+// Every allocation of a training step is refused once, in its turn: the block runs again, and nothing else is
+// different.
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/CPUAllocator.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <new>
+#include <numeric>
+
+#include "memory/ledger.h"
+#include "nn/classification.h"
+#include "nn/gnn.h"
+#include "ops/allocator.h"
+#include "support/random_graphs.h"
+#include "train/block_engine.h"
+#include "train/optimizer.h"
+#include "train/planner.h"
+#include "train/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+// Who refuses.
+enum class Refusal {
+  ledger,  // there is no slab: a tensor of the heap passes the cap
+  slab,    // the range of a block would have to grow, and may not
+  system,  // malloc, for a small object of the block
+};
+
+/// In front of the allocator of torch: refuses one request, counted over all threads.
+class RefusingAllocator final : public c10::Allocator {
+ public:
+  /// The allocator of this process from now on, until let_go().
+  static RefusingAllocator& install() {
+    install_ledger_allocator();
+    auto& one = instance();
+    if (c10::GetCPUAllocator() != &one) one.inner_ = c10::GetCPUAllocator();
+    c10::SetCPUAllocator(&one, kPriority);
+    return one;
+  }
+  void let_go() { c10::SetCPUAllocator(inner_, kPriority); }
+
+  /// Counts from 1 on; the request of this number is refused, with 0 none.
+  void refuse(int64_t request, Refusal refusal) {
+    refusal_ = refusal;
+    refused_ = request;
+    requests_ = 0;
+  }
+  int64_t requests() const { return requests_; }
+
+  c10::DataPtr allocate(size_t bytes) override {
+    if (++requests_ != refused_) return inner_->allocate(bytes);
+    switch (refusal_) {
+      case Refusal::ledger:
+        return pass_the_cap(bytes);
+      case Refusal::slab:
+        throw BudgetExceeded(Tag::activations, static_cast<int64_t>(bytes), 0, 0);
+      case Refusal::system:
+        throw std::bad_alloc();
+    }
+    return {};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return inner_->raw_deleter(); }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    inner_->copy_data(to, from, bytes);
+  }
+
+ private:
+  static constexpr uint8_t kPriority = 2;
+
+  static RefusingAllocator& instance() {
+    static auto* const one = new RefusingAllocator;
+    return *one;
+  }
+  // The refusal is the ledger's own. No bytes pass no cap: the request counts, and is granted.
+  c10::DataPtr pass_the_cap(size_t bytes) {
+    Ledger::process().set_cap(0);
+    const struct Restore {
+      ~Restore() { Ledger::process().set_cap(Ledger::kUnlimited); }
+    } restore;
+    return inner_->allocate(bytes);
+  }
+
+  c10::Allocator* inner_ = nullptr;
+  std::atomic<int64_t> requests_ = 0;
+  std::atomic<int64_t> refused_ = 0;
+  Refusal refusal_ = Refusal::slab;
+};
+
+constexpr BlockLimits kLimits{8, 4096, 16384};
+
+// A model that begins to train. The second step sees what the first has left behind.
+class Training {
+ public:
+  Training(const BlockSource& source, std::span<const GraphShape> shapes, std::span<const int64_t> batch)
+      : source_(source), shapes_(shapes), batch_(batch) {
+    std::vector<at::Tensor> parameters;
+    for (const auto& entry : model_.parameters().entries()) parameters.push_back(entry.value);
+    optimizer_ = make_optimizer(parameters, {});
+  }
+
+  Flight plan(int threads, bool recompute) const {
+    return require_feasible(make_plan({.source = &source_,
+                                       .shapes = shapes_,
+                                       .objective = &objective_,
+                                       .limits = kLimits,
+                                       .threads = threads,
+                                       .training = batch_,
+                                       .epochs = 1,
+                                       .batch_size = static_cast<int64_t>(batch_.size()),
+                                       .recompute = recompute ? "on" : "off"}));
+  }
+  void begin(const Flight& flight) {
+    engine_ = std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits, flight);
+  }
+  double step() {
+    const double loss =
+        engine_->gradient(batch_, {.training = true, .seed = 9, .epoch = static_cast<uint64_t>(++steps_)});
+    optimizer_->step(engine_->gradients());
+    return loss;
+  }
+  std::string weights() const { return model_.parameters().hash(); }
+  BlockRunner& runner() { return engine_->runner(); }
+
+ private:
+  const BlockSource& source_;
+  std::span<const GraphShape> shapes_;
+  std::span<const int64_t> batch_;
+  Gnn model_{{.conv = "gat",
+              .in_features = 11,
+              .edge_features = 11,
+              .layers = 2,
+              .hidden = 8,
+              .heads = 2,
+              .norm = "batch",
+              .jk = "cat",
+              .dropout = 0.2},
+             1};
+  Classification objective_{model_};
+  std::unique_ptr<BlockEngine> engine_;
+  std::unique_ptr<Optimizer> optimizer_;
+  int64_t steps_ = 0;
+};
+
+// How many threads, who refuses, and whether layers are computed again.
+class TheKthAllocation : public ::testing::TestWithParam<std::tuple<int, Refusal, bool>> {
+ protected:
+  static void SetUpTestSuite() { warm_up_torch(3); }
+  void SetUp() override {
+    shapes_ = read_shapes(source_, 1);
+    batch_.resize(static_cast<size_t>(source_.graphs()));
+    std::iota(batch_.begin(), batch_.end(), int64_t{0});
+  }
+  void TearDown() override {
+    allocator_.refuse(0, Refusal::slab);
+    allocator_.let_go();
+  }
+  // Workers keep their blocks of graphs; everything else is given back.
+  static int64_t held() { return Ledger::process().held() - Ledger::process().held(Tag::blocks); }
+
+  RefusingAllocator& allocator_ = RefusingAllocator::install();
+  RandomGraphs source_{24, 50, 7};
+  Vector<GraphShape, Tag::columns> shapes_;
+  GraphList batch_;
+};
+
+std::string name_of(const ::testing::TestParamInfo<TheKthAllocation::ParamType>& info) {
+  static constexpr std::array kNames = {"Ledger", "Slab", "System"};
+  return std::string(kNames[static_cast<size_t>(std::get<1>(info.param))]) + "Refuses" +
+         (std::get<2>(info.param) ? "Recomputing" : "") + "On" + std::to_string(std::get<0>(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Of, TheKthAllocation,
+    ::testing::Combine(::testing::Values(1, 3),
+                       ::testing::Values(Refusal::ledger, Refusal::slab, Refusal::system), ::testing::Bool()),
+    name_of);
+
+TEST_P(TheKthAllocation, FailsAndTheStepIsTheSame) {
+  const auto [threads, refusal, recompute] = GetParam();
+  const bool with_slab = refusal != Refusal::ledger;
+  const Flight flight = with_slab ? Training(source_, shapes_, batch_).plan(threads, recompute)
+                                  : Flight{.blocks = threads, .recompute = recompute};
+  const auto training = [&] {
+    auto made = std::make_unique<Training>(source_, shapes_, batch_);
+    made->begin(flight);
+    return made;
+  };
+  const auto undisturbed = training();
+  allocator_.refuse(0, refusal);
+  const double loss = undisturbed->step();
+  const int64_t requests = allocator_.requests();
+  undisturbed->step();
+  const std::string expected = undisturbed->weights();
+  ASSERT_GT(requests, 300);
+
+  int64_t granted = 0;
+  for (int64_t k = 1; k <= requests; ++k) {
+    const auto disturbed = training();
+    const int64_t held_before = held();
+    allocator_.refuse(k, refusal);
+    ASSERT_EQ(disturbed->step(), loss) << "request " << k;
+    ASSERT_EQ(held(), held_before) << "request " << k;
+    // The ledger refuses no request of no bytes.
+    const int64_t reruns = disturbed->runner().reruns();
+    if (refusal == Refusal::ledger && reruns == 0)
+      ++granted;
+    else
+      ASSERT_EQ(reruns, 1) << "request " << k;
+    disturbed->step();
+    ASSERT_EQ(disturbed->weights(), expected) << "request " << k;
+    ASSERT_EQ(disturbed->runner().reruns(), reruns) << "request " << k;
+    if (with_slab) ASSERT_EQ(disturbed->runner().unforeseen(), 0) << "request " << k;
+  }
+  EXPECT_LT(granted, requests / 10);
+}
+
+}  // namespace
+}  // namespace plimsoll
