@@ -53,6 +53,9 @@ class BlockEngine {
   /// slab. gradients() are overwritten. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
 
+  /// Runs a batch as gradient() does and forgets what it finds. Errors: as gradient().
+  void try_out(std::span<const int64_t> batch);
+
   BlockRunner& runner() { return runner_; }
   const BlockRunner& runner() const { return runner_; }
 

@@ -9,11 +9,13 @@
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
 #include "memory/meter.h"
+#include "ops/allocator.h"
 #include "ops/operation_names.h"
 #include "ops/order_terms.h"
 #include "train/block_plan.h"
 #include "train/probes.h"
 #include "train/run_blocks.h"
+#include "train/static_tape.h"
 #include "train/warm_up.h"
 
 namespace plimsoll {
@@ -24,6 +26,9 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+// By how much the floors of two processes with the same command may differ.
+constexpr int64_t kFloorsDiffer = kMiB / 2;
 
 // Graphs whose blocks are looked at one by one; behind them stands the corner of the limits.
 constexpr int64_t kMostVisited = 20'000'000;
@@ -55,6 +60,10 @@ class Planner {
       Work training = look_over(true);
       plan = with_training(training, prediction);
     }
+    if (in_.estimation == "trial" && plan.feasible) try_out(plan, prediction.worst);
+    plan.exact = plan.exact && !without_data();
+    if (without_data() && plan.why_inexact.empty())
+      plan.why_inexact = "nothing was run: needs are seen from above";
     plan.seconds = seconds_since(start_);
     return plan;
   }
@@ -67,20 +76,26 @@ class Planner {
     }
     measure(training, false);
     MemoryPlan whole = divide(&training, prediction, false);
-    if (in_.recompute == "off" || whole.flight.blocks == in_.threads) return whole;
+    if (in_.recompute == "off" || (whole.feasible && whole.flight.blocks == in_.threads)) return whole;
     // Does more fit when layers are run again?
     measure(training, true);
     MemoryPlan again = divide(&training, prediction, true);
+    if (without_data()) return whole.feasible || !again.feasible ? with_least(whole, again) : again;
     const auto best = [](const MemoryPlan& plan) {
       return plan.feasible && !plan.speed.empty() ? expected(plan) : 0.0;
     };
     whole.speed.insert(whole.speed.end(), again.speed.begin(), again.speed.end());
     again.speed = whole.speed;
     if (best(again) > best(whole)) return again;
-    // The least budget is that of the way that needs less, which is taken when nothing else fits.
-    whole.min_budget = std::min(whole.min_budget, again.min_budget);
-    return whole;
+    return with_least(whole, again);
   }
+
+  // The least budget is that of the way that needs less, which is taken when nothing else fits.
+  static MemoryPlan with_least(MemoryPlan plan, const MemoryPlan& other) {
+    plan.min_budget = std::min(plan.min_budget, other.min_budget);
+    return plan;
+  }
+  bool without_data() const { return in_.estimation == "static"; }
 
   static double expected(const MemoryPlan& plan) { return plan.flight.graphs_per_s; }
 
@@ -119,18 +134,27 @@ class Planner {
   // Tapes of probes, the model they give, and the blocks measured by it.
   void measure(Work& work, bool recompute) {
     work.plan = std::make_shared<BlockPlan>(in_.shapes, options_);
-    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
+    std::optional<BlockEngine> engine;
+    if (!without_data())
+      engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits, Flight{.recompute = recompute});
+    const int64_t node_features = in_.source->node_features();
+    const int64_t edge_features = in_.source->edge_features();
     const NameOperations names;
     for (const bool closed : {false, true}) {
       const TermBox& box = work.boxes[closed ? 1 : 0];
       if (box.count == 0) continue;
       std::vector<Tape> tapes;
       std::vector<Terms> terms;
-      for (const Probe& probe : make_probes(box.highest, closed, in_.source->node_features(),
-                                            in_.source->edge_features(), options_)) {
+      int64_t graphs = 0;  // bytes of probes' own graphs
+      for (const Probe& probe : make_probes(box.highest, closed, engine ? node_features : 0,
+                                            engine ? edge_features : 0, options_)) {
         if (probe.terms.closed != closed) continue;
-        tapes.push_back(engine.record(probe.block, work.training));
+        tapes.push_back(engine ? engine->record(probe.block, work.training)
+                               : tape_without_data(*in_.objective, probe.terms, node_features, edge_features,
+                                                   work.training, recompute));
         terms.push_back(probe.terms.terms);
+        graphs += graph_bytes({probe.block.graphs(), probe.block.nodes(), probe.block.edge_count()});
+        probes_ = std::max(probes_, graphs + packed_as_they_come(tapes.back()));
       }
       work.plan->set_model(closed, TapeModel(tapes, terms));
       work.plan->lay_out(closed, box.lowest, box.highest);
@@ -202,12 +226,15 @@ class Planner {
 
     give_back_freed_memory();
     const Ledger& ledger = Ledger::process();
-    const int64_t gradients = in_.objective->parameters().count() * int64_t{sizeof(float)};
+    int64_t gradients = 0;
+    for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
+      gradients += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
     const int64_t lists = list_bytes() + in_.later;
-    const int64_t fixed = ledger.held() + gradients + lists;
+    const int64_t fixed = ledger.held() + in_.missing.sum() + gradients + lists;
+    const int64_t cap = in_.cap.value_or(ledger.cap());
     // With so many blocks in flight: what is left for the slab.
     const auto slab = [&](int blocks) {
-      return ledger.cap() - fixed - blocks * graphs - (heap_slack(blocks) - heap_slack(1));
+      return cap - fixed - blocks * graphs - (heap_slack(blocks) - heap_slack(1));
     };
     const auto needed = [&](int blocks) { return worst + (blocks - 1) * std::min(mean, worst); };
     int blocks = in_.threads;
@@ -223,6 +250,7 @@ class Planner {
              needed(count);
     };
     plan.min_budget = budget_for(1);
+    if (without_data()) plan.min_budget = std::max(plan.min_budget, in_.outside_ledger + fixed + probes_);
     verify(plan, main, recompute);
     for (int count = 1; count <= in_.threads; ++count)
       plan.speed.push_back(
@@ -256,15 +284,16 @@ class Planner {
       if (entry.name.find("embedding") != std::string::npos)
         embeddings += entry.value.numel() * int64_t{sizeof(float)};
     int64_t other = ledger.held();
+    const PlanInput::Missing& missing = in_.missing;
     const auto add = [&](const char* name, int64_t bytes) {
       if (bytes > 0) plan.parts.emplace_back(name, bytes);
     };
     for (const Tag tag : {Tag::parameters, Tag::optimizer, Tag::columns}) other -= ledger.held(tag);
-    add("parameters", ledger.held(Tag::parameters) - embeddings);
+    add("parameters", ledger.held(Tag::parameters) + missing.parameters - embeddings);
     add("embeddings", embeddings);
     add("gradients", gradients);
-    add("optimizer", ledger.held(Tag::optimizer));
-    add("columns", ledger.held(Tag::columns) + lists);
+    add("optimizer", ledger.held(Tag::optimizer) + missing.optimizer);
+    add("columns", ledger.held(Tag::columns) + missing.columns + lists);
     add("blocks in flight", plan.flight.slab_bytes);
     add("graphs of blocks", plan.flight.blocks * graphs);
     add("prefetch", plan.flight.prefetch * graphs);
@@ -284,7 +313,7 @@ class Planner {
                   main.plan->bytes(terms),
                   peak.operation,
                   main.training};
-    if (!plan.feasible) return;
+    if (!plan.feasible || without_data()) return;
     RangePlan range;
     main.plan->plan(terms, range);
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
@@ -304,6 +333,25 @@ class Planner {
     seconds_per_graph_ = seconds_since(start) / static_cast<double>(std::max<size_t>(main.worst.size(), 1));
   }
 
+  // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
+  void try_out(MemoryPlan& plan, std::span<const int64_t> worst_predicted) const {
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight);
+    if (!worst_predicted.empty()) {
+      Vector<float, Tag::columns> outputs(
+          static_cast<size_t>(engine.items(worst_predicted) * in_.objective->outputs()));
+      engine.predict(worst_predicted, outputs);
+    }
+    if (!in_.training.empty())
+      engine.try_out(in_.training.first(
+          static_cast<size_t>(std::min<int64_t>(in_.batch_size, static_cast<int64_t>(in_.training.size())))));
+    const BlockRunner& runner = engine.runner();
+    if (runner.unforeseen() + runner.overflows() + runner.reruns() == 0) return;
+    plan.exact = false;
+    plan.why_inexact =
+        fmt::format("of the blocks that were tried out {} were not as planned, and {} had to run again alone",
+                    runner.unforeseen(), runner.reruns());
+  }
+
   void find_too_large(MemoryPlan& plan, const Work& main, int64_t room) const {
     const auto look = [&](std::span<const int64_t> graphs) {
       for (const int64_t g : graphs) {
@@ -314,7 +362,7 @@ class Planner {
         plan.too_large.push_back({g, terms.terms[kNodes], terms.terms[kEdges], bytes});
       }
     };
-    if (plan.feasible) return;
+    if (plan.feasible || room == 0) return;  // without any room no graph is to blame
     if (main.training)
       look(in_.training);
     else
@@ -327,6 +375,7 @@ class Planner {
   const CollateOptions options_;
   const Clock::time_point start_;
   double seconds_per_graph_ = 0;
+  int64_t probes_ = 0;  // bytes that running a probe takes
 };
 
 }  // namespace
@@ -337,10 +386,12 @@ MemoryPlan make_plan(const PlanInput& input) {
 
 Flight require_feasible(const MemoryPlan& plan) {
   if (plan.feasible) return plan.flight;
+  const int64_t enough = plan.min_budget + kFloorsDiffer;
   std::string text = fmt::format(
-      "the largest block ({} graphs, {} nodes, {} edges) needs {}: the smallest budget that works is {}",
+      "the largest block ({} graphs, {} nodes, {} edges) needs {}: the smallest budget that works is {} "
+      "bytes ({})",
       plan.worst.size.graphs, plan.worst.size.nodes, plan.worst.size.edges,
-      format_bytes(plan.worst.range_bytes), format_bytes(plan.min_budget));
+      format_bytes(plan.worst.range_bytes), enough, format_bytes(enough));
   if (!plan.too_large.empty())
     text += fmt::format("; graph {} alone, of {} nodes and {} edges, needs {}", plan.too_large.front().graph,
                         plan.too_large.front().nodes, plan.too_large.front().edges,
