@@ -76,19 +76,19 @@ int Resources::thread_count() const {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-Budget::Budget(const Resources& resources, int64_t most, int64_t slack) : slack_(slack) {
+Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may_be_below) : slack_(slack) {
   const std::vector<Limit> limits = find_limits();
   const int64_t limit = default_budget(limits);
   bytes_ = most > 0 ? std::min(most, limit) : limit;
   if (!resources.budget_text.empty()) bytes_ = parse_size(resources.budget_text, usable_memory(limits));
-  if (bytes_ <= floor() + slack_)
+  if (is_below_floor() && !may_be_below)
     throw Error(
         4, fmt::format("budget {} is below the floor: this process holds {} before any data{}; give more",
                        format_bytes(bytes_), format_bytes(floor()),
                        slack_ > 0 ? fmt::format(" and sets {} aside for --threads; fewer need less",
                                                 format_bytes(slack_))
                                   : ""));
-  Ledger::process().set_cap(bytes_ - floor() - slack_);
+  Ledger::process().set_cap(std::max<int64_t>(bytes_ - outside_ledger(), 0));
 }
 
 std::string Budget::report() {

@@ -32,11 +32,12 @@ class Budget {
  public:
   /// `most`: what the default is cut to; 0 for no cut. `slack`: bytes set aside for what malloc loses between
   /// pieces. Errors: UsageError (not a size), Error with exit code 4 when the budget is below floor and
-  /// slack.
-  explicit Budget(const Resources& resources, int64_t most = 0, int64_t slack = 0);
+  /// slack, unless it `may_be_below`: then the ledger refuses everything.
+  explicit Budget(const Resources& resources, int64_t most = 0, int64_t slack = 0, bool may_be_below = false);
 
   int64_t bytes() const { return bytes_; }
   int64_t floor() const { return meter_.floor(); }
+  bool is_below_floor() const { return bytes_ <= outside_ledger(); }
   /// What the ledger does not have of it: floor and slack.
   int64_t outside_ledger() const { return floor() + slack_; }
   /// "memory: 18.2 MiB of 256 MiB (floor 3.1 MiB + slack 0 B + ledger 15.1 MiB); anonymous peak measured 19

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "cli/training_data.h"
 #include "telemetry/table.h"
@@ -123,19 +125,56 @@ Json plan_json(const MemoryPlan& plan) {
           {"seconds", plan.seconds}};
 }
 
+MemoryPlan plan_without_data(const std::filesystem::path& data, const Recipe& recipe, RunOptions run) {
+  run.without_data = true;
+  const TrainingData graphs(data, recipe);
+  return plan_of(graphs, recipe, run);
+}
+
+MemoryPlan plan_beyond_budget(const std::filesystem::path& data, const Recipe& recipe, RunOptions run,
+                              const Budget& budget, const BudgetExceeded* refusal) {
+  Ledger& ledger = Ledger::process();
+  run.cap = budget.bytes() - budget.outside_ledger();
+  ledger.set_cap(Ledger::kUnlimited);
+  ledger.begin_recent();
+  MemoryPlan plan = plan_without_data(data, recipe, std::move(run));
+  plan.feasible = false;
+  // Reading the graphs' shapes may take more for a while than the run does.
+  plan.min_budget = std::max(plan.min_budget, budget.outside_ledger() + ledger.recent_peak());
+  if (refusal != nullptr)
+    plan.min_budget =
+        std::max(plan.min_budget, budget.bytes() + refusal->bytes_asked() - refusal->bytes_free());
+  return plan;
+}
+
+namespace {
+
+MemoryPlan plan_within(const Budget& budget, const PlanOptions& options, const Recipe& recipe,
+                       const RunOptions& run) {
+  if (budget.is_below_floor()) return plan_beyond_budget(options.data, recipe, run, budget, nullptr);
+  try {
+    if (recipe.memory.estimation == "static") return plan_without_data(options.data, recipe, run);
+    const TrainingData data(options.data, recipe);
+    return plan_of(data, recipe, run);
+  } catch (const BudgetExceeded& refusal) {
+    return plan_beyond_budget(options.data, recipe, run, budget, &refusal);
+  }
+}
+
+}  // namespace
+
 void run_plan(const PlanOptions& options) {
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (!options.mode.empty()) recipe.memory.estimation = options.mode;
   const int threads = options.resources.thread_count();
   const FloorParts floor = warm_up_torch(threads);
-  Budget budget(options.resources, 0, kHeapSlack);
-  const TrainingData data(options.data, recipe);
+  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
   const RunOptions run{.folder = {},
                        .identity = {},
                        .threads = threads,
                        .prefetch = options.prefetch,
                        .outside_ledger = budget.outside_ledger()};
-  const MemoryPlan plan = plan_of(data, recipe, run);
+  const MemoryPlan plan = plan_within(budget, options, recipe, run);
   if (options.json) {
     Json json = plan_json(plan);
     json["budget_bytes"] = budget.bytes();

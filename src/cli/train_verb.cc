@@ -193,15 +193,13 @@ void report(const Trained& trained, const TrainOptions& options, const fs::path&
 
 }  // namespace
 
-void run_train(const TrainOptions& options) {
-  const std::atomic<bool>& interrupt = catch_interrupts();
+namespace {
+
+// `run` has what is known before the data are read; run.begun is called when what follows needs no more.
+void train_within(Budget& budget, const TrainOptions& options, const Recipe& recipe, RunOptions run) {
   const Stopwatch watch;
-  const Recipe recipe = load_recipe(options.recipe, options.overrides);
-  const int threads = options.resources.thread_count();
-  warm_up_torch(threads);
-  Budget budget(options.resources, 0, kHeapSlack);
   PressureWatch pressure;
-  const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, threads);
+  const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, run.threads);
   const TrainingData data(options.data, recipe);
 
   const RunFolder folder{options.run};
@@ -222,17 +220,13 @@ void run_train(const TrainOptions& options) {
 
   std::optional<Progress> progress(std::in_place, "train " + stage.filename().string(),
                                    recipe.task == "detection" ? "windows" : "graphs");
-  const RunOptions run{.folder = stage,
-                       .identity = identity,
-                       .resume = options.resume,
-                       .threads = threads,
-                       .prefetch = options.prefetch,
-                       .outside_ledger = budget.outside_ledger(),
-                       .pressure = &pressure,
-                       .interrupt = &interrupt,
-                       .progress = [&](int64_t done, int64_t total, const std::string& note) {
-                         progress->update(done, total, note);
-                       }};
+  run.folder = stage;
+  run.identity = identity;
+  run.resume = options.resume;
+  run.pressure = &pressure;
+  run.progress = [&](int64_t done, int64_t total, const std::string& note) {
+    progress->update(done, total, note);
+  };
   Trained trained;
   try {
     trained =
@@ -250,6 +244,32 @@ void run_train(const TrainOptions& options) {
   if (fresh) fresh->commit();
   report(trained, options, folder.model(recipe), budget, enforced_json(enforcement.get()), watch,
          graphs_per_second(trained));
+}
+
+}  // namespace
+
+void run_train(const TrainOptions& options) {
+  const std::atomic<bool>& interrupt = catch_interrupts();
+  const Recipe recipe = load_recipe(options.recipe, options.overrides);
+  const int threads = options.resources.thread_count();
+  warm_up_torch(threads);
+  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
+  bool begun = false;
+  const RunOptions run{.threads = threads,
+                       .prefetch = options.prefetch,
+                       .outside_ledger = budget.outside_ledger(),
+                       .interrupt = &interrupt,
+                       .begun = [&] { begun = true; }};
+  if (budget.is_below_floor())
+    require_feasible(plan_beyond_budget(options.data, recipe, run, budget, nullptr));
+  try {
+    // Whether it can be done is known before anything is made.
+    if (recipe.memory.estimation == "static") require_feasible(plan_without_data(options.data, recipe, run));
+    train_within(budget, options, recipe, run);
+  } catch (const BudgetExceeded& refusal) {
+    if (begun) throw;
+    require_feasible(plan_beyond_budget(options.data, recipe, run, budget, &refusal));
+  }
 }
 
 }  // namespace plimsoll

@@ -261,7 +261,12 @@ RangeScope::~RangeScope() {
 }
 
 WorkspaceScope::WorkspaceScope() {
-  if (workspace_depth++ > 0 || current_range == nullptr) return;
+  if (workspace_depth++ > 0) return;
+  if (current_range == nullptr) {
+    recorder_ = TapeScope::current();
+    if (recorder_ != nullptr) recorder_->begin_workspace();
+    return;
+  }
   range_ = current_range;
   const std::lock_guard lock(range_->mutex);
   if (range_->recorder) range_->recorder->begin_workspace();
@@ -271,6 +276,7 @@ WorkspaceScope::WorkspaceScope() {
 
 WorkspaceScope::~WorkspaceScope() {
   --workspace_depth;
+  if (recorder_ != nullptr) recorder_->end_workspace();
   if (range_ == nullptr) return;
   const std::lock_guard lock(range_->mutex);
   if (range_->recorder) range_->recorder->end_workspace();

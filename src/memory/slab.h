@@ -138,6 +138,7 @@ class WorkspaceScope {
 
  private:
   SlabRange::State* range_ = nullptr;
+  TapeRecorder* recorder_ = nullptr;  // without a range
 };
 
 }  // namespace plimsoll

@@ -6,6 +6,7 @@ namespace plimsoll {
 namespace {
 
 thread_local const char* operation = "";
+thread_local TapeRecorder* scoped = nullptr;
 
 }  // namespace
 
@@ -101,6 +102,10 @@ void TapeRecorder::begin_workspace() {
   tape.pieces.push_back({.pieces = 0, .workspace = true, .taken = tape.events++, .operation = operation});
 }
 
+void TapeRecorder::add_to_workspace(int64_t pieces) {
+  tape.pieces[static_cast<size_t>(workspace_piece_)].pieces += static_cast<int32_t>(pieces);
+}
+
 void TapeRecorder::end_workspace() {
   tape.pieces[static_cast<size_t>(workspace_piece_)].given = tape.events++;
   workspace_piece_ = -1;
@@ -114,6 +119,18 @@ void TapeRecorder::end_workspace() {
                            .taken = tape.events++,
                            .operation = operation});
   }
+}
+
+TapeScope::TapeScope(TapeRecorder& recorder) {
+  scoped = &recorder;
+}
+
+TapeScope::~TapeScope() {
+  scoped = nullptr;
+}
+
+TapeRecorder* TapeScope::current() {
+  return scoped;
 }
 
 }  // namespace plimsoll

@@ -50,6 +50,8 @@ class TapeRecorder {
   void give(int64_t place);
   void begin_workspace();
   void end_workspace();
+  /// So many more pieces than were taken are in the open workspace.
+  void add_to_workspace(int64_t pieces);
 
   Tape tape;
 
@@ -65,6 +67,19 @@ class TapeRecorder {
   int64_t workspace_piece_ = -1;  // open now
   int64_t workspace_bytes_ = 0;
   Packing workspace_{INT64_MAX};
+};
+
+/// While it lives, what this thread asks for outside of slabs is written down, tensors without data among it
+/// (ops/without_data.h). May not be nested.
+class TapeScope {
+ public:
+  explicit TapeScope(TapeRecorder& recorder);
+  ~TapeScope();
+  TapeScope(const TapeScope&) = delete;
+  TapeScope& operator=(const TapeScope&) = delete;
+
+  /// That of this thread, or null.
+  static TapeRecorder* current();
 };
 
 /// What pieces are recorded under: the operation that this thread is in. The text must outlive its use.

@@ -23,12 +23,13 @@ void fill_tensors(AttentionTensors& in, const at::Tensor& x, const EdgeInput& ed
     in.edge_attr = edges.edge_attr.contiguous();
   }
   if (key.training && options.dropout > 0) {
-    in.seed = at::empty({3}, at::kLong);
+    in.keys = edges.keys;
+    in.seed = at::empty({3}, x.options().dtype(at::kLong));
+    if (x.is_meta()) return;
     int64_t* const seed = in.seed.mutable_data_ptr<int64_t>();
     seed[0] = static_cast<int64_t>(key.seed);
     seed[1] = place;
     seed[2] = key.epoch;
-    in.keys = edges.keys;
   }
 }
 

@@ -14,6 +14,8 @@
 namespace plimsoll {
 namespace {
 
+thread_local c10::DeviceType device = c10::DeviceType::CPU;
+
 void fill(float* values, int64_t count, const Init& init, const Philox& philox, uint32_t place) {
   for (int64_t i = 0; i < count; ++i) {
     if (init.kind == Init::Kind::zeros || init.kind == Init::Kind::constant) {
@@ -35,6 +37,14 @@ void fill(float* values, int64_t count, const Init& init, const Philox& philox, 
 
 }  // namespace
 
+WithoutData::WithoutData() {
+  device = c10::DeviceType::Meta;
+}
+
+WithoutData::~WithoutData() {
+  device = c10::DeviceType::CPU;
+}
+
 Init Init::glorot(int64_t fan_in, int64_t fan_out) {
   return {Kind::uniform, std::sqrt(6.0 / static_cast<double>(fan_in + fan_out))};
 }
@@ -45,8 +55,9 @@ Init Init::linear(int64_t fan_in) {
 
 at::Tensor ParameterList::add(const std::string& name, const std::vector<int64_t>& shape, const Init& init) {
   const TagScope scope(Tag::parameters);
-  at::Tensor value = at::empty(shape, at::kFloat);
-  fill(value.data_ptr<float>(), value.numel(), init, Philox(seed_), static_cast<uint32_t>(entries_.size()));
+  at::Tensor value = at::empty(shape, at::TensorOptions(device).dtype(at::kFloat));
+  if (!value.is_meta())
+    fill(value.data_ptr<float>(), value.numel(), init, Philox(seed_), static_cast<uint32_t>(entries_.size()));
   value.set_requires_grad(true);
   entries_.push_back({name, value});
   return value;
@@ -55,7 +66,7 @@ at::Tensor ParameterList::add(const std::string& name, const std::vector<int64_t
 at::Tensor ParameterList::add_buffer(const std::string& name, const std::vector<int64_t>& shape,
                                      float value) {
   const TagScope scope(Tag::parameters);
-  buffers_.push_back({name, at::full(shape, value, at::kFloat)});
+  buffers_.push_back({name, at::full(shape, value, at::TensorOptions(device).dtype(at::kFloat))});
   return buffers_.back().value;
 }
 

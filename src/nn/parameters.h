@@ -24,6 +24,16 @@ struct Init {
   static Init linear(int64_t fan_in);
 };
 
+/// While it lives, parameters and buffers that this thread makes are tensors without data (torch's meta
+/// device): they take no memory, and a model of them can be run for shapes alone. May not be nested.
+class WithoutData {
+ public:
+  WithoutData();
+  ~WithoutData();
+  WithoutData(const WithoutData&) = delete;
+  WithoutData& operator=(const WithoutData&) = delete;
+};
+
 /// The named parameters of a model, in the order in which they were added: float32 leaves that require
 /// gradients. Their memory is entered under Tag::parameters. Reading from several threads is safe; writing is
 /// not.

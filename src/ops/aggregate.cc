@@ -13,6 +13,7 @@
 #include "ops/check.h"
 #include "ops/numbers.h"
 #include "ops/operator.h"
+#include "ops/without_data.h"
 
 namespace plimsoll {
 namespace {
@@ -76,7 +77,20 @@ Tensor aggregate_backward_cpu(const Tensor& grad, const Tensor& order, const Opt
 }
 
 Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Optional&) {
-  return at::empty_like(x, at::MemoryFormat::Contiguous);
+  Tensor out = at::empty_like(x, at::MemoryFormat::Contiguous);
+  const WorkspaceScope workspace;
+  if (WithoutDataScope::order() != nullptr) x.contiguous();
+  return out;
+}
+
+Tensor aggregate_backward_meta(const Tensor& grad, const Tensor&, const Optional&, const Optional&) {
+  Tensor dx = at::empty_like(grad, at::MemoryFormat::Contiguous);
+  const WorkspaceScope workspace;
+  if (const OrderSizes* const order = WithoutDataScope::order()) {
+    const Tensor dout = grad.contiguous();
+    at::empty({dout.size(0) + 1 + 2 * order->edges}, dout.options().dtype(at::kInt));  // out_edges()
+  }
+  return dx;
 }
 
 class AggregateFunction : public torch::autograd::Function<AggregateFunction> {
@@ -125,8 +139,9 @@ Tensor aggregate(const Tensor& x, const Tensor& order, const Tensor& source_scal
 }
 
 Tensor in_degrees(const Tensor& order, int64_t nodes) {
+  Tensor degrees = at::empty({nodes}, order.options().dtype(at::kFloat));
+  if (order.is_meta()) return degrees;
   const EdgeOrder edges = view(order, nodes);
-  Tensor degrees = at::empty({nodes}, at::kFloat);
   float* const out = degrees.mutable_data_ptr<float>();
   for (int64_t i = 0; i < nodes; ++i) out[i] = static_cast<float>(edges.in_ptr[i + 1] - edges.in_ptr[i]);
   return degrees;
@@ -143,7 +158,7 @@ TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("aggregate", aggregate_meta);
-  m.impl("aggregate_backward", aggregate_meta);
+  m.impl("aggregate_backward", aggregate_backward_meta);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {
   m.impl("aggregate", aggregate_autograd);

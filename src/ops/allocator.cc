@@ -2,12 +2,14 @@
 
 #include <c10/core/CPUAllocator.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "memory/slab.h"
+#include "memory/tape.h"
 
 namespace plimsoll {
 namespace {
@@ -27,11 +29,10 @@ static_assert(sizeof(Header) == kAlignment && sizeof(Header) == kTensorHeader);
 
 Header* take_from_heap(size_t bytes) {
   // Aligned by hand: glibc's aligned_alloc does not find its own freed pieces again, so the heap grows.
-  const size_t whole = bytes + sizeof(Header) + kAlignment;
-  const auto entered = static_cast<int64_t>(whole);
+  const int64_t entered = heap_bytes(static_cast<int64_t>(bytes));
   Ledger& ledger = Ledger::process();
   ledger.take(current_tag, entered);
-  void* const piece = std::malloc(whole);
+  void* const piece = std::malloc(static_cast<size_t>(entered));
   if (piece == nullptr) {
     ledger.give(current_tag, entered);
     throw BudgetExceeded(current_tag, entered, 0, ledger.cap());
@@ -40,15 +41,49 @@ Header* take_from_heap(size_t bytes) {
   return new (reinterpret_cast<void*>(aligned)) Header{{}, piece, entered, current_tag};
 }
 
+void write_down(int64_t place, size_t bytes) {
+  TapeRecorder* const recorder = TapeScope::current();
+  const auto asked = static_cast<int64_t>(bytes);
+  if (recorder != nullptr) recorder->take(place, asked, asked == 0 ? 0 : asked + kTensorHeader);
+}
+
+void strike_out(int64_t place) {
+  if (TapeRecorder* const recorder = TapeScope::current()) recorder->give(place);
+}
+
+int64_t place_of(const void* data) {
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data));
+}
+
+// Tensors without data. What DataPtr keeps of one is a number of its own.
+class MetaAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) override {
+    static std::atomic<uintptr_t> last = 0;
+    auto* const number = reinterpret_cast<void*>(++last);
+    write_down(place_of(number), bytes);
+    return {nullptr, number, &release, c10::Device(c10::DeviceType::Meta)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
+  void copy_data(void*, const void*, size_t) const override {}
+
+ private:
+  static void release(void* number) { strike_out(place_of(number)); }
+};
+
 class LedgerCpuAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     const c10::Device cpu(c10::DeviceType::CPU);
     const SlabPiece piece = Slab::take_piece(static_cast<int64_t>(bytes));
-    if (bytes == 0) return {nullptr, nullptr, &release, cpu};
+    if (bytes == 0) {
+      write_down(0, 0);
+      return {nullptr, nullptr, &release, cpu};
+    }
     Header* const header = piece.data != nullptr ? new (piece.data) Header{piece, nullptr, 0, current_tag}
                                                  : take_from_heap(bytes);
     void* const data = header + 1;
+    write_down(place_of(data), bytes);
     return {data, data, &release, cpu};
   }
 
@@ -58,6 +93,7 @@ class LedgerCpuAllocator final : public c10::Allocator {
  private:
   static void release(void* data) {
     if (data == nullptr) return;
+    strike_out(place_of(data));
     // A copy: the header is part of the piece.
     const Header header = *(static_cast<Header*>(data) - 1);
     if (header.in_slab.data != nullptr) {
@@ -71,10 +107,16 @@ class LedgerCpuAllocator final : public c10::Allocator {
 
 }  // namespace
 
+int64_t heap_bytes(int64_t bytes) {
+  return bytes == 0 ? 0 : bytes + static_cast<int64_t>(sizeof(Header) + kAlignment);
+}
+
 void install_ledger_allocator() {
   // Never destroyed: tensors may outlive every static object.
   static auto* const allocator = new LedgerCpuAllocator;
   c10::SetCPUAllocator(allocator, /*priority=*/1);
+  static auto* const without_data = new MetaAllocator;
+  c10::SetAllocator(c10::DeviceType::Meta, without_data, /*priority=*/1);
 }
 
 TagScope::TagScope(Tag tag) : before_(current_tag) {

@@ -26,11 +26,13 @@ at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t tar
             "ptr i64 [G + 1] beside edge_index, only where sources and targets are the same nodes", ptr);
     if (ptr.is_cpu()) graphs = {ptr.const_data_ptr<int64_t>(), static_cast<size_t>(ptr.numel())};
   }
-  if (!edge_index.is_cpu()) return sorted_edge_order(edge_index, sources, targets, drop_loops);
+  if (!edge_index.is_cpu() && !edge_index.is_meta())
+    return sorted_edge_order(edge_index, sources, targets, drop_loops);
   const int64_t edges = edge_index.size(1);
   const at::Tensor order = at::empty({edge_order_size(targets, edges)}, edge_index.options().dtype(at::kInt));
   const WorkspaceScope workspace;
   const at::Tensor index = edge_index.contiguous();
+  if (index.is_meta()) return order;
   const int64_t* const source = index.const_data_ptr<int64_t>();
   make_edge_order(source, source + edges, edges, sources, targets, same_nodes, drop_loops,
                   order.mutable_data_ptr<int32_t>(), graphs);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ops/without_data.h"
 
 namespace plimsoll {
 namespace {
@@ -20,8 +21,10 @@ void check_options(const AttentionTensors& in, const AttentionOptions& options, 
     throw UsageError("attention: dropout must lie in [0, 1)");
   if (options.dropout > 0) {
     require(in.seed.defined() && in.seed.scalar_type() == at::kLong && in.seed.numel() == 3 &&
-                in.seed.is_contiguous() && in.seed.is_cpu(),
+                in.seed.is_contiguous() && (in.seed.is_cpu() || in.x.is_meta()),
             "seed i64 [3] on the CPU: seed, layer, epoch", in.seed);
+  }
+  if (options.dropout > 0 && in.seed.is_cpu()) {
     const int64_t* const seed = in.seed.const_data_ptr<int64_t>();
     if (seed[1] < 0 || seed[1] > 65535 || seed[2] < 0 || seed[2] > 4294967295)
       throw UsageError(
@@ -90,6 +93,27 @@ at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
                        const AttentionOptions& options) {
   // Zeros: edges that the order leaves out have none.
   return at::zeros({options.return_attention ? alpha_rows(sizes, options) : 0, sizes.heads}, sums_like(in.x));
+}
+
+AttentionShape shape_of(const AttentionTensors& in, const AttentionSizes& sizes,
+                        const AttentionOptions& options) {
+  return {.sources = sizes.sources,
+          .targets = sizes.targets,
+          .edges = sizes.edges,
+          .features = sizes.features,
+          .edge_features = sizes.edge_features,
+          .heads = sizes.heads,
+          .channels = sizes.channels,
+          .dtype = in.x.scalar_type(),
+          .order = *WithoutDataScope::order(),
+          .loops = options.loops,
+          .keep_projection = options.keep_projection,
+          .return_attention = options.return_attention};
+}
+
+int64_t workspace_groups(const AttentionShape& shape) {
+  if (shape.order.closed && !shape.other_targets) return AttentionRanges::groups_of(shape.order.pieces);
+  return (std::max(shape.targets, shape.sources) + AttentionRanges::kNodes - 1) / AttentionRanges::kNodes;
 }
 
 OutEdges out_edges(const EdgeOrder& order, at::Tensor& room) {

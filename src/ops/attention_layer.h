@@ -12,6 +12,7 @@
 #include "memory/slab.h"
 #include "ops/attention.h"
 #include "ops/check.h"
+#include "ops/declared_bytes.h"
 #include "ops/numbers.h"
 #include "ops/products.h"
 
@@ -129,6 +130,12 @@ class AttentionRanges {
  private:
   EdgeOrder order_;
 };
+
+/// The shape of a layer without data, for what it declares (ops/declared_bytes.h); in a WithoutDataScope.
+AttentionShape shape_of(const AttentionTensors& in, const AttentionSizes& sizes,
+                        const AttentionOptions& options);
+/// Groups of pieces, or ranges, that the workspaces of such a layer are counted in.
+int64_t workspace_groups(const AttentionShape& shape);
 
 /// transpose_edge_order() in a tensor that must outlive the view.
 OutEdges out_edges(const EdgeOrder& order, at::Tensor& room);

@@ -11,6 +11,7 @@
 #include "kernels/gat.h"
 #include "ops/attention_layer.h"
 #include "ops/gat_device.h"
+#include "ops/without_data.h"
 
 namespace plimsoll {
 namespace {
@@ -28,6 +29,13 @@ AttentionSizes check(const GatTensors& in, const AttentionOptions& options) {
     require_either(in.x, in.target_score, {sizes.targets, sizes.heads}, "target_score [T, H] of x's dtype");
   if (in.q.defined()) require_either(in.x, in.q, {sizes.edge_features, sizes.heads}, "q [K, H] of x's dtype");
   return sizes;
+}
+
+AttentionShape layer_shape(const GatTensors& in, const AttentionSizes& sizes,
+                           const AttentionOptions& options) {
+  AttentionShape shape = shape_of(in, sizes, options);
+  shape.other_targets = !in.att_target.defined();
+  return shape;
 }
 
 // With all that is small in the type of sums.
@@ -294,6 +302,11 @@ GatOutput gat_forward(const GatTensors& given, const AttentionOptions& options) 
                   .alpha = empty_alpha(given, sizes, options)};
   const WorkspaceScope workspace;
   const GatTensors in = in_sums(given);
+  if (in.x.is_meta()) {
+    const AttentionShape shape = layer_shape(in, sizes, options);
+    ask_for_workspace(in.x, declare_gat(shape).workspace, workspace_groups(shape));
+    return result;
+  }
   if (!in.x.is_cpu()) {
     gat_forward_on_device(in, sizes, options, result);
     return result;
@@ -334,6 +347,12 @@ GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& gra
   check_kept_scores(in, sizes, saved.s, sizes.sources);
   for (const at::Tensor* kept : {&saved.t, &saved.highest, &saved.scale})
     check_kept_scores(in, sizes, *kept, sizes.targets);
+  if (in.x.is_meta()) {
+    const AttentionShape shape = layer_shape(in, sizes, options);
+    ask_for_workspace(in.x, declare_gat_backward(shape, needs_x, needs_edge_attr).workspace,
+                      workspace_groups(shape));
+    return to;
+  }
   if (!in.x.is_cpu()) {
     gat_backward_on_device(grad, alpha, in, sizes, saved, options, to);
     return to;

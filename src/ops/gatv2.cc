@@ -8,6 +8,7 @@
 #include "kernels/gatv2.h"
 #include "ops/attention_layer.h"
 #include "ops/gatv2_device.h"
+#include "ops/without_data.h"
 
 namespace plimsoll {
 namespace {
@@ -37,6 +38,16 @@ AttentionSizes check(const Gatv2Tensors& in, const AttentionOptions& options) {
     require_either(in.x, in.edge_weight, {sizes.edge_features, sizes.width()},
                    "edge_weight [K, H*D] of x's dtype");
   return sizes;
+}
+
+AttentionShape layer_shape(const Gatv2Tensors& in, const AttentionSizes& sizes,
+                           const AttentionOptions& options) {
+  AttentionShape shape = shape_of(in, sizes, options);
+  shape.other_targets = in.x_target.defined();
+  if (shape.other_targets) shape.target_features = in.x_target.size(1);
+  shape.bias = in.weight_bias.defined();
+  shape.share_weights = !in.target_weight.defined();
+  return shape;
 }
 
 // With all that is small in the type of sums.
@@ -313,6 +324,11 @@ Gatv2Output gatv2_forward(const Gatv2Tensors& given, const AttentionOptions& opt
                   .alpha = empty_alpha(given, sizes, options)};
   const WorkspaceScope workspace;
   const Gatv2Tensors in = in_sums(given);
+  if (in.x.is_meta()) {
+    const AttentionShape shape = layer_shape(in, sizes, options);
+    ask_for_workspace(in.x, declare_gatv2(shape).workspace, workspace_groups(shape));
+    return result;
+  }
   if (!in.x.is_cpu()) {
     gatv2_forward_on_device(in, sizes, options, result);
     return result;
@@ -351,6 +367,12 @@ Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor&
   check_kept_z(in, sizes, saved.z_target, sizes.targets, saved.z.size(0) == 0 || !in.target_weight.defined());
   for (const at::Tensor* kept : {&saved.highest, &saved.scale})
     check_kept_scores(in, sizes, *kept, sizes.targets);
+  if (in.x.is_meta()) {
+    const AttentionShape shape = layer_shape(in, sizes, options);
+    ask_for_workspace(in.x, declare_gatv2_backward(shape, needs_x, needs_edge_attr).workspace,
+                      workspace_groups(shape));
+    return to;
+  }
   if (!in.x.is_cpu()) {
     gatv2_backward_on_device(grad, alpha, in, sizes, saved, options, to);
     return to;

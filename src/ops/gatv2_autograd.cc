@@ -8,6 +8,7 @@
 #include "ops/autocast.h"
 #include "ops/gatv2.h"
 #include "ops/operator.h"
+#include "ops/without_data.h"
 
 // torch.ops.plimsoll.gatv2 and gatv2_backward; gat_autograd.cc says how they go together.
 
@@ -77,6 +78,7 @@ Made forward_any(PLIMSOLL_GATV2_PARAMETERS) {
 }
 
 Made forward_meta(PLIMSOLL_GATV2_PARAMETERS) {
+  if (WithoutDataScope::order() != nullptr) return forward_any(PLIMSOLL_GATV2_ARGUMENTS);
   const c10::SymInt sources = x.sym_size(0);
   const c10::SymInt targets = x_target ? x_target->sym_size(0) : sources;
   const c10::SymInt edges = edges_of_order(order.sym_numel(), targets);
@@ -108,9 +110,12 @@ Gradients backward_any(const at::Tensor& grad_out, const Optional& grad_alpha, P
           full(made.bias)};
 }
 
-Gradients backward_meta(const at::Tensor&, const Optional&, PLIMSOLL_GATV2_PARAMETERS, const at::Tensor&,
-                        const at::Tensor&, const at::Tensor&, const at::Tensor&, bool needs_x,
-                        bool needs_edge_attr) {
+Gradients backward_meta(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GATV2_PARAMETERS,
+                        const at::Tensor& z, const at::Tensor& z_target, const at::Tensor& highest,
+                        const at::Tensor& scale, bool needs_x, bool needs_edge_attr) {
+  if (WithoutDataScope::order() != nullptr)
+    return backward_any(grad_out, grad_alpha, PLIMSOLL_GATV2_ARGUMENTS, z, z_target, highest, scale, needs_x,
+                        needs_edge_attr);
   const auto like = [&](const Optional& tensor, bool wanted = true) {
     return wanted && tensor ? at::empty_symint(tensor->sym_sizes(), tensor->options())
                             : at::empty({0}, x.options());

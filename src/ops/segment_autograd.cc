@@ -6,6 +6,7 @@
 #include "ops/operator.h"
 #include "ops/segment.h"
 #include "ops/segment_cpu.h"
+#include "ops/without_data.h"
 
 // The operators of segment.h and their gradients; gat_autograd.cc says how they go together.
 
@@ -18,30 +19,44 @@ using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-Tensor reduce_meta(const Tensor& x, const Tensor& ptr, std::string_view) {
+// In a WithoutDataScope the kernels' own functions ask for what they ask for with data.
+bool planning() {
+  return WithoutDataScope::order() != nullptr;
+}
+
+Tensor reduce_meta(const Tensor& x, const Tensor& ptr, std::string_view reduce) {
+  if (planning()) return segment_reduce_cpu(x, ptr, reduce);
   return at::empty_symint({ptr.sym_size(0) - 1, x.sym_size(1)}, x.options());
 }
-Tensor reduce_backward_meta(const Tensor&, const Tensor& x, const Tensor&, const Tensor&, std::string_view) {
+Tensor reduce_backward_meta(const Tensor& grad, const Tensor& x, const Tensor& out, const Tensor& ptr,
+                            std::string_view reduce) {
+  if (planning()) return segment_reduce_backward_cpu(grad, x, out, ptr, reduce);
   return at::empty_symint(x.sym_sizes(), x.options());
 }
-Tensor softmax_meta(const Tensor& x, const Tensor&) {
+Tensor softmax_meta(const Tensor& x, const Tensor& ptr) {
+  if (planning()) return segment_softmax_cpu(x, ptr);
   return at::empty_symint(x.sym_sizes(), x.options());
 }
-Tensor softmax_backward_meta(const Tensor&, const Tensor& out, const Tensor&) {
+Tensor softmax_backward_meta(const Tensor& grad, const Tensor& out, const Tensor& ptr) {
+  if (planning()) return segment_softmax_backward_cpu(grad, out, ptr);
   return at::empty_symint(out.sym_sizes(), out.options());
 }
-Three norm_meta(const Tensor& x, const Tensor& ptr, const Tensor&, const Tensor&, const Tensor&, double) {
+Three norm_meta(const Tensor& x, const Tensor& ptr, const Tensor& weight, const Tensor& bias,
+                const Tensor& mean_scale, double eps) {
+  if (planning()) return graph_norm_cpu(x, ptr, weight, bias, mean_scale, eps);
   const auto per_segment = [&] {
     return at::empty_symint({ptr.sym_size(0) - 1, x.sym_size(1)}, x.options());
   };
   return {at::empty_symint(x.sym_sizes(), x.options()), per_segment(), per_segment()};
 }
-Four norm_backward_meta(const Tensor&, const Tensor& x, const Tensor&, const Tensor&, const Tensor&,
-                        const Tensor&, const Tensor&) {
+Four norm_backward_meta(const Tensor& grad, const Tensor& x, const Tensor& ptr, const Tensor& weight,
+                        const Tensor& mean_scale, const Tensor& mean, const Tensor& scale) {
+  if (planning()) return graph_norm_backward_cpu(grad, x, ptr, weight, mean_scale, mean, scale);
   const auto per_column = [&] { return at::empty_symint({x.sym_size(1)}, x.options()); };
   return {at::empty_symint(x.sym_sizes(), x.options()), per_column(), per_column(), per_column()};
 }
-Tensor gather_csr_meta(const Tensor& x, const Tensor&, c10::SymInt rows) {
+Tensor gather_csr_meta(const Tensor& x, const Tensor& ptr, c10::SymInt rows) {
+  if (planning()) return gather_csr_cpu(x, ptr, rows.expect_int());
   return at::empty_symint({rows, x.sym_size(1)}, x.options());
 }
 

@@ -26,6 +26,7 @@ constexpr int64_t kGrain = kSegmentGrain;
 void check_ptr(const Tensor& ptr, int64_t rows) {
   require(ptr.dim() == 1 && ptr.scalar_type() == at::kLong && ptr.numel() > 0 && ptr.is_contiguous(),
           "ptr i64 [G + 1]", ptr);
+  if (ptr.is_meta()) return;
   const int64_t* const p = ptr.const_data_ptr<int64_t>();
   const int64_t segments = ptr.numel() - 1;
   if (p[0] != 0 || p[segments] != rows)
@@ -48,6 +49,7 @@ Tensor empty_rows_like(const Tensor& x) {
 
 template <typename Work>
 void over_segments(const Tensor& x, const Tensor& ptr, const Work& work) {
+  if (x.is_meta()) return;
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "segments", [&] {
     at::parallel_for(0, ptr.numel() - 1, kGrain, [&](int64_t begin, int64_t end) {
       work(segment_kernels<scalar_t>(kernel_level()), begin, end, scalar_t());
@@ -154,6 +156,7 @@ Four graph_norm_backward_cpu(const Tensor& grad, const Tensor& input, const Tens
   // A row of sums a group, added in the order of groups.
   const Tensor sums = at::zeros({3, std::max<int64_t>(groups, 1), x.size(1)}, x.options());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "graph_norm_backward", [&] {
+    if (x.is_meta()) return;
     scalar_t* const to = sums.mutable_data_ptr<scalar_t>();
     const int64_t part = sums.stride(0);
     at::parallel_for(0, groups, 1, [&](int64_t first, int64_t last) {

@@ -148,6 +148,12 @@ double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> ou
   return count == 0 ? 0 : loss / static_cast<double>(count);
 }
 
+void BlockEngine::try_out(std::span<const int64_t> batch) {
+  double loss = 0;
+  runner_.run(batch, training_work(/*normaliser=*/1, {.training = true}, loss), flight_.training.get());
+  statistics_.clear();
+}
+
 Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan& plan) {
   double loss = 0;
   if (training) {

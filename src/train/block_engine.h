@@ -57,6 +57,9 @@ class BlockEngine {
   /// Errors: BudgetExceeded.
   void rehearse(std::span<const int64_t> block, bool training);
 
+  /// Runs a batch as gradient() does and forgets what it finds. Errors: as gradient().
+  void try_out(std::span<const int64_t> batch);
+
   BlockRunner& runner() { return runner_; }
   const BlockRunner& runner() const { return runner_; }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -102,6 +103,8 @@ std::string cell(const std::optional<double>& value) {
 }  // namespace
 
 MemoryPlan plan_classifier(const ClassificationOptions& options) {
+  std::optional<WithoutData> without_data;
+  if (options.run.without_data) without_data.emplace();
   const Gnn model(model_options(options), static_cast<uint64_t>(options.recipe->seed));
   const Classification objective(model);
   return plan_fit({.source = options.source,

@@ -6,6 +6,8 @@
 #include <chrono>
 
 #include "io/file.h"
+#include "memory/tape.h"
+#include "ops/allocator.h"
 #include "telemetry/journal.h"
 
 namespace plimsoll {
@@ -56,6 +58,23 @@ struct Holdings {
   Vector<float, Tag::columns> outputs;  // of validation
 };
 
+// What Holdings would take.
+PlanInput::Missing missing_of(const FitOptions& options) {
+  PlanInput::Missing missing;
+  for (const ParameterList::Entry& entry : options.objective->parameters().all()) {
+    const auto bytes = static_cast<int64_t>(entry.value.nbytes());
+    missing.parameters += heap_bytes(bytes) + bytes;  // and the best
+  }
+  TapeRecorder recorder;
+  const TapeScope scope(recorder);
+  const auto optimizer =
+      make_optimizer(values_of(options.objective->parameters()), optimizer_options(options.recipe->training));
+  for (const Tape::Piece& piece : recorder.tape.pieces) missing.optimizer += heap_bytes(piece.bytes);
+  missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t)) +
+                    validation_items(options) * options.objective->outputs() * int64_t{sizeof(float)};
+  return missing;
+}
+
 MemoryPlan plan_with(const FitOptions& options) {
   const Recipe::Training& training = options.recipe->training;
   PlanInput input{.source = options.source,
@@ -70,7 +89,12 @@ MemoryPlan plan_with(const FitOptions& options) {
                   .batch_size = training.batch_size,
                   .predicted = options.predicted,
                   .recompute = training.gradient_checkpointing,
-                  .outside_ledger = options.run.outside_ledger};
+                  .estimation = options.run.without_data                       ? "static"
+                                : options.recipe->memory.estimation == "trial" ? "trial"
+                                                                               : "measured",
+                  .outside_ledger = options.run.outside_ledger,
+                  .cap = options.run.cap};
+  if (options.run.without_data) input.missing = missing_of(options);
   input.predicted.emplace_back(options.split->validation);
   return make_plan(input);
 }
@@ -274,12 +298,15 @@ class Fit {
 }  // namespace
 
 MemoryPlan plan_fit(const FitOptions& options) {
+  if (options.run.without_data) return plan_with(options);
   const Holdings held(options);
   return plan_with(options);
 }
 
 FitResult fit(const FitOptions& options) {
-  return Fit(options).run();
+  Fit run(options);
+  options.run.begun();
+  return run.run();
 }
 
 }  // namespace plimsoll

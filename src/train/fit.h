@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "config/recipe.h"
@@ -28,10 +29,15 @@ struct RunOptions {
   std::string identity;          ///< of recipe and data: a checkpoint of another one is refused
   bool resume = false;           ///< goes on from the last checkpoint, if there is one
   int threads = 1;
-  int64_t prefetch = 2;                          ///< blocks read ahead, as far as the budget allows
+  int64_t prefetch = 2;  ///< blocks read ahead, as far as the budget allows
+  /// For planning alone: the model has no data, nothing that lives as long as the run is made, and nothing is
+  /// run.
+  bool without_data = false;
+  std::optional<int64_t> cap = {};               ///< of the ledger; none: as it is
   int64_t outside_ledger = 0;                    ///< bytes of the budget that the ledger does not have
   Pressure* pressure = nullptr;                  ///< while there is any, less is held; none: never
   const std::atomic<bool>* interrupt = nullptr;  ///< set: finish the step, write a checkpoint, throw
+  std::function<void()> begun = [] {};           ///< called when all is made and planned
   std::function<void(int64_t done, int64_t total, const std::string& note)> progress =
       [](int64_t, int64_t, const std::string&) {};
 };

@@ -60,6 +60,8 @@ struct Stage {
                                    training_attacks, training));
     std::ranges::copy_if(options.split->validation, std::back_inserter(benign),
                          [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 0; });
+    std::optional<WithoutData> without_data;
+    if (options.run.without_data) without_data.emplace();
     detector.model = std::make_unique<GATWithJK>(model_options(*options.recipe, *options.source),
                                                  static_cast<uint64_t>(options.recipe->seed));
     objective.emplace(*detector.model);

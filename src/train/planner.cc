@@ -10,12 +10,14 @@
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
 #include "memory/meter.h"
+#include "ops/allocator.h"
 #include "ops/blas_memory.h"
 #include "ops/operation_names.h"
 #include "ops/order_terms.h"
 #include "train/block_plan.h"
 #include "train/probes.h"
 #include "train/run_blocks.h"
+#include "train/static_tape.h"
 #include "train/warm_up.h"
 
 namespace plimsoll {
@@ -26,6 +28,9 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+// By how much the floors of two processes with the same command may differ.
+constexpr int64_t kFloorsDiffer = kMiB / 2;
 
 // Graphs whose blocks are looked at one by one; behind them stands the corner of the limits.
 constexpr int64_t kMostVisited = 20'000'000;
@@ -76,7 +81,12 @@ class Planner {
       plan = with_training(training, prediction);
     }
     // What planning itself took counts as well.
-    plan.peak = std::max(plan.peak, in_.outside_ledger + Ledger::process().peak() + heap_per_block_);
+    if (!without_data())
+      plan.peak = std::max(plan.peak, in_.outside_ledger + Ledger::process().peak() + heap_per_block_);
+    if (in_.estimation == "trial" && plan.feasible) try_out(plan, prediction.worst);
+    plan.exact = plan.exact && !without_data();
+    if (without_data() && plan.why_inexact.empty())
+      plan.why_inexact = "nothing was run: needs are seen from above";
     plan.seconds = seconds_since(start_);
     return plan;
   }
@@ -110,6 +120,8 @@ class Planner {
     whole.recompute_note = "no gain";
     return whole;
   }
+
+  bool without_data() const { return in_.estimation == "static"; }
 
   // All blocks of training, or of prediction.
   bool visit(bool training, const std::function<void(std::span<const int64_t>)>& block) const {
@@ -149,18 +161,27 @@ class Planner {
   // Tapes of probes, the model they give, and the blocks measured by it.
   void measure(Work& work, bool recompute) {
     work.plan = std::make_shared<BlockPlan>(in_.shapes, options_);
-    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
+    std::optional<BlockEngine> engine;
+    if (!without_data())
+      engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits, Flight{.recompute = recompute});
+    const int64_t node_features = in_.source->node_features();
+    const int64_t edge_features = in_.source->edge_features();
     const NameOperations names;
     for (const bool closed : {false, true}) {
       const TermBox& box = work.boxes[closed ? 1 : 0];
       if (box.count == 0) continue;
       std::vector<Tape> tapes;
       std::vector<Terms> terms;
-      for (const Probe& probe : make_probes(box.highest, closed, in_.source->node_features(),
-                                            in_.source->edge_features(), options_)) {
+      int64_t graphs = 0;  // bytes of probes' own graphs
+      for (const Probe& probe : make_probes(box.highest, closed, engine ? node_features : 0,
+                                            engine ? edge_features : 0, options_)) {
         if (probe.terms.closed != closed) continue;
-        tapes.push_back(engine.record(probe.block, work.training));
+        tapes.push_back(engine ? engine->record(probe.block, work.training)
+                               : tape_without_data(*in_.objective, probe.terms, node_features, edge_features,
+                                                   work.training, recompute));
         terms.push_back(probe.terms.terms);
+        graphs += graph_bytes({probe.block.graphs(), probe.block.nodes(), probe.block.edge_count()});
+        probes_ = std::max(probes_, graphs + packed_as_they_come(tapes.back()));
       }
       work.plan->set_model(closed, TapeModel(tapes, terms));
       work.plan->lay_out(closed, box.lowest, box.highest);
@@ -234,14 +255,21 @@ class Planner {
     const int64_t graphs = graph_bytes(flight.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
 
     const Ledger& ledger = Ledger::process();
-    const int64_t gradients = in_.objective->parameters().count() * int64_t{sizeof(float)};
+    int64_t gradients = 0;
+    for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
+      gradients += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
     const int64_t lists = list_bytes() + in_.later;
-    const int64_t fixed = ledger.held() + gradients + lists;
+    const int64_t fixed = ledger.held() + in_.missing.sum() + gradients + lists;
+    const int64_t cap = in_.cap.value_or(ledger.cap());
     plan.worst = worst_of(main);
-    if (ledger.cap() - fixed - graphs - kHeapSlackPerBlock >= worst) verify(plan, main, recompute);
+    if (without_data()) {
+      heap_per_block_ = usual_blas_bytes();
+    } else if (cap - fixed - graphs - kHeapSlackPerBlock >= worst) {
+      verify(plan, main, recompute);
+    }
     const int64_t one_heap = heap_per_block_ + kHeapSlackPerBlock;
     // With so many blocks in flight: what is left for the slab.
-    const auto slab = [&](int blocks) { return ledger.cap() - fixed - blocks * (graphs + one_heap); };
+    const auto slab = [&](int blocks) { return cap - fixed - blocks * (graphs + one_heap); };
     const auto needed = [&](int blocks) { return worst + (blocks - 1) * std::min(mean, worst); };
     int blocks = in_.threads;
     while (blocks > 1 && slab(blocks) < needed(blocks)) --blocks;
@@ -256,6 +284,8 @@ class Planner {
       return in_.outside_ledger + fixed + count * (graphs + one_heap) + needed(count);
     };
     plan.min_budget = stated(budget_for(1));
+    if (without_data())
+      plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + fixed + probes_));
     for (int count = 1; count <= in_.threads; ++count)
       plan.speed.push_back({stated(budget_for(count)), count, recompute,
                             seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
@@ -283,15 +313,16 @@ class Planner {
       if (entry.name.find("embedding") != std::string::npos)
         embeddings += entry.value.numel() * int64_t{sizeof(float)};
     int64_t other = ledger.held();
+    const PlanInput::Missing& missing = in_.missing;
     const auto add = [&](const char* name, int64_t bytes) {
       if (bytes > 0) plan.parts.emplace_back(name, bytes);
     };
     for (const Tag tag : {Tag::parameters, Tag::optimizer, Tag::columns}) other -= ledger.held(tag);
-    add("parameters", ledger.held(Tag::parameters) - embeddings);
+    add("parameters", ledger.held(Tag::parameters) + missing.parameters - embeddings);
     add("embeddings", embeddings);
     add("gradients", gradients);
-    add("optimizer", ledger.held(Tag::optimizer));
-    add("columns", ledger.held(Tag::columns) + lists);
+    add("optimizer", ledger.held(Tag::optimizer) + missing.optimizer);
+    add("columns", ledger.held(Tag::columns) + missing.columns + lists);
     add("blocks in flight", plan.flight.slab_bytes);
     add("graphs of blocks", plan.flight.blocks * graphs);
     add("prefetch", plan.flight.prefetch * graphs);
@@ -342,6 +373,15 @@ class Planner {
     heap_per_block_ = std::max(heap_per_block_, outside() - outside_before_);
   }
 
+  // Nothing was multiplied: more than was seen for any model (bench/results/contract.md).
+  int64_t usual_blas_bytes() const {
+    int64_t widest = 0;
+    for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
+      if (entry.name.find("embedding") == std::string::npos)  // which is looked up, not multiplied
+        for (const int64_t size : entry.value.sizes()) widest = std::max(widest, size);
+    return 512 * kKiB + 3 * kKiB * widest;
+  }
+
   // What libraries that multiply hold, or else all that does not stand in the ledger.
   static int64_t outside() {
     if (const auto bytes = blas_bytes()) return *bytes;
@@ -357,7 +397,7 @@ class Planner {
   // Runs the worst block on all threads at once, as the run will. What libraries keep for each thread is
   // there from then on, and known.
   void rehearse(MemoryPlan& plan, const Work& main) {
-    if (!plan.feasible || main.blocks == 0) return;
+    if (!plan.feasible || main.blocks == 0 || without_data()) return;
     if (plan.flight.blocks > 1) {
       BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight);
       engine.rehearse(main.worst, main.training);
@@ -367,6 +407,25 @@ class Planner {
     const auto processors = static_cast<int64_t>(std::max(std::thread::hardware_concurrency(), 1U));
     const int64_t late = std::max<int64_t>(plan.flight.blocks - processors, 0) * heap_per_block_;
     plan.heap = std::min(plan.heap, found + late + plan.flight.blocks * kHeapSlackPerBlock);
+  }
+
+  // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
+  void try_out(MemoryPlan& plan, std::span<const int64_t> worst_predicted) const {
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight);
+    if (!worst_predicted.empty()) {
+      Vector<float, Tag::columns> outputs(
+          static_cast<size_t>(engine.items(worst_predicted) * in_.objective->outputs()));
+      engine.predict(worst_predicted, outputs);
+    }
+    if (!in_.training.empty())
+      engine.try_out(in_.training.first(
+          static_cast<size_t>(std::min<int64_t>(in_.batch_size, static_cast<int64_t>(in_.training.size())))));
+    const BlockRunner& runner = engine.runner();
+    if (runner.unforeseen() + runner.overflows() + runner.reruns() == 0) return;
+    plan.exact = false;
+    plan.why_inexact =
+        fmt::format("of the blocks that were tried out {} were not as planned, and {} had to run again alone",
+                    runner.unforeseen(), runner.reruns());
   }
 
   void find_too_large(MemoryPlan& plan, const Work& main, int64_t room) const {
@@ -379,7 +438,7 @@ class Planner {
         plan.too_large.push_back({g, terms.terms[kNodes], terms.terms[kEdges], bytes});
       }
     };
-    if (plan.feasible) return;
+    if (plan.feasible || room == 0) return;  // without any room no graph is to blame
     if (main.training)
       look(in_.training);
     else
@@ -396,6 +455,7 @@ class Planner {
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
   int64_t most_at_once_ = 0;  // blocks of a batch or list
+  int64_t probes_ = 0;  // bytes that running a probe takes
 };
 
 }  // namespace

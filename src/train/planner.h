@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,9 +29,18 @@ struct PlanInput {
   std::vector<std::span<const int64_t>> predicted;  ///< lists, each in its order
 
   std::string recompute = "auto";  ///< training.gradient_checkpointing: auto | on | off
-  bool trial = false;              ///< run the worst block of each kind
-  int64_t outside_ledger = 0;      ///< bytes of the budget that the ledger does not have: floor and slack
-  int64_t later = 0;               ///< bytes that the caller takes once the run is under way, such as scores
+  /// How the need is found: static (nothing is run, and the objective's parameters have no data), measured
+  /// (probes and the worst block of training), or trial (the worst of each kind, and a whole step).
+  std::string estimation = "measured";
+  int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have: floor and slack
+  int64_t later = 0;           ///< bytes that the caller takes once the run is under way, such as scores
+  /// What lives as long as the run and does not stand in the ledger yet, by its tag.
+  struct Missing {
+    int64_t parameters = 0, optimizer = 0, columns = 0;
+    int64_t sum() const { return parameters + optimizer + columns; }
+  };
+  Missing missing;
+  std::optional<int64_t> cap;  ///< of the ledger; none: as it is now
 };
 
 /// What a run needs of memory, and what it gets. All bytes.
@@ -40,7 +50,7 @@ struct MemoryPlan {
   std::shared_ptr<const BlockPlan> prediction;
   bool feasible = false;
   int64_t peak = 0;        ///< of the budget: floor, slack and the most that will stand in the ledger
-  int64_t min_budget = 0;  ///< the least with which the run works, one block at a time
+  int64_t min_budget = 0;  ///< the least with which the run works, one block at a time, as it is planned
   bool exact = true;       ///< else why_inexact says what is estimated from above
   std::string why_inexact;
   /// Of peak, by what it is for; their sum is peak, but for floor and slack.
@@ -79,7 +89,8 @@ struct MemoryPlan {
 
 /// Plans a run: records the tapes of a few small made-up blocks, solves them (memory/tape_model.h), looks for
 /// the worst of all blocks, runs it once, and divides what the ledger has left. What lives as long as the run
-/// must stand in the ledger already, gradients aside. Errors: BudgetExceeded where not even probes fit.
+/// must stand in the ledger already, gradients and `missing` aside. Errors: BudgetExceeded where not even
+/// probes fit; UsageError where a model cannot be planned so (train/static_tape.h).
 MemoryPlan make_plan(const PlanInput& input);
 
 /// The flight of a feasible plan. Errors: BudgetTooSmall, which names the smallest budget that works.

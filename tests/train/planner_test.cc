@@ -6,6 +6,7 @@
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <numeric>
 #include <random>
@@ -16,10 +17,12 @@
 #include "nn/linear.h"
 #include "nn/neighbour_convs.h"
 #include "ops/allocator.h"
+#include "ops/operation_names.h"
 #include "ops/segment.h"
 #include "support/ledger_cap.h"
 #include "support/odd_graphs.h"
 #include "train/run_blocks.h"
+#include "train/static_tape.h"
 #include "train/warm_up.h"
 
 namespace plimsoll {
@@ -193,6 +196,121 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
   EXPECT_GE(exact, pairs * 95 / 100) << "of " << pairs;
   EXPECT_EQ(under, 0);
   EXPECT_LE(at(largest_packed, 0.9), 3);
+}
+
+// Nothing is run: never too little, and at most 5 % too much in the median.
+TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
+  const int models = std::getenv("PLIMSOLL_SLOW") != nullptr ? 500 : 100;
+  std::mt19937_64 random(13);
+  std::vector<double> over;
+  std::vector<double> ms;
+  int under = 0;
+  int same_events = 0;
+  for (int m = 0; m < models; ++m) {
+    std::mt19937_64 again = random;
+    const AnyModel any(random);
+    std::optional<WithoutData> scope(std::in_place);
+    const AnyModel without_data(again);
+    scope.reset();
+    SCOPED_TRACE(any.what);
+    const OddGraphs source(random(), odd_sizes(random, 60 + random() % 200));
+    const auto shapes = read_shapes(source, 1);
+    GraphList all(shapes.size());
+    std::iota(all.begin(), all.end(), int64_t{0});
+    const BlockLimits limits{1 + static_cast<int64_t>(random() % 100),
+                             200 + static_cast<int64_t>(random() % 5000), 20'000};
+    const bool recompute = random() % 3 == 0;
+    const Ledger& ledger = Ledger::process();
+    const int64_t held = ledger.held(Tag::activations);
+    Ledger::process().begin_recent();
+    const MemoryPlan plan = make_plan({.source = &source,
+                                       .shapes = shapes,
+                                       .objective = without_data.objective.get(),
+                                       .limits = limits,
+                                       .training = all,
+                                       .seed = 3,
+                                       .epochs = 2,
+                                       .batch_size = 100,
+                                       .predicted = {all},
+                                       .recompute = recompute ? "on" : "off",
+                                       .estimation = "static"});
+    EXPECT_EQ(ledger.held(Tag::activations), held);
+    EXPECT_LT(ledger.recent_peak() - ledger.held(), 1 << 20);
+    EXPECT_EQ(plan.verified_peak_bytes, 0);
+    BlockEngine engine(source, shapes, *any.objective, limits, {.recompute = recompute});
+    std::vector<GraphList> blocks;
+    visit_training_blocks(all, 3, 2, 100, shapes, limits, 1 << 20, [&](std::span<const int64_t> block) {
+      blocks.emplace_back(block.begin(), block.end());
+    });
+    std::shuffle(blocks.begin(), blocks.end(), random);
+    GraphBlock block;
+    for (size_t b = 0; b < std::min<size_t>(blocks.size(), 5); ++b) {
+      source.read(blocks[b], block);
+      const bool training = b != 4;
+      const BlockPlan& planned = training ? *plan.training : *plan.prediction;
+      const BlockTerms terms = planned.terms(blocks[b]);
+      const int64_t expected = planned.peak(terms).bytes;
+      const NameOperations names;
+      const auto start = std::chrono::steady_clock::now();
+      const Tape tape = tape_without_data(*without_data.objective, terms, OddGraphs::kFeatures,
+                                          OddGraphs::kFeatures, training, recompute);
+      ms.push_back(
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+      const Tape real = engine.record(block, training);
+      const int64_t found = real.peak().bytes;
+      bool same = real.pieces.size() == tape.pieces.size();
+      for (size_t i = 0; same && i < real.pieces.size(); ++i)
+        same = real.pieces[i].bytes == tape.pieces[i].bytes && real.pieces[i].taken == tape.pieces[i].taken &&
+               real.pieces[i].given == tape.pieces[i].given;
+      same_events += same;
+      under += found > expected;
+      EXPECT_LE(found, expected) << "block of " << block.graphs() << " graphs, " << block.nodes()
+                                 << " nodes, " << block.edge_count() << " edges";
+      over.push_back(static_cast<double>(expected) / static_cast<double>(std::max<int64_t>(found, 1)));
+    }
+  }
+  std::ranges::sort(over);
+  std::ranges::sort(ms);
+  const auto at = [](const std::vector<double>& values, double share) {
+    return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+  };
+  printf(
+      "%zu blocks, %d under, %d with the same events; over the peak: median %.3f %%, 90 %% %.3f %%, most "
+      "%.3f %%; a tape: median %.2f ms, most %.2f ms\n",
+      over.size(), under, same_events, 100 * at(over, 0.5) - 100, 100 * at(over, 0.9) - 100,
+      100 * at(over, 1) - 100, at(ms, 0.5), at(ms, 1));
+  EXPECT_EQ(under, 0);
+  EXPECT_LE(at(over, 0.5), 1.05);
+  EXPECT_LT(at(ms, 0.5), 10);
+}
+
+/// What it asks for depends on values.
+class OnlyWithData : public VgaeLike {
+ public:
+  using VgaeLike::VgaeLike;
+  at::Tensor losses(const at::Tensor& outputs, const Batch&) const override {
+    return outputs.index_select(0, at::nonzero(outputs.select(1, 0)).select(1, 0)).sum(1);
+  }
+};
+
+TEST_F(PlannerTest, NamesWhatCannotBePlannedWithoutData) {
+  const OddGraphs source(1, std::vector<int64_t>{5, 6, 7});
+  const auto shapes = read_shapes(source, 1);
+  const GraphList all{0, 1, 2};
+  const WithoutData without_data;
+  const OnlyWithData objective(1, 8, 1);
+  try {
+    make_plan({.source = &source,
+               .shapes = shapes,
+               .objective = &objective,
+               .predicted = {all},
+               .estimation = "static"});
+    FAIL() << "planned";
+  } catch (const UsageError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("nonzero"), std::string::npos) << text;
+    EXPECT_NE(text.find("measured"), std::string::npos) << text;
+  }
 }
 
 }  // namespace

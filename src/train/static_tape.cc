@@ -1,0 +1,225 @@
+#include "train/static_tape.h"
+
+#include <ATen/Functions.h>
+#include <ATen/MetaFunctions.h>
+#include <ATen/TensorOperators.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/library.h>
+
+#include "base/error.h"
+#include "ops/attention.h"
+#include "ops/without_data.h"
+
+namespace plimsoll {
+namespace {
+
+using at::Tensor;
+
+// What torch knows without data in Python alone. They ask for what the operations on the CPU ask for.
+
+Tensor relu_meta(const Tensor& x) {
+  return at::clamp_min(x, 0);
+}
+
+Tensor index_select_meta(const Tensor& self, int64_t dim, const Tensor& index) {
+  std::vector<int64_t> sizes = self.sizes().vec();
+  if (self.dim() > 0) sizes[static_cast<size_t>(at::maybe_wrap_dim(dim, self.dim()))] = index.numel();
+  at::empty({0}, self.options());  // the result, before it has its size
+  return at::empty(sizes, self.options());
+}
+
+Tensor embedding_dense_backward_meta(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t, bool) {
+  const Tensor index = indices.contiguous();
+  Tensor sums = at::zeros({rows, grad.size(-1)}, grad.options());
+  grad.contiguous();
+  return sums;
+}
+
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+Tensor column_like(const Tensor& input, int64_t numbers) {
+  return at::empty({numbers}, input.options());
+}
+
+Three native_batch_norm_meta(const Tensor& input, const std::optional<Tensor>&, const std::optional<Tensor>&,
+                             const std::optional<Tensor>&, const std::optional<Tensor>&, bool training,
+                             double, double) {
+  const int64_t channels = input.size(1);
+  Tensor out = at::empty_like(input);
+  Tensor mean = column_like(input, training ? channels : 0);
+  Tensor scale = column_like(input, training ? channels : 0);
+  if (training) {
+    const Tensor sums = column_like(input, channels);
+    const Tensor squares = column_like(input, channels);
+    const Tensor variance = column_like(input, channels);
+  }
+  const Tensor factor = column_like(input, channels);
+  const Tensor summand = column_like(input, channels);
+  return {out, mean, scale};
+}
+
+Three native_batch_norm_backward_meta(const Tensor&, const Tensor& input, const std::optional<Tensor>&,
+                                      const std::optional<Tensor>&, const std::optional<Tensor>&,
+                                      const std::optional<Tensor>&, const std::optional<Tensor>&, bool,
+                                      double, std::array<bool, 3> wanted) {
+  const int64_t channels = input.size(1);
+  Tensor dx = wanted[0] ? at::empty_like(input) : Tensor();
+  Tensor dweight = wanted[1] ? column_like(input, channels) : Tensor();
+  Tensor dbias = wanted[2] ? column_like(input, channels) : Tensor();
+  if (wanted[0]) dx = at::empty_like(input);
+  column_like(input, 0);
+  const Tensor sums = column_like(input, 2 * channels);
+  return {dx, dweight, dbias};
+}
+
+// On the CPU an operand of another type is copied to the common one first, a number among them; where shapes
+// alone are computed none is.
+Tensor as_common(const Tensor& operand, const Tensor& other) {
+  const at::ScalarType common = at::result_type(operand, other);
+  if (operand.scalar_type() == common) return {};
+  return at::empty(operand.sizes(), at::TensorOptions(c10::DeviceType::Meta).dtype(common));
+}
+
+template <auto kOperation, typename... More>
+Tensor with_common(const Tensor& self, const Tensor& other, More... more) {
+  const Tensor left = as_common(self, other);
+  const Tensor right = as_common(other, self);
+  return kOperation(self, other, more...);
+}
+
+template <auto kOperation, typename... More>
+Tensor& with_common_(Tensor& self, const Tensor& other, More... more) {
+  const Tensor right = as_common(other, self);
+  return kOperation(self, other, more...);
+}
+
+Tensor& mul_out_meta(const Tensor& self, const Tensor& other, Tensor& out) {
+  const Tensor left = as_common(self, other);
+  const Tensor right = as_common(other, self);
+  return at::meta::mul_outf(self, other, out);
+}
+
+// A sum is of its result's type, which counts what is true or whole numbers in 64 bits.
+Tensor sum_meta(const Tensor& self, at::OptionalIntArrayRef dims, bool keep,
+                std::optional<at::ScalarType> dtype) {
+  Tensor out = at::meta::sum(self, dims, keep, dtype);
+  if (out.scalar_type() != self.scalar_type()) at::empty(self.sizes(), out.options());
+  return out;
+}
+
+// Where data are computed gather()'s gradient is summed up in place.
+Tensor scatter_add_meta(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& values) {
+  if (std::string_view(current_operation()) == "GatherBackward0") return self;
+  return at::meta::scatter_add(self, dim, index, values);
+}
+
+constexpr Tensor (*kDivide)(const Tensor&, const Tensor&) = &at::meta::div;
+constexpr Tensor& (*kDivide_)(Tensor&, const Tensor&) = &at::meta::div_;
+
+TORCH_LIBRARY_IMPL(aten, Meta, m) {
+  m.impl("relu", relu_meta);
+  m.impl("index_select", index_select_meta);
+  m.impl("embedding_dense_backward", embedding_dense_backward_meta);
+  m.impl("native_batch_norm", native_batch_norm_meta);
+  m.impl("native_batch_norm_backward", native_batch_norm_backward_meta);
+  m.impl("scatter_add", scatter_add_meta);
+  m.impl("sum.dim_IntList", sum_meta);
+  m.impl("mul.out", mul_out_meta);
+  m.impl("mul.Tensor", with_common<&at::meta::mul>);
+  m.impl("mul_.Tensor", with_common_<&at::meta::mul_>);
+  m.impl("div.Tensor", with_common<kDivide>);
+  m.impl("div_.Tensor", with_common_<kDivide_>);
+  m.impl("add.Tensor", with_common<&at::meta::add, const at::Scalar&>);
+  m.impl("add_.Tensor", with_common_<&at::meta::add_, const at::Scalar&>);
+  m.impl("sub.Tensor", with_common<&at::meta::sub, const at::Scalar&>);
+  m.impl("sub_.Tensor", with_common_<&at::meta::sub_, const at::Scalar&>);
+}
+
+OrderSizes order_of(const BlockTerms& block, bool self_loops) {
+  const Terms& t = block.terms;
+  return {.closed = block.closed,
+          .pieces = 4 * t[kGroups],  // as many as make so many groups
+          .largest = t[kPieceRows],
+          .edges = t[kEdges] - (self_loops ? 0 : t[kSelfLoops]),
+          .most_in = t[kMostIn]};
+}
+
+// What collate() does not take from the allocator.
+Batch given_inputs(const Terms& t, int64_t node_features, int64_t edge_features) {
+  const at::TensorOptions meta(c10::DeviceType::Meta);
+  Batch batch;
+  batch.x = at::empty({t[kNodes], node_features}, meta.dtype(at::kFloat));
+  batch.edge_attr = at::empty({t[kEdges], edge_features}, meta.dtype(at::kFloat));
+  batch.graph_ptr = at::empty({t[kGraphs] + 1}, meta.dtype(at::kLong));
+  return batch;
+}
+
+// As collate() does the rest.
+Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& options) {
+  const at::TensorOptions i64 = batch.graph_ptr.options();
+  if (options.node_labels) batch.items = at::empty({t[kItems]}, i64);
+  batch.y = at::empty({options.node_labels ? t[kItems] : t[kGraphs]}, i64);
+  batch.node_keys = at::empty({3, t[kNodes]}, i64);
+  batch.graph_item = at::empty({t[kGraphs]}, i64);
+  batch.graph_local = at::zeros({t[kGraphs]}, i64);
+  const Tensor edge_index = at::empty({2, t[kEdges]}, i64);
+  batch.edge_order = edge_order(edge_index, t[kNodes], t[kNodes], /*same_nodes=*/true,
+                                /*drop_loops=*/!options.self_loops, batch.graph_ptr);
+  return batch;
+}
+
+// As BlockEngine's work does, commit included.
+void train(const Objective& objective, const Batch& given, const Terms& terms, bool recompute) {
+  std::vector<Tensor> parameters;
+  for (const ParameterList::Entry& entry : objective.parameters().entries())
+    parameters.push_back(entry.value);
+  const auto statistics = std::make_shared<BlockStatistics>();
+  const std::vector<Tensor> gradients = [&] {
+    Batch batch = collate_without_data(given, terms, objective.collate_options());
+    batch.statistics = statistics;
+    batch.recompute = recompute;
+    if (batch.y.numel() == 0) return std::vector<Tensor>();
+    const Tensor losses = objective.losses(objective.forward(batch, {.training = true}), batch);
+    const Tensor block_loss = losses.sum() / 1.0;
+    return torch::autograd::grad({block_loss}, parameters);
+  }();
+}
+
+void predict(const Objective& objective, const Batch& given, const Terms& terms) {
+  const c10::AutoGradMode no_gradients(false);
+  Tensor found;
+  const Batch batch = collate_without_data(given, terms, objective.collate_options());
+  if (batch.y.numel() == 0) return;
+  found = objective.forward(batch, {}).contiguous();
+  const Tensor losses = objective.losses(found, batch);
+  losses.sum();
+}
+
+}  // namespace
+
+Tape tape_without_data(const Objective& objective, const BlockTerms& block, int64_t node_features,
+                       int64_t edge_features, bool training, bool recompute) {
+  const OrderSizes order = order_of(block, objective.collate_options().self_loops);
+  const Batch given = given_inputs(block.terms, node_features, edge_features);
+  TapeRecorder recorder;
+  try {
+    const WithoutDataScope without_data(order);
+    const TapeScope scope(recorder);
+    if (training)
+      train(objective, given, block.terms, recompute);
+    else
+      predict(objective, given, block.terms);
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    throw UsageError(
+        fmt::format("memory.estimation 'static': the model does not run without data{}: {}; use "
+                    "memory.estimation: measured (plan --mode measured)",
+                    *current_operation() == 0 ? "" : fmt::format(" at {}", current_operation()),
+                    text.substr(0, text.find_first_of(".\n"))));
+  }
+  return recorder.tape;
+}
+
+}  // namespace plimsoll
