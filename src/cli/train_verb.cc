@@ -255,7 +255,9 @@ void run_train(const TrainOptions& options) {
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
   bool begun = false;
-  const RunOptions run{.threads = threads,
+  const RunOptions run{.folder = {},
+                       .identity = {},
+                       .threads = threads,
                        .prefetch = options.prefetch,
                        .outside_ledger = budget.outside_ledger(),
                        .interrupt = &interrupt,

@@ -284,6 +284,42 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
   EXPECT_LT(at(ms, 0.5), 10);
 }
 
+// Operators take other ways through a graph that is too large for a piece.
+TEST_F(PlannerTest, IsNotUnderThePeakOfALargeGraphWithoutRunningIt) {
+  const OddGraphs source(5, std::vector<int64_t>{9000, 30, 2});
+  const auto shapes = read_shapes(source, 1);
+  const GraphList all{0, 1, 2};
+  for (const char* conv : {"gat", "gatv2", "gcn", "gin", "sage"})
+    for (const bool recompute : {false, true}) {
+      SCOPED_TRACE(conv);
+      const GnnOptions options{.conv = conv,
+                               .in_features = OddGraphs::kFeatures,
+                               .edge_features = OddGraphs::kFeatures,
+                               .layers = 2,
+                               .hidden = 16,
+                               .heads = 2,
+                               .classes = 3};
+      const Gnn model(options, 1);
+      std::optional<WithoutData> scope(std::in_place);
+      const Gnn bare(options, 1);
+      scope.reset();
+      const Classification objective(model);
+      const Classification without_data(bare);
+      BlockEngine engine(source, shapes, objective, {}, {.recompute = recompute});
+      const BlockTerms terms = terms_of(all, shapes, objective.collate_options());
+      EXPECT_FALSE(terms.closed);
+      for (const bool training : {false, true}) {
+        const int64_t found = engine.record(source.block(), training).peak().bytes;
+        const int64_t expected = tape_without_data(without_data, terms, OddGraphs::kFeatures,
+                                                   OddGraphs::kFeatures, training, recompute)
+                                     .peak()
+                                     .bytes;
+        EXPECT_LE(found, expected);
+        EXPECT_LE(expected, found + found / 20);
+      }
+    }
+}
+
 /// What it asks for depends on values.
 class OnlyWithData : public VgaeLike {
  public:
