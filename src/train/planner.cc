@@ -76,6 +76,8 @@ class Planner {
       Work training = look_over(true);
       plan = with_training(training, prediction);
     }
+    // A run makes this plan itself, within its budget.
+    plan.min_budget = std::max(plan.min_budget, in_.outside_ledger + probes_peak_ + floor_spread());
     plan.seconds = seconds_since(start_);
     return plan;
   }
@@ -103,6 +105,7 @@ class Planner {
     return whole;
   }
 
+  int64_t floor_spread() const { return in_.outside_ledger > 0 ? kFloorSpread : 0; }
   static double expected(const MemoryPlan& plan) { return plan.flight.graphs_per_s; }
 
   // All blocks of training, or of prediction.
@@ -145,6 +148,7 @@ class Planner {
     work.plan = std::make_shared<BlockPlan>(in_.shapes, options_);
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
     const NameOperations names;
+    Ledger::process().begin_recent();
     for (const bool closed : {false, true}) {
       const TermBox& box = work.boxes[closed ? 1 : 0];
       if (box.count == 0) continue;
@@ -159,6 +163,7 @@ class Planner {
       work.plan->set_model(closed, TapeModel(tapes, terms));
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
+    probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
     find_worst(work);
     // A second layout, for the worst block: the better one for it stays.
     if (work.blocks > 0) {
@@ -248,7 +253,7 @@ class Planner {
       return in_.outside_ledger + fixed + count * graphs + (heap_slack(count) - heap_slack(1)) +
              needed(count);
     };
-    plan.min_budget = budget_for(1) + (in_.outside_ledger > 0 ? kFloorSpread : 0);
+    plan.min_budget = budget_for(1) + floor_spread();
     verify(plan, main, recompute);
     for (int count = 1; count <= in_.threads; ++count)
       plan.speed.push_back(
@@ -348,6 +353,7 @@ class Planner {
   const CollateOptions options_;
   const Clock::time_point start_;
   double seconds_per_graph_ = 0;
+  int64_t probes_peak_ = 0;   // of the ledger while probes ran
   int64_t most_at_once_ = 0;  // blocks of a batch or list
 };
 
