@@ -87,6 +87,9 @@ class Planner {
     plan.exact = plan.exact && !without_data();
     if (without_data() && plan.why_inexact.empty())
       plan.why_inexact = "nothing was run: needs are seen from above";
+    // A run makes this plan itself, within its budget.
+    if (probes_peak_ > 0)
+      plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + probes_peak_));
     plan.seconds = seconds_since(start_);
     return plan;
   }
@@ -167,6 +170,7 @@ class Planner {
     const int64_t node_features = in_.source->node_features();
     const int64_t edge_features = in_.source->edge_features();
     const NameOperations names;
+    Ledger::process().begin_recent();
     for (const bool closed : {false, true}) {
       const TermBox& box = work.boxes[closed ? 1 : 0];
       if (box.count == 0) continue;
@@ -187,6 +191,7 @@ class Planner {
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
     heap_per_block_ = std::max(heap_per_block_, outside() - outside_before_);
+    if (!without_data()) probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
     find_worst(work);
     // A second layout, for the worst block: the better one for it stays.
     if (work.blocks > 0) {
@@ -454,6 +459,7 @@ class Planner {
   const int64_t unentered_before_ = unentered();
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
+  int64_t probes_peak_ = 0;   // of the ledger while probes ran
   int64_t most_at_once_ = 0;  // blocks of a batch or list
   int64_t probes_ = 0;  // bytes that running a probe takes
 };
