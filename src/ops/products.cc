@@ -1,6 +1,7 @@
 #include "ops/products.h"
 
 #include <ATen/CPUFunctions.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <omp.h>
 
@@ -11,8 +12,9 @@ extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
 
 namespace plimsoll {
 
-// MKL has threads of its own; oneDNN, which multiplies bf16, takes OpenMP's.
-OneProductThread::OneProductThread() : openmp_before_(omp_get_max_threads()) {
+// MKL has threads of its own; oneDNN, which multiplies bf16, takes OpenMP's. Torch tells a new thread how
+// many it has when it first asks: it is asked here, or the destructor would put back what OpenMP began with.
+OneProductThread::OneProductThread() : openmp_before_(at::get_num_threads()) {
   if (MKL_Set_Num_Threads_Local != nullptr) before_ = MKL_Set_Num_Threads_Local(1);
   omp_set_num_threads(1);
 }

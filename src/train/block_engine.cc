@@ -1,6 +1,7 @@
 #include "train/block_engine.h"
 
 #include <ATen/Functions.h>
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
@@ -86,6 +87,7 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
 
 BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey& key, double& loss) {
   return [this, normaliser, key, &loss](const GraphBlock& block, int64_t) -> BlockRunner::Commit {
+    at::init_num_threads();  // of this thread: its BLAS would take all, and the bits of a product with them
     const TagScope scope(Tag::activations);
     Batch batch = collate(block, runner_.source().node_features(), runner_.source().edge_features(),
                           objective_.collate_options());
@@ -110,6 +112,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
 BlockRunner::Work BlockEngine::prediction_work(std::span<float> outputs, double& loss) {
   const auto next = std::make_shared<int64_t>(0);  // where the next block's outputs go
   return [this, outputs, &loss, next](const GraphBlock& block, int64_t) -> BlockRunner::Commit {
+    at::init_num_threads();
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
     const Batch batch = collate(block, runner_.source().node_features(), runner_.source().edge_features(),

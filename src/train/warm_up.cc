@@ -21,6 +21,7 @@ FloorParts warm_up_torch(int threads) {
   parts.threads = process_memory().anonymous - parts.program;
   workers.run_ordered(threads, [&](int64_t, Turn&) {
     everyone.arrive_and_wait();
+    at::init_num_threads();
     const at::Tensor weight = at::ones({96, 96}).set_requires_grad(true);
     const at::Tensor index = at::zeros({256}, at::kLong);
     const at::Tensor sums = at::zeros({256, 96}).index_add(0, index, at::mm(at::ones({256, 96}), weight));
