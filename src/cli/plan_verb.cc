@@ -65,8 +65,7 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
                format_count(plan.verified_peak_bytes));
   fmt::print("blocks in flight: {} of {} threads{}; {} read ahead\n", plan.flight.blocks, threads,
              plan.flight.recompute ? ", layers run again in backward" : "", plan.flight.prefetch);
-  if (!plan.recompute_note.empty())
-    fmt::print("running layers again in backward: {}\n", plan.recompute_note);
+  if (!plan.recompute_note.empty()) fmt::print("running layers again in backward: {}\n", plan.recompute_note);
   fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget),
              format_bytes(plan.min_budget));
   fmt::print("batch size: any fits; memory is that of blocks in flight, limited by one graph of {}\n",

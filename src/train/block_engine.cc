@@ -170,16 +170,18 @@ Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan
 }
 
 void BlockEngine::rehearse(std::span<const int64_t> block, bool training) {
+  // More than once, so that threads meet in every product.
+  const int64_t times = int64_t{4} * flight_.blocks;
   double loss = 0;
   if (training) {
-    runner_.repeat(block, flight_.blocks, training_work(/*normaliser=*/1, {.training = true}, loss),
+    runner_.repeat(block, times, training_work(/*normaliser=*/1, {.training = true}, loss),
                    flight_.training.get());
     statistics_.clear();
     return;
   }
   Vector<float, Tag::columns> outputs(
-      static_cast<size_t>(flight_.blocks * items(block) * objective_.outputs()));
-  runner_.repeat(block, flight_.blocks, prediction_work(outputs, loss), flight_.prediction.get());
+      static_cast<size_t>(times * items(block) * objective_.outputs()));
+  runner_.repeat(block, times, prediction_work(outputs, loss), flight_.prediction.get());
 }
 
 }  // namespace plimsoll

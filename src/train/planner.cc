@@ -115,9 +115,9 @@ class Planner {
     // A layer that is run again costs up to a third of the time of its block.
     const bool more_at_once = again.flight.blocks * 3 >= whole.flight.blocks * 4;
     if (again.feasible && (!whole.feasible || more_at_once)) {
-      again.recompute_note = whole.feasible
-                                 ? fmt::format("{} blocks in flight, not {}", again.flight.blocks, whole.flight.blocks)
-                                 : "makes the budget feasible";
+      again.recompute_note = whole.feasible ? fmt::format("{} blocks in flight, not {}", again.flight.blocks,
+                                                          whole.flight.blocks)
+                                            : "makes the budget feasible";
       return again;
     }
     whole.recompute_note = "no gain";
@@ -407,7 +407,7 @@ class Planner {
       BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight);
       engine.rehearse(main.worst, main.training);
     }
-    const int64_t found = std::max<int64_t>(unentered() - unentered_before_, 0);
+    const int64_t found = std::max<int64_t>({unentered() - unentered_before_, outside() - outside_before_, 0});
     // Where threads share processors, not all of them have multiplied at once.
     const auto processors = static_cast<int64_t>(std::max(std::thread::hardware_concurrency(), 1U));
     const int64_t late = std::max<int64_t>(plan.flight.blocks - processors, 0) * heap_per_block_;
@@ -461,7 +461,7 @@ class Planner {
   double seconds_per_graph_ = 0;
   int64_t probes_peak_ = 0;   // of the ledger while probes ran
   int64_t most_at_once_ = 0;  // blocks of a batch or list
-  int64_t probes_ = 0;  // bytes that running a probe takes
+  int64_t probes_ = 0;        // bytes that running a probe takes
 };
 
 }  // namespace
