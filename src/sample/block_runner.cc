@@ -118,21 +118,7 @@ void BlockRunner::drop_blocks() {
 }
 
 void BlockRunner::run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner) {
-  run(cut(graphs), work, planner);
-}
-
-void BlockRunner::repeat(std::span<const int64_t> block, int64_t times, const Work& work,
-                         const RangePlanner* planner) {
-  GraphList graphs;
-  GraphList begins{0};
-  for (int64_t i = 0; i < times; ++i) {
-    graphs.insert(graphs.end(), block.begin(), block.end());
-    begins.push_back(static_cast<int64_t>(graphs.size()));
-  }
-  run(Blocks{graphs, std::move(begins)}, work, planner);
-}
-
-void BlockRunner::run(const Blocks& blocks, const Work& work, const RangePlanner* planner) {
+  const Blocks blocks = cut(graphs);
   try {
     for (int64_t done = 0; done < blocks.count();) {
       std::string reason;

@@ -74,9 +74,6 @@ class BlockRunner {
   /// of the blocks; later blocks are not committed.
   void run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner = nullptr);
 
-  /// Runs one block `times` over, as blocks of a batch.
-  void repeat(std::span<const int64_t> block, int64_t times, const Work& work, const RangePlanner* planner);
-
   /// Runs one block alone, commit included, in as much of the slab as it needs, and returns what it took and
   /// gave. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, const Work& work, const RangePlan& plan = {});
@@ -101,7 +98,6 @@ class BlockRunner {
     int64_t count() const { return static_cast<int64_t>(begins.size()) - 1; }
   };
   Blocks cut(std::span<const int64_t> graphs) const { return {graphs, cut_blocks(graphs, shapes_, limits_)}; }
-  void run(const Blocks& blocks, const Work& work, const RangePlanner* planner);
   void run_together(const Blocks& blocks, int64_t& done, const Work& work, const RangePlanner* planner);
   void run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work,
                  const RangePlanner* planner);

@@ -169,19 +169,4 @@ Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan
   return runner_.record(block, prediction_work(outputs, loss), plan);
 }
 
-void BlockEngine::rehearse(std::span<const int64_t> block, bool training) {
-  // More than once, so that threads meet in every product.
-  const int64_t times = int64_t{4} * flight_.blocks;
-  double loss = 0;
-  if (training) {
-    runner_.repeat(block, times, training_work(/*normaliser=*/1, {.training = true}, loss),
-                   flight_.training.get());
-    statistics_.clear();
-    return;
-  }
-  Vector<float, Tag::columns> outputs(
-      static_cast<size_t>(times * items(block) * objective_.outputs()));
-  runner_.repeat(block, times, prediction_work(outputs, loss), flight_.prediction.get());
-}
-
 }  // namespace plimsoll

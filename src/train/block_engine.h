@@ -53,10 +53,6 @@ class BlockEngine {
   /// slab. gradients() are overwritten. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
 
-  /// Runs one block on every thread at once, as training or prediction does, and forgets what it gave.
-  /// Errors: BudgetExceeded.
-  void rehearse(std::span<const int64_t> block, bool training);
-
   /// Runs a batch as gradient() does and forgets what it finds. Errors: as gradient().
   void try_out(std::span<const int64_t> batch);
 

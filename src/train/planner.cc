@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "base/units.h"
 #include "memory/c_heap.h"
@@ -296,7 +295,6 @@ class Planner {
                             seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
     flight.graphs_per_s = seconds_per_graph_ > 0 ? flight.blocks / seconds_per_graph_ : 0;
 
-    rehearse(plan, main);
     plan.exact = main.plan->exact() && prediction.plan->exact();
     plan.why_inexact = main.plan->exact() ? prediction.plan->difference() : main.plan->difference();
     plan.all_blocks_known = main.all_known && prediction.all_known;
@@ -387,31 +385,11 @@ class Planner {
     return 512 * kKiB + 3 * kKiB * widest;
   }
 
-  // What libraries that multiply hold, or else all that does not stand in the ledger.
+  // What libraries that multiply hold, or else all anonymous bytes that do not stand in the ledger.
   static int64_t outside() {
     if (const auto bytes = blas_bytes()) return *bytes;
-    return unentered();
-  }
-
-  // Anonymous bytes that do not stand in the ledger.
-  static int64_t unentered() {
     give_back_freed_memory();
     return process_memory().anonymous - Ledger::process().held();
-  }
-
-  // Runs the worst block on all threads at once, as the run will. What libraries keep for each thread is
-  // there from then on, and known.
-  void rehearse(MemoryPlan& plan, const Work& main) {
-    if (!plan.feasible || main.blocks == 0 || without_data()) return;
-    if (plan.flight.blocks > 1) {
-      BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight);
-      engine.rehearse(main.worst, main.training);
-    }
-    const int64_t found = std::max<int64_t>({unentered() - unentered_before_, outside() - outside_before_, 0});
-    // Where threads share processors, not all of them have multiplied at once.
-    const auto processors = static_cast<int64_t>(std::max(std::thread::hardware_concurrency(), 1U));
-    const int64_t late = std::max<int64_t>(plan.flight.blocks - processors, 0) * heap_per_block_;
-    plan.heap = std::min(plan.heap, found + late + plan.flight.blocks * kHeapSlackPerBlock);
   }
 
   // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
@@ -456,7 +434,6 @@ class Planner {
   const CollateOptions options_;
   const Clock::time_point start_;
   const int64_t outside_before_ = outside();
-  const int64_t unentered_before_ = unentered();
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
   int64_t probes_peak_ = 0;   // of the ledger while probes ran

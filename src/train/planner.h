@@ -84,7 +84,7 @@ struct MemoryPlan {
   int64_t blocks_planned = 0;  ///< whose exact size is known
   bool all_blocks_known = true;
   double seconds = 0;  ///< that planning took
-  int64_t heap = 0;    ///< of peak, that is in neither floor nor ledger, as measured; kHeapSlack aside
+  int64_t heap = 0;    ///< of peak, that is in neither floor nor ledger; kHeapSlack aside
 };
 
 /// Plans a run: records the tapes of a few small made-up blocks, solves them (memory/tape_model.h), looks for
