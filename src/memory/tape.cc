@@ -65,8 +65,8 @@ Tape::Peak Tape::peak() const {
 void TapeRecorder::take(int64_t place, int64_t bytes, int64_t room) {
   if (workspace_piece_ >= 0) {
     Tape::Piece& workspace = tape.pieces[static_cast<size_t>(workspace_piece_)];
-    ++workspace.pieces;
     if (bytes == 0) return;
+    workspace.pieces = std::max(workspace.pieces, ++workspace_pieces_);
     held_.push_back({place, bytes, room, -1, workspace_.take(room)});
     workspace_bytes_ += bytes;
     workspace.bytes = std::max(workspace.bytes, workspace_bytes_);
@@ -90,6 +90,7 @@ void TapeRecorder::give(int64_t place) {
   if (piece.in_workspace >= 0) {
     workspace_.give(piece.in_workspace, piece.room);
     workspace_bytes_ -= piece.bytes;
+    --workspace_pieces_;
   } else {
     tape.pieces[static_cast<size_t>(piece.piece)].given = tape.events++;
   }
@@ -98,6 +99,7 @@ void TapeRecorder::give(int64_t place) {
 void TapeRecorder::begin_workspace() {
   workspace_piece_ = static_cast<int64_t>(tape.pieces.size());
   workspace_bytes_ = 0;
+  workspace_pieces_ = 0;
   workspace_ = Packing(INT64_MAX);
   tape.pieces.push_back({.pieces = 0, .workspace = true, .taken = tape.events++, .operation = operation});
 }

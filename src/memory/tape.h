@@ -19,7 +19,7 @@ struct Tape {
   struct Piece {
     int64_t bytes = 0;       ///< as asked for; of a workspace the most that was asked for at once
     int64_t room = 0;        ///< bytes it takes, with what stands before it and rounded up
-    int32_t pieces = 1;      ///< of a workspace those in it, one after the other or at once
+    int32_t pieces = 1;      ///< of a workspace the most that were in it at once
     bool workspace = false;  ///< short-lived pieces of one operator (WorkspaceScope)
     int32_t taken = 0;       ///< number of the event
     int32_t given = kNever;  ///< likewise
@@ -66,6 +66,7 @@ class TapeRecorder {
   std::vector<Held> held_;
   int64_t workspace_piece_ = -1;  // open now
   int64_t workspace_bytes_ = 0;
+  int32_t workspace_pieces_ = 0;
   Packing workspace_{INT64_MAX};
 };
 

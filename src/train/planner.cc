@@ -102,10 +102,6 @@ class Planner {
     measure(training, false);
     MemoryPlan whole = divide(&training, prediction, false);
     if (in_.recompute == "off") return whole;
-    if (whole.feasible && whole.flight.blocks == in_.threads) {
-      whole.recompute_note = "not needed: all threads have a block";
-      return whole;
-    }
     measure(training, true);
     MemoryPlan again = divide(&training, prediction, true);
     whole.speed.insert(whole.speed.end(), again.speed.begin(), again.speed.end());
@@ -119,7 +115,8 @@ class Planner {
                                             : "makes the budget feasible";
       return again;
     }
-    whole.recompute_note = "no gain";
+    whole.recompute_note =
+        whole.flight.blocks == in_.threads ? "not needed: all threads have a block" : "no gain";
     return whole;
   }
 

@@ -161,16 +161,27 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
       blocks.emplace_back(block.begin(), block.end());
     });
     std::shuffle(blocks.begin(), blocks.end(), random);
+    std::vector<GraphList> predicted;
+    visit_blocks(all, shapes, limits,
+                 [&](std::span<const int64_t> block) { predicted.emplace_back(block.begin(), block.end()); });
     GraphBlock block;
     for (size_t b = 0; b < std::min<size_t>(blocks.size(), 5); ++b) {
-      source.read(blocks[b], block);
       const bool training = b != 4;
+      const GraphList& graphs = training ? blocks[b] : predicted[random() % predicted.size()];
+      source.read(graphs, block);
       const BlockPlan& planned = training ? *plan.training : *plan.prediction;
-      const BlockTerms terms = planned.terms(blocks[b]);
+      const BlockTerms terms = planned.terms(graphs);
       const int64_t expected = planned.peak(terms).bytes;
       RangePlan range;
       planned.plan(terms, range);
-      const int64_t found = engine.record(block, training, range).peak().bytes;
+      const Tape tape = engine.record(block, training, range);
+      const int64_t found = tape.peak().bytes;
+      const std::vector<int64_t> sizes = planned.model(terms.closed).sizes(terms.terms);
+      for (size_t i = 0; i < std::min(sizes.size(), tape.pieces.size()) && block.nodes() > 1; ++i)
+        EXPECT_EQ(tape.pieces[i].bytes, sizes[i])
+            << "piece " << i << " of " << tape.pieces[i].operation << ", workspace "
+            << tape.pieces[i].workspace << ", " << tape.pieces[i].pieces << " pieces";
+      EXPECT_EQ(engine.runner().unforeseen(), 0);
       ++pairs;
       exact += found == expected;
       under += found > expected;
@@ -243,12 +254,16 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
       blocks.emplace_back(block.begin(), block.end());
     });
     std::shuffle(blocks.begin(), blocks.end(), random);
+    std::vector<GraphList> predicted;
+    visit_blocks(all, shapes, limits,
+                 [&](std::span<const int64_t> block) { predicted.emplace_back(block.begin(), block.end()); });
     GraphBlock block;
     for (size_t b = 0; b < std::min<size_t>(blocks.size(), 5); ++b) {
-      source.read(blocks[b], block);
       const bool training = b != 4;
+      const GraphList& graphs = training ? blocks[b] : predicted[random() % predicted.size()];
+      source.read(graphs, block);
       const BlockPlan& planned = training ? *plan.training : *plan.prediction;
-      const BlockTerms terms = planned.terms(blocks[b]);
+      const BlockTerms terms = planned.terms(graphs);
       const int64_t expected = planned.peak(terms).bytes;
       const NameOperations names;
       const auto start = std::chrono::steady_clock::now();
