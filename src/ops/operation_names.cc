@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 #include "memory/tape.h"
@@ -20,9 +21,18 @@ const char* kept(const char* name) {
   static std::mutex mutex;
   static auto* const names = new std::unordered_set<std::string>;
   constexpr const char* kEngine = "autograd::engine::evaluate_function: ";
-  if (std::strncmp(name, kEngine, std::strlen(kEngine)) == 0) name += std::strlen(kEngine);
+  std::string text = name;
+  if (text.starts_with(kEngine)) text.erase(0, std::strlen(kEngine));
+  // Of our own functions: torch::autograd::CppNode<plimsoll::(anonymous namespace)::GatFunction>.
+  constexpr const char* kNode = "torch::autograd::CppNode<";
+  if (text.starts_with(kNode) && text.ends_with('>')) {
+    text = text.substr(std::strlen(kNode), text.size() - std::strlen(kNode) - 1);
+    constexpr std::string_view kNowhere = "(anonymous namespace)::";
+    if (const size_t at = text.find(kNowhere); at != std::string::npos) text.erase(at, kNowhere.size());
+    text += " (backward)";
+  }
   const std::lock_guard lock(mutex);
-  return names->emplace(name).first->c_str();
+  return names->insert(text).first->c_str();
 }
 
 std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
