@@ -23,7 +23,7 @@ FloorParts warm_up_torch(int threads);
 /// once and for each block in flight; rooms of the libraries that multiply are measured by the planner.
 /// Measured at 0.2 to 0.6 MiB with one block in flight and up to 0.13 MiB for each more
 /// (bench/results/contract.md).
-constexpr int64_t kHeapSlack = 512 * kKiB;
+constexpr int64_t kHeapSlack = 640 * kKiB;
 constexpr int64_t kHeapSlackPerBlock = 128 * kKiB;
 
 }  // namespace plimsoll

@@ -126,7 +126,7 @@ def test_a_run_that_cannot_be_judged_says_why(plimsoll, made_up_frames, tmp_path
     expect(plimsoll(*train), 1, "--force")
     assert plimsoll(*train, "--force").returncode == 0
     before = (run / "manifest.json").read_text()
-    expect(plimsoll(*train, "--force", "--budget", "75MiB"), 4)
+    expect(plimsoll(*train, "--force", "--budget", "66MiB"), 4, "smallest budget")
     assert (run / "manifest.json").read_text() == before
     expect(plimsoll(*train[:4], "--run", made_up_frames, "--force"), 1, "no run")
     assert (made_up_frames / "manifest.json").exists()
