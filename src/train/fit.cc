@@ -59,8 +59,8 @@ struct Holdings {
 };
 
 // What Holdings would take.
-PlanInput::Missing missing_of(const FitOptions& options) {
-  PlanInput::Missing missing;
+NotYetHeld missing_of(const FitOptions& options) {
+  NotYetHeld missing;
   for (const ParameterList::Entry& entry : options.objective->parameters().all()) {
     const auto bytes = static_cast<int64_t>(entry.value.nbytes());
     missing.parameters += heap_bytes(bytes) + bytes;  // and the best

@@ -44,13 +44,13 @@ struct RunOptions {
 
 struct FitOptions {
   const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes;  ///< one for each graph of the source
+  std::span<const GraphShape> shapes = {};  ///< one for each graph of the source
   const Objective* objective = nullptr;
   const Recipe* recipe = nullptr;
   const TrainingSplit* split = nullptr;
-  std::vector<std::span<const int64_t>>
-      predicted;  ///< lists that the flight has to do for, beside validation
-  RunOptions run;
+  /// Lists that the flight has to do for, beside validation.
+  std::vector<std::span<const int64_t>> predicted = {};
+  RunOptions run = {};
 };
 
 struct FitResult {

@@ -43,7 +43,7 @@ struct Work {
   int64_t most_bytes = 0;  // a range for any block
   double mean_bytes = 0;   // of ranges
   int64_t blocks = 0;
-  GraphList worst;  // the block with the largest range
+  GraphList worst = {};  // the block with the largest range
 };
 
 // The most blocks that one batch, or one list to predict, is cut into; blocks come in the order of visits.
@@ -313,7 +313,7 @@ class Planner {
       if (entry.name.find("embedding") != std::string::npos)
         embeddings += entry.value.numel() * int64_t{sizeof(float)};
     int64_t other = ledger.held();
-    const PlanInput::Missing& missing = in_.missing;
+    const NotYetHeld& missing = in_.missing;
     const auto add = [&](const char* name, int64_t bytes) {
       if (bytes > 0) plan.parts.emplace_back(name, bytes);
     };

@@ -13,20 +13,26 @@
 
 namespace plimsoll {
 
+/// What lives as long as a run and does not stand in the ledger yet, by its tag.
+struct NotYetHeld {
+  int64_t parameters = 0, optimizer = 0, columns = 0;
+  int64_t sum() const { return parameters + optimizer + columns; }
+};
+
 /// The graphs that a run works on, and how.
 struct PlanInput {
   const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes;  ///< one for each graph of the source
+  std::span<const GraphShape> shapes = {};  ///< one for each graph of the source
   const Objective* objective = nullptr;
-  BlockLimits limits;
+  BlockLimits limits = {};
   int threads = 1;
   int64_t prefetch = 2;
 
-  std::span<const int64_t> training;  ///< empty: prediction alone
-  uint64_t seed = 0;                  ///< of the shuffling of every epoch
+  std::span<const int64_t> training = {};  ///< empty: prediction alone
+  uint64_t seed = 0;                       ///< of the shuffling of every epoch
   int64_t epochs = 0;
   int64_t batch_size = 0;
-  std::vector<std::span<const int64_t>> predicted;  ///< lists, each in its order
+  std::vector<std::span<const int64_t>> predicted = {};  ///< lists, each in its order
 
   std::string recompute = "auto";  ///< training.gradient_checkpointing: auto | on | off
   /// How the need is found: static (nothing is run, and the objective's parameters have no data), measured
@@ -34,13 +40,8 @@ struct PlanInput {
   std::string estimation = "measured";
   int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have: floor and slack
   int64_t later = 0;           ///< bytes that the caller takes once the run is under way, such as scores
-  /// What lives as long as the run and does not stand in the ledger yet, by its tag.
-  struct Missing {
-    int64_t parameters = 0, optimizer = 0, columns = 0;
-    int64_t sum() const { return parameters + optimizer + columns; }
-  };
-  Missing missing;
-  std::optional<int64_t> cap;  ///< of the ledger; none: as it is now
+  NotYetHeld missing = {};
+  std::optional<int64_t> cap = {};  ///< of the ledger; none: as it is now
 };
 
 /// What a run needs of memory, and what it gets. All bytes.

@@ -118,7 +118,7 @@ class Training {
   }
   double step() {
     const double loss =
-        engine_->gradient(batch_, {.training = true, .seed = 9, .epoch = static_cast<uint64_t>(++steps_)});
+        engine_->gradient(batch_, {.training = true, .seed = 9, .epoch = static_cast<uint32_t>(++steps_)});
     optimizer_->step(engine_->gradients());
     return loss;
   }
@@ -205,14 +205,17 @@ TEST_P(TheKthAllocation, FailsAndTheStepIsTheSame) {
     ASSERT_EQ(held(), held_before) << "request " << k;
     // The ledger refuses no request of no bytes.
     const int64_t reruns = disturbed->runner().reruns();
-    if (refusal == Refusal::ledger && reruns == 0)
+    if (refusal == Refusal::ledger && reruns == 0) {
       ++granted;
-    else
+    } else {
       ASSERT_EQ(reruns, 1) << "request " << k;
+    }
     disturbed->step();
     ASSERT_EQ(disturbed->weights(), expected) << "request " << k;
     ASSERT_EQ(disturbed->runner().reruns(), reruns) << "request " << k;
-    if (with_slab) ASSERT_EQ(disturbed->runner().unforeseen(), 0) << "request " << k;
+    if (with_slab) {
+      ASSERT_EQ(disturbed->runner().unforeseen(), 0) << "request " << k;
+    }
   }
   EXPECT_LT(granted, requests / 10);
 }
