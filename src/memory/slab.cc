@@ -243,12 +243,18 @@ SlabPiece Slab::take_piece(int64_t bytes) {
 void Slab::give_piece(const SlabPiece& piece) noexcept {
   SlabRange::State& state = *piece.owner;
   Slab* slab = nullptr;
+  bool last = false;
   {
     const std::lock_guard lock(state.mutex);
     state.give(static_cast<char*>(piece.data) - state.base, piece.bytes);
-    if (state.ended && state.packing.in_use() == 0) slab = state.slab;
+    last = state.ended && state.packing.in_use() == 0;
+    slab = state.slab;
   }
-  if (slab == nullptr) return;
+  if (!last) return;
+  if (slab == nullptr) {  // which has left the range to its pieces
+    delete &state;
+    return;
+  }
   const std::lock_guard lock(slab->mutex_);
   slab->forget_ended();
   slab->changed_.notify_all();
