@@ -39,8 +39,7 @@ class AffineSolver {
     }
   }
 
-  // `lift`: the constant is raised until no value is underestimated; *residual is by how much at most, or how
-  // far the highest estimate is off.
+  // The constant is raised until no value is underestimated. *residual is how far the worst estimate was off.
   std::vector<double> solve(std::vector<double> values, double* residual) const {
     const std::vector<double> given = values;
     std::vector<double> found(columns_, 0.0);

@@ -8,8 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// The ordinal of a piece among those of the same operation, as people read it: backward runs from the last
-// layer to the first.
+// The operation that asked for a piece, as people read it.
 std::string describe(const Tape& tape, int64_t piece) {
   if (piece < 0) return "";
   const std::string& operation = tape.pieces[static_cast<size_t>(piece)].operation;

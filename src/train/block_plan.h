@@ -48,7 +48,8 @@ class BlockPlan : public RangePlanner {
   bool exact() const;
   /// Why it is not exact.
   std::string difference() const;
-  /// Something was seen that the tape does not have: ranges get `bytes_more` for it.
+  /// Something was seen that the tape does not have. Ranges stay as they are: what finds no room in one comes
+  /// from the heap.
   void set_inexact(const std::string& difference) { noted_ = difference; }
 
  private:

@@ -100,6 +100,15 @@ std::string cell(const std::optional<double>& value) {
   return value ? fmt::format("{:.4f}", *value) : "-";
 }
 
+FitOptions fit_options(const ClassificationOptions& options, const Classification& objective) {
+  return {.source = options.source,
+          .shapes = options.shapes,
+          .objective = &objective,
+          .recipe = options.recipe,
+          .split = options.split,
+          .run = options.run};
+}
+
 }  // namespace
 
 MemoryPlan plan_classifier(const ClassificationOptions& options) {
@@ -107,13 +116,7 @@ MemoryPlan plan_classifier(const ClassificationOptions& options) {
   if (options.run.without_data) without_data.emplace();
   const Gnn model(model_options(options), static_cast<uint64_t>(options.recipe->seed));
   const Classification objective(model);
-  return plan_fit({.source = options.source,
-                   .shapes = options.shapes,
-                   .objective = &objective,
-                   .recipe = options.recipe,
-                   .split = options.split,
-                   .predicted = {},
-                   .run = options.run});
+  return plan_fit(fit_options(options, objective));
 }
 
 ClassificationResult train_classifier(const ClassificationOptions& options) {
@@ -123,13 +126,7 @@ ClassificationResult train_classifier(const ClassificationOptions& options) {
   result.trained.vocabulary = options.source->tables().vocabulary;
   result.trained.trained_on = options.data;
   const Classification objective(*result.trained.model);
-  result.fit = fit({.source = options.source,
-                    .shapes = options.shapes,
-                    .objective = &objective,
-                    .recipe = options.recipe,
-                    .split = options.split,
-                    .predicted = {},
-                    .run = options.run});
+  result.fit = fit(fit_options(options, objective));
   result.weights_hash = objective.parameters().hash();
   save_gnn(options.run.folder / "model.safetensors", result.trained);
   return result;

@@ -28,9 +28,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// By how much the floors of two processes with the same command may differ.
-constexpr int64_t kFloorsDiffer = kMiB / 2;
-
 // Graphs whose blocks are looked at one by one; behind them stands the corner of the limits.
 constexpr int64_t kMostVisited = 20'000'000;
 
