@@ -1,6 +1,7 @@
 #include "config/recipe.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -17,8 +18,9 @@ namespace {
 
 // A value as it was written, and where.
 struct Written {
-  std::string text;
+  std::string text;  // of a list: its values, with commas between
   std::string where;
+  bool is_list = false;
 };
 using WrittenValues = std::map<std::string, Written>;
 
@@ -37,7 +39,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 std::vector<std::string> known_keys() {
   std::vector<std::string> keys;
   Recipe recipe;
-  visit_recipe(recipe, [&](const char* key, auto&, auto) { keys.emplace_back(key); });
+  visit_recipe(recipe, [&](const std::string& key, auto&, auto) { keys.push_back(key); });
   return keys;
 }
 
@@ -54,6 +56,18 @@ void require_known(const std::string& key, const std::string& where) {
   throw UsageError(fmt::format("{}: unknown key '{}'; the nearest known key is '{}'", where, key, *nearest));
 }
 
+Written written_value(const YAML::Node& node, const std::string& key, const std::string& where) {
+  if (node.IsScalar()) return {node.as<std::string>(), where};
+  if (!node.IsSequence()) throw UsageError(fmt::format("{}: '{}' must be a single value", where, key));
+  Written list{"", where, true};
+  for (const YAML::Node& entry : node) {
+    if (!entry.IsScalar())
+      throw UsageError(fmt::format("{}: '{}' must be a list of single values", where, key));
+    list.text += (list.text.empty() ? "" : ",") + entry.as<std::string>();
+  }
+  return list;
+}
+
 void flatten(const YAML::Node& node, const std::string& prefix, const std::string& name,
              WrittenValues& values) {
   for (const auto& entry : node) {
@@ -67,29 +81,43 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
       continue;
     }
     require_known(key, where);
-    if (!entry.second.IsScalar())
-      throw UsageError(fmt::format("{}: '{}' must be a single value", where, key));
-    if (!values.emplace(key, Written{entry.second.as<std::string>(), where}).second)
+    if (!values.emplace(key, written_value(entry.second, key, where)).second)
       throw UsageError(fmt::format("{}: '{}' is given twice", where, key));
   }
 }
 
-void set(const char* key, std::string& value, const Choice& choice, const Written& written) {
-  const std::string all = fmt::format("|{}|", choice.words);
-  if (written.text.find('|') != std::string::npos ||
-      all.find(fmt::format("|{}|", written.text)) == std::string::npos) {
-    const std::string reason =
-        std::string_view(key) == "training.precision"
-            ? " (on the CPU other precisions are slower; memory is saved by training.block instead)"
-            : "";
-    throw UsageError(
-        fmt::format("{}: {} is '{}', expected {}{}", written.where, key, written.text, choice.words, reason));
-  }
+void require_word(const std::string& key, std::string_view words, const Written& written) {
+  const std::string all = fmt::format("|{}|", words);
+  if (written.text.find('|') == std::string::npos &&
+      all.find(fmt::format("|{}|", written.text)) != std::string::npos)
+    return;
+  const std::string reason =
+      key == "training.precision"
+          ? " (on the CPU other precisions are slower; memory is saved by training.block instead)"
+          : "";
+  throw UsageError(
+      fmt::format("{}: {} is '{}', expected {}{}", written.where, key, written.text, words, reason));
+}
+
+void set(const std::string& key, std::string& value, const Choice& choice, const Written& written) {
+  require_word(key, choice.words, written);
+  value = written.text;
+}
+
+void set(const std::string& key, bool& value, const Flag&, const Written& written) {
+  require_word(key, "true|false", written);
+  value = written.text == "true";
+}
+
+template <typename Model>
+void set(const std::string& key, std::string& value, const Preset<Model>& preset, const Written& written) {
+  require_word(key, preset.words, written);
+  apply_preset(preset.model, written.text);
   value = written.text;
 }
 
 template <typename Number>
-void set(const char* key, Number& value, const Range& range, const Written& written) {
+void set(const std::string& key, Number& value, const Range& range, const Written& written) {
   std::istringstream text(written.text);
   Number number{};
   if (!(text >> number) || text.peek() != std::istringstream::traits_type::eof())
@@ -99,6 +127,28 @@ void set(const char* key, Number& value, const Range& range, const Written& writ
     throw UsageError(fmt::format("{}: {} is {}, expected {:g} to {:g}", written.where, key, written.text,
                                  range.least, range.most));
   value = number;
+}
+
+void set(const std::string& key, std::vector<int64_t>& value, const Numbers& numbers,
+         const Written& written) {
+  value.clear();
+  std::istringstream text(written.text);
+  for (std::string part; std::getline(text, part, ',');)
+    set(key, value.emplace_back(), Range{numbers.least, numbers.most}, Written{part, written.where});
+  if (value.empty()) throw UsageError(fmt::format("{}: {} is an empty list", written.where, key));
+}
+
+template <typename Value>
+constexpr bool kIsList = false;
+template <typename Entry>
+constexpr bool kIsList<std::vector<Entry>> = true;
+
+std::string as_yaml(const std::vector<int64_t>& numbers) {
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+template <typename Value>
+const Value& as_yaml(const Value& value) {
+  return value;
 }
 
 }  // namespace
@@ -123,9 +173,12 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
     values[key] = {given.substr(equals + 1), where};
   }
   Recipe recipe;
-  visit_recipe(recipe, [&](const char* key, auto& value, auto check) {
+  visit_recipe(recipe, [&](const std::string& key, auto& value, const auto& check) {
     const auto found = values.find(key);
-    if (found != values.end()) set(key, value, check, found->second);
+    if (found == values.end()) return;
+    if (found->second.is_list && !kIsList<std::remove_reference_t<decltype(value)>>)
+      throw UsageError(fmt::format("{}: '{}' must be a single value", found->second.where, key));
+    set(key, value, check, found->second);
   });
   return recipe;
 }
@@ -141,7 +194,7 @@ Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::str
 std::string recipe_yaml(const Recipe& recipe) {
   std::string yaml;
   std::vector<std::string> open;  // the sections that the last line stands in
-  visit_recipe(recipe, [&](std::string_view key, const auto& value, auto) {
+  visit_recipe(recipe, [&](std::string_view key, const auto& value, const auto&) {
     std::vector<std::string> parts;
     for (size_t dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
       parts.emplace_back(key.substr(0, dot));
@@ -152,7 +205,7 @@ std::string recipe_yaml(const Recipe& recipe) {
           !std::equal(parts.begin(), parts.begin() + static_cast<int64_t>(depth) + 1, open.begin()))
         yaml += fmt::format("{:{}}{}:\n", "", 2 * depth, parts[depth]);
     open = parts;
-    yaml += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), key, value);
+    yaml += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), key, as_yaml(value));
   });
   return yaml;
 }

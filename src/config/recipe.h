@@ -50,14 +50,50 @@ struct Recipe {
     std::string estimation = "measured";
   } memory;
 
+  /// A GATWithJK; the defaults are the published small one.
   struct Gat {
+    std::string preset = "small";
+    std::string attention = "gat";
+    bool edge_features = true;
     int64_t embedding = 8;
     int64_t layers = 2;
     int64_t hidden = 24;
     int64_t heads = 4;
+    std::string jk = "cat";
+    std::string pooling = "mean";
     double dropout = 0.1;
     int64_t fc_layers = 2;
+    double learning_rate = 0;  ///< 0: training.learning_rate
   } gat;
+
+  /// A GraphAutoencoderNeighborhood; the defaults are the published small one.
+  struct Vgae {
+    std::string preset = "small";
+    bool edge_features = false;
+    int64_t embedding = 4;
+    std::vector<int64_t> hidden = {80, 40};
+    int64_t latent = 16;
+    int64_t heads = 1;
+    double dropout = 0.1;
+    double learning_rate = 0;  ///< 0: training.learning_rate
+  } vgae;
+
+  /// Of task distillation: what teaches gat and vgae.
+  struct Teacher {
+    Gat gat;
+    Vgae vgae;
+    Teacher();
+  } teacher;
+
+  struct Curriculum {
+    std::string schedule = "kdgat";
+  } curriculum;
+
+  struct Distillation {
+    double temperature = 4;
+    double alpha = 0.7;
+    std::string teacher_outputs = "cached";
+  } distillation;
 
   struct Gnn {
     std::string conv = "gin";
@@ -71,6 +107,11 @@ struct Recipe {
     double dropout = 0;
   } gnn;
 };
+
+/// Gives a model the sizes of a published one: gat small | large | old_teacher, vgae small | large |
+/// old_teacher (KD-GAT, graphids/config/models). Errors: UsageError for another name.
+void apply_preset(Recipe::Gat& gat, const std::string& preset);
+void apply_preset(Recipe::Vgae& vgae, const std::string& preset);
 
 /// Reads a YAML recipe and then overrides, each "section.key=value". Keys that are not there keep their
 /// defaults. Errors: InputError (no such file), UsageError with file, line and column: not YAML, an unknown

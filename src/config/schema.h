@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -19,13 +20,56 @@ struct Range {
 struct Choice {
   std::string_view words;  ///< "time|recording"
 };
+/// "true" or "false".
+struct Flag {};
+/// A list of whole numbers.
+struct Numbers {
+  double least;
+  double most;
+};
+/// The name of a preset, which sets the keys of the model that follow it.
+template <typename Model>
+struct Preset {
+  Model& model;
+  std::string_view words;
+};
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+template <typename Gat, typename Visit>
+void visit_gat(const std::string& section, Gat& gat, Visit&& visit) {
+  const auto key = [&](const char* name) { return section + "." + name; };
+  visit(key("preset"), gat.preset, Preset<Gat>{gat, "small|large|old_teacher"});
+  visit(key("attention"), gat.attention, Choice{"gat|gatv2"});
+  visit(key("edge_features"), gat.edge_features, Flag{});
+  visit(key("embedding"), gat.embedding, Range{1, 65536});
+  visit(key("layers"), gat.layers, Range{1, 64});
+  visit(key("hidden"), gat.hidden, Range{1, 65536});
+  visit(key("heads"), gat.heads, Range{1, 1024});
+  visit(key("jk"), gat.jk, Choice{"cat|max|lstm"});
+  visit(key("pooling"), gat.pooling, Choice{"mean|sum|max"});
+  visit(key("dropout"), gat.dropout, Range{0, 0.99});
+  visit(key("fc_layers"), gat.fc_layers, Range{1, 64});
+  visit(key("learning_rate"), gat.learning_rate, Range{0, 1e3});
+}
+
+template <typename Vgae, typename Visit>
+void visit_vgae(const std::string& section, Vgae& vgae, Visit&& visit) {
+  const auto key = [&](const char* name) { return section + "." + name; };
+  visit(key("preset"), vgae.preset, Preset<Vgae>{vgae, "small|large|old_teacher"});
+  visit(key("edge_features"), vgae.edge_features, Flag{});
+  visit(key("embedding"), vgae.embedding, Range{1, 65536});
+  visit(key("hidden"), vgae.hidden, Numbers{1, 65536});
+  visit(key("latent"), vgae.latent, Range{1, 65536});
+  visit(key("heads"), vgae.heads, Range{1, 1024});
+  visit(key("dropout"), vgae.dropout, Range{0, 0.99});
+  visit(key("learning_rate"), vgae.learning_rate, Range{0, 1e3});
+}
 
 template <typename RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
   constexpr Range kCount{1, 1e12};
   visit("seed", r.seed, Range{0, 9e15});
-  visit("task", r.task, Choice{"detection|graph_classification|node_classification"});
+  visit("task", r.task, Choice{"detection|distillation|graph_classification|node_classification"});
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, kCount);
@@ -48,12 +92,14 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.block.nodes", r.training.block.nodes, kCount);
   visit("training.block.edges", r.training.block.edges, kCount);
   visit("memory.estimation", r.memory.estimation, Choice{"static|measured|trial"});
-  visit("gat.embedding", r.gat.embedding, Range{1, 65536});
-  visit("gat.layers", r.gat.layers, Range{1, 64});
-  visit("gat.hidden", r.gat.hidden, Range{1, 65536});
-  visit("gat.heads", r.gat.heads, Range{1, 1024});
-  visit("gat.dropout", r.gat.dropout, Range{0, 0.99});
-  visit("gat.fc_layers", r.gat.fc_layers, Range{1, 64});
+  visit_gat("gat", r.gat, visit);
+  visit_vgae("vgae", r.vgae, visit);
+  visit_gat("teacher.gat", r.teacher.gat, visit);
+  visit_vgae("teacher.vgae", r.teacher.vgae, visit);
+  visit("curriculum.schedule", r.curriculum.schedule, Choice{"none|kdgat|hard_4to1"});
+  visit("distillation.temperature", r.distillation.temperature, Range{0.01, 1e3});
+  visit("distillation.alpha", r.distillation.alpha, Range{0, 1});
+  visit("distillation.teacher_outputs", r.distillation.teacher_outputs, Choice{"cached|live"});
   visit("gnn.conv", r.gnn.conv, Choice{"gat|gatv2|gcn|gin|sage"});
   visit("gnn.embedding", r.gnn.embedding, Range{1, 65536});
   visit("gnn.layers", r.gnn.layers, Range{1, 64});
@@ -72,7 +118,7 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kR
     {"memory_estimation", "memory.estimation: static, measured or trial; `plimsoll plan` prints it"},
     {"clear_cache_every_n", "nothing: memory is planned, there is no cache to clear"},
     {"use_teacher_cache", "distillation.teacher_outputs: cached"},
-    {"offload_teacher_to_cpu", "distillation.teacher_outputs: offload"},
+    {"offload_teacher_to_cpu", "distillation.teacher_outputs: cached, so that no teacher is in memory"},
     {"num_workers", "--threads"},
     {"accumulate_grad_batches", "training.batch_size: batches are cut into blocks and summed exactly"},
 }};

@@ -58,18 +58,42 @@ TEST(Recipe, IsReadInAnyLayoutOfYaml) {
   EXPECT_EQ(recipe.seed, 7);
 }
 
+std::string as_text(const std::string& value) {
+  return value;
+}
+std::string as_text(bool value) {
+  return value ? "true" : "false";
+}
+std::string as_text(const std::vector<int64_t>& value) {
+  std::string text;
+  for (const int64_t number : value) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+template <typename Number>
+std::string as_text(const Number& value) {
+  return std::to_string(value);
+}
+
 // Sets the key to a value that is not its default, where it has another.
 struct Change {
   std::string only;
   template <typename Number>
-  void operator()(const char* key, Number& value, const Range& range) const {
+  void operator()(const std::string& key, Number& value, const Range& range) const {
     if (key != only) return;
     const Number other = value + static_cast<Number>(1) / 3 + static_cast<Number>(std::is_integral_v<Number>);
     value = static_cast<double>(other) <= range.most
                 ? other
                 : static_cast<Number>(range.least + (range.most - range.least) / 3);
   }
-  void operator()(const char* key, std::string& value, const Choice& choice) const {
+  void operator()(const std::string& key, bool& value, const Flag&) const { value ^= key == only; }
+  void operator()(const std::string& key, std::vector<int64_t>& value, const Numbers&) const {
+    if (key == only) value = {7, 5, 3};
+  }
+  template <typename Model>
+  void operator()(const std::string& key, std::string& value, const Preset<Model>& preset) const {
+    (*this)(key, value, Choice{preset.words});
+  }
+  void operator()(const std::string& key, std::string& value, const Choice& choice) const {
     if (key != only) return;
     for (std::string_view words = choice.words; !words.empty();) {
       const std::string_view word = words.substr(0, words.find('|'));
@@ -82,7 +106,7 @@ struct Change {
 std::vector<std::string> all_keys() {
   std::vector<std::string> keys;
   Recipe recipe;
-  visit_recipe(recipe, [&](const char* key, auto&, auto) { keys.emplace_back(key); });
+  visit_recipe(recipe, [&](const std::string& key, auto&, auto) { keys.push_back(key); });
   return keys;
 }
 
@@ -127,22 +151,36 @@ TEST(Overrides, EveryKeyCanBeOverridden) {
     Recipe recipe;
     visit_recipe(recipe, Change{key});
     std::string value;
-    visit_recipe(recipe, [&](const char* name, auto& found, auto) {
-      if (name != key) return;
-      if constexpr (std::is_same_v<std::decay_t<decltype(found)>, std::string>)
-        value = found;
-      else
-        value = std::to_string(found);
+    visit_recipe(recipe, [&](const std::string& name, auto& found, auto) {
+      if (name == key) value = as_text(found);
     });
     Recipe by_hand = parse("", {key + "=" + value});
-    visit_recipe(by_hand, [&](const char* name, auto& found, auto) {
-      if (name != key) return;
-      if constexpr (std::is_same_v<std::decay_t<decltype(found)>, std::string>)
-        EXPECT_EQ(found, value);
-      else
-        EXPECT_EQ(std::to_string(found), value) << key;
+    visit_recipe(by_hand, [&](const std::string& name, auto& found, auto) {
+      if (name == key) {
+        EXPECT_EQ(as_text(found), value) << key;
+      }
     });
   }
+}
+
+TEST(Presets, SetTheKeysThatFollowAndLeaveThoseThatAreGiven) {
+  const Recipe recipe = parse("teacher: {gat: {hidden: 7, preset: old_teacher}}\nvgae: {preset: large}\n");
+  EXPECT_EQ(recipe.teacher.gat.preset, "old_teacher");
+  EXPECT_EQ(recipe.teacher.gat.hidden, 7);
+  EXPECT_EQ(recipe.teacher.gat.layers, 5);
+  EXPECT_EQ(recipe.vgae.hidden, (std::vector<int64_t>{480, 240}));
+  EXPECT_EQ(parse("").teacher.gat.hidden, 48) << "a teacher is large";
+  EXPECT_EQ(parse("", {"gat.preset=large", "gat.heads=2"}).gat.heads, 2);
+  EXPECT_THAT(refusal("gat: {preset: huge}"), HasSubstr("expected small|large|old_teacher"));
+}
+
+TEST(Lists, AreWrittenAsYamlOrWithCommas) {
+  EXPECT_EQ(parse("vgae: {hidden: [9, 8]}").vgae.hidden, (std::vector<int64_t>{9, 8}));
+  EXPECT_EQ(parse("vgae: {hidden: 9}").vgae.hidden, (std::vector<int64_t>{9}));
+  EXPECT_EQ(parse("", {"vgae.hidden=9,8"}).vgae.hidden, (std::vector<int64_t>{9, 8}));
+  EXPECT_THAT(refusal("vgae: {hidden: []}"), HasSubstr("empty list"));
+  EXPECT_THAT(refusal("vgae: {hidden: [1, x]}"), HasSubstr("'x', expected a whole number"));
+  EXPECT_THAT(refusal("vgae: {hidden: [[1], 2]}"), HasSubstr("list of single values"));
 }
 
 TEST(Overrides, WrongOnesSaySoWithTheirText) {
