@@ -24,6 +24,8 @@ struct Batch {
   at::Tensor items;       ///< i64 [items], the labelled nodes; undefined where items are graphs
   at::Tensor y;           ///< i64 [items], their labels
 
+  at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
+
   /// Where normalisation over the block leaves its statistics; null where nobody asks.
   std::shared_ptr<BlockStatistics> statistics;
   /// Whether layers keep their inputs alone and run again in backward (nn/recompute.h): less memory, more

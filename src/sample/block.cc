@@ -22,6 +22,7 @@ void GraphBlock::clear() {
   edge_attr.clear();
   y.clear();
   node_y.clear();
+  teacher.clear();
 }
 
 namespace {
@@ -88,21 +89,23 @@ Vector<GraphShape, Tag::columns> shapes_of(const GraphBlock& block) {
   return shapes;
 }
 
-void GraphBlock::make_room(const BlockSize& size, int64_t node_features, int64_t edge_features) {
+void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
   fill_room_in(graph, size.graphs);
   fill_room_in(node_ptr, size.graphs + 1);
   fill_room_in(edge_ptr, size.graphs + 1);
-  fill_room_in(x, size.nodes * node_features);
+  fill_room_in(x, size.nodes * widths.node_features);
   fill_room_in(edges, 2 * size.edges);
-  fill_room_in(edge_attr, size.edges * edge_features);
+  fill_room_in(edge_attr, size.edges * widths.edge_features);
   fill_room_in(y, size.graphs);
   fill_room_in(node_y, size.nodes);
+  fill_room_in(teacher, widths.teacher_numbers(size.graphs, size.nodes));
   clear();
 }
 
-int64_t GraphBlock::bytes_for(const BlockSize& size, int64_t node_features, int64_t edge_features) {
+int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
   return 8 * (4 * size.graphs + 2 + size.nodes) +
-         4 * (size.nodes * node_features + size.edges * (2 + edge_features));
+         4 * (size.nodes * widths.node_features + size.edges * (2 + widths.edge_features) +
+              widths.teacher_numbers(size.graphs, size.nodes));
 }
 
 Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {
@@ -125,8 +128,8 @@ Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int thre
       source.read(std::span(wanted).first(static_cast<size_t>(count)), block);
       for (int64_t g = 0; g < count; ++g)
         shapes[static_cast<size_t>(first + g)] = shape_of(block, static_cast<size_t>(g), degrees[worker]);
-      const int64_t bytes = GraphBlock::bytes_for({count, block.nodes(), block.edge_count()},
-                                                  source.node_features(), source.edge_features());
+      const int64_t bytes =
+          GraphBlock::bytes_for({count, block.nodes(), block.edge_count()}, source.widths());
       first += count;
       count = std::clamp<int64_t>(kBytes * count / std::max<int64_t>(bytes, 1), 1, kPiece);
     }

@@ -35,6 +35,19 @@ struct BlockSize {
   }
 };
 
+/// How many numbers stand beside each node, edge and graph of a source.
+struct RowWidths {
+  int64_t node_features = 0;
+  int64_t edge_features = 0;
+  int64_t teacher = 0;            ///< what a teacher says of a graph, or of a node
+  bool teacher_of_nodes = false;  ///< of a node
+
+  /// Numbers of the teacher for graphs and nodes so many.
+  int64_t teacher_numbers(int64_t graphs, int64_t nodes) const {
+    return teacher * (teacher_of_nodes ? nodes : graphs);
+  }
+};
+
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
 struct GraphBlock {
   Vector<int64_t, Tag::blocks> graph;     ///< [G] index in the data set: the key of its random numbers
@@ -45,13 +58,14 @@ struct GraphBlock {
   Vector<float, Tag::blocks> edge_attr;
   Vector<int64_t, Tag::blocks> y;
   Vector<int64_t, Tag::blocks> node_y;  ///< [N], -1 without a label; empty where nodes have none
+  Vector<float, Tag::blocks> teacher;   ///< [G, W] or [N, W], what a teacher says; empty where there is none
 
   /// Empties it, keeping its memory for the next block.
   void clear();
-  /// Empties it, with room for so much, F node and K edge features. Errors: BudgetExceeded.
-  void make_room(const BlockSize& size, int64_t node_features, int64_t edge_features);
+  /// Empties it, with room for so much. Errors: BudgetExceeded.
+  void make_room(const BlockSize& size, const RowWidths& widths);
   /// The most bytes that make_room takes.
-  static int64_t bytes_for(const BlockSize& size, int64_t node_features, int64_t edge_features);
+  static int64_t bytes_for(const BlockSize& size, const RowWidths& widths);
   GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y, node_y}; }
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
   int64_t nodes() const { return node_ptr.empty() ? 0 : node_ptr.back(); }
@@ -69,6 +83,7 @@ class BlockSource {
   virtual int64_t graphs() const = 0;
   virtual int64_t node_features() const = 0;  ///< F
   virtual int64_t edge_features() const = 0;  ///< K
+  virtual RowWidths widths() const { return {node_features(), edge_features()}; }
   /// Splits and recordings over the graphs, features and vocabulary.
   virtual const GraphSetTables& tables() const = 0;
 

@@ -89,8 +89,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
   return [this, normaliser, key, &loss](const GraphBlock& block, int64_t) -> BlockRunner::Commit {
     at::init_num_threads();  // of this thread: its BLAS would take all, and the bits of a product with them
     const TagScope scope(Tag::activations);
-    Batch batch = collate(block, runner_.source().node_features(), runner_.source().edge_features(),
-                          objective_.collate_options());
+    Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
     const auto statistics = std::make_shared<BlockStatistics>();
     batch.statistics = statistics;
     batch.recompute = flight_.recompute;
@@ -109,22 +108,19 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
   };
 }
 
-BlockRunner::Work BlockEngine::prediction_work(std::span<float> outputs, double& loss) {
-  const auto next = std::make_shared<int64_t>(0);  // where the next block's outputs go
-  return [this, outputs, &loss, next](const GraphBlock& block, int64_t) -> BlockRunner::Commit {
+BlockRunner::Work BlockEngine::prediction_work(const Take& take, double& loss) {
+  return [this, &take, &loss](const GraphBlock& block, int64_t) -> BlockRunner::Commit {
     at::init_num_threads();
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
-    const Batch batch = collate(block, runner_.source().node_features(), runner_.source().edge_features(),
-                                objective_.collate_options());
+    const Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
     if (batch.y.numel() == 0) return [] {};
     const at::Tensor found = objective_.forward(batch, {}).contiguous();
     const at::Tensor losses = objective_.losses(found, batch);
     const auto sum = losses.sum().item<double>();
     if (!std::isfinite(sum)) require_finite(losses, block, batch);
-    return [outputs, &loss, next, found, sum] {
-      std::copy_n(found.const_data_ptr<float>(), found.numel(), outputs.begin() + *next);
-      *next += found.numel();
+    return [&take, &loss, found, sum] {
+      take({found.const_data_ptr<float>(), static_cast<size_t>(found.numel())});
       loss += sum;
     };
   };
@@ -145,8 +141,16 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
 }
 
 double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> outputs) {
+  size_t next = 0;
+  return predict(graphs, [&](std::span<const float> found) {
+    std::ranges::copy(found, outputs.subspan(next).begin());
+    next += found.size();
+  });
+}
+
+double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
   double loss = 0;
-  runner_.run(graphs, prediction_work(outputs, loss), flight_.prediction.get());
+  runner_.run(graphs, prediction_work(take, loss), flight_.prediction.get());
   const int64_t count = items(graphs);
   return count == 0 ? 0 : loss / static_cast<double>(count);
 }
@@ -164,9 +168,8 @@ Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan
     statistics_.clear();
     return tape;
   }
-  const int64_t items = objective_.collate_options().node_labels ? block.nodes() : block.graphs();
-  Vector<float, Tag::columns> outputs(static_cast<size_t>(items * objective_.outputs()));
-  return runner_.record(block, prediction_work(outputs, loss), plan);
+  const Take forget = [](std::span<const float>) {};
+  return runner_.record(block, prediction_work(forget, loss), plan);
 }
 
 }  // namespace plimsoll

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -45,8 +46,11 @@ class BlockEngine {
   /// Items of these graphs: what a mean is taken over.
   int64_t items(std::span<const int64_t> graphs) const;
 
-  /// Without dropout, in the order of the graphs, into `outputs` [items, objective.outputs()]. Returns the
-  /// mean loss.
+  /// Without dropout. `take` gets what the objective says of the items of a few graphs, [items, outputs()],
+  /// in the order of the graphs. Returns the mean loss.
+  using Take = std::function<void(std::span<const float> outputs)>;
+  double predict(std::span<const int64_t> graphs, const Take& take);
+  /// The same into `outputs`, which has room for all.
   double predict(std::span<const int64_t> graphs, std::span<float> outputs);
 
   /// Runs one block alone, forward and, if `training`, backward, and returns what it takes and gives of the
@@ -61,7 +65,7 @@ class BlockEngine {
 
  private:
   BlockRunner::Work training_work(double normaliser, const DropoutKey& key, double& loss);
-  BlockRunner::Work prediction_work(std::span<float> outputs, double& loss);
+  BlockRunner::Work prediction_work(const Take& take, double& loss);
   void require_finite(const at::Tensor& losses, const GraphBlock& block, const Batch& batch) const;
 
   std::span<const GraphShape> shapes_;

@@ -37,18 +37,20 @@ void take_labels(const GraphBlock& block, const CollateOptions& options, Batch& 
 
 }  // namespace
 
-Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_features,
-              const CollateOptions& options) {
+Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOptions& options) {
   const int64_t graphs = block.graphs();
   const int64_t nodes = block.nodes();
   const int64_t edges = block.edge_count();
 
   Batch batch;
   // from_blob takes no const pointer; nothing writes to these.
-  batch.x = at::from_blob(const_cast<float*>(block.x.data()), {nodes, node_features}, at::kFloat);
+  batch.x = at::from_blob(const_cast<float*>(block.x.data()), {nodes, widths.node_features}, at::kFloat);
   batch.edge_attr =
-      at::from_blob(const_cast<float*>(block.edge_attr.data()), {edges, edge_features}, at::kFloat);
+      at::from_blob(const_cast<float*>(block.edge_attr.data()), {edges, widths.edge_features}, at::kFloat);
   batch.graph_ptr = at::from_blob(const_cast<int64_t*>(block.node_ptr.data()), {graphs + 1}, at::kLong);
+  if (widths.teacher > 0)
+    batch.teacher = at::from_blob(const_cast<float*>(block.teacher.data()),
+                                  {widths.teacher_of_nodes ? nodes : graphs, widths.teacher}, at::kFloat);
   take_labels(block, options, batch);
   batch.node_keys = at::empty({3, nodes}, at::kLong);
   batch.graph_item = at::empty({graphs}, at::kLong);

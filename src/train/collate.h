@@ -5,9 +5,8 @@
 
 namespace plimsoll {
 
-/// A block as tensors. `x`, `edge_attr` and `graph_ptr` are views of the block, which must outlive the batch;
-/// the rest is new. Errors: InputError for node labels that are asked for and not there.
-Batch collate(const GraphBlock& block, int64_t node_features, int64_t edge_features,
-              const CollateOptions& options = {});
+/// A block as tensors. `x`, `edge_attr`, `graph_ptr` and `teacher` are views of the block, which must outlive
+/// the batch; the rest is new. Errors: InputError for node labels that are asked for and not there.
+Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOptions& options = {});
 
 }  // namespace plimsoll

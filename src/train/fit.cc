@@ -36,26 +36,17 @@ BlockLimits limits_of(const Recipe::Training& training) {
   return {training.block.graphs, training.block.nodes, training.block.edges};
 }
 
-int64_t validation_items(const FitOptions& options) {
-  int64_t items = 0;
-  for (const int64_t g : options.split->validation)
-    items += items_of(options.shapes[static_cast<size_t>(g)], options.objective->collate_options());
-  return items;
-}
-
 // What lives as long as the run, and no step allocates.
 struct Holdings {
   explicit Holdings(const FitOptions& options)
       : optimizer(make_optimizer(values_of(options.objective->parameters()),
                                  optimizer_options(options.recipe->training))),
         best(options.objective->parameters()),
-        order(options.split->training),
-        outputs(static_cast<size_t>(validation_items(options) * options.objective->outputs())) {}
+        order(options.split->training) {}
 
   std::unique_ptr<Optimizer> optimizer;
   BestWeights best;
   GraphList order;
-  Vector<float, Tag::columns> outputs;  // of validation
 };
 
 // What Holdings would take.
@@ -70,8 +61,7 @@ NotYetHeld missing_of(const FitOptions& options) {
   const auto optimizer =
       make_optimizer(values_of(options.objective->parameters()), optimizer_options(options.recipe->training));
   for (const Tape::Piece& piece : recorder.tape.pieces) missing.optimizer += heap_bytes(piece.bytes);
-  missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t)) +
-                    validation_items(options) * options.objective->outputs() * int64_t{sizeof(float)};
+  missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
   return missing;
 }
 
@@ -85,6 +75,7 @@ MemoryPlan plan_with(const FitOptions& options) {
                   .prefetch = options.run.prefetch,
                   .training = options.split->training,
                   .seed = static_cast<uint64_t>(options.recipe->seed),
+                  .curriculum = options.curriculum,
                   .epochs = training.max_epochs,
                   .batch_size = training.batch_size,
                   .predicted = options.predicted,
@@ -162,6 +153,7 @@ class Fit {
  private:
   TrainingState state() { return {parameters_, held_.best, *held_.optimizer}; }
   int64_t training_count() const { return static_cast<int64_t>(options_.split->training.size()); }
+  int64_t epoch_count() const { return static_cast<int64_t>(held_.order.size()); }
 
   bool ended() const {
     const int64_t done = position_.epoch - 1;
@@ -191,8 +183,8 @@ class Fit {
 
   // The graphs of step `step` of this epoch; empty behind the last.
   std::span<const int64_t> batch(int64_t step) const {
-    const int64_t first = std::min(step * training_.batch_size, training_count());
-    const int64_t size = std::min(training_.batch_size, training_count() - first);
+    const int64_t first = std::min(step * training_.batch_size, epoch_count());
+    const int64_t size = std::min(training_.batch_size, epoch_count() - first);
     return {held_.order.data() + first, static_cast<size_t>(size)};
   }
 
@@ -201,7 +193,7 @@ class Fit {
     seconds_before_ = position_.so_far.seconds;
     const auto seed = static_cast<uint64_t>(options_.recipe->seed);
     const auto epoch = static_cast<uint32_t>(position_.epoch);
-    held_.order = options_.split->training;
+    graphs_of_epoch(options_.split->training, options_.curriculum, position_.epoch, held_.order);
     shuffle(held_.order, seed, epoch);
     engine_.runner().expect(batch(position_.step));
     for (;;) {
@@ -209,8 +201,9 @@ class Fit {
       if (graphs.empty()) break;
       engine_.runner().expect(batch(position_.step + 1));
       take_step(graphs, {true, seed, epoch});
-      options_.run.progress((position_.epoch - 1) * training_count() + position_.step * training_.batch_size,
-                            training_.max_epochs * training_count(), note_);
+      // Of all epochs, each as long as this one.
+      options_.run.progress((position_.epoch - 1) * epoch_count() + position_.step * training_.batch_size,
+                            training_.max_epochs * epoch_count(), note_);
       count_seconds();
       const bool stop = interrupted();
       if (stop || seconds_since(last_checkpoint_) >= training_.checkpoint_every_s) save_checkpoint();
@@ -231,12 +224,11 @@ class Fit {
   void count_seconds() { position_.so_far.seconds = seconds_before_ + seconds_since(epoch_start_); }
 
   void end_epoch() {
-    const double validation_loss = engine_.predict(options_.split->validation, held_.outputs);
+    const double validation_loss = engine_.predict(options_.split->validation, [](std::span<const float>) {});
     count_seconds();
     EpochMetrics metrics = position_.so_far;
     metrics.epoch = position_.epoch;
-    metrics.training_loss /=
-        static_cast<double>(std::max<int64_t>(engine_.items(options_.split->training), 1));
+    metrics.training_loss /= static_cast<double>(std::max<int64_t>(engine_.items(held_.order), 1));
     metrics.gradient_norm /= static_cast<double>(std::max<int64_t>(position_.step, 1));
     metrics.validation_loss = validation_loss;
     if (metrics.validation_loss < position_.best_loss || position_.best_epoch == 0) {

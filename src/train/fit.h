@@ -12,6 +12,7 @@
 #include "sample/block.h"
 #include "train/block_engine.h"
 #include "train/checkpoint.h"
+#include "train/curriculum.h"
 #include "train/planner.h"
 #include "train/split.h"
 
@@ -48,6 +49,7 @@ struct FitOptions {
   const Objective* objective = nullptr;
   const Recipe* recipe = nullptr;
   const TrainingSplit* split = nullptr;
+  const Curriculum* curriculum = nullptr;  ///< none: every epoch trains on all of the split
   /// Lists that the flight has to do for, beside validation.
   std::vector<std::span<const int64_t>> predicted = {};
   RunOptions run = {};

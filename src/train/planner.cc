@@ -122,8 +122,8 @@ class Planner {
   // All blocks of training, or of prediction.
   bool visit(bool training, const std::function<void(std::span<const int64_t>)>& block) const {
     if (training)
-      return visit_training_blocks(in_.training, in_.seed, in_.epochs, in_.batch_size, in_.shapes, in_.limits,
-                                   kMostVisited, block);
+      return visit_training_blocks(in_.training, in_.curriculum, in_.seed, in_.epochs, in_.batch_size,
+                                   in_.shapes, in_.limits, kMostVisited, block);
     for (const std::span<const int64_t> list : in_.predicted)
       visit_blocks(list, in_.shapes, in_.limits, block);
     return true;
@@ -160,8 +160,7 @@ class Planner {
     std::optional<BlockEngine> engine;
     if (!without_data())
       engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits, Flight{.recompute = recompute});
-    const int64_t node_features = in_.source->node_features();
-    const int64_t edge_features = in_.source->edge_features();
+    const RowWidths widths = in_.source->widths();
     const NameOperations names;
     Ledger::process().begin_recent();
     for (const bool closed : {false, true}) {
@@ -170,12 +169,11 @@ class Planner {
       std::vector<Tape> tapes;
       std::vector<Terms> terms;
       int64_t graphs = 0;  // bytes of probes' own graphs
-      for (const Probe& probe : make_probes(box.highest, closed, engine ? node_features : 0,
-                                            engine ? edge_features : 0, options_)) {
+      for (const Probe& probe : make_probes(box.highest, closed, engine ? widths : RowWidths(), options_)) {
         if (probe.terms.closed != closed) continue;
-        tapes.push_back(engine ? engine->record(probe.block, work.training)
-                               : tape_without_data(*in_.objective, probe.terms, node_features, edge_features,
-                                                   work.training, recompute));
+        tapes.push_back(
+            engine ? engine->record(probe.block, work.training)
+                   : tape_without_data(*in_.objective, probe.terms, widths, work.training, recompute));
         terms.push_back(probe.terms.terms);
         graphs += graph_bytes({probe.block.graphs(), probe.block.nodes(), probe.block.edge_count()});
         probes_ = std::max(probes_, graphs + packed_as_they_come(tapes.back()));
@@ -226,7 +224,7 @@ class Planner {
   }
 
   int64_t graph_bytes(const BlockSize& size) const {
-    return GraphBlock::bytes_for(size, in_.source->node_features(), in_.source->edge_features());
+    return GraphBlock::bytes_for(size, in_.source->widths());
   }
 
   // `training` is null where nothing is trained.
@@ -356,7 +354,7 @@ class Planner {
     main.plan->plan(terms, range);
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
     GraphBlock block;
-    block.make_room(plan.worst.size, in_.source->node_features(), in_.source->edge_features());
+    block.make_room(plan.worst.size, in_.source->widths());
     in_.source->read(main.worst, block);
     plan.verified_peak_bytes = engine.record(block, main.training, range).peak().bytes;
     const int64_t expected = main.plan->peak(terms).bytes;
@@ -389,11 +387,7 @@ class Planner {
   // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
   void try_out(MemoryPlan& plan, std::span<const int64_t> worst_predicted) const {
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight);
-    if (!worst_predicted.empty()) {
-      Vector<float, Tag::columns> outputs(
-          static_cast<size_t>(engine.items(worst_predicted) * in_.objective->outputs()));
-      engine.predict(worst_predicted, outputs);
-    }
+    if (!worst_predicted.empty()) engine.predict(worst_predicted, [](std::span<const float>) {});
     if (!in_.training.empty())
       engine.try_out(in_.training.first(
           static_cast<size_t>(std::min<int64_t>(in_.batch_size, static_cast<int64_t>(in_.training.size())))));

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "train/block_engine.h"
 #include "train/block_plan.h"
+#include "train/curriculum.h"
 
 namespace plimsoll {
 
@@ -30,6 +31,7 @@ struct PlanInput {
 
   std::span<const int64_t> training = {};  ///< empty: prediction alone
   uint64_t seed = 0;                       ///< of the shuffling of every epoch
+  const Curriculum* curriculum = nullptr;  ///< none: every epoch trains on all
   int64_t epochs = 0;
   int64_t batch_size = 0;
   std::vector<std::span<const int64_t>> predicted = {};  ///< lists, each in its order

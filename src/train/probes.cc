@@ -11,8 +11,7 @@ namespace {
 
 class ProbeMaker {
  public:
-  ProbeMaker(int64_t node_features, int64_t edge_features, const CollateOptions& options)
-      : node_features_(node_features), edge_features_(edge_features), options_(options) {}
+  ProbeMaker(const RowWidths& widths, const CollateOptions& options) : widths_(widths), options_(options) {}
 
   // Graphs with these numbers of nodes, each with `edges` edges, of which `loops` are self-loops, and as many
   // labelled nodes as it likes. Sizes alone matter: features are zeros.
@@ -31,8 +30,9 @@ class ProbeMaker {
                                         : static_cast<int32_t>((source + 1 + draw(count - 1)) % count));
       }
     }
-    block.x.resize(static_cast<size_t>(block.nodes() * node_features_), 0.0F);
-    block.edge_attr.resize(static_cast<size_t>(block.edge_count() * edge_features_), 0.0F);
+    block.x.resize(static_cast<size_t>(block.nodes() * widths_.node_features), 0.0F);
+    block.edge_attr.resize(static_cast<size_t>(block.edge_count() * widths_.edge_features), 0.0F);
+    block.teacher.resize(static_cast<size_t>(widths_.teacher_numbers(block.graphs(), block.nodes())), 0.0F);
     if (options_.node_labels) {
       block.node_y.resize(static_cast<size_t>(block.nodes()));
       for (int64_t& label : block.node_y) label = draw(3) == 0 ? -1 : 0;
@@ -50,8 +50,7 @@ class ProbeMaker {
   std::vector<Probe> probes;
 
  private:
-  int64_t node_features_;
-  int64_t edge_features_;
+  RowWidths widths_;
   CollateOptions options_;
   std::mt19937_64 random_{7};
 };
@@ -61,9 +60,9 @@ constexpr int64_t kMostPiece = OrderTerms::kMostPieceNodes;
 
 }  // namespace
 
-std::vector<Probe> make_probes(const Terms& highest, bool closed, int64_t node_features,
-                               int64_t edge_features, const CollateOptions& options) {
-  ProbeMaker maker(node_features, edge_features, options);
+std::vector<Probe> make_probes(const Terms& highest, bool closed, const RowWidths& widths,
+                               const CollateOptions& options) {
+  ProbeMaker maker(widths, options);
   if (!closed) {
     for (int64_t i = 0; i < 12; ++i)
       maker.add({kMostPiece + 1 + 37 * i + (i % 4) * 1024, 2 + maker.draw(5)}, 3 + maker.draw(40),

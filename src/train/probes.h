@@ -14,9 +14,9 @@ struct Probe {
 };
 
 /// Blocks whose terms are linearly independent as far as those of blocks up to `highest` can be, and a few
-/// more: what a TapeModel is solved from. Their nodes have `node_features` zeros. They are as small as can
+/// more: what a TapeModel is solved from. All their numbers are zeros. They are as small as can
 /// be: none is larger than a block that has the same terms.
-std::vector<Probe> make_probes(const Terms& highest, bool closed, int64_t node_features,
-                               int64_t edge_features, const CollateOptions& options);
+std::vector<Probe> make_probes(const Terms& highest, bool closed, const RowWidths& widths,
+                               const CollateOptions& options);
 
 }  // namespace plimsoll

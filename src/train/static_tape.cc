@@ -147,12 +147,15 @@ OrderSizes order_of(const BlockTerms& block, bool self_loops) {
 }
 
 // What collate() does not take from the allocator.
-Batch given_inputs(const Terms& t, int64_t node_features, int64_t edge_features) {
+Batch given_inputs(const Terms& t, const RowWidths& widths) {
   const at::TensorOptions meta(c10::DeviceType::Meta);
   Batch batch;
-  batch.x = at::empty({t[kNodes], node_features}, meta.dtype(at::kFloat));
-  batch.edge_attr = at::empty({t[kEdges], edge_features}, meta.dtype(at::kFloat));
+  batch.x = at::empty({t[kNodes], widths.node_features}, meta.dtype(at::kFloat));
+  batch.edge_attr = at::empty({t[kEdges], widths.edge_features}, meta.dtype(at::kFloat));
   batch.graph_ptr = at::empty({t[kGraphs] + 1}, meta.dtype(at::kLong));
+  if (widths.teacher > 0)
+    batch.teacher =
+        at::empty({widths.teacher_of_nodes ? t[kNodes] : t[kGraphs], widths.teacher}, meta.dtype(at::kFloat));
   return batch;
 }
 
@@ -199,10 +202,10 @@ void predict(const Objective& objective, const Batch& given, const Terms& terms)
 
 }  // namespace
 
-Tape tape_without_data(const Objective& objective, const BlockTerms& block, int64_t node_features,
-                       int64_t edge_features, bool training, bool recompute) {
+Tape tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
+                       bool training, bool recompute) {
   const OrderSizes order = order_of(block, objective.collate_options().self_loops);
-  const Batch given = given_inputs(block.terms, node_features, edge_features);
+  const Batch given = given_inputs(block.terms, widths);
   TapeRecorder recorder;
   try {
     const WithoutDataScope without_data(order);

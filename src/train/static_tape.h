@@ -13,7 +13,7 @@ namespace plimsoll {
 /// The tape has all that a block's own tape has, and may have its pieces in another order, where torch's
 /// operations for tensors with data take short-lived pieces otherwise. Errors: UsageError that names the
 /// operation, where torch or its caller does not know it without data.
-Tape tape_without_data(const Objective& objective, const BlockTerms& block, int64_t node_features,
-                       int64_t edge_features, bool training, bool recompute);
+Tape tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
+                       bool training, bool recompute);
 
 }  // namespace plimsoll

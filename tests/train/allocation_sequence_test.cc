@@ -82,7 +82,7 @@ void train(const Block& block, const Objective& objective) {
   std::vector<at::Tensor> parameters;
   for (const ParameterList::Entry& entry : objective.parameters().entries())
     parameters.push_back(entry.value);
-  Batch batch = collate(block.graphs.block(), kFeatures, kFeatures, objective.collate_options());
+  Batch batch = collate(block.graphs.block(), {kFeatures, kFeatures}, objective.collate_options());
   batch.statistics = std::make_shared<BlockStatistics>();
   const at::Tensor losses =
       objective.losses(objective.forward(batch, {.training = true, .seed = 3, .epoch = 1}), batch);

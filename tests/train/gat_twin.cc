@@ -31,7 +31,7 @@ void run(const std::string& model_path, const std::string& graphs, const std::st
   std::iota(wanted.begin(), wanted.end(), int64_t{0});
   GraphBlock block;
   source.read(wanted, block);
-  const Batch batch = collate(block, source.node_features(), source.edge_features());
+  const Batch batch = collate(block, source.widths());
 
   const at::Tensor logits = detector.model->forward(batch, {});
   const at::Tensor loss = -at::log_softmax(logits, 1).gather(1, batch.y.unsqueeze(1)).mean();

@@ -157,9 +157,9 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
     EXPECT_TRUE(plan.exact) << plan.why_inexact;
     BlockEngine engine(source, shapes, *any.objective, limits, {.recompute = recompute == "on"});
     std::vector<GraphList> blocks;
-    visit_training_blocks(all, 3, 2, 100, shapes, limits, 1 << 20, [&](std::span<const int64_t> block) {
-      blocks.emplace_back(block.begin(), block.end());
-    });
+    visit_training_blocks(
+        all, nullptr, 3, 2, 100, shapes, limits, 1 << 20,
+        [&](std::span<const int64_t> block) { blocks.emplace_back(block.begin(), block.end()); });
     std::shuffle(blocks.begin(), blocks.end(), random);
     std::vector<GraphList> predicted;
     visit_blocks(all, shapes, limits,
@@ -250,9 +250,9 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
     EXPECT_EQ(plan.verified_peak_bytes, 0);
     BlockEngine engine(source, shapes, *any.objective, limits, {.recompute = recompute});
     std::vector<GraphList> blocks;
-    visit_training_blocks(all, 3, 2, 100, shapes, limits, 1 << 20, [&](std::span<const int64_t> block) {
-      blocks.emplace_back(block.begin(), block.end());
-    });
+    visit_training_blocks(
+        all, nullptr, 3, 2, 100, shapes, limits, 1 << 20,
+        [&](std::span<const int64_t> block) { blocks.emplace_back(block.begin(), block.end()); });
     std::shuffle(blocks.begin(), blocks.end(), random);
     std::vector<GraphList> predicted;
     visit_blocks(all, shapes, limits,
@@ -267,8 +267,8 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
       const int64_t expected = planned.peak(terms).bytes;
       const NameOperations names;
       const auto start = std::chrono::steady_clock::now();
-      const Tape tape = tape_without_data(*without_data.objective, terms, OddGraphs::kFeatures,
-                                          OddGraphs::kFeatures, training, recompute);
+      const Tape tape = tape_without_data(*without_data.objective, terms,
+                                          {OddGraphs::kFeatures, OddGraphs::kFeatures}, training, recompute);
       ms.push_back(
           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
       const Tape real = engine.record(block, training);
@@ -325,10 +325,11 @@ TEST_F(PlannerTest, IsNotUnderThePeakOfALargeGraphWithoutRunningIt) {
       EXPECT_FALSE(terms.closed);
       for (const bool training : {false, true}) {
         const int64_t found = engine.record(source.block(), training).peak().bytes;
-        const int64_t expected = tape_without_data(without_data, terms, OddGraphs::kFeatures,
-                                                   OddGraphs::kFeatures, training, recompute)
-                                     .peak()
-                                     .bytes;
+        const int64_t expected =
+            tape_without_data(without_data, terms, {OddGraphs::kFeatures, OddGraphs::kFeatures}, training,
+                              recompute)
+                .peak()
+                .bytes;
         EXPECT_LE(found, expected);
         EXPECT_LE(expected, found + found / 20);
       }
