@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+
+#include "sample/batches.h"
+#include "sample/block.h"
+
+namespace plimsoll {
+
+/// A source whose graphs come with what a teacher said of them, as GraphBlock::teacher. Thread-safe, as the
+/// source is.
+class TeacherSource : public BlockSource {
+ public:
+  /// Rows of `width` numbers each: one for each graph of a list, or one for each of their nodes.
+  struct Column {
+    std::span<const float> values;  ///< empty: zeros, for planning
+    int64_t width = 0;
+    bool of_nodes = false;
+  };
+
+  /// `graphs` is the list, in the order of the column's rows; no other graph can be read. `shapes` has an
+  /// entry for each graph of the source. All but `graphs` must outlive this. Errors: InputError for a column
+  /// of another length.
+  TeacherSource(const BlockSource& source, const Column& column, std::span<const int64_t> graphs,
+                std::span<const GraphShape> shapes);
+
+  int64_t graphs() const override { return source_.graphs(); }
+  int64_t node_features() const override { return source_.node_features(); }
+  int64_t edge_features() const override { return source_.edge_features(); }
+  RowWidths widths() const override;
+  const GraphSetTables& tables() const override { return source_.tables(); }
+  /// Errors: Failure for a graph that is not in the list.
+  void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
+  void will_need(std::span<const int64_t> graphs) const override { source_.will_need(graphs); }
+
+ private:
+  const BlockSource& source_;
+  Column column_;
+  std::span<const GraphShape> shapes_;
+  GraphList first_row_;  // by graph of the source; -1: not in the list
+};
+
+}  // namespace plimsoll
