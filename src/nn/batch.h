@@ -9,10 +9,14 @@
 
 namespace plimsoll {
 
+/// What has a loss of its own; the loss of a batch is the mean over them.
+enum class Items { graphs, labelled_nodes, nodes };
+
 /// What a model wants of a block.
 struct CollateOptions {
-  bool node_labels = false;  ///< items are labelled nodes, else graphs
-  bool self_loops = false;   ///< stored self-loops stay in the order of edges
+  Items items = Items::graphs;
+  bool self_loops = false;     ///< stored self-loops stay in the order of edges
+  bool neighbour_ids = false;  ///< of each node the IDs that it points to
 };
 
 /// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges.
@@ -22,7 +26,16 @@ struct Batch {
   at::Tensor edge_order;  ///< i32, the stored edges, without self-loops if so asked (ops/attention.h)
   at::Tensor graph_ptr;   ///< i64 [G + 1]: nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; likewise
   at::Tensor items;       ///< i64 [items], the labelled nodes; undefined where items are graphs
-  at::Tensor y;           ///< i64 [items], their labels
+  at::Tensor y;           ///< i64 [items], the labels of graphs or labelled nodes; undefined for nodes
+  int64_t item_count = 0;
+
+  /// Of each node the distinct IDs x[:, 0] of the nodes its stored edges point to, itself included where it has
+  /// a self-loop, ascending: neighbour_ids[neighbour_ptr[n]] .. neighbour_ids[neighbour_ptr[n+1]-1]. Undefined
+  /// where nobody asks. i64 [N + 1] and i64 [E], of which what is behind neighbour_ptr[N] is not set.
+  at::Tensor neighbour_ptr;
+  at::Tensor neighbour_ids;
+
+  at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
 
   at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
 

@@ -3,10 +3,21 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include "base/error.h"
 #include "nn/recompute.h"
 #include "ops/segment.h"
 
 namespace plimsoll {
+namespace {
+
+std::variant<GATConv, GATv2Conv> make_conv(ParameterList& parameters, const std::string& prefix,
+                                           const std::string& attention, const GATConvOptions& options) {
+  if (attention == "gat") return GATConv(parameters, prefix, options);
+  if (attention == "gatv2") return GATv2Conv(parameters, prefix, options);
+  throw UsageError("gat.attention: '" + attention + "': expected gat or gatv2");
+}
+
+}  // namespace
 
 GATWithJK::GATWithJK(const GATWithJKOptions& options, uint64_t seed)
     : options_(options),
@@ -16,13 +27,16 @@ GATWithJK::GATWithJK(const GATWithJKOptions& options, uint64_t seed)
   int64_t in = options.embedding + options.in_features - 1;
   for (int64_t i = 0; i < options.layers; ++i) {
     const size_t first = parameters_.entries().size();
-    convs_.emplace_back(
-        parameters_, "convs." + std::to_string(i),
-        GATConvOptions{.in_channels = in, .out_channels = options.hidden, .heads = options.heads});
+    convs_.push_back(make_conv(parameters_, "convs." + std::to_string(i), options.attention,
+                               {.in_channels = in,
+                                .out_channels = options.hidden,
+                                .heads = options.heads,
+                                .edge_dim = options.edge_features}));
     layer_parameters_.push_back(parameters_.from(first));
     in = width;
   }
-  const int64_t joined = width * options.layers;
+  jk_.emplace(parameters_, "jk", options.jk, width, options.layers);
+  const int64_t joined = jk_->width();
   for (int64_t j = 0; j + 1 < options.fc_layers; ++j)
     fc_.push_back(add_linear("fc." + std::to_string(j), joined, joined));
   head_ = add_linear("head", joined, options.classes);
@@ -37,7 +51,10 @@ at::Tensor GATWithJK::run(size_t layer, const at::Tensor& x, const Batch& batch,
                           const DropoutKey& key) const {
   const auto place = static_cast<uint32_t>(layer);  // tells the uses of dropout apart
   // Each value goes as soon as the next is there.
-  at::Tensor h = convs_[layer].forward(x, {batch.edge_order, {}, batch.node_keys}, key, place);
+  const EdgeInput edges{batch.edge_order, options_.edge_features > 0 ? batch.edge_attr : at::Tensor(),
+                        batch.node_keys};
+  at::Tensor h =
+      std::visit([&](const auto& conv) { return conv.forward(x, edges, key, place); }, convs_[layer]);
   h = at::relu(h);
   return dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
 }
@@ -51,8 +68,8 @@ at::Tensor GATWithJK::forward(const Batch& batch, const DropoutKey& key) const {
     h = run_layer(layer, h, layer_parameters_[i], batch.recompute);
     outputs.push_back(h);
   }
-  const at::Tensor joined = at::cat(outputs, 1);
-  at::Tensor pooled = segment_reduce(joined, batch.graph_ptr, "mean");
+  const at::Tensor joined = jk_->forward(outputs);
+  at::Tensor pooled = segment_reduce(joined, batch.graph_ptr, options_.pooling);
   auto place = static_cast<uint32_t>(convs_.size());
   for (const Linear& layer : fc_)
     pooled = dropout(at::relu(at::linear(pooled, layer.weight, layer.bias)), options_.dropout, place++, key,

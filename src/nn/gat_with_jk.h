@@ -1,9 +1,13 @@
 #pragma once
 
+#include <optional>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "nn/gat_conv.h"
 #include "nn/graph_model.h"
+#include "nn/jumping_knowledge.h"
 
 namespace plimsoll {
 
@@ -18,13 +22,18 @@ struct GATWithJKOptions {
   double dropout = 0.1;
   int64_t fc_layers = 2;
   int64_t classes = 2;
+  std::string attention = "gat";  ///< gat | gatv2
+  int64_t edge_features = 0;      ///< K of edge_attr, which attention then uses; 0: not used
+  std::string jk = "cat";         ///< cat | max | lstm (nn/jumping_knowledge.h)
+  std::string pooling = "mean";   ///< mean | sum | max over a graph's nodes
 };
 
-/// KD-GAT's classifier: embedding of the ID beside the other features, GAT layers with ReLU and dropout,
-/// jumping knowledge by concatenation (Xu et al., ICML 2018), mean over the nodes of a graph, and a head of
-/// linear layers. Parameters: embedding.weight, convs.I.*, fc.J.weight and .bias, head.weight and .bias.
+/// KD-GAT's classifier: embedding of the ID beside the other features, attention layers with ReLU and dropout,
+/// jumping knowledge (Xu et al., ICML 2018), pooling over the nodes of a graph, and a head of linear layers.
+/// Parameters: embedding.weight, convs.I.*, with jk "lstm" jk.*, fc.J.weight and .bias, head.weight and .bias.
 class GATWithJK : public GraphModel {
  public:
+  /// Errors: UsageError for a word it does not know.
   GATWithJK(const GATWithJKOptions& options, uint64_t seed);
 
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
@@ -43,8 +52,9 @@ class GATWithJK : public GraphModel {
   GATWithJKOptions options_;
   ParameterList parameters_;
   at::Tensor embedding_;
-  std::vector<GATConv> convs_;
+  std::vector<std::variant<GATConv, GATv2Conv>> convs_;
   std::vector<std::vector<at::Tensor>> layer_parameters_;
+  std::optional<JumpingKnowledge> jk_;
   std::vector<Linear> fc_;
   Linear head_;
 };

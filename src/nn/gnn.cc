@@ -90,7 +90,8 @@ Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), paramete
 Gnn::~Gnn() = default;
 
 CollateOptions Gnn::collate_options() const {
-  return {.node_labels = options_.node_head, .self_loops = options_.conv == "gin" || options_.conv == "sage"};
+  return {.items = options_.node_head ? Items::labelled_nodes : Items::graphs,
+          .self_loops = options_.conv == "gin" || options_.conv == "sage"};
 }
 
 at::Tensor Gnn::inputs(const Batch& batch) const {

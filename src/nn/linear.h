@@ -17,6 +17,9 @@ class Linear {
   /// [N, in] to [N, out].
   at::Tensor forward(const at::Tensor& x) const;
 
+  const at::Tensor& weight() const { return weight_; }
+  const at::Tensor& bias() const { return bias_; }  ///< undefined without
+
  private:
   at::Tensor weight_;
   at::Tensor bias_;

@@ -41,7 +41,14 @@ std::vector<at::Tensor> gradients_of(const at::Tensor& loss, const std::vector<a
 }  // namespace
 
 int64_t items_of(const GraphShape& shape, const CollateOptions& options) {
-  return options.node_labels ? shape.labelled_nodes : 1;
+  switch (options.items) {
+    case Items::labelled_nodes:
+      return shape.labelled_nodes;
+    case Items::nodes:
+      return shape.nodes;
+    default:
+      return 1;
+  }
 }
 
 BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes,
@@ -74,8 +81,8 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
   const auto item = std::find(good, good + losses.numel(), false) - good;
   if (item == losses.numel()) return;
   int64_t graph = item;
-  if (batch.items.defined()) {
-    const int64_t node = batch.items.const_data_ptr<int64_t>()[item];
+  if (objective_.collate_options().items != Items::graphs) {
+    const int64_t node = batch.items.defined() ? batch.items.const_data_ptr<int64_t>()[item] : item;
     graph = std::upper_bound(block.node_ptr.begin(), block.node_ptr.end(), node) - block.node_ptr.begin() - 1;
   }
   const int64_t index = block.graph[static_cast<size_t>(graph)];
@@ -93,7 +100,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
     const auto statistics = std::make_shared<BlockStatistics>();
     batch.statistics = statistics;
     batch.recompute = flight_.recompute;
-    if (batch.y.numel() == 0) return [] {};
+    if (batch.item_count == 0) return [] {};
     const at::Tensor losses = objective_.losses(objective_.forward(batch, key), batch);
     const at::Tensor block_loss = losses.sum() / normaliser;
     const auto value = block_loss.item<double>();
@@ -114,7 +121,7 @@ BlockRunner::Work BlockEngine::prediction_work(const Take& take, double& loss) {
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
     const Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
-    if (batch.y.numel() == 0) return [] {};
+    if (batch.item_count == 0) return [] {};
     const at::Tensor found = objective_.forward(batch, {}).contiguous();
     const at::Tensor losses = objective_.losses(found, batch);
     const auto sum = losses.sum().item<double>();

@@ -30,7 +30,7 @@ void count_terms(std::span<const int64_t> graphs, std::span<const GraphShape> sh
     t[kNodes] += shape.nodes;
     t[kEdges] += shape.edges;
     t[kSelfLoops] += shape.self_loops;
-    if (options.node_labels) t[kItems] += shape.labelled_nodes;
+    if (options.items == Items::labelled_nodes) t[kItems] += shape.labelled_nodes;
     t[kMostIn] = std::max(t[kMostIn], most_in(shape, options));
     order.add(shape.nodes);
   }

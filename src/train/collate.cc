@@ -14,8 +14,13 @@ namespace plimsoll {
 
 namespace {
 
-void take_labels(const GraphBlock& block, const CollateOptions& options, Batch& batch) {
-  if (!options.node_labels) {
+void take_items(const GraphBlock& block, const CollateOptions& options, Batch& batch) {
+  if (options.items == Items::nodes) {
+    batch.item_count = block.nodes();
+    return;
+  }
+  if (options.items == Items::graphs) {
+    batch.item_count = block.graphs();
     batch.y = at::empty({block.graphs()}, at::kLong);
     std::copy(block.y.begin(), block.y.end(), batch.y.mutable_data_ptr<int64_t>());
     return;
@@ -24,6 +29,7 @@ void take_labels(const GraphBlock& block, const CollateOptions& options, Batch& 
     throw InputError("the data set has no column node_y: nodes have no labels to learn");
   const auto labelled =
       std::count_if(block.node_y.begin(), block.node_y.end(), [](int64_t y) { return y >= 0; });
+  batch.item_count = labelled;
   batch.items = at::empty({labelled}, at::kLong);
   batch.y = at::empty({labelled}, at::kLong);
   int64_t* item = batch.items.mutable_data_ptr<int64_t>();
@@ -33,6 +39,35 @@ void take_labels(const GraphBlock& block, const CollateOptions& options, Batch& 
     *item++ = static_cast<int64_t>(node);
     *y++ = block.node_y[node];
   }
+}
+
+// Lists by counting: ptr[n + 1] counts the edges out of n, then ptr[n] is where the next ID of n goes.
+void list_neighbours(const GraphBlock& block, int64_t node_features, const at::Tensor& edge_index,
+                     Batch& batch) {
+  const int64_t nodes = block.nodes();
+  const int64_t edges = block.edge_count();
+  batch.neighbour_ptr = at::zeros({nodes + 1}, at::kLong);
+  batch.neighbour_ids = at::empty({edges}, at::kLong);
+  int64_t* const ptr = batch.neighbour_ptr.mutable_data_ptr<int64_t>();
+  int64_t* const ids = batch.neighbour_ids.mutable_data_ptr<int64_t>();
+  const int64_t* const source = edge_index.const_data_ptr<int64_t>();
+  const int64_t* const target = source + edges;
+  for (int64_t e = 0; e < edges; ++e) ++ptr[source[e] + 1];
+  std::partial_sum(ptr, ptr + nodes + 1, ptr);
+  for (int64_t e = 0; e < edges; ++e)
+    ids[ptr[source[e]]++] = static_cast<int64_t>(block.x[static_cast<size_t>(target[e] * node_features)]);
+  // Now ptr[n] is the end of n's list. Lists lose what is in them twice, and close up.
+  int64_t begin = 0;
+  int64_t* to = ids;
+  for (int64_t n = 0; n < nodes; ++n) {
+    std::sort(ids + begin, ids + ptr[n]);
+    const int64_t* const list = to;
+    for (int64_t i = begin; i < ptr[n]; ++i)
+      if (to == list || to[-1] != ids[i]) *to++ = ids[i];
+    begin = ptr[n];
+    ptr[n] = list - ids;
+  }
+  ptr[nodes] = to - ids;
 }
 
 }  // namespace
@@ -51,7 +86,7 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
   if (widths.teacher > 0)
     batch.teacher = at::from_blob(const_cast<float*>(block.teacher.data()),
                                   {widths.teacher_of_nodes ? nodes : graphs, widths.teacher}, at::kFloat);
-  take_labels(block, options, batch);
+  take_items(block, options, batch);
   batch.node_keys = at::empty({3, nodes}, at::kLong);
   batch.graph_item = at::empty({graphs}, at::kLong);
   batch.graph_local = at::zeros({graphs}, at::kLong);
@@ -75,6 +110,7 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
     std::fill_n(first_edge + first, count, block.edge_ptr[at]);
     batch.graph_item.mutable_data_ptr<int64_t>()[g] = block.graph[at];
   }
+  if (options.neighbour_ids) list_neighbours(block, widths.node_features, edge_index, batch);
   batch.edge_order = edge_order(edge_index, nodes, nodes, /*same_nodes=*/true,
                                 /*drop_loops=*/!options.self_loops, batch.graph_ptr);
   return batch;

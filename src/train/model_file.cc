@@ -23,6 +23,14 @@ void visit_options(Options& options, Visit&& visit) {
   visit("dropout", options.dropout);
   visit("fc_layers", options.fc_layers);
 }
+// Those that older files lack, whose models have the defaults.
+template <typename Options, typename Visit>
+void visit_later_options(Options& options, Visit&& visit) {
+  visit("attention", options.attention);
+  visit("edge_features", options.edge_features);
+  visit("jk", options.jk);
+  visit("pooling", options.pooling);
+}
 
 GATWithJKOptions read_options(const SafetensorsView& file, const std::string& path) {
   if (file.meta("plimsoll.model") != kModelName)
@@ -34,12 +42,15 @@ GATWithJKOptions read_options(const SafetensorsView& file, const std::string& pa
     visit_options(options, [&](const char* key, auto& value) {
       value = config.at(key).get<std::remove_reference_t<decltype(value)>>();
     });
+    visit_later_options(options, [&](const char* key, auto& value) {
+      value = config.value(key, value);
+    });
   } catch (const Json::exception& error) {
     throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", path, error.what()));
   }
   constexpr int64_t kMost = int64_t{1} << 30;
   for (const int64_t size : {options.num_ids, options.in_features, options.embedding, options.layers,
-                             options.hidden, options.heads, options.fc_layers})
+                             options.hidden, options.heads, options.fc_layers, options.edge_features + 1})
     if (size < 1 || size > kMost)
       throw InputError(path + ": metadata 'plimsoll.config' holds an impossible size");
   return options;
@@ -55,7 +66,9 @@ void save_model(const std::filesystem::path& path, const DetectorModel& detector
   tensors["vocabulary.benign"] = as_tensor(benign);
 
   Json config = Json::object();
-  visit_options(detector.model->options(), [&](const char* key, const auto& value) { config[key] = value; });
+  const auto write = [&](const char* key, const auto& value) { config[key] = value; };
+  visit_options(detector.model->options(), write);
+  visit_later_options(detector.model->options(), write);
   Json thresholds = Json::array();
   for (const Threshold& threshold : detector.thresholds)
     thresholds.push_back({{"target_rate", threshold.target_rate},
@@ -71,7 +84,12 @@ void save_model(const std::filesystem::path& path, const DetectorModel& detector
 DetectorModel load_model(const std::filesystem::path& path) {
   const SafetensorsView file(path);
   DetectorModel detector;
-  detector.model = std::make_unique<GATWithJK>(read_options(file, path.string()), 0);
+  const GATWithJKOptions options = read_options(file, path.string());
+  try {
+    detector.model = std::make_unique<GATWithJK>(options, 0);
+  } catch (const UsageError& error) {
+    throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", path.string(), error.what()));
+  }
   read_tensors(file, path.string(), detector.model->parameters());
   detector.vocabulary = read_ids(file, "vocabulary.ids");
   detector.benign_ids = read_ids(file, "vocabulary.benign");

@@ -33,7 +33,7 @@ class ProbeMaker {
     block.x.resize(static_cast<size_t>(block.nodes() * widths_.node_features), 0.0F);
     block.edge_attr.resize(static_cast<size_t>(block.edge_count() * widths_.edge_features), 0.0F);
     block.teacher.resize(static_cast<size_t>(widths_.teacher_numbers(block.graphs(), block.nodes())), 0.0F);
-    if (options_.node_labels) {
+    if (options_.items == Items::labelled_nodes) {
       block.node_y.resize(static_cast<size_t>(block.nodes()));
       for (int64_t& label : block.node_y) label = draw(3) == 0 ? -1 : 0;
       block.node_y.front() = 0;

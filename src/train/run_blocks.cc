@@ -72,7 +72,7 @@ Terms corner(std::span<const int64_t> graphs, std::span<const GraphShape> shapes
   highest[kNodes] = most([](const GraphShape& s) { return int64_t{s.nodes}; }, limits.nodes);
   highest[kEdges] = most([](const GraphShape& s) { return int64_t{s.edges}; }, limits.edges);
   highest[kSelfLoops] = most([](const GraphShape& s) { return int64_t{s.self_loops}; }, highest[kEdges]);
-  if (options.node_labels)
+  if (options.items == Items::labelled_nodes)
     highest[kItems] = most([](const GraphShape& s) { return int64_t{s.labelled_nodes}; }, highest[kNodes]);
   complete_corner(graphs, shapes, options, closed, highest);
   return highest;

@@ -162,12 +162,18 @@ Batch given_inputs(const Terms& t, const RowWidths& widths) {
 // As collate() does the rest.
 Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& options) {
   const at::TensorOptions i64 = batch.graph_ptr.options();
-  if (options.node_labels) batch.items = at::empty({t[kItems]}, i64);
-  batch.y = at::empty({options.node_labels ? t[kItems] : t[kGraphs]}, i64);
+  const bool labelled = options.items == Items::labelled_nodes;
+  batch.item_count = options.items == Items::nodes ? t[kNodes] : labelled ? t[kItems] : t[kGraphs];
+  if (labelled) batch.items = at::empty({t[kItems]}, i64);
+  if (options.items != Items::nodes) batch.y = at::empty({batch.item_count}, i64);
   batch.node_keys = at::empty({3, t[kNodes]}, i64);
   batch.graph_item = at::empty({t[kGraphs]}, i64);
   batch.graph_local = at::zeros({t[kGraphs]}, i64);
   const Tensor edge_index = at::empty({2, t[kEdges]}, i64);
+  if (options.neighbour_ids) {
+    batch.neighbour_ptr = at::zeros({t[kNodes] + 1}, i64);
+    batch.neighbour_ids = at::empty({t[kEdges]}, i64);
+  }
   batch.edge_order = edge_order(edge_index, t[kNodes], t[kNodes], /*same_nodes=*/true,
                                 /*drop_loops=*/!options.self_loops, batch.graph_ptr);
   return batch;
@@ -183,7 +189,7 @@ void train(const Objective& objective, const Batch& given, const Terms& terms, b
     Batch batch = collate_without_data(given, terms, objective.collate_options());
     batch.statistics = statistics;
     batch.recompute = recompute;
-    if (batch.y.numel() == 0) return std::vector<Tensor>();
+    if (batch.item_count == 0) return std::vector<Tensor>();
     const Tensor losses = objective.losses(objective.forward(batch, {.training = true}), batch);
     const Tensor block_loss = losses.sum() / 1.0;
     return torch::autograd::grad({block_loss}, parameters);
@@ -194,7 +200,7 @@ void predict(const Objective& objective, const Batch& given, const Terms& terms)
   const c10::AutoGradMode no_gradients(false);
   Tensor found;
   const Batch batch = collate_without_data(given, terms, objective.collate_options());
-  if (batch.y.numel() == 0) return;
+  if (batch.item_count == 0) return;
   found = objective.forward(batch, {}).contiguous();
   const Tensor losses = objective.losses(found, batch);
   losses.sum();

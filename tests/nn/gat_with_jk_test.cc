@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+
 namespace plimsoll {
 namespace {
 
@@ -14,11 +16,27 @@ TEST(GATWithJK, HasThePublishedNumberOfParameters) {
                 .count(),
             343'442);
   EXPECT_EQ(GATWithJK({.num_ids = 30}, 0).parameters().count(), 49'202);
+  EXPECT_EQ(GATWithJK({.num_ids = 30, .embedding = 16, .layers = 3, .hidden = 48, .heads = 8, .fc_layers = 1}, 0)
+                .parameters()
+                .count(),
+            311'138);
+  // The teacher of the older runs, 14.26 M.
+  const WithoutData without_data;
+  EXPECT_EQ(GATWithJK({.embedding = 32, .layers = 5, .hidden = 64, .heads = 8, .fc_layers = 3}, 0)
+                .parameters()
+                .count(),
+            14'263'012);
 }
 
 TEST(GATWithJK, WeightsFollowTheSeedAlone) {
   EXPECT_EQ(GATWithJK({}, 1).parameters().hash(), GATWithJK({}, 1).parameters().hash());
   EXPECT_NE(GATWithJK({}, 1).parameters().hash(), GATWithJK({}, 2).parameters().hash());
+}
+
+TEST(GATWithJK, KnowsItsWords) {
+  EXPECT_THROW(GATWithJK({.attention = "gat2"}, 0), UsageError);
+  EXPECT_THROW(GATWithJK({.jk = "mean"}, 0), UsageError);
+  EXPECT_NO_THROW(GATWithJK({.attention = "gatv2", .jk = "lstm"}, 0));
 }
 
 }  // namespace

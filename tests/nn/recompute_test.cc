@@ -107,6 +107,19 @@ TEST_F(Recompute, EveryModelGivesTheSameBits) {
   const GATWithJK model({.num_ids = 12, .in_features = 6, .layers = 4, .hidden = 8, .dropout = 0.3}, 5);
   const Batch batch = make_batch(20, {});
   expect_same(step(model, batch, false), step(model, batch, true), "GATWithJK");
+  for (const char* attention : {"gat", "gatv2"})
+    for (const char* jk : {"max", "lstm"}) {
+      const GATWithJK other({.num_ids = 12,
+                             .in_features = 6,
+                             .layers = 3,
+                             .hidden = 8,
+                             .dropout = 0.3,
+                             .attention = attention,
+                             .edge_features = 4,
+                             .jk = jk},
+                            5);
+      expect_same(step(other, batch, false), step(other, batch, true), std::string(attention) + " " + jk);
+    }
 }
 
 // Reentrant backward passes must not wander to another thread: where memory comes from is the thread's own.

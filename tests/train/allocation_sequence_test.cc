@@ -37,7 +37,7 @@ std::array<int64_t, kTerms> terms_of(std::span<const GraphShape> shapes, const C
     pieces.add(shape.nodes);
     size.add(shape);
     loops += shape.self_loops;
-    items += options.node_labels ? shape.labelled_nodes : 1;
+    items += options.items == Items::labelled_nodes ? shape.labelled_nodes : 1;
     most_in = std::max<int64_t>(most_in, options.self_loops ? shape.most_in : shape.most_in_without_loops);
   }
   pieces.end();

@@ -33,6 +33,40 @@ TEST(ModelFile, RoundTripKeepsEveryBit) {
   EXPECT_EQ(read_text(folder / "again.safetensors"), read_text(folder / "model.safetensors"));
 }
 
+TEST(ModelFile, KeepsEveryOption) {
+  const TempFolder folder;
+  DetectorModel saved;
+  saved.model = std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 20,
+                                                             .layers = 3,
+                                                             .attention = "gatv2",
+                                                             .edge_features = 5,
+                                                             .jk = "lstm",
+                                                             .pooling = "max"},
+                                            5);
+  save_model(folder / "model.safetensors", saved);
+  const DetectorModel loaded = load_model(folder / "model.safetensors");
+  EXPECT_EQ(loaded.model->parameters().hash(), saved.model->parameters().hash());
+  EXPECT_EQ(loaded.model->options().attention, "gatv2");
+  EXPECT_EQ(loaded.model->options().edge_features, 5);
+  EXPECT_EQ(loaded.model->options().jk, "lstm");
+  EXPECT_EQ(loaded.model->options().pooling, "max");
+}
+
+TEST(ModelFile, OptionsThatOlderFilesLackHaveTheirDefaults) {
+  const TempFolder folder;
+  save_model(folder / "model.safetensors", make_detector());
+  std::string text = read_text(folder / "model.safetensors");
+  const std::string later =
+      R"(,\"attention\":\"gat\",\"edge_features\":0,\"jk\":\"cat\",\"pooling\":\"mean\")";
+  ASSERT_NE(text.find(later), std::string::npos);
+  text.replace(text.find(later), later.size(), "");
+  // The header keeps its length with blanks behind it.
+  text.insert(text.find_last_of('}', text.find("]}}") + 3) + 1, std::string(later.size(), ' '));
+  std::ofstream(folder / "older.safetensors", std::ios::binary) << text;
+  EXPECT_EQ(load_model(folder / "older.safetensors").model->parameters().hash(),
+            make_detector().model->parameters().hash());
+}
+
 TEST(ModelFile, DamageIsAnInputError) {
   const TempFolder folder;
   save_model(folder / "model.safetensors", make_detector());
@@ -50,6 +84,9 @@ TEST(ModelFile, DamageIsAnInputError) {
   std::string resized = good;
   resized.replace(resized.find("\\\"num_ids\\\":20"), 14, "\\\"num_ids\\\":21");
   EXPECT_THROW(load(resized), InputError);
+  std::string misspelt = good;
+  misspelt.replace(misspelt.find("\\\"gat\\\""), 7, "\\\"gta\\\"");
+  EXPECT_THROW(load(misspelt), InputError);
 }
 
 }  // namespace

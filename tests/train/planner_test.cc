@@ -6,6 +6,7 @@
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <numeric>
@@ -13,9 +14,12 @@
 
 #include "memory/ledger.h"
 #include "nn/classification.h"
+#include "nn/gat_with_jk.h"
 #include "nn/gnn.h"
 #include "nn/linear.h"
 #include "nn/neighbour_convs.h"
+#include "nn/reconstruction.h"
+#include "nn/reconstruction_errors.h"
 #include "ops/allocator.h"
 #include "ops/operation_names.h"
 #include "ops/segment.h"
@@ -67,6 +71,45 @@ class VgaeLike : public Objective {
   Linear decoder_;
 };
 
+// The models of the KD-GAT pipeline, by name.
+struct KdGatModel {
+  explicit KdGatModel(const std::string& name) {
+    constexpr int64_t kIds = 70;
+    constexpr int64_t kFeatures = OddGraphs::kFeatures;
+    if (name.starts_with("vgae")) {
+      VgaeOptions options{.num_ids = kIds, .in_features = kFeatures};
+      if (name == "vgae large")
+        options = {.num_ids = kIds, .in_features = kFeatures, .embedding = 32, .hidden = {480, 240},
+                   .latent = 48, .heads = 4, .dropout = 0.15};
+      if (name == "vgae edges") options.edge_features = kFeatures;
+      vgae = std::make_unique<GraphAutoencoderNeighborhood>(options, 1);
+      if (name == "vgae errors")
+        objective = std::make_unique<ReconstructionErrors>(*vgae);
+      else
+        objective = std::make_unique<Reconstruction>(*vgae);
+      return;
+    }
+    GATWithJKOptions options{.num_ids = kIds, .in_features = kFeatures, .classes = 3};
+    if (name == "gat large")
+      options = {.num_ids = kIds, .in_features = kFeatures, .embedding = 16, .layers = 3, .hidden = 48,
+                 .heads = 8, .dropout = 0.2, .fc_layers = 1, .classes = 3};
+    if (name == "gatv2 edges") {
+      options.attention = "gatv2";
+      options.edge_features = kFeatures;
+    }
+    if (name == "gat lstm") options.jk = "lstm";
+    if (name == "gat max") options.jk = options.pooling = "max";
+    gat = std::make_unique<GATWithJK>(options, 1);
+    objective = std::make_unique<Classification>(*gat);
+  }
+  static constexpr std::array kNames = {"vgae small",  "vgae large", "vgae edges", "vgae errors", "gat large",
+                                        "gatv2 edges", "gat lstm",   "gat max"};
+
+  std::unique_ptr<GraphAutoencoderNeighborhood> vgae;
+  std::unique_ptr<GATWithJK> gat;
+  std::unique_ptr<Objective> objective;
+};
+
 // A random model of the kinds a recipe can name, or a VgaeLike.
 struct AnyModel {
   explicit AnyModel(std::mt19937_64& random) {
@@ -74,6 +117,12 @@ struct AnyModel {
       const std::vector list{values...};
       return list[random() % list.size()];
     };
+    if (random() % 4 == 0) {
+      what = KdGatModel::kNames[random() % KdGatModel::kNames.size()];
+      kd_gat = std::make_unique<KdGatModel>(what);
+      objective = std::move(kd_gat->objective);
+      return;
+    }
     const int64_t layers = 1 + static_cast<int64_t>(random() % 6);
     const int64_t hidden = pick(8, 16, 32, 48);
     if (random() % 6 == 0) {
@@ -101,6 +150,7 @@ struct AnyModel {
            options.jk + (options.node_head ? ", nodes" : "");
   }
   std::unique_ptr<Gnn> model;
+  std::unique_ptr<KdGatModel> kd_gat;
   std::unique_ptr<Objective> objective;
   std::string what;
 };

@@ -1,0 +1,173 @@
+#pragma once
+
+// logit_losses.h, compiled once a level by logit_losses_portable.cc, logit_losses_avx2.cc and
+// logit_losses_avx512.cc.
+
+#include "kernels/logit_losses.h"
+#include "kernels/simd.h"
+
+namespace plimsoll {
+namespace {
+
+/// log(1 + e) for e in [0, 1], to 2 units in the last place: 2 artanh(s) with s = e / (2 + e), at most 1/3, by
+/// its series.
+template <int kLanes>
+PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec log_of_one_and(const Lanes<float, kLanes>&,
+                                                                  typename Lanes<float, kLanes>::Vec e) {
+  const auto s = e / (e + 2.0F);
+  const auto q = s * s;
+  auto p = q * (1.0F / 13) + 1.0F / 11;
+  p = p * q + 1.0F / 9;
+  p = p * q + 1.0F / 7;
+  p = p * q + 1.0F / 5;
+  p = p * q + 1.0F / 3;
+  p = p * q + 1.0F;
+  return (s + s) * p;
+}
+
+/// float64, which is for tests, takes the C library's.
+template <int kLanes>
+PLIMSOLL_INLINE typename Lanes<double, kLanes>::Vec log_of_one_and(const Lanes<double, kLanes>&,
+                                                                   typename Lanes<double, kLanes>::Vec e) {
+  if constexpr (kLanes == 1) {
+    return ::log1p(e);
+  } else {
+    for (int i = 0; i < kLanes; ++i) e[i] = ::log1p(e[i]);
+    return e;
+  }
+}
+
+/// work(lanes, c) for all columns, whole vectors first.
+template <typename T, int kLanes, typename Work>
+PLIMSOLL_INLINE void over_columns(int64_t classes, const Work& work) {
+  int64_t c = 0;
+  for (; c + kLanes <= classes; c += kLanes) work(Lanes<T, kLanes>(), c);
+  for (; c < classes; ++c) work(Lanes<T, 1>(), c);
+}
+
+/// A sum of what comes in vectors and of what comes alone.
+template <typename T, int kLanes>
+struct Sum {
+  typename Lanes<T, kLanes>::Vec wide = {};
+  T one = 0;
+
+  PLIMSOLL_INLINE void add(typename Lanes<T, kLanes>::Vec value) { wide += value; }
+  PLIMSOLL_INLINE void add_one(T value) { one += value; }
+  PLIMSOLL_INLINE T total() const { return Lanes<T, kLanes>::sum(wide) + one; }
+};
+
+template <typename T, int kLanes>
+struct LogitLossRows {
+  using Wide = Lanes<T, kLanes>;
+  using Total = Sum<T, kLanes>;
+
+  template <typename L>
+  static PLIMSOLL_INLINE void add(Total& total, const L&, typename L::Vec value) {
+    if constexpr (sizeof(typename L::Vec) == sizeof(T))
+      total.add_one(value);
+    else
+      total.add(value);
+  }
+
+  static PLIMSOLL_INLINE T most(const T* row, const T* bias, int64_t classes) {
+    auto wide = Wide::all(row[0] + bias[0]);
+    T one = row[0] + bias[0];
+    over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+      const auto logit = lanes.load(row + c) + lanes.load(bias + c);
+      if constexpr (sizeof(logit) == sizeof(T))
+        one = logit > one ? logit : one;
+      else
+        wide = logit > wide ? logit : wide;
+    });
+    if constexpr (kLanes > 1)
+      for (int i = 0; i < kLanes; ++i) one = wide[i] > one ? wide[i] : one;
+    return one;
+  }
+
+  static void cross_entropy(const T* logits, const T* bias, int64_t rows, int64_t classes,
+                            const int64_t* target, T* losses) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const T* const row = logits + r * classes;
+      const T highest = most(row, bias, classes);
+      Total total;
+      over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+        add(total, lanes,
+            exp_of_negative(lanes, lanes.load(row + c) + lanes.load(bias + c) - lanes.all(highest)));
+      });
+      losses[r] = static_cast<T>(::log(static_cast<double>(total.total()))) + highest -
+                  (row[target[r]] + bias[target[r]]);
+    }
+  }
+
+  static void cross_entropy_backward(T* logits, const T* bias, int64_t rows, int64_t classes,
+                                     const int64_t* target, const T* grad, T* dbias) {
+    for (int64_t r = 0; r < rows; ++r) {
+      T* const row = logits + r * classes;
+      const T highest = most(row, bias, classes);
+      Total total;
+      over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+        const auto power =
+            exp_of_negative(lanes, lanes.load(row + c) + lanes.load(bias + c) - lanes.all(highest));
+        lanes.store(row + c, power);
+        add(total, lanes, power);
+      });
+      const T factor = grad[r] / total.total();
+      over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+        const auto gradient = lanes.load(row + c) * lanes.all(factor);
+        lanes.store(row + c, gradient);
+        lanes.store(dbias + c, lanes.load(dbias + c) + gradient);
+      });
+      row[target[r]] -= grad[r];
+      dbias[target[r]] -= grad[r];
+    }
+  }
+
+  static void multilabel_bce(const T* logits, const T* bias, int64_t rows, int64_t classes,
+                             const int64_t* ptr, const int64_t* ids, T* losses) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const T* const row = logits + r * classes;
+      Total total;
+      over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+        const auto zero = lanes.all(0);
+        const auto logit = lanes.load(row + c) + lanes.load(bias + c);
+        const auto above = logit > zero ? logit : zero;
+        const auto power = exp_of_negative(lanes, logit > zero ? -logit : logit);
+        add(total, lanes, above + log_of_one_and(lanes, power));
+      });
+      T listed = 0;
+      for (int64_t i = ptr[r]; i < ptr[r + 1]; ++i) listed += row[ids[i]] + bias[ids[i]];
+      losses[r] = (total.total() - listed) / static_cast<T>(classes);
+    }
+  }
+
+  static void multilabel_bce_backward(T* logits, const T* bias, int64_t rows, int64_t classes,
+                                      const int64_t* ptr, const int64_t* ids, const T* grad, T* dbias) {
+    for (int64_t r = 0; r < rows; ++r) {
+      T* const row = logits + r * classes;
+      const T share = grad[r] / static_cast<T>(classes);
+      over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+        const auto zero = lanes.all(0);
+        const auto one = lanes.all(1);
+        const auto logit = lanes.load(row + c) + lanes.load(bias + c);
+        const auto power = exp_of_negative(lanes, logit > zero ? -logit : logit);
+        const auto gradient = (logit > zero ? one : power) * lanes.all(share) / (power + one);
+        lanes.store(row + c, gradient);
+        lanes.store(dbias + c, lanes.load(dbias + c) + gradient);
+      });
+      for (int64_t i = ptr[r]; i < ptr[r + 1]; ++i) {
+        row[ids[i]] -= share;
+        dbias[ids[i]] -= share;
+      }
+    }
+  }
+};
+
+template <typename T, int kBytes>
+constexpr LogitLosses<T> make_logit_losses() {
+  using Rows = LogitLossRows<T, kBytes / static_cast<int>(sizeof(T))>;
+  return {Rows::cross_entropy, Rows::cross_entropy_backward, Rows::multilabel_bce,
+          Rows::multilabel_bce_backward};
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "nn/objective.h"
+#include "nn/vgae.h"
+
+namespace plimsoll {
+
+/// What an autoencoder says of each node, which is what it teaches a student (nn/vgae_distillation.h): the mean
+/// of its code, then its features rebuilt from that. Items are nodes, the loss is the mean squared error of the
+/// features. For prediction.
+class Encodings : public Objective {
+ public:
+  /// `model` must outlive it.
+  explicit Encodings(const GraphAutoencoderNeighborhood& model) : model_(model) {}
+
+  const ParameterList& parameters() const override { return model_.parameters(); }
+  CollateOptions collate_options() const override { return {.items = Items::nodes}; }
+  /// latent + in_features - 1
+  int64_t outputs() const override { return model_.options().latent + model_.options().in_features - 1; }
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override;
+
+ private:
+  const GraphAutoencoderNeighborhood& model_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "nn/classification.h"
+
+namespace plimsoll {
+
+/// Trains a classifier of graphs from labels and from a teacher's logits, batch.teacher f32 [G, classes] (Hinton
+/// et al., "Distilling the Knowledge in a Neural Network", 2015): of each graph alpha T^2 KL(softmax(teacher /
+/// T) || softmax(student / T)) + (1 - alpha) cross-entropy. Outputs are the student's logits.
+/// Errors: Failure for a teacher that is missing or of another shape.
+class GatDistillation : public Objective {
+ public:
+  /// `student` must outlive it.
+  GatDistillation(const GraphModel& student, double temperature, double alpha)
+      : student_(student), temperature_(temperature), alpha_(alpha) {}
+
+  const ParameterList& parameters() const override { return student_.parameters(); }
+  CollateOptions collate_options() const override { return student_.collate_options(); }
+  int64_t outputs() const override { return student_.outputs(); }
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override {
+    return student_.forward(batch, key);
+  }
+  at::Tensor losses(const at::Tensor& logits, const Batch& batch) const override;
+
+ private:
+  Classification student_;
+  double temperature_;
+  double alpha_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "nn/objective.h"
+#include "nn/vgae.h"
+
+namespace plimsoll {
+
+/// How badly an autoencoder rebuilds graphs, from the means of codes: items are graphs, outputs of each the
+/// means over its nodes of [squared error of features, cross-entropy of the ID, binary cross-entropy of the
+/// IDs pointed to], zeros for a graph of no nodes. Its loss is KD-GAT's difficulty: error + 0.1 ID. For
+/// prediction.
+class ReconstructionErrors : public Objective {
+ public:
+  /// `model` must outlive it.
+  explicit ReconstructionErrors(const GraphAutoencoderNeighborhood& model) : model_(model) {}
+
+  const ParameterList& parameters() const override { return model_.parameters(); }
+  CollateOptions collate_options() const override { return {.neighbour_ids = true}; }
+  int64_t outputs() const override { return 3; }
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override;
+
+ private:
+  const GraphAutoencoderNeighborhood& model_;
+};
+
+}  // namespace plimsoll

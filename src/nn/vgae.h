@@ -1,0 +1,81 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nn/batch_norm.h"
+#include "nn/gat_conv.h"
+#include "nn/linear.h"
+
+namespace plimsoll {
+
+/// The sizes of a GraphAutoencoderNeighborhood. The defaults are the published small preset, 85,908 parameters
+/// at 2,049 IDs.
+struct VgaeOptions {
+  int64_t num_ids = 2049;    ///< rows of the embedding and classes of the ID heads: the vocabulary and one more
+  int64_t in_features = 11;  ///< node features, of which the first is the ID index
+  int64_t embedding = 4;
+  std::vector<int64_t> hidden = {80, 40};  ///< widths of the encoder; a last one equal to `latent` is dropped
+  int64_t latent = 16;
+  int64_t heads = 1;          ///< of the encoder's first layer, where they divide its width; the others have one
+  int64_t decoder_heads = 4;  ///< of the decoder's first layer, likewise, unless it is the last
+  double dropout = 0.1;
+  std::string output = "sigmoid";  ///< sigmoid: features in [0, 1] | tanh: features in [-1, 1]
+  int64_t edge_features = 0;       ///< K of edge_attr, which attention then uses; 0: not used
+};
+
+/// KD-GAT's variational graph autoencoder (after Kipf and Welling, "Variational Graph Auto-Encoders", 2016): a
+/// code for each node, from which its features, its ID and the IDs that it points to are rebuilt.
+///
+/// The encoder is a stack of GATConv, batch normalisation over the block, ReLU and dropout on the ID's
+/// embedding beside the other features; the decoder mirrors it. Parameters: embedding.weight, encoder.I.*,
+/// encoder_norms.I.*, mu.*, logvar.*, decoder.I.*, decoder_norms.I.*, id_head.*, neighbours.{0, 1, 2}.*.
+class GraphAutoencoderNeighborhood {
+ public:
+  /// Errors: UsageError for a word it does not know, or no hidden width.
+  GraphAutoencoderNeighborhood(const VgaeOptions& options, uint64_t seed);
+
+  /// Of each node the distribution of its code, and the code: drawn from it in training, else its mean.
+  /// logvar is the logarithm of the variance, within +-20. f32 [N, latent].
+  struct Code {
+    at::Tensor mu;
+    at::Tensor logvar;
+    at::Tensor z;
+  };
+  Code encode(const Batch& batch, const DropoutKey& key) const;
+  /// Node features but the ID: f32 [N, in_features - 1].
+  at::Tensor decode(const at::Tensor& z, const Batch& batch, const DropoutKey& key) const;
+  /// Cross-entropy of each node's own ID, f32 [N].
+  at::Tensor id_losses(const at::Tensor& z, const Batch& batch) const;
+  /// Binary cross-entropy of the IDs that each node points to, mean over all IDs, f32 [N]. Wants
+  /// CollateOptions::neighbour_ids.
+  at::Tensor neighbour_losses(const at::Tensor& z, const Batch& batch, const DropoutKey& key) const;
+
+  const ParameterList& parameters() const { return parameters_; }
+  const VgaeOptions& options() const { return options_; }
+
+ private:
+  // A convolution and what follows it, in the encoder and the decoder.
+  struct Block {
+    GATConv conv;
+    std::optional<BatchNorm> norm;  // none behind the decoder's last
+    uint32_t place;                 // tells the uses of dropout apart
+    std::vector<at::Tensor> parameters;
+  };
+  Block add_block(const std::string& stack, size_t index, int64_t in, int64_t out, int64_t heads,
+                  bool normalised);
+  at::Tensor run(const Block& block, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const;
+
+  VgaeOptions options_;
+  ParameterList parameters_;
+  at::Tensor embedding_;
+  std::vector<Block> encoder_;
+  Linear mu_;
+  Linear logvar_;
+  std::vector<Block> decoder_;
+  Linear id_head_;
+  std::vector<Linear> neighbours_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <tuple>
+
+namespace plimsoll {
+
+/// Losses of a linear layer with many classes whose logits x W^T + b [N, C] are never there as a whole,
+/// neither in forward nor in backward: they are computed a tile of kLogitRows rows at a time, in backward
+/// again. x f32 or f64 [N, D], weight [C, D], bias [C] of its dtype; the result is [N]. Differentiable once, by
+/// x, weight and bias. torch.ops.plimsoll has them under the same names; CPU alone.
+///
+/// Errors: UsageError for shapes, dtypes, classes that are not below C, or a ptr that does not rise from 0.
+/// Thread-safe; the same bits for any number of threads: a call takes one.
+
+/// torch's cross_entropy of each row, target i64 [N].
+at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                                const at::Tensor& target);
+/// Of each row the mean over all C of torch's binary_cross_entropy_with_logits against 1 for the classes
+/// classes[ptr[n]] .. classes[ptr[n+1]-1], of which none comes twice, and 0 for the others. ptr i64 [N + 1],
+/// classes i64 [M]; what stands behind ptr[N] is not read.
+at::Tensor linear_multilabel_bce(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                                 const at::Tensor& ptr, const at::Tensor& classes);
+
+/// Rows of logits that are there at once.
+inline constexpr int64_t kLogitRows = 64;
+
+/// The same without autograd, and gradients by x, weight and bias from those of the losses.
+at::Tensor linear_cross_entropy_cpu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                                    const at::Tensor& target);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_cross_entropy_backward_cpu(const at::Tensor& grad,
+                                                                                 const at::Tensor& x,
+                                                                                 const at::Tensor& weight,
+                                                                                 const at::Tensor& bias,
+                                                                                 const at::Tensor& target);
+at::Tensor linear_multilabel_bce_cpu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                                     const at::Tensor& ptr, const at::Tensor& classes);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_multilabel_bce_backward_cpu(
+    const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+    const at::Tensor& ptr, const at::Tensor& classes);
+
+}  // namespace plimsoll

@@ -1,0 +1,76 @@
+#include "nn/gat_distillation.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+/// Logits that are given.
+class Given : public GraphModel {
+ public:
+  explicit Given(at::Tensor logits) : parameters_(0), logits_(std::move(logits)) {}
+  at::Tensor forward(const Batch&, const DropoutKey&) const override { return logits_; }
+  const ParameterList& parameters() const override { return parameters_; }
+  int64_t classes() const override { return logits_.size(1); }
+
+ private:
+  ParameterList parameters_;
+  at::Tensor logits_;
+};
+
+Batch batch_of(const at::Tensor& teacher) {
+  Batch batch;
+  batch.y = at::arange(teacher.size(0)) % 2;
+  batch.teacher = teacher;
+  return batch;
+}
+
+at::Tensor pattern(int64_t rows, double step) {
+  return 4 * at::sin(at::arange(2 * rows, at::kFloat) * step).view({rows, 2});
+}
+
+// With torch's own divergence, mean over the batch.
+TEST(GatDistillation, IsTheSumOfTorchsLosses) {
+  constexpr double kTemperature = 4;
+  constexpr double kAlpha = 0.7;
+  const Given student(pattern(9, 0.7));
+  const Batch batch = batch_of(pattern(9, 1.3));
+  const GatDistillation objective(student, kTemperature, kAlpha);
+  const at::Tensor logits = objective.forward(batch, {});
+  const at::Tensor soft =
+      at::kl_div(at::log_softmax(logits / kTemperature, 1), at::softmax(batch.teacher / kTemperature, 1),
+                 at::Reduction::Sum) /
+      9;
+  const at::Tensor hard = at::cross_entropy_loss(logits, batch.y);
+  const at::Tensor expected = kAlpha * kTemperature * kTemperature * soft + (1 - kAlpha) * hard;
+  EXPECT_NEAR(objective.losses(logits, batch).mean().item<double>(), expected.item<double>(), 1e-6);
+}
+
+TEST(GatDistillation, AStudentThatSaysWhatItsTeacherSaysHasNothingToLearnFromIt) {
+  const Given student(pattern(9, 0.7));
+  const Batch batch = batch_of(pattern(9, 0.7));
+  const GatDistillation objective(student, 4, 1);
+  EXPECT_LT(objective.losses(pattern(9, 0.7), batch).abs().max().item<double>(), 1e-5);
+}
+
+TEST(GatDistillation, ABlockOfNoGraphsHasNoLosses) {
+  const Given student(pattern(0, 1));
+  EXPECT_EQ(GatDistillation(student, 4, 0.7).losses(pattern(0, 1), batch_of(pattern(0, 1))).numel(), 0);
+}
+
+TEST(GatDistillation, ATeacherOfAnotherShapeIsAFailure) {
+  const Given student(pattern(9, 0.7));
+  const GatDistillation objective(student, 4, 0.7);
+  EXPECT_THROW(objective.losses(pattern(9, 1), batch_of(pattern(8, 1))), Failure);
+  EXPECT_THROW(objective.losses(pattern(9, 1), batch_of(pattern(9, 1).to(at::kDouble))), Failure);
+  Batch none = batch_of(pattern(9, 1));
+  none.teacher = {};
+  EXPECT_THROW(objective.losses(pattern(9, 1), none), Failure);
+}
+
+}  // namespace
+}  // namespace plimsoll
