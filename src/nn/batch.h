@@ -37,8 +37,6 @@ struct Batch {
 
   at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
 
-  at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
-
   /// Where normalisation over the block leaves its statistics; null where nobody asks.
   std::shared_ptr<BlockStatistics> statistics;
   /// Whether layers keep their inputs alone and run again in backward (nn/recompute.h): less memory, more

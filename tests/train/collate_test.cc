@@ -26,7 +26,7 @@ TEST(Collate, ListsTheIdsThatEachNodePointsTo) {
       expected[from].insert(static_cast<int64_t>(block.x[static_cast<size_t>(to * OddGraphs::kFeatures)]));
     }
   }
-  const Batch batch = collate(block, OddGraphs::kFeatures, OddGraphs::kFeatures,
+  const Batch batch = collate(block, {OddGraphs::kFeatures, OddGraphs::kFeatures},
                               {.items = Items::nodes, .neighbour_ids = true});
   EXPECT_EQ(batch.item_count, block.nodes());
   EXPECT_EQ(batch.neighbour_ids.size(0), block.edge_count());
@@ -47,7 +47,7 @@ TEST(Collate, ABlockOfNoNodesAndNoEdgesHasEmptyLists) {
   block.node_ptr.push_back(0);
   block.edge_ptr.push_back(0);
   block.y.push_back(1);
-  const Batch batch = collate(block, 3, 3, {.neighbour_ids = true});
+  const Batch batch = collate(block, {3, 3}, {.neighbour_ids = true});
   EXPECT_EQ(values(batch.neighbour_ptr, 1), std::vector<int64_t>{0});
   EXPECT_EQ(batch.neighbour_ids.numel(), 0);
   EXPECT_EQ(batch.item_count, 1);
@@ -56,7 +56,7 @@ TEST(Collate, ABlockOfNoNodesAndNoEdgesHasEmptyLists) {
 TEST(Collate, CountsItsItems) {
   const OddGraphs source(3, std::vector<int64_t>{40, 1, -7});
   const GraphBlock& block = source.block();
-  const auto count = [&](Items items) { return collate(block, 3, 3, {.items = items}).item_count; };
+  const auto count = [&](Items items) { return collate(block, {3, 3}, {.items = items}).item_count; };
   EXPECT_EQ(count(Items::graphs), 3);
   EXPECT_EQ(count(Items::nodes), 48);
   EXPECT_EQ(count(Items::labelled_nodes),
