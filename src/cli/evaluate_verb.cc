@@ -5,30 +5,18 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/enforced.h"
+#include "cli/judge_detector.h"
 #include "cli/run_folder.h"
 #include "cli/train_verb.h"
 #include "cli/training_data.h"
 #include "io/file.h"
 #include "store/split_name.h"
 #include "train/classification_stage.h"
-#include "train/evaluate.h"
 #include "train/warm_up.h"
 
 namespace plimsoll {
 
 namespace {
-
-// How the data was split when the model was trained; nothing if this is other data.
-std::optional<TrainingSplit> split_that_trained(const BlockSource& source, const Recipe& recipe,
-                                                const DetectorModel& detector) {
-  const auto& recordings = source.tables().recordings;
-  const bool trains = std::any_of(recordings.begin(), recordings.end(),
-                                  [](const GraphRange& r) { return is_training_split(r.split); });
-  if (!trains) return std::nullopt;
-  TrainingSplit split = split_by_time(source.tables(), recipe.split.validation, recipe.split.embargo);
-  if (split.contents != detector.trained_on) return std::nullopt;
-  return split;
-}
 
 // A split's graphs, without those of recordings whose content trained.
 GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
@@ -86,36 +74,6 @@ void require_same_features(const GnnModel& model, const BlockSource& source) {
     throw InputError("the data set's vocabulary is not the model's: its IDs have other indices");
 }
 
-BlockLimits limits_of(const Recipe& recipe) {
-  return {recipe.training.block.graphs, recipe.training.block.nodes, recipe.training.block.edges};
-}
-
-// What both kinds of verdicts come to.
-struct Findings {
-  Json json;
-  std::string table;
-  std::string notes;
-  int64_t graphs = 0;
-};
-
-Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
-                        int threads, int64_t outside_ledger) {
-  const DetectorModel detector = load_model(folder.model(recipe));
-  const TrainingData data(options.data, recipe, detector.vocabulary);
-  if (data.windows() == nullptr) throw UsageError("a detector is judged on frames; this is a graph_set");
-  const std::optional<TrainingSplit> split = split_that_trained(data.source(), recipe, detector);
-  const std::vector<SplitVerdict> verdicts =
-      evaluate(data.source(), detector, split, unknown_id_rule(*data.windows(), detector.benign_ids),
-               limits_of(recipe), threads, outside_ledger, options.split);
-  Findings findings{verdicts_json(verdicts, recipe.seed), verdicts_table(verdicts), {}};
-  for (const SplitVerdict& verdict : verdicts) {
-    findings.graphs += verdict.graphs;
-    for (const std::string& name : verdict.left_out)
-      findings.notes += fmt::format("{}: left out {}, a copy of a training recording\n", verdict.name, name);
-  }
-  return findings;
-}
-
 Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
                        int threads, int64_t outside_ledger) {
   const GnnModel model = load_gnn(folder.model(recipe));
@@ -126,7 +84,7 @@ Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, con
       judge_classifier(data.source(), shapes, model, limits_of(recipe), threads, outside_ledger,
                        lists_to_judge(data, shapes, recipe, model, options.split));
   Findings findings{
-      classification_json(verdicts, recipe.gnn.conv, recipe.seed), classification_table(verdicts), {}};
+      classification_json(verdicts, recipe.gnn.conv, recipe.seed), classification_table(verdicts), {}, 0};
   for (const ClassificationVerdict& verdict : verdicts) findings.graphs += verdict.graphs;
   return findings;
 }

@@ -42,6 +42,8 @@ struct EvaluateOptions {
   std::filesystem::path run;
   std::filesystem::path data;
   std::string split;
+  std::filesystem::path compare;
+  std::filesystem::path scores;
   Resources resources;
   bool enforce = false;
   bool json = false;

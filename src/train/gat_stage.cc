@@ -37,18 +37,6 @@ int64_t count_attacks(const GraphList& graphs, std::span<const GraphShape> shape
                        [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 1; });
 }
 
-std::vector<Threshold> set_thresholds(BlockEngine& engine, const GraphList& benign) {
-  const auto scores = attack_scores(engine, benign);
-  std::vector<Threshold> thresholds;
-  for (const double rate : {0.01, 0.001}) {
-    const float level = threshold_at_rate(scores, rate);
-    const auto above =
-        std::count_if(scores.begin(), scores.end(), [&](float score) { return score > level; });
-    thresholds.push_back({rate, static_cast<double>(above) / static_cast<double>(scores.size()), level});
-  }
-  return thresholds;
-}
-
 // The stage, ready to begin.
 struct Stage {
   explicit Stage(const GatStageOptions& options) : shapes(read_shapes(*options.source, options.run.threads)) {
@@ -101,7 +89,7 @@ GatStageResult train_gat(const GatStageOptions& options) {
   BlockEngine engine(*options.source, stage.shapes, *stage.objective,
                      {training.block.graphs, training.block.nodes, training.block.edges},
                      result.fit.plan.flight);
-  stage.detector.thresholds = set_thresholds(engine, stage.benign);
+  stage.detector.thresholds = thresholds_from(attack_scores(engine, stage.benign));
   save_model(options.run.folder / "model.safetensors", stage.detector);
   result.detector = std::move(stage.detector);
   return result;

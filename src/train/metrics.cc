@@ -1,10 +1,11 @@
 #include "train/metrics.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 
 #include "base/error.h"
 #include "memory/vector.h"
+#include "train/ranking.h"
 
 namespace plimsoll {
 namespace {
@@ -26,6 +27,17 @@ float threshold_at_rate(std::span<const float> benign_scores, double rate) {
   return *at;
 }
 
+std::vector<Threshold> thresholds_from(std::span<const float> benign_scores) {
+  std::vector<Threshold> thresholds;
+  for (const double rate : {0.01, 0.001}) {
+    const float level = threshold_at_rate(benign_scores, rate);
+    const auto above = std::ranges::count_if(benign_scores, [&](float score) { return score > level; });
+    thresholds.push_back(
+        {rate, static_cast<double>(above) / static_cast<double>(benign_scores.size()), level});
+  }
+  return thresholds;
+}
+
 void Verdicts::add(bool truth, bool verdict) {
   ++(truth ? (verdict ? true_positives : false_negatives) : (verdict ? false_positives : true_negatives));
 }
@@ -44,25 +56,25 @@ std::optional<double> Verdicts::f1() const {
   return share(2 * true_positives, 2 * true_positives + false_positives + false_negatives);
 }
 
+std::optional<double> Verdicts::balanced_accuracy() const {
+  const auto hits = recall();
+  const auto false_alarms = false_positive_rate();
+  if (!hits || !false_alarms) return std::nullopt;
+  return (*hits + 1 - *false_alarms) / 2;
+}
+
+std::optional<double> Verdicts::mcc() const {
+  const auto tp = static_cast<double>(true_positives);
+  const auto fp = static_cast<double>(false_positives);
+  const auto tn = static_cast<double>(true_negatives);
+  const auto fn = static_cast<double>(false_negatives);
+  if (tp + fn == 0 || tn + fp == 0) return std::nullopt;
+  if (tp + fp == 0 || tn + fn == 0) return 0;
+  return (tp * tn - fp * fn) / (std::sqrt((tp + fp) * (tp + fn)) * std::sqrt((tn + fp) * (tn + fn)));
+}
+
 std::optional<double> roc_auc(std::span<const float> scores, std::span<const uint8_t> truth) {
-  Vector<size_t, Tag::columns> order(scores.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
-  const auto positives = std::count(truth.begin(), truth.end(), uint8_t{1});
-  const auto negatives = static_cast<int64_t>(truth.size()) - positives;
-  if (positives == 0 || negatives == 0) return std::nullopt;
-  double positive_ranks = 0;
-  for (size_t first = 0; first < order.size();) {
-    size_t last = first;
-    int64_t tied_positives = 0;
-    for (; last < order.size() && scores[order[last]] == scores[order[first]]; ++last)
-      tied_positives += truth[order[last]];
-    // Equal scores share the mean of their ranks, which count from 1.
-    positive_ranks += static_cast<double>(tied_positives) * static_cast<double>(first + 1 + last) / 2;
-    first = last;
-  }
-  const auto p = static_cast<double>(positives);
-  return (positive_ranks - p * (p + 1) / 2) / (p * static_cast<double>(negatives));
+  return Ranking(scores, truth).auc();
 }
 
 }  // namespace plimsoll

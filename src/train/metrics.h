@@ -3,12 +3,24 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace plimsoll {
+
+/// A level above which a score is an attack, and the rate of benign validation windows above it.
+struct Threshold {
+  double target_rate = 0;  ///< 0 where no rate set the level: that of a rule that says yes or no
+  double realised_rate = 0;
+  float level = 0;
+};
 
 /// The least threshold at which at most floor(rate x n) of the n benign scores are above it: a score is
 /// called an attack when it is greater. Errors: InputError when there is no score.
 float threshold_at_rate(std::span<const float> benign_scores, double rate);
+
+/// Thresholds at which 1 % and 0.1 % of these scores of benign validation windows may be above. Errors:
+/// InputError when there is no score.
+std::vector<Threshold> thresholds_from(std::span<const float> benign_scores);
 
 /// How verdicts compare with the truth. A figure that needs an absent class is undefined, not zero.
 struct Verdicts {
@@ -22,6 +34,11 @@ struct Verdicts {
   std::optional<double> recall() const;               ///< undefined without attacks
   std::optional<double> false_positive_rate() const;  ///< undefined without benign graphs
   std::optional<double> f1() const;                   ///< undefined without attacks
+  /// The mean of recall and specificity; undefined unless both classes are there.
+  std::optional<double> balanced_accuracy() const;
+  /// Correlation of verdicts and truth (Matthews 1975); undefined unless both classes are there, 0 when all
+  /// verdicts are the same.
+  std::optional<double> mcc() const;
 };
 
 /// Area under the ROC curve, ties counted half (Mann & Whitney 1947); undefined when a class is absent.

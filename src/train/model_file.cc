@@ -73,7 +73,7 @@ void save_model(const std::filesystem::path& path, const DetectorModel& detector
   for (const Threshold& threshold : detector.thresholds)
     thresholds.push_back({{"target_rate", threshold.target_rate},
                           {"realised_rate", threshold.realised_rate},
-                          {"log_odds", threshold.log_odds}});
+                          {"log_odds", threshold.level}});
   write_safetensors(path, tensors,
                     {{"plimsoll.model", kModelName},
                      {"plimsoll.config", config.dump()},

@@ -7,15 +7,9 @@
 
 #include "base/json.h"
 #include "nn/gat_with_jk.h"
+#include "train/metrics.h"
 
 namespace plimsoll {
-
-/// A level above which a score is an attack, and the rate of benign validation windows above it.
-struct Threshold {
-  double target_rate = 0;
-  double realised_rate = 0;
-  float log_odds = 0;
-};
 
 /// A trained detector and what is needed to use it on other data.
 struct DetectorModel {

@@ -64,6 +64,10 @@ TEST(Metrics, OfAnAbsentClassAreUndefined) {
   EXPECT_EQ(attacks_only.false_positive_rate(), std::nullopt);
   EXPECT_EQ(attacks_only.precision(), std::nullopt);
   EXPECT_EQ(attacks_only.f1(), 0.0);
+  for (const Verdicts& verdicts : {benign_only, attacks_only, Verdicts()}) {
+    EXPECT_EQ(verdicts.mcc(), std::nullopt);
+    EXPECT_EQ(verdicts.balanced_accuracy(), std::nullopt);
+  }
 }
 
 TEST(Metrics, FollowTheirDefinitions) {
@@ -76,6 +80,18 @@ TEST(Metrics, FollowTheirDefinitions) {
   EXPECT_DOUBLE_EQ(verdicts.recall().value(), 6.0 / 9);
   EXPECT_DOUBLE_EQ(verdicts.f1().value(), 12.0 / 17);
   EXPECT_DOUBLE_EQ(verdicts.false_positive_rate().value(), 2.0 / 12);
+  // scikit-learn 1.9.1: matthews_corrcoef, balanced_accuracy_score.
+  EXPECT_DOUBLE_EQ(verdicts.mcc().value(), 0.5095246653650681);
+  EXPECT_DOUBLE_EQ(verdicts.balanced_accuracy().value(), 0.75);
+}
+
+TEST(Metrics, OfVerdictsThatAreAllTheSame) {
+  Verdicts silent;
+  silent.add(true, false);
+  silent.add(false, false);
+  EXPECT_EQ(silent.mcc(), 0);
+  EXPECT_EQ(silent.balanced_accuracy(), 0.5);
+  EXPECT_EQ(silent.precision(), std::nullopt);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST(ModelFile, RoundTripKeepsEveryBit) {
   EXPECT_EQ(loaded.vocabulary, saved.vocabulary);
   EXPECT_EQ(loaded.benign_ids, saved.benign_ids);
   ASSERT_EQ(loaded.thresholds.size(), 1);
-  EXPECT_EQ(loaded.thresholds[0].log_odds, 1.5F);
+  EXPECT_EQ(loaded.thresholds[0].level, 1.5F);
   EXPECT_EQ(loaded.model->options().num_ids, 20);
   save_model(folder / "again.safetensors", loaded);
   EXPECT_EQ(read_text(folder / "again.safetensors"), read_text(folder / "model.safetensors"));

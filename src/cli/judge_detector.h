@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "cli/run_folder.h"
+#include "cli/train_options.h"
+#include "sample/batches.h"
+
+namespace plimsoll {
+
+/// What the verdicts on a run come to.
+struct Findings {
+  Json json;
+  std::string table;
+  std::string notes;
+  int64_t graphs = 0;
+};
+
+BlockLimits limits_of(const Recipe& recipe);
+
+/// Judges the detector of a run, and rules beside it, on every split that did not train it; writes the scores
+/// where they are asked for. Errors: UsageError, InputError, BudgetTooSmall.
+Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
+                        int threads, int64_t outside_ledger);
+
+}  // namespace plimsoll

@@ -1,0 +1,38 @@
+#include "train/detection_delay.h"
+
+namespace plimsoll {
+
+void DetectionDelay::add(const WindowTimes& times, size_t recording, std::span<const int64_t> windows,
+                         const std::function<bool(int64_t)>& is_flagged) {
+  int64_t attack = -1;
+  for (const int64_t window : windows) {
+    const int64_t first = times.first_attack[static_cast<size_t>(window)];
+    if (first >= 0 && (attack < 0 || first < attack)) attack = first;
+  }
+  if (attack < 0) return;
+  ++recordings;
+  for (const int64_t window : windows) {
+    const int64_t end = times.last_frame[static_cast<size_t>(window)];
+    if (end < attack || !is_flagged(window)) continue;
+    ++detected;
+    frames_sum += static_cast<double>(end - attack);
+    const int64_t began_ns = times.time_ns[static_cast<size_t>(attack)];
+    const int64_t ended_ns = times.time_ns[static_cast<size_t>(end)];
+    if (!times.timed[recording] || ended_ns < began_ns) return;
+    ++timed;
+    milliseconds_sum += (static_cast<double>(ended_ns) - static_cast<double>(began_ns)) / 1e6;
+    return;
+  }
+}
+
+std::optional<double> DetectionDelay::frames() const {
+  if (detected == 0) return std::nullopt;
+  return frames_sum / static_cast<double>(detected);
+}
+
+std::optional<double> DetectionDelay::milliseconds() const {
+  if (timed == 0) return std::nullopt;
+  return milliseconds_sum / static_cast<double>(timed);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "train/evaluation.h"
+#include "train/evaluation_summary.h"
+#include "train/published.h"
+
+namespace plimsoll {
+
+/// The tables for people, about 120 columns wide: for each split what every detector comes to, published
+/// figures beside it where `published` is not null, and F1 by attack at the strictest threshold.
+std::string evaluation_table(const Evaluation& evaluation, const Published* published);
+
+/// "0.9987", "0.999 ± 0.001" over seeds, "-" where undefined.
+std::string figure_cell(const std::optional<Spread>& spread);
+/// "61.2 ms", "112 frames" where there are no times, "-".
+std::string delay_cell(const DetectorSummary& summary);
+/// "1 of 9": recordings with attacks in which nothing was flagged; "-" without such recordings.
+std::string missed_cell(const DetectorSummary& summary);
+
+}  // namespace plimsoll

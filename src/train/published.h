@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace plimsoll {
+
+/// Figures that others published, to be shown beside ours (docs/command-line.md, `--compare`).
+class Published {
+ public:
+  struct Model {
+    std::string name;
+    std::optional<double> f1;
+    std::optional<double> auc;
+  };
+
+  /// Reads {source, splits: [{name, models: [{name, f1, auc}]}]}; `notes` and other fields are kept in
+  /// content(). Errors: InputError that names the file and what is missing.
+  explicit Published(const std::filesystem::path& path);
+
+  const std::string& source() const { return source_; }
+  /// What is to be known of the figures: the field `notes`, or nothing.
+  const std::string& notes() const { return notes_; }
+  /// The models on a split of this name, whatever folders stand before it.
+  std::vector<Model> models(const std::string& split) const;
+  /// The file.
+  const Json& content() const { return content_; }
+
+ private:
+  Json content_;
+  std::string source_;
+  std::string notes_;
+};
+
+}  // namespace plimsoll

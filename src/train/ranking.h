@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+struct CurvePoint {
+  double x;
+  double y;
+};
+
+/// How many scores lie in each of equally wide bins from `low` to `high`. What lies beyond an end is counted
+/// in the bin at that end.
+struct ScoreHistogram {
+  double low = 0;
+  double high = 0;
+  std::vector<int64_t> benign;
+  std::vector<int64_t> attack;
+};
+
+/// Scores with their truth, the highest first: areas and curves are read off it. Equal scores are one step.
+/// Definitions are those of scikit-learn's roc_auc_score, average_precision_score, roc_curve and
+/// precision_recall_curve; what needs a class that is absent is undefined. Holds 8 bytes a score.
+class Ranking {
+ public:
+  /// `truth` holds 0 and 1 and is as long as `scores`.
+  Ranking(std::span<const float> scores, std::span<const uint8_t> truth);
+
+  int64_t size() const { return static_cast<int64_t>(ranked_.size()); }
+  int64_t positives() const { return positives_; }
+  /// Area under the ROC curve, ties counted half (Mann & Whitney 1947).
+  std::optional<double> auc() const;
+  /// The sum of (R[n] - R[n-1]) P[n] over the distinct scores, not interpolated.
+  std::optional<double> average_precision() const;
+
+  /// False-positive rate and recall from (0, 0) to (1, 1), thinned to about 200 points. `least_rate` is where
+  /// a logarithmic axis will begin. Empty when a class is absent.
+  std::vector<CurvePoint> roc(double least_rate) const;
+  /// Recall and precision from the highest score on, thinned likewise.
+  std::vector<CurvePoint> precision_recall() const;
+  /// `bins` bins over all but the outermost 0.5 % of scores, widened to hold `levels`.
+  ScoreHistogram histogram(int bins, std::span<const float> levels) const;
+
+ private:
+  struct Entry {
+    float score;
+    uint8_t truth;
+  };
+  int64_t negatives() const { return size() - positives_; }
+  bool has_both() const { return positives_ > 0 && negatives() > 0; }
+  // Calls visit(true positives, false positives) for each distinct score as the threshold sinks below it.
+  template <typename Visit>
+  void descend(Visit&& visit) const;
+
+  Vector<Entry, Tag::columns> ranked_;
+  int64_t positives_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,174 @@
+#include "train/evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/error.h"
+#include "support/errors.h"
+#include "train/evaluation_json.h"
+#include "train/evaluation_summary.h"
+#include "train/evaluation_table.h"
+#include "train/judged_lists.h"
+
+namespace plimsoll {
+namespace {
+
+// Three recordings of four windows of ten frames each, a millisecond apart. "a" is attacked from its frame 15
+// on, "b" from its frame 4 on, "c" never.
+struct Made {
+  GraphSetTables tables;
+  std::vector<uint8_t> truth = {0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 0};
+  WindowTimes times;
+  std::vector<int64_t> time_ns;
+  JudgedData data;
+
+  Made() {
+    tables.recordings = {
+        {"a", "test", 0, 4, "DoS", {}}, {"b", "test", 4, 4, "fuzzing", {}}, {"c", "test", 8, 4, {}, {}}};
+    for (int64_t frame = 0; frame < 120; ++frame) time_ns.push_back(1'000'000 * frame);
+    for (int64_t g = 0; g < 12; ++g) times.last_frame.push_back(g * 10 + 9);
+    for (const int64_t attack : {-1, 15, 20, -1, 44, 50, 60, 70, -1, -1, -1, -1})
+      times.first_attack.push_back(attack);
+    times.time_ns = time_ns;
+    times.timed = {true, true, true};
+    data = {&tables, truth, &times};
+  }
+  JudgedList list() const { return {"test", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {}}; }
+};
+
+DetectorScores detector(std::vector<float> scores, int64_t seed = 1) {
+  DetectorScores made{"gat", seed, {{0.01, 0.005, 0.5F}}, {}, false};
+  made.scores.assign(scores.begin(), scores.end());
+  return made;
+}
+
+const std::vector<float> kScores = {.9F, .1F, .8F, .2F, .1F, .3F, .2F, .1F, .7F, .1F, .2F, .3F};
+
+TEST(Judge, CountsOverallByAttackAndByRecording) {
+  const Made made;
+  const std::vector<JudgedList> lists = {made.list()};
+  const std::vector<DetectorScores> detectors = {detector(kScores)};
+  const Evaluation evaluation = judge(made.data, lists, detectors);
+  ASSERT_EQ(evaluation.splits.size(), 1U);
+  const JudgedSplit& split = evaluation.splits[0];
+  EXPECT_EQ(split.all.graphs, 12);
+  EXPECT_EQ(split.all.attack_graphs, 6);
+  EXPECT_EQ(split.all.recordings, 3);
+  const Verdicts& verdicts = split.all.detectors[0].verdicts;
+  EXPECT_EQ(verdicts.true_positives, 1);
+  EXPECT_EQ(verdicts.false_positives, 2);
+  EXPECT_EQ(verdicts.true_negatives, 4);
+  EXPECT_EQ(verdicts.false_negatives, 5);
+  ASSERT_EQ(split.attacks.size(), 3U);
+  EXPECT_EQ(split.attacks[0].name, "DoS");
+  EXPECT_EQ(split.attacks[0].detectors[0].verdicts.f1(), 2.0 / 4);
+  EXPECT_EQ(split.attacks[1].name, kAttackFree);
+  EXPECT_EQ(split.attacks[1].detectors[0].verdicts.f1(), std::nullopt);
+  EXPECT_EQ(split.attacks[1].detectors[0].auc, std::nullopt);
+  EXPECT_EQ(split.attacks[1].detectors[0].verdicts.false_positive_rate(), 0.25);
+  ASSERT_EQ(split.recordings.size(), 3U);
+  EXPECT_EQ(split.recordings[1].name, "b");
+  EXPECT_EQ(split.recordings[1].detectors[0].verdicts.recall(), 0);
+}
+
+TEST(Judge, DelayRunsFromTheFirstAttackFrameToTheEndOfAFlaggedWindow) {
+  Made made;
+  const std::vector<JudgedList> lists = {made.list()};
+  const std::vector<DetectorScores> detectors = {detector(kScores)};
+  const JudgedSplit split = judge(made.data, lists, detectors).splits[0];
+  // In "a" window 0 is flagged before the attack, which is no detection; window 2 ends with frame 29.
+  EXPECT_EQ(split.recordings[0].detectors[0].delay.frames(), 29 - 15);
+  EXPECT_EQ(split.recordings[0].detectors[0].delay.milliseconds(), 29 - 15);
+  EXPECT_EQ(split.recordings[1].detectors[0].delay.frames(), std::nullopt);
+  EXPECT_EQ(split.recordings[2].detectors[0].delay.recordings, 0);
+  EXPECT_EQ(split.all.detectors[0].delay.recordings, 2);
+  EXPECT_EQ(split.all.detectors[0].delay.detected, 1);
+  EXPECT_EQ(split.all.detectors[0].delay.frames(), 14);
+
+  made.times.timed[0] = false;
+  const JudgedSplit untimed = judge(made.data, lists, detectors).splits[0];
+  EXPECT_EQ(untimed.all.detectors[0].delay.frames(), 14);
+  EXPECT_EQ(untimed.all.detectors[0].delay.milliseconds(), std::nullopt);
+}
+
+TEST(Judge, DelayOfAPartOfARecordingBeginsThere) {
+  const Made made;
+  const std::vector<JudgedList> lists = {{"validation", {6, 7}, {}}};
+  const std::vector<DetectorScores> detectors = {detector({0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0})};
+  const JudgedSplit split = judge(made.data, lists, detectors).splits[0];
+  EXPECT_EQ(split.all.detectors[0].delay.frames(), 79 - 60);
+}
+
+TEST(Judge, AScoreThatIsNoNumberIsRefused) {
+  const Made made;
+  const std::vector<JudgedList> lists = {made.list()};
+  std::vector<float> scores = kScores;
+  scores[3] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<DetectorScores> detectors = {detector(scores)};
+  EXPECT_THROW(judge(made.data, lists, detectors), InputError);
+}
+
+TEST(Judge, ScoresStandAtTheirGraphsAndThresholdsComeFromBenignOnes) {
+  const Made made;
+  const std::vector<JudgedList> lists = {{"validation", {1, 3, 8}, {}}};
+  const DetectorScores scores = score_lists("gat", 7, 12, lists, [](std::span<const int64_t> graphs) {
+    return Vector<float, Tag::columns>(graphs.begin(), graphs.end());
+  });
+  EXPECT_EQ(scores.scores[3], 3);
+  EXPECT_TRUE(std::isnan(scores.scores[0]));
+  const auto thresholds = thresholds_from(scores, lists[0].graphs, made.truth);
+  ASSERT_EQ(thresholds.size(), 2U);
+  EXPECT_EQ(thresholds[0].level, 8);  // of windows 3 and 8; window 1 is an attack
+  EXPECT_EQ(thresholds[0].realised_rate, 0);
+}
+
+TEST(Summary, IsTheMeanAndSpreadOverSeedsAtWhichAFigureIsDefined) {
+  const Made made;
+  const std::vector<JudgedList> lists = {made.list()};
+  std::vector<DetectorScores> detectors;
+  detectors.push_back(detector(kScores, 1));
+  detectors.push_back(detector({.9F, .9F, .9F, .1F, .1F, .1F, .1F, .1F, .1F, .1F, .1F, .1F}, 2));
+  detectors.push_back(detector(std::vector<float>(12, 0), 3));
+  const Evaluation evaluation = judge(made.data, lists, detectors);
+  const auto summaries = summarise(evaluation.splits[0].all.detectors);
+  ASSERT_EQ(summaries.size(), 1U);
+  EXPECT_EQ(summaries[0].seeds, (std::vector<int64_t>{1, 2, 3}));
+  const Spread precision = summaries[0].at(Figure::precision).value();
+  EXPECT_EQ(precision.seeds, 2);  // the third flags nothing
+  EXPECT_NEAR(precision.mean, (1.0 / 3 + 2.0 / 3) / 2, 1e-12);
+  EXPECT_NEAR(precision.deviation.value(), std::sqrt(2 * (1.0 / 6) * (1.0 / 6)), 1e-12);
+  EXPECT_EQ(summaries[0].at(Figure::recall)->seeds, 3);
+  EXPECT_EQ(summaries[0].attacked, 6);
+  EXPECT_EQ(summaries[0].missed, 4);
+
+  const Json json = evaluation_json(evaluation);
+  const Json& split = json["splits"][0];
+  EXPECT_EQ(split["models"].size(), 3U);
+  EXPECT_TRUE(split["models"][2]["precision"].is_null());
+  EXPECT_EQ(split["models"][0]["validation_fpr"], 0.005);
+  EXPECT_EQ(split["summary"][0]["precision"]["seeds"], 2);
+  EXPECT_EQ(split["recordings"][2]["attack"], nullptr);
+  EXPECT_NE(evaluation_table(evaluation, nullptr).find("0.500 ± 0.236"), std::string::npos);
+}
+
+TEST(ListsToJudge, LeaveOutWhatTrainedAndNameIt) {
+  GraphSetTables tables;
+  tables.recordings = {{"x", "train", 0, 3, {}, {}, "X"},
+                       {"copy", "test", 3, 2, {}, {}, "X"},
+                       {"y", "test", 5, 2, {}, {}, "Y"}};
+  TrainingSplit split;
+  split.validation = {2};
+  const auto lists = lists_to_judge(tables, {"X"}, split, "");
+  ASSERT_EQ(lists.size(), 2U);
+  EXPECT_EQ(lists[0].name, "validation");
+  EXPECT_EQ(lists[1].graphs, (GraphList{5, 6}));
+  EXPECT_EQ(lists[1].left_out, std::vector<std::string>{"copy"});
+  EXPECT_EQ(lists_to_judge(tables, {"X"}, split, "test").size(), 1U);
+  EXPECT_THROW(lists_to_judge(tables, {"X"}, split, "tset"), UsageError);
+  tables.recordings.resize(1);
+  EXPECT_THROW(lists_to_judge(tables, {"X"}, std::nullopt, ""), InputError);
+}
+
+}  // namespace
+}  // namespace plimsoll
