@@ -19,7 +19,7 @@ namespace plimsoll {
 class Curriculum {
  public:
   /// `difficulty` has a number for each graph of the source, used for benign ones of `training`; empty: not
-  /// known yet. All must outlive the curriculum. Errors: UsageError for another schedule.
+  /// known yet. Errors: UsageError for another schedule.
   Curriculum(const std::string& schedule, std::span<const int64_t> training,
              std::span<const GraphShape> shapes, std::span<const float> difficulty, int64_t epochs);
 

@@ -7,22 +7,26 @@
 
 #include "base/error.h"
 #include "nn/classification.h"
-#include "train/attack_scores.h"
-#include "train/block_engine.h"
-#include "train/metrics.h"
+#include "nn/gat_distillation.h"
+#include "train/stage_thresholds.h"
 
 namespace plimsoll {
 namespace {
 
 GATWithJKOptions model_options(const Recipe& recipe, const BlockSource& source) {
+  const Recipe::Gat& gat = recipe.gat;
   return {.num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1,
           .in_features = source.node_features(),
-          .embedding = recipe.gat.embedding,
-          .layers = recipe.gat.layers,
-          .hidden = recipe.gat.hidden,
-          .heads = recipe.gat.heads,
-          .dropout = recipe.gat.dropout,
-          .fc_layers = recipe.gat.fc_layers};
+          .embedding = gat.embedding,
+          .layers = gat.layers,
+          .hidden = gat.hidden,
+          .heads = gat.heads,
+          .dropout = gat.dropout,
+          .fc_layers = gat.fc_layers,
+          .attention = gat.attention,
+          .edge_features = gat.edge_features ? source.edge_features() : 0,
+          .jk = gat.jk,
+          .pooling = gat.pooling};
 }
 
 void require_two_labels(std::span<const GraphShape> shapes) {
@@ -32,65 +36,59 @@ void require_two_labels(std::span<const GraphShape> shapes) {
                                    shapes[g].label));
 }
 
-int64_t count_attacks(const GraphList& graphs, std::span<const GraphShape> shapes) {
-  return std::count_if(graphs.begin(), graphs.end(),
-                       [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 1; });
-}
-
 // The stage, ready to begin.
 struct Stage {
-  explicit Stage(const GatStageOptions& options) : shapes(read_shapes(*options.source, options.run.threads)) {
-    require_two_labels(shapes);
-    training_attacks = count_attacks(options.split->training, shapes);
+  explicit Stage(const GatStageOptions& options) : recipe(*options.recipe) {
+    require_two_labels(options.shapes);
+    const int64_t attacks = count_attacks(options.split->training, options.shapes);
     const auto training = static_cast<int64_t>(options.split->training.size());
-    if (training_attacks == 0 || training_attacks == training)
+    if (attacks == 0 || attacks == training)
       throw InputError(fmt::format("{} of {} training windows hold an attack: a classifier needs both kinds",
-                                   training_attacks, training));
-    std::ranges::copy_if(options.split->validation, std::back_inserter(benign),
-                         [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 0; });
+                                   attacks, training));
+    if (recipe.gat.learning_rate > 0) recipe.training.learning_rate = recipe.gat.learning_rate;
     std::optional<WithoutData> without_data;
     if (options.run.without_data) without_data.emplace();
-    detector.model = std::make_unique<GATWithJK>(model_options(*options.recipe, *options.source),
-                                                 static_cast<uint64_t>(options.recipe->seed));
-    objective.emplace(*detector.model);
-    fit = {.source = options.source,
-           .shapes = shapes,
-           .objective = &*objective,
-           .recipe = options.recipe,
+    detector.gat = std::make_unique<GATWithJK>(model_options(recipe, *options.source),
+                                               static_cast<uint64_t>(recipe.seed));
+    detector.facts = options.facts;
+    if (options.teacher != nullptr)
+      objective = std::make_unique<GatDistillation>(*detector.gat, recipe.distillation.temperature,
+                                                    recipe.distillation.alpha);
+    else
+      objective = std::make_unique<Classification>(*detector.gat);
+    fit = {.source = options.teacher != nullptr ? options.teacher : options.source,
+           .shapes = options.shapes,
+           .objective = objective.get(),
+           .recipe = &recipe,
            .split = options.split,
-           .predicted = {benign},
+           .curriculum = options.curriculum,
            .run = options.run};
   }
 
-  Vector<GraphShape, Tag::columns> shapes;
-  int64_t training_attacks = 0;
-  GraphList benign;  // of validation
-  DetectorModel detector;
-  std::optional<Classification> objective;
+  Recipe recipe;
+  Detector detector;
+  std::unique_ptr<Objective> objective;
   FitOptions fit;
 };
 
 }  // namespace
 
+int64_t count_attacks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes) {
+  return std::ranges::count_if(graphs, [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 1; });
+}
+
 MemoryPlan plan_gat(const GatStageOptions& options) {
   return plan_fit(Stage(options).fit);
 }
 
-GatStageResult train_gat(const GatStageOptions& options) {
+StageResult train_gat(const GatStageOptions& options) {
   Stage stage(options);
-  GatStageResult result;
-  result.training_attacks = stage.training_attacks;
+  require_benign(options.split->validation, options.shapes);
+  StageResult result;
   result.fit = fit(stage.fit);
-  result.weights_hash = stage.objective->parameters().hash();
-  stage.detector.vocabulary = options.source->tables().vocabulary;
-  stage.detector.benign_ids = options.benign_ids;
-  stage.detector.trained_on = options.split->contents;
-  const Recipe::Training& training = options.recipe->training;
-  BlockEngine engine(*options.source, stage.shapes, *stage.objective,
-                     {training.block.graphs, training.block.nodes, training.block.edges},
-                     result.fit.plan.flight);
-  stage.detector.thresholds = thresholds_from(attack_scores(engine, stage.benign));
-  save_model(options.run.folder / "model.safetensors", stage.detector);
+  result.weights_hash = stage.detector.parameters().hash();
+  set_thresholds(stage.detector, *options.source, options.shapes, stage.recipe, *options.split, options.run);
+  save_detector(options.run.folder / "model.safetensors", stage.detector);
   result.detector = std::move(stage.detector);
   return result;
 }

@@ -1,29 +1,34 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "config/recipe.h"
-#include "sample/block.h"
+#include "sample/teacher_source.h"
+#include "train/curriculum.h"
+#include "train/detector_file.h"
 #include "train/fit.h"
-#include "train/model_file.h"
 #include "train/split.h"
 
 namespace plimsoll {
 
 struct GatStageOptions {
   const BlockSource* source = nullptr;
-  const Recipe* recipe = nullptr;
+  std::span<const GraphShape> shapes = {};  ///< one for each graph of the source
+  const Recipe* recipe = nullptr;           ///< whose section gat is what to train
   const TrainingSplit* split = nullptr;
-  std::vector<uint32_t> benign_ids;
-  RunOptions run;  ///< model.safetensors goes to its folder as well
+  const Curriculum* curriculum = nullptr;  ///< none: every epoch trains on all
+  /// The source with a teacher's logits, to learn from them as well (recipe->distillation); none: from labels
+  /// alone.
+  const TeacherSource* teacher = nullptr;
+  DetectorFacts facts;  ///< thresholds are added
+  RunOptions run;       ///< model.safetensors goes to its folder as well
 };
 
-struct GatStageResult {
-  DetectorModel detector;  ///< the best epoch's weights
+struct StageResult {
+  Detector detector;  ///< the best epoch's weights
   FitResult fit;
   std::string weights_hash;
-  int64_t training_attacks = 0;
 };
 
 /// What train_gat() would need and get of memory; nothing is written. Errors: as train_gat().
@@ -32,6 +37,9 @@ MemoryPlan plan_gat(const GatStageOptions& options);
 /// Trains a GATWithJK as a detector of attacks, takes its thresholds from benign validation windows, and
 /// writes it to model.safetensors. Errors: as fit(); InputError unless the training windows are of both
 /// kinds.
-GatStageResult train_gat(const GatStageOptions& options);
+StageResult train_gat(const GatStageOptions& options);
+
+/// How many of these graphs hold an attack.
+int64_t count_attacks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes);
 
 }  // namespace plimsoll

@@ -1,0 +1,80 @@
+#include "train/detector_file.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "store/safetensors.h"
+#include "train/model_options.h"
+#include "train/tensor_file.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kGat = "gat_with_jk";
+constexpr const char* kVgae = "graph_autoencoder_neighborhood";
+
+void make_model(const SafetensorsView& file, const std::string& path, Detector& detector) {
+  const std::string name = file.meta("plimsoll.model");
+  const std::string config = file.meta("plimsoll.config");
+  try {
+    if (name == kGat)
+      detector.gat = std::make_unique<GATWithJK>(gat_options(config, path), 0);
+    else if (name == kVgae)
+      detector.vgae = std::make_unique<GraphAutoencoderNeighborhood>(vgae_options(config, path), 0);
+    else
+      throw InputError(
+          fmt::format("{}: holds a model '{}', expected '{}' or '{}'", path, name, kGat, kVgae));
+  } catch (const UsageError& error) {
+    throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", path, error.what()));
+  }
+}
+
+void read_thresholds(const SafetensorsView& file, const std::string& path, DetectorFacts& facts) {
+  const auto thresholds = file.metadata().find("plimsoll.thresholds");
+  if (thresholds == file.metadata().end()) return;
+  try {
+    for (const Json& entry : Json::parse(thresholds->second))
+      facts.thresholds.push_back(
+          {entry.at("target_rate"), entry.at("realised_rate"), entry.at("log_odds")});
+    facts.trained_on = Json::parse(file.meta("plimsoll.trained_on")).get<std::vector<std::string>>();
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("{}: metadata 'plimsoll.thresholds' or 'plimsoll.trained_on': {}", path,
+                                 error.what()));
+  }
+}
+
+}  // namespace
+
+void save_detector(const std::filesystem::path& path, const Detector& detector) {
+  std::map<std::string, TensorSpan> tensors = tensors_of(detector.parameters());
+  const std::vector<int64_t> vocabulary = widen(detector.facts.vocabulary);
+  const std::vector<int64_t> benign = widen(detector.facts.benign_ids);
+  tensors["vocabulary.ids"] = as_tensor(vocabulary);
+  tensors["vocabulary.benign"] = as_tensor(benign);
+  Json thresholds = Json::array();
+  for (const Threshold& threshold : detector.facts.thresholds)
+    thresholds.push_back({{"target_rate", threshold.target_rate},
+                          {"realised_rate", threshold.realised_rate},
+                          {"log_odds", threshold.level}});
+  const Json config =
+      detector.gat ? options_json(detector.gat->options()) : options_json(detector.vgae->options());
+  write_safetensors(path, tensors,
+                    {{"plimsoll.model", detector.gat ? kGat : kVgae},
+                     {"plimsoll.config", config.dump()},
+                     {"plimsoll.thresholds", thresholds.dump()},
+                     {"plimsoll.trained_on", Json(detector.facts.trained_on).dump()}});
+}
+
+Detector load_detector(const std::filesystem::path& path) {
+  const SafetensorsView file(path);
+  Detector detector;
+  make_model(file, path.string(), detector);
+  read_tensors(file, path.string(), detector.parameters());
+  detector.facts.vocabulary = read_ids(file, "vocabulary.ids");
+  detector.facts.benign_ids = read_ids(file, "vocabulary.benign");
+  read_thresholds(file, path.string(), detector.facts);
+  return detector;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/gat_with_jk.h"
+#include "nn/vgae.h"
+#include "train/metrics.h"
+
+namespace plimsoll {
+
+/// What a trained detector needs beside its weights to be used on other data.
+struct DetectorFacts {
+  std::vector<uint32_t> vocabulary;           ///< CAN IDs by index
+  std::vector<uint32_t> benign_ids;           ///< IDs of benign training traffic
+  std::vector<Threshold> thresholds = {};     ///< of its scores
+  std::vector<std::string> trained_on = {};   ///< content_of each training recording
+};
+
+/// A trained detector of attacks: a classifier, or an autoencoder that rebuilds attacks badly.
+struct Detector {
+  std::unique_ptr<GATWithJK> gat;                      ///< one of the two
+  std::unique_ptr<GraphAutoencoderNeighborhood> vgae;  ///< is there
+  DetectorFacts facts;
+
+  const ParameterList& parameters() const { return gat ? gat->parameters() : vgae->parameters(); }
+};
+
+/// Writes a detector as safetensors: parameters and buffers by name, "vocabulary.ids" and "vocabulary.benign"
+/// (I64), and in the metadata "plimsoll.model", "plimsoll.config", "plimsoll.thresholds" and
+/// "plimsoll.trained_on" (docs/formats/safetensors.md).
+void save_detector(const std::filesystem::path& path, const Detector& detector);
+
+/// Errors: InputError naming the file and the tensor or key that is missing or of another shape.
+Detector load_detector(const std::filesystem::path& path);
+
+}  // namespace plimsoll

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memory/vector.h"
+#include "train/block_engine.h"
+#include "train/detector_file.h"
+#include "train/planner.h"
+
+namespace plimsoll {
+
+struct ScorerOptions {
+  const BlockSource* source = nullptr;
+  std::span<const GraphShape> shapes = {};  ///< one for each graph of the source
+  BlockLimits limits = {};
+  int threads = 1;
+  int64_t outside_ledger = 0;  ///< as in PlanInput
+  int64_t later = 0;           ///< likewise
+  Pressure* pressure = nullptr;
+};
+
+/// Scores graphs by a detector, block by block; the greater the score, the more it looks like an attack. Of a
+/// GAT the log-odds of class 1, of an autoencoder the error of its reconstruction from means: squared error
+/// of features + 0.1 cross-entropy of IDs + 0.05 binary cross-entropy of neighbours, the weights it is
+/// trained with.
+class Scorer {
+ public:
+  /// `lists`: what will be scored. The detector and the options' spans must outlive the scorer. Errors:
+  /// BudgetTooSmall; InputError where the detector wants other features than the source has.
+  Scorer(const Detector& detector, const ScorerOptions& options,
+         const std::vector<std::span<const int64_t>>& lists);
+
+  /// In the order of the graphs, which must be one of the lists.
+  Vector<float, Tag::columns> scores(std::span<const int64_t> graphs);
+  const MemoryPlan& plan() const { return plan_; }
+
+ private:
+  bool rebuilds_;  // an autoencoder
+  std::unique_ptr<Objective> objective_;
+  MemoryPlan plan_;
+  BlockEngine engine_;
+};
+
+/// The objective that says what scores are made of: for planning.
+std::unique_ptr<Objective> scoring_objective(const Detector& detector);
+
+}  // namespace plimsoll

@@ -1,0 +1,85 @@
+#include "train/vgae_stage.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "nn/vgae_distillation.h"
+#include "train/stage_thresholds.h"
+
+namespace plimsoll {
+namespace {
+
+// The stage, ready to begin.
+struct Stage {
+  explicit Stage(const VgaeStageOptions& options) : recipe(*options.recipe) {
+    if (count_attacks(options.split->training, options.shapes) > 0)
+      throw InputError("an autoencoder learns from benign windows, and some hold an attack");
+    if (recipe.vgae.learning_rate > 0) recipe.training.learning_rate = recipe.vgae.learning_rate;
+    std::optional<WithoutData> without_data;
+    if (options.run.without_data) without_data.emplace();
+    detector.vgae = make_vgae(recipe, *options.source);
+    detector.facts = options.facts;
+    if (options.teacher != nullptr)
+      objective = std::make_unique<VgaeDistillation>(*detector.vgae, options.teacher_latent,
+                                                     recipe.distillation.alpha);
+    else
+      objective = std::make_unique<Reconstruction>(*detector.vgae);
+    fit = {.source = options.teacher != nullptr ? options.teacher : options.source,
+           .shapes = options.shapes,
+           .objective = objective.get(),
+           .recipe = &recipe,
+           .split = options.split,
+           .run = options.run};
+  }
+
+  Recipe recipe;
+  Detector detector;
+  std::unique_ptr<Objective> objective;
+  FitOptions fit;
+};
+
+}  // namespace
+
+std::unique_ptr<GraphAutoencoderNeighborhood> make_vgae(const Recipe& recipe, const BlockSource& source) {
+  const Recipe::Vgae& vgae = recipe.vgae;
+  return std::make_unique<GraphAutoencoderNeighborhood>(
+      VgaeOptions{.num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1,
+                  .in_features = source.node_features(),
+                  .embedding = vgae.embedding,
+                  .hidden = vgae.hidden,
+                  .latent = vgae.latent,
+                  .heads = vgae.heads,
+                  .dropout = vgae.dropout,
+                  // compat features lie in [0, 1], behaviour's in [-1, 1]
+                  .output = recipe.data.features == "compat" ? "sigmoid" : "tanh",
+                  .edge_features = vgae.edge_features ? source.edge_features() : 0},
+      static_cast<uint64_t>(recipe.seed));
+}
+
+TrainingSplit benign_split(const TrainingSplit& split, std::span<const GraphShape> shapes) {
+  TrainingSplit benign = split;
+  for (GraphList* list : {&benign.training, &benign.validation})
+    std::erase_if(*list, [&](int64_t g) { return shapes[static_cast<size_t>(g)].label != 0; });
+  if (benign.training.empty())
+    throw InputError("no benign window to train an autoencoder on; add attack-free recordings");
+  return benign;
+}
+
+MemoryPlan plan_vgae(const VgaeStageOptions& options) {
+  return plan_fit(Stage(options).fit);
+}
+
+StageResult train_vgae(const VgaeStageOptions& options) {
+  Stage stage(options);
+  require_benign(options.split->validation, options.shapes);
+  StageResult result;
+  result.fit = fit(stage.fit);
+  result.weights_hash = stage.detector.parameters().hash();
+  set_thresholds(stage.detector, *options.source, options.shapes, stage.recipe, *options.split, options.run);
+  save_detector(options.run.folder / "model.safetensors", stage.detector);
+  result.detector = std::move(stage.detector);
+  return result;
+}
+
+}  // namespace plimsoll
