@@ -7,6 +7,7 @@
 #include "cli/enforced.h"
 #include "cli/judge_detector.h"
 #include "cli/run_folder.h"
+#include "cli/run_record.h"
 #include "cli/train_verb.h"
 #include "cli/training_data.h"
 #include "io/file.h"
@@ -74,6 +75,24 @@ void require_same_features(const GnnModel& model, const BlockSource& source) {
     throw InputError("the data set's vocabulary is not the model's: its IDs have other indices");
 }
 
+// The tables of the verdicts, losses, memory and what was run.
+Markup classes_report(const std::vector<ClassificationVerdict>& verdicts, const RunRecord& run) {
+  Report report(run.name, "Classes, judged by plimsoll evaluate");
+  report.section("Results");
+  const auto share = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.4f}", *value) : std::string("-");
+  };
+  Report::Table table{{"<split", "graphs", "items", "loss", "accuracy", "F1", "AUC"}, {}};
+  for (const ClassificationVerdict& verdict : verdicts)
+    table.rows.push_back({{verdict.name, format_count(verdict.graphs), format_count(verdict.figures.items),
+                           fmt::format("{:.4f}", verdict.loss), share(verdict.figures.accuracy),
+                           share(verdict.figures.f1), share(verdict.figures.auc)},
+                          Report::Table::Kind::plain});
+  report.table(table);
+  add_run(report, run);
+  return report.html();
+}
+
 Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
                        int threads, int64_t outside_ledger) {
   const GnnModel model = load_gnn(folder.model(recipe));
@@ -84,8 +103,9 @@ Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, con
       judge_classifier(data.source(), shapes, model, limits_of(recipe), threads, outside_ledger,
                        lists_to_judge(data, shapes, recipe, model, options.split));
   Findings findings{
-      classification_json(verdicts, recipe.gnn.conv, recipe.seed), classification_table(verdicts), {}, 0};
+      classification_json(verdicts, recipe.gnn.conv, recipe.seed), classification_table(verdicts), {}, 0, {}};
   for (const ClassificationVerdict& verdict : verdicts) findings.graphs += verdict.graphs;
+  if (options.split.empty()) findings.report = classes_report(verdicts, read_run_record(folder));
   return findings;
 }
 
@@ -103,14 +123,18 @@ void run_evaluate(const EvaluateOptions& options) {
                                 ? judge_detector(options, recipe, folder, threads, budget.outside_ledger())
                                 : judge_classes(options, recipe, folder, threads, budget.outside_ledger());
   const std::string json = findings.json.dump(1) + "\n";
-  if (options.split.empty()) write_text(folder.evaluation(), json);
+  if (options.split.empty()) {
+    write_text(folder.evaluation(), json);
+    replace_file(folder.report(),
+                 [&](File& file) { file.write(findings.report.data(), findings.report.size()); });
+  }
   if (options.json) {
     fmt::print("{}", json);
     return;
   }
   fmt::print("{}\n{}{} graphs in {}; {}\n", findings.table, findings.notes, format_count(findings.graphs),
              format_seconds(watch.seconds()), budget.report());
-  if (options.split.empty()) fmt::print("{}\n", folder.evaluation().string());
+  if (options.split.empty()) fmt::print("{}\n{}\n", folder.evaluation().string(), folder.report().string());
 }
 
 }  // namespace plimsoll

@@ -5,12 +5,14 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "cli/run_record.h"
 #include "cli/training_data.h"
 #include "ingest/window_times.h"
 #include "nn/classification.h"
 #include "store/split_name.h"
 #include "train/attack_scores.h"
 #include "train/evaluation_json.h"
+#include "train/evaluation_report.h"
 #include "train/evaluation_table.h"
 #include "train/judged_lists.h"
 #include "train/model_file.h"
@@ -98,8 +100,10 @@ Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, co
   const JudgedData judged{&source.tables(), truth, &times};
   const Evaluation evaluation = judge(judged, lists, detectors);
   if (!options.scores.empty()) write_scores(options.scores, judged, lists, detectors);
-  Findings findings{
-      evaluation_json(evaluation), evaluation_table(evaluation, published ? &*published : nullptr), {}, 0};
+  const Published* const compared = published ? &*published : nullptr;
+  Findings findings{evaluation_json(evaluation), evaluation_table(evaluation, compared), {}, 0, {}};
+  if (options.split.empty())
+    findings.report = evaluation_report(evaluation, compared, read_run_record(folder));
   if (published) findings.json["compared"] = published->content();
   for (const JudgedSplit& split : evaluation.splits) {
     findings.graphs += split.all.graphs;

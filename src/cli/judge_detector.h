@@ -6,6 +6,7 @@
 #include "cli/run_folder.h"
 #include "cli/train_options.h"
 #include "sample/batches.h"
+#include "telemetry/markup.h"
 
 namespace plimsoll {
 
@@ -15,6 +16,7 @@ struct Findings {
   std::string table;
   std::string notes;
   int64_t graphs = 0;
+  Markup report;  ///< report.html; empty for one split alone
 };
 
 BlockLimits limits_of(const Recipe& recipe);

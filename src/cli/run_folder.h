@@ -16,6 +16,7 @@ struct RunFolder {
   std::filesystem::path recipe() const { return root / "recipe.yaml"; }
   std::filesystem::path manifest() const { return root / "manifest.json"; }
   std::filesystem::path evaluation() const { return root / "evaluation.json"; }
+  std::filesystem::path report() const { return root / "report.html"; }
   std::filesystem::path stage(const Recipe& r, const std::string& name) const {
     return root / ("seed-" + std::to_string(r.seed)) / name;
   }

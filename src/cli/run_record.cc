@@ -1,0 +1,125 @@
+#include "cli/run_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <sstream>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "io/file.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> fields;
+  std::istringstream text(line);
+  for (std::string field; std::getline(text, field, ',');) fields.push_back(field);
+  return fields;
+}
+
+double number_of(const std::string& text) {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// The columns of metrics.csv that are losses.
+RunRecord::Losses read_losses(const fs::path& metrics, std::string stage, int64_t seed) {
+  RunRecord::Losses losses{std::move(stage), seed, {}, {}};
+  std::istringstream text(read_text(metrics));
+  std::string line;
+  std::getline(text, line);
+  constexpr std::string_view kEnding = "_loss";
+  std::vector<size_t> columns;
+  const std::vector<std::string> headings = fields_of(line);
+  for (size_t c = 0; c < headings.size(); ++c) {
+    if (!headings[c].ends_with(kEnding)) continue;
+    columns.push_back(c);
+    losses.names.push_back(headings[c].substr(0, headings[c].size() - kEnding.size()));
+    losses.values.emplace_back();
+  }
+  while (std::getline(text, line)) {
+    const std::vector<std::string> fields = fields_of(line);
+    for (size_t i = 0; i < columns.size(); ++i)
+      losses.values[i].push_back(columns[i] < fields.size() ? number_of(fields[columns[i]])
+                                                            : std::numeric_limits<double>::quiet_NaN());
+  }
+  return losses;
+}
+
+std::vector<fs::path> sorted_folders(const fs::path& in) {
+  std::vector<fs::path> folders;
+  std::error_code missing;
+  for (const fs::directory_entry& entry : fs::directory_iterator(in, missing))
+    if (entry.is_directory()) folders.push_back(entry.path());
+  std::ranges::sort(folders);
+  return folders;
+}
+
+std::optional<int64_t> bytes_at(const Json& json, const char* path) {
+  const Json::json_pointer pointer(path);
+  if (!json.contains(pointer) || !json.at(pointer).is_number_integer()) return std::nullopt;
+  return json.at(pointer).get<int64_t>();
+}
+
+void add_memory(RunRecord& record, const Json& manifest, const std::string& stage) {
+  const auto planned = bytes_at(manifest, "/plan/peak_bytes");
+  const auto budget = bytes_at(manifest, "/budget_bytes");
+  if (!planned || !budget) return;
+  RunRecord::Memory memory{stage, *planned, {}, bytes_at(manifest, "/memory/anonymous_peak_bytes"), *budget};
+  const Json::json_pointer breakdown("/plan/breakdown");
+  if (manifest.contains(breakdown) && manifest.at(breakdown).is_object())
+    for (const auto& [part, bytes] : manifest.at(breakdown).items())
+      if (bytes.is_number_integer()) memory.breakdown.emplace_back(part, bytes.get<int64_t>());
+  record.memory.push_back(std::move(memory));
+}
+
+void add_facts(RunRecord& record, const Json& manifest) {
+  const auto add = [&](const char* name, const char* key) {
+    if (!manifest.is_object() || !manifest.contains(key)) return;
+    const Json& value = manifest.at(key);
+    record.facts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+  };
+  add("tool", "tool");
+  add("build", "build");
+  add("seed", "seed");
+  add("threads", "threads");
+  add("parameters", "parameters");
+  add("best epoch", "best_epoch");
+  add("weights", "weights");
+  add("identity of recipe and data", "identity");
+}
+
+}  // namespace
+
+RunRecord read_run_record(const RunFolder& folder) {
+  RunRecord record;
+  const fs::path root = fs::absolute(folder.root).lexically_normal();
+  record.name = (root.has_filename() ? root : root.parent_path()).filename().string();
+  record.recipe = read_text(folder.recipe());
+  std::string stages;
+  for (const fs::path& seed : sorted_folders(folder.root)) {
+    const std::string name = seed.filename().string();
+    constexpr std::string_view kSeed = "seed-";
+    if (!name.starts_with(kSeed)) continue;
+    for (const fs::path& stage : sorted_folders(seed)) {
+      if (!fs::exists(stage / "metrics.csv")) continue;
+      const std::string stage_name = stage.filename().string();
+      record.losses.push_back(read_losses(stage / "metrics.csv", stage_name,
+                                          static_cast<int64_t>(number_of(name.substr(kSeed.size())))));
+      if (stages.find(stage_name) == std::string::npos) stages += (stages.empty() ? "" : ", ") + stage_name;
+    }
+  }
+  const Json manifest = parse_json(read_text(folder.manifest()));
+  add_facts(record, manifest);
+  add_memory(record, manifest, stages);
+  return record;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,263 @@
+#include "telemetry/chart.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+
+namespace plimsoll {
+namespace {
+
+// Of the drawing, in units of its view box: about pixels.
+constexpr double kWidth = 440;
+constexpr double kHeight = 300;
+constexpr double kLeft = 58;
+constexpr double kRight = 428;
+constexpr double kTop = 22;
+constexpr double kBottom = 252;
+
+double share_of(const Axis& axis, double value) {
+  if (axis.scale == Axis::Scale::log) {
+    const double low = std::log10(axis.low);
+    value = (std::log10(std::max(value, axis.low)) - low) / (std::log10(axis.high) - low);
+  } else {
+    value = (value - axis.low) / (axis.high - axis.low);
+  }
+  return std::clamp(value, 0.0, 1.0);
+}
+double place_x(const Axis& axis, double value) {
+  return kLeft + share_of(axis, value) * (kRight - kLeft);
+}
+double place_y(const Axis& axis, double value) {
+  return kBottom - share_of(axis, value) * (kBottom - kTop);
+}
+
+std::string tick_text(const Axis& axis, double tick) {
+  // A sum of steps may miss zero by a hair.
+  if (std::abs(tick) < 1e-9 * (axis.high - axis.low)) tick = 0;
+  return axis.percent ? fmt::format("{:.6g} %", tick * 100) : fmt::format("{:.6g}", tick);
+}
+
+void begin(Markup& out, double height, std::string_view what) {
+  put(out, "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kWidth, height, escaped(what));
+}
+
+void draw_axes(Markup& out, const Axis& x, const Axis& y) {
+  for (const double tick : ticks(y)) {
+    const double at = place_y(y, tick);
+    put(out, "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft, kRight, at, at);
+    put(out, "<text class=\"tick end\" x=\"{}\" y=\"{:.1f}\">{}</text>", kLeft - 7, at + 4,
+        tick_text(y, tick));
+  }
+  for (const double tick : ticks(x)) {
+    const double at = place_x(x, tick);
+    put(out, "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, kTop,
+        kBottom + 4);
+    put(out, "<text class=\"tick mid\" x=\"{:.1f}\" y=\"{}\">{}</text>", at, kBottom + 19,
+        tick_text(x, tick));
+  }
+  put(out, "<path class=\"axis\" d=\"M{} {}V{}H{}\"/>", kLeft, kTop, kBottom, kRight);
+  put(out, "<text class=\"label mid\" x=\"{}\" y=\"{}\">{}</text>", (kLeft + kRight) / 2, kBottom + 40,
+      escaped(x.label));
+  put(out, "<text class=\"label\" x=\"2\" y=\"12\">{}</text>", escaped(y.label));
+}
+
+struct LegendEntry {
+  std::string label;
+  std::string sample;  // what is drawn in 22 x 10
+};
+
+void draw_legend(Markup& out, const std::vector<LegendEntry>& entries) {
+  if (entries.empty()) return;
+  put(out, "<ul class=\"legend\">");
+  for (const LegendEntry& entry : entries)
+    put(out, "<li><svg class=\"sample\" viewBox=\"0 0 22 10\">{}</svg>{}</li>", entry.sample,
+        escaped(entry.label));
+  put(out, "</ul>");
+}
+
+std::string classes_of(const Stroke& stroke) {
+  return fmt::format("line c{}{}", stroke.colour % Stroke::kColours, stroke.dashed ? " dashed" : "");
+}
+
+void draw_path(Markup& out, const LineChart& chart, const LineChart::Series& series) {
+  put(out, "<path class=\"{}\" d=\"", classes_of(series.stroke));
+  char command = 'M';
+  double last_y = 0;
+  for (const ChartPoint& point : series.points) {
+    if (!std::isfinite(point.x) || !std::isfinite(point.y)) continue;
+    const double x = place_x(chart.x, point.x);
+    const double y = place_y(chart.y, point.y);
+    if (series.steps && command == 'L') put(out, "L{:.1f} {:.1f}", x, last_y);
+    put(out, "{}{:.1f} {:.1f}", command, x, y);
+    command = 'L';
+    last_y = y;
+  }
+  put(out, "\"/>");
+}
+
+}  // namespace
+
+Markup draw(const LineChart& chart) {
+  Markup out;
+  begin(out, kHeight, chart.y.label + " over " + chart.x.label);
+  draw_axes(out, chart.x, chart.y);
+  std::vector<LegendEntry> legend;
+  for (const LineChart::Series& series : chart.series) {
+    draw_path(out, chart, series);
+    if (!series.label.empty())
+      legend.push_back(
+          {series.label, fmt::format("<path class=\"{}\" d=\"M0 5H22\"/>", classes_of(series.stroke))});
+  }
+  for (const LineChart::Mark& mark : chart.marks)
+    put(out, "<circle class=\"mark {} c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4.5\"><title>{}</title></circle>",
+        mark.filled ? "filled" : "hollow", mark.colour % Stroke::kColours, place_x(chart.x, mark.at.x),
+        place_y(chart.y, mark.at.y), escaped(mark.text));
+  put(out, "</svg>");
+  draw_legend(out, legend);
+  return out;
+}
+
+Markup draw(const Histogram& chart) {
+  double most = 0;
+  std::vector<std::vector<double>> shares;
+  for (const Histogram::Series& series : chart.series) {
+    int64_t sum = 0;
+    for (const int64_t count : series.counts) sum += count;
+    shares.emplace_back();
+    for (const int64_t count : series.counts)
+      shares.back().push_back(sum == 0 ? 0 : static_cast<double>(count) / static_cast<double>(sum));
+    for (const double share : shares.back()) most = std::max(most, share);
+  }
+  const Axis y{"share of windows of the class", 0, most > 0 ? most * 1.05 : 1, Axis::Scale::linear, true};
+  Markup out;
+  begin(out, kHeight, "histogram of " + chart.x.label);
+  draw_axes(out, chart.x, y);
+  std::vector<LegendEntry> legend;
+  for (size_t s = 0; s < chart.series.size(); ++s) {
+    const Histogram::Series& series = chart.series[s];
+    put(out, "<path class=\"area c{}\" d=\"M{:.1f} {:.1f}", series.colour, kLeft, kBottom);
+    for (size_t bin = 0; bin < shares[s].size(); ++bin) {
+      const auto bins = static_cast<double>(shares[s].size());
+      const double right = kLeft + (kRight - kLeft) * static_cast<double>(bin + 1) / bins;
+      put(out, "V{:.1f}H{:.1f}", place_y(y, shares[s][bin]), right);
+    }
+    put(out, "V{:.1f}Z\"/>", kBottom);
+    legend.push_back(
+        {series.label,
+         fmt::format("<rect class=\"area c{}\" x=\"1\" y=\"1\" width=\"20\" height=\"8\"/>", series.colour)});
+  }
+  // Labels that would meet stand one below the other.
+  double free_from = 0;
+  int row = 0;
+  std::vector<Histogram::Level> levels = chart.levels;
+  std::ranges::sort(levels, {}, &Histogram::Level::at);
+  for (const Histogram::Level& level : levels) {
+    const double at = place_x(chart.x, level.at);
+    row = at < free_from ? row + 1 : 0;
+    const bool left = at > (kLeft + kRight) / 2;
+    free_from = at + 60;
+    put(out, "<line class=\"level\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, kTop,
+        kBottom);
+    put(out, "<text class=\"tick{}\" x=\"{:.1f}\" y=\"{}\">{}</text>", left ? " end" : "",
+        left ? at - 5 : at + 5, kTop + 12 + 15 * row, escaped(level.label));
+  }
+  put(out, "</svg>");
+  draw_legend(out, legend);
+  return out;
+}
+
+Markup draw(const ByteBars& chart) {
+  constexpr double kBar = 20;
+  constexpr double kRow = 52;
+  int64_t most = 1;
+  for (const ByteBars::Bar& bar : chart.bars) {
+    int64_t sum = 0;
+    for (const ByteBars::Part& part : bar.parts) sum += part.bytes;
+    most = std::max(most, sum);
+  }
+  // A budget of many times the need would leave nothing of the bars to see.
+  const auto in_sight = [&](const ByteBars::Bar& bar) { return bar.limit && *bar.limit <= 2 * most; };
+  int64_t end = most;
+  for (const ByteBars::Bar& bar : chart.bars)
+    if (in_sight(bar)) end = std::max(end, *bar.limit);
+  const double last = static_cast<double>(end) * 1.03;
+  constexpr double kBegin = 8;
+  const auto place = [&](int64_t bytes) {
+    return kBegin + static_cast<double>(bytes) / last * (kRight - kBegin);
+  };
+  const double bottom = 8 + kRow * static_cast<double>(chart.bars.size());
+  Markup out;
+  begin(out, bottom + 28, "memory");
+  int64_t step = kMiB;
+  while (place(step) - kBegin < 80) step *= 2;
+  for (int64_t tick = 0; tick <= end; tick += step) {
+    put(out, "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"4\" y2=\"{}\"/>", place(tick),
+        place(tick), bottom + 4);
+    put(out, "<text class=\"tick {}\" x=\"{:.1f}\" y=\"{}\">{}</text>", tick == 0 ? "" : "mid", place(tick),
+        bottom + 19, tick == 0 ? "0" : format_bytes(tick));
+  }
+  std::vector<LegendEntry> legend;
+  for (size_t b = 0; b < chart.bars.size(); ++b) {
+    const ByteBars::Bar& bar = chart.bars[b];
+    const double top = 8 + kRow * static_cast<double>(b);
+    int64_t sum = 0;
+    for (const ByteBars::Part& part : bar.parts) {
+      const auto same = std::ranges::find(legend, part.label, &LegendEntry::label);
+      const auto colour = static_cast<int>(same - legend.begin()) % Stroke::kColours;
+      if (same == legend.end())
+        legend.push_back(
+            {part.label,
+             fmt::format("<rect class=\"bar c{}\" x=\"1\" y=\"1\" width=\"20\" height=\"8\"/>", colour)});
+      put(out,
+          "<rect class=\"bar c{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"><title>{}: "
+          "{}</title></rect>",
+          colour, place(sum), top + 18, place(sum + part.bytes) - place(sum), kBar, escaped(part.label),
+          format_bytes(part.bytes));
+      sum += part.bytes;
+    }
+    std::string text = bar.label + ": " + format_bytes(sum);
+    if (bar.limit && !in_sight(bar))
+      text += fmt::format(" of {} {}", chart.limit_name, format_bytes(*bar.limit));
+    put(out, "<text class=\"label\" x=\"{}\" y=\"{}\">{}</text>", kBegin, top + 12, escaped(text));
+    if (!in_sight(bar)) continue;
+    const double at = place(*bar.limit);
+    put(out, "<line class=\"level\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, top + 2,
+        top + 18 + kBar + 4);
+    put(out, "<text class=\"tick end\" x=\"{:.1f}\" y=\"{}\">{} {}</text>", at - 5, top + 12,
+        escaped(chart.limit_name), format_bytes(*bar.limit));
+  }
+  put(out, "</svg>");
+  draw_legend(out, legend);
+  return out;
+}
+
+Markup draw(const Confusion& matrix) {
+  Markup out;
+  put(out, "<svg class=\"confusion\" viewBox=\"0 0 260 150\" role=\"img\" aria-label=\"confusion matrix\">");
+  put(out, "<text class=\"tick mid\" x=\"118\" y=\"14\">flagged</text>");
+  put(out, "<text class=\"tick mid\" x=\"210\" y=\"14\">passed</text>");
+  const auto cell = [&](int column, int row, int64_t count, int64_t whole, bool right) {
+    const double share = whole == 0 ? 0 : static_cast<double>(count) / static_cast<double>(whole);
+    const int x = 74 + 92 * column;
+    const int y = 22 + 62 * row;
+    put(out,
+        "<rect class=\"cell c{}\" x=\"{}\" y=\"{}\" width=\"88\" height=\"58\" fill-opacity=\"{:.3f}\"/>",
+        right ? 0 : 1, x, y, 0.04 + 0.5 * share);
+    put(out, "<text class=\"count mid\" x=\"{}\" y=\"{}\">{}</text>", x + 44, y + 27, format_count(count));
+    if (whole > 0)
+      put(out, "<text class=\"tick mid\" x=\"{}\" y=\"{}\">{:.2f} %</text>", x + 44, y + 45, share * 100);
+  };
+  const int64_t attacks = matrix.true_positives + matrix.false_negatives;
+  const int64_t benign = matrix.true_negatives + matrix.false_positives;
+  put(out, "<text class=\"tick end\" x=\"66\" y=\"55\">attack</text>");
+  put(out, "<text class=\"tick end\" x=\"66\" y=\"117\">benign</text>");
+  cell(0, 0, matrix.true_positives, attacks, true);
+  cell(1, 0, matrix.false_negatives, attacks, false);
+  cell(0, 1, matrix.false_positives, benign, false);
+  cell(1, 1, matrix.true_negatives, benign, true);
+  put(out, "</svg>");
+  return out;
+}
+
+}  // namespace plimsoll

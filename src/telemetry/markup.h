@@ -1,0 +1,54 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+/// HTML or SVG being written: a text whose bytes stand in the ledger.
+using Markup = std::basic_string<char, std::char_traits<char>, LedgerAllocator<char, Tag::output>>;
+
+/// Appends formatted text as it is.
+template <typename... Args>
+void put(Markup& out, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
+
+/// Text with the letters that mean something in HTML and XML replaced, quotes too. Control characters that
+/// XML cannot hold become U+FFFD.
+inline std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char letter : text) {
+    switch (letter) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\t':
+      case '\n':
+        result += letter;
+        break;
+      default:
+        if (static_cast<unsigned char>(letter) < 0x20)
+          result += "\xEF\xBF\xBD";
+        else
+          result += letter;
+    }
+  }
+  return result;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,243 @@
+#include "train/evaluation_report.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "telemetry/chart.h"
+#include "train/evaluation_summary.h"
+#include "train/evaluation_table.h"
+
+namespace plimsoll {
+namespace {
+
+using Kind = Report::Table::Kind;
+
+std::string counts_of(const JudgedGroup& group) {
+  return fmt::format("{}: {} windows, {} with attacks", group.name, format_count(group.graphs),
+                     format_count(group.attack_graphs));
+}
+
+const std::vector<std::string> kHeadings = {"<detector", "F1",     "precision", "recall", "FPR",
+                                            "AUC",       "PR-AUC", "MCC",       "delay",  "missed"};
+
+Report::Table::Row row_of(const DetectorSummary& summary) {
+  Report::Table::Row row{{(summary.rule ? "rule: " : "") + label_of(summary)}, Kind::plain};
+  for (const Figure figure :
+       {Figure::f1, Figure::precision, Figure::recall, Figure::fpr, Figure::auc, Figure::pr_auc, Figure::mcc})
+    row.cells.push_back(figure_cell(summary.at(figure)));
+  row.cells.push_back(delay_cell(summary));
+  row.cells.push_back(missed_cell(summary));
+  return row;
+}
+
+void add_rows(Report::Table& table, const std::string& title, const JudgedGroup& group) {
+  table.rows.push_back({{title}, Kind::group});
+  for (const DetectorSummary& summary : summarise(group.detectors)) table.rows.push_back(row_of(summary));
+}
+
+void add_headline(Report& report, const Evaluation& evaluation, const Published* published) {
+  report.section("Results");
+  report.paragraph(
+      "A window is called an attack when its score is above a threshold. Thresholds were set on benign "
+      "validation windows alone, so that 1 % or 0.1 % of those lie above; no test label was used. FPR is "
+      "what "
+      "came of it here. A figure that needs a class that is absent is left out (-).");
+  report.paragraph(
+      "Delay is the mean time from a recording's first attack frame to the end of the first flagged window; "
+      "missed counts the recordings in which none was flagged in time. A rule was trained on nothing: "
+      "unknown_id flags a window that holds an ID never seen in benign training traffic.");
+  Report::Table table{kHeadings, {}};
+  for (const JudgedSplit& split : evaluation.splits) {
+    add_rows(table, counts_of(split.all), split.all);
+    if (published == nullptr) continue;
+    for (const Published::Model& model : published->models(split.all.name)) {
+      const auto text = [](const std::optional<double>& value) {
+        return value ? fmt::format("{:.4f}", *value) : std::string("-");
+      };
+      table.rows.push_back(
+          {{"published: " + model.name, text(model.f1), "", "", "", text(model.auc)}, Kind::aside});
+    }
+  }
+  report.table(table);
+  if (published == nullptr) return;
+  report.paragraph("Published figures: " + published->source() + ". " + published->notes());
+}
+
+void add_thresholds(Report& report, const Evaluation& evaluation) {
+  Report::Table table{{"<detector", "seed", "asked of benign validation", "realised there", "threshold"}, {}};
+  if (evaluation.splits.empty()) return;
+  for (const DetectorCurves& curves : evaluation.splits.front().curves)
+    for (const Threshold& threshold : curves.thresholds) {
+      const bool rate = threshold.target_rate > 0;
+      table.rows.push_back({{curves.name, curves.rule ? "-" : fmt::format("{}", curves.seed),
+                             rate ? fmt::format("{:g} %", threshold.target_rate * 100) : "-",
+                             rate ? fmt::format("{:.4g} %", threshold.realised_rate * 100) : "-",
+                             fmt::format("{:.6g}", threshold.level)},
+                            Kind::plain});
+    }
+  report.heading("Thresholds");
+  report.table(table);
+}
+
+// The place of a detector's name among those of the split: its colour.
+class Names {
+ public:
+  int place(const std::string& name, bool& is_new) {
+    const auto found = std::ranges::find(names_, name);
+    is_new = found == names_.end();
+    const auto at = static_cast<int>(found - names_.begin());
+    if (is_new) names_.push_back(name);
+    return at;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+std::vector<ChartPoint> chart_points(const std::vector<CurvePoint>& curve) {
+  std::vector<ChartPoint> points;
+  for (const CurvePoint& point : curve) points.push_back({point.x, point.y});
+  return points;
+}
+
+// Where a detector's thresholds lie on its curves.
+void mark_thresholds(LineChart& roc, LineChart& pr, const DetectorCurves& curves, const JudgedGroup& group,
+                     int colour) {
+  for (const DetectorFigures& figures : group.detectors) {
+    if (figures.name != curves.name || figures.seed != curves.seed) continue;
+    const auto rate = figures.verdicts.false_positive_rate();
+    const auto recall = figures.verdicts.recall();
+    const auto precision = figures.verdicts.precision();
+    const double target = figures.threshold.target_rate;
+    const std::string text =
+        target > 0 ? fmt::format("{} at {:g} %", figures.name, target * 100) : figures.name;
+    if (rate && recall) roc.marks.push_back({{*rate, *recall}, colour, target < 0.005, text});
+    if (recall && precision) pr.marks.push_back({{*recall, *precision}, colour, target < 0.005, text});
+  }
+}
+
+std::string with_area(const std::string& name, const std::optional<Spread>& area, const char* what) {
+  return area ? fmt::format("{}: {} {}", name, what, figure_cell(area)) : name;
+}
+
+void add_curves(Report& report, const JudgedSplit& split) {
+  LineChart roc{{"false-positive rate, from 0.01 %", DetectorCurves::kLeastRate, 1, Axis::Scale::log, true},
+                {"recall", 0, 1, Axis::Scale::linear, true},
+                {},
+                {}};
+  LineChart pr{
+      {"recall", 0, 1, Axis::Scale::linear, true}, {"precision", 0, 1, Axis::Scale::linear, true}, {}, {}};
+  const auto summaries = summarise(split.all.detectors);
+  Names names;
+  for (const DetectorCurves& curves : split.curves) {
+    if (curves.roc.empty()) continue;
+    bool first = false;
+    const int colour = names.place(curves.name, first);
+    const auto summary = std::ranges::find(summaries, curves.name, &DetectorSummary::name);
+    const Stroke stroke{colour, curves.rule};
+    roc.series.push_back({first ? with_area(curves.name, summary->at(Figure::auc), "AUC") : "", stroke,
+                          chart_points(curves.roc), false});
+    pr.series.push_back({first ? with_area(curves.name, summary->at(Figure::pr_auc), "PR-AUC") : "", stroke,
+                         chart_points(curves.precision_recall), false});
+    mark_thresholds(roc, pr, curves, split.all, colour);
+  }
+  if (roc.series.empty()) {
+    report.paragraph("One class is absent: there are no curves.");
+    return;
+  }
+  report.figures({{"ROC: dots are thresholds, 0.1 % filled, 1 % hollow", draw(roc)},
+                  {"Precision and recall, the same thresholds", draw(pr)}});
+}
+
+void add_histograms(Report& report, const JudgedSplit& split) {
+  std::vector<Report::Figure> figures;
+  Names names;
+  for (const DetectorCurves& curves : split.curves) {
+    bool first = false;
+    names.place(curves.name, first);
+    const ScoreHistogram& scores = curves.histogram;
+    // A rule that says yes or no has no scores to speak of; of several seeds the first stands for all.
+    const bool yes_or_no = curves.thresholds.size() == 1 && curves.thresholds[0].target_rate == 0;
+    if (!first || yes_or_no || scores.benign.empty()) continue;
+    Histogram chart{{"score of " + curves.name, scores.low, scores.high, Axis::Scale::linear, false}, {}, {}};
+    if (split.all.graphs > split.all.attack_graphs) chart.series.push_back({"benign", 0, scores.benign});
+    if (split.all.attack_graphs > 0) chart.series.push_back({"attack", 1, scores.attack});
+    for (const Threshold& threshold : curves.thresholds)
+      chart.levels.push_back(
+          {static_cast<double>(threshold.level), fmt::format("{:g} %", threshold.target_rate * 100)});
+    figures.push_back(
+        {fmt::format("Scores of {}{}", curves.name, curves.rule ? "" : fmt::format(", seed {}", curves.seed)),
+         draw(chart)});
+  }
+  if (figures.empty()) return;
+  report.figures(figures);
+  report.paragraph("Scores beyond the ends are counted in the outermost bars.");
+}
+
+void add_confusions(Report& report, const JudgedSplit& split) {
+  std::vector<Report::Figure> figures;
+  std::vector<std::string> shown;
+  for (const DetectorFigures& figures_of : split.all.detectors) {
+    std::string title = figures_of.name;
+    if (figures_of.threshold.target_rate > 0)
+      title += fmt::format(" at {:g} %", figures_of.threshold.target_rate * 100);
+    if (std::ranges::find(shown, title) != shown.end()) continue;  // of several seeds the first
+    shown.push_back(title);
+    const Verdicts& v = figures_of.verdicts;
+    figures.push_back(
+        {std::move(title),
+         draw(Confusion{v.true_positives, v.false_positives, v.true_negatives, v.false_negatives}), true});
+  }
+  report.figures(figures);
+}
+
+void add_groups(Report& report, const std::vector<JudgedGroup>& groups, const std::string& title) {
+  Report::Table table{kHeadings, {}};
+  for (const JudgedGroup& group : groups)
+    add_rows(table, counts_of(group) + (group.attack ? " (" + *group.attack + ")" : ""), group);
+  report.begin_details(fmt::format("{} ({})", title, groups.size()));
+  report.table(table);
+  report.end_details();
+}
+
+// The one table by attack that is always open: F1 of every detector.
+void add_attacks(Report& report, const JudgedSplit& split) {
+  if (split.attacks.empty()) return;
+  Report::Table table{{"<F1 by attack", "windows", "with attacks"}, {}};
+  for (const DetectorSummary& summary : summarise(split.all.detectors))
+    table.headings.push_back(label_of(summary));
+  for (const JudgedGroup& attack : split.attacks) {
+    Report::Table::Row row{{attack.name, format_count(attack.graphs), format_count(attack.attack_graphs)},
+                           Kind::plain};
+    for (const DetectorSummary& summary : summarise(attack.detectors))
+      row.cells.push_back(figure_cell(summary.at(Figure::f1)));
+    table.rows.push_back(std::move(row));
+  }
+  report.table(table);
+  add_groups(report, split.attacks, "All figures by attack");
+  add_groups(report, split.recordings, "All figures by recording");
+}
+
+}  // namespace
+
+Markup evaluation_report(const Evaluation& evaluation, const Published* published, const RunRecord& run) {
+  Report report(run.name, "Detection of attacks, judged by plimsoll evaluate");
+  add_headline(report, evaluation, published);
+  add_thresholds(report, evaluation);
+  for (const JudgedSplit& split : evaluation.splits) {
+    report.section(split.all.name);
+    report.paragraph(fmt::format("{} windows of {} recordings, {} with attacks.",
+                                 format_count(split.all.graphs), split.all.recordings,
+                                 format_count(split.all.attack_graphs)));
+    for (const std::string& name : split.left_out)
+      report.paragraph("Left out: " + name + ", a copy of a training recording.");
+    add_curves(report, split);
+    add_histograms(report, split);
+    add_confusions(report, split);
+    add_attacks(report, split);
+  }
+  add_run(report, run);
+  return report.html();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <map>
+
+#include "base/units.h"
+#include "telemetry/chart.h"
+#include "train/evaluation_report.h"
+
+namespace plimsoll {
+namespace {
+
+std::vector<ChartPoint> by_epoch(const std::vector<double>& values) {
+  std::vector<ChartPoint> points;
+  for (size_t epoch = 0; epoch < values.size(); ++epoch)
+    points.push_back({static_cast<double>(epoch + 1), values[epoch]});
+  return points;
+}
+
+// One chart a stage, seeds together.
+void add_losses(Report& report, const std::vector<RunRecord::Losses>& losses) {
+  std::vector<std::string> stages;
+  for (const RunRecord::Losses& run : losses)
+    if (std::ranges::find(stages, run.stage) == stages.end()) stages.push_back(run.stage);
+  std::vector<Report::Figure> figures;
+  for (const std::string& stage : stages) {
+    LineChart chart;
+    std::vector<double> all;
+    double epochs = 2;
+    std::vector<std::string> names;  // a colour each, whatever the seed
+    for (const RunRecord::Losses& run : losses) {
+      if (run.stage != stage) continue;
+      for (size_t n = 0; n < run.names.size(); ++n) {
+        const auto known = std::ranges::find(names, run.names[n]);
+        const auto colour = static_cast<int>(known - names.begin());
+        const bool first = known == names.end();
+        if (first) names.push_back(run.names[n]);
+        chart.series.push_back(
+            {first ? run.names[n] : "", {colour, colour % 2 == 1}, by_epoch(run.values[n]), false});
+        all.insert(all.end(), run.values[n].begin(), run.values[n].end());
+        epochs = std::max(epochs, static_cast<double>(run.values[n].size()));
+      }
+    }
+    chart.x = {"epoch", 1, epochs, Axis::Scale::linear, false};
+    chart.y = axis_over("loss", all);
+    figures.push_back({stage, draw(chart)});
+  }
+  if (figures.empty()) return;
+  report.section("Training");
+  report.paragraph("Mean losses by epoch; the training loss is taken with dropout, while the weights move.");
+  report.figures(figures);
+}
+
+void add_memory(Report& report, const std::vector<RunRecord::Memory>& stages) {
+  if (stages.empty()) return;
+  report.section("Memory");
+  report.paragraph(
+      "Anonymous memory: what was planned before the run, the most that the kernel was seen to count, and "
+      "the "
+      "budget that neither may pass.");
+  Report::Table table{{"<stage", "budget", "planned peak", "measured peak", "measured / planned"}, {}};
+  ByteBars chart{{}, "budget"};
+  for (const RunRecord::Memory& stage : stages) {
+    std::vector<ByteBars::Part> parts;
+    for (const auto& [part, bytes] : stage.breakdown)
+      if (bytes > 0) parts.push_back({part, bytes});
+    if (parts.empty()) parts.push_back({"planned", stage.planned_peak});
+    chart.bars.push_back({stage.stage + ", planned", std::move(parts), stage.budget});
+    std::vector<std::string> row = {stage.stage, format_bytes(stage.budget), format_bytes(stage.planned_peak),
+                                    "-", "-"};
+    if (stage.measured_peak) {
+      chart.bars.push_back({stage.stage + ", measured", {{"measured", *stage.measured_peak}}, stage.budget});
+      row[3] = format_bytes(*stage.measured_peak);
+      row[4] = fmt::format("{:.1f} %", 100.0 * static_cast<double>(*stage.measured_peak) /
+                                           static_cast<double>(std::max<int64_t>(stage.planned_peak, 1)));
+    }
+    table.rows.push_back({std::move(row)});
+  }
+  report.figures({{"Peaks by stage", draw(chart)}});
+  report.table(table);
+}
+
+}  // namespace
+
+void add_run(Report& report, const RunRecord& run) {
+  add_losses(report, run.losses);
+  add_memory(report, run.memory);
+  report.section("What was run");
+  Report::Table facts{{"<", "<"}, {}};
+  for (const auto& [name, text] : run.facts) facts.rows.push_back({{name, text}});
+  if (!facts.rows.empty()) report.table(facts);
+  report.begin_details("recipe.yaml");
+  report.preformatted(run.recipe);
+  report.end_details();
+}
+
+}  // namespace plimsoll
