@@ -19,7 +19,8 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
   }
   frames_.emplace(folder);
   identity_ = frames_->identity();
-  auto windows = open_windows(*frames_, {recipe.data.features, recipe.data.window, recipe.data.stride},
+  auto windows = open_windows(*frames_, {recipe.data.features, recipe.data.window.value, recipe.data.stride.value,
+                               recipe.data.window.unit},
                               std::move(vocabulary));
   windows_ = windows.get();
   source_ = std::move(windows);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <sstream>
 
 #include "base/error.h"
@@ -15,10 +16,11 @@
 namespace plimsoll {
 namespace {
 
-// A value as it was written, and where.
+// A value as it was written, and where. A list has names in place of the text.
 struct Written {
   std::string text;
   std::string where;
+  std::optional<std::vector<std::string>> names = {};
 };
 using WrittenValues = std::map<std::string, Written>;
 
@@ -54,6 +56,21 @@ void require_known(const std::string& key, const std::string& where) {
   throw UsageError(fmt::format("{}: unknown key '{}'; the nearest known key is '{}'", where, key, *nearest));
 }
 
+// The names of a list; nothing where the node is no list of names.
+std::optional<std::vector<std::string>> names_of(const YAML::Node& node) {
+  if (!node.IsSequence()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const auto& name : node) {
+    if (!name.IsScalar()) return std::nullopt;
+    names.push_back(name.as<std::string>());
+  }
+  return names;
+}
+
+UsageError not_single(const std::string& key, const Written& written) {
+  return UsageError(fmt::format("{}: '{}' must be a single value", written.where, key));
+}
+
 void flatten(const YAML::Node& node, const std::string& prefix, const std::string& name,
              WrittenValues& values) {
   for (const auto& entry : node) {
@@ -67,14 +84,17 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
       continue;
     }
     require_known(key, where);
-    if (!entry.second.IsScalar())
-      throw UsageError(fmt::format("{}: '{}' must be a single value", where, key));
-    if (!values.emplace(key, Written{entry.second.as<std::string>(), where}).second)
+    Written written{"", where, names_of(entry.second)};
+    if (!written.names && !entry.second.IsScalar())
+      throw UsageError(fmt::format("{}: '{}' must be a single value or a list of names", where, key));
+    if (!written.names) written.text = entry.second.as<std::string>();
+    if (!values.emplace(key, std::move(written)).second)
       throw UsageError(fmt::format("{}: '{}' is given twice", where, key));
   }
 }
 
 void set(const char* key, std::string& value, const Choice& choice, const Written& written) {
+  if (written.names) throw not_single(key, written);
   const std::string all = fmt::format("|{}|", choice.words);
   if (written.text.find('|') != std::string::npos ||
       all.find(fmt::format("|{}|", written.text)) == std::string::npos) {
@@ -90,6 +110,7 @@ void set(const char* key, std::string& value, const Choice& choice, const Writte
 
 template <typename Number>
 void set(const char* key, Number& value, const Range& range, const Written& written) {
+  if (written.names) throw not_single(key, written);
   std::istringstream text(written.text);
   Number number{};
   if (!(text >> number) || text.peek() != std::istringstream::traits_type::eof())
@@ -99,6 +120,70 @@ void set(const char* key, Number& value, const Range& range, const Written& writ
     throw UsageError(fmt::format("{}: {} is {}, expected {:g} to {:g}", written.where, key, written.text,
                                  range.least, range.most));
   value = number;
+}
+
+void set(const char* key, WindowLength& value, const Range& frames, const Written& written) {
+  if (written.names) throw not_single(key, written);
+  try {
+    value = WindowLength::parse(written.text);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}: {}", written.where, key, error.what()));
+  }
+  if (value.unit == WindowUnit::frames) {
+    set(key, value.value, frames, written);
+  } else if (value.value < WindowLength::kLeastTime || value.value > WindowLength::kMostTime) {
+    throw UsageError(fmt::format("{}: {} is {}, expected 1us to 3600s", written.where, key, written.text));
+  }
+}
+
+void set(const char* key, std::vector<std::string>& value, Names, const Written& written) {
+  if (written.names) {
+    value = *written.names;
+    return;
+  }
+  // An override is text: a list of YAML, or a single name.
+  std::optional<std::vector<std::string>> names;
+  try {
+    names = names_of(YAML::Load(written.text));
+  } catch (const YAML::Exception&) {
+    // Not YAML: a name that looks like it.
+  }
+  if (!names && written.text.starts_with('['))
+    throw UsageError(
+        fmt::format("{}: {} is '{}', expected a list as [a, b]", written.where, key, written.text));
+  value = names ? *names : std::vector<std::string>{written.text};
+}
+
+// The stride of windows by time is the window unless it is given.
+void settle_windows(Recipe::Data& data, const WrittenValues& values) {
+  const auto where = [&](const char* key) {
+    const auto found = values.find(key);
+    return found == values.end() ? std::string() : found->second.where + ": ";
+  };
+  const bool by_time = data.window.unit == WindowUnit::nanoseconds;
+  if (by_time && !values.contains("data.stride")) data.stride = data.window;
+  if (data.stride.unit != data.window.unit)
+    throw UsageError(
+        fmt::format("{}data.stride is {} and data.window {}, expected both as frames or both as time",
+                    where("data.stride"), data.stride.text(), data.window.text()));
+  if (by_time && data.features == "compat")
+    throw UsageError(fmt::format(
+        "{}data.window is {}, but data.features compat counts frames; set data.features: behaviour, or give "
+        "a number of frames",
+        where("data.window"), data.window.text()));
+}
+
+template <typename Value>
+std::string text_of(const Value& value) {
+  return fmt::format("{}", value);
+}
+std::string text_of(const WindowLength& value) {
+  return value.text();
+}
+std::string text_of(const std::vector<std::string>& names) {
+  YAML::Emitter text;
+  text << YAML::Flow << names;
+  return text.c_str();
 }
 
 }  // namespace
@@ -120,13 +205,14 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
     if (equals == std::string::npos) throw UsageError(where + ": expected section.key=value");
     const std::string key = given.substr(0, equals);
     require_known(key, where);
-    values[key] = {given.substr(equals + 1), where};
+    values[key] = Written{given.substr(equals + 1), where};
   }
   Recipe recipe;
   visit_recipe(recipe, [&](const char* key, auto& value, auto check) {
     const auto found = values.find(key);
     if (found != values.end()) set(key, value, check, found->second);
   });
+  settle_windows(recipe.data, values);
   return recipe;
 }
 
@@ -152,7 +238,7 @@ std::string recipe_yaml(const Recipe& recipe) {
           !std::equal(parts.begin(), parts.begin() + static_cast<int64_t>(depth) + 1, open.begin()))
         yaml += fmt::format("{:{}}{}:\n", "", 2 * depth, parts[depth]);
     open = parts;
-    yaml += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), key, value);
+    yaml += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), key, text_of(value));
   });
   return yaml;
 }

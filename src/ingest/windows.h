@@ -4,16 +4,14 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/window_length.h"
 #include "ingest/vocabulary.h"
 #include "sample/block.h"
 #include "store/frames.h"
 
 namespace plimsoll {
-
-enum class WindowUnit : uint8_t { frames, nanoseconds };
 
 /// How frames are cut into windows and described.
 struct WindowOptions {
@@ -22,17 +20,6 @@ struct WindowOptions {
   int64_t stride = 100;
   WindowUnit unit = WindowUnit::frames;           ///< of both; compat counts frames
   std::vector<std::string> vocabulary_from = {};  ///< splits; none: those for training
-};
-
-/// A window or stride as it is written: "100" frames, or time as "250us", "50ms" or "1.5s".
-struct WindowLength {
-  int64_t value;
-  WindowUnit unit;
-
-  /// Errors: UsageError that shows what is understood.
-  static WindowLength parse(std::string_view text);
-  /// The shortest way to write it with a whole number.
-  std::string text() const;
 };
 
 /// Graphs of windows, made on the fly from a `frames` set: one graph a window, in the order of recordings and
