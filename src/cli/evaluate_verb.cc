@@ -21,13 +21,8 @@ namespace {
 // How the data was split when the model was trained; nothing if this is other data.
 std::optional<TrainingSplit> split_that_trained(const BlockSource& source, const Recipe& recipe,
                                                 const DetectorModel& detector) {
-  const auto& recordings = source.tables().recordings;
-  const bool trains = std::any_of(recordings.begin(), recordings.end(),
-                                  [](const GraphRange& r) { return is_training_split(r.split); });
-  if (!trains) return std::nullopt;
-  TrainingSplit split = split_by_time(source.tables(), recipe.split.validation, recipe.split.embargo);
-  if (split.contents != detector.trained_on) return std::nullopt;
-  return split;
+  if (training_contents(source.tables(), recipe.split.leave_out) != detector.trained_on) return std::nullopt;
+  return split_for(recipe, source, {});
 }
 
 // A split's graphs, without those of recordings whose content trained.
@@ -59,6 +54,7 @@ std::vector<NamedGraphList> lists_to_judge(const TrainingData& data, std::span<c
     trained = split.contents;
     lists.push_back({"validation", std::move(split.validation)});
     if (!split.test.empty()) lists.push_back({"test", std::move(split.test)});
+    for (auto& [attack, graphs] : split.left_out) lists.push_back({left_out_name(attack), std::move(graphs)});
   }
   const auto& splits = data.source().tables().splits;
   // Where no split is named so, all graphs were shared out.
@@ -98,10 +94,12 @@ struct Findings {
   int64_t graphs = 0;
 };
 
-Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
-                        int threads, int64_t outside_ledger) {
+Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads,
+                        int64_t outside_ledger) {
   const DetectorModel detector = load_model(folder.model(recipe));
-  const TrainingData data(options.data, recipe, detector.vocabulary);
+  recipe.data.without = detector.without;
+  const TrainingData data(options.data, recipe,
+                          {detector.vocabulary, BehaviourProfile::from_tensors(*detector.benign)});
   if (data.windows() == nullptr) throw UsageError("a detector is judged on frames; this is a graph_set");
   const std::optional<TrainingSplit> split = split_that_trained(data.source(), recipe, detector);
   const std::vector<SplitVerdict> verdicts =
@@ -119,7 +117,7 @@ Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, co
 Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
                        int threads, int64_t outside_ledger) {
   const GnnModel model = load_gnn(folder.model(recipe));
-  const TrainingData data(options.data, recipe, model.vocabulary);
+  const TrainingData data(options.data, recipe, {.vocabulary = model.vocabulary});
   require_same_features(model, data.source());
   const auto shapes = read_shapes(data.source(), threads);
   const auto verdicts =

@@ -31,13 +31,16 @@ void check_lengths(const WindowOptions& options) {
 }  // namespace
 
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
-                                           std::vector<uint32_t> vocabulary) {
+                                           LearnedBefore known) {
   const bool behaviour = options.features == "behaviour";
   if (!behaviour && options.features != "compat")
     throw UsageError(
         fmt::format("features '{}' are not known; expected compat or behaviour", options.features));
   check_lengths(options);
-  if (vocabulary.empty()) vocabulary = training_ids(frames, behaviour, options.vocabulary_from);
+  if (behaviour && known.profile)
+    return std::make_unique<BehaviourWindows>(frames, options, std::move(*known.profile));
+  std::vector<uint32_t>& vocabulary = known.vocabulary;
+  if (vocabulary.empty()) vocabulary = training_ids(frames, behaviour, options.learn_from);
   if (vocabulary.empty())
     throw InputError(
         fmt::format("{}: has no training frames{} to take the ID vocabulary from; ingest the folder whose "
@@ -46,7 +49,7 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
   Vocabulary ids(std::move(vocabulary));
   if (!behaviour) return std::make_unique<CompatWindows>(frames, options, std::move(ids));
   return std::make_unique<BehaviourWindows>(
-      frames, options, BehaviourProfile::learn(frames, std::move(ids), options.vocabulary_from));
+      frames, options, BehaviourProfile::learn(frames, std::move(ids), options.learn_from));
 }
 
 void write_graph_set(const BlockSource& source, const std::filesystem::path& out, bool force,

@@ -69,6 +69,9 @@ class BlockSource {
   virtual int64_t graphs() const = 0;
   virtual int64_t node_features() const = 0;  ///< F
   virtual int64_t edge_features() const = 0;  ///< K
+  /// Features a row that read() fills for a while: with room for so many it allocates nothing in the block.
+  virtual int64_t node_room() const { return node_features(); }
+  virtual int64_t edge_room() const { return edge_features(); }
   /// Splits and recordings over the graphs, features and vocabulary.
   virtual const GraphSetTables& tables() const = 0;
 

@@ -23,11 +23,15 @@ struct NamedGraphs {
   std::vector<std::string> left_out;
 };
 
-// Validation first, then the splits that do not train, without recordings whose content trained the model.
+// Validation first, then attacks that were left out and the splits that do not train, without recordings
+// whose content trained the model.
 std::vector<NamedGraphs> graphs_to_judge(const GraphSetTables& tables, const DetectorModel& detector,
                                          const std::optional<TrainingSplit>& split) {
   std::vector<NamedGraphs> lists;
-  if (split) lists.push_back({"validation", split->validation, {}});
+  if (split) {
+    lists.push_back({"validation", split->validation, {}});
+    for (const auto& [attack, graphs] : split->left_out) lists.push_back({left_out_name(attack), graphs, {}});
+  }
   const std::set<std::string> trained(detector.trained_on.begin(), detector.trained_on.end());
   for (const GraphRange& recording : tables.recordings) {
     if (is_training_split(recording.split)) continue;

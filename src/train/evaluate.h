@@ -32,9 +32,9 @@ struct SplitVerdict {
 };
 
 /// Judges a detector on every split that does not train and, where `split` tells how the data was split when
-/// it was trained, on the validation graphs; `only` names one split. `unknown_id` has the ID rule's verdict
-/// for each graph of the source. Recordings whose content was trained on are left out and named;
-/// `outside_ledger` as in PlanInput. Errors: BudgetTooSmall.
+/// it was trained, on the validation graphs and on attacks left out; `only` names one split. `unknown_id` has
+/// the ID rule's verdict for each graph of the source. Recordings whose content was trained on are left out
+/// and named; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall.
 std::vector<SplitVerdict> evaluate(const BlockSource& source, const DetectorModel& detector,
                                    const std::optional<TrainingSplit>& split,
                                    std::span<const uint8_t> unknown_id, const BlockLimits& limits,

@@ -60,6 +60,11 @@ struct Stage {
                                    training_attacks, training));
     std::ranges::copy_if(options.split->validation, std::back_inserter(benign),
                          [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 0; });
+    if (benign.empty())
+      throw InputError(fmt::format(
+          "none of the {} validation windows is benign, and thresholds are taken from benign ones; raise "
+          "split.validation or add attack-free recordings",
+          options.split->validation.size()));
     std::optional<WithoutData> without_data;
     if (options.run.without_data) without_data.emplace();
     detector.model = std::make_unique<GATWithJK>(model_options(*options.recipe, *options.source),
@@ -96,6 +101,8 @@ GatStageResult train_gat(const GatStageOptions& options) {
   result.weights_hash = stage.objective->parameters().hash();
   stage.detector.vocabulary = options.source->tables().vocabulary;
   stage.detector.benign_ids = options.benign_ids;
+  stage.detector.benign = options.benign;
+  stage.detector.without = options.recipe->data.without;
   stage.detector.trained_on = options.split->contents;
   const Recipe::Training& training = options.recipe->training;
   BlockEngine engine(*options.source, stage.shapes, *stage.objective,

@@ -16,6 +16,7 @@ struct GatStageOptions {
   const Recipe* recipe = nullptr;
   const TrainingSplit* split = nullptr;
   std::vector<uint32_t> benign_ids;
+  std::shared_ptr<const NamedTensors> benign = {};  ///< for DetectorModel::benign
   RunOptions run;  ///< model.safetensors goes to its folder as well
 };
 

@@ -45,6 +45,17 @@ GATWithJKOptions read_options(const SafetensorsView& file, const std::string& pa
   return options;
 }
 
+// A list of names in the metadata; absent means none.
+std::vector<std::string> read_names(const SafetensorsView& file, const std::string& path, const char* key) {
+  const auto found = file.metadata().find(key);
+  if (found == file.metadata().end()) return {};
+  try {
+    return Json::parse(found->second).get<std::vector<std::string>>();
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("{}: metadata '{}': {}", path, key, error.what()));
+  }
+}
+
 }  // namespace
 
 void save_model(const std::filesystem::path& path, const DetectorModel& detector) {
@@ -53,6 +64,8 @@ void save_model(const std::filesystem::path& path, const DetectorModel& detector
   const std::vector<int64_t> benign = widen(detector.benign_ids);
   tensors["vocabulary.ids"] = as_tensor(vocabulary);
   tensors["vocabulary.benign"] = as_tensor(benign);
+  if (detector.benign)
+    for (const auto& [name, tensor] : *detector.benign) tensors[name] = tensor.span();
 
   Json config = Json::object();
   visit_options(detector.model->options(), [&](const char* key, const auto& value) { config[key] = value; });
@@ -65,7 +78,8 @@ void save_model(const std::filesystem::path& path, const DetectorModel& detector
                     {{"plimsoll.model", kModelName},
                      {"plimsoll.config", config.dump()},
                      {"plimsoll.thresholds", thresholds.dump()},
-                     {"plimsoll.trained_on", Json(detector.trained_on).dump()}});
+                     {"plimsoll.trained_on", Json(detector.trained_on).dump()},
+                     {"plimsoll.without", Json(detector.without).dump()}});
 }
 
 DetectorModel load_model(const std::filesystem::path& path) {
@@ -75,6 +89,10 @@ DetectorModel load_model(const std::filesystem::path& path) {
   read_tensors(file, path.string(), detector.model->parameters());
   detector.vocabulary = read_ids(file, "vocabulary.ids");
   detector.benign_ids = read_ids(file, "vocabulary.benign");
+  NamedTensors tensors = own_tensors(file, "profile.");
+  tensors.merge(own_tensors(file, "timing."));
+  detector.benign = std::make_shared<const NamedTensors>(std::move(tensors));
+  detector.without = read_names(file, path.string(), "plimsoll.without");
   const auto thresholds = file.metadata().find("plimsoll.thresholds");
   if (thresholds == file.metadata().end()) return detector;
   try {

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "nn/gat_with_jk.h"
+#include "store/named_tensors.h"
 
 namespace plimsoll {
 
@@ -24,11 +25,14 @@ struct DetectorModel {
   std::vector<uint32_t> benign_ids;  ///< IDs of benign training traffic
   std::vector<Threshold> thresholds;
   std::vector<std::string> trained_on = {};  ///< content_of each training recording
+  std::vector<std::string> without = {};     ///< features that it does not see
+  /// What benign traffic does, "profile.*" and "timing.*", as src/ingest reads it; may be null.
+  std::shared_ptr<const NamedTensors> benign = {};
 };
 
 /// Writes a detector as safetensors: parameters by name, "vocabulary.ids" and "vocabulary.benign" (I64), and
-/// in the metadata "plimsoll.model", "plimsoll.config" "plimsoll.thresholds" and "plimsoll.trained_on"
-/// (JSON).
+/// `benign` by name, and in the metadata "plimsoll.model", "plimsoll.config" "plimsoll.thresholds",
+/// "plimsoll.trained_on" and "plimsoll.without" (JSON).
 void save_model(const std::filesystem::path& path, const DetectorModel& detector);
 
 /// Errors: InputError naming the file and the tensor or key that is missing or of another shape.
