@@ -48,6 +48,7 @@ std::vector<NamedGraphList> lists_to_judge(const TrainingData& data, std::span<c
     trained = split.contents;
     lists.push_back({"validation", std::move(split.validation)});
     if (!split.test.empty()) lists.push_back({"test", std::move(split.test)});
+    for (auto& [attack, graphs] : split.left_out) lists.push_back({left_out_name(attack), std::move(graphs)});
   }
   const auto& splits = data.source().tables().splits;
   // Where no split is named so, all graphs were shared out.
@@ -96,7 +97,7 @@ Markup classes_report(const std::vector<ClassificationVerdict>& verdicts, const 
 Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
                        int threads, int64_t outside_ledger) {
   const GnnModel model = load_gnn(folder.model(recipe));
-  const TrainingData data(options.data, recipe, model.vocabulary);
+  const TrainingData data(options.data, recipe, {.vocabulary = model.vocabulary});
   require_same_features(model, data.source());
   const auto shapes = read_shapes(data.source(), threads);
   const auto verdicts =

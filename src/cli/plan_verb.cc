@@ -17,8 +17,12 @@ namespace {
 MemoryPlan plan_of(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
   if (recipe.task == "detection") {
     const TrainingSplit split = detection_split(recipe, data);
-    return plan_gat(
-        {.source = &data.source(), .recipe = &recipe, .split = &split, .benign_ids = {}, .run = run});
+    return plan_gat({.source = &data.source(),
+                     .recipe = &recipe,
+                     .split = &split,
+                     .benign_ids = {},
+                     .benign = data.benign(split),
+                     .run = run});
   }
   const auto shapes = read_shapes(data.source(), run.threads);
   const TrainingSplit split = split_for(recipe, data.source(), shapes);

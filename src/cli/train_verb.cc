@@ -57,11 +57,13 @@ int64_t graphs_of(const TrainingSplit& split) {
 
 Trained train_detector(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
   const TrainingSplit split = detection_split(recipe, data);
-  const GatStageResult result = train_gat({.source = &data.source(),
-                                           .recipe = &recipe,
-                                           .split = &split,
-                                           .benign_ids = training_ids(*data.frames(), true),
-                                           .run = run});
+  const GatStageResult result =
+      train_gat({.source = &data.source(),
+                 .recipe = &recipe,
+                 .split = &split,
+                 .benign_ids = training_ids(*data.frames(), true, {.leave_out = recipe.split.leave_out}),
+                 .benign = data.benign(split),
+                 .run = run});
   return {result.fit,
           result.weights_hash,
           result.detector.model->parameters().count(),

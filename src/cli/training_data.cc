@@ -4,25 +4,66 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "ingest/timing_rule.h"
+#include "sample/feature_selection.h"
 #include "sample/graph_set_source.h"
+#include "store/split_name.h"
 
 namespace plimsoll {
 
-TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe,
-                           std::vector<uint32_t> vocabulary) {
+namespace {
+
+// What is not labelled would pass for benign.
+void require_labels(const FramesView& frames) {
+  int64_t unlabelled = 0;
+  for (const Recording& recording : frames.recordings()) {
+    if (!is_training_split(recording.split)) continue;
+    if (recording.labelled) return;
+    ++unlabelled;
+  }
+  if (unlabelled > 0)
+    throw InputError(
+        fmt::format("{}: none of its {} training recordings has labels, and a detector learns from frames "
+                    "labelled benign "
+                    "or attack; ingest captures with a label column (docs/can-formats.md)",
+                    frames.set().folder().string(), unlabelled));
+}
+
+}  // namespace
+
+TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, LearnedBefore known) {
   const std::string kind = read_manifest(folder).value("kind", "");
   if (kind == "graph_set") {
     auto graphs = std::make_unique<GraphSetSource>(folder);
     identity_ = graphs->set().identity();
     source_ = std::move(graphs);
+    hide_features(recipe);
     return;
   }
   frames_.emplace(folder);
+  if (recipe.task == "detection" && known.vocabulary.empty()) require_labels(*frames_);
   identity_ = frames_->identity();
-  auto windows = open_windows(*frames_, {recipe.data.features, recipe.data.window, recipe.data.stride},
-                              std::move(vocabulary));
+  auto windows = open_windows(*frames_,
+                              {recipe.data.features,
+                               recipe.data.window.value,
+                               recipe.data.stride.value,
+                               recipe.data.window.unit,
+                               {.leave_out = recipe.split.leave_out}},
+                              std::move(known));
   windows_ = windows.get();
   source_ = std::move(windows);
+  hide_features(recipe);
+}
+
+void TrainingData::hide_features(const Recipe& recipe) {
+  if (!recipe.data.without.empty())
+    source_ = std::make_unique<FeatureSelection>(std::move(source_), recipe.data.without);
+}
+
+std::shared_ptr<const NamedTensors> TrainingData::benign(const TrainingSplit& split) const {
+  NamedTensors tensors = windows_->learned();
+  tensors.merge(TimingRule::learn(*frames_, *windows_, split.training).tensors());
+  return std::make_shared<const NamedTensors>(std::move(tensors));
 }
 
 std::string TrainingData::identity_hash() const {
@@ -33,20 +74,27 @@ std::string TrainingData::identity_hash() const {
 }
 
 TrainingSplit split_for(const Recipe& recipe, const BlockSource& source, std::span<const GraphShape> shapes) {
-  if (recipe.split.by == "graph")
-    return split_by_graph(source.tables(), shapes, recipe.split.validation, recipe.split.test,
-                          static_cast<uint64_t>(recipe.seed));
-  if (source.tables().recordings.empty())
-    throw UsageError("split.by is 'time', but the data set has no recordings; set split.by: graph");
-  return split_by_time(source.tables(), recipe.split.validation, recipe.split.embargo);
+  const Recipe::Split& split = recipe.split;
+  const auto seed = static_cast<uint64_t>(recipe.seed);
+  const GraphSetTables& tables = source.tables();
+  if (split.by == "graph") {
+    if (!split.leave_out.empty())
+      throw UsageError("split.leave_out names attacks of recordings; set split.by: time or recording");
+    return split_by_graph(tables, shapes, split.validation, split.test, seed);
+  }
+  if (tables.recordings.empty())
+    throw UsageError(
+        fmt::format("split.by is '{}', but the data set has no recordings; set split.by: graph", split.by));
+  return split.by == "recording" ? split_by_recording(tables, split.validation, seed, split.leave_out)
+                                 : split_by_time(tables, split.validation, split.embargo, split.leave_out);
 }
 
 TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {
   if (data.windows() == nullptr)
     throw UsageError(
         "task 'detection' needs a data set of frames; for a graph_set set task: graph_classification");
-  if (recipe.split.by != "time") throw UsageError("task 'detection' needs split.by: time");
-  return split_by_time(data.source().tables(), recipe.split.validation, recipe.split.embargo);
+  if (recipe.split.by == "graph") throw UsageError("task 'detection' needs split.by: time or recording");
+  return split_for(recipe, data.source(), {});
 }
 
 }  // namespace plimsoll

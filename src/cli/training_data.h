@@ -15,22 +15,27 @@ namespace plimsoll {
 /// A data set as training sees it: graphs of a `graph_set`, or windows made on the fly of `frames`.
 class TrainingData {
  public:
-  /// `vocabulary`: of a trained model; empty for that of the data. Errors: InputError.
-  TrainingData(const std::filesystem::path& folder, const Recipe& recipe,
-               std::vector<uint32_t> vocabulary = {});
+  /// Features that recipe.data.without names are hidden. `known`: of a trained model; what is absent is that
+  /// of the data. Errors: InputError; UsageError for features that are not there.
+  TrainingData(const std::filesystem::path& folder, const Recipe& recipe, LearnedBefore known = {});
 
   const BlockSource& source() const { return *source_; }
-  /// Null for a `graph_set`.
+  /// Null for a `graph_set`; the windows with all their features.
   const FramesView* frames() const { return frames_ ? &*frames_ : nullptr; }
   const WindowSource* windows() const { return windows_; }
+  /// What benign traffic of frames does, for DetectorModel::benign: the profile of behaviour windows, and the
+  /// timing rule of the windows that train.
+  std::shared_ptr<const NamedTensors> benign(const TrainingSplit& split) const;
   const Json& identity() const { return identity_; }
   /// XXH3-64 of the identity.
   std::string identity_hash() const;
 
  private:
+  void hide_features(const Recipe& recipe);
+
   std::optional<FramesView> frames_;
   std::unique_ptr<BlockSource> source_;
-  const WindowSource* windows_ = nullptr;
+  const WindowSource* windows_ = nullptr;  // below or in source_
   Json identity_;
 };
 

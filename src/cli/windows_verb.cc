@@ -31,7 +31,7 @@ Json provenance_of(const FramesView& frames, const WindowOptions& windows) {
   };
   Json options = {
       {"features", windows.features}, {"window", length(windows.window)}, {"stride", length(windows.stride)}};
-  if (!windows.vocabulary_from.empty()) options["vocabulary_from"] = windows.vocabulary_from;
+  if (!windows.learn_from.splits.empty()) options["vocabulary_from"] = windows.learn_from.splits;
   return make_provenance({frames.identity()}, std::move(options));
 }
 
@@ -48,7 +48,7 @@ WindowOptions windows_of(const Options& options) {
   windows.window = window.value;
   windows.stride = stride.value;
   windows.unit = window.unit;
-  std::sort(windows.vocabulary_from.begin(), windows.vocabulary_from.end());
+  std::sort(windows.learn_from.splits.begin(), windows.learn_from.splits.end());
   return windows;
 }
 
@@ -102,7 +102,7 @@ void add_windows(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--stride", options->stride,
                    "From one window to the next: frames (default 100), or time (default: the window)");
-  verb->add_option("--vocabulary-from", options->windows.vocabulary_from,
+  verb->add_option("--vocabulary-from", options->windows.learn_from.splits,
                    "Splits whose IDs are known; default: those whose names begin with train")
       ->type_name("SPLIT");
   verb->add_flag("--force", options->force, "Replace an existing output");

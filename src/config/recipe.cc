@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <sstream>
 
 #include "base/error.h"
@@ -16,11 +17,11 @@
 namespace plimsoll {
 namespace {
 
-// A value as it was written, and where.
+// A value as it was written, and where. A list has names in place of the text.
 struct Written {
   std::string text;  // of a list: its values, with commas between
   std::string where;
-  bool is_list = false;
+  std::optional<std::vector<std::string>> names = {};
 };
 using WrittenValues = std::map<std::string, Written>;
 
@@ -56,16 +57,19 @@ void require_known(const std::string& key, const std::string& where) {
   throw UsageError(fmt::format("{}: unknown key '{}'; the nearest known key is '{}'", where, key, *nearest));
 }
 
-Written written_value(const YAML::Node& node, const std::string& key, const std::string& where) {
-  if (node.IsScalar()) return {node.as<std::string>(), where};
-  if (!node.IsSequence()) throw UsageError(fmt::format("{}: '{}' must be a single value", where, key));
-  Written list{"", where, true};
-  for (const YAML::Node& entry : node) {
-    if (!entry.IsScalar())
-      throw UsageError(fmt::format("{}: '{}' must be a list of single values", where, key));
-    list.text += (list.text.empty() ? "" : ",") + entry.as<std::string>();
+// The names of a list; nothing where the node is no list of names.
+std::optional<std::vector<std::string>> names_of(const YAML::Node& node) {
+  if (!node.IsSequence()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const auto& name : node) {
+    if (!name.IsScalar()) return std::nullopt;
+    names.push_back(name.as<std::string>());
   }
-  return list;
+  return names;
+}
+
+UsageError not_single(const std::string& key, const Written& written) {
+  return UsageError(fmt::format("{}: '{}' must be a single value", written.where, key));
 }
 
 void flatten(const YAML::Node& node, const std::string& prefix, const std::string& name,
@@ -81,12 +85,17 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
       continue;
     }
     require_known(key, where);
-    if (!values.emplace(key, written_value(entry.second, key, where)).second)
+    Written written{"", where, names_of(entry.second)};
+    if (!written.names && !entry.second.IsScalar())
+      throw UsageError(fmt::format("{}: '{}' must be a single value or a list of names", where, key));
+    if (!written.names) written.text = entry.second.as<std::string>();
+    if (!values.emplace(key, std::move(written)).second)
       throw UsageError(fmt::format("{}: '{}' is given twice", where, key));
   }
 }
 
 void require_word(const std::string& key, std::string_view words, const Written& written) {
+  if (written.names) throw not_single(key, written);
   const std::string all = fmt::format("|{}|", words);
   if (written.text.find('|') == std::string::npos &&
       all.find(fmt::format("|{}|", written.text)) != std::string::npos)
@@ -118,6 +127,7 @@ void set(const std::string& key, std::string& value, const Preset<Model>& preset
 
 template <typename Number>
 void set(const std::string& key, Number& value, const Range& range, const Written& written) {
+  if (written.names) throw not_single(key, written);
   std::istringstream text(written.text);
   Number number{};
   if (!(text >> number) || text.peek() != std::istringstream::traits_type::eof())
@@ -129,26 +139,82 @@ void set(const std::string& key, Number& value, const Range& range, const Writte
   value = number;
 }
 
+void set(const std::string& key, WindowLength& value, const Range& frames, const Written& written) {
+  if (written.names) throw not_single(key, written);
+  try {
+    value = WindowLength::parse(written.text);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}: {}", written.where, key, error.what()));
+  }
+  if (value.unit == WindowUnit::frames) {
+    set(key, value.value, frames, written);
+  } else if (value.value < WindowLength::kLeastTime || value.value > WindowLength::kMostTime) {
+    throw UsageError(fmt::format("{}: {} is {}, expected 1us to 3600s", written.where, key, written.text));
+  }
+}
+
+// A list of YAML, as it stands in a file or as the text of an override; or a single value.
+std::vector<std::string> as_names(const std::string& key, const Written& written) {
+  if (written.names) return *written.names;
+  std::optional<std::vector<std::string>> names;
+  try {
+    names = names_of(YAML::Load(written.text));
+  } catch (const YAML::Exception&) {
+    // Not YAML: a name that looks like it.
+  }
+  if (!names && written.text.starts_with('['))
+    throw UsageError(
+        fmt::format("{}: {} is '{}', expected a list as [a, b]", written.where, key, written.text));
+  return names ? *names : std::vector<std::string>{written.text};
+}
+
+void set(const std::string& key, std::vector<std::string>& value, Names, const Written& written) {
+  value = as_names(key, written);
+}
+
 void set(const std::string& key, std::vector<int64_t>& value, const Numbers& numbers,
          const Written& written) {
   value.clear();
-  std::istringstream text(written.text);
-  for (std::string part; std::getline(text, part, ',');)
-    set(key, value.emplace_back(), Range{numbers.least, numbers.most}, Written{part, written.where});
+  Written list = written;  // "80, 40" does for [80, 40]
+  if (!list.text.starts_with('[')) list.text = "[" + list.text + "]";
+  for (const std::string& number : as_names(key, list))
+    set(key, value.emplace_back(), Range{numbers.least, numbers.most}, Written{number, written.where});
   if (value.empty()) throw UsageError(fmt::format("{}: {} is an empty list", written.where, key));
 }
 
-template <typename Value>
-constexpr bool kIsList = false;
-template <typename Entry>
-constexpr bool kIsList<std::vector<Entry>> = true;
+// The stride of windows by time is the window unless it is given.
+void settle_windows(Recipe::Data& data, const WrittenValues& values) {
+  const auto where = [&](const char* key) {
+    const auto found = values.find(key);
+    return found == values.end() ? std::string() : found->second.where + ": ";
+  };
+  const bool by_time = data.window.unit == WindowUnit::nanoseconds;
+  if (by_time && !values.contains("data.stride")) data.stride = data.window;
+  if (data.stride.unit != data.window.unit)
+    throw UsageError(
+        fmt::format("{}data.stride is {} and data.window {}, expected both as frames or both as time",
+                    where("data.stride"), data.stride.text(), data.window.text()));
+  if (by_time && data.features == "compat")
+    throw UsageError(fmt::format(
+        "{}data.window is {}, but data.features compat counts frames; set data.features: behaviour, or give "
+        "a number of frames",
+        where("data.window"), data.window.text()));
+}
 
-std::string as_yaml(const std::vector<int64_t>& numbers) {
+template <typename Value>
+std::string text_of(const Value& value) {
+  return fmt::format("{}", value);
+}
+std::string text_of(const std::vector<int64_t>& numbers) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
-template <typename Value>
-const Value& as_yaml(const Value& value) {
-  return value;
+std::string text_of(const WindowLength& value) {
+  return value.text();
+}
+std::string text_of(const std::vector<std::string>& names) {
+  YAML::Emitter text;
+  text << YAML::Flow << names;
+  return text.c_str();
 }
 
 }  // namespace
@@ -170,16 +236,15 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
     if (equals == std::string::npos) throw UsageError(where + ": expected section.key=value");
     const std::string key = given.substr(0, equals);
     require_known(key, where);
-    values[key] = {given.substr(equals + 1), where};
+    values[key] = Written{given.substr(equals + 1), where};
   }
   Recipe recipe;
   visit_recipe(recipe, [&](const std::string& key, auto& value, const auto& check) {
     const auto found = values.find(key);
     if (found == values.end()) return;
-    if (found->second.is_list && !kIsList<std::remove_reference_t<decltype(value)>>)
-      throw UsageError(fmt::format("{}: '{}' must be a single value", found->second.where, key));
     set(key, value, check, found->second);
   });
+  settle_windows(recipe.data, values);
   return recipe;
 }
 
@@ -205,7 +270,7 @@ std::string recipe_yaml(const Recipe& recipe) {
           !std::equal(parts.begin(), parts.begin() + static_cast<int64_t>(depth) + 1, open.begin()))
         yaml += fmt::format("{:{}}{}:\n", "", 2 * depth, parts[depth]);
     open = parts;
-    yaml += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), key, as_yaml(value));
+    yaml += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), key, text_of(value));
   });
   return yaml;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/window_length.h"
+
 namespace plimsoll {
 
 /// What to train, typed. Its keys, defaults and meanings are in docs/recipe.md; src/config/schema.h lists
@@ -16,8 +18,9 @@ struct Recipe {
 
   struct Data {
     std::string features = "compat";
-    int64_t window = 100;
-    int64_t stride = 100;
+    WindowLength window{100, WindowUnit::frames};
+    WindowLength stride{100, WindowUnit::frames};
+    std::vector<std::string> without = {};  // features
   } data;
 
   struct Split {
@@ -25,6 +28,7 @@ struct Recipe {
     double validation = 0.2;
     double test = 0;
     int64_t embargo = 1;
+    std::vector<std::string> leave_out = {};  // attacks
   } split;
 
   struct Training {
@@ -116,7 +120,7 @@ void apply_preset(Recipe::Vgae& vgae, const std::string& preset);
 /// Reads a YAML recipe and then overrides, each "section.key=value". Keys that are not there keep their
 /// defaults. Errors: InputError (no such file), UsageError with file, line and column: not YAML, an unknown
 /// key (with the nearest known one), a retired key (with what replaces it), a value of the wrong type or out
-/// of range.
+/// of range, windows whose lengths do not go together.
 Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides);
 /// The same from text; `name` is for the error texts.
 Recipe parse_recipe(const std::string& text, const std::string& name,

@@ -12,7 +12,8 @@ namespace plimsoll {
 
 /// Calls visit(key, value, check) for every key of a recipe, in the order in which they are printed. The one
 /// place that lists the keys: reading, overriding, printing and checking all go through it. `check` is a
-/// Range for numbers and a Choice for words.
+/// Range for numbers (of frames, for the lengths of windows), a Choice for words, and Names for lists of
+/// them.
 struct Range {
   double least;
   double most;
@@ -33,6 +34,7 @@ struct Preset {
   Model& model;
   std::string_view words;
 };
+struct Names {};  ///< of what the data has
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 template <typename Gat, typename Visit>
@@ -73,10 +75,12 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, kCount);
-  visit("split.by", r.split.by, Choice{"time|graph"});
+  visit("data.without", r.data.without, Names{});
+  visit("split.by", r.split.by, Choice{"time|recording|graph"});
   visit("split.validation", r.split.validation, Range{0.01, 0.9});
   visit("split.test", r.split.test, Range{0, 0.9});
   visit("split.embargo", r.split.embargo, Range{0, 1e6});
+  visit("split.leave_out", r.split.leave_out, Names{});
   visit("training.max_epochs", r.training.max_epochs, Range{1, 1e6});
   visit("training.batch_size", r.training.batch_size, kCount);
   visit("training.learning_rate", r.training.learning_rate, Range{0, 1e3});

@@ -108,12 +108,12 @@ BehaviourProfile::BehaviourProfile(Vocabulary vocabulary)
 }
 
 BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vocabulary,
-                                         const std::vector<std::string>& splits) {
+                                         const LearnFrom& from) {
   BehaviourProfile profile(std::move(vocabulary));
   Learner learner(profile);
   std::set<std::string> seen;
   for (const Recording& recording : frames.recordings()) {
-    if (!gives_vocabulary(recording, splits) || !seen.insert(recording.content).second) continue;
+    if (!from.takes(recording) || !seen.insert(recording.content).second) continue;
     learner.add(frames.frames().part(recording.first_frame, recording.frames), recording);
   }
   if (learner.benign == 0)

@@ -3,12 +3,14 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ingest/vocabulary.h"
 #include "memory/vector.h"
 #include "store/frames.h"
+#include "store/named_tensors.h"
 
 namespace plimsoll {
 
@@ -53,11 +55,16 @@ class BehaviourProfile {
 
   explicit BehaviourProfile(Vocabulary vocabulary);
 
-  /// The profile of the frames labelled 0 of the splits named, by default those for training; recordings with
-  /// the content of an earlier one are left out, and frames that are not labelled 0 are as if they were not
-  /// there. IDs are those of `vocabulary`. Errors: InputError when there is no such frame.
-  static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary,
-                                const std::vector<std::string>& splits = {});
+  /// The profile of the frames labelled 0 of the recordings that `from` takes; those with the content of an
+  /// earlier one are left out, and frames that are not labelled 0 are as if they were not there. IDs are
+  /// those of `vocabulary`. Errors: InputError when there is no such frame.
+  static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary, const LearnFrom& from = {});
+
+  /// As tensors of a model file, "profile.ids" and so on (docs/formats/safetensors.md).
+  NamedTensors tensors() const;
+  /// From such tensors; nothing where there is no "profile.ids". Errors: InputError that names a tensor that
+  /// is missing or misshapen.
+  static std::optional<BehaviourProfile> from_tensors(const NamedTensors& tensors);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
   /// An ID's profile; of the index vocabulary().size(), which is "unknown", an empty one.

@@ -24,6 +24,8 @@ class BehaviourWindows : public WindowSource {
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   FrameSpans frames(int64_t graph) const override;
 
+  NamedTensors learned() const override { return profile_.tensors(); }
+
   const BehaviourProfile& profile() const { return profile_; }
 
  private:

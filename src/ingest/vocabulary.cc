@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <unordered_set>
 
@@ -26,23 +27,34 @@ Vocabulary::Vocabulary(std::vector<uint32_t> ids) : ids_(std::move(ids)), standa
   for (uint32_t id = 0; id < standard_.size(); ++id) standard_[id] = extended_index(id);
 }
 
+Vocabulary Vocabulary::from_tensor(const NamedTensors& tensors, const std::string& name) {
+  std::vector<uint32_t> ids;
+  for (const int64_t id : values_of<int64_t>(tensors, name, {-1})) {
+    if (id < 0 || id > std::numeric_limits<uint32_t>::max() || (!ids.empty() && id <= ids.back()))
+      throw InputError(
+          fmt::format("the model's tensor '{}' holds no ascending CAN IDs; train it again", name));
+    ids.push_back(static_cast<uint32_t>(id));
+  }
+  return Vocabulary(std::move(ids));
+}
+
 int32_t Vocabulary::extended_index(uint32_t can_id) const {
   const auto found = std::lower_bound(ids_.begin(), ids_.end(), can_id);
   return found != ids_.end() && *found == can_id ? static_cast<int32_t>(found - ids_.begin()) : size();
 }
 
-bool gives_vocabulary(const Recording& recording, const std::vector<std::string>& splits) {
-  return splits.empty() ? is_training_split(recording.split)
-                        : std::find(splits.begin(), splits.end(), recording.split) != splits.end();
+bool LearnFrom::takes(const Recording& recording) const {
+  const bool named = splits.empty() ? is_training_split(recording.split)
+                                    : std::ranges::find(splits, recording.split) != splits.end();
+  return named && (!recording.attack || std::ranges::find(leave_out, *recording.attack) == leave_out.end());
 }
 
-std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only,
-                                   const std::vector<std::string>& splits) {
-  for (const std::string& split : splits) require_split(frames, split);
+std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only, const LearnFrom& from) {
+  for (const std::string& split : from.splits) require_split(frames, split);
   std::vector<bool> standard(0x800);
   std::unordered_set<uint32_t> extended;
   for (const Recording& recording : frames.recordings()) {
-    if (!gives_vocabulary(recording, splits)) continue;
+    if (!from.takes(recording)) continue;
     const FrameSpans part = frames.frames().part(recording.first_frame, recording.frames);
     for (size_t i = 0; i < part.can_id.size(); ++i) {
       if (benign_only && part.label[i] != 0) continue;

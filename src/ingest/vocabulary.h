@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/frames.h"
+#include "store/named_tensors.h"
 
 namespace plimsoll {
 
@@ -14,6 +15,9 @@ namespace plimsoll {
 class Vocabulary {
  public:
   explicit Vocabulary(std::vector<uint32_t> ids);
+
+  /// From a tensor of a model, I64 [n]. Errors: InputError where it is missing or holds anything else.
+  static Vocabulary from_tensor(const NamedTensors& tensors, const std::string& name);
 
   const std::vector<uint32_t>& ids() const { return ids_; }
   int32_t size() const { return static_cast<int32_t>(ids_.size()); }
@@ -28,13 +32,16 @@ class Vocabulary {
   std::vector<int32_t> standard_;  // the index of each 11-bit ID
 };
 
-/// Whether a recording gives its IDs to the vocabulary: its split is one of those named or, where none is
-/// named, one for training.
-bool gives_vocabulary(const Recording& recording, const std::vector<std::string>& splits);
+/// Which recordings a vocabulary or a profile is learned from.
+struct LearnFrom {
+  std::vector<std::string> splits = {};     ///< none: those for training
+  std::vector<std::string> leave_out = {};  ///< attacks whose recordings are not among them
 
-/// The distinct IDs of all frames of the splits named, by default those for training, ascending; with
-/// `benign_only`, of frames labelled 0. Errors: UsageError (no such split).
-std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only,
-                                   const std::vector<std::string>& splits = {});
+  bool takes(const Recording& recording) const;
+};
+
+/// The distinct IDs of all frames of these recordings, ascending; with `benign_only`, of frames labelled 0.
+/// Errors: UsageError (no such split).
+std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only, const LearnFrom& from = {});
 
 }  // namespace plimsoll

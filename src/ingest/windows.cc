@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -17,61 +14,33 @@ namespace plimsoll {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
-    {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}}};
-constexpr int64_t kHour = int64_t{3600} * 1'000'000'000;
-
 void check_lengths(const WindowOptions& options) {
   const bool time = options.unit == WindowUnit::nanoseconds;
   if (time && options.features == "compat")
     throw UsageError("compat counts frames: windows by time need the features behaviour");
   if (!time && (options.window < 2 || options.window > 65535))
     throw UsageError(fmt::format("a window of {} frames is not between 2 and 65535", options.window));
-  if (time && (options.window < 1000 || options.window > kHour))
+  if (time && (options.window < WindowLength::kLeastTime || options.window > WindowLength::kMostTime))
     throw UsageError(fmt::format("a window of {} is not between 1us and 3600s",
                                  WindowLength{options.window, options.unit}.text()));
-  if (options.stride < 1 || (time && options.stride > kHour))
+  if (options.stride < 1 || (time && options.stride > WindowLength::kMostTime))
     throw UsageError(fmt::format("a stride of {} {}", options.stride,
                                  time ? "ns is not between 1us and 3600s" : "frames is not above 0"));
 }
 
 }  // namespace
 
-WindowLength WindowLength::parse(std::string_view text) {
-  const UsageError error(
-      fmt::format("'{}' is no length of a window; write 100 (frames), 250us, 50ms or 1.5s", text));
-  int64_t whole = 0;
-  const char* const end = text.data() + text.size();
-  if (const auto [stop, failed] = std::from_chars(text.data(), end, whole);
-      failed == std::errc() && stop == end)
-    return {whole, WindowUnit::frames};
-  double number = 0;
-  const auto [stop, failed] = std::from_chars(text.data(), end, number);
-  if (failed != std::errc() || !std::isfinite(number) || number < 0) throw error;
-  std::string_view unit(stop, static_cast<size_t>(end - stop));
-  while (unit.starts_with(' ')) unit.remove_prefix(1);
-  for (const auto& [name, ns] : kUnits)
-    if (unit == name)
-      return {static_cast<int64_t>(std::llround(std::min(number * ns, 1e18))), WindowUnit::nanoseconds};
-  throw error;
-}
-
-std::string WindowLength::text() const {
-  if (unit == WindowUnit::frames) return std::to_string(value);
-  for (const auto& [name, ns] : kUnits)
-    if (value % static_cast<int64_t>(ns) == 0)
-      return fmt::format("{}{}", value / static_cast<int64_t>(ns), name);
-  return fmt::format("{}ns", value);
-}
-
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
-                                           std::vector<uint32_t> vocabulary) {
+                                           LearnedBefore known) {
   const bool behaviour = options.features == "behaviour";
   if (!behaviour && options.features != "compat")
     throw UsageError(
         fmt::format("features '{}' are not known; expected compat or behaviour", options.features));
   check_lengths(options);
-  if (vocabulary.empty()) vocabulary = training_ids(frames, behaviour, options.vocabulary_from);
+  if (behaviour && known.profile)
+    return std::make_unique<BehaviourWindows>(frames, options, std::move(*known.profile));
+  std::vector<uint32_t>& vocabulary = known.vocabulary;
+  if (vocabulary.empty()) vocabulary = training_ids(frames, behaviour, options.learn_from);
   if (vocabulary.empty())
     throw InputError(
         fmt::format("{}: has no training frames{} to take the ID vocabulary from; ingest the folder whose "
@@ -80,7 +49,7 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
   Vocabulary ids(std::move(vocabulary));
   if (!behaviour) return std::make_unique<CompatWindows>(frames, options, std::move(ids));
   return std::make_unique<BehaviourWindows>(
-      frames, options, BehaviourProfile::learn(frames, std::move(ids), options.vocabulary_from));
+      frames, options, BehaviourProfile::learn(frames, std::move(ids), options.learn_from));
 }
 
 void write_graph_set(const BlockSource& source, const std::filesystem::path& out, bool force,

@@ -4,51 +4,47 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/window_length.h"
+#include "ingest/behaviour_profile.h"
 #include "ingest/vocabulary.h"
 #include "sample/block.h"
 #include "store/frames.h"
 
 namespace plimsoll {
 
-enum class WindowUnit : uint8_t { frames, nanoseconds };
-
 /// How frames are cut into windows and described.
 struct WindowOptions {
   std::string features = "compat";
   int64_t window = 100;
   int64_t stride = 100;
-  WindowUnit unit = WindowUnit::frames;           ///< of both; compat counts frames
-  std::vector<std::string> vocabulary_from = {};  ///< splits; none: those for training
-};
-
-/// A window or stride as it is written: "100" frames, or time as "250us", "50ms" or "1.5s".
-struct WindowLength {
-  int64_t value;
-  WindowUnit unit;
-
-  /// Errors: UsageError that shows what is understood.
-  static WindowLength parse(std::string_view text);
-  /// The shortest way to write it with a whole number.
-  std::string text() const;
+  WindowUnit unit = WindowUnit::frames;  ///< of both; compat counts frames
+  LearnFrom learn_from = {};             ///< for vocabulary and profile
 };
 
 /// Graphs of windows, made on the fly from a `frames` set: one graph a window, in the order of recordings and
 /// time.
 class WindowSource : public BlockSource {
  public:
+  /// What the windows were compared with, as tensors of a model file.
+  virtual NamedTensors learned() const { return {}; }
   /// The consecutive frames that a window looks at.
   virtual FrameSpans frames(int64_t graph) const = 0;
 };
 
-/// `vocabulary` empty: that of the frames of options.vocabulary_from, for compat of all of them, for
-/// behaviour of those labelled 0. Behaviour learns its benign profile of the vocabulary's IDs from the latter
-/// in any case. The set must outlive the source. Errors: UsageError (unknown features, window below 2, stride
-/// below 1, compat by time), InputError (no vocabulary or profile to be had, or as BehaviourWindows says).
+/// What a trained model knows of the data it was trained on.
+struct LearnedBefore {
+  std::vector<uint32_t> vocabulary = {};         ///< CAN IDs by index
+  std::optional<BehaviourProfile> profile = {};  ///< for behaviour; its vocabulary is that of the windows
+};
+
+/// What is not known before is learned from the recordings that options.learn_from takes: for compat a
+/// vocabulary of all their frames, for behaviour vocabulary and benign profile of those labelled 0. The set
+/// must outlive the source. Errors: UsageError (unknown features, window below 2, stride below 1, compat by
+/// time), InputError (no vocabulary or profile to be had, or as BehaviourWindows says).
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
-                                           std::vector<uint32_t> vocabulary = {});
+                                           LearnedBefore known = {});
 
 /// Writes all graphs of a source to a `graph_set`, in blocks on `threads` threads; the same bytes for any
 /// number. `progress` gets graphs done and in all.

@@ -84,6 +84,8 @@ class BlockSource {
   virtual int64_t node_features() const = 0;  ///< F
   virtual int64_t edge_features() const = 0;  ///< K
   virtual RowWidths widths() const { return {node_features(), edge_features()}; }
+  /// The widest that read() makes rows for a while: in a block with room for them it allocates nothing.
+  virtual RowWidths room() const { return widths(); }
   /// Splits and recordings over the graphs, features and vocabulary.
   virtual const GraphSetTables& tables() const = 0;
 

@@ -90,7 +90,7 @@ int64_t Prefetcher::hits() const {
 void Prefetcher::read_now(std::span<const int64_t> graphs, GraphBlock& block) const {
   BlockSize size;
   for (const int64_t g : graphs) size.add(shapes_[static_cast<size_t>(g)]);
-  block.make_room(size, source_.widths());
+  block.make_room(size, source_.room());
   source_.read(graphs, block);
 }
 

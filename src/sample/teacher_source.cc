@@ -21,8 +21,7 @@ TeacherSource::TeacherSource(const BlockSource& source, const Column& column, st
                                  column.values.size(), rows, column.width));
 }
 
-RowWidths TeacherSource::widths() const {
-  RowWidths widths = source_.widths();
+RowWidths TeacherSource::with_teacher(RowWidths widths) const {
   widths.teacher = column_.width;
   widths.teacher_of_nodes = column_.of_nodes;
   return widths;

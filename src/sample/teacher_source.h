@@ -27,13 +27,15 @@ class TeacherSource : public BlockSource {
   int64_t graphs() const override { return source_.graphs(); }
   int64_t node_features() const override { return source_.node_features(); }
   int64_t edge_features() const override { return source_.edge_features(); }
-  RowWidths widths() const override;
+  RowWidths widths() const override { return with_teacher(source_.widths()); }
+  RowWidths room() const override { return with_teacher(source_.room()); }
   const GraphSetTables& tables() const override { return source_.tables(); }
   /// Errors: Failure for a graph that is not in the list.
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   void will_need(std::span<const int64_t> graphs) const override { source_.will_need(graphs); }
 
  private:
+  RowWidths with_teacher(RowWidths widths) const;
   const BlockSource& source_;
   Column column_;
   std::span<const GraphShape> shapes_;

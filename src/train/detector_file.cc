@@ -37,10 +37,19 @@ void read_thresholds(const SafetensorsView& file, const std::string& path, Detec
     for (const Json& entry : Json::parse(thresholds->second))
       facts.thresholds.push_back(
           {entry.at("target_rate"), entry.at("realised_rate"), entry.at("log_odds")});
-    facts.trained_on = Json::parse(file.meta("plimsoll.trained_on")).get<std::vector<std::string>>();
   } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: metadata 'plimsoll.thresholds' or 'plimsoll.trained_on': {}", path,
-                                 error.what()));
+    throw InputError(fmt::format("{}: metadata 'plimsoll.thresholds': {}", path, error.what()));
+  }
+}
+
+// A list of names in the metadata; absent means none.
+std::vector<std::string> read_names(const SafetensorsView& file, const std::string& path, const char* key) {
+  const auto found = file.metadata().find(key);
+  if (found == file.metadata().end()) return {};
+  try {
+    return Json::parse(found->second).get<std::vector<std::string>>();
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("{}: metadata '{}': {}", path, key, error.what()));
   }
 }
 
@@ -52,6 +61,8 @@ void save_detector(const std::filesystem::path& path, const Detector& detector) 
   const std::vector<int64_t> benign = widen(detector.facts.benign_ids);
   tensors["vocabulary.ids"] = as_tensor(vocabulary);
   tensors["vocabulary.benign"] = as_tensor(benign);
+  if (detector.facts.benign)
+    for (const auto& [name, tensor] : *detector.facts.benign) tensors[name] = tensor.span();
   Json thresholds = Json::array();
   for (const Threshold& threshold : detector.facts.thresholds)
     thresholds.push_back({{"target_rate", threshold.target_rate},
@@ -63,7 +74,8 @@ void save_detector(const std::filesystem::path& path, const Detector& detector) 
                     {{"plimsoll.model", detector.gat ? kGat : kVgae},
                      {"plimsoll.config", config.dump()},
                      {"plimsoll.thresholds", thresholds.dump()},
-                     {"plimsoll.trained_on", Json(detector.facts.trained_on).dump()}});
+                     {"plimsoll.trained_on", Json(detector.facts.trained_on).dump()},
+                     {"plimsoll.without", Json(detector.facts.without).dump()}});
 }
 
 Detector load_detector(const std::filesystem::path& path) {
@@ -73,6 +85,11 @@ Detector load_detector(const std::filesystem::path& path) {
   read_tensors(file, path.string(), detector.parameters());
   detector.facts.vocabulary = read_ids(file, "vocabulary.ids");
   detector.facts.benign_ids = read_ids(file, "vocabulary.benign");
+  NamedTensors benign = own_tensors(file, "profile.");
+  benign.merge(own_tensors(file, "timing."));
+  detector.facts.benign = std::make_shared<const NamedTensors>(std::move(benign));
+  detector.facts.without = read_names(file, path.string(), "plimsoll.without");
+  detector.facts.trained_on = read_names(file, path.string(), "plimsoll.trained_on");
   read_thresholds(file, path.string(), detector.facts);
   return detector;
 }

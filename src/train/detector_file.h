@@ -7,6 +7,7 @@
 
 #include "nn/gat_with_jk.h"
 #include "nn/vgae.h"
+#include "store/named_tensors.h"
 #include "train/metrics.h"
 
 namespace plimsoll {
@@ -17,6 +18,9 @@ struct DetectorFacts {
   std::vector<uint32_t> benign_ids;           ///< IDs of benign training traffic
   std::vector<Threshold> thresholds = {};     ///< of its scores
   std::vector<std::string> trained_on = {};   ///< content_of each training recording
+  std::vector<std::string> without = {};      ///< features that it does not see
+  /// What benign traffic does, "profile.*" and "timing.*", as src/ingest reads it; may be null.
+  std::shared_ptr<const NamedTensors> benign = {};
 };
 
 /// A trained detector of attacks: a classifier, or an autoencoder that rebuilds attacks badly.
@@ -29,8 +33,8 @@ struct Detector {
 };
 
 /// Writes a detector as safetensors: parameters and buffers by name, "vocabulary.ids" and "vocabulary.benign"
-/// (I64), and in the metadata "plimsoll.model", "plimsoll.config", "plimsoll.thresholds" and
-/// "plimsoll.trained_on" (docs/formats/safetensors.md).
+/// (I64), `benign` by name, and in the metadata "plimsoll.model", "plimsoll.config", "plimsoll.thresholds",
+/// "plimsoll.trained_on" and "plimsoll.without" (docs/formats/safetensors.md).
 void save_detector(const std::filesystem::path& path, const Detector& detector);
 
 /// Errors: InputError naming the file and the tensor or key that is missing or of another shape.

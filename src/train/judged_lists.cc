@@ -13,7 +13,10 @@ std::vector<JudgedList> lists_to_judge(const GraphSetTables& tables,
                                        const std::vector<std::string>& trained_on,
                                        const std::optional<TrainingSplit>& split, const std::string& only) {
   std::vector<JudgedList> lists;
-  if (split) lists.push_back({"validation", split->validation, {}});
+  if (split) {
+    lists.push_back({"validation", split->validation, {}});
+    for (const auto& [attack, graphs] : split->left_out) lists.push_back({left_out_name(attack), graphs, {}});
+  }
   const std::set<std::string> trained(trained_on.begin(), trained_on.end());
   for (const GraphRange& recording : tables.recordings) {
     if (is_training_split(recording.split)) continue;

@@ -224,7 +224,7 @@ class Planner {
   }
 
   int64_t graph_bytes(const BlockSize& size) const {
-    return GraphBlock::bytes_for(size, in_.source->widths());
+    return GraphBlock::bytes_for(size, in_.source->room());
   }
 
   // `training` is null where nothing is trained.
@@ -354,7 +354,7 @@ class Planner {
     main.plan->plan(terms, range);
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
     GraphBlock block;
-    block.make_room(plan.worst.size, in_.source->widths());
+    block.make_room(plan.worst.size, in_.source->room());
     in_.source->read(main.worst, block);
     plan.verified_peak_bytes = engine.record(block, main.training, range).peak().bytes;
     const int64_t expected = main.plan->peak(terms).bytes;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,15 +18,34 @@ struct TrainingSplit {
   std::vector<std::string> used = {};      ///< recordings, "split/name"
   std::vector<std::string> contents = {};  ///< content_of each of them
   std::vector<std::string> copies = {};    ///< left out because one with the same content is used already
+  std::map<std::string, GraphList> left_out = {};  ///< graphs of attacks that were to be left out, by attack
 };
+
+/// The name under which graphs of an attack that was left out are judged.
+inline std::string left_out_name(const std::string& attack) {
+  return "left out: " + attack;
+}
 
 /// What is equal for recordings with the same content and for no others.
 std::string content_of(const GraphRange& recording);
 
-/// Validation is the last `validation` share of each training recording, behind an embargo of `embargo`
-/// graphs that neither side gets: windows next to each other are alike. A content that occurs twice is used
-/// once, so copies never stand on both sides. Errors: InputError when no graph is left to train on.
-TrainingSplit split_by_time(const GraphSetTables& tables, double validation, int64_t embargo);
+/// content_of each recording that trains or validates, in order: of the training splits, each content once,
+/// without recordings of the attacks of `leave_out`.
+std::vector<std::string> training_contents(const GraphSetTables& tables,
+                                           const std::vector<std::string>& leave_out);
+
+/// Validation is the last `validation` share of each recording of training_contents(), behind an embargo of
+/// `embargo` graphs that neither side gets: windows next to each other are alike. A content that occurs twice
+/// is used once, so copies never stand on both sides. Errors: UsageError for an attack of `leave_out` of
+/// which there is no training recording; InputError when no graph is left to train or to validate on.
+TrainingSplit split_by_time(const GraphSetTables& tables, double validation, int64_t embargo,
+                            const std::vector<std::string>& leave_out = {});
+
+/// Whole recordings validate: of those of each attack, and of those without one, a share of `validation`,
+/// rounded, at least one of two or more and never all, drawn by `seed`. The rest and the errors as
+/// split_by_time().
+TrainingSplit split_by_recording(const GraphSetTables& tables, double validation, uint64_t seed,
+                                 const std::vector<std::string>& leave_out = {});
 
 /// For graphs that have nothing to do with each other: of every label, `validation` and `test` shares of its
 /// graphs, drawn by `seed`. Takes the splits that train, or all graphs where no split is named so. Errors:

@@ -35,7 +35,7 @@ TEST(Recipe, TheDefaultsAreThoseOfTheDocumentation) {
   const Recipe recipe;
   EXPECT_EQ(recipe.seed, 42);
   EXPECT_EQ(recipe.data.features, "compat");
-  EXPECT_EQ(recipe.data.window, 100);
+  EXPECT_EQ(recipe.data.window.value, 100);
   EXPECT_EQ(recipe.split.validation, 0.2);
   EXPECT_EQ(recipe.training.precision, "32");
   EXPECT_EQ(recipe.training.gradient_checkpointing, "auto");
@@ -58,22 +58,6 @@ TEST(Recipe, IsReadInAnyLayoutOfYaml) {
   EXPECT_EQ(recipe.seed, 7);
 }
 
-std::string as_text(const std::string& value) {
-  return value;
-}
-std::string as_text(bool value) {
-  return value ? "true" : "false";
-}
-std::string as_text(const std::vector<int64_t>& value) {
-  std::string text;
-  for (const int64_t number : value) text += (text.empty() ? "" : ",") + std::to_string(number);
-  return text;
-}
-template <typename Number>
-std::string as_text(const Number& value) {
-  return std::to_string(value);
-}
-
 // Sets the key to a value that is not its default, where it has another.
 struct Change {
   std::string only;
@@ -92,6 +76,12 @@ struct Change {
   template <typename Model>
   void operator()(const std::string& key, std::string& value, const Preset<Model>& preset) const {
     (*this)(key, value, Choice{preset.words});
+  }
+  void operator()(const std::string& key, WindowLength& value, const Range&) const {
+    if (key == only) ++value.value;
+  }
+  void operator()(const std::string& key, std::vector<std::string>& value, Names) const {
+    if (key == only) value = {"DoS", "a, b", "~", "5", "it's: \"x\"", "[", ""};
   }
   void operator()(const std::string& key, std::string& value, const Choice& choice) const {
     if (key != only) return;
@@ -146,20 +136,42 @@ TEST(Overrides, WinOverTheFileAndOverEarlierOnes) {
   EXPECT_EQ(recipe.gat.layers, 5);
 }
 
+std::string as_override(const std::string& word) {
+  return word;
+}
+std::string as_override(bool flag) {
+  return flag ? "true" : "false";
+}
+std::string as_override(const std::vector<int64_t>&) {
+  return "7,5,3";
+}
+std::string as_override(const WindowLength& length) {
+  return length.text();
+}
+std::string as_override(const std::vector<std::string>&) {
+  return R"([DoS, "a, b", "~", 5, 'it''s: "x"', "[", ""])";
+}
+template <typename Number>
+std::string as_override(const Number& number) {
+  return std::to_string(number);
+}
+
 TEST(Overrides, EveryKeyCanBeOverridden) {
   for (const std::string& key : all_keys()) {
     Recipe recipe;
     visit_recipe(recipe, Change{key});
     std::string value;
     visit_recipe(recipe, [&](const std::string& name, auto& found, auto) {
-      if (name == key) value = as_text(found);
+      if (name == key) value = as_override(found);
     });
     Recipe by_hand = parse("", {key + "=" + value});
     visit_recipe(by_hand, [&](const std::string& name, auto& found, auto) {
       if (name == key) {
-        EXPECT_EQ(as_text(found), value) << key;
+        EXPECT_EQ(as_override(found), value) << key;
       }
     });
+    if (key != "data.without" && key != "split.leave_out") continue;
+    EXPECT_EQ(recipe_yaml(by_hand), recipe_yaml(recipe));
   }
 }
 
@@ -180,7 +192,50 @@ TEST(Lists, AreWrittenAsYamlOrWithCommas) {
   EXPECT_EQ(parse("", {"vgae.hidden=9,8"}).vgae.hidden, (std::vector<int64_t>{9, 8}));
   EXPECT_THAT(refusal("vgae: {hidden: []}"), HasSubstr("empty list"));
   EXPECT_THAT(refusal("vgae: {hidden: [1, x]}"), HasSubstr("'x', expected a whole number"));
-  EXPECT_THAT(refusal("vgae: {hidden: [[1], 2]}"), HasSubstr("list of single values"));
+  EXPECT_THAT(refusal("vgae: {hidden: [[1], 2]}"), HasSubstr("list of names"));
+}
+
+TEST(Names, AreAListOrASingleName) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(parse("split: {leave_out: [DoS, fuzzing]}").split.leave_out, (Names{"DoS", "fuzzing"}));
+  EXPECT_EQ(parse("split:\n  leave_out:\n    - DoS\n").split.leave_out, Names{"DoS"});
+  EXPECT_EQ(parse("split: {leave_out: DoS}").split.leave_out, Names{"DoS"});
+  EXPECT_EQ(parse("split: {leave_out: []}").split.leave_out, Names{});
+  EXPECT_EQ(parse("", {"split.leave_out=DoS"}).split.leave_out, Names{"DoS"});
+  EXPECT_EQ(parse("", {"split.leave_out=it's: odd"}).split.leave_out, Names{"it's: odd"});
+  EXPECT_EQ(parse("split: {leave_out: DoS}", {"split.leave_out=[]"}).split.leave_out, Names{});
+  EXPECT_THAT(refusal("", {"split.leave_out=[DoS"}), HasSubstr("expected a list as [a, b]"));
+  EXPECT_THAT(refusal("split: {leave_out: {a: 1}}"), HasSubstr("unknown key 'split.leave_out.a'"));
+  EXPECT_THAT(refusal("split: {leave_out: [[a]]}"),
+              HasSubstr("'split.leave_out' must be a single value or a list of names"));
+}
+
+TEST(Windows, AreFramesOrTimeAndReadBackAsTheyWere) {
+  const Recipe recipe = parse("data: {features: behaviour, window: 0.05s, stride: 12500us}");
+  EXPECT_EQ(recipe.data.window, (WindowLength{50'000'000, WindowUnit::nanoseconds}));
+  EXPECT_EQ(recipe.data.stride, (WindowLength{12'500'000, WindowUnit::nanoseconds}));
+  EXPECT_THAT(recipe_yaml(recipe), HasSubstr("  window: 50ms\n  stride: 12500us\n"));
+  EXPECT_EQ(recipe_yaml(parse(recipe_yaml(recipe))), recipe_yaml(recipe));
+}
+
+TEST(Windows, ByTimeLieEndToEndUnlessAStrideIsGiven) {
+  const Recipe recipe = parse("data: {features: behaviour}", {"data.window=50ms"});
+  EXPECT_EQ(recipe.data.stride, recipe.data.window);
+  EXPECT_EQ(parse("data: {window: 50}").data.stride.value, 100);
+}
+
+TEST(Windows, LengthsThatDoNotGoTogetherAreRefused) {
+  EXPECT_THAT(refusal("data: {features: behaviour, window: 50ms, stride: 100}"),
+              HasSubstr("r.yaml:1:43: data.stride is 100 and data.window 50ms, expected both as frames"));
+  EXPECT_THAT(refusal("data: {features: behaviour}", {"data.stride=50ms"}),
+              HasSubstr("-O data.stride=50ms: data.stride is 50ms and data.window 100"));
+  EXPECT_THAT(refusal("data: {window: 50ms}"),
+              HasSubstr("r.yaml:1:8: data.window is 50ms, but data.features compat counts frames"));
+  EXPECT_THAT(refusal("data: {window: 50 days}"),
+              HasSubstr("r.yaml:1:8: data.window: '50 days' is no length of a window; write 100 (frames)"));
+  EXPECT_THAT(refusal("data: {features: behaviour, window: 2h}"), HasSubstr("is no length"));
+  EXPECT_THAT(refusal("data: {features: behaviour, window: 3601s}"), HasSubstr("expected 1us to 3600s"));
+  EXPECT_THAT(refusal("data: {window: [100]}"), HasSubstr("'data.window' must be a single value"));
 }
 
 TEST(Overrides, WrongOnesSaySoWithTheirText) {
@@ -243,7 +298,7 @@ TEST(Errors, AValueOutOfRangeNamesTheRange) {
   EXPECT_THAT(refusal("\ndata:\n    window: 1"),
               HasSubstr("r.yaml:3:5: data.window is 1, expected 2 to 65535"));
   EXPECT_THAT(refusal("data: {window: 65536}"), HasSubstr("expected 2 to 65535"));
-  EXPECT_EQ(parse("data: {window: 65535}").data.window, 65535);
+  EXPECT_EQ(parse("data: {window: 65535}").data.window.value, 65535);
   EXPECT_THAT(refusal("seed: -1"), HasSubstr("r.yaml:1:1: seed is -1, expected 0 to"));
   EXPECT_THAT(refusal("gat: {dropout: 1}"), HasSubstr("expected 0 to 0.99"));
   EXPECT_THAT(refusal("split: {validation: -0.2}"), HasSubstr("expected 0.01 to 0.9"));

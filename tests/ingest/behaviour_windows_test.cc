@@ -428,11 +428,11 @@ TEST_F(Behaviour, TheVocabularyIsTakenFromTheSplitsNamed) {
       make({{"garage", {{0, 5, {}}, {1, 6, {}, 1}, {2, 7, {}, kUnlabelled}}}, {"train", {{0, 8, {}}}}});
   WindowOptions options = frames_each(100, 100);
   EXPECT_EQ(open_windows(frames, options)->tables().vocabulary, (std::vector<uint32_t>{8}));
-  options.vocabulary_from = {"garage"};
+  options.learn_from.splits = {"garage"};
   EXPECT_EQ(open_windows(frames, options)->tables().vocabulary, (std::vector<uint32_t>{5}));
   options.features = "compat";
   EXPECT_EQ(open_windows(frames, options)->tables().vocabulary, (std::vector<uint32_t>{5, 6, 7}));
-  options.vocabulary_from = {"garage", "elsewhere"};
+  options.learn_from.splits = {"garage", "elsewhere"};
   EXPECT_THROW(open_windows(frames, options), UsageError);
 }
 
@@ -444,7 +444,7 @@ TEST_F(Behaviour, WhatMakesNoSenseIsRefused) {
   EXPECT_THROW(open_windows(frames, {"compat", 50 * kMs, 50 * kMs, WindowUnit::nanoseconds}), UsageError);
   const FramesView attacks = make({{"train", {{0, 1, {}, 1}}}});
   EXPECT_THROW(open_windows(attacks, frames_each(100, 100)), InputError);
-  EXPECT_THROW(open_windows(attacks, frames_each(100, 100), {1}), InputError);
+  EXPECT_THROW(open_windows(attacks, frames_each(100, 100), {.vocabulary = {1}}), InputError);
   const FramesView timeless = make({{"train", bus(300, 1), false}});
   EXPECT_THROW(open_windows(timeless, time_each(50 * kMs, 50 * kMs)), InputError);
   // A clock that jumps makes no more windows than a file of that length can mean.

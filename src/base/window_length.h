@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace plimsoll {
+
+enum class WindowUnit : uint8_t { frames, nanoseconds };
+
+/// A window or stride as it is written: "100" frames, or time as "250us", "50ms" or "1.5s".
+struct WindowLength {
+  int64_t value;
+  WindowUnit unit;
+
+  /// What a window by time may last, in nanoseconds.
+  static constexpr int64_t kLeastTime = 1000;
+  static constexpr int64_t kMostTime = int64_t{3600} * 1'000'000'000;
+
+  /// Errors: UsageError that shows what is understood.
+  static WindowLength parse(std::string_view text);
+  /// The shortest way to write it with a whole number.
+  std::string text() const;
+  friend bool operator==(const WindowLength&, const WindowLength&) = default;
+};
+
+}  // namespace plimsoll

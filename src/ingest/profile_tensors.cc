@@ -1,0 +1,72 @@
+#include <algorithm>
+
+#include "ingest/behaviour_profile.h"
+
+// How a profile stands in a model file: columns, a row an ID; all of 8 bytes, so that each is aligned.
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kBytes = kPayloadBytes;
+
+// A column of `width` values a row, each row written by fill(id, values).
+template <typename T, typename Fill>
+OwnedTensor column(std::span<const BehaviourProfile::Id> ids, int64_t width, const Fill& fill) {
+  Vector<T, Tag::columns> values(ids.size() * static_cast<size_t>(width));
+  for (size_t i = 0; i < ids.size(); ++i) fill(ids[i], &values[i * static_cast<size_t>(width)]);
+  std::vector<int64_t> shape = {static_cast<int64_t>(ids.size())};
+  if (width > 1) shape.push_back(width);
+  return own_tensor<T>(values, std::move(shape));
+}
+
+}  // namespace
+
+NamedTensors BehaviourProfile::tensors() const {
+  const auto known = static_cast<size_t>(vocabulary_.size());
+  const std::span<const Id> ids = std::span(ids_).first(known);
+  const std::vector<int64_t> can_ids(vocabulary_.ids().begin(), vocabulary_.ids().end());
+  const Vector<int64_t, Tag::columns> words(transitions_.begin(), transitions_.end());
+  NamedTensors tensors;
+  tensors["profile.ids"] = own_tensor<int64_t>(can_ids, {static_cast<int64_t>(known)});
+  tensors["profile.has_gaps"] = column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.has_gaps; });
+  tensors["profile.gap_mean"] = column<double>(ids, 1, [](const Id& id, double* to) { *to = id.gap_mean; });
+  tensors["profile.gap_units"] = column<double>(ids, 1, [](const Id& id, double* to) { *to = id.gap_units; });
+  tensors["profile.has_payload"] =
+      column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.has_payload; });
+  tensors["profile.length"] = column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.length; });
+  tensors["profile.byte_mean"] =
+      column<double>(ids, kBytes, [](const Id& id, double* to) { std::ranges::copy(id.byte_mean, to); });
+  tensors["profile.byte_units"] =
+      column<double>(ids, kBytes, [](const Id& id, double* to) { std::ranges::copy(id.byte_units, to); });
+  tensors["profile.transitions"] = own_tensor<int64_t>(words, {static_cast<int64_t>(words.size())});
+  return tensors;
+}
+
+std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensors& tensors) {
+  if (!tensors.contains("profile.ids")) return std::nullopt;
+  BehaviourProfile profile(Vocabulary::from_tensor(tensors, "profile.ids"));
+  const int64_t known = profile.vocabulary_.size();
+  const auto has_gaps = values_of<int64_t>(tensors, "profile.has_gaps", {known});
+  const auto gap_mean = values_of<double>(tensors, "profile.gap_mean", {known});
+  const auto gap_units = values_of<double>(tensors, "profile.gap_units", {known});
+  const auto has_payload = values_of<int64_t>(tensors, "profile.has_payload", {known});
+  const auto length = values_of<int64_t>(tensors, "profile.length", {known});
+  const auto byte_mean = values_of<double>(tensors, "profile.byte_mean", {known, kBytes});
+  const auto byte_units = values_of<double>(tensors, "profile.byte_units", {known, kBytes});
+  for (size_t i = 0; i < static_cast<size_t>(known); ++i) {
+    Id& id = profile.ids_[i];
+    id.has_gaps = has_gaps[i] != 0;
+    id.gap_mean = gap_mean[i];
+    id.gap_units = gap_units[i];
+    id.has_payload = has_payload[i] != 0;
+    id.length = static_cast<uint8_t>(length[i]);
+    std::copy_n(&byte_mean[i * kPayloadBytes], kPayloadBytes, id.byte_mean.begin());
+    std::copy_n(&byte_units[i * kPayloadBytes], kPayloadBytes, id.byte_units.begin());
+  }
+  const auto words = static_cast<int64_t>(profile.transitions_.size());
+  const auto transitions = values_of<int64_t>(tensors, "profile.transitions", {words});
+  std::ranges::copy(transitions, profile.transitions_.begin());
+  return profile;
+}
+
+}  // namespace plimsoll

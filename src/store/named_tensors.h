@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/vector.h"
+#include "store/safetensors.h"
+
+namespace plimsoll {
+
+/// A tensor that owns its bytes.
+struct OwnedTensor {
+  std::string dtype;  ///< "F32", "F64" or "I64"
+  std::vector<int64_t> shape;
+  Vector<std::byte, Tag::columns> data;  ///< row-major, little-endian
+
+  TensorSpan span() const { return {dtype, shape, data}; }
+};
+
+/// What a model file carries beside parameters, by name. Immutable once made: any number of threads may read.
+using NamedTensors = std::map<std::string, OwnedTensor>;
+
+/// A copy of `values`; T is float, double or int64_t.
+template <typename T>
+OwnedTensor own_tensor(std::span<const T> values, std::vector<int64_t> shape);
+
+/// The values of a tensor that must have this shape, where -1 stands for any size. Errors: InputError that
+/// names the tensor, what it is and what was expected.
+template <typename T>
+std::span<const T> values_of(const NamedTensors& tensors, const std::string& name,
+                             const std::vector<int64_t>& shape);
+
+/// Copies of a file's tensors whose names begin with `prefix`.
+NamedTensors own_tensors(const SafetensorsView& file, const std::string& prefix);
+
+}  // namespace plimsoll
