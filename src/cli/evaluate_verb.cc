@@ -120,7 +120,7 @@ void run_evaluate(const EvaluateOptions& options) {
   const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, threads);
   const RunFolder folder{options.run};
   const Recipe recipe = load_recipe(folder.recipe(), {});
-  const Findings findings = recipe.task == "detection"
+  const Findings findings = is_about_attacks(recipe)
                                 ? judge_detector(options, recipe, folder, threads, budget.outside_ledger())
                                 : judge_classes(options, recipe, folder, threads, budget.outside_ledger());
   const std::string json = findings.json.dump(1) + "\n";

@@ -23,7 +23,7 @@ BlockLimits limits_of(const Recipe& recipe);
 
 /// Judges the detector of a run, and rules beside it, on every split that did not train it; writes the scores
 /// where they are asked for. Errors: UsageError, InputError, BudgetTooSmall.
-Findings judge_detector(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
-                        int threads, int64_t outside_ledger);
+Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads,
+                        int64_t outside_ledger);
 
 }  // namespace plimsoll

@@ -7,32 +7,10 @@
 #include "base/units.h"
 #include "cli/training_data.h"
 #include "telemetry/table.h"
-#include "train/classification_stage.h"
-#include "train/gat_stage.h"
 #include "train/warm_up.h"
 
 namespace plimsoll {
 namespace {
-
-MemoryPlan plan_of(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
-  if (recipe.task == "detection") {
-    const TrainingSplit split = detection_split(recipe, data);
-    return plan_gat({.source = &data.source(),
-                     .recipe = &recipe,
-                     .split = &split,
-                     .benign_ids = {},
-                     .benign = data.benign(split),
-                     .run = run});
-  }
-  const auto shapes = read_shapes(data.source(), run.threads);
-  const TrainingSplit split = split_for(recipe, data.source(), shapes);
-  return plan_classifier({.source = &data.source(),
-                          .shapes = shapes,
-                          .recipe = &recipe,
-                          .split = &split,
-                          .data = data.identity_hash(),
-                          .run = run});
-}
 
 // What the peak is made of, floor first; the sum is the peak.
 std::vector<std::pair<std::string, int64_t>> breakdown(const MemoryPlan& plan, const FloorParts& floor,
@@ -128,40 +106,51 @@ Json plan_json(const MemoryPlan& plan) {
           {"seconds", plan.seconds}};
 }
 
-MemoryPlan plan_without_data(const std::filesystem::path& data, const Recipe& recipe, RunOptions run) {
+StagePlans plan_without_data(const std::filesystem::path& data, const Recipe& recipe, RunOptions run) {
   run.without_data = true;
-  const TrainingData graphs(data, recipe);
-  return plan_of(graphs, recipe, run);
+  return plan_stages(TrainingData(data, recipe), recipe, run);
 }
 
-MemoryPlan plan_beyond_budget(const std::filesystem::path& data, const Recipe& recipe, RunOptions run,
+StagePlans plan_beyond_budget(const std::filesystem::path& data, const Recipe& recipe, RunOptions run,
                               const Budget& budget, const BudgetExceeded* refusal) {
   Ledger& ledger = Ledger::process();
   run.cap = budget.bytes() - budget.outside_ledger();
   ledger.set_cap(Ledger::kUnlimited);
   ledger.begin_recent();
-  MemoryPlan plan = plan_without_data(data, recipe, std::move(run));
-  plan.feasible = false;
-  // Reading the graphs' shapes may take more for a while than the run does.
-  plan.min_budget = std::max(plan.min_budget, budget.outside_ledger() + ledger.recent_peak());
-  if (refusal != nullptr)
-    plan.min_budget =
-        std::max(plan.min_budget, budget.bytes() + refusal->bytes_asked() - refusal->bytes_free());
-  return plan;
+  StagePlans plans = plan_without_data(data, recipe, std::move(run));
+  for (auto& [stage, plan] : plans) {
+    plan.feasible = false;
+    // Reading the graphs' shapes may take more for a while than the run does.
+    plan.min_budget = std::max(plan.min_budget, budget.outside_ledger() + ledger.recent_peak());
+    if (refusal != nullptr)
+      plan.min_budget =
+          std::max(plan.min_budget, budget.bytes() + refusal->bytes_asked() - refusal->bytes_free());
+  }
+  return plans;
 }
 
 namespace {
 
-MemoryPlan plan_within(const Budget& budget, const PlanOptions& options, const Recipe& recipe,
+StagePlans plan_within(const Budget& budget, const PlanOptions& options, const Recipe& recipe,
                        const RunOptions& run) {
   if (budget.is_below_floor()) return plan_beyond_budget(options.data, recipe, run, budget, nullptr);
   try {
     if (recipe.memory.estimation == "static") return plan_without_data(options.data, recipe, run);
-    const TrainingData data(options.data, recipe);
-    return plan_of(data, recipe, run);
+    return plan_stages(TrainingData(options.data, recipe), recipe, run);
   } catch (const BudgetExceeded& refusal) {
     return plan_beyond_budget(options.data, recipe, run, budget, &refusal);
   }
+}
+
+// The stages side by side; the one that decides follows in detail.
+void print_stages(const StagePlans& plans) {
+  Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block", "graphs/s"});
+  for (const auto& [stage, plan] : plans)
+    table.add(
+        {stage, format_bytes(plan.peak), format_bytes(plan.min_budget), std::to_string(plan.flight.blocks),
+         format_bytes(plan.worst.peak_bytes),
+         plan.flight.graphs_per_s > 0 ? format_count(static_cast<int64_t>(plan.flight.graphs_per_s)) : "-"});
+  fmt::print("{}\nthe stage that needs most:\n", table.text());
 }
 
 }  // namespace
@@ -177,7 +166,8 @@ void run_plan(const PlanOptions& options) {
                        .threads = threads,
                        .prefetch = options.prefetch,
                        .outside_ledger = budget.outside_ledger()};
-  const MemoryPlan plan = plan_within(budget, options, recipe, run);
+  const StagePlans plans = plan_within(budget, options, recipe, run);
+  const MemoryPlan& plan = decisive(plans);
   if (options.json) {
     Json json = plan_json(plan);
     json["budget_bytes"] = budget.bytes();
@@ -187,8 +177,15 @@ void run_plan(const PlanOptions& options) {
     Json parts = Json::object();
     for (const auto& [name, bytes] : breakdown(plan, floor, budget)) parts[name] = bytes;
     json["breakdown"] = std::move(parts);
+    Json stages = Json::array();
+    for (const auto& [stage, of] : plans) {
+      stages.push_back(plan_json(of));
+      stages.back()["stage"] = stage;
+    }
+    json["stages"] = std::move(stages);
     fmt::print("{}\n", json.dump());
   } else {
+    if (plans.size() > 1) print_stages(plans);
     print(plan, floor, budget, threads);
   }
   require_feasible(plan);

@@ -17,12 +17,11 @@ struct RunFolder {
   std::filesystem::path manifest() const { return root / "manifest.json"; }
   std::filesystem::path evaluation() const { return root / "evaluation.json"; }
   std::filesystem::path report() const { return root / "report.html"; }
-  std::filesystem::path stage(const Recipe& r, const std::string& name) const {
-    return root / ("seed-" + std::to_string(r.seed)) / name;
-  }
-  /// The stage that a recipe's task trains.
+  std::filesystem::path detector() const { return root / "detector.safetensors"; }
+  std::filesystem::path seed(int64_t number) const { return root / ("seed-" + std::to_string(number)); }
+  /// The stage that a recipe's task trains, where it is one.
   std::filesystem::path stage(const Recipe& r) const {
-    return stage(r, r.task == "detection" ? "gat" : "gnn");
+    return seed(r.seed) / (r.task == "detection" ? "gat" : "gnn");
   }
   std::filesystem::path model(const Recipe& r) const { return stage(r) / "model.safetensors"; }
 };

@@ -42,6 +42,10 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
                    "Blocks to read ahead, as far as the budget allows; 0: none")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
+  verb->add_option("--seeds", options->seeds,
+                   "Of task distillation: how often all is trained, each time with the next seed")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   CLI::Option* const resume = verb->add_flag("--resume", options->resume,
                                              "Go on from the run's last checkpoint; start if there is none");
   verb->add_flag("--force", options->force, "Replace an existing run")->excludes(resume);

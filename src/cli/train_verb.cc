@@ -14,12 +14,12 @@
 #include "cli/interrupt.h"
 #include "cli/plan_verb.h"
 #include "cli/run_folder.h"
+#include "cli/train_report.h"
+#include "cli/train_stages.h"
 #include "cli/training_data.h"
 #include "io/file.h"
 #include "memory/limits.h"
 #include "telemetry/progress.h"
-#include "train/classification_stage.h"
-#include "train/gat_stage.h"
 #include "train/warm_up.h"
 
 namespace plimsoll {
@@ -27,20 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a stage leaves to be told, whatever it trained.
-struct Trained {
-  FitResult fit;
-  std::string weights;
-  int64_t parameters = 0;
-  int64_t graphs = 0;  // that train and validate
-  std::string model;   // in words
-  std::string on;      // what it was trained on, in words
-};
-
 // What the weights depend on. A run may be made longer, checkpoints more frequent, and layers recomputed.
 std::string identity_of(Recipe recipe, const TrainingData& data) {
   const Recipe::Training defaults;
-  recipe.training.max_epochs = defaults.max_epochs;
+  // A curriculum that moves knows how many epochs there are.
+  if (recipe.task != "distillation" || recipe.curriculum.schedule != "kdgat")
+    recipe.training.max_epochs = defaults.max_epochs;
   recipe.training.patience = defaults.patience;
   recipe.training.checkpoint_every_s = defaults.checkpoint_every_s;
   recipe.memory = {};
@@ -51,48 +43,11 @@ std::string identity_of(Recipe recipe, const TrainingData& data) {
   return hasher.hex64();
 }
 
-int64_t graphs_of(const TrainingSplit& split) {
-  return static_cast<int64_t>(split.training.size() + split.validation.size());
-}
-
-Trained train_detector(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
-  const TrainingSplit split = detection_split(recipe, data);
-  const GatStageResult result =
-      train_gat({.source = &data.source(),
-                 .recipe = &recipe,
-                 .split = &split,
-                 .benign_ids = training_ids(*data.frames(), true, {.leave_out = recipe.split.leave_out}),
-                 .benign = data.benign(split),
-                 .run = run});
-  return {result.fit,
-          result.weights_hash,
-          result.detector.model->parameters().count(),
-          graphs_of(split),
-          "GAT",
-          fmt::format("{} windows ({} with attacks) of {} recordings, validated on {}; {} copies left out",
-                      format_count(static_cast<int64_t>(split.training.size())),
-                      format_count(result.training_attacks), split.used.size(),
-                      format_count(static_cast<int64_t>(split.validation.size())), split.copies.size())};
-}
-
-Trained train_classes(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
-  const auto shapes = read_shapes(data.source(), run.threads);
-  const TrainingSplit split = split_for(recipe, data.source(), shapes);
-  const ClassificationResult result = train_classifier({.source = &data.source(),
-                                                        .shapes = shapes,
-                                                        .recipe = &recipe,
-                                                        .split = &split,
-                                                        .data = data.identity_hash(),
-                                                        .run = run});
-  return {result.fit,
-          result.weights_hash,
-          result.trained.model->parameters().count(),
-          graphs_of(split),
-          recipe.gnn.conv,
-          fmt::format("{} graphs, validated on {}, {} left for a test",
-                      format_count(static_cast<int64_t>(split.training.size())),
-                      format_count(static_cast<int64_t>(split.validation.size())),
-                      format_count(static_cast<int64_t>(split.test.size())))};
+// Those of a distillation follow each other.
+std::vector<int64_t> seeds_of(const Recipe& recipe, const TrainOptions& options) {
+  std::vector<int64_t> seeds;
+  for (int64_t i = 0; i < options.seeds; ++i) seeds.push_back(recipe.seed + i);
+  return seeds;
 }
 
 Json run_manifest(const TrainingData& data, const Recipe& recipe, const std::string& identity,
@@ -103,6 +58,7 @@ Json run_manifest(const TrainingData& data, const Recipe& recipe, const std::str
           {"data", data.identity()},
           {"identity", identity},
           {"seed", recipe.seed},
+          {"seeds", seeds_of(recipe, options)},
           {"threads", options.resources.thread_count()},
           {"budget_bytes", budget.bytes()},
           {"limits", limits_json(find_limits())}};
@@ -118,84 +74,35 @@ void require_same_run(const RunFolder& folder, const std::string& identity) {
       "in place of --resume");
 }
 
-bool has_checkpoint(const fs::path& stage) {
-  const fs::path folder = stage / "checkpoints";
-  if (!fs::exists(folder)) return false;
-  return std::ranges::any_of(fs::directory_iterator(folder), [](const fs::directory_entry& entry) {
-    return entry.path().filename().string().starts_with("step-");
+// Whether any stage of a run can be resumed.
+bool has_checkpoint(const RunFolder& folder) {
+  return std::ranges::any_of(fs::recursive_directory_iterator(folder.root), [](const auto& entry) {
+    return entry.path().parent_path().filename() == "checkpoints" &&
+           entry.path().filename().string().starts_with("step-");
   });
 }
 
-// Over all epochs, validation included.
-double graphs_per_second(const Trained& trained) {
-  double seconds = 0;
-  for (const EpochMetrics& epoch : trained.fit.epochs) seconds += epoch.seconds;
-  return static_cast<double>(trained.graphs) * static_cast<double>(trained.fit.epochs.size()) / seconds;
+// The detector of a distillation: the distilled GAT that validates best.
+const TrainedStage& chosen(const Trained& trained) {
+  const TrainedStage* best = nullptr;
+  for (const TrainedStage& stage : trained.stages)
+    if (stage.report.stage == "student_gat" &&
+        (best == nullptr || stage.report.fit.best_loss < best->report.fit.best_loss))
+      best = &stage;
+  return *best;
 }
 
-void report(const Trained& trained, const TrainOptions& options, const fs::path& model, Budget& budget,
-            const Json& enforced, const Stopwatch& watch, double rate) {
-  const FitResult& fit = trained.fit;
-  for (const std::string& name : fit.damaged)
-    fmt::print(stderr, "plimsoll: passed over a damaged checkpoint: {}\n", name);
-  const EpochMetrics& best = fit.epochs[static_cast<size_t>(fit.best_epoch) - 1];
-  if (options.json) {
-    const Json summary = {{"run", options.run.string()},
-                          {"model", model.string()},
-                          {"weights", trained.weights},
-                          {"parameters", trained.parameters},
-                          {"epochs", fit.epochs.size()},
-                          {"best_epoch", fit.best_epoch},
-                          {"training_loss", best.training_loss},
-                          {"validation_loss", best.validation_loss},
-                          {"seconds", watch.seconds()},
-                          {"graphs_per_s", rate},
-                          {"steps", fit.steps},
-                          {"resumed_at", fit.resumed_at},
-                          {"damaged", fit.damaged},
-                          {"blocks_in_flight", fit.plan.flight.blocks},
-                          {"range_bytes", fit.plan.worst.range_bytes},
-                          {"slab_bytes", fit.plan.flight.slab_bytes},
-                          {"recompute", fit.plan.flight.recompute},
-                          {"prefetch", fit.plan.flight.prefetch},
-                          {"reruns", fit.reruns},
-                          {"sheds", fit.sheds},
-                          {"overflows", fit.overflows},
-                          {"unforeseen", fit.unforeseen},
-                          {"planned_peak_bytes", fit.plan.peak},
-                          {"planned_heap_bytes", fit.plan.heap},
-                          {"enforced", enforced},
-                          {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print("trained on {}\n", trained.on);
-  if (fit.resumed_at > 0) fmt::print("went on behind step {}\n", format_count(fit.resumed_at));
-  fmt::print("{} with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
-             trained.model, format_count(trained.parameters), fit.epochs.size(), fit.best_epoch,
-             best.training_loss, best.validation_loss);
-  fmt::print("{} ({} graphs/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
-             format_seconds(watch.seconds()), format_count(static_cast<int64_t>(rate)),
-             fit.plan.flight.blocks, options.resources.thread_count(),
-             format_bytes(fit.plan.worst.range_bytes), budget.report());
-  fmt::print("planned: {} bytes ({}), {}; smallest budget {}\n", format_count(fit.plan.peak),
-             format_bytes(fit.plan.peak), fit.plan.exact ? "exact" : "not exact: " + fit.plan.why_inexact,
-             format_bytes(fit.plan.min_budget));
-  if (fit.unforeseen > 0)
-    fmt::print("blocks whose tensors were not as planned: {}\n", format_count(fit.unforeseen));
-  if (fit.reruns > 0)
-    fmt::print("blocks that ran again alone to stay within the budget: {}\n", format_count(fit.reruns));
-  if (fit.sheds > 0)
-    fmt::print("times that memory was given back because the system was short of it: {}\n",
-               format_count(fit.sheds));
-  if (fit.overflows > 0)
-    fmt::print("tensors that found no room in their block's range: {}\n", format_count(fit.overflows));
-  fmt::print("weights {}\n{}\n", trained.weights, model.string());
+// Puts a copy of a stage's model where `detect` looks for it.
+void publish_detector(const fs::path& model, const RunFolder& folder) {
+  const MappedFile file(model);
+  replace_file(folder.detector(), [&](File& copy) { copy.write(file.bytes().data(), file.bytes().size()); });
 }
 
-}  // namespace
-
-namespace {
+const MemoryPlan& largest_plan(const Trained& trained) {
+  const auto largest = std::ranges::max_element(
+      trained.stages, {}, [](const TrainedStage& stage) { return stage.report.fit.plan.peak; });
+  return largest->report.fit.plan;
+}
 
 // `run` has what is known before the data are read; run.begun is called when what follows needs no more.
 void train_within(Budget& budget, const TrainOptions& options, const Recipe& recipe, RunOptions run) {
@@ -217,35 +124,50 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
   if (enforcement) manifest["enforced"] = enforced_json(enforcement.get());
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   write_text(folder.recipe(), recipe_yaml(recipe));
-  const fs::path stage = folder.stage(recipe);
-  make_folders(stage);
-
-  std::optional<Progress> progress(std::in_place, "train " + stage.filename().string(),
-                                   recipe.task == "detection" ? "windows" : "graphs");
-  run.folder = stage;
-  run.identity = identity;
+  const char* const what = is_about_attacks(recipe) ? "windows" : "graphs";
+  std::optional<Progress> progress;
   run.resume = options.resume;
   run.pressure = &pressure;
-  run.progress = [&](int64_t done, int64_t total, const std::string& note) {
-    progress->update(done, total, note);
-  };
   Trained trained;
+  const auto progress_of = [&](const std::string& title) {
+    progress.emplace(title, what);
+    return [&](int64_t done, int64_t total, const std::string& note) { progress->update(done, total, note); };
+  };
   try {
-    trained =
-        recipe.task == "detection" ? train_detector(data, recipe, run) : train_classes(data, recipe, run);
+    trained = train_stages(data, recipe,
+                           {.folder = &folder,
+                            .seeds = seeds_of(recipe, options),
+                            .run = run,
+                            .identity = identity,
+                            .progress_of = progress_of});
   } catch (...) {
-    if (fresh && has_checkpoint(stage)) fresh->commit();  // it can be resumed
+    progress.reset();
+    if (fresh && has_checkpoint(folder)) fresh->commit();  // it can be resumed
     throw;
   }
   progress.reset();
-  manifest["parameters"] = trained.parameters;
-  manifest["best_epoch"] = trained.fit.best_epoch;
-  manifest["weights"] = trained.weights;
-  manifest["plan"] = plan_json(trained.fit.plan);
+
+  const TrainedStage& detector = trained.is_one_model() ? trained.stages.front() : chosen(trained);
+  const fs::path model = folder.seed(detector.seed) / detector.report.stage / "model.safetensors";
+  if (is_about_attacks(recipe)) publish_detector(model, folder);
+  manifest["parameters"] = detector.report.parameters;
+  manifest["best_epoch"] = detector.report.fit.best_epoch;
+  manifest["weights"] = detector.report.weights;
+  manifest["plan"] = plan_json(largest_plan(trained));
+  manifest["stages"] = stages_json(trained);
+  manifest["memory"] = budget.report_json();
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   if (fresh) fresh->commit();
-  report(trained, options, folder.model(recipe), budget, enforced_json(enforcement.get()), watch,
-         graphs_per_second(trained));
+  const TrainReport report{.trained = &trained,
+                           .run = options.run,
+                           .model = trained.is_one_model() ? model : folder.detector(),
+                           .threads = run.threads,
+                           .seconds = watch.seconds(),
+                           .enforced = enforced_json(enforcement.get())};
+  if (options.json)
+    fmt::print("{}\n", report_json(report, budget).dump());
+  else
+    print_report(report, budget);
 }
 
 }  // namespace
@@ -253,6 +175,8 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
 void run_train(const TrainOptions& options) {
   const std::atomic<bool>& interrupt = catch_interrupts();
   const Recipe recipe = load_recipe(options.recipe, options.overrides);
+  if (options.seeds > 1 && recipe.task != "distillation")
+    throw UsageError("--seeds is for task distillation; give each run of '" + recipe.task + "' its own seed");
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
@@ -265,14 +189,15 @@ void run_train(const TrainOptions& options) {
                        .interrupt = &interrupt,
                        .begun = [&] { begun = true; }};
   if (budget.is_below_floor())
-    require_feasible(plan_beyond_budget(options.data, recipe, run, budget, nullptr));
+    require_feasible(decisive(plan_beyond_budget(options.data, recipe, run, budget, nullptr)));
   try {
     // Whether it can be done is known before anything is made.
-    if (recipe.memory.estimation == "static") require_feasible(plan_without_data(options.data, recipe, run));
+    if (recipe.memory.estimation == "static")
+      require_feasible(decisive(plan_without_data(options.data, recipe, run)));
     train_within(budget, options, recipe, run);
   } catch (const BudgetExceeded& refusal) {
     if (begun) throw;
-    require_feasible(plan_beyond_budget(options.data, recipe, run, budget, &refusal));
+    require_feasible(decisive(plan_beyond_budget(options.data, recipe, run, budget, &refusal)));
   }
 }
 

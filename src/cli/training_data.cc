@@ -41,7 +41,7 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
     return;
   }
   frames_.emplace(folder);
-  if (recipe.task == "detection" && known.vocabulary.empty()) require_labels(*frames_);
+  if (is_about_attacks(recipe) && known.vocabulary.empty()) require_labels(*frames_);
   identity_ = frames_->identity();
   auto windows = open_windows(*frames_,
                               {recipe.data.features,
@@ -91,9 +91,10 @@ TrainingSplit split_for(const Recipe& recipe, const BlockSource& source, std::sp
 
 TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {
   if (data.windows() == nullptr)
-    throw UsageError(
-        "task 'detection' needs a data set of frames; for a graph_set set task: graph_classification");
-  if (recipe.split.by == "graph") throw UsageError("task 'detection' needs split.by: time or recording");
+    throw UsageError(fmt::format(
+        "task '{}' needs a data set of frames; for a graph_set set task: graph_classification", recipe.task));
+  if (recipe.split.by == "graph")
+    throw UsageError(fmt::format("task '{}' needs split.by: time or recording", recipe.task));
   return split_for(recipe, data.source(), {});
 }
 

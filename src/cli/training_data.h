@@ -12,6 +12,11 @@
 
 namespace plimsoll {
 
+/// Whether a recipe trains detectors.
+inline bool is_about_attacks(const Recipe& recipe) {
+  return recipe.task == "detection" || recipe.task == "distillation";
+}
+
 /// A data set as training sees it: graphs of a `graph_set`, or windows made on the fly of `frames`.
 class TrainingData {
  public:

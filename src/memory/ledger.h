@@ -90,6 +90,11 @@ class Ledger {
   /// The high-water mark since begin_recent(), for measuring one piece of work.
   void begin_recent() { recent_peak_.store(held(), std::memory_order_relaxed); }
   int64_t recent_peak() const { return recent_peak_.load(std::memory_order_relaxed); }
+  /// Ends a piece of work within another: the mark of the outer one, which was `outer` when the inner one
+  /// began, goes on from the higher of both.
+  void end_recent(int64_t outer) {
+    if (recent_peak() < outer) recent_peak_.store(outer, std::memory_order_relaxed);
+  }
 
   int64_t cap() const { return cap_.load(std::memory_order_relaxed); }
   /// A cap below what is held refuses every new entry and takes nothing away.

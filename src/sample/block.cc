@@ -128,8 +128,7 @@ Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int thre
       source.read(std::span(wanted).first(static_cast<size_t>(count)), block);
       for (int64_t g = 0; g < count; ++g)
         shapes[static_cast<size_t>(first + g)] = shape_of(block, static_cast<size_t>(g), degrees[worker]);
-      const int64_t bytes =
-          GraphBlock::bytes_for({count, block.nodes(), block.edge_count()}, source.room());
+      const int64_t bytes = GraphBlock::bytes_for({count, block.nodes(), block.edge_count()}, source.room());
       first += count;
       count = std::clamp<int64_t>(kBytes * count / std::max<int64_t>(bytes, 1), 1, kPiece);
     }

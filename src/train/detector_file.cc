@@ -23,8 +23,7 @@ void make_model(const SafetensorsView& file, const std::string& path, Detector& 
     else if (name == kVgae)
       detector.vgae = std::make_unique<GraphAutoencoderNeighborhood>(vgae_options(config, path), 0);
     else
-      throw InputError(
-          fmt::format("{}: holds a model '{}', expected '{}' or '{}'", path, name, kGat, kVgae));
+      throw InputError(fmt::format("{}: holds a model '{}', expected '{}' or '{}'", path, name, kGat, kVgae));
   } catch (const UsageError& error) {
     throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", path, error.what()));
   }
@@ -35,8 +34,7 @@ void read_thresholds(const SafetensorsView& file, const std::string& path, Detec
   if (thresholds == file.metadata().end()) return;
   try {
     for (const Json& entry : Json::parse(thresholds->second))
-      facts.thresholds.push_back(
-          {entry.at("target_rate"), entry.at("realised_rate"), entry.at("log_odds")});
+      facts.thresholds.push_back({entry.at("target_rate"), entry.at("realised_rate"), entry.at("log_odds")});
   } catch (const Json::exception& error) {
     throw InputError(fmt::format("{}: metadata 'plimsoll.thresholds': {}", path, error.what()));
   }

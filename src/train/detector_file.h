@@ -14,11 +14,11 @@ namespace plimsoll {
 
 /// What a trained detector needs beside its weights to be used on other data.
 struct DetectorFacts {
-  std::vector<uint32_t> vocabulary;           ///< CAN IDs by index
-  std::vector<uint32_t> benign_ids;           ///< IDs of benign training traffic
-  std::vector<Threshold> thresholds = {};     ///< of its scores
-  std::vector<std::string> trained_on = {};   ///< content_of each training recording
-  std::vector<std::string> without = {};      ///< features that it does not see
+  std::vector<uint32_t> vocabulary;          ///< CAN IDs by index
+  std::vector<uint32_t> benign_ids;          ///< IDs of benign training traffic
+  std::vector<Threshold> thresholds = {};    ///< of its scores
+  std::vector<std::string> trained_on = {};  ///< content_of each training recording
+  std::vector<std::string> without = {};     ///< features that it does not see
   /// What benign traffic does, "profile.*" and "timing.*", as src/ingest reads it; may be null.
   std::shared_ptr<const NamedTensors> benign = {};
 };

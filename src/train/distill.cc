@@ -144,12 +144,12 @@ class Reporter {
   Detector train(const char* stage, const Options& options, const Train& train) const {
     const auto start = begin();
     StageResult result = train(options);
-    StageReport report{.stage = stage,
-                       .weights = result.weights_hash,
-                       .parameters = result.detector.parameters().count(),
-                       .graphs = static_cast<int64_t>(options.split->training.size() +
-                                                      options.split->validation.size()),
-                       .fit = std::move(result.fit)};
+    StageReport report;
+    report.stage = stage;
+    report.weights = result.weights_hash;
+    report.parameters = result.detector.parameters().count();
+    report.graphs = static_cast<int64_t>(options.split->training.size() + options.split->validation.size());
+    report.fit = std::move(result.fit);
     tell(report, start, options.run);
     return std::move(result.detector);
   }
@@ -157,7 +157,9 @@ class Reporter {
   NpyView column(const ColumnOptions& options) const {
     const auto start = begin();
     ColumnResult result = write_column(options, options_.folder / "columns");
-    StageReport report{.stage = options.name, .graphs = static_cast<int64_t>(options.graphs.size())};
+    StageReport report;
+    report.stage = options.name;
+    report.graphs = static_cast<int64_t>(options.graphs.size());
     report.fit.plan = result.plan;
     if (result.computed) tell(report, start, options.run);
     return std::move(result.column);
@@ -192,8 +194,8 @@ void distill(const DistillOptions& options, const std::function<void(const Stage
       const ReconstructionErrors errors(*autoencoder.vgae);
       const ColumnOptions scores = pipeline.scores(errors);
       const NpyView column = run.column(scores);
-      curriculum.emplace(pipeline.curriculum(
-          difficulty_of(column.values<float>(), scores.graphs, options.shapes.size())));
+      curriculum.emplace(
+          pipeline.curriculum(difficulty_of(column.values<float>(), scores.graphs, options.shapes.size())));
     }
     encodings = run.column(pipeline.encodings(Encodings(*autoencoder.vgae)));
   }

@@ -96,9 +96,9 @@ VgaeOptions vgae_options(const std::string& text, const std::string& path) {
       value = config.at(key).get<std::remove_reference_t<decltype(value)>>();
     });
   });
-  std::vector<int64_t> sizes = {
-      options.num_ids, options.in_features,   options.embedding,        options.latent,
-      options.heads,   options.decoder_heads, options.edge_features + 1};
+  std::vector<int64_t> sizes = {options.num_ids,          options.in_features, options.embedding,
+                                options.latent,           options.heads,       options.decoder_heads,
+                                options.edge_features + 1};
   sizes.insert(sizes.end(), options.hidden.begin(), options.hidden.end());
   require_sizes(sizes, path);
   constexpr size_t kMostLayers = 64;

@@ -64,7 +64,13 @@ struct BlocksAtOnce {
 class Planner {
  public:
   explicit Planner(const PlanInput& input)
-      : in_(input), options_(input.objective->collate_options()), start_(Clock::now()) {}
+      : in_(input),
+        options_(input.objective->collate_options()),
+        start_(Clock::now()),
+        peak_before_(Ledger::process().recent_peak()) {}
+  ~Planner() { Ledger::process().end_recent(std::max(peak_before_, probes_peak_)); }
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
 
   MemoryPlan run() {
     Work prediction = look_over(false);
@@ -78,7 +84,10 @@ class Planner {
     }
     // What planning itself took counts as well.
     if (!without_data())
-      plan.peak = std::max(plan.peak, in_.outside_ledger + Ledger::process().peak() + heap_per_block_);
+      plan.peak =
+          std::max(plan.peak, in_.outside_ledger +
+                                  std::max({peak_before_, probes_peak_, Ledger::process().recent_peak()}) +
+                                  heap_per_block_);
     if (in_.estimation == "trial" && plan.feasible) try_out(plan, prediction.worst);
     plan.exact = plan.exact && !without_data();
     if (without_data() && plan.why_inexact.empty())
@@ -223,9 +232,7 @@ class Planner {
     return size;
   }
 
-  int64_t graph_bytes(const BlockSize& size) const {
-    return GraphBlock::bytes_for(size, in_.source->room());
-  }
+  int64_t graph_bytes(const BlockSize& size) const { return GraphBlock::bytes_for(size, in_.source->room()); }
 
   // `training` is null where nothing is trained.
   MemoryPlan divide(const Work* training, const Work& prediction, bool recompute) {
@@ -421,6 +428,7 @@ class Planner {
   const PlanInput& in_;
   const CollateOptions options_;
   const Clock::time_point start_;
+  const int64_t peak_before_;  // of the ledger, since the stage began
   const int64_t outside_before_ = outside();
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;

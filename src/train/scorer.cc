@@ -11,14 +11,16 @@ namespace plimsoll {
 namespace {
 
 void require_features(const Detector& detector, const BlockSource& source) {
-  const int64_t nodes = detector.gat ? detector.gat->options().in_features : detector.vgae->options().in_features;
+  const int64_t nodes =
+      detector.gat ? detector.gat->options().in_features : detector.vgae->options().in_features;
   const int64_t edges =
       detector.gat ? detector.gat->options().edge_features : detector.vgae->options().edge_features;
   if (nodes == source.node_features() && (edges == 0 || edges == source.edge_features())) return;
-  throw InputError(fmt::format(
-      "the detector was trained on {} node features and {} edge features, the data has {} and {}: data.features "
-      "and data.without of its recipe say how to make them",
-      nodes, edges, source.node_features(), source.edge_features()));
+  throw InputError(
+      fmt::format("the detector was trained on {} node features and {} edge features, the data has {} and "
+                  "{}: data.features "
+                  "and data.without of its recipe say how to make them",
+                  nodes, edges, source.node_features(), source.edge_features()));
 }
 
 MemoryPlan plan_for(const ScorerOptions& options, const Objective& objective,

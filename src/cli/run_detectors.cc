@@ -1,0 +1,43 @@
+#include "cli/run_detectors.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "io/file.h"
+
+namespace plimsoll {
+namespace {
+
+// The name of what a stage trains.
+constexpr std::array<std::pair<const char*, const char*>, 5> kDistilled = {
+    {{"gat_student", "student_gat"},
+     {"vgae_student", "student_vgae"},
+     {"gat_alone", "student_gat_alone"},
+     {"gat_teacher", "teacher"},
+     {"vgae_teacher", "autoencoder"}}};
+constexpr std::array<std::pair<const char*, const char*>, 1> kSingle = {{{"gat", "gat"}}};
+
+}  // namespace
+
+std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& recipe) {
+  const Json manifest = parse_json(read_text(folder.manifest()));
+  const auto seeds = manifest.value("seeds", std::vector<int64_t>{recipe.seed});
+  std::vector<RunDetector> detectors;
+  const auto add = [&](const auto& stages) {
+    for (const auto& [name, stage] : stages)
+      for (const int64_t seed : seeds) {
+        const auto file = folder.seed(seed) / stage / "model.safetensors";
+        if (FileSystem::disk().exists(file)) detectors.push_back({name, seed, file});
+      }
+  };
+  if (recipe.task == "distillation")
+    add(kDistilled);
+  else
+    add(kSingle);
+  if (detectors.empty())
+    throw InputError(folder.root.string() + " has no trained detector; `plimsoll train --resume` goes on");
+  return detectors;
+}
+
+}  // namespace plimsoll

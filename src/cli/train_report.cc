@@ -1,0 +1,165 @@
+#include "cli/train_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "telemetry/table.h"
+
+namespace plimsoll {
+namespace {
+
+// Over all epochs, validation included; 0 where none was trained.
+double graphs_per_second(const StageReport& report) {
+  double seconds = 0;
+  for (const EpochMetrics& epoch : report.fit.epochs) seconds += epoch.seconds;
+  if (seconds == 0) return 0;
+  return static_cast<double>(report.graphs) * static_cast<double>(report.fit.epochs.size()) / seconds;
+}
+
+const EpochMetrics& best_of(const FitResult& fit) {
+  return fit.epochs[static_cast<size_t>(fit.best_epoch) - 1];
+}
+
+// What was decided for want of memory, over all stages.
+struct Decisions {
+  int64_t reruns = 0, sheds = 0, overflows = 0, unforeseen = 0;
+
+  explicit Decisions(const Trained& trained) {
+    for (const auto& [seed, report] : trained.stages) {
+      reruns += report.fit.reruns;
+      sheds += report.fit.sheds;
+      overflows += report.fit.overflows;
+      unforeseen += report.fit.unforeseen;
+    }
+  }
+  void print() const {
+    const auto tell = [](const char* what, int64_t count) {
+      if (count > 0) fmt::print("{}: {}\n", what, format_count(count));
+    };
+    tell("blocks whose tensors were not as planned", unforeseen);
+    tell("blocks that ran again alone to stay within the budget", reruns);
+    tell("times that memory was given back because the system was short of it", sheds);
+    tell("tensors that found no room in their block's range", overflows);
+  }
+};
+
+void print_one(const StageReport& stage, const TrainReport& report, Budget& budget) {
+  const FitResult& fit = stage.fit;
+  const EpochMetrics& best = best_of(fit);
+  if (fit.resumed_at > 0) fmt::print("went on behind step {}\n", format_count(fit.resumed_at));
+  fmt::print("{} with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
+             report.trained->model, format_count(stage.parameters), fit.epochs.size(), fit.best_epoch,
+             best.training_loss, best.validation_loss);
+  fmt::print("{} ({} graphs/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
+             format_seconds(report.seconds), format_count(static_cast<int64_t>(graphs_per_second(stage))),
+             fit.plan.flight.blocks, report.threads, format_bytes(fit.plan.worst.range_bytes),
+             budget.report());
+  fmt::print("planned: {} bytes ({}), {}; smallest budget {}\n", format_count(fit.plan.peak),
+             format_bytes(fit.plan.peak), fit.plan.exact ? "exact" : "not exact: " + fit.plan.why_inexact,
+             format_bytes(fit.plan.min_budget));
+}
+
+void print_all(const TrainReport& report, Budget& budget) {
+  Table table({"seed", "<stage", "parameters", "epochs", "best", "validation", "time", "graphs/s", "planned",
+               "measured"});
+  int64_t planned = 0;
+  int64_t smallest = 0;
+  for (const auto& [seed, stage] : report.trained->stages) {
+    const FitResult& fit = stage.fit;
+    const bool trained = !fit.epochs.empty();
+    const double rate =
+        trained ? graphs_per_second(stage) : static_cast<double>(stage.graphs) / stage.seconds;
+    table.add({std::to_string(seed), stage.stage, trained ? format_count(stage.parameters) : "",
+               trained ? std::to_string(fit.epochs.size()) : "",
+               trained ? std::to_string(fit.best_epoch) : "",
+               trained ? fmt::format("{:.5f}", best_of(fit).validation_loss) : "",
+               format_seconds(stage.seconds), format_count(static_cast<int64_t>(rate)),
+               format_bytes(fit.plan.peak), format_bytes(stage.measured_peak)});
+    planned = std::max(planned, fit.plan.peak);
+    smallest = std::max(smallest, fit.plan.min_budget);
+  }
+  fmt::print("{}\n{} in all; {}\nplanned: {} at most; smallest budget {}\n", table.text(),
+             format_seconds(report.seconds), budget.report(), format_bytes(planned), format_bytes(smallest));
+}
+
+}  // namespace
+
+void print_report(const TrainReport& report, Budget& budget) {
+  const Trained& trained = *report.trained;
+  for (const auto& [seed, stage] : trained.stages)
+    for (const std::string& name : stage.fit.damaged)
+      fmt::print(stderr, "plimsoll: passed over a damaged checkpoint: {}\n", name);
+  fmt::print("trained on {}\n", trained.on);
+  if (trained.is_one_model())
+    print_one(trained.stages.front().report, report, budget);
+  else
+    print_all(report, budget);
+  Decisions(trained).print();
+  if (trained.is_one_model()) fmt::print("weights {}\n", trained.stages.front().report.weights);
+  fmt::print("{}\n", report.model.string());
+}
+
+Json stages_json(const Trained& trained) {
+  Json stages = Json::array();
+  for (const auto& [seed, stage] : trained.stages) {
+    const FitResult& fit = stage.fit;
+    Json json = {{"seed", seed},
+                 {"stage", stage.stage},
+                 {"graphs", stage.graphs},
+                 {"seconds", stage.seconds},
+                 {"planned_peak_bytes", fit.plan.peak},
+                 {"min_budget_bytes", fit.plan.min_budget},
+                 {"measured_peak_bytes", stage.measured_peak}};
+    if (!fit.epochs.empty())
+      json.update({{"weights", stage.weights},
+                   {"parameters", stage.parameters},
+                   {"epochs", fit.epochs.size()},
+                   {"best_epoch", fit.best_epoch},
+                   {"validation_loss", fit.best_loss},
+                   {"graphs_per_s", graphs_per_second(stage)}});
+    Json breakdown = Json::object();
+    for (const auto& [name, bytes] : fit.plan.parts) breakdown[name] = bytes;
+    json["breakdown"] = std::move(breakdown);
+    stages.push_back(std::move(json));
+  }
+  return stages;
+}
+
+Json report_json(const TrainReport& report, Budget& budget) {
+  const Trained& trained = *report.trained;
+  const Decisions decisions(trained);
+  Json summary = {{"run", report.run.string()},         {"model", report.model.string()},
+                  {"seconds", report.seconds},          {"reruns", decisions.reruns},
+                  {"sheds", decisions.sheds},           {"overflows", decisions.overflows},
+                  {"unforeseen", decisions.unforeseen}, {"enforced", report.enforced},
+                  {"memory", budget.report_json()}};
+  if (!trained.is_one_model()) {
+    summary["stages"] = stages_json(trained);
+    return summary;
+  }
+  const StageReport& stage = trained.stages.front().report;
+  const FitResult& fit = stage.fit;
+  const EpochMetrics& best = best_of(fit);
+  summary.update({{"weights", stage.weights},
+                  {"parameters", stage.parameters},
+                  {"epochs", fit.epochs.size()},
+                  {"best_epoch", fit.best_epoch},
+                  {"training_loss", best.training_loss},
+                  {"validation_loss", best.validation_loss},
+                  {"graphs_per_s", graphs_per_second(stage)},
+                  {"steps", fit.steps},
+                  {"resumed_at", fit.resumed_at},
+                  {"damaged", fit.damaged},
+                  {"blocks_in_flight", fit.plan.flight.blocks},
+                  {"range_bytes", fit.plan.worst.range_bytes},
+                  {"slab_bytes", fit.plan.flight.slab_bytes},
+                  {"recompute", fit.plan.flight.recompute},
+                  {"prefetch", fit.plan.flight.prefetch},
+                  {"planned_peak_bytes", fit.plan.peak},
+                  {"planned_heap_bytes", fit.plan.heap}});
+  return summary;
+}
+
+}  // namespace plimsoll
