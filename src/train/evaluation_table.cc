@@ -65,24 +65,11 @@ std::string title_of(const JudgedGroup& group) {
                      format_count(group.attack_graphs));
 }
 
-// Each detector at the lowest rate it has a threshold for.
-std::vector<DetectorSummary> strictest(const std::vector<DetectorFigures>& detectors) {
-  std::vector<DetectorSummary> kept;
-  for (const DetectorSummary& summary : summarise(detectors)) {
-    const auto same = std::ranges::find(kept, summary.name, &DetectorSummary::name);
-    if (same == kept.end())
-      kept.push_back(summary);
-    else if (summary.target_rate < same->target_rate)
-      *same = summary;
-  }
-  return kept;
-}
-
 std::string attacks_table(const Evaluation& evaluation) {
   std::vector<std::string> headings = {"<F1 by attack", "windows", "attack"};
   for (const JudgedSplit& split : evaluation.splits) {
     if (headings.size() > 3) break;
-    for (const DetectorSummary& summary : strictest(split.all.detectors))
+    for (const DetectorSummary& summary : summarise_strictest(split.all.detectors))
       headings.push_back(label_of(summary));
   }
   Stretches table(std::move(headings));
@@ -91,11 +78,23 @@ std::string attacks_table(const Evaluation& evaluation) {
     for (const JudgedGroup& attack : split.attacks) {
       std::vector<std::string> row = {"  " + attack.name, format_count(attack.graphs),
                                       format_count(attack.attack_graphs)};
-      for (const DetectorSummary& summary : strictest(attack.detectors))
+      for (const DetectorSummary& summary : summarise_strictest(attack.detectors))
         row.push_back(figure_cell(summary.at(Figure::f1)));
       table.add(std::move(row));
     }
   }
+  return table.text();
+}
+
+std::string thresholds_table(const Evaluation& evaluation) {
+  Table table({"<thresholds", "seed", "asked of benign validation", "realised there", "score above"});
+  for (const DetectorCurves& curves : evaluation.splits.front().curves)
+    for (const Threshold& threshold : curves.thresholds)
+      if (threshold.target_rate > 0)
+        table.add({"  " + curves.name, curves.rule ? "-" : fmt::format("{}", curves.seed),
+                   fmt::format("{:g} %", threshold.target_rate * 100),
+                   fmt::format("{:.4g} %", threshold.realised_rate * 100),
+                   fmt::format("{:.6g}", threshold.level)});
   return table.text();
 }
 
@@ -104,7 +103,7 @@ std::string attacks_table(const Evaluation& evaluation) {
 std::string figure_cell(const std::optional<Spread>& spread) {
   if (!spread) return "-";
   if (!spread->deviation) return fmt::format("{:.4f}", spread->mean);
-  return fmt::format("{:.3f} ± {:.3f}", spread->mean, *spread->deviation);
+  return fmt::format("{:.3f}±{:.3f}", spread->mean, *spread->deviation);
 }
 
 std::string delay_cell(const DetectorSummary& summary) {
@@ -132,6 +131,7 @@ std::string evaluation_table(const Evaluation& evaluation, const Published* publ
       table.add({"  published: " + model.name, plain_cell(model.f1), "", "", "", plain_cell(model.auc)});
   }
   std::string text = table.text() + "\n" + attacks_table(evaluation);
+  if (!evaluation.splits.empty()) text += "\n" + thresholds_table(evaluation);
   if (published != nullptr) text += "\npublished: " + published->source() + "\n" + published->notes() + "\n";
   return text;
 }
