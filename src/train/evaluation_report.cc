@@ -12,11 +12,6 @@ namespace {
 
 using Kind = Report::Table::Kind;
 
-std::string counts_of(const JudgedGroup& group) {
-  return fmt::format("{}: {} windows, {} with attacks", group.name, format_count(group.graphs),
-                     format_count(group.attack_graphs));
-}
-
 const std::vector<std::string> kHeadings = {"<detector", "F1",     "precision", "recall", "FPR",
                                             "AUC",       "PR-AUC", "MCC",       "delay",  "missed"};
 
@@ -48,7 +43,7 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
       "unknown_id flags a window that holds an ID never seen in benign training traffic.");
   Report::Table table{kHeadings, {}};
   for (const JudgedSplit& split : evaluation.splits) {
-    add_rows(table, counts_of(split.all), split.all);
+    add_rows(table, title_of(split.all, published), split.all);
     if (published == nullptr) continue;
     for (const Published::Model& model : published->models(split.all.name)) {
       const auto text = [](const std::optional<double>& value) {
@@ -202,7 +197,7 @@ void add_confusions(Report& report, const JudgedSplit& split) {
 void add_groups(Report& report, const std::vector<JudgedGroup>& groups, const std::string& title) {
   Report::Table table{kHeadings, {}};
   for (const JudgedGroup& group : groups)
-    add_rows(table, counts_of(group) + (group.attack ? " (" + *group.attack + ")" : ""), group);
+    add_rows(table, title_of(group, nullptr) + (group.attack ? " (" + *group.attack + ")" : ""), group);
   report.begin_details(fmt::format("{} ({})", title, groups.size()));
   report.table(table);
   report.end_details();

@@ -60,11 +60,6 @@ std::string plain_cell(const std::optional<double>& value) {
   return value ? fmt::format("{:.4f}", *value) : "-";
 }
 
-std::string title_of(const JudgedGroup& group) {
-  return fmt::format("{}: {} windows, {} with attacks", group.name, format_count(group.graphs),
-                     format_count(group.attack_graphs));
-}
-
 std::string attacks_table(const Evaluation& evaluation) {
   std::vector<std::string> headings = {"<F1 by attack", "windows", "attack"};
   for (const JudgedSplit& split : evaluation.splits) {
@@ -100,6 +95,15 @@ std::string thresholds_table(const Evaluation& evaluation) {
 
 }  // namespace
 
+std::string title_of(const JudgedGroup& group, const Published* published) {
+  std::string title = fmt::format("{}: {} windows, {} with attacks", group.name, format_count(group.graphs),
+                                  format_count(group.attack_graphs));
+  if (published == nullptr) return title;
+  if (const auto theirs = published->graphs(group.name); theirs && *theirs != group.graphs)
+    title += fmt::format("; published figures are of {}", format_count(*theirs));
+  return title;
+}
+
 std::string figure_cell(const std::optional<Spread>& spread) {
   if (!spread) return "-";
   if (!spread->deviation) return fmt::format("{:.4f}", spread->mean);
@@ -122,7 +126,7 @@ std::string missed_cell(const DetectorSummary& summary) {
 std::string evaluation_table(const Evaluation& evaluation, const Published* published) {
   Stretches table({"<detector", "F1", "precision", "recall", "FPR", "AUC", "PR-AUC", "delay", "missed"});
   for (const JudgedSplit& split : evaluation.splits) {
-    table.begin(title_of(split.all));
+    table.begin(title_of(split.all, published));
     std::vector<DetectorSummary> summaries = summarise(split.all.detectors);
     std::ranges::stable_sort(summaries, {}, [](const DetectorSummary& s) { return s.rule; });
     for (const DetectorSummary& summary : summaries) table.add(row_of(summary));
