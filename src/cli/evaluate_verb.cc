@@ -96,6 +96,8 @@ Markup classes_report(const std::vector<ClassificationVerdict>& verdicts, const 
 
 Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
                        int threads, int64_t outside_ledger) {
+  if (!options.compare.empty() || !options.scores.empty())
+    throw UsageError("--compare and --scores are for detectors; this run's task is " + recipe.task);
   const GnnModel model = load_gnn(folder.model(recipe));
   const TrainingData data(options.data, recipe, {.vocabulary = model.vocabulary});
   require_same_features(model, data.source());

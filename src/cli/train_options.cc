@@ -67,8 +67,7 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   verb->add_option("--split", options->split, "Judge this split alone")->type_name("NAME");
   verb->add_option("--compare", options->compare,
                    "Show figures of others beside ours; docs/published has some")
-      ->type_name("FILE")
-      ->check(CLI::ExistingFile);
+      ->type_name("FILE");
   verb->add_option("--scores", options->scores, "Write the score of every window, as CSV")->type_name("FILE");
   verb->add_flag("--json", options->json, "The verdicts as JSON");
   options->resources.add_budget(*verb);

@@ -6,12 +6,12 @@
 namespace plimsoll {
 namespace {
 
-std::vector<double> linear_ticks(double low, double high) {
+std::vector<double> linear_ticks(double low, double high, double least_step) {
   constexpr double kAbout = 5;
   const double rough = (high - low) / kAbout;
   const double power = std::pow(10, std::floor(std::log10(rough)));
   const double lead = rough / power;
-  const double step = power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
+  const double step = std::max(least_step, power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10));
   std::vector<double> result;
   const double slack = step * 1e-9;
   for (double k = std::ceil((low - slack) / step); k * step <= high + slack; ++k) result.push_back(k * step);
@@ -35,11 +35,13 @@ std::vector<double> log_ticks(double low, double high) {
 }  // namespace
 
 std::vector<double> ticks(const Axis& axis) {
-  return axis.scale == Axis::Scale::log ? log_ticks(axis.low, axis.high) : linear_ticks(axis.low, axis.high);
+  if (axis.scale == Axis::Scale::log) return log_ticks(axis.low, axis.high);
+  return linear_ticks(axis.low, axis.high, axis.whole ? 1 : 0);
 }
 
 Axis axis_over(std::string label, const std::vector<double>& values) {
-  Axis axis{std::move(label), 0, 1, Axis::Scale::linear, false};
+  Axis axis;
+  axis.label = std::move(label);
   double least = 0;  // of those above 0
   double most = 0;
   for (const double value : values) {

@@ -12,7 +12,7 @@ namespace {
 constexpr double kWidth = 440;
 constexpr double kHeight = 300;
 constexpr double kLeft = 58;
-constexpr double kRight = 428;
+constexpr double kRight = 416;
 constexpr double kTop = 22;
 constexpr double kBottom = 252;
 
@@ -147,20 +147,18 @@ Markup draw(const Histogram& chart) {
         {series.label,
          fmt::format("<rect class=\"area c{}\" x=\"1\" y=\"1\" width=\"20\" height=\"8\"/>", series.colour)});
   }
-  // Labels that would meet stand one below the other.
-  double free_from = 0;
-  int row = 0;
+  // Labels of lines that are close stand on both sides of them; where there is no room, one below the other.
+  constexpr double kLabel = 50;
   std::vector<Histogram::Level> levels = chart.levels;
   std::ranges::sort(levels, {}, &Histogram::Level::at);
-  for (const Histogram::Level& level : levels) {
-    const double at = place_x(chart.x, level.at);
-    row = at < free_from ? row + 1 : 0;
-    const bool left = at > (kLeft + kRight) / 2;
-    free_from = at + 60;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    const double at = place_x(chart.x, levels[i].at);
+    const bool left = i + 1 < levels.size() ? at > kLeft + kLabel : at > kRight - kLabel;
     put(out, "<line class=\"level\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, kTop,
         kBottom);
-    put(out, "<text class=\"tick{}\" x=\"{:.1f}\" y=\"{}\">{}</text>", left ? " end" : "",
-        left ? at - 5 : at + 5, kTop + 12 + 15 * row, escaped(level.label));
+    put(out, "<text class=\"tick halo{}\" x=\"{:.1f}\" y=\"{}\">{}</text>", left ? " end" : "",
+        left ? at - 5 : at + 5, kTop + 12 + (left ? 0 : 15 * static_cast<double>(i)),
+        escaped(levels[i].label));
   }
   put(out, "</svg>");
   draw_legend(out, legend);
@@ -219,12 +217,12 @@ Markup draw(const ByteBars& chart) {
     std::string text = bar.label + ": " + format_bytes(sum);
     if (bar.limit && !in_sight(bar))
       text += fmt::format(" of {} {}", chart.limit_name, format_bytes(*bar.limit));
-    put(out, "<text class=\"label\" x=\"{}\" y=\"{}\">{}</text>", kBegin, top + 12, escaped(text));
+    put(out, "<text class=\"label halo\" x=\"{}\" y=\"{}\">{}</text>", kBegin, top + 12, escaped(text));
     if (!in_sight(bar)) continue;
     const double at = place(*bar.limit);
     put(out, "<line class=\"level\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, top + 2,
         top + 18 + kBar + 4);
-    put(out, "<text class=\"tick end\" x=\"{:.1f}\" y=\"{}\">{} {}</text>", at - 5, top + 12,
+    put(out, "<text class=\"tick halo end\" x=\"{:.1f}\" y=\"{}\">{} {}</text>", at - 5, top + 12,
         escaped(chart.limit_name), format_bytes(*bar.limit));
   }
   put(out, "</svg>");
@@ -234,24 +232,24 @@ Markup draw(const ByteBars& chart) {
 
 Markup draw(const Confusion& matrix) {
   Markup out;
-  put(out, "<svg class=\"confusion\" viewBox=\"0 0 260 150\" role=\"img\" aria-label=\"confusion matrix\">");
-  put(out, "<text class=\"tick mid\" x=\"118\" y=\"14\">flagged</text>");
-  put(out, "<text class=\"tick mid\" x=\"210\" y=\"14\">passed</text>");
+  put(out, "<svg class=\"confusion\" viewBox=\"0 0 210 140\" role=\"img\" aria-label=\"confusion matrix\">");
+  put(out, "<text class=\"tick mid\" x=\"90\" y=\"14\">flagged</text>");
+  put(out, "<text class=\"tick mid\" x=\"168\" y=\"14\">passed</text>");
   const auto cell = [&](int column, int row, int64_t count, int64_t whole, bool right) {
     const double share = whole == 0 ? 0 : static_cast<double>(count) / static_cast<double>(whole);
-    const int x = 74 + 92 * column;
-    const int y = 22 + 62 * row;
+    const int x = 53 + 78 * column;
+    const int y = 22 + 60 * row;
     put(out,
-        "<rect class=\"cell c{}\" x=\"{}\" y=\"{}\" width=\"88\" height=\"58\" fill-opacity=\"{:.3f}\"/>",
+        "<rect class=\"cell c{}\" x=\"{}\" y=\"{}\" width=\"75\" height=\"57\" fill-opacity=\"{:.3f}\"/>",
         right ? 0 : 1, x, y, 0.04 + 0.5 * share);
-    put(out, "<text class=\"count mid\" x=\"{}\" y=\"{}\">{}</text>", x + 44, y + 27, format_count(count));
+    put(out, "<text class=\"count mid\" x=\"{}\" y=\"{}\">{}</text>", x + 37.5, y + 27, format_count(count));
     if (whole > 0)
-      put(out, "<text class=\"tick mid\" x=\"{}\" y=\"{}\">{:.2f} %</text>", x + 44, y + 45, share * 100);
+      put(out, "<text class=\"tick mid\" x=\"{}\" y=\"{}\">{:.2f} %</text>", x + 37.5, y + 45, share * 100);
   };
   const int64_t attacks = matrix.true_positives + matrix.false_negatives;
   const int64_t benign = matrix.true_negatives + matrix.false_positives;
-  put(out, "<text class=\"tick end\" x=\"66\" y=\"55\">attack</text>");
-  put(out, "<text class=\"tick end\" x=\"66\" y=\"117\">benign</text>");
+  put(out, "<text class=\"tick end\" x=\"46\" y=\"54\">attack</text>");
+  put(out, "<text class=\"tick end\" x=\"46\" y=\"114\">benign</text>");
   cell(0, 0, matrix.true_positives, attacks, true);
   cell(1, 0, matrix.false_negatives, attacks, false);
   cell(0, 1, matrix.false_positives, benign, false);

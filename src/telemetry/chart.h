@@ -24,6 +24,7 @@ struct Axis {
   double high = 1;
   Scale scale = Scale::linear;
   bool percent = false;  ///< shares, written as per cent
+  bool whole = false;    ///< ticks at whole numbers alone
 };
 
 /// An axis that holds all of `values`, from 0 on, or by decades where they span more than a factor of 30.

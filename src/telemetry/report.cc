@@ -1,5 +1,7 @@
 #include "telemetry/report.h"
 
+#include <algorithm>
+
 namespace plimsoll {
 namespace {
 
@@ -34,17 +36,18 @@ tr.group th { text-align: left; color: var(--text); background: var(--band); pad
 tr.aside td { color: var(--soft); font-style: italic; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 400px), 1fr)); gap: 22px 28px;
   margin: 12px 0; }
-.figures.small { grid-template-columns: repeat(auto-fill, minmax(min(100%, 210px), 1fr)); }
+.figures.small { grid-template-columns: repeat(auto-fill, minmax(min(100%, 165px), 1fr)); }
 figure { margin: 0; break-inside: avoid; min-width: 0; }
 figcaption { font-weight: 600; font-size: 14px; margin-bottom: 4px; overflow-wrap: anywhere; }
-svg { display: block; width: 100%; max-width: 560px; height: auto; font-size: 12px; fill: var(--text); }
-svg.confusion { max-width: 260px; }
+svg { display: block; width: 100%; max-width: 500px; height: auto; font-size: 12px; fill: var(--text); }
+svg.confusion { max-width: 230px; }
 svg.sample { display: inline-block; width: 22px; height: 10px; flex: none; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 4px 0 0; padding: 0 0 0 4px;
   font-size: 13px; }
 .legend li { display: flex; align-items: center; gap: 6px; }
 .mid { text-anchor: middle; } .end { text-anchor: end; }
 .tick { fill: var(--soft); } .label { font-weight: 500; } .count { font-size: 15px; font-weight: 600; }
+.halo { paint-order: stroke; stroke: var(--page); stroke-width: 3px; }
 .grid { stroke: var(--rule); stroke-width: 1; } .axis { stroke: var(--soft); stroke-width: 1; fill: none; }
 .line { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; } .dashed { stroke-dasharray: 6 4; }
 .area { fill: var(--c); fill-opacity: .35; stroke: var(--c); stroke-width: 1.2; }
@@ -81,12 +84,15 @@ void Report::paragraph(std::string_view text) {
 
 void Report::table(const Table& table) {
   std::vector<bool> left;
-  put(body_, "<div class=\"wide\"><table><thead><tr>");
+  put(body_, "<div class=\"wide\"><table>");
+  std::string headings;
   for (const std::string& heading : table.headings) {
     left.push_back(heading.starts_with('<'));
-    put(body_, "{}", cell("th", heading.substr(left.back() ? 1 : 0), left.back()));
+    headings += cell("th", heading.substr(left.back() ? 1 : 0), left.back());
   }
-  put(body_, "</tr></thead><tbody>\n");
+  if (std::ranges::any_of(table.headings, [](const std::string& heading) { return heading != "<"; }))
+    put(body_, "<thead><tr>{}</tr></thead>", headings);
+  put(body_, "<tbody>\n");
   for (const Table::Row& row : table.rows) {
     if (row.kind == Table::Kind::group) {
       put(body_, "<tr class=\"group\"><th colspan=\"{}\">{}</th></tr>\n", left.size(),

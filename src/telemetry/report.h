@@ -13,7 +13,8 @@ namespace plimsoll {
 /// escaped here. Not thread-safe.
 class Report {
  public:
-  /// Cells of a table; a heading that begins with '<' is that of a column of text, others are of numbers.
+  /// Cells of a table; a heading that begins with '<' is that of a column of text, others are of numbers. A
+  /// table whose headings are all "<" has none.
   struct Table {
     enum class Kind : uint8_t {
       plain,

@@ -20,7 +20,9 @@ void DetectionDelay::add(const WindowTimes& times, size_t recording, std::span<c
     const int64_t ended_ns = times.time_ns[static_cast<size_t>(end)];
     if (!times.timed[recording] || ended_ns < began_ns) return;
     ++timed;
-    milliseconds_sum += (static_cast<double>(ended_ns) - static_cast<double>(began_ns)) / 1e6;
+    // Unsigned: no pair of times overflows, and no digit of the difference is lost.
+    const uint64_t passed_ns = static_cast<uint64_t>(ended_ns) - static_cast<uint64_t>(began_ns);
+    milliseconds_sum += static_cast<double>(passed_ns) / 1e6;
     return;
   }
 }

@@ -12,11 +12,6 @@ namespace {
 
 using Kind = Report::Table::Kind;
 
-std::string counts_of(const JudgedGroup& group) {
-  return fmt::format("{}: {} windows, {} with attacks", group.name, format_count(group.graphs),
-                     format_count(group.attack_graphs));
-}
-
 const std::vector<std::string> kHeadings = {"<detector", "F1",     "precision", "recall", "FPR",
                                             "AUC",       "PR-AUC", "MCC",       "delay",  "missed"};
 
@@ -48,7 +43,7 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
       "unknown_id flags a window that holds an ID never seen in benign training traffic.");
   Report::Table table{kHeadings, {}};
   for (const JudgedSplit& split : evaluation.splits) {
-    add_rows(table, counts_of(split.all), split.all);
+    add_rows(table, title_of(split.all, published), split.all);
     if (published == nullptr) continue;
     for (const Published::Model& model : published->models(split.all.name)) {
       const auto text = [](const std::optional<double>& value) {
@@ -75,8 +70,9 @@ void add_thresholds(Report& report, const Evaluation& evaluation) {
                              fmt::format("{:.6g}", threshold.level)},
                             Kind::plain});
     }
-  report.heading("Thresholds");
+  report.begin_details(fmt::format("Thresholds ({})", table.rows.size()));
   report.table(table);
+  report.end_details();
 }
 
 // The place of a detector's name among those of the split: its colour.
@@ -135,12 +131,19 @@ void add_curves(Report& report, const JudgedSplit& split) {
     const int colour = names.place(curves.name, first);
     const auto summary = std::ranges::find(summaries, curves.name, &DetectorSummary::name);
     const Stroke stroke{colour, curves.rule};
+    // Steps: a straight line between two thresholds would be none on a logarithmic axis.
     roc.series.push_back({first ? with_area(curves.name, summary->at(Figure::auc), "AUC") : "", stroke,
-                          chart_points(curves.roc), false});
+                          chart_points(curves.roc), true});
+    std::vector<ChartPoint> precisions = chart_points(curves.precision_recall);
+    precisions.insert(precisions.begin(), {0, precisions.front().y});
+    std::ranges::reverse(precisions);  // the precision at a recall holds for lower ones, as in PR-AUC
     pr.series.push_back({first ? with_area(curves.name, summary->at(Figure::pr_auc), "PR-AUC") : "", stroke,
-                         chart_points(curves.precision_recall), false});
+                         std::move(precisions), true});
     mark_thresholds(roc, pr, curves, split.all, colour);
   }
+  // The first detectors lie on top.
+  std::ranges::reverse(roc.marks);
+  std::ranges::reverse(pr.marks);
   if (roc.series.empty()) {
     report.paragraph("One class is absent: there are no curves.");
     return;
@@ -194,22 +197,22 @@ void add_confusions(Report& report, const JudgedSplit& split) {
 void add_groups(Report& report, const std::vector<JudgedGroup>& groups, const std::string& title) {
   Report::Table table{kHeadings, {}};
   for (const JudgedGroup& group : groups)
-    add_rows(table, counts_of(group) + (group.attack ? " (" + *group.attack + ")" : ""), group);
+    add_rows(table, title_of(group, nullptr) + (group.attack ? " (" + *group.attack + ")" : ""), group);
   report.begin_details(fmt::format("{} ({})", title, groups.size()));
   report.table(table);
   report.end_details();
 }
 
-// The one table by attack that is always open: F1 of every detector.
+// The one table by attack that is always open: F1 of every detector at its lowest rate.
 void add_attacks(Report& report, const JudgedSplit& split) {
   if (split.attacks.empty()) return;
   Report::Table table{{"<F1 by attack", "windows", "with attacks"}, {}};
-  for (const DetectorSummary& summary : summarise(split.all.detectors))
+  for (const DetectorSummary& summary : summarise_strictest(split.all.detectors))
     table.headings.push_back(label_of(summary));
   for (const JudgedGroup& attack : split.attacks) {
     Report::Table::Row row{{attack.name, format_count(attack.graphs), format_count(attack.attack_graphs)},
                            Kind::plain};
-    for (const DetectorSummary& summary : summarise(attack.detectors))
+    for (const DetectorSummary& summary : summarise_strictest(attack.detectors))
       row.cells.push_back(figure_cell(summary.at(Figure::f1)));
     table.rows.push_back(std::move(row));
   }

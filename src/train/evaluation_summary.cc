@@ -76,6 +76,18 @@ std::vector<DetectorSummary> summarise(const std::vector<DetectorFigures>& detec
   return summaries;
 }
 
+std::vector<DetectorSummary> summarise_strictest(const std::vector<DetectorFigures>& detectors) {
+  std::vector<DetectorSummary> kept;
+  for (const DetectorSummary& summary : summarise(detectors)) {
+    const auto same = std::ranges::find(kept, summary.name, &DetectorSummary::name);
+    if (same == kept.end())
+      kept.push_back(summary);
+    else if (summary.target_rate < same->target_rate)
+      *same = summary;
+  }
+  return kept;
+}
+
 std::string label_of(const DetectorSummary& summary) {
   if (summary.target_rate == 0) return summary.name;
   return fmt::format("{} at {:g} %", summary.name, summary.target_rate * 100);

@@ -53,6 +53,9 @@ struct DetectorSummary {
 /// A summary for each name and rate, in the order in which they first occur.
 std::vector<DetectorSummary> summarise(const std::vector<DetectorFigures>& detectors);
 
+/// Of each name the summary at the lowest rate.
+std::vector<DetectorSummary> summarise_strictest(const std::vector<DetectorFigures>& detectors);
+
 /// "gat at 0.1 %", "unknown_id"
 std::string label_of(const DetectorSummary& summary);
 

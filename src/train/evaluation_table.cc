@@ -60,29 +60,11 @@ std::string plain_cell(const std::optional<double>& value) {
   return value ? fmt::format("{:.4f}", *value) : "-";
 }
 
-std::string title_of(const JudgedGroup& group) {
-  return fmt::format("{}: {} windows, {} with attacks", group.name, format_count(group.graphs),
-                     format_count(group.attack_graphs));
-}
-
-// Each detector at the lowest rate it has a threshold for.
-std::vector<DetectorSummary> strictest(const std::vector<DetectorFigures>& detectors) {
-  std::vector<DetectorSummary> kept;
-  for (const DetectorSummary& summary : summarise(detectors)) {
-    const auto same = std::ranges::find(kept, summary.name, &DetectorSummary::name);
-    if (same == kept.end())
-      kept.push_back(summary);
-    else if (summary.target_rate < same->target_rate)
-      *same = summary;
-  }
-  return kept;
-}
-
 std::string attacks_table(const Evaluation& evaluation) {
   std::vector<std::string> headings = {"<F1 by attack", "windows", "attack"};
   for (const JudgedSplit& split : evaluation.splits) {
     if (headings.size() > 3) break;
-    for (const DetectorSummary& summary : strictest(split.all.detectors))
+    for (const DetectorSummary& summary : summarise_strictest(split.all.detectors))
       headings.push_back(label_of(summary));
   }
   Stretches table(std::move(headings));
@@ -91,7 +73,7 @@ std::string attacks_table(const Evaluation& evaluation) {
     for (const JudgedGroup& attack : split.attacks) {
       std::vector<std::string> row = {"  " + attack.name, format_count(attack.graphs),
                                       format_count(attack.attack_graphs)};
-      for (const DetectorSummary& summary : strictest(attack.detectors))
+      for (const DetectorSummary& summary : summarise_strictest(attack.detectors))
         row.push_back(figure_cell(summary.at(Figure::f1)));
       table.add(std::move(row));
     }
@@ -99,12 +81,33 @@ std::string attacks_table(const Evaluation& evaluation) {
   return table.text();
 }
 
+std::string thresholds_table(const Evaluation& evaluation) {
+  Table table({"<thresholds", "seed", "asked of benign validation", "realised there", "score above"});
+  for (const DetectorCurves& curves : evaluation.splits.front().curves)
+    for (const Threshold& threshold : curves.thresholds)
+      if (threshold.target_rate > 0)
+        table.add({"  " + curves.name, curves.rule ? "-" : fmt::format("{}", curves.seed),
+                   fmt::format("{:g} %", threshold.target_rate * 100),
+                   fmt::format("{:.4g} %", threshold.realised_rate * 100),
+                   fmt::format("{:.6g}", threshold.level)});
+  return table.text();
+}
+
 }  // namespace
+
+std::string title_of(const JudgedGroup& group, const Published* published) {
+  std::string title = fmt::format("{}: {} windows, {} with attacks", group.name, format_count(group.graphs),
+                                  format_count(group.attack_graphs));
+  if (published == nullptr) return title;
+  if (const auto theirs = published->graphs(group.name); theirs && *theirs != group.graphs)
+    title += fmt::format("; published figures are of {}", format_count(*theirs));
+  return title;
+}
 
 std::string figure_cell(const std::optional<Spread>& spread) {
   if (!spread) return "-";
   if (!spread->deviation) return fmt::format("{:.4f}", spread->mean);
-  return fmt::format("{:.3f} ± {:.3f}", spread->mean, *spread->deviation);
+  return fmt::format("{:.3f}±{:.3f}", spread->mean, *spread->deviation);
 }
 
 std::string delay_cell(const DetectorSummary& summary) {
@@ -123,7 +126,7 @@ std::string missed_cell(const DetectorSummary& summary) {
 std::string evaluation_table(const Evaluation& evaluation, const Published* published) {
   Stretches table({"<detector", "F1", "precision", "recall", "FPR", "AUC", "PR-AUC", "delay", "missed"});
   for (const JudgedSplit& split : evaluation.splits) {
-    table.begin(title_of(split.all));
+    table.begin(title_of(split.all, published));
     std::vector<DetectorSummary> summaries = summarise(split.all.detectors);
     std::ranges::stable_sort(summaries, {}, [](const DetectorSummary& s) { return s.rule; });
     for (const DetectorSummary& summary : summaries) table.add(row_of(summary));
@@ -132,6 +135,7 @@ std::string evaluation_table(const Evaluation& evaluation, const Published* publ
       table.add({"  published: " + model.name, plain_cell(model.f1), "", "", "", plain_cell(model.auc)});
   }
   std::string text = table.text() + "\n" + attacks_table(evaluation);
+  if (!evaluation.splits.empty()) text += "\n" + thresholds_table(evaluation);
   if (published != nullptr) text += "\npublished: " + published->source() + "\n" + published->notes() + "\n";
   return text;
 }

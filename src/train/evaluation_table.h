@@ -12,7 +12,10 @@ namespace plimsoll {
 /// figures beside it where `published` is not null, and F1 by attack at the strictest threshold.
 std::string evaluation_table(const Evaluation& evaluation, const Published* published);
 
-/// "0.9987", "0.999 ± 0.001" over seeds, "-" where undefined.
+/// "test_01: 3,994 windows, 1,928 with attacks", and how many windows published figures are of where that
+/// differs.
+std::string title_of(const JudgedGroup& group, const Published* published);
+/// "0.9987", "0.999±0.001" over seeds, "-" where undefined.
 std::string figure_cell(const std::optional<Spread>& spread);
 /// "61.2 ms", "112 frames" where there are no times, "-".
 std::string delay_cell(const DetectorSummary& summary);

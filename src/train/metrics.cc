@@ -43,6 +43,7 @@ void Verdicts::add(bool truth, bool verdict) {
 }
 
 std::optional<double> Verdicts::precision() const {
+  if (true_positives + false_negatives == 0) return std::nullopt;
   return share(true_positives, true_positives + false_positives);
 }
 std::optional<double> Verdicts::recall() const {

@@ -30,8 +30,8 @@ struct Verdicts {
   int64_t false_negatives = 0;
 
   void add(bool truth, bool verdict);
-  std::optional<double> precision() const;            ///< undefined when nothing was called an attack
-  std::optional<double> recall() const;               ///< undefined without attacks
+  std::optional<double> precision() const;  ///< undefined without attacks, or when none was called one
+  std::optional<double> recall() const;     ///< undefined without attacks
   std::optional<double> false_positive_rate() const;  ///< undefined without benign graphs
   std::optional<double> f1() const;                   ///< undefined without attacks
   /// The mean of recall and specificity; undefined unless both classes are there.

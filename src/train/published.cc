@@ -32,6 +32,7 @@ Published::Published(const std::filesystem::path& path) : content_(parse_json(re
     notes_ = content_.value("notes", "");
     for (const Json& split : content_.at("splits")) {
       (void)split.at("name").get<std::string>();
+      if (split.contains("graphs")) (void)split.at("graphs").get<int64_t>();
       for (const Json& model : split.at("models")) model_of(model);
     }
   } catch (const Json::exception& error) {
@@ -42,6 +43,13 @@ Published::Published(const std::filesystem::path& path) : content_(parse_json(re
   } catch (const InputError& error) {
     throw InputError(path.string() + ": " + error.what());
   }
+}
+
+std::optional<int64_t> Published::graphs(const std::string& split) const {
+  for (const Json& entry : content_.at("splits"))
+    if (last_folder(entry.at("name")) == last_folder(split) && entry.contains("graphs"))
+      return entry.at("graphs").get<int64_t>();
+  return std::nullopt;
 }
 
 std::vector<Published::Model> Published::models(const std::string& split) const {

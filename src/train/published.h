@@ -27,6 +27,8 @@ class Published {
   const std::string& notes() const { return notes_; }
   /// The models on a split of this name, whatever folders stand before it.
   std::vector<Model> models(const std::string& split) const;
+  /// How many windows the figures on that split are of: its field `graphs`.
+  std::optional<int64_t> graphs(const std::string& split) const;
   /// The file.
   const Json& content() const { return content_; }
 

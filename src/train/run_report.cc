@@ -39,7 +39,7 @@ void add_losses(Report& report, const std::vector<RunRecord::Losses>& losses) {
         epochs = std::max(epochs, static_cast<double>(run.values[n].size()));
       }
     }
-    chart.x = {"epoch", 1, epochs, Axis::Scale::linear, false};
+    chart.x = {"epoch", 1, epochs, Axis::Scale::linear, false, true};
     chart.y = axis_over("loss", all);
     figures.push_back({stage, draw(chart)});
   }

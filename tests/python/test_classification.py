@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import xml.etree.ElementTree
 
 import numpy as np
 import pytest
@@ -164,6 +165,7 @@ def test_figures_are_those_of_scikit_learn(molecules, train, run, tmp_path):
     train(molecules, "run", "-O", "split.by=graph", "-O", "split.test=0.2", "-O", "training.max_epochs=30",
           "-O", "gnn.conv=gin")
     shown = json.loads(run("plimsoll", "evaluate", tmp_path / "run", "--data", molecules, "--json"))
+    assert xml.etree.ElementTree.parse(tmp_path / "run" / "report.html").find(".//svg") is not None
     assert json.loads((tmp_path / "run" / "evaluation.json").read_text()) == shown
     assert [split["name"] for split in shown["splits"]] == ["validation", "test"]
     assert [split["graphs"] for split in shown["splits"]] == [27, 27]

@@ -58,6 +58,7 @@ TEST(Metrics, OfAnAbsentClassAreUndefined) {
   benign_only.add(false, true);
   EXPECT_EQ(benign_only.f1(), std::nullopt);
   EXPECT_EQ(benign_only.recall(), std::nullopt);
+  EXPECT_EQ(benign_only.precision(), std::nullopt);
   EXPECT_EQ(benign_only.false_positive_rate(), 1.0);
   Verdicts attacks_only;
   attacks_only.add(true, false);
