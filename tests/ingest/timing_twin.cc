@@ -1,4 +1,5 @@
-// Prints the timing rule of a frames set as JSON, for tests/python/test_timing_rule.py to compare with NumPy's:
+// Prints the timing rule of a frames set as JSON, for tests/python/test_timing_rule.py to compare with
+// NumPy's:
 //
 //   timing_twin FRAMES FEATURES WINDOW STRIDE HELD_OUT
 //

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "base/error.h"
@@ -29,6 +30,24 @@ TEST(ModelFile, RoundTripKeepsEveryBit) {
   ASSERT_EQ(loaded.thresholds.size(), 1);
   EXPECT_EQ(loaded.thresholds[0].log_odds, 1.5F);
   EXPECT_EQ(loaded.model->options().num_ids, 20);
+  save_model(folder / "again.safetensors", loaded);
+  EXPECT_EQ(read_text(folder / "again.safetensors"), read_text(folder / "model.safetensors"));
+}
+
+TEST(ModelFile, CarriesWhatItDoesNotSeeAndWhatBenignTrafficDoes) {
+  const TempFolder folder;
+  DetectorModel saved = make_detector();
+  saved.without = {"id_index", "known"};
+  const std::vector<double> mean = {0.5, 0.25, -1};
+  const std::vector<int64_t> most = {7};
+  saved.benign = std::make_shared<NamedTensors>(NamedTensors{
+      {"profile.gap_mean", own_tensor<double>(mean, {3})}, {"timing.most", own_tensor<int64_t>(most, {1})}});
+  save_model(folder / "model.safetensors", saved);
+  const DetectorModel loaded = load_model(folder / "model.safetensors");
+  EXPECT_EQ(loaded.without, saved.without);
+  ASSERT_EQ(loaded.benign->size(), 2U);
+  EXPECT_TRUE(std::ranges::equal(values_of<double>(*loaded.benign, "profile.gap_mean", {3}), mean));
+  EXPECT_TRUE(std::ranges::equal(values_of<int64_t>(*loaded.benign, "timing.most", {-1}), most));
   save_model(folder / "again.safetensors", loaded);
   EXPECT_EQ(read_text(folder / "again.safetensors"), read_text(folder / "model.safetensors"));
 }
