@@ -56,8 +56,11 @@ struct Stage {
     training_attacks = count_attacks(options.split->training, shapes);
     const auto training = static_cast<int64_t>(options.split->training.size());
     if (training_attacks == 0 || training_attacks == training)
-      throw InputError(fmt::format("{} of {} training windows hold an attack: a classifier needs both kinds",
-                                   training_attacks, training));
+      throw InputError(fmt::format(
+          "{} of {} training windows hold an attack, and a classifier needs both kinds; add {} to the splits "
+          "that train",
+          training_attacks, training,
+          training_attacks == 0 ? "recordings of attacks" : "attack-free recordings"));
     std::ranges::copy_if(options.split->validation, std::back_inserter(benign),
                          [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 0; });
     if (benign.empty())

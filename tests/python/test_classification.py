@@ -220,7 +220,8 @@ def test_labels_that_are_no_classes_are_refused(molecules, train, tmp_path, dama
     assert not (tmp_path / "run").exists()
 
 
-def test_a_loss_that_is_not_finite_names_graph_and_source(windows, train, tmp_path):
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_feature_that_is_not_finite_is_named_with_its_graph(windows, train, tmp_path, value):
     other = tmp_path / "other"
     subprocess.run(["cp", "-r", str(windows), str(other)], check=True)
     _, manifest = graphs_of(windows)
@@ -228,10 +229,12 @@ def test_a_loss_that_is_not_finite_names_graph_and_source(windows, train, tmp_pa
     node = int(np.load(windows / "node_ptr.npy")[graph])
     width = np.load(windows / "x.npy").shape[1]
     data = np.fromfile(other / "x.npy", np.uint8)
-    data[4096:].view(np.float32)[node * width + 3] = np.nan
+    data[4096:].view(np.float32)[node * width + 3] = value
     data.tofile(other / "x.npy")
-    done = train(other, "run", expect=1)
+    done = train(other, "run", expect=3)
     assert f"graph {graph}, graph 3 of train_01_attack_free/" in done.stderr
+    assert f"the feature 'byte_2' of node 0 is {value}, and features must be finite" in done.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_tasks_refuse_data_they_cannot_use(molecules, train):
