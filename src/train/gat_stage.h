@@ -17,7 +17,7 @@ struct GatStageOptions {
   const TrainingSplit* split = nullptr;
   std::vector<uint32_t> benign_ids;
   std::shared_ptr<const NamedTensors> benign = {};  ///< for DetectorModel::benign
-  RunOptions run;  ///< model.safetensors goes to its folder as well
+  RunOptions run;                                   ///< model.safetensors goes to its folder as well
 };
 
 struct GatStageResult {
