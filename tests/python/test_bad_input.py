@@ -61,10 +61,10 @@ def train(call, data, run, *overrides, **expected):
 
 
 def test_frames_without_labels_train_no_detector(call, tmp_path):
-    rows = "".join(f"({1000 + i * 0.001:.6f}) can0 {0x100 + i % 7:03X}#AABB\n" for i in range(2000))
-    for split in ("train_01", "test_01"):
+    for split, payload in (("train_01", "AABB"), ("test_01", "CCDD")):
         (tmp_path / "in" / split).mkdir(parents=True)
-        (tmp_path / "in" / split / "drive.log").write_text(rows + f"(2000.000000) can0 10{split[-1]}#{split[1:3].encode().hex()}\n")
+        lines = [f"({1000 + i * 0.001:.6f}) can0 {0x100 + i % 7:03X}#{payload}\n" for i in range(2000)]
+        (tmp_path / "in" / split / "drive.log").write_text("".join(lines))
     call("ingest", "can", tmp_path / "in", "--out", tmp_path / "frames")
     for features in ("compat", "behaviour"):
         train(call, tmp_path / "frames", tmp_path / "run", f"data.features={features}", code=3,
@@ -76,8 +76,8 @@ def test_frames_without_times_have_no_windows_by_time(call, tmp_path):
     (tmp_path / "in/train_01/DoS-1.csv").write_text("".join(f"{i % 9 + 1:03X},{i % 50 == 0:d}\n" for i in range(3000)))
     call("ingest", "can", tmp_path / "in", "--out", tmp_path / "frames", "--format", "table", "--columns", "id,label",
          "--time", "none")
-    train(call, tmp_path / "frames", tmp_path / "run", "data.features=behaviour", "data.window=50ms", "data.stride=50ms", code=3,
-          words=["train_01/DoS-1: has no times", "data.window"])
+    train(call, tmp_path / "frames", tmp_path / "run", "data.features=behaviour", "data.window=50ms", "data.stride=50ms",
+          code=3, words=["train_01/DoS-1: has no times", "data.window"])
 
 
 def test_windows_by_time_train_and_are_judged(call, frames, tmp_path):
@@ -88,15 +88,15 @@ def test_windows_by_time_train_and_are_judged(call, frames, tmp_path):
 
 
 def test_windows_by_time_need_features_that_use_it(call, frames, tmp_path):
-    train(call, frames("whole"), tmp_path / "run", "data.window=50ms", "data.stride=50ms", code=2, words=["compat counts frames"])
+    train(call, frames("whole"), tmp_path / "run", "data.window=50ms", "data.stride=50ms", code=2,
+          words=["compat counts frames"])
 
 
 def test_training_needs_attacks_and_benign_traffic(call, frames, tmp_path):
-    train(call, frames("benign"), tmp_path / "run", code=3, words=["0 of 31 training windows hold an attack",
-                                                                    "add recordings of attacks"])
-    train(call, frames("attacks"), tmp_path / "run", code=3, words=["no frame labelled 0", "add attack-free recordings"])
-    train(call, frames("attacks in all windows"), tmp_path / "run", code=3, words=["31 of 31 training windows hold an attack",
-                                                                                    "add attack-free recordings"])
+    run, free = tmp_path / "run", "add attack-free recordings"
+    train(call, frames("benign"), run, code=3, words=["0 of 31 training windows hold", "add recordings of attacks"])
+    train(call, frames("attacks"), run, code=3, words=["no frame labelled 0", free])
+    train(call, frames("attacks in all windows"), run, code=3, words=["31 of 31 training windows hold", free])
 
 
 def test_a_split_without_frames_is_said_so(call, tmp_path):
@@ -136,9 +136,9 @@ def test_an_attack_left_out_is_judged_apart(call, frames, tmp_path):
 def test_whole_recordings_validate(call, frames, tmp_path):
     train(call, frames("whole"), tmp_path / "none", "split.by=recording", code=3,
           words=["no graph to validate on", "set split.by: time"])
-    for name, share in {"train_01/attack-free-1": 0, "train_01/attack-free-2": 0, "train_02/DoS-1": 0.3}.items():
-        write_capture(tmp_path / "in" / f"{name}.csv",
-                      random_frames(np.random.default_rng(len(name) + int(share * 10) + ord(name[-1])), 4000, IDS, share))
+    rng = np.random.default_rng(6)
+    for name, share in (("train_01/attack-free-1", 0), ("train_01/attack-free-2", 0), ("train_02/DoS-1", 0.3)):
+        write_capture(tmp_path / "in" / f"{name}.csv", random_frames(rng, 4000, IDS, share))
     call("ingest", "can", tmp_path / "in", "--out", tmp_path / "frames")
     train(call, tmp_path / "frames", tmp_path / "run", "split.by=recording")
     judged = json.loads(call("evaluate", tmp_path / "run", "--data", tmp_path / "frames", "--json"))

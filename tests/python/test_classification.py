@@ -237,6 +237,15 @@ def test_a_feature_that_is_not_finite_is_named_with_its_graph(windows, train, tm
     assert not (tmp_path / "run").exists()
 
 
+def test_hidden_features_narrow_the_model_of_a_graph_set_too(windows, train, run, tmp_path):
+    whole = train(windows, "whole", "-O", "training.max_epochs=1")
+    hidden = train(windows, "hidden", "-O", "training.max_epochs=1", "-O", "data.without=[id_index, byte_3, mean_gap]")
+    assert whole["parameters"] - hidden["parameters"] == 64  # the column byte_3 of gnn.hidden rows
+    judged = json.loads(run("plimsoll", "evaluate", tmp_path / "hidden", "--data", windows, "--json"))
+    assert judged["splits"][0]["name"] == "validation"
+    assert "'byte_9'" in train(windows, "none", "-O", "data.without=byte_9", expect=2).stderr
+
+
 def test_tasks_refuse_data_they_cannot_use(molecules, train):
     assert "set split.by: graph" in train(molecules, "a", expect=2).stderr
     assert "no node of the training graphs has a label" in train(molecules, "b", "-O", "task=node_classification", "-O", "split.by=graph",
