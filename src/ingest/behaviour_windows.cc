@@ -67,7 +67,9 @@ int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
   if (recording.frames == 0) return 0;
   const std::string where = frames_.set().folder().string() + ": " + recording.path();
   if (!recording.has_time)
-    throw InputError(where + ": has no times to cut windows by; give --window a number of frames");
+    throw InputError(
+        where +
+        ": has no times to cut windows by; give the window as a number of frames (--window, data.window)");
   const auto times = frames_.frames().part(recording.first_frame, recording.frames).time_ns;
   const uint64_t span = gap_ns(times.front(), *std::max_element(times.begin(), times.end()));
   const auto length = static_cast<int64_t>(std::min(span, uint64_t{1} << 62)) + 1;

@@ -168,8 +168,10 @@ TimingRule TimingRule::learn(const FramesView& frames, const WindowSource& windo
       if (window.label[i] == 0) seen.insert(window.can_id[i]);
   }
   if (seen.empty())
-    throw InputError(fmt::format("{}: its training windows hold no frame labelled 0 to learn timing from",
-                                 frames.set().folder().string()));
+    throw InputError(
+        fmt::format("{}: its training windows hold no frame labelled 0 to learn timing from; add attack-free "
+                    "recordings to the splits that train",
+                    frames.set().folder().string()));
   std::vector<uint32_t> ids(seen.begin(), seen.end());
   std::ranges::sort(ids);
   TimingRule rule{Vocabulary(std::move(ids))};

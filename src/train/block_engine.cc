@@ -14,17 +14,10 @@
 #include "base/error.h"
 #include "ops/allocator.h"
 #include "train/collate.h"
+#include "train/finite_features.h"
 
 namespace plimsoll {
 namespace {
-
-std::string recording_of(int64_t graph, const GraphSetTables& tables) {
-  for (const GraphRange& recording : tables.recordings)
-    if (graph >= recording.first_graph && graph < recording.first_graph + recording.graphs)
-      return fmt::format(", graph {} of {}/{}", graph - recording.first_graph, recording.split,
-                         recording.name);
-  return {};
-}
 
 // After an error torch keeps what was still to be done on this thread, with the gradients it was to be done
 // with, until the thread's next backward: they would outlive their block. Here a backward of nothing.
@@ -73,13 +66,14 @@ int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
   return items;
 }
 
-// Names the first graph whose loss is not finite.
+// Names the value that is no number, or else the first graph whose loss is not finite.
 void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& block,
                                  const Batch& batch) const {
   const at::Tensor finite = at::isfinite(losses);
   const bool* const good = finite.const_data_ptr<bool>();
   const auto item = std::find(good, good + losses.numel(), false) - good;
   if (item == losses.numel()) return;
+  require_finite_features(block, runner_.source());
   int64_t graph = item;
   if (objective_.collate_options().items != Items::graphs) {
     const int64_t node = batch.items.defined() ? batch.items.const_data_ptr<int64_t>()[item] : item;
@@ -87,8 +81,8 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
   }
   const int64_t index = block.graph[static_cast<size_t>(graph)];
   throw Failure(fmt::format(
-      "the loss is not finite for graph {}{}, in the block of {} graphs that begins with graph {}; look for "
-      "values that are not finite with `plimsoll verify`, or lower training.learning_rate",
+      "the loss is not finite for graph {}{}, in the block of {} graphs that begins with graph {}, whose "
+      "features are all finite; lower training.learning_rate",
       index, recording_of(index, runner_.source().tables()), block.graphs(), block.graph[0]));
 }
 

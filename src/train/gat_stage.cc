@@ -43,8 +43,10 @@ struct Stage {
     const int64_t attacks = count_attacks(options.split->training, options.shapes);
     const auto training = static_cast<int64_t>(options.split->training.size());
     if (attacks == 0 || attacks == training)
-      throw InputError(fmt::format("{} of {} training windows hold an attack: a classifier needs both kinds",
-                                   attacks, training));
+      throw InputError(fmt::format(
+          "{} of {} training windows hold an attack, and a classifier needs both kinds; add {} to the splits "
+          "that train",
+          attacks, training, attacks == 0 ? "recordings of attacks" : "attack-free recordings"));
     if (recipe.gat.learning_rate > 0) recipe.training.learning_rate = recipe.gat.learning_rate;
     std::optional<WithoutData> without_data;
     if (options.run.without_data) without_data.emplace();

@@ -30,6 +30,7 @@ struct Capture {
   std::vector<Frame> frames;
   bool has_time = true;
   bool has_payload = true;
+  std::optional<std::string> attack = {};
 };
 
 // A bus on which ten IDs send every 10 ms or slower, each with its own length and its own counter.
@@ -72,6 +73,7 @@ class Behaviour : public ::testing::Test {
       Recording recording;
       recording.name = "r" + std::to_string(r);
       recording.split = captures[r].split;
+      recording.attack = captures[r].attack;
       recording.has_time = captures[r].has_time;
       recording.has_payload = captures[r].has_payload;
       writer.end_recording(recording);
@@ -434,6 +436,62 @@ TEST_F(Behaviour, TheVocabularyIsTakenFromTheSplitsNamed) {
   EXPECT_EQ(open_windows(frames, options)->tables().vocabulary, (std::vector<uint32_t>{5, 6, 7}));
   options.learn_from.splits = {"garage", "elsewhere"};
   EXPECT_THROW(open_windows(frames, options), UsageError);
+}
+
+TEST_F(Behaviour, AProfileFromItsTensorsGivesTheSameGraphsOfAnyData) {
+  const FramesView frames = make({{"test", with_attack(bus(1000, 1))}, {"train", bus(3000, 2)}});
+  const auto source = open_windows(frames, frames_each(100, 100));
+  const GraphBlock learned = all(*source);
+  const NamedTensors tensors = source->learned();
+  const auto known = [&] { return LearnedBefore{.profile = BehaviourProfile::from_tensors(tensors)}; };
+  EXPECT_EQ(all(*open_windows(frames, frames_each(100, 100), known())).x, learned.x);
+  // Of data that does not train, which could teach none, and of data that would teach another.
+  const FramesView alone = make({{"test", with_attack(bus(1000, 1))}});
+  EXPECT_THROW(open_windows(alone, frames_each(100, 100)), InputError);
+  const GraphBlock judged = all(*open_windows(alone, frames_each(100, 100), known()));
+  EXPECT_TRUE(std::ranges::equal(judged.x, std::span(learned.x).first(judged.x.size())));
+  EXPECT_EQ(open_windows(alone, frames_each(100, 100), known())->tables().vocabulary,
+            source->tables().vocabulary);
+  EXPECT_TRUE(open_windows(frames, {})->learned().empty());
+}
+
+TEST_F(Behaviour, DamagedTensorsOfAProfileAreRefused) {
+  const FramesView frames = make({{"train", bus(300, 1)}});
+  const NamedTensors good = open_windows(frames, frames_each(100, 100))->learned();
+  EXPECT_FALSE(BehaviourProfile::from_tensors({}).has_value());
+  for (const auto& [name, tensor] : good) {
+    NamedTensors bad = good;
+    bad.erase(name);
+    if (name != "profile.ids") {
+      EXPECT_THROW(BehaviourProfile::from_tensors(bad), InputError) << name;
+    }
+    bad[name] = own_tensor<float>(std::vector<float>{1}, {1});
+    EXPECT_THROW(BehaviourProfile::from_tensors(bad), InputError) << name;
+  }
+  NamedTensors unordered = good;
+  unordered["profile.ids"] = own_tensor<int64_t>(std::vector<int64_t>{2, 1}, {2});
+  EXPECT_THROW(BehaviourProfile::from_tensors(unordered), InputError);
+}
+
+TEST_F(Behaviour, NothingIsLearnedFromAttacksLeftOut) {
+  const FramesView frames =
+      make({{"train", bus(300, 1)}, {"train", with_attack(bus(300, 2)), true, true, "DoS"}});
+  const FramesView without = make({{"train", bus(300, 1)}});
+  WindowOptions options = frames_each(100, 100);
+  const NamedTensors all_taught = open_windows(frames, options)->learned();
+  options.learn_from.leave_out = {"fuzzing", "DoS"};
+  const NamedTensors left_out = open_windows(frames, options)->learned();
+  const NamedTensors never_there = open_windows(without, options)->learned();
+  bool differs = false;
+  for (const auto& [name, tensor] : never_there) {
+    EXPECT_EQ(left_out.at(name).data, tensor.data) << name;
+    differs |= all_taught.at(name).data != tensor.data;
+  }
+  EXPECT_TRUE(differs);
+  options.features = "compat";
+  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary,
+            open_windows(without, options)->tables().vocabulary);
+  EXPECT_NE(open_windows(frames, {})->tables().vocabulary, open_windows(without, {})->tables().vocabulary);
 }
 
 TEST_F(Behaviour, WhatMakesNoSenseIsRefused) {

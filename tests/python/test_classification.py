@@ -222,7 +222,8 @@ def test_labels_that_are_no_classes_are_refused(molecules, train, tmp_path, dama
     assert not (tmp_path / "run").exists()
 
 
-def test_a_loss_that_is_not_finite_names_graph_and_source(windows, train, tmp_path):
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_feature_that_is_not_finite_is_named_with_its_graph(windows, train, tmp_path, value):
     other = tmp_path / "other"
     subprocess.run(["cp", "-r", str(windows), str(other)], check=True)
     _, manifest = graphs_of(windows)
@@ -230,10 +231,21 @@ def test_a_loss_that_is_not_finite_names_graph_and_source(windows, train, tmp_pa
     node = int(np.load(windows / "node_ptr.npy")[graph])
     width = np.load(windows / "x.npy").shape[1]
     data = np.fromfile(other / "x.npy", np.uint8)
-    data[4096:].view(np.float32)[node * width + 3] = np.nan
+    data[4096:].view(np.float32)[node * width + 3] = value
     data.tofile(other / "x.npy")
-    done = train(other, "run", expect=1)
+    done = train(other, "run", expect=3)
     assert f"graph {graph}, graph 3 of train_01_attack_free/" in done.stderr
+    assert f"the feature 'byte_2' of node 0 is {value}, and features must be finite" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_hidden_features_narrow_the_model_of_a_graph_set_too(windows, train, run, tmp_path):
+    whole = train(windows, "whole", "-O", "training.max_epochs=1")
+    hidden = train(windows, "hidden", "-O", "training.max_epochs=1", "-O", "data.without=[id_index, byte_3, mean_gap]")
+    assert whole["parameters"] - hidden["parameters"] == 64  # the column byte_3 of gnn.hidden rows
+    judged = json.loads(run("plimsoll", "evaluate", tmp_path / "hidden", "--data", windows, "--json"))
+    assert judged["splits"][0]["name"] == "validation"
+    assert "'byte_9'" in train(windows, "none", "-O", "data.without=byte_9", expect=2).stderr
 
 
 def test_tasks_refuse_data_they_cannot_use(molecules, train):

@@ -1,6 +1,8 @@
 """Full disks, kills and outputs in the way: what was there stays whole, what is new is whole or absent
 (docs/formats/data-set.md)."""
 
+import contextlib
+import json
 import os
 import random
 import resource
@@ -234,3 +236,29 @@ def test_a_run_that_cannot_be_written_puts_the_old_one_back(plimsoll, inputs, tm
     before = content(tmp_path)
     plimsoll.run(*train, "--force", code=1, words=[".safetensors", "File too large"], largest_file=LIMIT // 3)
     assert content(tmp_path) == before
+
+
+def test_a_disk_that_fills_in_mid_run_is_gone_on_from_when_there_is_room(plimsoll, inputs, tmp_path, small_disk):
+    train = ("train", "recipes/gat.yaml", "--data", inputs / "frames", "-O", "training.max_epochs", 3, "-O",
+             "gat.hidden", 8, "-O", "training.checkpoint_every_s", 0, "--json")
+    whole = json.loads(plimsoll.run(*train, "--run", tmp_path / "run"))
+    run = small_disk / "run"
+    process = plimsoll.start(*train, "--run", run)
+    filler = small_disk / "filler"
+    while process.poll() is None and not list(run.glob("seed-42/gat/checkpoints/step-*")):
+        time.sleep(0.001)
+    fill(filler)
+    _, err = process.communicate(timeout=600)
+    assert process.returncode == 1, err
+    for word in (str(run), "No space left on device", "make room"):
+        assert word in err
+    filler.unlink()
+    resumed = json.loads(plimsoll.run(*train, "--run", run, "--resume"))
+    assert resumed["weights"] == whole["weights"] and resumed["resumed_at"] > 0
+
+
+def fill(path):
+    """Takes all room of a disk."""
+    with open(path, "wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))

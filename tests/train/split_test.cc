@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/error.h"
+#include "support/errors.h"
 
 namespace plimsoll {
 namespace {
@@ -50,6 +52,106 @@ TEST(SplitTraining, ACopyOfATestRecordingStillTrainsOnce) {
 TEST(SplitTraining, NothingToTrainOrValidateOnIsAnInputError) {
   EXPECT_THROW(split_by_time(tables({{"b", "test", 0, 5, {}, {}}}), 0.2, 1), InputError);
   EXPECT_THROW(split_by_time(tables({{"b", "train", 0, 3, {}, {}}}), 0.2, 1), InputError);
+}
+
+GraphRange recording(std::string name, int64_t graphs, std::optional<std::string> attack = {},
+                     std::string split = "train") {
+  return {std::move(name), std::move(split), 0, graphs, std::move(attack), {}};
+}
+
+// Twelve recordings of 10 graphs: five without attack, five DoS, one fuzzing, and one that tests.
+GraphSetTables garage() {
+  std::vector<GraphRange> recordings;
+  for (const char* name : {"a", "b", "c", "d", "e"}) recordings.push_back(recording(name, 10));
+  for (const char* name : {"f", "g", "h", "i", "j"}) recordings.push_back(recording(name, 10, "DoS"));
+  recordings.push_back(recording("k", 10, "fuzzing"));
+  recordings.push_back(recording("l", 10, "DoS", "test"));
+  return tables(recordings);
+}
+
+// Recordings of the garage that have graphs in the list, which must hold them whole.
+std::set<int64_t> whole_recordings(const GraphList& graphs) {
+  std::map<int64_t, int> counts;
+  for (const int64_t g : graphs) ++counts[g / 10];
+  std::set<int64_t> found;
+  for (const auto& [r, count] : counts) {
+    EXPECT_EQ(count, 10) << r;
+    found.insert(r);
+  }
+  return found;
+}
+
+TEST(SplitByRecording, HoldsOutAShareOfTheRecordingsOfEachAttackWhole) {
+  for (const auto& [share, held_out] : std::map<double, int>{{0.05, 1}, {0.2, 1}, {0.4, 2}, {0.9, 4}}) {
+    const TrainingSplit split = split_by_recording(garage(), share, 1);
+    const std::set<int64_t> training = whole_recordings(split.training);
+    const std::set<int64_t> validation = whole_recordings(split.validation);
+    const auto count = [&](int64_t first, int64_t last) {
+      return std::ranges::count_if(validation, [&](int64_t r) { return r >= first && r <= last; });
+    };
+    EXPECT_EQ(count(0, 4), held_out) << share;
+    EXPECT_EQ(count(5, 9), held_out) << share;
+    EXPECT_EQ(count(10, 11), 0) << "a single recording trains, and that of a test does neither";
+    EXPECT_EQ(training.size() + validation.size(), 11U);
+    for (const int64_t r : training) EXPECT_FALSE(validation.contains(r));
+  }
+}
+
+TEST(SplitByRecording, DependsOnTheSeedAlone) {
+  const auto validation = [](uint64_t seed) { return split_by_recording(garage(), 0.2, seed).validation; };
+  std::set<GraphList> drawn;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_EQ(validation(seed), validation(seed));
+    drawn.insert(validation(seed));
+  }
+  EXPECT_GT(drawn.size(), 5U);
+}
+
+TEST(SplitByRecording, ACopyIsUsedOnce) {
+  GraphSetTables twice = garage();
+  for (GraphRange& recording : twice.recordings)
+    recording.content = recording.name == "b" ? "a" : recording.name;
+  const TrainingSplit split = split_by_recording(twice, 0.4, 1);
+  EXPECT_EQ(split.copies, std::vector<std::string>{"train/b"});
+  EXPECT_FALSE(whole_recordings(split.training).contains(1));
+  EXPECT_FALSE(whole_recordings(split.validation).contains(1));
+}
+
+TEST(SplitByRecording, WhatCannotBeSplitIsRefused) {
+  EXPECT_THROW(split_by_recording(tables({recording("a", 10)}), 0.2, 1), InputError);
+  EXPECT_THROW(split_by_recording(tables({recording("a", 10), recording("b", 10, "DoS")}), 0.2, 1),
+               InputError);
+  EXPECT_THROW(split_by_recording(tables({recording("a", 10), recording("b", 0)}), 0.2, 1), InputError);
+  EXPECT_THROW(split_by_recording(tables({recording("a", 10, {}, "test")}), 0.2, 1), InputError);
+}
+
+TEST(LeaveOut, RecordingsOfTheAttackNeitherTrainNorValidate) {
+  for (const TrainingSplit& split :
+       {split_by_time(garage(), 0.2, 1, {"DoS"}), split_by_recording(garage(), 0.2, 1, {"DoS"})}) {
+    for (const GraphList* list : {&split.training, &split.validation})
+      for (const int64_t g : *list) EXPECT_TRUE(g < 50 || (g >= 100 && g < 110)) << g;
+    ASSERT_EQ(split.left_out.size(), 1U);
+    EXPECT_EQ(whole_recordings(split.left_out.at("DoS")), (std::set<int64_t>{5, 6, 7, 8, 9}));
+    EXPECT_EQ(split.contents, training_contents(garage(), {"DoS"}));
+    EXPECT_EQ(split.contents.size(), 6U);
+  }
+}
+
+TEST(LeaveOut, WhatTrainsUnderAnotherNameIsNotJudgedAsLeftOut) {
+  GraphSetTables twice = tables({recording("a", 10, "DoS"), recording("b", 10, "DoS"), recording("c", 10)});
+  for (GraphRange& recording : twice.recordings) recording.content = recording.name == "b" ? "b" : "same";
+  const TrainingSplit split = split_by_time(twice, 0.2, 1, {"DoS"});
+  EXPECT_EQ(split.used, std::vector<std::string>{"train/c"});
+  EXPECT_EQ(split.copies, std::vector<std::string>{"train/a"});
+  EXPECT_EQ(whole_recordings(split.left_out.at("DoS")), std::set<int64_t>{1});
+}
+
+TEST(LeaveOut, AnUnknownAttackIsRefusedWithThoseThereAre) {
+  const std::string error = error_text<UsageError>([] { split_by_time(garage(), 0.2, 1, {"DoS", "gear"}); });
+  EXPECT_NE(error.find("'gear'"), std::string::npos) << error;
+  EXPECT_NE(error.find("DoS, fuzzing"), std::string::npos) << error;
+  EXPECT_THROW(split_by_recording(garage(), 0.2, 1, {"dos"}), UsageError);
+  EXPECT_THROW(split_by_time(tables({recording("f", 10, "DoS")}), 0.2, 1, {"DoS"}), InputError);
 }
 
 std::vector<GraphShape> labelled(int64_t graphs, int classes) {
