@@ -9,8 +9,8 @@
 namespace plimsoll {
 namespace {
 
-/// log(1 + e) for e in [0, 1], to 2 units in the last place: 2 artanh(s) with s = e / (2 + e), at most 1/3, by
-/// its series.
+/// log(1 + e) for e in [0, 1], to 2 units in the last place: 2 artanh(s) with s = e / (2 + e), at most 1/3,
+/// by its series.
 template <int kLanes>
 PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec log_of_one_and(const Lanes<float, kLanes>&,
                                                                   typename Lanes<float, kLanes>::Vec e) {
@@ -72,13 +72,14 @@ struct LogitLossRows {
   static PLIMSOLL_INLINE T most(const T* row, const T* bias, int64_t classes) {
     auto wide = Wide::all(row[0] + bias[0]);
     T one = row[0] + bias[0];
-    over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
-      const auto logit = lanes.load(row + c) + lanes.load(bias + c);
-      if constexpr (sizeof(logit) == sizeof(T))
-        one = logit > one ? logit : one;
-      else
-        wide = logit > wide ? logit : wide;
-    });
+    over_columns<T, kLanes>(
+        classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+          const auto logit = lanes.load(row + c) + lanes.load(bias + c);
+          if constexpr (sizeof(logit) == sizeof(T))
+            one = logit > one ? logit : one;
+          else
+            wide = logit > wide ? logit : wide;
+        });
     if constexpr (kLanes > 1)
       for (int i = 0; i < kLanes; ++i) one = wide[i] > one ? wide[i] : one;
     return one;
@@ -90,10 +91,11 @@ struct LogitLossRows {
       const T* const row = logits + r * classes;
       const T highest = most(row, bias, classes);
       Total total;
-      over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
-        add(total, lanes,
-            exp_of_negative(lanes, lanes.load(row + c) + lanes.load(bias + c) - lanes.all(highest)));
-      });
+      over_columns<T, kLanes>(
+          classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+            add(total, lanes,
+                exp_of_negative(lanes, lanes.load(row + c) + lanes.load(bias + c) - lanes.all(highest)));
+          });
       losses[r] = static_cast<T>(::log(static_cast<double>(total.total()))) + highest -
                   (row[target[r]] + bias[target[r]]);
     }
@@ -105,18 +107,20 @@ struct LogitLossRows {
       T* const row = logits + r * classes;
       const T highest = most(row, bias, classes);
       Total total;
-      over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
-        const auto power =
-            exp_of_negative(lanes, lanes.load(row + c) + lanes.load(bias + c) - lanes.all(highest));
-        lanes.store(row + c, power);
-        add(total, lanes, power);
-      });
+      over_columns<T, kLanes>(
+          classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+            const auto power =
+                exp_of_negative(lanes, lanes.load(row + c) + lanes.load(bias + c) - lanes.all(highest));
+            lanes.store(row + c, power);
+            add(total, lanes, power);
+          });
       const T factor = grad[r] / total.total();
-      over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
-        const auto gradient = lanes.load(row + c) * lanes.all(factor);
-        lanes.store(row + c, gradient);
-        lanes.store(dbias + c, lanes.load(dbias + c) + gradient);
-      });
+      over_columns<T, kLanes>(
+          classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+            const auto gradient = lanes.load(row + c) * lanes.all(factor);
+            lanes.store(row + c, gradient);
+            lanes.store(dbias + c, lanes.load(dbias + c) + gradient);
+          });
       row[target[r]] -= grad[r];
       dbias[target[r]] -= grad[r];
     }
@@ -127,13 +131,14 @@ struct LogitLossRows {
     for (int64_t r = 0; r < rows; ++r) {
       const T* const row = logits + r * classes;
       Total total;
-      over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
-        const auto zero = lanes.all(0);
-        const auto logit = lanes.load(row + c) + lanes.load(bias + c);
-        const auto above = logit > zero ? logit : zero;
-        const auto power = exp_of_negative(lanes, logit > zero ? -logit : logit);
-        add(total, lanes, above + log_of_one_and(lanes, power));
-      });
+      over_columns<T, kLanes>(
+          classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+            const auto zero = lanes.all(0);
+            const auto logit = lanes.load(row + c) + lanes.load(bias + c);
+            const auto above = logit > zero ? logit : zero;
+            const auto power = exp_of_negative(lanes, logit > zero ? -logit : logit);
+            add(total, lanes, above + log_of_one_and(lanes, power));
+          });
       T listed = 0;
       for (int64_t i = ptr[r]; i < ptr[r + 1]; ++i) listed += row[ids[i]] + bias[ids[i]];
       losses[r] = (total.total() - listed) / static_cast<T>(classes);
@@ -145,15 +150,16 @@ struct LogitLossRows {
     for (int64_t r = 0; r < rows; ++r) {
       T* const row = logits + r * classes;
       const T share = grad[r] / static_cast<T>(classes);
-      over_columns<T, kLanes>(classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
-        const auto zero = lanes.all(0);
-        const auto one = lanes.all(1);
-        const auto logit = lanes.load(row + c) + lanes.load(bias + c);
-        const auto power = exp_of_negative(lanes, logit > zero ? -logit : logit);
-        const auto gradient = (logit > zero ? one : power) * lanes.all(share) / (power + one);
-        lanes.store(row + c, gradient);
-        lanes.store(dbias + c, lanes.load(dbias + c) + gradient);
-      });
+      over_columns<T, kLanes>(
+          classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
+            const auto zero = lanes.all(0);
+            const auto one = lanes.all(1);
+            const auto logit = lanes.load(row + c) + lanes.load(bias + c);
+            const auto power = exp_of_negative(lanes, logit > zero ? -logit : logit);
+            const auto gradient = (logit > zero ? one : power) * lanes.all(share) / (power + one);
+            lanes.store(row + c, gradient);
+            lanes.store(dbias + c, lanes.load(dbias + c) + gradient);
+          });
       for (int64_t i = ptr[r]; i < ptr[r + 1]; ++i) {
         row[ids[i]] -= share;
         dbias[ids[i]] -= share;

@@ -29,9 +29,10 @@ struct Batch {
   at::Tensor y;           ///< i64 [items], the labels of graphs or labelled nodes; undefined for nodes
   int64_t item_count = 0;
 
-  /// Of each node the distinct IDs x[:, 0] of the nodes its stored edges point to, itself included where it has
-  /// a self-loop, ascending: neighbour_ids[neighbour_ptr[n]] .. neighbour_ids[neighbour_ptr[n+1]-1]. Undefined
-  /// where nobody asks. i64 [N + 1] and i64 [E], of which what is behind neighbour_ptr[N] is not set.
+  /// Of each node the distinct IDs x[:, 0] of the nodes its stored edges point to, itself included where it
+  /// has a self-loop, ascending: neighbour_ids[neighbour_ptr[n]] .. neighbour_ids[neighbour_ptr[n+1]-1].
+  /// Undefined where nobody asks. i64 [N + 1] and i64 [E], of which what is behind neighbour_ptr[N] is not
+  /// set.
   at::Tensor neighbour_ptr;
   at::Tensor neighbour_ids;
 

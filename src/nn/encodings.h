@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// What an autoencoder says of each node, which is what it teaches a student (nn/vgae_distillation.h): the mean
-/// of its code, then its features rebuilt from that. Items are nodes, the loss is the mean squared error of the
-/// features. For prediction.
+/// What an autoencoder says of each node, which is what it teaches a student (nn/vgae_distillation.h): the
+/// mean of its code, then its features rebuilt from that. Items are nodes, the loss is the mean squared error
+/// of the features. For prediction.
 class Encodings : public Objective {
  public:
   /// `model` must outlive it.

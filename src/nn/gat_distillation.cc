@@ -12,8 +12,7 @@ at::Tensor GatDistillation::losses(const at::Tensor& logits, const Batch& batch)
   const at::Tensor wanted = at::log_softmax(batch.teacher / temperature_, 1);
   const at::Tensor said = at::log_softmax(logits / temperature_, 1);
   const at::Tensor divergence = (at::exp(wanted) * (wanted - said)).sum(1);
-  return alpha_ * temperature_ * temperature_ * divergence +
-         (1 - alpha_) * student_.losses(logits, batch);
+  return alpha_ * temperature_ * temperature_ * divergence + (1 - alpha_) * student_.losses(logits, batch);
 }
 
 }  // namespace plimsoll

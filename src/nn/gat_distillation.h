@@ -4,10 +4,10 @@
 
 namespace plimsoll {
 
-/// Trains a classifier of graphs from labels and from a teacher's logits, batch.teacher f32 [G, classes] (Hinton
-/// et al., "Distilling the Knowledge in a Neural Network", 2015): of each graph alpha T^2 KL(softmax(teacher /
-/// T) || softmax(student / T)) + (1 - alpha) cross-entropy. Outputs are the student's logits.
-/// Errors: Failure for a teacher that is missing or of another shape.
+/// Trains a classifier of graphs from labels and from a teacher's logits, batch.teacher f32 [G, classes]
+/// (Hinton et al., "Distilling the Knowledge in a Neural Network", 2015): of each graph alpha T^2
+/// KL(softmax(teacher / T) || softmax(student / T)) + (1 - alpha) cross-entropy. Outputs are the student's
+/// logits. Errors: Failure for a teacher that is missing or of another shape.
 class GatDistillation : public Objective {
  public:
   /// `student` must outlive it.

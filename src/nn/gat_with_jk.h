@@ -28,9 +28,10 @@ struct GATWithJKOptions {
   std::string pooling = "mean";   ///< mean | sum | max over a graph's nodes
 };
 
-/// KD-GAT's classifier: embedding of the ID beside the other features, attention layers with ReLU and dropout,
-/// jumping knowledge (Xu et al., ICML 2018), pooling over the nodes of a graph, and a head of linear layers.
-/// Parameters: embedding.weight, convs.I.*, with jk "lstm" jk.*, fc.J.weight and .bias, head.weight and .bias.
+/// KD-GAT's classifier: embedding of the ID beside the other features, attention layers with ReLU and
+/// dropout, jumping knowledge (Xu et al., ICML 2018), pooling over the nodes of a graph, and a head of linear
+/// layers. Parameters: embedding.weight, convs.I.*, with jk "lstm" jk.*, fc.J.weight and .bias, head.weight
+/// and .bias.
 class GATWithJK : public GraphModel {
  public:
   /// Errors: UsageError for a word it does not know.

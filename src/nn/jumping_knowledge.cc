@@ -20,8 +20,8 @@ JumpingKnowledge::JumpingKnowledge(ParameterList& parameters, const std::string&
   for (const size_t d : {0, 1}) {
     const char* const direction = d == 0 ? "" : "_reverse";
     lstm_[d] = {add("weight_ih", direction, {4 * hidden, channels}),
-                add("weight_hh", direction, {4 * hidden, hidden}),
-                add("bias_ih", direction, {4 * hidden}), add("bias_hh", direction, {4 * hidden})};
+                add("weight_hh", direction, {4 * hidden, hidden}), add("bias_ih", direction, {4 * hidden}),
+                add("bias_hh", direction, {4 * hidden})};
   }
   attention_ = Linear(parameters, prefix + ".att", 2 * hidden, 1);
 }
@@ -52,8 +52,7 @@ at::Tensor JumpingKnowledge::attend(const std::vector<at::Tensor>& outputs) cons
   for (size_t i = 0; i < layers; ++i) scores.push_back(attention_.forward(at::cat({forth[i], back[i]}, 1)));
   const at::Tensor shares = at::softmax(at::cat(scores, 1), 1);
   at::Tensor sum = outputs[0] * shares.narrow(1, 0, 1);
-  for (size_t i = 1; i < layers; ++i)
-    sum = sum + outputs[i] * shares.narrow(1, static_cast<int64_t>(i), 1);
+  for (size_t i = 1; i < layers; ++i) sum = sum + outputs[i] * shares.narrow(1, static_cast<int64_t>(i), 1);
   return sum;
 }
 

@@ -9,11 +9,9 @@ at::Tensor reconstruction_parts(const GraphAutoencoderNeighborhood& model,
                                 const GraphAutoencoderNeighborhood::Code& code, const at::Tensor& rebuilt,
                                 const Batch& batch, const DropoutKey& key) {
   const at::Tensor features = (rebuilt - batch.x.slice(1, 1)).square().mean(1);
-  const at::Tensor divergence =
-      (1 + code.logvar - code.mu.square() - at::exp(code.logvar)).mean(1) * -0.5;
-  return at::stack({features, model.id_losses(code.z, batch), model.neighbour_losses(code.z, batch, key),
-                    divergence},
-                   1);
+  const at::Tensor divergence = (1 + code.logvar - code.mu.square() - at::exp(code.logvar)).mean(1) * -0.5;
+  return at::stack(
+      {features, model.id_losses(code.z, batch), model.neighbour_losses(code.z, batch, key), divergence}, 1);
 }
 
 at::Tensor weighted(const at::Tensor& parts, const ReconstructionWeights& weights) {

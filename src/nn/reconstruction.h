@@ -26,13 +26,12 @@ at::Tensor weighted(const at::Tensor& parts, const ReconstructionWeights& weight
 class Reconstruction : public Objective {
  public:
   /// `model` must outlive it.
-  explicit Reconstruction(const GraphAutoencoderNeighborhood& model, const ReconstructionWeights& weights = {})
+  explicit Reconstruction(const GraphAutoencoderNeighborhood& model,
+                          const ReconstructionWeights& weights = {})
       : model_(model), weights_(weights) {}
 
   const ParameterList& parameters() const override { return model_.parameters(); }
-  CollateOptions collate_options() const override {
-    return {.items = Items::nodes, .neighbour_ids = true};
-  }
+  CollateOptions collate_options() const override { return {.items = Items::nodes, .neighbour_ids = true}; }
   int64_t outputs() const override { return 4; }
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override;

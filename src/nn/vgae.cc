@@ -69,7 +69,9 @@ GraphAutoencoderNeighborhood::Block GraphAutoencoderNeighborhood::add_block(cons
                        .out_channels = out / heads,
                        .heads = heads,
                        .edge_dim = options_.edge_features}),
-              std::nullopt, static_cast<uint32_t>(encoder_.size() + decoder_.size()), {}};
+              std::nullopt,
+              static_cast<uint32_t>(encoder_.size() + decoder_.size()),
+              {}};
   if (normalised) block.norm.emplace(parameters_, stack + "_norms" + number, out);
   block.parameters = parameters_.from(first);
   return block;
@@ -99,8 +101,7 @@ GraphAutoencoderNeighborhood::Code GraphAutoencoderNeighborhood::encode(const Ba
     code.z = code.mu;
     return code;
   }
-  const at::Tensor noise =
-      normal_noise(code.mu, key.seed, key.epoch, batch.node_item(), batch.node_local());
+  const at::Tensor noise = normal_noise(code.mu, key.seed, key.epoch, batch.node_item(), batch.node_local());
   code.z = code.mu + noise * at::exp(code.logvar * 0.5);
   return code;
 }

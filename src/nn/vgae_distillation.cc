@@ -24,10 +24,9 @@ at::Tensor VgaeDistillation::forward(const Batch& batch, const DropoutKey& key) 
   const at::Tensor rebuilt = student_.decode(code.z, batch, key);
   // Means teach and are taught, not samples.
   const at::Tensor mu = projection_ ? projection_->forward(code.mu) : code.mu;
-  const at::Tensor taught = at::stack(
-      {(mu - batch.teacher.narrow(1, 0, teacher_latent_)).square().mean(1),
-       (rebuilt - batch.teacher.slice(1, teacher_latent_)).square().mean(1)},
-      1);
+  const at::Tensor taught = at::stack({(mu - batch.teacher.narrow(1, 0, teacher_latent_)).square().mean(1),
+                                       (rebuilt - batch.teacher.slice(1, teacher_latent_)).square().mean(1)},
+                                      1);
   return at::cat({taught, reconstruction_parts(student_, code, rebuilt, batch, key)}, 1);
 }
 

@@ -56,9 +56,10 @@ void check_lists(const Tensor& x, const Tensor& weight, const Tensor& ptr, const
   const int64_t* const p = ptr.const_data_ptr<int64_t>();
   const int64_t rows = x.size(0);
   if (p[0] != 0 || !std::is_sorted(p, p + rows + 1) || p[rows] > classes.size(0))
-    throw UsageError(fmt::format("linear losses: ptr goes from {} to {}, expected one that rises from 0 to at "
-                                 "most {}, the classes listed",
-                                 p[0], p[rows], classes.size(0)));
+    throw UsageError(
+        fmt::format("linear losses: ptr goes from {} to {}, expected one that rises from 0 to at "
+                    "most {}, the classes listed",
+                    p[0], p[rows], classes.size(0)));
   check_classes(classes.const_data_ptr<int64_t>(), p[rows], weight.size(0));
 }
 
@@ -133,11 +134,11 @@ Tensor linear_cross_entropy_cpu(const Tensor& x, const Tensor& weight, const Ten
   check(x, weight, bias);
   check_target(x, weight, target);
   const int64_t classes = weight.size(0);
-  return forward(x, weight, bias,
-                 [&](const auto& kernels, const auto* logits, const auto* b, int64_t rows, int64_t first,
-                     auto* losses) {
-                   kernels.cross_entropy(logits, b, rows, classes, read<int64_t>(target) + first, losses);
-                 });
+  return forward(
+      x, weight, bias,
+      [&](const auto& kernels, const auto* logits, const auto* b, int64_t rows, int64_t first, auto* losses) {
+        kernels.cross_entropy(logits, b, rows, classes, read<int64_t>(target) + first, losses);
+      });
 }
 
 Three linear_cross_entropy_backward_cpu(const Tensor& grad, const Tensor& x, const Tensor& weight,
@@ -157,12 +158,12 @@ Tensor linear_multilabel_bce_cpu(const Tensor& x, const Tensor& weight, const Te
                                  const Tensor& classes) {
   check(x, weight, bias);
   check_lists(x, weight, ptr, classes);
-  return forward(x, weight, bias,
-                 [&](const auto& kernels, const auto* logits, const auto* b, int64_t rows, int64_t first,
-                     auto* losses) {
-                   kernels.multilabel_bce(logits, b, rows, weight.size(0), read<int64_t>(ptr) + first,
-                                          read<int64_t>(classes), losses);
-                 });
+  return forward(
+      x, weight, bias,
+      [&](const auto& kernels, const auto* logits, const auto* b, int64_t rows, int64_t first, auto* losses) {
+        kernels.multilabel_bce(logits, b, rows, weight.size(0), read<int64_t>(ptr) + first,
+                               read<int64_t>(classes), losses);
+      });
 }
 
 Three linear_multilabel_bce_backward_cpu(const Tensor& grad, const Tensor& x, const Tensor& weight,

@@ -8,8 +8,8 @@ namespace plimsoll {
 
 /// Losses of a linear layer with many classes whose logits x W^T + b [N, C] are never there as a whole,
 /// neither in forward nor in backward: they are computed a tile of kLogitRows rows at a time, in backward
-/// again. x f32 or f64 [N, D], weight [C, D], bias [C] of its dtype; the result is [N]. Differentiable once, by
-/// x, weight and bias. torch.ops.plimsoll has them under the same names; CPU alone.
+/// again. x f32 or f64 [N, D], weight [C, D], bias [C] of its dtype; the result is [N]. Differentiable once,
+/// by x, weight and bias. torch.ops.plimsoll has them under the same names; CPU alone.
 ///
 /// Errors: UsageError for shapes, dtypes, classes that are not below C, or a ptr that does not rise from 0.
 /// Thread-safe; the same bits for any number of threads: a call takes one.

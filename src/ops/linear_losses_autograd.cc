@@ -57,12 +57,13 @@ struct Registered {
     }
     static variable_list backward(AutogradContext* context, variable_list grads) {
       const variable_list v = context->get_saved_variables();
-      return [&]<size_t... I>(std::index_sequence<I...>) -> variable_list {
+      return [&]<size_t... I>(std::index_sequence<I...>)->variable_list {
         static const auto op = find_operator<Three(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                                                    const Classes&...)>(Op::kBackward);
         auto [dx, dweight, dbias] = op.call(grads[0], v[0], v[1], v[2], v[3 + I]...);
         return {dx, dweight, dbias, (static_cast<void>(I), Tensor())...};
-      }(std::index_sequence_for<Classes...>());
+      }
+      (std::index_sequence_for<Classes...>());
     }
   };
 

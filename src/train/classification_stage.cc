@@ -70,7 +70,8 @@ Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<con
   Vector<int64_t, Tag::columns> labels;
   int64_t count = 0;
   for (const int64_t g : graphs)
-    count += items_of(shapes[static_cast<size_t>(g)], {.items = node_head ? Items::labelled_nodes : Items::graphs});
+    count += items_of(shapes[static_cast<size_t>(g)],
+                      {.items = node_head ? Items::labelled_nodes : Items::graphs});
   labels.reserve(static_cast<size_t>(count));
   GraphBlock block;
   for (const int64_t g : graphs) {

@@ -42,9 +42,7 @@ GATWithJKOptions read_options(const SafetensorsView& file, const std::string& pa
     visit_options(options, [&](const char* key, auto& value) {
       value = config.at(key).get<std::remove_reference_t<decltype(value)>>();
     });
-    visit_later_options(options, [&](const char* key, auto& value) {
-      value = config.value(key, value);
-    });
+    visit_later_options(options, [&](const char* key, auto& value) { value = config.value(key, value); });
   } catch (const Json::exception& error) {
     throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", path, error.what()));
   }

@@ -42,8 +42,9 @@ VgaeOptions read_options(const SafetensorsView& file, const std::string& path) {
     throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", path, error.what()));
   }
   constexpr int64_t kMost = int64_t{1} << 24;
-  std::vector<int64_t> sizes = {options.num_ids, options.in_features, options.embedding,        options.latent,
-                                options.heads,   options.decoder_heads, options.edge_features + 1};
+  std::vector<int64_t> sizes = {options.num_ids,          options.in_features, options.embedding,
+                                options.latent,           options.heads,       options.decoder_heads,
+                                options.edge_features + 1};
   sizes.insert(sizes.end(), options.hidden.begin(), options.hidden.end());
   if (options.hidden.empty() || options.hidden.size() > 64 ||
       std::ranges::any_of(sizes, [](int64_t size) { return size < 1 || size > kMost; }))

@@ -41,10 +41,9 @@ TEST(GatDistillation, IsTheSumOfTorchsLosses) {
   const Batch batch = batch_of(pattern(9, 1.3));
   const GatDistillation objective(student, kTemperature, kAlpha);
   const at::Tensor logits = objective.forward(batch, {});
-  const at::Tensor soft =
-      at::kl_div(at::log_softmax(logits / kTemperature, 1), at::softmax(batch.teacher / kTemperature, 1),
-                 at::Reduction::Sum) /
-      9;
+  const at::Tensor soft = at::kl_div(at::log_softmax(logits / kTemperature, 1),
+                                     at::softmax(batch.teacher / kTemperature, 1), at::Reduction::Sum) /
+                          9;
   const at::Tensor hard = at::cross_entropy_loss(logits, batch.y);
   const at::Tensor expected = kAlpha * kTemperature * kTemperature * soft + (1 - kAlpha) * hard;
   EXPECT_NEAR(objective.losses(logits, batch).mean().item<double>(), expected.item<double>(), 1e-6);

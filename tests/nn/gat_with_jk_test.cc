@@ -16,10 +16,11 @@ TEST(GATWithJK, HasThePublishedNumberOfParameters) {
                 .count(),
             343'442);
   EXPECT_EQ(GATWithJK({.num_ids = 30}, 0).parameters().count(), 49'202);
-  EXPECT_EQ(GATWithJK({.num_ids = 30, .embedding = 16, .layers = 3, .hidden = 48, .heads = 8, .fc_layers = 1}, 0)
-                .parameters()
-                .count(),
-            311'138);
+  EXPECT_EQ(
+      GATWithJK({.num_ids = 30, .embedding = 16, .layers = 3, .hidden = 48, .heads = 8, .fc_layers = 1}, 0)
+          .parameters()
+          .count(),
+      311'138);
   // The teacher of the older runs, 14.26 M.
   const WithoutData without_data;
   EXPECT_EQ(GATWithJK({.embedding = 32, .layers = 5, .hidden = 64, .heads = 8, .fc_layers = 3}, 0)

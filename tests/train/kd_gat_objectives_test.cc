@@ -1,4 +1,5 @@
-// The objectives of the KD-GAT pipeline in the block engine. Their values are compared with PyG's in tests/python.
+// The objectives of the KD-GAT pipeline in the block engine. Their values are compared with PyG's in
+// tests/python.
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -27,7 +28,8 @@ constexpr DropoutKey kTraining{.training = true, .seed = 9, .epoch = 2};
 
 struct Models {
   GraphAutoencoderNeighborhood vgae{
-      {.num_ids = 6, .in_features = kFeatures, .hidden = {12, 8}, .latent = 4, .edge_features = kFeatures}, 3};
+      {.num_ids = 6, .in_features = kFeatures, .hidden = {12, 8}, .latent = 4, .edge_features = kFeatures},
+      3};
   GATWithJK gat{{.num_ids = 6, .in_features = kFeatures, .layers = 2, .hidden = 6, .jk = "lstm"}, 3};
 
   std::unique_ptr<Objective> make(const std::string& name) const {

@@ -79,8 +79,13 @@ struct KdGatModel {
     if (name.starts_with("vgae")) {
       VgaeOptions options{.num_ids = kIds, .in_features = kFeatures};
       if (name == "vgae large")
-        options = {.num_ids = kIds, .in_features = kFeatures, .embedding = 32, .hidden = {480, 240},
-                   .latent = 48, .heads = 4, .dropout = 0.15};
+        options = {.num_ids = kIds,
+                   .in_features = kFeatures,
+                   .embedding = 32,
+                   .hidden = {480, 240},
+                   .latent = 48,
+                   .heads = 4,
+                   .dropout = 0.15};
       if (name == "vgae edges") options.edge_features = kFeatures;
       vgae = std::make_unique<GraphAutoencoderNeighborhood>(options, 1);
       if (name == "vgae errors")
@@ -91,8 +96,15 @@ struct KdGatModel {
     }
     GATWithJKOptions options{.num_ids = kIds, .in_features = kFeatures, .classes = 3};
     if (name == "gat large")
-      options = {.num_ids = kIds, .in_features = kFeatures, .embedding = 16, .layers = 3, .hidden = 48,
-                 .heads = 8, .dropout = 0.2, .fc_layers = 1, .classes = 3};
+      options = {.num_ids = kIds,
+                 .in_features = kFeatures,
+                 .embedding = 16,
+                 .layers = 3,
+                 .hidden = 48,
+                 .heads = 8,
+                 .dropout = 0.2,
+                 .fc_layers = 1,
+                 .classes = 3};
     if (name == "gatv2 edges") {
       options.attention = "gatv2";
       options.edge_features = kFeatures;
@@ -102,8 +114,8 @@ struct KdGatModel {
     gat = std::make_unique<GATWithJK>(options, 1);
     objective = std::make_unique<Classification>(*gat);
   }
-  static constexpr std::array kNames = {"vgae small",  "vgae large", "vgae edges", "vgae errors", "gat large",
-                                        "gatv2 edges", "gat lstm",   "gat max"};
+  static constexpr std::array kNames = {"vgae small", "vgae large",  "vgae edges", "vgae errors",
+                                        "gat large",  "gatv2 edges", "gat lstm",   "gat max"};
 
   std::unique_ptr<GraphAutoencoderNeighborhood> vgae;
   std::unique_ptr<GATWithJK> gat;

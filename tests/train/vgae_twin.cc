@@ -1,11 +1,12 @@
 // vgae_twin MODEL.safetensors GRAPH_SET OUT.safetensors --graphs N [--training] [--teacher FILE LATENT]
 //
-// Evaluates an autoencoder on the first N graphs of a graph_set as one block and writes "parts" [N, 4] (of the
-// loss of each node), "loss" [1] (their weighted mean), "grad.NAME" for every parameter, and what it predicts:
-// "encodings" and "errors". With --training, batch normalisation uses the block's statistics and codes are
-// drawn: the "noise" that they are drawn with and the running statistics that follow are written as well. With
-// --teacher the loss is that of distillation from the tensor "teacher" of FILE, alpha 0.7, and "parts" [N, 6];
-// the projection is written. tests/python compares all with PyG's.
+// Evaluates an autoencoder on the first N graphs of a graph_set as one block and writes "parts" [N, 4] (of
+// the loss of each node), "loss" [1] (their weighted mean), "grad.NAME" for every parameter, and what it
+// predicts: "encodings" and "errors". With --training, batch normalisation uses the block's statistics and
+// codes are drawn: the "noise" that they are drawn with and the running statistics that follow are written as
+// well. With
+// --teacher the loss is that of distillation from the tensor "teacher" of FILE, alpha 0.7, and "parts" [N,
+// 6]; the projection is written. tests/python compares all with PyG's.
 
 #include <ATen/Functions.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -44,10 +45,9 @@ class Outputs {
   void write(const std::string& path) const {
     std::map<std::string, TensorSpan> spans;
     for (const auto& [name, tensor] : tensors_)
-      spans[name] = {
-          "F32",
-          tensor.sizes().vec(),
-          {reinterpret_cast<const std::byte*>(tensor.const_data_ptr<float>()), tensor.nbytes()}};
+      spans[name] = {"F32",
+                     tensor.sizes().vec(),
+                     {reinterpret_cast<const std::byte*>(tensor.const_data_ptr<float>()), tensor.nbytes()}};
     write_safetensors(path, spans, {});
   }
 
@@ -76,8 +76,7 @@ void run(const Arguments& arguments) {
     objective = std::make_unique<Reconstruction>(*autoencoder.model);
   else
     objective = std::make_unique<VgaeDistillation>(*autoencoder.model, arguments.teacher_latent, 0.7);
-  Batch batch =
-      collate(block, source.node_features(), source.edge_features(), objective->collate_options());
+  Batch batch = collate(block, source.node_features(), source.edge_features(), objective->collate_options());
   batch.statistics = std::make_shared<BlockStatistics>();
   if (!arguments.teacher.empty()) batch.teacher = read_teacher(arguments.teacher);
 
