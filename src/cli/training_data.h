@@ -28,7 +28,7 @@ class TrainingData {
   /// Null for a `graph_set`; the windows with all their features.
   const FramesView* frames() const { return frames_ ? &*frames_ : nullptr; }
   const WindowSource* windows() const { return windows_; }
-  /// What benign traffic of frames does, for DetectorModel::benign: the profile of behaviour windows, and the
+  /// What benign traffic of frames does, for DetectorFacts::benign: the profile of behaviour windows, and the
   /// timing rule of the windows that train.
   std::shared_ptr<const NamedTensors> benign(const TrainingSplit& split) const;
   const Json& identity() const { return identity_; }

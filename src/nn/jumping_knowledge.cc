@@ -26,14 +26,13 @@ JumpingKnowledge::JumpingKnowledge(ParameterList& parameters, const std::string&
   attention_ = Linear(parameters, prefix + ".att", 2 * hidden, 1);
 }
 
-// One step of torch.nn.LSTM; returns the new hidden state. Both states are undefined at first: zeros.
+// One step of torch.nn.LSTM; returns the new hidden state.
 at::Tensor JumpingKnowledge::step(const Lstm& lstm, const at::Tensor& x, at::Tensor& hidden,
                                   at::Tensor& cell) const {
-  at::Tensor gates = at::linear(x, lstm.input_weight, lstm.input_bias) + lstm.hidden_bias;
-  if (hidden.defined()) gates = gates + at::linear(hidden, lstm.hidden_weight);
+  const at::Tensor gates = at::linear(x, lstm.input_weight, lstm.input_bias) +
+                           at::linear(hidden, lstm.hidden_weight, lstm.hidden_bias);
   const std::vector<at::Tensor> gate = at::chunk(gates, 4, 1);
-  const at::Tensor entered = at::sigmoid(gate[0]) * at::tanh(gate[2]);
-  cell = cell.defined() ? at::sigmoid(gate[1]) * cell + entered : entered;
+  cell = at::sigmoid(gate[1]) * cell + at::sigmoid(gate[0]) * at::tanh(gate[2]);
   hidden = at::sigmoid(gate[3]) * at::tanh(cell);
   return hidden;
 }
@@ -42,9 +41,12 @@ at::Tensor JumpingKnowledge::attend(const std::vector<at::Tensor>& outputs) cons
   const size_t layers = outputs.size();
   std::vector<at::Tensor> forth(layers);
   std::vector<at::Tensor> back(layers);
-  at::Tensor hidden, cell;
+  const at::Tensor zeros =
+      at::zeros({outputs[0].size(0), lstm_[0].hidden_weight.size(1)}, outputs[0].options());
+  at::Tensor hidden = zeros;
+  at::Tensor cell = zeros;
   for (size_t i = 0; i < layers; ++i) forth[i] = step(lstm_[0], outputs[i], hidden, cell);
-  hidden = cell = at::Tensor();
+  hidden = cell = zeros;
   for (size_t i = layers; i-- > 0;) back[i] = step(lstm_[1], outputs[i], hidden, cell);
   std::vector<at::Tensor> scores;
   for (size_t i = 0; i < layers; ++i) scores.push_back(attention_.forward(at::cat({forth[i], back[i]}, 1)));

@@ -1,5 +1,6 @@
 #include "train/static_tape.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/Functions.h>
 #include <ATen/MetaFunctions.h>
 #include <ATen/TensorOperators.h>
@@ -101,6 +102,17 @@ Tensor& mul_out_meta(const Tensor& self, const Tensor& other, Tensor& out) {
   return at::meta::mul_outf(self, other, out);
 }
 
+Tensor where_meta(const Tensor& condition, const Tensor& self, const Tensor& other) {
+  const auto sizes = at::infer_size(condition.sizes(), at::infer_size(self.sizes(), other.sizes()));
+  const at::TensorOptions options = self.options().dtype(at::result_type(self, other));
+  at::empty({0}, options);  // the result, before it has its size
+  return at::empty(sizes, options);
+}
+
+Tensor& logical_and_out_meta(const Tensor&, const Tensor&, Tensor& out) {
+  return out;
+}
+
 // A sum is of its result's type, which counts what is true or whole numbers in 64 bits.
 Tensor sum_meta(const Tensor& self, at::OptionalIntArrayRef dims, bool keep,
                 std::optional<at::ScalarType> dtype) {
@@ -127,6 +139,8 @@ TORCH_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("scatter_add", scatter_add_meta);
   m.impl("sum.dim_IntList", sum_meta);
   m.impl("mul.out", mul_out_meta);
+  m.impl("where.self", where_meta);
+  m.impl("logical_and.out", logical_and_out_meta);
   m.impl("mul.Tensor", with_common<&at::meta::mul>);
   m.impl("mul_.Tensor", with_common_<&at::meta::mul_>);
   m.impl("div.Tensor", with_common<kDivide>);

@@ -3,6 +3,7 @@
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -15,6 +16,7 @@
 #include "ops/attention_layer.h"
 #include "ops/gat_autograd.h"
 #include "ops/gatv2.h"
+#include "ops/linear_losses.h"
 #include "ops/segment.h"
 #include "support/allocation_tape.h"
 
@@ -192,6 +194,25 @@ TEST_P(OperatorSequence, OfSumsIsTheSameForEveryBlock) {
   expect_planned(
       false, [&](const Block& block) { return graph_norm(block.x, block.ptr, weight, weight, weight, 1e-5); },
       {weight});
+}
+
+// The logits of a tile alone: nothing of nodes x classes.
+TEST_P(OperatorSequence, OfLossesOverManyClassesIsTheSameForEveryBlock) {
+  constexpr int64_t kClasses = 300;
+  const at::Tensor weight = parameter({kClasses, kWidth});
+  const at::Tensor bias = parameter({kClasses});
+  expect_planned(false,
+                 [&](const Block& block) {
+                   return linear_cross_entropy(block.x, weight, bias, at::arange(block.x.size(0)) % kClasses);
+                 },
+                 {weight, bias});
+  expect_planned(false,
+                 [&](const Block& block) {
+                   const int64_t nodes = block.x.size(0);
+                   return linear_multilabel_bce(block.x, weight, bias, at::arange(nodes + 1),
+                                                at::arange(nodes) % kClasses);
+                 },
+                 {weight, bias});
 }
 
 INSTANTIATE_TEST_SUITE_P(Orders, OperatorSequence,

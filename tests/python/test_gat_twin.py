@@ -105,6 +105,8 @@ def test_same_as_pytorch_geometric(name, data, run, request, tmp_path):
     errors = {}
     for tensor, value in expected.items():
         assert found[tensor].shape == value.shape, tensor
-        errors[tensor] = float((found[tensor].double() - value).norm() / value.norm())
+        # What has no effect, as the bias of the LSTM's attention, has a gradient of rounding alone.
+        size = value.norm() if value.norm() > 1e-12 else 0.01
+        errors[tensor] = float((found[tensor].double() - value).norm() / size)
     wrong = {tensor: error for tensor, error in errors.items() if not error <= TOLERANCE}
     assert not wrong, f"relative errors above {TOLERANCE}: {wrong}"

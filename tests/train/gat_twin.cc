@@ -13,7 +13,7 @@
 #include "sample/graph_set_source.h"
 #include "store/safetensors.h"
 #include "train/collate.h"
-#include "train/model_file.h"
+#include "train/detector_file.h"
 
 namespace plimsoll {
 namespace {
@@ -25,7 +25,7 @@ TensorSpan span_of(const at::Tensor& tensor) {
 }
 
 void run(const std::string& model_path, const std::string& graphs, const std::string& out, int64_t count) {
-  const DetectorModel detector = load_model(model_path);
+  const Detector detector = load_detector(model_path);
   const GraphSetSource source(graphs);
   std::vector<int64_t> wanted(static_cast<size_t>(std::min(count, source.graphs())));
   std::iota(wanted.begin(), wanted.end(), int64_t{0});
@@ -33,16 +33,16 @@ void run(const std::string& model_path, const std::string& graphs, const std::st
   source.read(wanted, block);
   const Batch batch = collate(block, source.widths());
 
-  const at::Tensor logits = detector.model->forward(batch, {});
+  const at::Tensor logits = detector.gat->forward(batch, {});
   const at::Tensor loss = -at::log_softmax(logits, 1).gather(1, batch.y.unsqueeze(1)).mean();
   std::vector<at::Tensor> parameters;
-  for (const auto& entry : detector.model->parameters().entries()) parameters.push_back(entry.value);
+  for (const auto& entry : detector.gat->parameters().entries()) parameters.push_back(entry.value);
   std::vector<at::Tensor> gradients = torch::autograd::grad({loss}, parameters);
 
   std::map<std::string, TensorSpan> tensors;
   for (size_t p = 0; p < parameters.size(); ++p) {
     gradients[p] = gradients[p].contiguous();
-    tensors["grad." + detector.model->parameters().entries()[p].name] = span_of(gradients[p]);
+    tensors["grad." + detector.gat->parameters().entries()[p].name] = span_of(gradients[p]);
   }
   const at::Tensor plain_logits = logits.detach().contiguous();
   const at::Tensor plain_loss = loss.detach().reshape({1});

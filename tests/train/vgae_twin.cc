@@ -24,7 +24,7 @@
 #include "sample/graph_set_source.h"
 #include "store/safetensors.h"
 #include "train/collate.h"
-#include "train/vgae_file.h"
+#include "train/detector_file.h"
 
 namespace plimsoll {
 namespace {
@@ -64,7 +64,7 @@ at::Tensor read_teacher(const std::string& path) {
 }
 
 void run(const Arguments& arguments) {
-  const Autoencoder autoencoder = load_autoencoder(arguments.model);
+  const Detector autoencoder = load_detector(arguments.model);
   const GraphSetSource source(arguments.graphs);
   std::vector<int64_t> wanted(static_cast<size_t>(std::min(arguments.count, source.graphs())));
   std::iota(wanted.begin(), wanted.end(), int64_t{0});
@@ -73,9 +73,9 @@ void run(const Arguments& arguments) {
 
   std::unique_ptr<Objective> objective;
   if (arguments.teacher.empty())
-    objective = std::make_unique<Reconstruction>(*autoencoder.model);
+    objective = std::make_unique<Reconstruction>(*autoencoder.vgae);
   else
-    objective = std::make_unique<VgaeDistillation>(*autoencoder.model, arguments.teacher_latent, 0.7);
+    objective = std::make_unique<VgaeDistillation>(*autoencoder.vgae, arguments.teacher_latent, 0.7);
   Batch batch = collate(block, source.widths(), objective->collate_options());
   batch.statistics = std::make_shared<BlockStatistics>();
   if (!arguments.teacher.empty()) batch.teacher = read_teacher(arguments.teacher);
@@ -95,7 +95,7 @@ void run(const Arguments& arguments) {
     if (entry.name.starts_with("projection.")) outputs.add(entry.name, entry.value);
   }
   if (arguments.training) {
-    const at::Tensor like = at::empty({batch.nodes(), autoencoder.model->options().latent}, at::kFloat);
+    const at::Tensor like = at::empty({batch.nodes(), autoencoder.vgae->options().latent}, at::kFloat);
     outputs.add("noise", normal_noise(like, key.seed, key.epoch, batch.node_item(), batch.node_local()));
     for (const BlockStatistics::Entry& entry : batch.statistics->entries) {
       const auto& buffers = objective->parameters().buffers();
@@ -104,8 +104,8 @@ void run(const Arguments& arguments) {
     }
   }
   const c10::AutoGradMode no_gradients(false);
-  outputs.add("encodings", Encodings(*autoencoder.model).forward(batch, {}));
-  outputs.add("errors", ReconstructionErrors(*autoencoder.model).forward(batch, {}));
+  outputs.add("encodings", Encodings(*autoencoder.vgae).forward(batch, {}));
+  outputs.add("errors", ReconstructionErrors(*autoencoder.vgae).forward(batch, {}));
   outputs.write(arguments.out);
 }
 
