@@ -43,7 +43,8 @@ enum class Purpose : uint32_t {
   simulation = 4,
   attention_dropout = 5,
   loop_dropout = 6,
-  latent_noise = 7
+  latent_noise = 7,
+  id_dropout = 8
 };
 
 /// Counter words of the numbers 4*quad .. 4*quad+3 of one (purpose, layer, epoch, item) stream.

@@ -67,6 +67,7 @@ struct Recipe {
     std::string pooling = "mean";
     double dropout = 0.1;
     int64_t fc_layers = 2;
+    double id_dropout = 0;     ///< share of training windows whose IDs become unknown
     double learning_rate = 0;  ///< 0: training.learning_rate
   } gat;
 

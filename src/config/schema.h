@@ -51,6 +51,7 @@ void visit_gat(const std::string& section, Gat& gat, Visit&& visit) {
   visit(key("pooling"), gat.pooling, Choice{"mean|sum|max"});
   visit(key("dropout"), gat.dropout, Range{0, 0.99});
   visit(key("fc_layers"), gat.fc_layers, Range{1, 64});
+  visit(key("id_dropout"), gat.id_dropout, Range{0, 1});
   visit(key("learning_rate"), gat.learning_rate, Range{0, 1e3});
 }
 

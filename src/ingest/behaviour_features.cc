@@ -132,6 +132,18 @@ std::vector<std::string> BehaviourGraph::edge_feature_names() {
           "gap_max",     "first_position", "last_position", "position_gap",     "has_reverse"};
 }
 
+std::vector<std::string> BehaviourGraph::known_id_feature_names() {
+  std::vector<std::string> names = {"known",
+                                    "gap_mean_deviation",
+                                    "gap_min_deviation",
+                                    "gap_max_deviation",
+                                    "length_unusual",
+                                    "known_transition"};
+  for (int byte = 0; byte < kPayloadBytes; ++byte)
+    names.push_back("byte_deviation_" + std::to_string(byte));
+  return names;
+}
+
 BehaviourGraph::Load BehaviourGraph::bus_load(const FrameWindow& window) const {
   Load load;
   if (!window.recording->has_time || window.count == 0) return load;

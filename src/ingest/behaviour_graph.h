@@ -30,6 +30,8 @@ class BehaviourGraph {
   static constexpr int64_t kMostFrames = int64_t{1} << 21;  ///< of a window
   static std::vector<std::string> node_feature_names();
   static std::vector<std::string> edge_feature_names();
+  /// Those of both that are 0 for an ID that is not in the vocabulary.
+  static std::vector<std::string> known_id_feature_names();
 
   /// `frames` is the whole set; both must outlive this.
   BehaviourGraph(const FrameSpans& frames, const BehaviourProfile& profile)

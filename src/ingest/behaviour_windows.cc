@@ -60,6 +60,7 @@ BehaviourWindows::BehaviourWindows(const FramesView& frames, const WindowOptions
   }
   tables_.node_features = BehaviourGraph::node_feature_names();
   tables_.edge_features = BehaviourGraph::edge_feature_names();
+  tables_.of_known_ids = BehaviourGraph::known_id_feature_names();
   tables_.vocabulary = profile_.vocabulary().ids();
 }
 

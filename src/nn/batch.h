@@ -17,6 +17,7 @@ struct CollateOptions {
   Items items = Items::graphs;
   bool self_loops = false;     ///< stored self-loops stay in the order of edges
   bool neighbour_ids = false;  ///< of each node the IDs that it points to
+  bool edge_index = false;     ///< source and target of each edge
 };
 
 /// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges.
@@ -24,6 +25,7 @@ struct Batch {
   at::Tensor x;           ///< f32 [N, F]; may be a view of memory that must outlive the batch
   at::Tensor edge_attr;   ///< f32 [E, K], likewise
   at::Tensor edge_order;  ///< i32, the stored edges, without self-loops if so asked (ops/attention.h)
+  at::Tensor edge_index;  ///< i64 [2, E]: nodes of the block; undefined where nobody asks
   at::Tensor graph_ptr;   ///< i64 [G + 1]: nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; likewise
   at::Tensor items;       ///< i64 [items], the labelled nodes; undefined where items are graphs
   at::Tensor y;           ///< i64 [items], the labels of graphs or labelled nodes; undefined for nodes

@@ -111,6 +111,7 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
     batch.graph_item.mutable_data_ptr<int64_t>()[g] = block.graph[at];
   }
   if (options.neighbour_ids) list_neighbours(block, widths.node_features, edge_index, batch);
+  if (options.edge_index) batch.edge_index = edge_index;
   batch.edge_order = edge_order(edge_index, nodes, nodes, /*same_nodes=*/true,
                                 /*drop_loops=*/!options.self_loops, batch.graph_ptr);
   return batch;

@@ -9,6 +9,7 @@
 #include "nn/classification.h"
 #include "nn/gat_distillation.h"
 #include "train/stage_thresholds.h"
+#include "train/unknown_ids.h"
 
 namespace plimsoll {
 namespace {
@@ -58,6 +59,11 @@ struct Stage {
                                                     recipe.distillation.alpha);
     else
       objective = std::make_unique<Classification>(*detector.gat);
+    if (recipe.gat.id_dropout > 0) {
+      inner = std::move(objective);
+      objective = std::make_unique<IdDropout>(*inner, unknown_ids(options.source->tables()),
+                                              recipe.gat.id_dropout);
+    }
     fit = {.source = options.teacher != nullptr ? options.teacher : options.source,
            .shapes = options.shapes,
            .objective = objective.get(),
@@ -69,6 +75,7 @@ struct Stage {
 
   Recipe recipe;
   Detector detector;
+  std::unique_ptr<Objective> inner;  // with ID dropout around it
   std::unique_ptr<Objective> objective;
   FitOptions fit;
 };

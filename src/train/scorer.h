@@ -20,6 +20,7 @@ struct ScorerOptions {
   int64_t outside_ledger = 0;  ///< as in PlanInput
   int64_t later = 0;           ///< likewise
   Pressure* pressure = nullptr;
+  bool unknown_vehicle = false;  ///< scores graphs as if all their IDs were unknown
 };
 
 /// Scores graphs by a detector, block by block; the greater the score, the more it looks like an attack. Of a
@@ -38,7 +39,8 @@ class Scorer {
   const MemoryPlan& plan() const { return plan_; }
 
  private:
-  bool rebuilds_;  // an autoencoder
+  bool rebuilds_;                     // an autoencoder
+  std::unique_ptr<Objective> inner_;  // what makes the scores
   std::unique_ptr<Objective> objective_;
   MemoryPlan plan_;
   BlockEngine engine_;

@@ -17,6 +17,18 @@ GraphList benign_of(std::span<const int64_t> graphs, std::span<const GraphShape>
   return benign;
 }
 
+// To the higher levels of both: what is benign is below, whether its IDs are known or not.
+void raise(std::vector<Threshold>& thresholds, const std::vector<Threshold>& others,
+           std::span<const float> benign) {
+  for (size_t t = 0; t < thresholds.size(); ++t) {
+    Threshold& threshold = thresholds[t];
+    threshold.level = std::max(threshold.level, others[t].level);
+    const auto above =
+        std::ranges::count_if(benign, [&](float score) { return score > threshold.level; });
+    threshold.realised_rate = static_cast<double>(above) / static_cast<double>(benign.size());
+  }
+}
+
 }  // namespace
 
 void require_benign(std::span<const int64_t> validation, std::span<const GraphShape> shapes) {
@@ -32,16 +44,19 @@ void set_thresholds(Detector& detector, const BlockSource& source, std::span<con
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run) {
   const GraphList benign = benign_of(split.validation, shapes);
   const Recipe::Training::Block& block = recipe.training.block;
-  Scorer scorer(detector,
-                {.source = &source,
-                 .shapes = shapes,
-                 .limits = {block.graphs, block.nodes, block.edges},
-                 .threads = run.threads,
-                 .outside_ledger = run.outside_ledger,
-                 .later = static_cast<int64_t>(2 * benign.size() * sizeof(float)),
-                 .pressure = run.pressure},
-                {benign});
-  detector.facts.thresholds = thresholds_from(scorer.scores(benign));
+  ScorerOptions options{.source = &source,
+                        .shapes = shapes,
+                        .limits = {block.graphs, block.nodes, block.edges},
+                        .threads = run.threads,
+                        .outside_ledger = run.outside_ledger,
+                        .later = static_cast<int64_t>(4 * benign.size() * sizeof(float)),
+                        .pressure = run.pressure};
+  const auto scores = [&] { return Scorer(detector, options, {benign}).scores(benign); };
+  const auto as_they_are = scores();
+  detector.facts.thresholds = thresholds_from(as_they_are);
+  if (!detector.gat || recipe.gat.id_dropout == 0) return;
+  options.unknown_vehicle = true;
+  raise(detector.facts.thresholds, thresholds_from(scores()), as_they_are);
 }
 
 }  // namespace plimsoll

@@ -188,6 +188,7 @@ Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& op
     batch.neighbour_ptr = at::zeros({t[kNodes] + 1}, i64);
     batch.neighbour_ids = at::empty({t[kEdges]}, i64);
   }
+  if (options.edge_index) batch.edge_index = edge_index;
   batch.edge_order = edge_order(edge_index, t[kNodes], t[kNodes], /*same_nodes=*/true,
                                 /*drop_loops=*/!options.self_loops, batch.graph_ptr);
   return batch;
