@@ -100,7 +100,8 @@ void add_memory(RunRecord& record, const Json& manifest) {
       known = record.memory.insert(known, {name, 0, {}, {}, *budget});
     else if (known->planned_peak >= *planned)
       continue;
-    *known = {name, *planned, parts_of(stage, *planned, floor), bytes_at(stage, "/measured_peak_bytes"), *budget};
+    *known = {name, *planned, parts_of(stage, *planned, floor), bytes_at(stage, "/measured_peak_bytes"),
+              *budget};
   }
 }
 

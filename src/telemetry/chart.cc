@@ -202,8 +202,8 @@ Markup draw(const ByteBars& chart) {
     put(out, "<text class=\"tick end\" x=\"{:.1f}\" y=\"13\">{} {}{}</text>", at, escaped(chart.limit_name),
         format_bytes(*chart.limit), in_sight ? "" : ", far to the right");
     if (in_sight)
-      put(out, "<line class=\"level\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at,
-          kFirst - 4, bottom + 4);
+      put(out, "<line class=\"level\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, kFirst - 4,
+          bottom + 4);
   }
   std::vector<LegendEntry> legend;
   bool measured = false;
@@ -230,13 +230,14 @@ Markup draw(const ByteBars& chart) {
       measured = true;
       text += ", measured " + format_bytes(*bar.measured);
       const double at = place(*bar.measured);
-      put(out, "<line class=\"measured\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at,
-          top + 15, top + 21 + kBar);
+      put(out, "<line class=\"measured\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, top + 15,
+          top + 21 + kBar);
     }
     put(out, "<text class=\"label halo\" x=\"{}\" y=\"{}\">{}</text>", kBegin, top + 12, escaped(text));
   }
   put(out, "</svg>");
-  if (measured) legend.push_back({"measured", "<line class=\"measured\" x1=\"11\" x2=\"11\" y1=\"0\" y2=\"10\"/>"});
+  if (measured)
+    legend.push_back({"measured", "<line class=\"measured\" x1=\"11\" x2=\"11\" y1=\"0\" y2=\"10\"/>"});
   draw_legend(out, legend);
   return out;
 }

@@ -62,7 +62,8 @@ details { margin: 12px 0; } summary { cursor: pointer; font-weight: 600; }
 pre { overflow-x: auto; background: var(--band); padding: 12px; font-size: 13px; }
 @media print { body { max-width: none; padding: 0; font-size: 12px; } nav { display: none; }
   details::details-content { content-visibility: visible; } .wide, pre { overflow: visible; } table { font-size: 10px; }
-  th, td { padding: 2px 5px; } h2, h3 { break-after: avoid; } tr { break-inside: avoid; } }
+  th, td { padding: 2px 5px; } .figures { grid-template-columns: 1fr 1fr; }
+  .figures.small { grid-template-columns: repeat(5, 1fr); } h2, h3 { break-after: avoid; } tr { break-inside: avoid; } }
 )";
 
 std::string cell(std::string_view tag, const std::string& text, bool left) {

@@ -45,7 +45,8 @@ void add_losses(Report& report, const std::vector<RunRecord::Losses>& losses) {
   }
   if (figures.empty()) return;
   report.section("Training");
-  report.paragraph("Each stage's own loss by epoch; that of training is taken with dropout, while the weights move. Other "
+  report.paragraph(
+      "Each stage's own loss by epoch; that of training is taken with dropout, while the weights move. Other "
       "seeds than the first are thin lines.");
   report.figures(figures);
 }

@@ -105,7 +105,8 @@ TEST(Chart, ABudgetOutOfSightIsToldInWords) {
 }
 
 TEST(Chart, WhatWasMeasuredIsAMarkOnItsBar) {
-  const ByteBars bars{{{"gat", {{"floor", 60 * kMiB}}, 30 * kMiB}, {"vgae", {{"floor", kMiB}}, {}}}, "budget", {}};
+  const ByteBars bars{
+      {{"gat", {{"floor", 60 * kMiB}}, 30 * kMiB}, {"vgae", {{"floor", kMiB}}, {}}}, "budget", {}};
   const std::string drawn = text(draw(bars));
   EXPECT_THAT(drawn, HasSubstr("gat: 60 MiB, measured 30 MiB"));
   EXPECT_THAT(drawn, HasSubstr("vgae: 1 MiB<"));
