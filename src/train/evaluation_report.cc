@@ -150,6 +150,9 @@ void add_curves(Report& report, const JudgedSplit& split) {
   }
   report.figures({{"ROC: dots are thresholds, 0.1 % filled, 1 % hollow", draw(roc)},
                   {"Precision and recall, the same thresholds", draw(pr)}});
+  if (std::ranges::any_of(roc.series, [](const LineChart::Series& series) { return series.stroke.faint; }))
+    report.paragraph(fmt::format("Thick lines and dots are of seed {}, thin lines of the others.",
+                                 split.curves.front().seed));
 }
 
 void add_histograms(Report& report, const JudgedSplit& split) {
