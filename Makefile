@@ -10,7 +10,7 @@ DATA ?= $(wildcard ../shared/data/can/hcrl_sa)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: build ## From captures to a verdict; DATA=FOLDER names other captures
+demo: build ## From captures to teachers, students and verdicts; DATA=FOLDER names other captures
 	@DATA='$(DATA)' scripts/demo
 
 build: bootstrap $(BUILD)/build.ninja ## Programs in build/release/bin

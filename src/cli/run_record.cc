@@ -68,16 +68,41 @@ std::optional<int64_t> bytes_at(const Json& json, const char* path) {
   return json.at(pointer).get<int64_t>();
 }
 
-void add_memory(RunRecord& record, const Json& manifest, const std::string& stage) {
-  const auto planned = bytes_at(manifest, "/plan/peak_bytes");
+// The parts of a stage's plan, few enough for a chart; what is left of the peak stands outside the ledger.
+std::vector<std::pair<std::string, int64_t>> parts_of(const Json& stage, int64_t peak, int64_t floor) {
+  const auto sum = [&](std::initializer_list<const char*> names) {
+    int64_t bytes = 0;
+    for (const char* name : names)
+      bytes += bytes_at(stage, (std::string("/breakdown/") + name).c_str()).value_or(0);
+    return bytes;
+  };
+  std::vector<std::pair<std::string, int64_t>> parts = {
+      {"program and torch", floor},
+      {"weights, gradients, optimizer", sum({"parameters", "embeddings", "gradients", "optimizer"})},
+      {"blocks in flight", sum({"blocks in flight"})},
+      {"graphs of blocks, read ahead", sum({"graphs of blocks", "prefetch"})}};
+  for (const auto& part : parts) peak -= part.second;
+  parts.emplace_back("all else", peak);
+  return parts;
+}
+
+// Of each stage the seed that was planned to need most, in the order in which the stages ran.
+void add_memory(RunRecord& record, const Json& manifest) {
   const auto budget = bytes_at(manifest, "/budget_bytes");
-  if (!planned || !budget) return;
-  RunRecord::Memory memory{stage, *planned, {}, bytes_at(manifest, "/memory/anonymous_peak_bytes"), *budget};
-  const Json::json_pointer breakdown("/plan/breakdown");
-  if (manifest.contains(breakdown) && manifest.at(breakdown).is_object())
-    for (const auto& [part, bytes] : manifest.at(breakdown).items())
-      if (bytes.is_number_integer()) memory.breakdown.emplace_back(part, bytes.get<int64_t>());
-  record.memory.push_back(std::move(memory));
+  if (!budget || !manifest.contains("stages")) return;
+  const int64_t floor = bytes_at(manifest, "/memory/floor_bytes").value_or(0);
+  for (const Json& stage : manifest.at("stages")) {
+    const auto planned = bytes_at(stage, "/planned_peak_bytes");
+    if (!planned) continue;
+    const std::string name = stage.value("stage", "");
+    auto known = std::ranges::find(record.memory, name, &RunRecord::Memory::stage);
+    if (known == record.memory.end())
+      known = record.memory.insert(known, {name, 0, {}, {}, *budget});
+    else if (known->planned_peak >= *planned)
+      continue;
+    *known = {name, *planned, parts_of(stage, *planned, floor), bytes_at(stage, "/measured_peak_bytes"),
+              *budget};
+  }
 }
 
 void add_facts(RunRecord& record, const Json& manifest) {
@@ -103,22 +128,23 @@ RunRecord read_run_record(const RunFolder& folder) {
   const fs::path root = fs::absolute(folder.root).lexically_normal();
   record.name = (root.has_filename() ? root : root.parent_path()).filename().string();
   record.recipe = read_text(folder.recipe());
-  std::string stages;
   for (const fs::path& seed : sorted_folders(folder.root)) {
     const std::string name = seed.filename().string();
     constexpr std::string_view kSeed = "seed-";
     if (!name.starts_with(kSeed)) continue;
     for (const fs::path& stage : sorted_folders(seed)) {
       if (!fs::exists(stage / "metrics.csv")) continue;
-      const std::string stage_name = stage.filename().string();
-      record.losses.push_back(read_losses(stage / "metrics.csv", stage_name,
+      record.losses.push_back(read_losses(stage / "metrics.csv", stage.filename().string(),
                                           static_cast<int64_t>(number_of(name.substr(kSeed.size())))));
-      if (stages.find(stage_name) == std::string::npos) stages += (stages.empty() ? "" : ", ") + stage_name;
     }
   }
   const Json manifest = parse_json(read_text(folder.manifest()));
   add_facts(record, manifest);
-  add_memory(record, manifest, stages);
+  add_memory(record, manifest);
+  // As they ran, where the manifest knows; a stage that goes on has none of it yet.
+  std::ranges::stable_sort(record.losses, {}, [&](const RunRecord::Losses& losses) {
+    return std::ranges::find(record.memory, losses.stage, &RunRecord::Memory::stage) - record.memory.begin();
+  });
   return record;
 }
 

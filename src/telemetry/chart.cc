@@ -77,7 +77,8 @@ void draw_legend(Markup& out, const std::vector<LegendEntry>& entries) {
 }
 
 std::string classes_of(const Stroke& stroke) {
-  return fmt::format("line c{}{}", stroke.colour % Stroke::kColours, stroke.dashed ? " dashed" : "");
+  return fmt::format("line c{}{}{}", stroke.colour % Stroke::kColours, stroke.dashed ? " dashed" : "",
+                     stroke.faint ? " faint" : "");
 }
 
 void draw_path(Markup& out, const LineChart& chart, const LineChart::Series& series) {
@@ -103,12 +104,13 @@ Markup draw(const LineChart& chart) {
   begin(out, kHeight, chart.y.label + " over " + chart.x.label);
   draw_axes(out, chart.x, chart.y);
   std::vector<LegendEntry> legend;
-  for (const LineChart::Series& series : chart.series) {
-    draw_path(out, chart, series);
+  for (const bool faint : {true, false})  // below the others
+    for (const LineChart::Series& series : chart.series)
+      if (series.stroke.faint == faint) draw_path(out, chart, series);
+  for (const LineChart::Series& series : chart.series)
     if (!series.label.empty())
       legend.push_back(
           {series.label, fmt::format("<path class=\"{}\" d=\"M0 5H22\"/>", classes_of(series.stroke))});
-  }
   for (const LineChart::Mark& mark : chart.marks)
     put(out, "<circle class=\"mark {} c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4.5\"><title>{}</title></circle>",
         mark.filled ? "filled" : "hollow", mark.colour % Stroke::kColours, place_x(chart.x, mark.at.x),
@@ -166,39 +168,48 @@ Markup draw(const Histogram& chart) {
 }
 
 Markup draw(const ByteBars& chart) {
-  constexpr double kBar = 20;
-  constexpr double kRow = 52;
-  int64_t most = 1;
-  for (const ByteBars::Bar& bar : chart.bars) {
+  constexpr double kBar = 18;
+  constexpr double kRow = 44;
+  constexpr double kBegin = 8;
+  constexpr double kFirst = 22;  // below the limit's label
+  const auto sum_of = [](const ByteBars::Bar& bar) {
     int64_t sum = 0;
     for (const ByteBars::Part& part : bar.parts) sum += part.bytes;
-    most = std::max(most, sum);
-  }
+    return sum;
+  };
+  int64_t most = 1;
+  for (const ByteBars::Bar& bar : chart.bars) most = std::max({most, sum_of(bar), bar.measured.value_or(0)});
   // A budget of many times the need would leave nothing of the bars to see.
-  const auto in_sight = [&](const ByteBars::Bar& bar) { return bar.limit && *bar.limit <= 2 * most; };
-  int64_t end = most;
-  for (const ByteBars::Bar& bar : chart.bars)
-    if (in_sight(bar)) end = std::max(end, *bar.limit);
+  const bool in_sight = chart.limit && *chart.limit <= 2 * most;
+  const int64_t end = in_sight ? std::max(most, *chart.limit) : most;
   const double last = static_cast<double>(end) * 1.03;
-  constexpr double kBegin = 8;
   const auto place = [&](int64_t bytes) {
     return kBegin + static_cast<double>(bytes) / last * (kRight - kBegin);
   };
-  const double bottom = 8 + kRow * static_cast<double>(chart.bars.size());
+  const double bottom = kFirst + kRow * static_cast<double>(chart.bars.size());
   Markup out;
   begin(out, bottom + 28, "memory");
   int64_t step = kMiB;
   while (place(step) - kBegin < 80) step *= 2;
   for (int64_t tick = 0; tick <= end; tick += step) {
-    put(out, "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"4\" y2=\"{}\"/>", place(tick),
-        place(tick), bottom + 4);
+    put(out, "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", place(tick),
+        place(tick), kFirst, bottom + 4);
     put(out, "<text class=\"tick {}\" x=\"{:.1f}\" y=\"{}\">{}</text>", tick == 0 ? "" : "mid", place(tick),
         bottom + 19, tick == 0 ? "0" : format_bytes(tick));
   }
+  if (chart.limit) {
+    const double at = in_sight ? place(*chart.limit) : kRight;
+    put(out, "<text class=\"tick end\" x=\"{:.1f}\" y=\"13\">{} {}{}</text>", at, escaped(chart.limit_name),
+        format_bytes(*chart.limit), in_sight ? "" : ", far to the right");
+    if (in_sight)
+      put(out, "<line class=\"level\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, kFirst - 4,
+          bottom + 4);
+  }
   std::vector<LegendEntry> legend;
+  bool measured = false;
   for (size_t b = 0; b < chart.bars.size(); ++b) {
     const ByteBars::Bar& bar = chart.bars[b];
-    const double top = 8 + kRow * static_cast<double>(b);
+    const double top = kFirst + kRow * static_cast<double>(b);
     int64_t sum = 0;
     for (const ByteBars::Part& part : bar.parts) {
       const auto same = std::ranges::find(legend, part.label, &LegendEntry::label);
@@ -215,17 +226,18 @@ Markup draw(const ByteBars& chart) {
       sum += part.bytes;
     }
     std::string text = bar.label + ": " + format_bytes(sum);
-    if (bar.limit && !in_sight(bar))
-      text += fmt::format(" of {} {}", chart.limit_name, format_bytes(*bar.limit));
+    if (bar.measured) {
+      measured = true;
+      text += ", measured " + format_bytes(*bar.measured);
+      const double at = place(*bar.measured);
+      put(out, "<line class=\"measured\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, top + 15,
+          top + 21 + kBar);
+    }
     put(out, "<text class=\"label halo\" x=\"{}\" y=\"{}\">{}</text>", kBegin, top + 12, escaped(text));
-    if (!in_sight(bar)) continue;
-    const double at = place(*bar.limit);
-    put(out, "<line class=\"level\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, top + 2,
-        top + 18 + kBar + 4);
-    put(out, "<text class=\"tick halo end\" x=\"{:.1f}\" y=\"{}\">{} {}</text>", at - 5, top + 12,
-        escaped(chart.limit_name), format_bytes(*bar.limit));
   }
   put(out, "</svg>");
+  if (measured)
+    legend.push_back({"measured", "<line class=\"measured\" x1=\"11\" x2=\"11\" y1=\"0\" y2=\"10\"/>"});
   draw_legend(out, legend);
   return out;
 }

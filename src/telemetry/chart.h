@@ -38,6 +38,7 @@ std::vector<double> ticks(const Axis& axis);
 struct Stroke {
   int colour = 0;
   bool dashed = false;
+  bool faint = false;  ///< thin and light, as of a second seed
   static constexpr int kColours = 7;
 };
 
@@ -80,7 +81,7 @@ struct Histogram {
 };
 Markup draw(const Histogram& chart);
 
-/// Bytes as horizontal bars, each made of parts, against a limit of its own.
+/// Bytes as horizontal bars, each made of parts and with a mark where they were measured, against one limit.
 struct ByteBars {
   struct Part {
     std::string label;
@@ -89,10 +90,11 @@ struct ByteBars {
   struct Bar {
     std::string label;
     std::vector<Part> parts;
-    std::optional<int64_t> limit;  ///< drawn where the bars leave it in sight, else told in words
+    std::optional<int64_t> measured;
   };
   std::vector<Bar> bars;
   std::string limit_name;
+  std::optional<int64_t> limit;  ///< drawn where the bars leave it in sight, else told in words
 };
 Markup draw(const ByteBars& chart);
 

@@ -28,7 +28,7 @@ nav ul { list-style: none; padding: 0; margin: 14px 0 0; display: flex; flex-wra
 a { color: var(--c0); }
 .wide { overflow-x: auto; margin: 10px 0; }
 table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
-th, td { padding: 4px 10px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
+th, td { padding: 4px 7px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
 th { font-weight: 600; color: var(--soft); }
 th:first-child, td:first-child { padding-left: 4px; }
 .left { text-align: left; }
@@ -36,7 +36,7 @@ tr.group th { text-align: left; color: var(--text); background: var(--band); pad
 tr.aside td { color: var(--soft); font-style: italic; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 400px), 1fr)); gap: 22px 28px;
   margin: 12px 0; }
-.figures.small { grid-template-columns: repeat(auto-fill, minmax(min(100%, 165px), 1fr)); }
+.figures.small { grid-template-columns: repeat(auto-fill, minmax(min(100%, 180px), 1fr)); }
 figure { margin: 0; break-inside: avoid; min-width: 0; }
 figcaption { font-weight: 600; font-size: 14px; margin-bottom: 4px; overflow-wrap: anywhere; }
 svg { display: block; width: 100%; max-width: 500px; height: auto; font-size: 12px; fill: var(--text); }
@@ -50,9 +50,11 @@ svg.sample { display: inline-block; width: 22px; height: 10px; flex: none; }
 .halo { paint-order: stroke; stroke: var(--page); stroke-width: 3px; }
 .grid { stroke: var(--rule); stroke-width: 1; } .axis { stroke: var(--soft); stroke-width: 1; fill: none; }
 .line { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; } .dashed { stroke-dasharray: 6 4; }
+.faint { stroke-width: 1; stroke-opacity: .45; }
 .area { fill: var(--c); fill-opacity: .35; stroke: var(--c); stroke-width: 1.2; }
 .bar { fill: var(--c); stroke: var(--page); stroke-width: 1; } .cell { fill: var(--c); }
 .level { stroke: var(--text); stroke-width: 1.2; stroke-dasharray: 3 3; }
+.measured { stroke: var(--text); stroke-width: 3; }
 .mark { stroke: var(--c); stroke-width: 2; } .filled { fill: var(--c); } .hollow { fill: var(--page); }
 .c0 { --c: var(--c0); } .c1 { --c: var(--c1); } .c2 { --c: var(--c2); } .c3 { --c: var(--c3); }
 .c4 { --c: var(--c4); } .c5 { --c: var(--c5); } .c6 { --c: var(--c6); }
@@ -60,7 +62,8 @@ details { margin: 12px 0; } summary { cursor: pointer; font-weight: 600; }
 pre { overflow-x: auto; background: var(--band); padding: 12px; font-size: 13px; }
 @media print { body { max-width: none; padding: 0; font-size: 12px; } nav { display: none; }
   details::details-content { content-visibility: visible; } .wide, pre { overflow: visible; } table { font-size: 10px; }
-  th, td { padding: 2px 5px; } h2, h3 { break-after: avoid; } tr { break-inside: avoid; } }
+  th, td { padding: 2px 5px; } .figures { grid-template-columns: 1fr 1fr; }
+  .figures.small { grid-template-columns: repeat(5, 1fr); } h2, h3 { break-after: avoid; } tr { break-inside: avoid; } }
 )";
 
 std::string cell(std::string_view tag, const std::string& text, bool left) {

@@ -35,12 +35,12 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
   report.paragraph(
       "A window is called an attack when its score is above a threshold. Thresholds were set on benign "
       "validation windows alone, so that 1 % or 0.1 % of those lie above; no test label was used. FPR is "
-      "what "
-      "came of it here. A figure that needs a class that is absent is left out (-).");
+      "what came of it here. A figure that needs a class that is absent is left out (-).");
   report.paragraph(
       "Delay is the mean time from a recording's first attack frame to the end of the first flagged window; "
-      "missed counts the recordings in which none was flagged in time. A rule was trained on nothing: "
-      "unknown_id flags a window that holds an ID never seen in benign training traffic.");
+      "missed counts the recordings in which none was flagged in time. A rule has no weights: unknown_id "
+      "flags a window that holds an ID never seen in benign training traffic, timing one in which IDs come "
+      "sooner or more often than they do there.");
   Report::Table table{kHeadings, {}};
   for (const JudgedSplit& split : evaluation.splits) {
     add_rows(table, title_of(split.all, published), split.all);
@@ -130,7 +130,7 @@ void add_curves(Report& report, const JudgedSplit& split) {
     bool first = false;
     const int colour = names.place(curves.name, first);
     const auto summary = std::ranges::find(summaries, curves.name, &DetectorSummary::name);
-    const Stroke stroke{colour, curves.rule};
+    const Stroke stroke{colour, curves.rule, !first};
     // Steps: a straight line between two thresholds would be none on a logarithmic axis.
     roc.series.push_back({first ? with_area(curves.name, summary->at(Figure::auc), "AUC") : "", stroke,
                           chart_points(curves.roc), true});
@@ -139,7 +139,7 @@ void add_curves(Report& report, const JudgedSplit& split) {
     std::ranges::reverse(precisions);  // the precision at a recall holds for lower ones, as in PR-AUC
     pr.series.push_back({first ? with_area(curves.name, summary->at(Figure::pr_auc), "PR-AUC") : "", stroke,
                          std::move(precisions), true});
-    mark_thresholds(roc, pr, curves, split.all, colour);
+    if (first) mark_thresholds(roc, pr, curves, split.all, colour);
   }
   // The first detectors lie on top.
   std::ranges::reverse(roc.marks);
@@ -150,6 +150,9 @@ void add_curves(Report& report, const JudgedSplit& split) {
   }
   report.figures({{"ROC: dots are thresholds, 0.1 % filled, 1 % hollow", draw(roc)},
                   {"Precision and recall, the same thresholds", draw(pr)}});
+  if (std::ranges::any_of(roc.series, [](const LineChart::Series& series) { return series.stroke.faint; }))
+    report.paragraph(fmt::format("Thick lines and dots are of seed {}, thin lines of the others.",
+                                 split.curves.front().seed));
 }
 
 void add_histograms(Report& report, const JudgedSplit& split) {
@@ -177,18 +180,15 @@ void add_histograms(Report& report, const JudgedSplit& split) {
   report.paragraph("Scores beyond the ends are counted in the outermost bars.");
 }
 
+// At each detector's lowest rate; of several seeds the first.
 void add_confusions(Report& report, const JudgedSplit& split) {
   std::vector<Report::Figure> figures;
-  std::vector<std::string> shown;
-  for (const DetectorFigures& figures_of : split.all.detectors) {
-    std::string title = figures_of.name;
-    if (figures_of.threshold.target_rate > 0)
-      title += fmt::format(" at {:g} %", figures_of.threshold.target_rate * 100);
-    if (std::ranges::find(shown, title) != shown.end()) continue;  // of several seeds the first
-    shown.push_back(title);
-    const Verdicts& v = figures_of.verdicts;
+  for (const DetectorSummary& summary : summarise_strictest(split.all.detectors)) {
+    const auto first = std::ranges::find_if(
+        split.all.detectors, [&](const DetectorFigures& detector) { return summary.is_of(detector); });
+    const Verdicts& v = first->verdicts;
     figures.push_back(
-        {std::move(title),
+        {label_of(summary),
          draw(Confusion{v.true_positives, v.false_positives, v.true_negatives, v.false_negatives}), true});
   }
   report.figures(figures);
@@ -203,12 +203,12 @@ void add_groups(Report& report, const std::vector<JudgedGroup>& groups, const st
   report.end_details();
 }
 
-// The one table by attack that is always open: F1 of every detector at its lowest rate.
+// The one table by attack that is always open.
 void add_attacks(Report& report, const JudgedSplit& split) {
   if (split.attacks.empty()) return;
-  Report::Table table{{"<F1 by attack", "windows", "with attacks"}, {}};
+  Report::Table table{{"<F1 at the lowest rate", "windows", "with attacks"}, {}};
   for (const DetectorSummary& summary : summarise_strictest(split.all.detectors))
-    table.headings.push_back(label_of(summary));
+    table.headings.push_back(summary.name);
   for (const JudgedGroup& attack : split.attacks) {
     Report::Table::Row row{{attack.name, format_count(attack.graphs), format_count(attack.attack_graphs)},
                            Kind::plain};

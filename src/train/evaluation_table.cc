@@ -61,11 +61,11 @@ std::string plain_cell(const std::optional<double>& value) {
 }
 
 std::string attacks_table(const Evaluation& evaluation) {
-  std::vector<std::string> headings = {"<F1 by attack", "windows", "attack"};
+  std::vector<std::string> headings = {"<F1 at the lowest rate", "windows", "attack"};
   for (const JudgedSplit& split : evaluation.splits) {
     if (headings.size() > 3) break;
     for (const DetectorSummary& summary : summarise_strictest(split.all.detectors))
-      headings.push_back(label_of(summary));
+      headings.push_back(summary.name);
   }
   Stretches table(std::move(headings));
   for (const JudgedSplit& split : evaluation.splits) {
@@ -112,7 +112,8 @@ std::string figure_cell(const std::optional<Spread>& spread) {
 
 std::string delay_cell(const DetectorSummary& summary) {
   if (const auto& milliseconds = summary.at(Figure::delay_milliseconds))
-    return fmt::format("{:.1f} ms", milliseconds->mean);
+    return milliseconds->mean < 1000 ? fmt::format("{:.1f} ms", milliseconds->mean)
+                                     : fmt::format("{:.1f} s", milliseconds->mean / 1000);
   if (const auto& frames = summary.at(Figure::delay_frames))
     return fmt::format("{:.0f} frames", frames->mean);
   return "-";

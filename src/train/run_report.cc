@@ -34,7 +34,7 @@ void add_losses(Report& report, const std::vector<RunRecord::Losses>& losses) {
         const bool first = known == names.end();
         if (first) names.push_back(run.names[n]);
         chart.series.push_back(
-            {first ? run.names[n] : "", {colour, colour % 2 == 1}, by_epoch(run.values[n]), false});
+            {first ? run.names[n] : "", {colour, colour % 2 == 1, !first}, by_epoch(run.values[n]), false});
         all.insert(all.end(), run.values[n].begin(), run.values[n].end());
         epochs = std::max(epochs, static_cast<double>(run.values[n].size()));
       }
@@ -45,7 +45,9 @@ void add_losses(Report& report, const std::vector<RunRecord::Losses>& losses) {
   }
   if (figures.empty()) return;
   report.section("Training");
-  report.paragraph("Mean losses by epoch; the training loss is taken with dropout, while the weights move.");
+  report.paragraph(
+      "Each stage's own loss by epoch; that of training is taken with dropout, while the weights move. Other "
+      "seeds than the first are thin lines.");
   report.figures(figures);
 }
 
@@ -53,28 +55,25 @@ void add_memory(Report& report, const std::vector<RunRecord::Memory>& stages) {
   if (stages.empty()) return;
   report.section("Memory");
   report.paragraph(
-      "Anonymous memory: what was planned before the run, the most that the kernel was seen to count, and "
-      "the "
-      "budget that neither may pass.");
-  Report::Table table{{"<stage", "budget", "planned peak", "measured peak", "measured / planned"}, {}};
-  ByteBars chart{{}, "budget"};
+      "What was planned before each stage, the most that was measured in it, and the budget that neither may "
+      "pass. Of several seeds the one that was planned to need most.");
+  Report::Table table{{"<stage", "planned peak", "measured peak", "measured / planned"}, {}};
+  ByteBars chart{{}, "budget", stages.front().budget};
   for (const RunRecord::Memory& stage : stages) {
     std::vector<ByteBars::Part> parts;
     for (const auto& [part, bytes] : stage.breakdown)
       if (bytes > 0) parts.push_back({part, bytes});
     if (parts.empty()) parts.push_back({"planned", stage.planned_peak});
-    chart.bars.push_back({stage.stage + ", planned", std::move(parts), stage.budget});
-    std::vector<std::string> row = {stage.stage, format_bytes(stage.budget), format_bytes(stage.planned_peak),
-                                    "-", "-"};
+    chart.bars.push_back({stage.stage, std::move(parts), stage.measured_peak});
+    std::vector<std::string> row = {stage.stage, format_bytes(stage.planned_peak), "-", "-"};
     if (stage.measured_peak) {
-      chart.bars.push_back({stage.stage + ", measured", {{"measured", *stage.measured_peak}}, stage.budget});
-      row[3] = format_bytes(*stage.measured_peak);
-      row[4] = fmt::format("{:.1f} %", 100.0 * static_cast<double>(*stage.measured_peak) /
+      row[2] = format_bytes(*stage.measured_peak);
+      row[3] = fmt::format("{:.1f} %", 100.0 * static_cast<double>(*stage.measured_peak) /
                                            static_cast<double>(std::max<int64_t>(stage.planned_peak, 1)));
     }
     table.rows.push_back({std::move(row)});
   }
-  report.figures({{"Peaks by stage", draw(chart)}});
+  report.figures({{"Planned peaks", draw(chart)}});
   report.table(table);
 }
 

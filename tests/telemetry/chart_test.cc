@@ -64,7 +64,7 @@ TEST(Chart, EscapesWhatComesFromOutside) {
   histogram.x = unit_axis(evil);
   histogram.series.push_back({evil, 0, {1, 2}});
   histogram.levels.push_back({0.5, evil});
-  ByteBars bars{{{evil, {{evil, kMiB}}, 2 * kMiB}}, evil};
+  ByteBars bars{{{evil, {{evil, kMiB}}, kMiB}}, evil, 2 * kMiB};
   for (const Markup& chart : {draw(lines), draw(histogram), draw(bars)}) {
     EXPECT_THAT(text(chart), Not(HasSubstr("<script")));
     EXPECT_THAT(text(chart), HasSubstr("&lt;script&gt;&quot;&amp;"));
@@ -97,11 +97,27 @@ TEST(Chart, StepsHoldTheirValueUntilTheNextPoint) {
 }
 
 TEST(Chart, ABudgetOutOfSightIsToldInWords) {
-  const ByteBars near{{{"gat", {{"floor", 60 * kMiB}, {"slab", 20 * kMiB}}, 128 * kMiB}}, "budget"};
+  const ByteBars near{{{"gat", {{"floor", 60 * kMiB}, {"slab", 20 * kMiB}}, {}}}, "budget", 128 * kMiB};
   EXPECT_THAT(text(draw(near)), HasSubstr("class=\"level\""));
-  const ByteBars far{{{"gat", {{"floor", 60 * kMiB}}, 20 * kGiB}}, "budget"};
+  const ByteBars far{{{"gat", {{"floor", 60 * kMiB}}, {}}}, "budget", 20 * kGiB};
   EXPECT_THAT(text(draw(far)), Not(HasSubstr("class=\"level\"")));
-  EXPECT_THAT(text(draw(far)), HasSubstr("of budget 20 GiB"));
+  EXPECT_THAT(text(draw(far)), HasSubstr("budget 20 GiB, far to the right"));
+}
+
+TEST(Chart, WhatWasMeasuredIsAMarkOnItsBar) {
+  const ByteBars bars{
+      {{"gat", {{"floor", 60 * kMiB}}, 30 * kMiB}, {"vgae", {{"floor", kMiB}}, {}}}, "budget", {}};
+  const std::string drawn = text(draw(bars));
+  EXPECT_THAT(drawn, HasSubstr("gat: 60 MiB, measured 30 MiB"));
+  EXPECT_THAT(drawn, HasSubstr("vgae: 1 MiB<"));
+  EXPECT_THAT(drawn, HasSubstr("class=\"measured\" x1=\"206.1\""));
+}
+
+TEST(Chart, FaintLinesLieBelowTheOthers) {
+  const Stroke faint{1, false, true};
+  LineChart chart{unit_axis("x"), unit_axis("y"), {{"first", {}, {{0, 0}}}, {"", faint, {{0, 0}}}}, {}};
+  const std::string drawn = text(draw(chart));
+  EXPECT_LT(drawn.find("line c1 faint"), drawn.find("line c0"));
 }
 
 TEST(Report, NeedsNoOtherFileAndEscapes) {
