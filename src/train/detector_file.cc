@@ -73,7 +73,8 @@ void save_detector(const std::filesystem::path& path, const Detector& detector) 
                      {"plimsoll.config", config.dump()},
                      {"plimsoll.thresholds", thresholds.dump()},
                      {"plimsoll.trained_on", Json(detector.facts.trained_on).dump()},
-                     {"plimsoll.without", Json(detector.facts.without).dump()}});
+                     {"plimsoll.without", Json(detector.facts.without).dump()},
+                     {"plimsoll.unknown_ids", detector.facts.unknown_ids_apart ? "apart" : "learned"}});
 }
 
 Detector load_detector(const std::filesystem::path& path) {
@@ -86,6 +87,8 @@ Detector load_detector(const std::filesystem::path& path) {
   NamedTensors benign = own_tensors(file, "profile.");
   benign.merge(own_tensors(file, "timing."));
   detector.facts.benign = std::make_shared<const NamedTensors>(std::move(benign));
+  const auto ids = file.metadata().find("plimsoll.unknown_ids");
+  detector.facts.unknown_ids_apart = ids != file.metadata().end() && ids->second == "apart";
   detector.facts.without = read_names(file, path.string(), "plimsoll.without");
   detector.facts.trained_on = read_names(file, path.string(), "plimsoll.trained_on");
   read_thresholds(file, path.string(), detector.facts);

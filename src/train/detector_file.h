@@ -19,6 +19,8 @@ struct DetectorFacts {
   std::vector<Threshold> thresholds = {};    ///< of its scores
   std::vector<std::string> trained_on = {};  ///< content_of each training recording
   std::vector<std::string> without = {};     ///< features that it does not see
+  /// Unknown IDs are evidence of their own (nn/unknown_ids_apart.h): of a GAT trained with ID dropout.
+  bool unknown_ids_apart = false;
   /// What benign traffic does, "profile.*" and "timing.*", as src/ingest reads it; may be null.
   std::shared_ptr<const NamedTensors> benign = {};
 };

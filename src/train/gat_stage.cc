@@ -54,6 +54,7 @@ struct Stage {
     detector.gat = std::make_unique<GATWithJK>(model_options(recipe, *options.source),
                                                static_cast<uint64_t>(recipe.seed));
     detector.facts = options.facts;
+    detector.facts.unknown_ids_apart = recipe.gat.id_dropout > 0;
     if (options.teacher != nullptr)
       objective = std::make_unique<GatDistillation>(*detector.gat, recipe.distillation.temperature,
                                                     recipe.distillation.alpha);

@@ -6,6 +6,7 @@
 #include "nn/classification.h"
 #include "nn/reconstruction.h"
 #include "nn/reconstruction_errors.h"
+#include "nn/unknown_ids_apart.h"
 #include "train/unknown_ids.h"
 
 namespace plimsoll {
@@ -46,9 +47,12 @@ std::unique_ptr<Objective> scoring_objective(const Detector& detector) {
 Scorer::Scorer(const Detector& detector, const ScorerOptions& options,
                const std::vector<std::span<const int64_t>>& lists)
     : rebuilds_(detector.vgae != nullptr),
-      inner_((require_features(detector, *options.source), scoring_objective(detector))),
-      objective_(std::make_unique<IdDropout>(*inner_, unknown_ids(options.source->tables()), 0,
-                                             options.unknown_vehicle)),
+      model_((require_features(detector, *options.source), scoring_objective(detector))),
+      apart_(detector.facts.unknown_ids_apart
+                 ? std::make_unique<UnknownIdsApart>(*model_, unknown_ids(options.source->tables()).index)
+                 : nullptr),
+      objective_(std::make_unique<IdDropout>(apart_ ? *apart_ : *model_, unknown_ids(options.source->tables()),
+                                             0, options.unknown_vehicle)),
       plan_(plan_for(options, *objective_, lists)),
       engine_(*options.source, options.shapes, *objective_, options.limits, require_feasible(plan_)) {
   if (options.pressure != nullptr) engine_.runner().watch(options.pressure, [](const BlockRunner::Event&) {});

@@ -40,7 +40,8 @@ class Scorer {
 
  private:
   bool rebuilds_;                     // an autoencoder
-  std::unique_ptr<Objective> inner_;  // what makes the scores
+  std::unique_ptr<Objective> model_;  // what scores are made of
+  std::unique_ptr<Objective> apart_;  // with unknown IDs as evidence of their own
   std::unique_ptr<Objective> objective_;
   MemoryPlan plan_;
   BlockEngine engine_;

@@ -54,7 +54,7 @@ void set_thresholds(Detector& detector, const BlockSource& source, std::span<con
   const auto scores = [&] { return Scorer(detector, options, {benign}).scores(benign); };
   const auto as_they_are = scores();
   detector.facts.thresholds = thresholds_from(as_they_are);
-  if (!detector.gat || recipe.gat.id_dropout == 0) return;
+  if (!detector.facts.unknown_ids_apart) return;
   options.unknown_vehicle = true;
   raise(detector.facts.thresholds, thresholds_from(scores()), as_they_are);
 }

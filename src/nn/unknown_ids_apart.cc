@@ -1,0 +1,24 @@
+#include "nn/unknown_ids_apart.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+
+at::Tensor UnknownIdsApart::forward(const Batch& batch, const DropoutKey& key) const {
+  at::Tensor logits = classifier_.forward(batch, key);
+  if (logits.is_meta()) return logits;
+  const int64_t features = batch.x.size(1);
+  const float* const x = batch.x.const_data_ptr<float>();
+  const int64_t* const ptr = batch.graph_ptr.const_data_ptr<int64_t>();
+  float* const found = logits.mutable_data_ptr<float>();
+  for (int64_t g = 0; g < batch.graphs(); ++g) {
+    const int64_t nodes = ptr[g + 1] - ptr[g];
+    int64_t unknown = 0;
+    for (int64_t n = ptr[g]; n < ptr[g + 1]; ++n) unknown += x[n * features] == static_cast<float>(unknown_);
+    const auto known = static_cast<double>(nodes - unknown);
+    if (unknown > 0 && known > kLeastKnown * static_cast<double>(nodes)) found[2 * g + 1] += kEvidence;
+  }
+  return logits;
+}
+
+}  // namespace plimsoll
