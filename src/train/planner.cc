@@ -95,6 +95,7 @@ class Planner {
     // A run makes this plan itself, within its budget.
     if (probes_peak_ > 0)
       plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + probes_peak_));
+    if (!without_data()) give_back_freed_memory();  // probes stood on the heap; blocks will not
     plan.seconds = seconds_since(start_);
     return plan;
   }
