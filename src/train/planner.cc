@@ -95,7 +95,6 @@ class Planner {
     // A run makes this plan itself, within its budget.
     if (probes_peak_ > 0)
       plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + probes_peak_));
-    if (!without_data()) give_back_freed_memory();  // probes stood on the heap; blocks will not
     plan.seconds = seconds_since(start_);
     return plan;
   }
@@ -192,7 +191,10 @@ class Planner {
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
     heap_per_block_ = std::max(heap_per_block_, outside() - outside_before_);
-    if (!without_data()) probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
+    if (!without_data()) {
+      probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
+      give_back_freed_memory();  // probes stood on the heap; blocks will not
+    }
     find_worst(work);
     // A second layout, for the worst block: the better one for it stays.
     if (work.blocks > 0) {
