@@ -13,6 +13,7 @@
 #include "io/file.h"
 #include "store/split_name.h"
 #include "train/classification_stage.h"
+#include "train/planner.h"
 #include "train/warm_up.h"
 
 namespace plimsoll {
@@ -112,19 +113,45 @@ Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, con
   return findings;
 }
 
+// Names the smallest budget that works in place of what was refused.
+[[noreturn]] void refuse(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
+                         int threads, const Budget& budget, int64_t asked) {
+  const int64_t least = std::max(budget.bytes() + asked,
+                                 budget_to_judge(options, recipe, folder, threads, budget.outside_ledger(),
+                                                 budget.bytes() - budget.outside_ledger()));
+  throw BudgetTooSmall(
+      fmt::format("to judge the detectors of {} the smallest budget that works is {} bytes ({}); raise --budget",
+                  folder.root.string(), least, format_bytes(least)));
+}
+
+Findings judge(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder, int threads,
+               const Budget& budget) {
+  if (!is_about_attacks(recipe) && budget.is_below_floor())
+    throw BudgetTooSmall(fmt::format("budget {} is below what this process holds before any data, {}; give more",
+                                     format_bytes(budget.bytes()), format_bytes(budget.outside_ledger())));
+  if (!is_about_attacks(recipe))
+    return judge_classes(options, recipe, folder, threads, budget.outside_ledger());
+  if (budget.is_below_floor()) refuse(options, recipe, folder, threads, budget, 0);
+  try {
+    return judge_detector(options, recipe, folder, threads, budget.outside_ledger());
+  } catch (const BudgetTooSmall&) {  // of one detector
+    refuse(options, recipe, folder, threads, budget, 0);
+  } catch (const BudgetExceeded& refusal) {
+    refuse(options, recipe, folder, threads, budget, refusal.bytes_asked() - refusal.bytes_free());
+  }
+}
+
 }  // namespace
 
 void run_evaluate(const EvaluateOptions& options) {
   const Stopwatch watch;
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
-  Budget budget(options.resources, 0, kHeapSlack);
+  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
   const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, threads);
   const RunFolder folder{options.run};
   const Recipe recipe = load_recipe(folder.recipe(), {});
-  const Findings findings = is_about_attacks(recipe)
-                                ? judge_detector(options, recipe, folder, threads, budget.outside_ledger())
-                                : judge_classes(options, recipe, folder, threads, budget.outside_ledger());
+  const Findings findings = judge(options, recipe, folder, threads, budget);
   const std::string json = findings.json.dump(1) + "\n";
   if (options.split.empty()) {
     write_text(folder.evaluation(), json);

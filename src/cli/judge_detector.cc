@@ -10,6 +10,7 @@
 #include "cli/training_data.h"
 #include "ingest/timing_rule.h"
 #include "ingest/window_times.h"
+#include "memory/ledger.h"
 #include "store/split_name.h"
 #include "train/evaluation_json.h"
 #include "train/evaluation_report.h"
@@ -17,6 +18,7 @@
 #include "train/judged_lists.h"
 #include "train/score_file.h"
 #include "train/scorer.h"
+#include "train/stage_memory.h"
 
 namespace plimsoll {
 namespace {
@@ -46,19 +48,60 @@ DetectorScores odd_timing(const TrainingData& data, const DetectorFacts& facts,
   return rule;
 }
 
-DetectorScores scores_of(const RunDetector& of, const Detector& detector, ScorerOptions options,
-                         std::span<const JudgedList> lists) {
-  std::vector<std::span<const int64_t>> predicted;
-  size_t longest = 0;
-  for (const JudgedList& list : lists) {
-    predicted.emplace_back(list.graphs);
-    longest = std::max(longest, list.graphs.size());
+// What detectors of a run are judged on.
+struct Judging {
+  Judging(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads)
+      : files(detectors_of(folder, recipe)),
+        facts(load_detector(files.front().file).facts),
+        data(options.data, with_features_of(recipe, facts),
+             {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign)}),
+        scorer{.limits = limits_of(recipe), .threads = threads} {
+    if (data.windows() == nullptr) throw UsageError("a detector is judged on frames; this is a graph_set");
+    const BlockSource& source = data.source();
+    split = split_that_trained(source, recipe, facts);
+    lists = lists_to_judge(source.tables(), facts.trained_on, split, options.split);
+    shapes = read_shapes(source, threads);
+    int64_t longest = 0;
+    for (const JudgedList& list : lists) {
+      predicted.emplace_back(list.graphs);
+      longest = std::max(longest, static_cast<int64_t>(list.graphs.size()));
+    }
+    scorer.source = &source;
+    scorer.shapes = shapes;
+    // Its own scores, those of both rules, and what judging them takes.
+    scorer.later = 3 * source.graphs() * static_cast<int64_t>(sizeof(float)) + judging_bytes(longest);
   }
-  options.later = options.source->graphs() * static_cast<int64_t>(sizeof(float)) +
-                  judging_bytes(static_cast<int64_t>(longest));
-  Scorer scorer(detector, options, predicted);
-  DetectorScores scores = score_lists(of.name, of.seed, options.source->graphs(), lists,
-                                      [&](std::span<const int64_t> graphs) { return scorer.scores(graphs); });
+  Judging(const Judging&) = delete;
+  Judging& operator=(const Judging&) = delete;
+
+  static const Recipe& with_features_of(Recipe& recipe, const DetectorFacts& facts) {
+    recipe.data.without = facts.without;
+    return recipe;
+  }
+  // Beside what scoring with an earlier detector left.
+  ScorerOptions beside(const StageMemory& memory, int64_t outside_ledger) const {
+    ScorerOptions options = scorer;
+    options.outside_ledger = outside_ledger + memory.left();
+    return options;
+  }
+
+  std::vector<RunDetector> files;
+  DetectorFacts facts;
+  TrainingData data;
+  std::optional<TrainingSplit> split;
+  std::vector<JudgedList> lists;
+  std::vector<std::span<const int64_t>> predicted;  // the same
+  Vector<GraphShape, Tag::columns> shapes;
+  ScorerOptions scorer;
+};
+
+DetectorScores scores_of(const RunDetector& of, const Judging& judging, int64_t outside_ledger) {
+  const StageMemory memory(outside_ledger);
+  const Detector detector = load_detector(of.file);
+  Scorer scorer(detector, judging.beside(memory, outside_ledger), judging.predicted);
+  DetectorScores scores =
+      score_lists(of.name, of.seed, judging.scorer.source->graphs(), judging.lists,
+                  [&](std::span<const int64_t> graphs) { return scorer.scores(graphs); });
   scores.thresholds = detector.facts.thresholds;
   return scores;
 }
@@ -73,29 +116,15 @@ Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const Run
                         int64_t outside_ledger) {
   std::optional<Published> published;
   if (!options.compare.empty()) published.emplace(options.compare);
-  const std::vector<RunDetector> files = detectors_of(folder, recipe);
-  const DetectorFacts facts = load_detector(files.front().file).facts;
-  recipe.data.without = facts.without;
-  const TrainingData data(options.data, recipe,
-                          {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign)});
-  if (data.windows() == nullptr) throw UsageError("a detector is judged on frames; this is a graph_set");
+  const Judging judging(options, std::move(recipe), folder, threads);
+  const auto& [files, facts, data, split, lists, predicted, shapes, scorer] = judging;
   const BlockSource& source = data.source();
-  const auto split = split_that_trained(source, recipe, facts);
-  const auto lists = lists_to_judge(source.tables(), facts.trained_on, split, options.split);
-  const auto shapes = read_shapes(source, threads);
   Vector<uint8_t, Tag::columns> truth(shapes.size());
   std::ranges::transform(shapes, truth.begin(), [](const GraphShape& shape) { return shape.label == 1; });
   const WindowTimes times = window_times(*data.windows(), *data.frames());
   // Models first: that is how tables and charts show them.
   std::vector<DetectorScores> detectors;
-  for (const RunDetector& of : files)
-    detectors.push_back(scores_of(of, load_detector(of.file),
-                                  {.source = &source,
-                                   .shapes = shapes,
-                                   .limits = limits_of(recipe),
-                                   .threads = threads,
-                                   .outside_ledger = outside_ledger},
-                                  lists));
+  for (const RunDetector& of : files) detectors.push_back(scores_of(of, judging, outside_ledger));
   detectors.push_back(unknown_ids(*data.windows(), facts.benign_ids));
   detectors.push_back(odd_timing(data, facts, split, truth));
 
@@ -114,6 +143,26 @@ Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const Run
           fmt::format("{}: left out {}, a copy of a training recording\n", judged_split.all.name, name);
   }
   return findings;
+}
+
+int64_t budget_to_judge(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads,
+                        int64_t outside_ledger, int64_t cap) {
+  Ledger& ledger = Ledger::process();
+  ledger.set_cap(Ledger::kUnlimited);
+  ledger.begin_recent();
+  const Judging judging(options, std::move(recipe), folder, threads);
+  const Vector<uint8_t, Tag::columns> truth(judging.shapes.size());
+  const WindowTimes times = window_times(*judging.data.windows(), *judging.data.frames());
+  int64_t least = outside_ledger + ledger.recent_peak();
+  std::vector<Vector<float, Tag::columns>> scores;
+  for (const RunDetector& of : judging.files) {
+    const StageMemory memory(outside_ledger);
+    ScorerOptions scorer = judging.beside(memory, outside_ledger);
+    scorer.cap = cap - memory.left();
+    least = std::max(least, plan_scores(load_detector(of.file), scorer, judging.predicted).min_budget);
+    scores.emplace_back(judging.shapes.size());
+  }
+  return least;
 }
 
 }  // namespace plimsoll

@@ -26,4 +26,9 @@ BlockLimits limits_of(const Recipe& recipe);
 Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads,
                         int64_t outside_ledger);
 
+/// The smallest budget with which judge_detector() works, in bytes. The cap of the ledger is lifted for good;
+/// nothing is judged. `cap`: what it was.
+int64_t budget_to_judge(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads,
+                        int64_t outside_ledger, int64_t cap);
+
 }  // namespace plimsoll

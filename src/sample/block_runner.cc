@@ -55,6 +55,7 @@ BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> 
 
 void BlockRunner::resize(int64_t slab_bytes, const BlockSize& largest, int64_t least_bytes) {
   for (GraphBlock& block : blocks_) block.make_room(largest, source_.room());
+  prefetcher_.make_room(largest);
   slab_.resize(slab_bytes);
   slab_bytes_ = slab_.bytes();
   least_bytes_ = least_bytes > 0 ? least_bytes : slab_bytes_;

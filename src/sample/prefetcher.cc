@@ -29,6 +29,11 @@ std::span<const int64_t> Prefetcher::Announced::block(size_t b) const {
   return graphs.subspan(static_cast<size_t>(begins[b]), static_cast<size_t>(begins[b + 1] - begins[b]));
 }
 
+void Prefetcher::make_room(const BlockSize& largest) {
+  const std::lock_guard lock(mutex_);
+  largest_ = largest;
+}
+
 void Prefetcher::expect(std::span<const int64_t> graphs, GraphList begins) {
   if (ahead_ == 0) return;
   const std::lock_guard lock(mutex_);
@@ -120,14 +125,17 @@ void Prefetcher::read_ahead(const std::stop_token& stop) {
     ++batch.next;
     if (batch.done()) announced_.pop_front();
     GraphBlock block;
-    if (!spare_.empty()) {
+    const bool is_new = spare_.empty();
+    if (!is_new) {
       block = std::move(spare_.back());
       spare_.pop_back();
     }
+    const BlockSize largest = largest_;
     lock.unlock();
     const int64_t faults = major_faults();
     bool done = true;
     try {
+      if (is_new) block.make_room(largest, source_.room());
       read_now(mine->graphs, block);
     } catch (const std::exception&) {
       done = false;

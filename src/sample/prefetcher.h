@@ -26,6 +26,10 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
+  /// Each block that is read ahead from now on has room for this, so that none grows: what a block outgrows
+  /// the heap would keep as holes.
+  void make_room(const BlockSize& largest);
+
   /// Announces blocks: `begins` as cut_blocks() gives it. The graphs must stay as they are until all are read
   /// or forget() is called.
   void expect(std::span<const int64_t> graphs, GraphList begins);
@@ -67,6 +71,7 @@ class Prefetcher {
   std::deque<Announced> announced_;  // guarded by mutex_, in order
   std::list<Coming> coming_;         // guarded by mutex_; at most ahead_
   bool advising_ = false;            // guarded by mutex_; the thread looks at announced graphs
+  BlockSize largest_;                // guarded by mutex_
   std::deque<GraphBlock> spare_;     // guarded by mutex_; at most ahead_, whose memory is used again
   int64_t hits_ = 0;                 // guarded by mutex_
   std::jthread thread_;

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <optional>
 
-#include "memory/ledger.h"
 #include "nn/classification.h"
 #include "nn/encodings.h"
 #include "nn/reconstruction_errors.h"
 #include "train/column_stage.h"
+#include "train/stage_memory.h"
 #include "train/vgae_stage.h"
 
 namespace plimsoll {
@@ -134,6 +134,14 @@ class Pipeline {
   const GraphList benign_graphs_;
 };
 
+// What a stage may hold beside what earlier ones left.
+template <typename Options>
+Options beside(const StageMemory& memory, Options options) {
+  options.run.outside_ledger += memory.left();
+  if (options.run.cap) *options.run.cap -= memory.left();
+  return options;
+}
+
 // Runs a stage, and tells what it took.
 class Reporter {
  public:
@@ -142,37 +150,35 @@ class Reporter {
 
   template <typename Options, typename Train>
   Detector train(const char* stage, const Options& options, const Train& train) const {
-    const auto start = begin();
-    StageResult result = train(options);
+    const auto start = Clock::now();
+    StageMemory memory(options.run.outside_ledger);
+    StageResult result = train(beside(memory, options));
     StageReport report;
     report.stage = stage;
     report.weights = result.weights_hash;
     report.parameters = result.detector.parameters().count();
     report.graphs = static_cast<int64_t>(options.split->training.size() + options.split->validation.size());
     report.fit = std::move(result.fit);
-    tell(report, start, options.run);
+    tell(report, start, memory);
     return std::move(result.detector);
   }
 
   NpyView column(const ColumnOptions& options) const {
-    const auto start = begin();
-    ColumnResult result = write_column(options, options_.folder / "columns");
+    const auto start = Clock::now();
+    StageMemory memory(options.run.outside_ledger);
+    ColumnResult result = write_column(beside(memory, options), options_.folder / "columns");
     StageReport report;
     report.stage = options.name;
     report.graphs = static_cast<int64_t>(options.graphs.size());
     report.fit.plan = result.plan;
-    if (result.computed) tell(report, start, options.run);
+    if (result.computed) tell(report, start, memory);
     return std::move(result.column);
   }
 
  private:
-  static Clock::time_point begin() {
-    Ledger::process().begin_recent();
-    return Clock::now();
-  }
-  void tell(StageReport& report, Clock::time_point start, const RunOptions& run) const {
+  void tell(StageReport& report, Clock::time_point start, StageMemory& memory) const {
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    report.measured_peak = run.outside_ledger + Ledger::process().recent_peak();
+    report.measured_peak = memory.peak_anonymous();
     done_(report);
   }
 
@@ -214,24 +220,38 @@ void distill(const DistillOptions& options, const std::function<void(const Stage
 std::vector<std::pair<std::string, MemoryPlan>> plan_distill(const DistillOptions& options) {
   const Pipeline pipeline(options);
   std::vector<std::pair<std::string, MemoryPlan>> plans;
-  const auto add = [&](const char* stage, MemoryPlan plan) { plans.emplace_back(stage, std::move(plan)); };
+  const auto add = [&](const std::string& stage, const auto& plan_of, const auto& of) {
+    const StageMemory memory(of.run.outside_ledger);
+    plans.emplace_back(stage, plan_of(beside(memory, of)));
+  };
+  const auto add_column = [&](const ColumnOptions& column) { add(column.name, plan_column, column); };
   const Recipe teachers = with_teachers(*options.recipe);
+  const auto as_planned = [&](const auto& make_model) {
+    std::optional<WithoutData> without_data;
+    if (options.run_of("").without_data) without_data.emplace();
+    return make_model();
+  };
   std::optional<Curriculum> curriculum;
   if (pipeline.has_curriculum()) curriculum.emplace(pipeline.curriculum({}));
   {
-    add("autoencoder", plan_vgae(pipeline.autoencoder()));
-    const auto autoencoder = make_vgae(teachers, *options.source);
+    add("autoencoder", plan_vgae, pipeline.autoencoder());
+    const auto autoencoder = as_planned([&] { return make_vgae(teachers, *options.source); });
     const ReconstructionErrors errors(*autoencoder);
-    if (pipeline.has_curriculum()) add("scores", plan_column(pipeline.scores(errors)));
+    if (pipeline.has_curriculum()) add_column(pipeline.scores(errors));
     const Encodings encodings(*autoencoder);
-    add("outputs", plan_column(pipeline.encodings(encodings)));
+    add_column(pipeline.encodings(encodings));
   }
-  add("teacher", plan_gat(pipeline.teacher(curriculum ? &*curriculum : nullptr)));
+  add("teacher", plan_gat, pipeline.teacher(curriculum ? &*curriculum : nullptr));
+  {
+    const auto teacher = as_planned([&] { return make_gat(teachers, *options.source); });
+    const Classification logits(*teacher);
+    add_column(pipeline.logits(logits));
+  }
   const TeacherSource encodings = pipeline.with_encodings({});
-  add("student_vgae", plan_vgae(pipeline.student_vgae(encodings)));
+  add("student_vgae", plan_vgae, pipeline.student_vgae(encodings));
   const TeacherSource logits = pipeline.with_logits({});
-  add("student_gat", plan_gat(pipeline.student_gat(logits)));
-  add("student_gat_alone", plan_gat(pipeline.student_gat_alone()));
+  add("student_gat", plan_gat, pipeline.student_gat(logits));
+  add("student_gat_alone", plan_gat, pipeline.student_gat_alone());
   return plans;
 }
 

@@ -31,7 +31,7 @@ struct StageReport {
   int64_t graphs = 0;  ///< that train and validate, or that a column is about
   FitResult fit;       ///< of a column its plan alone
   double seconds = 0;
-  int64_t measured_peak = 0;  ///< bytes: floor, slack and the most that stood in the ledger
+  int64_t measured_peak = 0;  ///< bytes: the highest anonymous memory of the process since it began
 };
 
 /// The stages in their order; a detector is in the folder of each that trains one.

@@ -51,8 +51,7 @@ struct Stage {
     if (recipe.gat.learning_rate > 0) recipe.training.learning_rate = recipe.gat.learning_rate;
     std::optional<WithoutData> without_data;
     if (options.run.without_data) without_data.emplace();
-    detector.gat = std::make_unique<GATWithJK>(model_options(recipe, *options.source),
-                                               static_cast<uint64_t>(recipe.seed));
+    detector.gat = make_gat(recipe, *options.source);
     detector.facts = options.facts;
     detector.facts.unknown_ids_apart = recipe.gat.id_dropout > 0;
     if (options.teacher != nullptr)
@@ -85,6 +84,10 @@ struct Stage {
 
 int64_t count_attacks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes) {
   return std::ranges::count_if(graphs, [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 1; });
+}
+
+std::unique_ptr<GATWithJK> make_gat(const Recipe& recipe, const BlockSource& source) {
+  return std::make_unique<GATWithJK>(model_options(recipe, source), static_cast<uint64_t>(recipe.seed));
 }
 
 MemoryPlan plan_gat(const GatStageOptions& options) {

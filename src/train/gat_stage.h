@@ -39,6 +39,9 @@ MemoryPlan plan_gat(const GatStageOptions& options);
 /// kinds.
 StageResult train_gat(const GatStageOptions& options);
 
+/// The model as it begins.
+std::unique_ptr<GATWithJK> make_gat(const Recipe& recipe, const BlockSource& source);
+
 /// How many of these graphs hold an attack.
 int64_t count_attacks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes);
 

@@ -191,7 +191,10 @@ class Planner {
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
     heap_per_block_ = std::max(heap_per_block_, outside() - outside_before_);
-    if (!without_data()) probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
+    if (!without_data()) {
+      probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
+      give_back_freed_memory();  // probes stood on the heap; blocks will not
+    }
     find_worst(work);
     // A second layout, for the worst block: the better one for it stays.
     if (work.blocks > 0) {

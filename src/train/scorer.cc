@@ -34,7 +34,8 @@ MemoryPlan plan_for(const ScorerOptions& options, const Objective& objective,
                     .threads = options.threads,
                     .predicted = lists,
                     .outside_ledger = options.outside_ledger,
-                    .later = options.later});
+                    .later = options.later,
+                    .cap = options.cap});
 }
 
 }  // namespace
@@ -42,6 +43,12 @@ MemoryPlan plan_for(const ScorerOptions& options, const Objective& objective,
 std::unique_ptr<Objective> scoring_objective(const Detector& detector) {
   if (detector.gat) return std::make_unique<Classification>(*detector.gat);
   return std::make_unique<ReconstructionErrors>(*detector.vgae);
+}
+
+MemoryPlan plan_scores(const Detector& detector, const ScorerOptions& options,
+                       const std::vector<std::span<const int64_t>>& lists) {
+  require_features(detector, *options.source);
+  return plan_for(options, *scoring_objective(detector), lists);
 }
 
 Scorer::Scorer(const Detector& detector, const ScorerOptions& options,

@@ -21,6 +21,7 @@ struct ScorerOptions {
   int64_t later = 0;           ///< likewise
   Pressure* pressure = nullptr;
   bool unknown_vehicle = false;  ///< scores graphs as if all their IDs were unknown
+  std::optional<int64_t> cap = {};  ///< as in PlanInput; for planning alone
 };
 
 /// Scores graphs by a detector, block by block; the greater the score, the more it looks like an attack. Of a
@@ -46,6 +47,10 @@ class Scorer {
   MemoryPlan plan_;
   BlockEngine engine_;
 };
+
+/// What a Scorer would need and get of memory. Errors: as its constructor, BudgetTooSmall aside.
+MemoryPlan plan_scores(const Detector& detector, const ScorerOptions& options,
+                       const std::vector<std::span<const int64_t>>& lists);
 
 /// The objective that says what scores are made of: for planning.
 std::unique_ptr<Objective> scoring_objective(const Detector& detector);

@@ -9,8 +9,14 @@
 
 #include "base/workers.h"
 #include "memory/meter.h"
+#include "ops/blas_memory.h"
 
 namespace plimsoll {
+namespace {
+
+int64_t warm_blas = 0;
+
+}  // namespace
 
 FloorParts warm_up_torch(int threads) {
   FloorParts parts{.program = process_memory().anonymous};
@@ -28,7 +34,12 @@ FloorParts warm_up_torch(int threads) {
     torch::autograd::grad({at::log_softmax(sums, 1).sum()}, {weight});
   });
   parts.blas = process_memory().anonymous - parts.program - parts.threads;
+  warm_blas = blas_bytes().value_or(0);
   return parts;
+}
+
+int64_t warm_blas_bytes() {
+  return warm_blas;
 }
 
 }  // namespace plimsoll

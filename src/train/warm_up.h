@@ -18,6 +18,9 @@ struct FloorParts {
 /// it.
 FloorParts warm_up_torch(int threads);
 
+/// What blas_bytes() (ops/blas_memory.h) was when that ended, and the floor holds; 0 before.
+int64_t warm_blas_bytes();
+
 /// What the process holds beyond floor and ledger: nodes of the graph of gradients, heads of tensors, what
 /// malloc loses between pieces, and the stacks of threads as far as they are used. Set aside from the budget,
 /// once and for each block in flight; rooms of the libraries that multiply are measured by the planner.

@@ -1,0 +1,35 @@
+#include "train/stage_memory.h"
+
+#include <algorithm>
+
+#include "memory/c_heap.h"
+#include "memory/ledger.h"
+#include "ops/blas_memory.h"
+#include "train/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+// A room may stand there untouched, and be filled by the next stage: the larger of two ways to count.
+int64_t left_beside(int64_t outside_ledger) {
+  give_back_freed_memory();
+  if (outside_ledger == 0) return 0;
+  const int64_t floor = outside_ledger - kHeapSlack;
+  const int64_t held = process_memory().anonymous - Ledger::process().held() - floor;
+  return std::max({held, blas_bytes().value_or(0) - warm_blas_bytes(), int64_t{0}});
+}
+
+}  // namespace
+
+StageMemory::StageMemory(int64_t outside_ledger)
+    : left_(left_beside(outside_ledger)), cap_(Ledger::process().cap()) {
+  Ledger& ledger = Ledger::process();
+  if (cap_ != Ledger::kUnlimited) ledger.set_cap(std::max<int64_t>(cap_ - left_, 0));
+  ledger.begin_recent();
+}
+
+StageMemory::~StageMemory() {
+  Ledger::process().set_cap(cap_);
+}
+
+}  // namespace plimsoll
