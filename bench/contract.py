@@ -305,6 +305,9 @@ def summary_of(records):
          sum(record["factor"] == 1 and "anonymous_peak_bytes" not in record for record in records)),
         ("no kill in a cgroup of budget + 64 MiB", len(records), count("the kernel killed")),
         ("anonymous memory within the budget", len(done), count("over the budget")),
+        *((("every stage within its plan", len(done), count("than its plan")),
+           ("no stage states a least budget above that of `plan`", len(done), count("above that of")))
+          if any("stages" in record for record in done) else ()),
         ("no block ran twice", len(done), count("reruns")),
         ("no tensor outside its range", len(done), count("overflows")),
         ("blocks as planned, batch norm of single nodes aside", len(done), count("unforeseen")),

@@ -123,8 +123,8 @@ struct KdGatModel {
       objective = std::make_unique<Classification>(*gat);
   }
   static constexpr int64_t kTeacherLatent = 5;
-  static constexpr std::array kNames = {"vgae small",     "vgae large", "vgae edges",  "vgae errors",
-                                        "vgae distilled", "gat large",  "gatv2 edges", "gat lstm",
+  static constexpr std::array kNames = {"vgae small",     "vgae large",   "vgae edges",  "vgae errors",
+                                        "vgae distilled", "gat large",    "gatv2 edges", "gat lstm",
                                         "gat max",        "gat distilled"};
   // Of a distilled one: zeros, as wide as what its teacher says.
   TeacherSource::Column teacher_of(const std::string& name) const {
@@ -364,7 +364,8 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
       const int64_t expected = planned.peak(terms).bytes;
       const NameOperations names;
       const auto start = std::chrono::steady_clock::now();
-      const Tape tape = tape_without_data(*without_data.objective, terms, source.widths(), training, recompute);
+      const Tape tape =
+          tape_without_data(*without_data.objective, terms, source.widths(), training, recompute);
       ms.push_back(
           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
       const Tape real = engine.record(block, training);
