@@ -6,7 +6,8 @@
 A run is its number: data, recipe, threads and budget are drawn from it. `plimsoll plan` says the least budget; the run
 trains with that, or up to three times as much, in a cgroup whose limit is the budget and 64 MiB. Each run is a line of
 the file; runs that are there already are not run again, so that an interrupted command goes on. Exits 1 if a run broke
-the contract. `--show N` prints the commands of run N.
+the contract. `--show N` prints the commands of run N. With `--task distillation` a run is that of all stages of a
+small KD-GAT on simulated frames, and every stage keeps its plan.
 """
 
 import argparse
@@ -31,9 +32,11 @@ from cgroup import MemoryCgroup  # noqa: E402
 from report import machine  # noqa: E402
 
 MIB = 1 << 20
+STAGES_DIFFER = MIB  # what earlier stages left, in two processes
 BESIDE = 64 * MIB  # of the cgroup's limit, for page cache
 UNLIMITED = 16 << 30
 SETS = 12
+BUSES = 4
 COMPARED = 5  # every so many runs are also done without a limit
 PLIMSOLL = Path(os.environ.get("PLIMSOLL_BIN", ROOT / "build" / "release" / "bin")) / "plimsoll"
 
@@ -88,6 +91,49 @@ def make_sets(work):
                               else ["--node-features", "degree"])], check=True, stdout=subprocess.DEVNULL)
 
 
+def make_buses(work):
+    for number in range(BUSES):
+        if not (out := work / f"bus-{number}").exists():
+            subprocess.run([str(PLIMSOLL), "simulate", "can", "--out", str(out), "--frames", str(30000 + 10000 * number),
+                            "--seed", str(number)], check=True, stdout=subprocess.DEVNULL)
+
+
+def draw_resources(draw):
+    return {
+        "threads": draw.randint(1, 3),
+        "prefetch": draw.choice([0, 2, 2, 5]),
+        # Few budgets above twice the least are short for anything.
+        "factor": 1.0 if draw.random() < 0.25 else 1 + 2 * draw.random() ** 3,
+    }
+
+
+def draw_distillation(number):
+    """As draw_run(), of a student and a teacher."""
+    draw = random.Random(f"distillation {number}")
+    overrides = {
+        "seed": draw.randrange(1000),
+        "task": "distillation",
+        "data.features": draw.choice(["behaviour", "compat"]),
+        "split.validation": draw.choice([0.2, 0.4]),
+        "curriculum.schedule": draw.choice(["none", "hard_4to1", "kdgat"]),
+        "training.max_epochs": draw.choice([1, 2]),
+        "training.batch_size": draw.choice([8, 32, 128]),
+        "training.gradient_checkpointing": draw.choice(["auto", "on", "off"]),
+        "training.block.graphs": draw.choice([4, 16, 64]),
+        "training.block.nodes": draw.choice([512, 4096]),
+    }
+    for who, widths in (("", [8, 16, 24]), ("teacher.", [16, 32, 48])):
+        heads, width = draw.choice([1, 2, 4]), draw.choice(widths)
+        overrides |= {f"{who}gat.{key}": value for key, value in {
+            "layers": draw.randint(1, 3), "hidden": width, "heads": heads, "embedding": draw.choice([4, 16]),
+            "dropout": draw.choice([0, 0.2]), "fc_layers": draw.randint(1, 2)}.items()}
+        overrides |= {f"{who}vgae.{key}": value for key, value in {
+            "hidden": f"[{4 * width}, {2 * width}]", "latent": draw.choice([8, 16]), "heads": heads,
+            "embedding": draw.choice([4, 16])}.items()}
+    return {"run": number, "set": f"bus-{draw.randrange(BUSES)}",
+            "overrides": [f"{key}={value}" for key, value in overrides.items()], **draw_resources(draw)}
+
+
 def draw_run(number):
     """What is run: the set, the overrides of an empty recipe, options, and the budget over the least one."""
     draw = random.Random(f"run {number}")
@@ -119,11 +165,11 @@ def draw_run(number):
         "run": number,
         "set": f"{target}s-{draw.randrange(SETS)}",
         "overrides": [f"{key}={value}" for key, value in overrides.items()],
-        "threads": draw.randint(1, 3),
-        "prefetch": draw.choice([0, 2, 2, 5]),
-        # Few budgets above twice the least are short for anything.
-        "factor": 1.0 if draw.random() < 0.25 else 1 + 2 * draw.random() ** 3,
+        **draw_resources(draw),
     }
+
+
+DRAW = {"classification": draw_run, "distillation": draw_distillation}
 
 
 def command_of(verb, drawn, work, *options):
@@ -145,7 +191,12 @@ def train(drawn, work, budget, group=None):
     if group:
         command = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group.folder / "cgroup.procs"), *command]
     try:
-        return call(command, "train")
+        summary = call(command, "train")
+        if "stages" in summary:
+            stages = summary["stages"]
+            summary |= {"weights": [stage.get("weights") for stage in stages], "blocks_in_flight": None,
+                        "planned_peak_bytes": max(stage["planned_peak_bytes"] for stage in stages)}
+        return summary
     finally:
         shutil.rmtree(folder)
 
@@ -159,10 +210,25 @@ def cgroup_refusal():
         return f"no memory cgroup of our own to be had: {error}"
 
 
-def one_run(number, work):
+def stage_figures(stages, plan):
+    """Bytes of each stage (least budget by `plan`, and by its own plan, planned peak, measured one), and faults."""
+    seen = {stage["stage"]: stage for stage in plan["stages"]}
+    figures, faults = {}, []
+    for stage in stages:
+        name, own, measured = stage["stage"], stage["planned_peak_bytes"], stage["measured_peak_bytes"]
+        above = stage["min_budget_bytes"] - seen[name]["min_budget_bytes"]
+        figures[name] = [seen[name]["min_budget_bytes"], stage["min_budget_bytes"], own, measured]
+        if measured > own:
+            faults.append(f"{name} took {measured - own} bytes more than its plan")
+        if above > STAGES_DIFFER:
+            faults.append(f"{name} states a least budget {above} bytes above that of `plan`")
+    return figures, faults
+
+
+def one_run(number, work, task):
     """The record of a run; `faults` says what it broke."""
     begin = time.monotonic()
-    record = {**draw_run(number), "faults": []}
+    record = {**DRAW[task](number), "faults": []}
     faults = record["faults"]
     try:
         plan = call(command_of("plan", record, work, "--budget", UNLIMITED), "plan")
@@ -183,6 +249,9 @@ def one_run(number, work):
             record[key] = summary[key]
         for key in ("floor_bytes", "slack_bytes", "ledger_peak_bytes", "anonymous_peak_bytes"):
             record[key] = memory[key]
+        if "stages" in summary:
+            record["stages"], broken = stage_figures(summary["stages"], plan)
+            faults += broken
         if memory["anonymous_peak_bytes"] > budget:
             faults.append(f"{memory['anonymous_peak_bytes'] - budget} bytes over the budget")
         # A block of a single node goes another way through batch norm: it takes less than was planned.
@@ -207,13 +276,13 @@ def one_of(arguments):
     return one_run(*arguments)
 
 
-def run_all(numbers, work, jobs=2):
+def run_all(numbers, work, jobs=2, task="classification"):
     """The records of the runs, as they end."""
     work.mkdir(parents=True, exist_ok=True)
     (work / "recipe.yaml").write_text("")
-    make_sets(work)
+    make_buses(work) if task == "distillation" else make_sets(work)
     with ThreadPool(jobs) as pool:
-        yield from pool.imap_unordered(one_of, [(number, work) for number in numbers])
+        yield from pool.imap_unordered(one_of, [(number, work, task) for number in numbers])
 
 
 def median_and_worst(values):
@@ -236,6 +305,9 @@ def summary_of(records):
          sum(record["factor"] == 1 and "anonymous_peak_bytes" not in record for record in records)),
         ("no kill in a cgroup of budget + 64 MiB", len(records), count("the kernel killed")),
         ("anonymous memory within the budget", len(done), count("over the budget")),
+        *((("every stage within its plan", len(done), count("than its plan")),
+           ("no stage states a least budget above that of `plan`", len(done), count("above that of")))
+          if any("stages" in record for record in done) else ()),
         ("no block ran twice", len(done), count("reruns")),
         ("no tensor outside its range", len(done), count("overflows")),
         ("blocks as planned, batch norm of single nodes aside", len(done), count("unforeseen")),
@@ -254,6 +326,10 @@ def summary_of(records):
     def unused(record):
         return 1 - record["anonymous_peak_bytes"] / record["budget"]
 
+    for stage in dict.fromkeys(stage for record in done for stage in record.get("stages", {})):
+        figures = [record["stages"][stage] for record in done if stage in record.get("stages", {})]
+        row(f"{stage}: planned peak over the measured one", [own / measured - 1 for _, _, own, measured in figures])
+        row(f"{stage}: least budget of `plan` over that of the run", [seen / own - 1 for seen, own, _, _ in figures])
     short = [record for record in done if record["budget"] < record["all_threads_budget"]]
     row("planned peak over the measured one", [over(record) for record in done])
     for threads in (1, 2, 3):
@@ -271,14 +347,21 @@ def summary_of(records):
     return "\n".join(lines)
 
 
-def results_page(records, command, where):
+RUNS_IN_WORDS = {
+    "classification": f"""Each run: one of {2 * SETS} sets of 200 to 400 random graphs (log-normal numbers of nodes, median 8, sigma 1.5), a
+random model `gnn`, random block limits, batch size, threads (1 to 3), blocks read ahead""",
+    "distillation": f"""Each run: all stages of a random small KD-GAT on one of {BUSES} simulated buses, random curriculum, features, block
+limits, batch size, threads (1 to 3), blocks read ahead""",
+}
+
+
+def results_page(records, command, where, task):
     broken = [record for record in records if record["faults"]]
     text = f"""# The contract of a budget
 
 Written by `{command}`. {where}
 
-Each run: one of {2 * SETS} sets of 200 to 400 random graphs (log-normal numbers of nodes, median 8, sigma 1.5), a random
-model `gnn`, random block limits, batch size, threads (1 to 3), blocks read ahead; `plimsoll plan` states the least
+{RUNS_IN_WORDS[task]}; `plimsoll plan` states the least
 budget; `plimsoll train` gets just that in a quarter of the runs, up to three times as much in the others, in a memory
 cgroup whose limit is the budget + 64 MiB. Every {COMPARED}th run is done again without a limit.
 
@@ -308,16 +391,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--task", choices=DRAW, default="classification")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "contract.jsonl")
+    parser.add_argument("--out", type=Path, help="default: build/contract.jsonl, or distillation.jsonl beside it")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "contract", help="folder of the data sets")
     parser.add_argument("--any-build", action="store_true", help="runs of other builds count, too")
     parser.add_argument("--results", type=Path, help="write the summary there as Markdown")
     parser.add_argument("--show", type=int, metavar="N", help="print the commands of run N and end")
     options = parser.parse_args()
     options.work = options.work.resolve()
+    name = "contract" if options.task == "classification" else options.task
+    options.out = options.out or ROOT / "build" / f"{name}.jsonl"
     if options.show is not None:
-        drawn = draw_run(options.show)
+        drawn = DRAW[options.task](options.show)
         print(shlex.join(command_of("plan", drawn, options.work, "--budget", UNLIMITED)))
         print(shlex.join(command_of("train", drawn, options.work, "--run", "RUN", "--budget", f"{drawn['factor']}*MIN")))
         return
@@ -329,7 +415,7 @@ def main():
     numbers = [number for number in range(options.first, options.first + options.runs) if number not in records]
     where = machine()
     with options.out.open("a") as out:
-        for record in run_all(numbers, options.work, options.jobs):
+        for record in run_all(numbers, options.work, options.jobs, options.task):
             record["build"] = build
             records[record["run"]] = record
             out.write(json.dumps(record) + "\n")
@@ -339,8 +425,9 @@ def main():
     chosen = [records[number] for number in sorted(records) if options.first <= number < options.first + options.runs]
     print(summary_of(chosen))
     if options.results:
-        command = f"bench/contract.py --runs {options.runs} --jobs {options.jobs}"
-        options.results.write_text(results_page(chosen, command, where))
+        task = f" --task {options.task}" if options.task != "classification" else ""
+        command = f"bench/contract.py{task} --runs {options.runs} --jobs {options.jobs}"
+        options.results.write_text(results_page(chosen, command, where, options.task))
     sys.exit(any(record["faults"] for record in chosen))
 
 

@@ -119,16 +119,17 @@ Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, con
   const int64_t least = std::max(budget.bytes() + asked,
                                  budget_to_judge(options, recipe, folder, threads, budget.outside_ledger(),
                                                  budget.bytes() - budget.outside_ledger()));
-  throw BudgetTooSmall(
-      fmt::format("to judge the detectors of {} the smallest budget that works is {} bytes ({}); raise --budget",
-                  folder.root.string(), least, format_bytes(least)));
+  throw BudgetTooSmall(fmt::format(
+      "to judge the detectors of {} the smallest budget that works is {} bytes ({}); raise --budget",
+      folder.root.string(), least, format_bytes(least)));
 }
 
 Findings judge(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder, int threads,
                const Budget& budget) {
   if (!is_about_attacks(recipe) && budget.is_below_floor())
-    throw BudgetTooSmall(fmt::format("budget {} is below what this process holds before any data, {}; give more",
-                                     format_bytes(budget.bytes()), format_bytes(budget.outside_ledger())));
+    throw BudgetTooSmall(
+        fmt::format("budget {} is below what this process holds before any data, {}; give more",
+                    format_bytes(budget.bytes()), format_bytes(budget.outside_ledger())));
   if (!is_about_attacks(recipe))
     return judge_classes(options, recipe, folder, threads, budget.outside_ledger());
   if (budget.is_below_floor()) refuse(options, recipe, folder, threads, budget, 0);

@@ -99,9 +99,8 @@ DetectorScores scores_of(const RunDetector& of, const Judging& judging, int64_t 
   const StageMemory memory(outside_ledger);
   const Detector detector = load_detector(of.file);
   Scorer scorer(detector, judging.beside(memory, outside_ledger), judging.predicted);
-  DetectorScores scores =
-      score_lists(of.name, of.seed, judging.scorer.source->graphs(), judging.lists,
-                  [&](std::span<const int64_t> graphs) { return scorer.scores(graphs); });
+  DetectorScores scores = score_lists(of.name, of.seed, judging.scorer.source->graphs(), judging.lists,
+                                      [&](std::span<const int64_t> graphs) { return scorer.scores(graphs); });
   scores.thresholds = detector.facts.thresholds;
   return scores;
 }

@@ -37,6 +37,7 @@ MemoryPlan plan_column(const ColumnOptions& options) {
                     .predicted = {options.graphs},
                     .estimation = options.run.without_data ? "static" : options.recipe->memory.estimation,
                     .outside_ledger = options.run.outside_ledger,
+                    .outside_varies = options.run.outside_varies,
                     .later = kWriterBytes,
                     .cap = options.run.cap});
 }

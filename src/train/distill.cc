@@ -138,6 +138,7 @@ class Pipeline {
 template <typename Options>
 Options beside(const StageMemory& memory, Options options) {
   options.run.outside_ledger += memory.left();
+  options.run.outside_varies = StageMemory::kLeftVaries;
   if (options.run.cap) *options.run.cap -= memory.left();
   return options;
 }

@@ -84,6 +84,7 @@ MemoryPlan plan_with(const FitOptions& options) {
                                 : options.recipe->memory.estimation == "trial" ? "trial"
                                                                                : "measured",
                   .outside_ledger = options.run.outside_ledger,
+                  .outside_varies = options.run.outside_varies,
                   .cap = options.run.cap};
   if (options.run.without_data) input.missing = missing_of(options);
   input.predicted.emplace_back(options.split->validation);

@@ -36,6 +36,7 @@ struct RunOptions {
   bool without_data = false;
   std::optional<int64_t> cap = {};               ///< of the ledger; none: as it is
   int64_t outside_ledger = 0;                    ///< bytes of the budget that the ledger does not have
+  int64_t outside_varies = 0;                    ///< as in PlanInput
   Pressure* pressure = nullptr;                  ///< while there is any, less is held; none: never
   const std::atomic<bool>* interrupt = nullptr;  ///< set: finish the step, write a checkpoint, throw
   std::function<void()> begun = [] {};           ///< called when all is made and planned

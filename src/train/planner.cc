@@ -341,7 +341,7 @@ class Planner {
     constexpr int64_t kFloorSpread = 256 * kKiB;
     constexpr int64_t kStep = 64 * kKiB;
     if (in_.outside_ledger == 0) return budget;
-    return (budget + kFloorSpread + kStep - 1) / kStep * kStep;
+    return (budget + kFloorSpread + in_.outside_varies + kStep - 1) / kStep * kStep;
   }
 
   static MemoryPlan::Block worst_of(const Work& work) {

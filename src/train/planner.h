@@ -41,6 +41,7 @@ struct PlanInput {
   /// (probes and the worst block of training), or trial (the worst of each kind, and a whole step).
   std::string estimation = "measured";
   int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have: floor and slack
+  int64_t outside_varies = 0;  ///< bytes by which that may be more another time; in min_budget alone
   int64_t later = 0;           ///< bytes that the caller takes once the run is under way, such as scores
   NotYetHeld missing = {};
   std::optional<int64_t> cap = {};  ///< of the ledger; none: as it is now

@@ -14,15 +14,18 @@
 
 #include "memory/ledger.h"
 #include "nn/classification.h"
+#include "nn/gat_distillation.h"
 #include "nn/gat_with_jk.h"
 #include "nn/gnn.h"
 #include "nn/linear.h"
 #include "nn/neighbour_convs.h"
 #include "nn/reconstruction.h"
 #include "nn/reconstruction_errors.h"
+#include "nn/vgae_distillation.h"
 #include "ops/allocator.h"
 #include "ops/operation_names.h"
 #include "ops/segment.h"
+#include "sample/teacher_source.h"
 #include "support/ledger_cap.h"
 #include "support/odd_graphs.h"
 #include "train/run_blocks.h"
@@ -88,7 +91,9 @@ struct KdGatModel {
                    .dropout = 0.15};
       if (name == "vgae edges") options.edge_features = kFeatures;
       vgae = std::make_unique<GraphAutoencoderNeighborhood>(options, 1);
-      if (name == "vgae errors")
+      if (name == "vgae distilled")
+        objective = std::make_unique<VgaeDistillation>(*vgae, kTeacherLatent, 0.7);
+      else if (name == "vgae errors")
         objective = std::make_unique<ReconstructionErrors>(*vgae);
       else
         objective = std::make_unique<Reconstruction>(*vgae);
@@ -112,10 +117,21 @@ struct KdGatModel {
     if (name == "gat lstm") options.jk = "lstm";
     if (name == "gat max") options.jk = options.pooling = "max";
     gat = std::make_unique<GATWithJK>(options, 1);
-    objective = std::make_unique<Classification>(*gat);
+    if (name == "gat distilled")
+      objective = std::make_unique<GatDistillation>(*gat, 4, 0.7);
+    else
+      objective = std::make_unique<Classification>(*gat);
   }
-  static constexpr std::array kNames = {"vgae small", "vgae large",  "vgae edges", "vgae errors",
-                                        "gat large",  "gatv2 edges", "gat lstm",   "gat max"};
+  static constexpr int64_t kTeacherLatent = 5;
+  static constexpr std::array kNames = {"vgae small",     "vgae large",   "vgae edges",  "vgae errors",
+                                        "vgae distilled", "gat large",    "gatv2 edges", "gat lstm",
+                                        "gat max",        "gat distilled"};
+  // Of a distilled one: zeros, as wide as what its teacher says.
+  TeacherSource::Column teacher_of(const std::string& name) const {
+    if (name == "vgae distilled")
+      return {.width = kTeacherLatent + OddGraphs::kFeatures - 1, .of_nodes = true};
+    return {.width = name == "gat distilled" ? 3 : 0};
+  }
 
   std::unique_ptr<GraphAutoencoderNeighborhood> vgae;
   std::unique_ptr<GATWithJK> gat;
@@ -133,6 +149,7 @@ struct AnyModel {
       what = KdGatModel::kNames[random() % KdGatModel::kNames.size()];
       kd_gat = std::make_unique<KdGatModel>(what);
       objective = std::move(kd_gat->objective);
+      teacher = kd_gat->teacher_of(what);
       return;
     }
     const int64_t layers = 1 + static_cast<int64_t>(random() % 6);
@@ -164,7 +181,23 @@ struct AnyModel {
   std::unique_ptr<Gnn> model;
   std::unique_ptr<KdGatModel> kd_gat;
   std::unique_ptr<Objective> objective;
+  TeacherSource::Column teacher;
   std::string what;
+};
+
+// Random graphs, with what a teacher said of them where a model wants it.
+struct AnyGraphs {
+  AnyGraphs(std::mt19937_64& random, const std::vector<int64_t>& sizes, const TeacherSource::Column& column)
+      : odd(random(), sizes), shapes(read_shapes(odd, 1)), all(shapes.size()) {
+    std::iota(all.begin(), all.end(), int64_t{0});
+    if (column.width > 0) taught.emplace(odd, column, all, shapes);
+  }
+  const BlockSource& source() const { return taught ? static_cast<const BlockSource&>(*taught) : odd; }
+
+  OddGraphs odd;
+  Vector<GraphShape, Tag::columns> shapes;
+  GraphList all;
+  std::optional<TeacherSource> taught;
 };
 
 // Sizes of graphs with heavy tails, one-node graphs and graphs without edges among them.
@@ -198,10 +231,11 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
   for (int m = 0; m < models; ++m) {
     const AnyModel any(random);
     SCOPED_TRACE(any.what);
-    const OddGraphs source(random(), odd_sizes(random, 60 + random() % 200));
-    const auto shapes = read_shapes(source, 1);
-    GraphList all(shapes.size());
-    std::iota(all.begin(), all.end(), int64_t{0});
+    const auto sizes = odd_sizes(random, 60 + random() % 200);
+    const AnyGraphs any_graphs(random, sizes, any.teacher);
+    const BlockSource& source = any_graphs.source();
+    const auto& shapes = any_graphs.shapes;
+    const GraphList& all = any_graphs.all;
     const BlockLimits limits{1 + static_cast<int64_t>(random() % 100),
                              200 + static_cast<int64_t>(random() % 5000), 20'000};
     const std::string recompute = random() % 3 == 0 ? "on" : "off";
@@ -238,9 +272,9 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
       planned.plan(terms, range);
       const Tape tape = engine.record(block, training, range);
       const int64_t found = tape.peak().bytes;
-      const std::vector<int64_t> sizes = planned.model(terms.closed).sizes(terms.terms);
-      for (size_t i = 0; i < std::min(sizes.size(), tape.pieces.size()) && block.nodes() > 1; ++i)
-        EXPECT_EQ(tape.pieces[i].bytes, sizes[i])
+      const std::vector<int64_t> pieces = planned.model(terms.closed).sizes(terms.terms);
+      for (size_t i = 0; i < std::min(pieces.size(), tape.pieces.size()) && block.nodes() > 1; ++i)
+        EXPECT_EQ(tape.pieces[i].bytes, pieces[i])
             << "piece " << i << " of " << tape.pieces[i].operation << ", workspace "
             << tape.pieces[i].workspace << ", " << tape.pieces[i].pieces << " pieces";
       EXPECT_EQ(engine.runner().unforeseen(), 0);
@@ -286,10 +320,11 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
     const AnyModel without_data(again);
     scope.reset();
     SCOPED_TRACE(any.what);
-    const OddGraphs source(random(), odd_sizes(random, 60 + random() % 200));
-    const auto shapes = read_shapes(source, 1);
-    GraphList all(shapes.size());
-    std::iota(all.begin(), all.end(), int64_t{0});
+    const auto sizes = odd_sizes(random, 60 + random() % 200);
+    const AnyGraphs any_graphs(random, sizes, any.teacher);
+    const BlockSource& source = any_graphs.source();
+    const auto& shapes = any_graphs.shapes;
+    const GraphList& all = any_graphs.all;
     const BlockLimits limits{1 + static_cast<int64_t>(random() % 100),
                              200 + static_cast<int64_t>(random() % 5000), 20'000};
     const bool recompute = random() % 3 == 0;
@@ -329,8 +364,8 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
       const int64_t expected = planned.peak(terms).bytes;
       const NameOperations names;
       const auto start = std::chrono::steady_clock::now();
-      const Tape tape = tape_without_data(*without_data.objective, terms,
-                                          {OddGraphs::kFeatures, OddGraphs::kFeatures}, training, recompute);
+      const Tape tape =
+          tape_without_data(*without_data.objective, terms, source.widths(), training, recompute);
       ms.push_back(
           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
       const Tape real = engine.record(block, training);
