@@ -46,15 +46,16 @@ DetectorScores odd_timing(const TrainingData& data, const DetectorFacts& facts,
   return rule;
 }
 
+// `columns`: of scores that are still to be made, this one among them.
 DetectorScores scores_of(const RunDetector& of, const Detector& detector, ScorerOptions options,
-                         std::span<const JudgedList> lists) {
+                         std::span<const JudgedList> lists, size_t columns) {
   std::vector<std::span<const int64_t>> predicted;
   size_t longest = 0;
   for (const JudgedList& list : lists) {
     predicted.emplace_back(list.graphs);
     longest = std::max(longest, list.graphs.size());
   }
-  options.later = options.source->graphs() * static_cast<int64_t>(sizeof(float)) +
+  options.later = static_cast<int64_t>(columns * sizeof(float)) * options.source->graphs() +
                   judging_bytes(static_cast<int64_t>(longest));
   Scorer scorer(detector, options, predicted);
   DetectorScores scores = score_lists(of.name, of.seed, options.source->graphs(), lists,
@@ -88,6 +89,7 @@ Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const Run
   const WindowTimes times = window_times(*data.windows(), *data.frames());
   // Models first: that is how tables and charts show them.
   std::vector<DetectorScores> detectors;
+  constexpr size_t kRules = 2;
   for (const RunDetector& of : files)
     detectors.push_back(scores_of(of, load_detector(of.file),
                                   {.source = &source,
@@ -95,7 +97,7 @@ Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const Run
                                    .limits = limits_of(recipe),
                                    .threads = threads,
                                    .outside_ledger = outside_ledger},
-                                  lists));
+                                  lists, files.size() + kRules - detectors.size()));
   detectors.push_back(unknown_ids(*data.windows(), facts.benign_ids));
   detectors.push_back(odd_timing(data, facts, split, truth));
 

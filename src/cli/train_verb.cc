@@ -27,13 +27,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the weights depend on. A run may be made longer, checkpoints more frequent, and layers recomputed.
+// What the weights depend on. A run may be made longer, checkpoints more frequent, and layers recomputed; but
+// the stages of a distillation learn from where earlier ones ended, so it cannot be made longer.
 std::string identity_of(Recipe recipe, const TrainingData& data) {
   const Recipe::Training defaults;
-  // A curriculum that moves knows how many epochs there are.
-  if (recipe.task != "distillation" || recipe.curriculum.schedule != "kdgat")
+  if (recipe.task != "distillation") {
     recipe.training.max_epochs = defaults.max_epochs;
-  recipe.training.patience = defaults.patience;
+    recipe.training.patience = defaults.patience;
+  }
   recipe.training.checkpoint_every_s = defaults.checkpoint_every_s;
   recipe.memory = {};
   recipe.training.gradient_checkpointing = defaults.gradient_checkpointing;

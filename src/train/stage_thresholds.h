@@ -8,9 +8,6 @@
 
 namespace plimsoll {
 
-/// Errors: InputError unless one of these validation graphs is benign.
-void require_benign(std::span<const int64_t> validation, std::span<const GraphShape> shapes);
-
 /// Takes a detector's thresholds from the benign graphs of validation. Errors: InputError when there is none;
 /// BudgetTooSmall.
 void set_thresholds(Detector& detector, const BlockSource& source, std::span<const GraphShape> shapes,

@@ -65,7 +65,7 @@ GraphBlock bare_block(int64_t nodes, bool edge) {
 }
 
 Batch batch_of(const GraphBlock& block, const Objective& objective, const std::string& name) {
-  Batch batch = collate(block, kFeatures, kFeatures, objective.collate_options());
+  Batch batch = collate(block, {kFeatures, kFeatures}, objective.collate_options());
   if (name == "vgae distillation")
     batch.teacher = at::full({block.nodes(), kTeacherLatent + kFeatures - 1}, 0.25);
   if (name == "gat distillation") batch.teacher = at::full({block.graphs(), 2}, 0.25);
@@ -161,7 +161,7 @@ TEST_F(KdGatObjectives, ABatchOfNodesIsDifferentiatedBlockByBlock) {
   BlockEngine engine(source, shapes, encodings, {.graphs = 3, .nodes = 70, .edges = 1000});
   std::vector<float> outputs(static_cast<size_t>(194 * encodings.outputs()));
   engine.predict(all, outputs);
-  Batch whole = collate(source.block(), kFeatures, kFeatures, encodings.collate_options());
+  Batch whole = collate(source.block(), {kFeatures, kFeatures}, encodings.collate_options());
   const at::Tensor expected = encodings.forward(whole, {}).detach();
   const at::Tensor found = at::from_blob(outputs.data(), expected.sizes(), at::kFloat);
   EXPECT_LT((found - expected).abs().max().item<double>(), 1e-5);
