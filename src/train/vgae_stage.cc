@@ -12,19 +12,21 @@
 namespace plimsoll {
 namespace {
 
-void require_no_attack(const TrainingSplit& split, std::span<const GraphShape> shapes) {
+void require_benign_alone(const TrainingSplit& split, std::span<const GraphShape> shapes) {
   const int64_t attacks = count_attacks(split.training, shapes) + count_attacks(split.validation, shapes);
   if (attacks > 0)
     throw InputError(
-        fmt::format("{} of the windows that train or validate an autoencoder hold an attack, and "
-                    "it learns from benign ones; leave them out",
+        fmt::format("{} windows that train or validate an autoencoder hold an attack, and it "
+                    "learns from benign ones; leave them out",
                     attacks));
+  if (split.training.empty())
+    throw InputError("no benign window to train an autoencoder on; add attack-free recordings");
 }
 
 // The stage, ready to begin.
 struct Stage {
   explicit Stage(const VgaeStageOptions& options) : recipe(*options.recipe) {
-    require_no_attack(*options.split, options.shapes);
+    require_benign_alone(*options.split, options.shapes);
     if (recipe.vgae.learning_rate > 0) recipe.training.learning_rate = recipe.vgae.learning_rate;
     std::optional<WithoutData> without_data;
     if (options.run.without_data) without_data.emplace();
@@ -71,8 +73,6 @@ TrainingSplit benign_split(const TrainingSplit& split, std::span<const GraphShap
   TrainingSplit benign = split;
   benign.training = benign_of(split.training, shapes);
   benign.validation = benign_of(split.validation, shapes);
-  if (benign.training.empty())
-    throw InputError("no benign window to train an autoencoder on; add attack-free recordings");
   return benign;
 }
 

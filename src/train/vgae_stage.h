@@ -21,13 +21,13 @@ MemoryPlan plan_vgae(const VgaeStageOptions& options);
 
 /// Trains a GraphAutoencoderNeighborhood on benign graphs, takes its thresholds from those of validation, and
 /// writes it to model.safetensors. Errors: as fit(); InputError for a graph with an attack, or where none
-/// validates.
+/// trains or validates.
 StageResult train_vgae(const VgaeStageOptions& options);
 
 /// The model as it begins.
 std::unique_ptr<GraphAutoencoderNeighborhood> make_vgae(const Recipe& recipe, const BlockSource& source);
 
-/// A split's graphs without attacks. Errors: InputError when none is left to train on.
+/// A split's graphs without attacks.
 TrainingSplit benign_split(const TrainingSplit& split, std::span<const GraphShape> shapes);
 
 }  // namespace plimsoll

@@ -107,6 +107,8 @@ def test_training_needs_attacks_and_benign_traffic(call, frames, tmp_path, recip
     train(call, frames("benign"), run, **refused,
           words=["0 of 31 training windows hold", "add recordings of attacks"])
     train(call, frames("attacks"), run, **refused, words=["no frame labelled 0", free])
+    train(call, frames("attacks"), run, "data.features=behaviour", **refused,
+          words=["no training frames labelled 0", free])
     train(call, frames("attacks in all windows"), run, **refused, words=["31 of 31 training windows hold", free])
 
 
