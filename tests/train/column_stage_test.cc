@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "io/file.h"
 #include "nn/classification.h"
 #include "nn/encodings.h"

@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "io/file.h"
+#include <algorithm>
+
 #include "ops/allocator.h"
 #include "support/errors.h"
 #include "support/random_graphs.h"
