@@ -24,10 +24,11 @@ namespace plimsoll {
 namespace {
 
 // How the data was split when the detector was trained; nothing if this is other data.
-std::optional<TrainingSplit> split_that_trained(const BlockSource& source, const Recipe& recipe,
+std::optional<TrainingSplit> split_that_trained(const TrainingData& data, const Recipe& recipe,
                                                 const DetectorFacts& facts) {
-  if (training_contents(source.tables(), recipe.split.leave_out) != facts.trained_on) return std::nullopt;
-  return split_for(recipe, source, {});
+  if (training_contents(data.source().tables(), recipe.split.leave_out) != facts.trained_on)
+    return std::nullopt;
+  return split_of_windows(recipe, data);
 }
 
 // Flags a window that holds an ID never seen in benign training traffic.
@@ -58,7 +59,7 @@ struct Judging {
         scorer{.limits = limits_of(recipe), .threads = threads} {
     if (data.windows() == nullptr) throw UsageError("a detector is judged on frames; this is a graph_set");
     const BlockSource& source = data.source();
-    split = split_that_trained(source, recipe, facts);
+    split = split_that_trained(data, recipe, facts);
     lists = lists_to_judge(source.tables(), facts.trained_on, split, options.split);
     shapes = read_shapes(source, threads);
     int64_t longest = 0;

@@ -8,6 +8,7 @@
 #include "io/file_system.h"
 #include "memory/ledger.h"
 #include "train/classification_stage.h"
+#include "train/detection_labels.h"
 
 namespace plimsoll {
 namespace {

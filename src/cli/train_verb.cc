@@ -27,7 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the weights depend on. A run may be made longer, checkpoints more frequent, and layers recomputed.
+// What the weights depend on. A run may be made longer, checkpoints more frequent, and layers recomputed; but
+// the stages of a distillation learn from where earlier ones ended, so it cannot be made longer.
 std::string identity_of(Recipe recipe, const TrainingData& data) {
   const Recipe::Training defaults;
   // A longer teacher would be another teacher, of whom students have begun to learn.

@@ -104,7 +104,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("curriculum.schedule", r.curriculum.schedule, Choice{"none|kdgat|hard_4to1"});
   visit("distillation.temperature", r.distillation.temperature, Range{0.01, 1e3});
   visit("distillation.alpha", r.distillation.alpha, Range{0, 1});
-  visit("distillation.teacher_outputs", r.distillation.teacher_outputs, Choice{"cached|live"});
+  visit("distillation.teacher_outputs", r.distillation.teacher_outputs, Choice{"cached"});
   visit("gnn.conv", r.gnn.conv, Choice{"gat|gatv2|gcn|gin|sage"});
   visit("gnn.embedding", r.gnn.embedding, Range{1, 65536});
   visit("gnn.layers", r.gnn.layers, Range{1, 64});

@@ -118,8 +118,8 @@ BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vo
   }
   if (learner.benign == 0)
     throw InputError(fmt::format(
-        "{}: has no training frames labelled 0 to learn the benign profile from; ingest the folder whose "
-        "splits begin with 'train' as well, or name others with --vocabulary-from",
+        "{}: has no training frames labelled 0 to learn the benign profile from; add attack-free recordings "
+        "to the splits whose names begin with 'train', or name others with --vocabulary-from",
         frames.set().folder().string()));
   learner.finish();
   return profile;

@@ -42,10 +42,10 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
   std::vector<uint32_t>& vocabulary = known.vocabulary;
   if (vocabulary.empty()) vocabulary = training_ids(frames, behaviour, options.learn_from);
   if (vocabulary.empty())
-    throw InputError(
-        fmt::format("{}: has no training frames{} to take the ID vocabulary from; ingest the folder whose "
-                    "splits begin with 'train' as well, or name others with --vocabulary-from",
-                    frames.set().folder().string(), behaviour ? " labelled 0" : ""));
+    throw InputError(fmt::format(
+        "{}: has no training frames{} to take the ID vocabulary from; add {}recordings to the splits "
+        "whose names begin with 'train', or name others with --vocabulary-from",
+        frames.set().folder().string(), behaviour ? " labelled 0" : "", behaviour ? "attack-free " : ""));
   Vocabulary ids(std::move(vocabulary));
   if (!behaviour) return std::make_unique<CompatWindows>(frames, options, std::move(ids));
   return std::make_unique<BehaviourWindows>(

@@ -37,8 +37,9 @@ class LedgerAllocator {
       Ledger::process().give(kTag, bytes);
       throw BudgetExceeded(kTag, bytes, 0, Ledger::process().cap());
     }
-    const uintptr_t first = reinterpret_cast<uintptr_t>(piece) + sizeof(void*);
-    auto* const data = reinterpret_cast<void**>((first + kAlignment - 1) / kAlignment * kAlignment);
+    auto* const first = static_cast<std::byte*>(piece) + sizeof(void*);
+    const size_t past = reinterpret_cast<uintptr_t>(first) % kAlignment;
+    auto* const data = reinterpret_cast<void**>(first + (kAlignment - past) % kAlignment);
     data[-1] = piece;
     return reinterpret_cast<T*>(data);
   }

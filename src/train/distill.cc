@@ -8,6 +8,7 @@
 #include "nn/encodings.h"
 #include "nn/reconstruction_errors.h"
 #include "train/column_stage.h"
+#include "train/detection_labels.h"
 #include "train/stage_memory.h"
 #include "train/vgae_stage.h"
 
@@ -50,7 +51,10 @@ class Pipeline {
         teachers_(with_teachers(*options.recipe)),
         benign_(benign_split(*options.split, options.shapes)),
         all_graphs_(graphs_of(*options.split)),
-        benign_graphs_(graphs_of(benign_)) {}
+        benign_graphs_(graphs_of(benign_)) {
+    // Now, not when the first teacher has trained for hours.
+    require_both_kinds(*options.split, options.shapes);
+  }
 
   bool has_curriculum() const { return in_.recipe->curriculum.schedule != "none"; }
 

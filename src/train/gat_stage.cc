@@ -1,13 +1,10 @@
 #include "train/gat_stage.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <optional>
 
-#include "base/error.h"
 #include "nn/classification.h"
 #include "nn/gat_distillation.h"
+#include "train/detection_labels.h"
 #include "train/stage_thresholds.h"
 #include "train/unknown_ids.h"
 
@@ -30,24 +27,10 @@ GATWithJKOptions model_options(const Recipe& recipe, const BlockSource& source) 
           .pooling = gat.pooling};
 }
 
-void require_two_labels(std::span<const GraphShape> shapes) {
-  for (size_t g = 0; g < shapes.size(); ++g)
-    if (shapes[g].label != 0 && shapes[g].label != 1)
-      throw InputError(fmt::format("graph {} has the label {}; a detector knows 0, benign, and 1, attack", g,
-                                   shapes[g].label));
-}
-
 // The stage, ready to begin.
 struct Stage {
   explicit Stage(const GatStageOptions& options) : recipe(*options.recipe) {
-    require_two_labels(options.shapes);
-    const int64_t attacks = count_attacks(options.split->training, options.shapes);
-    const auto training = static_cast<int64_t>(options.split->training.size());
-    if (attacks == 0 || attacks == training)
-      throw InputError(fmt::format(
-          "{} of {} training windows hold an attack, and a classifier needs both kinds; add {} to the splits "
-          "that train",
-          attacks, training, attacks == 0 ? "recordings of attacks" : "attack-free recordings"));
+    require_both_kinds(*options.split, options.shapes);
     if (recipe.gat.learning_rate > 0) recipe.training.learning_rate = recipe.gat.learning_rate;
     std::optional<WithoutData> without_data;
     if (options.run.without_data) without_data.emplace();
@@ -82,10 +65,6 @@ struct Stage {
 
 }  // namespace
 
-int64_t count_attacks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes) {
-  return std::ranges::count_if(graphs, [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 1; });
-}
-
 std::unique_ptr<GATWithJK> make_gat(const Recipe& recipe, const BlockSource& source) {
   return std::make_unique<GATWithJK>(model_options(recipe, source), static_cast<uint64_t>(recipe.seed));
 }
@@ -96,7 +75,6 @@ MemoryPlan plan_gat(const GatStageOptions& options) {
 
 StageResult train_gat(const GatStageOptions& options) {
   Stage stage(options);
-  require_benign(options.split->validation, options.shapes);
   StageResult result;
   result.fit = fit(stage.fit);
   result.weights_hash = stage.detector.parameters().hash();

@@ -35,14 +35,10 @@ struct StageResult {
 MemoryPlan plan_gat(const GatStageOptions& options);
 
 /// Trains a GATWithJK as a detector of attacks, takes its thresholds from benign validation windows, and
-/// writes it to model.safetensors. Errors: as fit(); InputError unless the training windows are of both
-/// kinds.
+/// writes it to model.safetensors. Errors: as fit() and require_both_kinds().
 StageResult train_gat(const GatStageOptions& options);
 
 /// The model as it begins.
 std::unique_ptr<GATWithJK> make_gat(const Recipe& recipe, const BlockSource& source);
-
-/// How many of these graphs hold an attack.
-int64_t count_attacks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes);
 
 }  // namespace plimsoll

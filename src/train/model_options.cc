@@ -43,9 +43,11 @@ void visit_vgae(Options& options, Visit&& visit) {
   visit("edge_features", options.edge_features);
 }
 
-void require_sizes(const std::vector<int64_t>& sizes, const std::string& path) {
+// `edge_features` may be 0: not used.
+void require_sizes(const std::vector<int64_t>& sizes, int64_t edge_features, const std::string& path) {
   constexpr int64_t kMost = int64_t{1} << 24;
-  if (std::ranges::any_of(sizes, [](int64_t size) { return size < 1 || size > kMost; }))
+  if (std::ranges::any_of(sizes, [](int64_t size) { return size < 1 || size > kMost; }) ||
+      edge_features < 0 || edge_features > kMost)
     throw InputError(path + ": metadata 'plimsoll.config' holds an impossible size");
 }
 
@@ -84,8 +86,8 @@ GATWithJKOptions gat_options(const std::string& text, const std::string& path) {
     visit_later_gat(options, [&](const char* key, auto& value) { value = config.value(key, value); });
   });
   require_sizes({options.num_ids, options.in_features, options.embedding, options.layers, options.hidden,
-                 options.heads, options.fc_layers, options.edge_features + 1},
-                path);
+                 options.heads, options.fc_layers},
+                options.edge_features, path);
   return options;
 }
 
@@ -96,11 +98,10 @@ VgaeOptions vgae_options(const std::string& text, const std::string& path) {
       value = config.at(key).get<std::remove_reference_t<decltype(value)>>();
     });
   });
-  std::vector<int64_t> sizes = {options.num_ids,          options.in_features, options.embedding,
-                                options.latent,           options.heads,       options.decoder_heads,
-                                options.edge_features + 1};
+  std::vector<int64_t> sizes = {options.num_ids, options.in_features, options.embedding,
+                                options.latent,  options.heads,       options.decoder_heads};
   sizes.insert(sizes.end(), options.hidden.begin(), options.hidden.end());
-  require_sizes(sizes, path);
+  require_sizes(sizes, options.edge_features, path);
   constexpr size_t kMostLayers = 64;
   if (options.hidden.empty() || options.hidden.size() > kMostLayers)
     throw InputError(path + ": metadata 'plimsoll.config' holds an impossible number of layers");

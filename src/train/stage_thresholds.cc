@@ -1,21 +1,10 @@
 #include "train/stage_thresholds.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "base/error.h"
+#include "train/detection_labels.h"
 #include "train/scorer.h"
 
 namespace plimsoll {
 namespace {
-
-GraphList benign_of(std::span<const int64_t> graphs, std::span<const GraphShape> shapes) {
-  GraphList benign;
-  std::ranges::copy_if(graphs, std::back_inserter(benign),
-                       [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 0; });
-  return benign;
-}
 
 // To the higher levels of both: what is benign is below, whether its IDs are known or not.
 void raise(std::vector<Threshold>& thresholds, const std::vector<Threshold>& others,
@@ -30,15 +19,6 @@ void raise(std::vector<Threshold>& thresholds, const std::vector<Threshold>& oth
 }
 
 }  // namespace
-
-void require_benign(std::span<const int64_t> validation, std::span<const GraphShape> shapes) {
-  if (std::ranges::any_of(validation, [&](int64_t g) { return shapes[static_cast<size_t>(g)].label == 0; }))
-    return;
-  throw InputError(fmt::format(
-      "none of the {} validation windows is benign, and thresholds are taken from benign ones; raise "
-      "split.validation or add attack-free recordings",
-      validation.size()));
-}
 
 void set_thresholds(Detector& detector, const BlockSource& source, std::span<const GraphShape> shapes,
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run) {

@@ -8,11 +8,9 @@
 
 namespace plimsoll {
 
-/// Errors: InputError unless one of these validation graphs is benign.
-void require_benign(std::span<const int64_t> validation, std::span<const GraphShape> shapes);
-
 /// Takes a detector's thresholds from the benign graphs of validation; those of a GAT trained with ID dropout
-/// from these graphs as they are and as if all their IDs were unknown, the higher level of both. Errors: InputError when there is none;
+/// from these graphs as they are and as if all their IDs were unknown, the higher level of
+/// both. Errors: InputError when there is none;
 /// BudgetTooSmall.
 void set_thresholds(Detector& detector, const BlockSource& source, std::span<const GraphShape> shapes,
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run);

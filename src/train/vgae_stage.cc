@@ -1,20 +1,32 @@
 #include "train/vgae_stage.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "base/error.h"
 #include "nn/vgae_distillation.h"
+#include "train/detection_labels.h"
 #include "train/stage_thresholds.h"
 
 namespace plimsoll {
 namespace {
 
+void require_benign_alone(const TrainingSplit& split, std::span<const GraphShape> shapes) {
+  const int64_t attacks = count_attacks(split.training, shapes) + count_attacks(split.validation, shapes);
+  if (attacks > 0)
+    throw InputError(
+        fmt::format("{} windows that train or validate an autoencoder hold an attack, and it "
+                    "learns from benign ones; leave them out",
+                    attacks));
+  if (split.training.empty())
+    throw InputError("no benign window to train an autoencoder on; add attack-free recordings");
+}
+
 // The stage, ready to begin.
 struct Stage {
   explicit Stage(const VgaeStageOptions& options) : recipe(*options.recipe) {
-    if (count_attacks(options.split->training, options.shapes) > 0)
-      throw InputError("an autoencoder learns from benign windows, and some hold an attack");
+    require_benign_alone(*options.split, options.shapes);
     if (recipe.vgae.learning_rate > 0) recipe.training.learning_rate = recipe.vgae.learning_rate;
     std::optional<WithoutData> without_data;
     if (options.run.without_data) without_data.emplace();
@@ -59,10 +71,8 @@ std::unique_ptr<GraphAutoencoderNeighborhood> make_vgae(const Recipe& recipe, co
 
 TrainingSplit benign_split(const TrainingSplit& split, std::span<const GraphShape> shapes) {
   TrainingSplit benign = split;
-  for (GraphList* list : {&benign.training, &benign.validation})
-    std::erase_if(*list, [&](int64_t g) { return shapes[static_cast<size_t>(g)].label != 0; });
-  if (benign.training.empty())
-    throw InputError("no benign window to train an autoencoder on; add attack-free recordings");
+  benign.training = benign_of(split.training, shapes);
+  benign.validation = benign_of(split.validation, shapes);
   return benign;
 }
 

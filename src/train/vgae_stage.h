@@ -20,7 +20,8 @@ struct VgaeStageOptions {
 MemoryPlan plan_vgae(const VgaeStageOptions& options);
 
 /// Trains a GraphAutoencoderNeighborhood on benign graphs, takes its thresholds from those of validation, and
-/// writes it to model.safetensors. Errors: as fit(); InputError for a graph with an attack.
+/// writes it to model.safetensors. Errors: as fit(); InputError for a graph with an attack, or where none
+/// trains or validates.
 StageResult train_vgae(const VgaeStageOptions& options);
 
 /// The model as it begins.

@@ -85,7 +85,7 @@ TEST(FeatureSelection, WithItsRoomABlockTakesNoMore) {
   BlockSize size;
   for (const int64_t g : kWanted) size.add(shapes[static_cast<size_t>(g)]);
   GraphBlock block;
-  block.make_room(size, source.node_room(), source.edge_room());
+  block.make_room(size, source.room());
   const int64_t before = Ledger::process().held();
   const float* const x = block.x.data();
   source.read(kWanted, block);

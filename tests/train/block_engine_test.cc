@@ -214,15 +214,28 @@ TEST_P(AShortBudget, ChangesNoBit) {
   EXPECT_GT(reruns, 0);
 }
 
-TEST_F(BlockEngineTest, AnInfiniteLossIsAnErrorThatNamesTheGraph) {
+TEST_F(BlockEngineTest, AFeatureThatIsNoNumberIsAnErrorThatNamesIt) {
   source_.graph(17).x[1] = std::numeric_limits<float>::quiet_NaN();
   for (const BlockLimits& limits : {BlockLimits{1, 4096, 16384}, BlockLimits{8, 4096, 16384}}) {
     const auto two = engine(2, limits);
-    EXPECT_THAT(error_text<Failure>([&] { two->gradient(batch_, kTraining); }),
-                ::testing::HasSubstr("for graph 17,"));
+    EXPECT_THAT(error_text<InputError>([&] { two->gradient(batch_, kTraining); }),
+                ::testing::HasSubstr("graph 17: the feature 1 of node 0 is nan"));
     std::vector<float> logits(2 * batch_.size());
-    EXPECT_THAT(error_text<Failure>([&] { two->predict(batch_, logits); }),
-                ::testing::HasSubstr("for graph 17,"));
+    EXPECT_THAT(error_text<InputError>([&] { two->predict(batch_, logits); }),
+                ::testing::HasSubstr("graph 17: the feature 1 of node 0 is nan"));
+  }
+}
+
+TEST_F(BlockEngineTest, AnInfiniteLossIsAnErrorThatNamesTheGraph) {
+  // A weight as after too large a step: the first graph to be worked on has no loss.
+  model_.parameters().entries().back().value.detach().fill_(std::numeric_limits<float>::infinity());
+  const std::string graph = "for graph " + std::to_string(batch_[0]) + ",";
+  for (const BlockLimits& limits : {BlockLimits{1, 4096, 16384}, BlockLimits{8, 4096, 16384}}) {
+    const auto two = engine(2, limits);
+    EXPECT_THAT(error_text<Failure>([&] { two->gradient(batch_, kTraining); }),
+                ::testing::AllOf(::testing::HasSubstr(graph), ::testing::HasSubstr("learning_rate")));
+    std::vector<float> logits(2 * batch_.size());
+    EXPECT_THAT(error_text<Failure>([&] { two->predict(batch_, logits); }), ::testing::HasSubstr(graph));
   }
 }
 

@@ -1,0 +1,145 @@
+#include "train/column_stage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/file.h"
+#include "nn/classification.h"
+#include "nn/encodings.h"
+#include "nn/gat_with_jk.h"
+#include "ops/allocator.h"
+#include "support/errors.h"
+#include "support/ledger_cap.h"
+#include "support/random_graphs.h"
+#include "support/temp_folder.h"
+#include "train/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+
+class ColumnStageTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    install_ledger_allocator();
+    warm_up_torch(2);
+  }
+  void SetUp() override {
+    std::filesystem::create_directories(columns_);
+    std::filesystem::create_directories(stage_);
+    shapes_ = read_shapes(source_, 1);
+    recipe_.training.block.graphs = 4;
+  }
+
+  ColumnOptions options(const Objective& objective, int threads = 1) {
+    return {.source = &source_,
+            .shapes = shapes_,
+            .objective = &objective,
+            .recipe = &recipe_,
+            .graphs = graphs_,
+            .name = "said",
+            .data = "data1",
+            .run = {.folder = stage_, .identity = {}, .threads = threads}};
+  }
+  std::string bytes() { return read_text(columns_ / "said.npy"); }
+
+  TempFolder folder_;
+  const std::filesystem::path columns_ = folder_ / "columns";
+  const std::filesystem::path stage_ = folder_ / "stage";
+  RandomGraphs source_{40, 20, 7};
+  Vector<GraphShape, Tag::columns> shapes_;
+  Recipe recipe_;
+  GraphList graphs_ = {0, 1, 3, 5, 6, 11, 12, 30, 31, 39};
+  const GATWithJK gat_{{.num_ids = 20}, 3};
+  const Classification objective_{gat_};
+};
+
+TEST_F(ColumnStageTest, HoldsWhatTheModelSaysInTheOrderOfTheGraphs) {
+  const ColumnResult result = write_column(options(objective_), columns_);
+  EXPECT_TRUE(result.computed);
+  EXPECT_EQ(result.column.shape().shape, (std::vector<int64_t>{10, 2}));
+  BlockEngine engine(source_, shapes_, objective_, {4, 4096, 16384});
+  std::vector<float> expected(20);
+  engine.predict(graphs_, expected);
+  const auto found = result.column.values<float>();
+  EXPECT_EQ(std::vector<float>(found.begin(), found.end()), expected);
+  EXPECT_THAT(read_text(stage_ / "events.jsonl"), HasSubstr("\"rows\":10"));
+}
+
+TEST_F(ColumnStageTest, HasARowForEachNodeWhereTheModelSpeaksOfNodes) {
+  const GraphAutoencoderNeighborhood vgae({.num_ids = 20, .hidden = {12}, .latent = 4}, 3);
+  const Encodings encodings(vgae);
+  int64_t nodes = 0;
+  for (const int64_t g : graphs_) nodes += shapes_[static_cast<size_t>(g)].nodes;
+  EXPECT_EQ(write_column(options(encodings), columns_).column.shape().shape,
+            (std::vector<int64_t>{nodes, 4 + 10}));
+}
+
+TEST_F(ColumnStageTest, ThreadsChangeNoBit) {
+  write_column(options(objective_), columns_);
+  const std::string one = bytes();
+  std::filesystem::remove_all(columns_);
+  std::filesystem::create_directories(columns_);
+  write_column(options(objective_, 3), columns_);
+  EXPECT_EQ(bytes(), one);
+}
+
+TEST_F(ColumnStageTest, OneThatIsThereIsKept) {
+  write_column(options(objective_), columns_);
+  const auto written = std::filesystem::last_write_time(columns_ / "said.npy");
+  ColumnOptions again = options(objective_, 2);
+  again.run.begun = [] { FAIL() << "it is computed again"; };
+  const LedgerCap nothing_free(0);  // it takes no memory either
+  const ColumnResult result = write_column(again, columns_);
+  EXPECT_FALSE(result.computed);
+  EXPECT_EQ(result.column.shape().shape, (std::vector<int64_t>{10, 2}));
+  EXPECT_EQ(std::filesystem::last_write_time(columns_ / "said.npy"), written);
+}
+
+TEST_F(ColumnStageTest, AStaleOneIsRefused) {
+  write_column(options(objective_), columns_);
+  const std::string before = bytes();
+  const auto refused = [&](const ColumnOptions& options) {
+    return error_text<InputError>([&] { write_column(options, columns_); });
+  };
+  const GATWithJK other({.num_ids = 20}, 4);
+  EXPECT_THAT(refused(options(Classification(other))), HasSubstr("stale: it was computed from a model"));
+  ColumnOptions elsewhere = options(objective_);
+  elsewhere.data = "data2";
+  EXPECT_THAT(refused(elsewhere), HasSubstr("data data1, and this run has data2"));
+  graphs_.back() = 38;
+  EXPECT_THAT(refused(options(objective_)), HasSubstr("settings"));
+  graphs_.back() = 39;
+  recipe_.data.without = {"known"};
+  EXPECT_THAT(refused(options(objective_)), HasSubstr("settings"));
+  EXPECT_EQ(bytes(), before);
+}
+
+TEST_F(ColumnStageTest, AnInterruptLeavesNothingAndTheNextRunTheWhole) {
+  write_column(options(objective_), columns_);
+  const std::string whole = bytes();
+  std::filesystem::remove_all(columns_);
+  std::filesystem::create_directories(columns_);
+  std::atomic<bool> interrupt = false;
+  ColumnOptions options = this->options(objective_, 2);
+  options.run.interrupt = &interrupt;
+  options.run.progress = [&](int64_t done, int64_t, const std::string&) { interrupt = done >= 4; };
+  EXPECT_THAT(error_text<Interrupted>([&] { write_column(options, columns_); }), HasSubstr("--resume"));
+  EXPECT_TRUE(std::filesystem::is_empty(columns_));
+  interrupt = false;
+  options.run.progress = [](int64_t, int64_t, const std::string&) {};
+  EXPECT_TRUE(write_column(options, columns_).computed);
+  EXPECT_EQ(bytes(), whole);
+}
+
+TEST_F(ColumnStageTest, ABudgetThatIsTooSmallIsRefusedBeforeAnythingIsWritten) {
+  ColumnOptions options = this->options(objective_);
+  options.run.outside_ledger = int64_t{64} << 20;
+  const LedgerCap cap(256 << 10);
+  EXPECT_THROW(write_column(options, columns_), Error);
+  EXPECT_TRUE(std::filesystem::is_empty(columns_));
+}
+
+}  // namespace
+}  // namespace plimsoll
