@@ -28,7 +28,7 @@ std::optional<TrainingSplit> split_that_trained(const TrainingData& data, const 
                                                 const DetectorFacts& facts) {
   if (training_contents(data.source().tables(), recipe.split.leave_out) != facts.trained_on)
     return std::nullopt;
-  return split_of_windows(recipe, data);
+  return split_for(recipe, data.source(), {});
 }
 
 // Flags a window that holds an ID never seen in benign training traffic.

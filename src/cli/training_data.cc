@@ -95,20 +95,7 @@ TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {
         "task '{}' needs a data set of frames; for a graph_set set task: graph_classification", recipe.task));
   if (recipe.split.by == "graph")
     throw UsageError(fmt::format("task '{}' needs split.by: time or recording", recipe.task));
-  return split_of_windows(recipe, data);
-}
-
-TrainingSplit split_of_windows(const Recipe& recipe, const TrainingData& data) {
-  TrainingSplit split = split_for(recipe, data.source(), {});
-  if (recipe.data.features != "behaviour" || recipe.data.window.unit != WindowUnit::frames) return split;
-  const auto whole = static_cast<size_t>(recipe.data.window.value);
-  for (const GraphRange& recording : data.source().tables().recordings) {
-    const int64_t last = recording.first_graph + recording.graphs - 1;
-    if (recording.graphs < 2 || data.windows()->frames(last).can_id.size() >= whole) continue;
-    std::erase(split.training, last);
-    std::erase(split.validation, last);
-  }
-  return split;
+  return split_for(recipe, data.source(), {});
 }
 
 }  // namespace plimsoll

@@ -50,9 +50,5 @@ TrainingSplit split_for(const Recipe& recipe, const BlockSource& source, std::sp
 /// The windows of a detector's data and how they are split. Errors: UsageError where the recipe's task is not
 /// one for this data.
 TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data);
-/// The same without a look at the recipe's task. The last window of a recording, where it has fewer frames
-/// than the others (behaviour keeps it), neither trains nor validates: of a thousand benign windows the odd
-/// one alone would set the threshold.
-TrainingSplit split_of_windows(const Recipe& recipe, const TrainingData& data);
 
 }  // namespace plimsoll

@@ -133,14 +133,10 @@ std::vector<std::string> BehaviourGraph::edge_feature_names() {
 }
 
 std::vector<std::string> BehaviourGraph::known_id_feature_names() {
-  std::vector<std::string> names = {"known",
-                                    "gap_mean_deviation",
-                                    "gap_min_deviation",
-                                    "gap_max_deviation",
-                                    "length_unusual",
-                                    "known_transition"};
-  for (int byte = 0; byte < kPayloadBytes; ++byte)
-    names.push_back("byte_deviation_" + std::to_string(byte));
+  std::vector<std::string> names = {
+      "known",          "gap_mean_deviation", "gap_min_deviation", "gap_max_deviation",
+      "length_unusual", "known_transition"};
+  for (int byte = 0; byte < kPayloadBytes; ++byte) names.push_back("byte_deviation_" + std::to_string(byte));
   return names;
 }
 

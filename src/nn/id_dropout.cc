@@ -46,8 +46,7 @@ std::vector<bool> IdDropout::draw(const Batch& batch, const DropoutKey& key) con
     if (uniform(of_graph[0]) >= share_) continue;
     const float rate = kLeastDropped + (1 - kLeastDropped) * uniform(of_graph[1]);
     const auto number = static_cast<uint32_t>(local[n]);
-    const Philox::Counter of_node =
-        philox(philox_counter(Purpose::id_dropout, 1, key.epoch, graph, number));
+    const Philox::Counter of_node = philox(philox_counter(Purpose::id_dropout, 1, key.epoch, graph, number));
     dropped[static_cast<size_t>(n)] = uniform(of_node[0]) < rate;
   }
   return dropped;

@@ -43,8 +43,8 @@ struct GraphSetTables {
   std::vector<std::string> node_features;
   std::vector<std::string> edge_features;
   std::vector<uint32_t> vocabulary;  ///< CAN IDs by index; empty where nodes are not IDs
-  /// Those of the features that compare with what was learned of known IDs: 0 for an ID that is not known, and
-  /// for an edge of one.
+  /// Those of the features that compare with what was learned of known IDs: 0 for an ID that is not known,
+  /// and for an edge of one.
   std::vector<std::string> of_known_ids = {};
 };
 

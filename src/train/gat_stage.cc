@@ -44,8 +44,8 @@ struct Stage {
       objective = std::make_unique<Classification>(*detector.gat);
     if (recipe.gat.id_dropout > 0) {
       inner = std::move(objective);
-      objective = std::make_unique<IdDropout>(*inner, unknown_ids(options.source->tables()),
-                                              recipe.gat.id_dropout);
+      objective =
+          std::make_unique<IdDropout>(*inner, unknown_ids(options.source->tables()), recipe.gat.id_dropout);
     }
     fit = {.source = options.teacher != nullptr ? options.teacher : options.source,
            .shapes = options.shapes,

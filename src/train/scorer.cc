@@ -58,8 +58,8 @@ Scorer::Scorer(const Detector& detector, const ScorerOptions& options,
       apart_(detector.facts.unknown_ids_apart
                  ? std::make_unique<UnknownIdsApart>(*model_, unknown_ids(options.source->tables()).index)
                  : nullptr),
-      objective_(std::make_unique<IdDropout>(apart_ ? *apart_ : *model_, unknown_ids(options.source->tables()),
-                                             0, options.unknown_vehicle)),
+      objective_(std::make_unique<IdDropout>(
+          apart_ ? *apart_ : *model_, unknown_ids(options.source->tables()), 0, options.unknown_vehicle)),
       plan_(plan_for(options, *objective_, lists)),
       engine_(*options.source, options.shapes, *objective_, options.limits, require_feasible(plan_)) {
   if (options.pressure != nullptr) engine_.runner().watch(options.pressure, [](const BlockRunner::Event&) {});

@@ -20,7 +20,7 @@ struct ScorerOptions {
   int64_t outside_ledger = 0;  ///< as in PlanInput
   int64_t later = 0;           ///< likewise
   Pressure* pressure = nullptr;
-  bool unknown_vehicle = false;  ///< scores graphs as if all their IDs were unknown
+  bool unknown_vehicle = false;     ///< scores graphs as if all their IDs were unknown
   std::optional<int64_t> cap = {};  ///< as in PlanInput; for planning alone
 };
 

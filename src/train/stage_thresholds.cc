@@ -12,8 +12,7 @@ void raise(std::vector<Threshold>& thresholds, const std::vector<Threshold>& oth
   for (size_t t = 0; t < thresholds.size(); ++t) {
     Threshold& threshold = thresholds[t];
     threshold.level = std::max(threshold.level, others[t].level);
-    const auto above =
-        std::ranges::count_if(benign, [&](float score) { return score > threshold.level; });
+    const auto above = std::ranges::count_if(benign, [&](float score) { return score > threshold.level; });
     threshold.realised_rate = static_cast<double>(above) / static_cast<double>(benign.size());
   }
 }
