@@ -78,10 +78,12 @@ void require_same_run(const RunFolder& folder, const std::string& identity) {
 
 // Whether any stage of a run can be resumed.
 bool has_checkpoint(const RunFolder& folder) {
-  return std::ranges::any_of(fs::recursive_directory_iterator(folder.root), [](const auto& entry) {
-    return entry.path().parent_path().filename() == "checkpoints" &&
-           entry.path().filename().string().starts_with("step-");
-  });
+  std::error_code unreadable;
+  return std::ranges::any_of(fs::recursive_directory_iterator(folder.root, unreadable),
+                             [](const auto& entry) {
+                               return entry.path().parent_path().filename() == "checkpoints" &&
+                                      entry.path().filename().string().starts_with("step-");
+                             });
 }
 
 // The detector of a distillation: the distilled GAT that validates best.

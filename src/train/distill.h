@@ -34,16 +34,15 @@ struct StageReport {
   int64_t measured_peak = 0;  ///< bytes: the highest anonymous memory of the process since it began
 };
 
-/// The stages in their order; a detector is in the folder of each that trains one.
+/// Runs all stages, in this order; a detector is in the folder of each that trains one.
 ///
-/// autoencoder: the teacher's VGAE, on benign windows. scores: the difficulty of every benign training
-/// window, a column. teacher: the GAT, by curriculum. outputs: what both teachers say of every window that
-/// trains or validates, columns. student_vgae, student_gat: distilled from these. student_gat_alone: the same
-/// GAT from labels alone.
-inline constexpr const char* kStages[] = {"autoencoder",  "scores",      "teacher",          "outputs",
-                                          "student_vgae", "student_gat", "student_gat_alone"};
-
-/// Runs all stages; with RunOptions::resume each goes on where it stood, and columns that are there stay.
+/// autoencoder: the teacher's VGAE, on benign windows. difficulty: of every benign training window, a column.
+/// teacher_encodings: what the autoencoder says of the benign windows that train or validate, a column.
+/// teacher: the GAT, by curriculum. teacher_logits: what it says of all windows that train or validate, a
+/// column. student_vgae, student_gat: distilled from these. student_gat_alone: the same GAT from labels
+/// alone.
+///
+/// With RunOptions::resume each goes on where it stood, and columns that are there stay.
 /// `done` is told of each stage. Errors: as fit() and write_column().
 void distill(const DistillOptions& options, const std::function<void(const StageReport&)>& done);
 

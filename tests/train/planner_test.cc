@@ -129,8 +129,8 @@ struct KdGatModel {
   // Of a distilled one: zeros, as wide as what its teacher says.
   TeacherSource::Column teacher_of(const std::string& name) const {
     if (name == "vgae distilled")
-      return {.width = kTeacherLatent + OddGraphs::kFeatures - 1, .of_nodes = true};
-    return {.width = name == "gat distilled" ? 3 : 0};
+      return {.values = {}, .width = kTeacherLatent + OddGraphs::kFeatures - 1, .of_nodes = true};
+    return {.values = {}, .width = name == "gat distilled" ? 3 : 0};
   }
 
   std::unique_ptr<GraphAutoencoderNeighborhood> vgae;
