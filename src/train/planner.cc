@@ -336,9 +336,9 @@ class Planner {
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
   }
 
-  // A budget that works for any process: their floors differ by some pages.
+  // A budget that works for any process: their floors differ, with the rooms of BLAS at start.
   int64_t stated(int64_t budget) const {
-    constexpr int64_t kFloorSpread = 256 * kKiB;
+    constexpr int64_t kFloorSpread = 512 * kKiB;
     constexpr int64_t kStep = 64 * kKiB;
     if (in_.outside_ledger == 0) return budget;
     return (budget + kFloorSpread + in_.outside_varies + kStep - 1) / kStep * kStep;
