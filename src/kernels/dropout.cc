@@ -1,20 +1,30 @@
 #include "kernels/dropout.h"
 
-namespace plimsoll {
+#include "kernels/dropout_kernels.h"
 
-using DropoutFactors = void(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
-                            int64_t channels, const int64_t* item, const int64_t* local, float* factors);
-// One file a level.
-DropoutFactors dropout_factors_portable;
-DropoutFactors dropout_factors_avx2;
-DropoutFactors dropout_factors_avx512;
+namespace plimsoll {
+namespace {
+
+const DropoutKernels& kernels_of(Level level) {
+  if (level == Level::avx512) return dropout_avx512;
+  return level == Level::avx2 ? dropout_avx2 : dropout_portable;
+}
+
+}  // namespace
 
 void dropout_factors(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
                      int64_t channels, const int64_t* item, const int64_t* local, float* factors) {
-  DropoutFactors* const fill = level == Level::avx512 ? dropout_factors_avx512
-                               : level == Level::avx2 ? dropout_factors_avx2
-                                                      : dropout_factors_portable;
-  fill(seed, layer, epoch, p, rows, channels, item, local, factors);
+  kernels_of(level).factors({seed, layer, epoch, p, rows, channels, item, local}, factors);
+}
+
+void relu_dropout(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
+                  int64_t channels, const int64_t* item, const int64_t* local, const float* x, float* out) {
+  kernels_of(level).relu({seed, layer, epoch, p, rows, channels, item, local}, x, out);
+}
+
+void relu_dropout_backward(Level level, double p, int64_t count, const float* grad, const float* out,
+                           float* dx) {
+  kernels_of(level).relu_backward(p, count, grad, out, dx);
 }
 
 }  // namespace plimsoll

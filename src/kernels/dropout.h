@@ -17,4 +17,13 @@ namespace plimsoll {
 void dropout_factors(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
                      int64_t channels, const int64_t* item, const int64_t* local, float* factors);
 
+/// out = relu(x) times these factors, all [rows, channels]. What is no number stays so.
+void relu_dropout(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
+                  int64_t channels, const int64_t* item, const int64_t* local, const float* x, float* out);
+
+/// The gradient of x from that of out, `count` numbers each: where out is 0 relu or dropout made it so. dx
+/// may be grad.
+void relu_dropout_backward(Level level, double p, int64_t count, const float* grad, const float* out,
+                           float* dx);
+
 }  // namespace plimsoll

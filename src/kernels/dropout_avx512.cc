@@ -2,9 +2,6 @@
 
 namespace plimsoll {
 
-void dropout_factors_avx512(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
-                            int64_t channels, const int64_t* item, const int64_t* local, float* factors) {
-  dropout_rows<64>(seed, layer, epoch, p, rows, channels, item, local, factors);
-}
+extern const DropoutKernels dropout_avx512 = make_dropout_kernels<64>();
 
 }  // namespace plimsoll

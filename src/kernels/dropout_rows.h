@@ -1,11 +1,14 @@
 #pragma once
 
-// dropout_factors() of dropout.h, compiled once a level by dropout_portable.cc, dropout_avx2.cc and
-// dropout_avx512.cc. It draws integers, so every level gives the same bits.
+// dropout.h, compiled once a level by dropout_portable.cc, dropout_avx2.cc and dropout_avx512.cc. It draws
+// integers, so every level gives the same bits.
 
 #include <immintrin.h>
 
-#include "kernels/dropout.h"
+#include <utility>
+
+#include "base/philox.h"
+#include "kernels/dropout_kernels.h"
 #include "kernels/simd.h"
 
 namespace plimsoll {
@@ -23,28 +26,29 @@ PLIMSOLL_INLINE typename Lanes<uint64_t, kLanes>::Vec multiply_halves(typename L
   if constexpr (kLanes == 4) return (Vec)_mm256_mul_epu32((__m256i)a, (__m256i)(Vec{} + factor));
 #endif
   if constexpr (kLanes == 2) return (Vec)_mm_mul_epu32((__m128i)a, (__m128i)(Vec{} + factor));
-  return a * factor;
+  return (a & 0xFFFFFFFF) * factor;
 }
 
-/// Philox of base/philox.h for kLanes quads that follow each other; words in the low halves of lanes.
+/// Philox of base/philox.h for kLanes quads that follow each other; words in the low halves of lanes, and
+/// anything in the high ones, which no product reads.
 template <int kLanes>
 struct PhiloxLanes {
   using Vec = typename Lanes<uint64_t, kLanes>::Vec;
   Vec word[4];
 
   PLIMSOLL_INLINE PhiloxLanes(uint64_t key, const Philox::Counter& first) {
-    for (int i = 0; i < kLanes; ++i) word[0][i] = first.data()[0] + static_cast<uint32_t>(i);
+    constexpr uint64_t kCount[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    word[0] = Lanes<uint64_t, kLanes>::load(kCount) + static_cast<uint64_t>(first.data()[0]);
     for (int w = 1; w < 4; ++w) word[w] = Vec{} + static_cast<uint64_t>(first.data()[w]);
-    constexpr uint64_t kLow = 0xFFFFFFFF;
     auto k0 = static_cast<uint32_t>(key);
     auto k1 = static_cast<uint32_t>(key >> 32);
     for (int round = 0; round < 10; ++round) {
       const Vec p0 = multiply_halves<kLanes>(word[0], 0xD2511F53);
       const Vec p1 = multiply_halves<kLanes>(word[2], 0xCD9E8D57);
       word[0] = (p1 >> 32) ^ word[1] ^ static_cast<uint64_t>(k0);
-      word[1] = p1 & kLow;
+      word[1] = p1;
       word[2] = (p0 >> 32) ^ word[3] ^ static_cast<uint64_t>(k1);
-      word[3] = p0 & kLow;
+      word[3] = p0;
       k0 += 0x9E3779B9;
       k1 += 0xBB67AE85;
     }
@@ -52,37 +56,84 @@ struct PhiloxLanes {
 
   /// The numbers of the quads one behind the other.
   PLIMSOLL_INLINE void store(uint32_t* to) const {
-    for (int i = 0; i < kLanes; ++i) {
-      const uint64_t pairs[2] = {word[0][i] | word[1][i] << 32, word[2][i] | word[3][i] << 32};
-      __builtin_memcpy(to + 4 * i, pairs, sizeof(pairs));
-    }
+    constexpr uint64_t kLow = 0xFFFFFFFF;
+    interleave((word[0] & kLow) | word[1] << 32, (word[2] & kLow) | word[3] << 32,
+               std::make_integer_sequence<int, kLanes>(), to);
+  }
+
+ private:
+  template <int... kLane>
+  static PLIMSOLL_INLINE void interleave(Vec even, Vec odd, std::integer_sequence<int, kLane...>,
+                                         uint32_t* to) {
+    const Vec first = __builtin_shufflevector(even, odd, (kLane / 2 + kLane % 2 * kLanes)...);
+    const Vec second = __builtin_shufflevector(even, odd, (kLanes / 2 + kLane / 2 + kLane % 2 * kLanes)...);
+    __builtin_memcpy(to, &first, sizeof(first));
+    __builtin_memcpy(to + 2 * kLanes, &second, sizeof(second));
   }
 };
 
-template <int kBytes>
-void dropout_rows(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows, int64_t channels,
-                  const int64_t* item, const int64_t* local, float* factors) {
+/// use(at, factors, count) for all elements in order: `count` factors of those from `at` on.
+template <int kBytes, typename Use>
+PLIMSOLL_INLINE void over_factors(const DropoutDraws& draws, const Use& use) {
   constexpr int kLanes = kBytes / 8;
   constexpr int64_t kDrawn = 4 * kLanes;
-  const auto dropped_below = static_cast<uint32_t>(p * 0x1p32);
-  const auto kept = static_cast<float>(1.0 / (1.0 - p));
-  for (int64_t row = 0; row < rows; ++row) {
-    const auto first = static_cast<uint64_t>(local[row] * channels);
-    float* const to = factors + row * channels;
+  const auto dropped_below = static_cast<uint32_t>(draws.p * 0x1p32);
+  const auto kept = static_cast<float>(1.0 / (1.0 - draws.p));
+  for (int64_t row = 0; row < draws.rows; ++row) {
+    const auto first = static_cast<uint64_t>(draws.local[row] * draws.channels);
+    const auto item = static_cast<uint32_t>(draws.item[row]);
     // Numbers are drawn from the quad that the row begins in; `skip` of them belong to the row before.
     auto skip = static_cast<int64_t>(first % 4);
     uint64_t quad = first / 4;
-    for (int64_t c = 0; c < channels; quad += kLanes) {
+    for (int64_t c = 0; c < draws.channels; quad += kLanes) {
       uint32_t bits[kDrawn];
-      PhiloxLanes<kLanes>(seed, philox_counter(Purpose::dropout, layer, epoch,
-                                               static_cast<uint32_t>(item[row]), static_cast<uint32_t>(quad)))
+      float factors[kDrawn];
+      PhiloxLanes<kLanes>(draws.seed, philox_counter(Purpose::dropout, draws.layer, draws.epoch, item,
+                                                     static_cast<uint32_t>(quad)))
           .store(bits);
-      const int64_t count = kDrawn - skip < channels - c ? kDrawn - skip : channels - c;
-      for (int64_t k = 0; k < count; ++k) to[c + k] = bits[skip + k] < dropped_below ? 0.0F : kept;
+      for (int64_t k = 0; k < kDrawn; ++k) factors[k] = bits[k] < dropped_below ? 0.0F : kept;
+      const int64_t count = kDrawn - skip < draws.channels - c ? kDrawn - skip : draws.channels - c;
+      use(row * draws.channels + c, factors + skip, count);
       c += count;
       skip = 0;
     }
   }
+}
+
+/// What is no number stays so: it is not below 0.
+PLIMSOLL_INLINE float relu_times(float x, float factor) {
+  return (x <= 0 ? 0.0F : x) * factor;
+}
+
+template <int kBytes>
+void factors_of_rows(const DropoutDraws& draws, float* to) {
+  over_factors<kBytes>(
+      draws, [&](int64_t at, const float* factors, int64_t count) __attribute__((always_inline)) {
+        for (int64_t k = 0; k < count; ++k) to[at + k] = factors[k];
+      });
+}
+
+template <int kBytes>
+void relu_of_rows(const DropoutDraws& draws, const float* x, float* out) {
+  constexpr int64_t kDrawn = kBytes / 2;
+  over_factors<kBytes>(
+      draws, [&](int64_t at, const float* factors, int64_t count) __attribute__((always_inline)) {
+        if (count == kDrawn) {  // a number the compiler knows
+          for (int64_t k = 0; k < kDrawn; ++k) out[at + k] = relu_times(x[at + k], factors[k]);
+          return;
+        }
+        for (int64_t k = 0; k < count; ++k) out[at + k] = relu_times(x[at + k], factors[k]);
+      });
+}
+
+inline void relu_backward(double p, int64_t count, const float* grad, const float* out, float* dx) {
+  const auto kept = static_cast<float>(1.0 / (1.0 - p));
+  for (int64_t i = 0; i < count; ++i) dx[i] = out[i] <= 0 ? 0.0F : grad[i] * kept;
+}
+
+template <int kBytes>
+constexpr DropoutKernels make_dropout_kernels() {
+  return {factors_of_rows<kBytes>, relu_of_rows<kBytes>, relu_backward};
 }
 
 }  // namespace

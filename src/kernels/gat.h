@@ -21,23 +21,33 @@ struct GatGradients : AttentionGradients<T, Stored> {
   T* q = nullptr;  ///< [K, H] added to
 };
 
+/// Two arrays, one for scores as a source and one as a target; null where there are no such.
+template <typename T>
+struct ScorePair {
+  T* source = nullptr;
+  T* target = nullptr;
+};
+
 /// The kernels of one level. Each works on a range of nodes and touches nothing else, so ranges may be worked
 /// on at the same time, if (backward) they are whole closed pieces or there is a handoff and each range has
 /// its own q and bias. `scratch` has gat_scratch_size() numbers.
 template <typename T, typename Stored = T>
 struct GatKernels {
-  /// out[i,h] = <z[i,h], att[h]> for the nodes begin .. end-1; z [N, H*D], att [H, D], out [N, H].
-  void (*scores)(const Stored* z, const T* att, int64_t heads, int64_t channels, int64_t begin, int64_t end,
-                 T* out);
+  /// s and t, `to`, of the nodes begin .. end-1 from z [N, H*D] and both att [H, D]: s[i,h] = <z[i,h],
+  /// att_source[h]>. Without att_target t is not written.
+  void (*scores)(const Stored* z, const ScorePair<const T>& att, int64_t heads, int64_t channels,
+                 int64_t begin, int64_t end, const ScorePair<T>& to);
   void (*forward)(const Gat<T, Stored>& layer, int64_t begin, int64_t end, T* scratch);
   void (*backward)(const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients, int64_t begin,
                    int64_t end, T* scratch);
   /// z and s gradients of sources begin .. end-1 from the handoff; overwrites.
   void (*gather)(const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients, const OutEdges& edges,
                  int64_t begin, int64_t end);
-  /// The gradient of scores(): dz[i] += dout[i,h] att[h], datt[h] += sum_i dout[i,h] z[i,h].
-  void (*scores_backward)(const Stored* z, const T* att, const T* dout, int64_t heads, int64_t channels,
-                          int64_t begin, int64_t end, T* dz, T* datt);
+  /// The gradient of scores(), from that of s and t, `given`: dz[i] += ds[i,h] att_source[h] and likewise of
+  /// t, datt_source[h] += sum_i ds[i,h] z[i,h].
+  void (*scores_backward)(const Stored* z, const ScorePair<const T>& att, const ScorePair<const T>& given,
+                          int64_t heads, int64_t channels, int64_t begin, int64_t end, T* dz,
+                          const ScorePair<T>& datt);
 };
 
 /// f32, f64, and f32 with bfloat16 stored.

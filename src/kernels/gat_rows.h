@@ -137,21 +137,31 @@ struct GatRows : AttentionRows<T, Stored, kLanes, kHeads> {
     }
   }
 
-  static void scores(const Stored* z, const T* att, int64_t heads, int64_t channels, int64_t begin,
-                     int64_t end, T* out) {
+  static void scores(const Stored* z, const ScorePair<const T>& att, int64_t heads, int64_t channels,
+                     int64_t begin, int64_t end, const ScorePair<T>& to) {
+    const int64_t vectors = channels / kLanes;
     for (int64_t i = begin; i < end; ++i)
-      for (int64_t h = 0; h < heads; ++h)
-        out[i * heads + h] =
-            dot<T, kLanes>(z + (i * heads + h) * channels, att + h * channels, channels / kLanes);
+      for (int64_t h = 0; h < heads; ++h) {
+        const Stored* const row = z + (i * heads + h) * channels;
+        to.source[i * heads + h] = dot<T, kLanes>(row, att.source + h * channels, vectors);
+        if (att.target != nullptr)
+          to.target[i * heads + h] = dot<T, kLanes>(row, att.target + h * channels, vectors);
+      }
   }
 
-  static void scores_backward(const Stored* z, const T* att, const T* dout, int64_t heads, int64_t channels,
-                              int64_t begin, int64_t end, T* dz, T* datt) {
+  static void scores_backward(const Stored* z, const ScorePair<const T>& att, const ScorePair<const T>& given,
+                              int64_t heads, int64_t channels, int64_t begin, int64_t end, T* dz,
+                              const ScorePair<T>& datt) {
+    const auto add = [&](T gradient, int64_t h, int64_t at, const T* a, T* da)
+        __attribute__((always_inline)) {
+      add_scaled<T, kLanes>(gradient, a + h * channels, dz + at, channels / kLanes);
+      add_scaled<T, kLanes>(gradient, z + at, da + h * channels, channels / kLanes);
+    };
     for (int64_t i = begin; i < end; ++i)
       for (int64_t h = 0; h < heads; ++h) {
         const int64_t at = (i * heads + h) * channels;
-        add_scaled<T, kLanes>(dout[i * heads + h], att + h * channels, dz + at, channels / kLanes);
-        add_scaled<T, kLanes>(dout[i * heads + h], z + at, datt + h * channels, channels / kLanes);
+        add(given.source[i * heads + h], h, at, att.source, datt.source);
+        if (att.target != nullptr) add(given.target[i * heads + h], h, at, att.target, datt.target);
       }
   }
 };
@@ -159,9 +169,10 @@ struct GatRows : AttentionRows<T, Stored, kLanes, kHeads> {
 template <typename T, typename Stored, int kBytes>
 constexpr GatKernels<T, Stored> make_gat_kernels() {
   return {
-      [](const Stored* z, const T* att, int64_t heads, int64_t channels, int64_t begin, int64_t end, T* out) {
+      [](const Stored* z, const ScorePair<const T>& att, int64_t heads, int64_t channels, int64_t begin,
+         int64_t end, const ScorePair<T>& to) {
         with_rows<GatRows, T, Stored, kBytes>(
-            heads, channels, [&](auto rows) { rows.scores(z, att, heads, channels, begin, end, out); });
+            heads, channels, [&](auto rows) { rows.scores(z, att, heads, channels, begin, end, to); });
       },
       [](const Gat<T, Stored>& layer, int64_t begin, int64_t end, T* scratch) {
         with_rows<GatRows, T, Stored, kBytes>(layer.heads, layer.channels,
@@ -179,10 +190,10 @@ constexpr GatKernels<T, Stored> make_gat_kernels() {
           rows.gather(layer, gradients, edges, begin, end);
         });
       },
-      [](const Stored* z, const T* att, const T* dout, int64_t heads, int64_t channels, int64_t begin,
-         int64_t end, T* dz, T* datt) {
+      [](const Stored* z, const ScorePair<const T>& att, const ScorePair<const T>& given, int64_t heads,
+         int64_t channels, int64_t begin, int64_t end, T* dz, const ScorePair<T>& datt) {
         with_rows<GatRows, T, Stored, kBytes>(heads, channels, [&](auto rows) {
-          rows.scores_backward(z, att, dout, heads, channels, begin, end, dz, datt);
+          rows.scores_backward(z, att, given, heads, channels, begin, end, dz, datt);
         });
       },
   };

@@ -96,16 +96,20 @@ struct LogitLossRows {
             add(total, lanes,
                 exp_of_negative(lanes, lanes.load(row + c) + lanes.load(bias + c) - lanes.all(highest)));
           });
-      losses[r] = static_cast<T>(::log(static_cast<double>(total.total()))) + highest -
-                  (row[target[r]] + bias[target[r]]);
+      losses[r] = loss(total, highest, row[target[r]] + bias[target[r]]);
     }
   }
 
+  static PLIMSOLL_INLINE T loss(const Total& total, T highest, T right) {
+    return static_cast<T>(::log(static_cast<double>(total.total()))) + highest - right;
+  }
+
   static void cross_entropy_backward(T* logits, const T* bias, int64_t rows, int64_t classes,
-                                     const int64_t* target, const T* grad, T* dbias) {
+                                     const int64_t* target, const T* grad, T* dbias, T* losses) {
     for (int64_t r = 0; r < rows; ++r) {
       T* const row = logits + r * classes;
       const T highest = most(row, bias, classes);
+      const T right = row[target[r]] + bias[target[r]];
       Total total;
       over_columns<T, kLanes>(
           classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
@@ -114,15 +118,17 @@ struct LogitLossRows {
             lanes.store(row + c, power);
             add(total, lanes, power);
           });
-      const T factor = grad[r] / total.total();
+      if (grad == nullptr) losses[r] = loss(total, highest, right);
+      const T given = grad == nullptr ? T(1) : grad[r];
+      const T factor = given / total.total();
       over_columns<T, kLanes>(
           classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
             const auto gradient = lanes.load(row + c) * lanes.all(factor);
             lanes.store(row + c, gradient);
             lanes.store(dbias + c, lanes.load(dbias + c) + gradient);
           });
-      row[target[r]] -= grad[r];
-      dbias[target[r]] -= grad[r];
+      row[target[r]] -= given;
+      dbias[target[r]] -= given;
     }
   }
 
@@ -139,27 +145,49 @@ struct LogitLossRows {
             const auto power = exp_of_negative(lanes, logit > zero ? -logit : logit);
             add(total, lanes, above + log_of_one_and(lanes, power));
           });
-      T listed = 0;
-      for (int64_t i = ptr[r]; i < ptr[r + 1]; ++i) listed += row[ids[i]] + bias[ids[i]];
-      losses[r] = (total.total() - listed) / static_cast<T>(classes);
+      losses[r] = (total.total() - listed(row, bias, ptr[r], ptr[r + 1], ids)) / static_cast<T>(classes);
     }
   }
 
+  /// The sum of the logits of a list.
+  static PLIMSOLL_INLINE T listed(const T* row, const T* bias, int64_t begin, int64_t end,
+                                  const int64_t* ids) {
+    T sum = 0;
+    for (int64_t i = begin; i < end; ++i) sum += row[ids[i]] + bias[ids[i]];
+    return sum;
+  }
+
   static void multilabel_bce_backward(T* logits, const T* bias, int64_t rows, int64_t classes,
-                                      const int64_t* ptr, const int64_t* ids, const T* grad, T* dbias) {
+                                      const int64_t* ptr, const int64_t* ids, const T* grad, T* dbias,
+                                      T* losses) {
+    if (grad == nullptr)
+      bce_gradients<true>(logits, bias, rows, classes, ptr, ids, grad, dbias, losses);
+    else
+      bce_gradients<false>(logits, bias, rows, classes, ptr, ids, grad, dbias, losses);
+  }
+
+  template <bool kLosses>
+  static PLIMSOLL_INLINE void bce_gradients(T* logits, const T* bias, int64_t rows, int64_t classes,
+                                            const int64_t* ptr, const int64_t* ids, const T* grad, T* dbias,
+                                            T* losses) {
     for (int64_t r = 0; r < rows; ++r) {
       T* const row = logits + r * classes;
-      const T share = grad[r] / static_cast<T>(classes);
+      const T share = (kLosses ? T(1) : grad[r]) / static_cast<T>(classes);
+      const T right = kLosses ? listed(row, bias, ptr[r], ptr[r + 1], ids) : T(0);
+      Total total;
       over_columns<T, kLanes>(
           classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
             const auto zero = lanes.all(0);
             const auto one = lanes.all(1);
             const auto logit = lanes.load(row + c) + lanes.load(bias + c);
             const auto power = exp_of_negative(lanes, logit > zero ? -logit : logit);
+            if constexpr (kLosses)
+              add(total, lanes, (logit > zero ? logit : zero) + log_of_one_and(lanes, power));
             const auto gradient = (logit > zero ? one : power) * lanes.all(share) / (power + one);
             lanes.store(row + c, gradient);
             lanes.store(dbias + c, lanes.load(dbias + c) + gradient);
           });
+      if constexpr (kLosses) losses[r] = (total.total() - right) / static_cast<T>(classes);
       for (int64_t i = ptr[r]; i < ptr[r + 1]; ++i) {
         row[ids[i]] -= share;
         dbias[ids[i]] -= share;

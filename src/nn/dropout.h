@@ -13,9 +13,10 @@ struct DropoutKey {
   uint32_t epoch = 0;
 };
 
-/// Inverted dropout of rows x channels with factors from counter-based random numbers (kernels/dropout.h).
-/// `layer` tells the uses within one model apart. The identity when key.training is false or p is 0.
-at::Tensor dropout(const at::Tensor& values, double p, uint32_t layer, const DropoutKey& key,
-                   const at::Tensor& item, const at::Tensor& local);
+/// ReLU and inverted dropout of rows x channels, with factors from counter-based random numbers
+/// (kernels/dropout.h), in one pass. `layer` tells the uses within one model apart. ReLU alone when
+/// key.training is false or p is 0.
+at::Tensor relu_dropout(const at::Tensor& values, double p, uint32_t layer, const DropoutKey& key,
+                        const at::Tensor& item, const at::Tensor& local);
 
 }  // namespace plimsoll

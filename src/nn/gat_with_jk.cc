@@ -55,25 +55,28 @@ at::Tensor GATWithJK::run(size_t layer, const at::Tensor& x, const Batch& batch,
                         batch.node_keys};
   at::Tensor h =
       std::visit([&](const auto& conv) { return conv.forward(x, edges, key, place); }, convs_[layer]);
-  h = at::relu(h);
-  return dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
+  return relu_dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
 }
 
 at::Tensor GATWithJK::forward(const Batch& batch, const DropoutKey& key) const {
   const at::Tensor ids = batch.x.select(1, 0).to(at::kLong);
   at::Tensor h = at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
+  // Layers that go side by side are pooled first: the same numbers, without a row of all layers for each
+  // node. Each is pooled as soon as it is there, so that backward comes to it as late, and fewer gradients
+  // wait.
+  const bool pool_first = options_.jk == "cat";
   std::vector<at::Tensor> outputs;
   for (size_t i = 0; i < convs_.size(); ++i) {
     const Layer layer = [this, i, batch, key](const at::Tensor& x) { return run(i, x, batch, key); };
     h = run_layer(layer, h, layer_parameters_[i], batch.recompute);
-    outputs.push_back(h);
+    outputs.push_back(pool_first ? segment_reduce(h, batch.graph_ptr, options_.pooling) : h);
   }
   const at::Tensor joined = jk_->forward(outputs);
-  at::Tensor pooled = segment_reduce(joined, batch.graph_ptr, options_.pooling);
+  at::Tensor pooled = pool_first ? joined : segment_reduce(joined, batch.graph_ptr, options_.pooling);
   auto place = static_cast<uint32_t>(convs_.size());
   for (const Linear& layer : fc_)
-    pooled = dropout(at::relu(at::linear(pooled, layer.weight, layer.bias)), options_.dropout, place++, key,
-                     batch.graph_item, batch.graph_local);
+    pooled = relu_dropout(at::linear(pooled, layer.weight, layer.bias), options_.dropout, place++, key,
+                          batch.graph_item, batch.graph_local);
   return at::linear(pooled, head_.weight, head_.bias);
 }
 

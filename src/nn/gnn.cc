@@ -112,8 +112,7 @@ at::Tensor Gnn::run(size_t layer, const at::Tensor& x, const Batch& batch, const
   // Each value goes as soon as the next is there.
   at::Tensor h = convs_[layer]->forward(x, batch, key, place);
   h = normalise(h, layer, batch, key.training);
-  h = at::relu(h);
-  return dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
+  return relu_dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
 }
 
 at::Tensor Gnn::forward(const Batch& batch, const DropoutKey& key) const {

@@ -1,5 +1,6 @@
 #include "nn/id_dropout.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
 #include <algorithm>
@@ -30,11 +31,9 @@ CollateOptions IdDropout::collate_options() const {
   return options;
 }
 
-// Which nodes lose their ID.
-std::vector<bool> IdDropout::draw(const Batch& batch, const DropoutKey& key) const {
+// Which nodes lose their ID, 0 or 1 each.
+void IdDropout::draw(const Batch& batch, const DropoutKey& key, uint8_t* dropped) const {
   const int64_t nodes = batch.nodes();
-  std::vector<bool> dropped(static_cast<size_t>(nodes), always_);
-  if (always_) return dropped;
   const Philox philox(key.seed);
   const int64_t* const item = batch.node_keys.const_data_ptr<int64_t>();
   const int64_t* const local = item + nodes;
@@ -43,13 +42,11 @@ std::vector<bool> IdDropout::draw(const Batch& batch, const DropoutKey& key) con
     const auto graph = static_cast<uint32_t>(item[n]);
     if (n == 0 || item[n] != item[n - 1])
       of_graph = philox(philox_counter(Purpose::id_dropout, 0, key.epoch, graph, 0));
-    if (uniform(of_graph[0]) >= share_) continue;
     const float rate = kLeastDropped + (1 - kLeastDropped) * uniform(of_graph[1]);
     const auto number = static_cast<uint32_t>(local[n]);
     const Philox::Counter of_node = philox(philox_counter(Purpose::id_dropout, 1, key.epoch, graph, number));
-    dropped[static_cast<size_t>(n)] = uniform(of_node[0]) < rate;
+    dropped[n] = always_ || (uniform(of_graph[0]) < share_ && uniform(of_node[0]) < rate);
   }
-  return dropped;
 }
 
 at::Tensor IdDropout::forward(const Batch& batch, const DropoutKey& key) const {
@@ -57,13 +54,15 @@ at::Tensor IdDropout::forward(const Batch& batch, const DropoutKey& key) const {
   Batch changed = batch;
   changed.x = copy_of(batch.x);
   if (!unknown_.edge_columns.empty()) changed.edge_attr = copy_of(batch.edge_attr);
+  const at::Tensor drawn = at::empty({batch.nodes()}, batch.x.options().dtype(at::kByte));
   if (batch.x.is_meta()) return objective_.forward(changed, key);
 
-  const std::vector<bool> dropped = draw(batch, key);
+  auto* const dropped = drawn.mutable_data_ptr<uint8_t>();
+  draw(batch, key, dropped);
   const int64_t features = batch.x.size(1);
   float* const x = changed.x.mutable_data_ptr<float>();
   for (int64_t n = 0; n < batch.nodes(); ++n) {
-    if (!dropped[static_cast<size_t>(n)]) continue;
+    if (dropped[n] == 0) continue;
     x[n * features] = static_cast<float>(unknown_.index);
     clear(x + n * features, unknown_.node_columns);
   }
@@ -72,7 +71,7 @@ at::Tensor IdDropout::forward(const Batch& batch, const DropoutKey& key) const {
     const int64_t* const source = batch.edge_index.const_data_ptr<int64_t>();
     float* const edge_attr = changed.edge_attr.mutable_data_ptr<float>();
     for (int64_t e = 0; e < edges; ++e)
-      if (dropped[static_cast<size_t>(source[e])] || dropped[static_cast<size_t>(source[edges + e])])
+      if (dropped[source[e]] + dropped[source[edges + e]] > 0)
         clear(edge_attr + e * batch.edge_attr.size(1), unknown_.edge_columns);
   }
   return objective_.forward(changed, key);

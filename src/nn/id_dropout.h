@@ -27,6 +27,7 @@ class IdDropout : public Objective {
 
   const ParameterList& parameters() const override { return objective_.parameters(); }
   CollateOptions collate_options() const override;
+  void prepare(Batch& batch) const override { objective_.prepare(batch); }
   int64_t outputs() const override { return objective_.outputs(); }
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override {
@@ -34,7 +35,7 @@ class IdDropout : public Objective {
   }
 
  private:
-  std::vector<bool> draw(const Batch& batch, const DropoutKey& key) const;
+  void draw(const Batch& batch, const DropoutKey& key, uint8_t* dropped) const;
 
   const Objective& objective_;
   UnknownIds unknown_;

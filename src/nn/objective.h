@@ -19,6 +19,10 @@ class Objective {
   /// What collate() shall make of a block.
   virtual CollateOptions collate_options() const = 0;
 
+  /// Adds to a block, as it was read, what forward() and losses() want beside what collate() makes: what a
+  /// teacher says of it. Called once, before them.
+  virtual void prepare(Batch& /*batch*/) const {}
+
   /// Numbers that the model says of an item.
   virtual int64_t outputs() const = 0;
   /// f32 [items, outputs()], in the order of graphs and nodes.

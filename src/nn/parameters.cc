@@ -15,6 +15,7 @@ namespace plimsoll {
 namespace {
 
 thread_local c10::DeviceType device = c10::DeviceType::CPU;
+thread_local GivenValues::Values given;
 
 void fill(float* values, int64_t count, const Init& init, const Philox& philox, uint32_t place) {
   for (int64_t i = 0; i < count; ++i) {
@@ -45,6 +46,14 @@ WithoutData::~WithoutData() {
   device = c10::DeviceType::CPU;
 }
 
+GivenValues::GivenValues(Values values) {
+  given = std::move(values);
+}
+
+GivenValues::~GivenValues() {
+  given = nullptr;
+}
+
 Init Init::glorot(int64_t fan_in, int64_t fan_out) {
   return {Kind::uniform, std::sqrt(6.0 / static_cast<double>(fan_in + fan_out))};
 }
@@ -54,6 +63,10 @@ Init Init::linear(int64_t fan_in) {
 }
 
 at::Tensor ParameterList::add(const std::string& name, const std::vector<int64_t>& shape, const Init& init) {
+  if (given) {
+    entries_.push_back({name, given(name, shape)});
+    return entries_.back().value;
+  }
   const TagScope scope(Tag::parameters);
   at::Tensor value = at::empty(shape, at::TensorOptions(device).dtype(at::kFloat));
   if (!value.is_meta())
@@ -66,7 +79,8 @@ at::Tensor ParameterList::add(const std::string& name, const std::vector<int64_t
 at::Tensor ParameterList::add_buffer(const std::string& name, const std::vector<int64_t>& shape,
                                      float value) {
   const TagScope scope(Tag::parameters);
-  buffers_.push_back({name, at::full(shape, value, at::TensorOptions(device).dtype(at::kFloat))});
+  buffers_.push_back({name, given ? given(name, shape)
+                                  : at::full(shape, value, at::TensorOptions(device).dtype(at::kFloat))});
   return buffers_.back().value;
 }
 

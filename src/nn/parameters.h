@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,18 @@ class WithoutData {
   ~WithoutData();
   WithoutData(const WithoutData&) = delete;
   WithoutData& operator=(const WithoutData&) = delete;
+};
+
+/// While it lives, parameters and buffers that this thread makes are those that `values` gives: memory of
+/// somebody else, which must outlive them, to be read alone. They need no gradients. May not be nested.
+class GivenValues {
+ public:
+  /// f32 of a shape, by name.
+  using Values = std::function<at::Tensor(const std::string& name, const std::vector<int64_t>& shape)>;
+  explicit GivenValues(Values values);
+  ~GivenValues();
+  GivenValues(const GivenValues&) = delete;
+  GivenValues& operator=(const GivenValues&) = delete;
 };
 
 /// The named parameters of a model, in the order in which they were added: float32 leaves that require

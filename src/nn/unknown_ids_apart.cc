@@ -1,6 +1,6 @@
 #include "nn/unknown_ids_apart.h"
 
-#include <algorithm>
+#include "base/unknown_ids.h"
 
 namespace plimsoll {
 
@@ -15,8 +15,7 @@ at::Tensor UnknownIdsApart::forward(const Batch& batch, const DropoutKey& key) c
     const int64_t nodes = ptr[g + 1] - ptr[g];
     int64_t unknown = 0;
     for (int64_t n = ptr[g]; n < ptr[g + 1]; ++n) unknown += x[n * features] == static_cast<float>(unknown_);
-    const auto known = static_cast<double>(nodes - unknown);
-    if (unknown > 0 && known > kLeastKnown * static_cast<double>(nodes)) found[2 * g + 1] += kEvidence;
+    if (is_stranger_among_known(nodes, unknown)) found[2 * g + 1] += kUnknownIdEvidence;
   }
   return logits;
 }

@@ -86,8 +86,7 @@ at::Tensor GraphAutoencoderNeighborhood::run(const Block& block, const at::Tenso
     at::Tensor h = block.conv.forward(input, edges, key, block.place);
     if (!block.norm) return h;
     h = block.norm->forward(h, batch, key.training);
-    h = at::relu(h);
-    return dropout(h, options_.dropout, block.place, key, batch.node_item(), batch.node_local());
+    return relu_dropout(h, options_.dropout, block.place, key, batch.node_item(), batch.node_local());
   };
   return run_layer(layer, x, block.parameters, batch.recompute);
 }
@@ -121,9 +120,9 @@ at::Tensor GraphAutoencoderNeighborhood::neighbour_losses(const at::Tensor& z, c
                                                           const DropoutKey& key) const {
   at::Tensor h = z;
   for (size_t i = 0; i + 1 < neighbours_.size(); ++i)
-    h = dropout(at::relu(neighbours_[i].forward(h)), options_.dropout,
-                static_cast<uint32_t>(encoder_.size() + decoder_.size() + i), key, batch.node_item(),
-                batch.node_local());
+    h = relu_dropout(neighbours_[i].forward(h), options_.dropout,
+                     static_cast<uint32_t>(encoder_.size() + decoder_.size() + i), key, batch.node_item(),
+                     batch.node_local());
   return linear_multilabel_bce(h, neighbours_.back().weight(), neighbours_.back().bias(), batch.neighbour_ptr,
                                batch.neighbour_ids);
 }

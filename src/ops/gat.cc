@@ -72,6 +72,11 @@ GatOf<N> layer_of(const GatTensors& in, const GatSaved& saved, const AttentionSi
   return layer;
 }
 
+template <typename T>
+ScorePair<const T> attention_of(const GatTensors& in) {
+  return {read<T>(in.att_source), read<T>(in.att_target)};
+}
+
 // W a for each head: [H, F], in the type of sums.
 at::Tensor fold(const at::Tensor& weight, const at::Tensor& att) {
   const OneProductThread one;
@@ -122,10 +127,8 @@ void forward_closed(const GatTensors& in, const AttentionSizes& sizes, const Gat
       multiply_rows(in.x, begin, end, projection, piece_z.narrow(0, keep ? begin : 0, end - begin));
       mine.z = read<typename N::Stored>(piece_z) - (keep ? 0 : begin * width);
       if constexpr (!rounds<N>()) {
-        kernels.scores(mine.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
-                       write<T>(saved.s));
-        kernels.scores(mine.z, read<T>(in.att_target), sizes.heads, sizes.channels, begin, end,
-                       write<T>(saved.t));
+        kernels.scores(mine.z, attention_of<T>(in), sizes.heads, sizes.channels, begin, end,
+                       {write<T>(saved.s), write<T>(saved.t)});
       }
       kernels.forward(mine, begin, end, scratch.mutable_data_ptr<T>());
     }
@@ -143,11 +146,8 @@ void forward_open(const GatTensors& in, const AttentionSizes& sizes, GatOf<N> la
   layer.z = read<typename N::Stored>(z);
   if constexpr (!rounds<N>())
     at::parallel_for(0, sizes.sources, AttentionRanges::kNodes, [&](int64_t begin, int64_t end) {
-      kernels.scores(layer.z, read<T>(in.att_source), sizes.heads, sizes.channels, begin, end,
-                     write<T>(saved.s));
-      if (in.att_target.defined())
-        kernels.scores(layer.z, read<T>(in.att_target), sizes.heads, sizes.channels, begin, end,
-                       write<T>(saved.t));
+      kernels.scores(layer.z, attention_of<T>(in), sizes.heads, sizes.channels, begin, end,
+                     {write<T>(saved.s), write<T>(saved.t)});
     });
   const AttentionRanges ranges(layer.order);
   over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
@@ -225,10 +225,9 @@ struct Backward {
     grads.q = write<T>(sums.q);
     grads.bias = write<T>(sums.bias);
     kernels.backward(mine, grads, begin, end, scratch.mutable_data_ptr<T>());
-    kernels.scores_backward(mine.z, read<T>(in.att_source), read<T>(ds), sizes.heads, sizes.channels, begin,
-                            end, grads.z, write<T>(sums.att_source));
-    kernels.scores_backward(mine.z, read<T>(in.att_target), read<T>(dt), sizes.heads, sizes.channels, begin,
-                            end, grads.z, write<T>(sums.att_target));
+    kernels.scores_backward(mine.z, attention_of<T>(in), {read<T>(ds), read<T>(dt)}, sizes.heads,
+                            sizes.channels, begin, end, grads.z,
+                            {write<T>(sums.att_source), write<T>(sums.att_target)});
     const at::Tensor stored = rounded.of(dz_rows);
     if (to.x.defined()) multiply_rows(stored, 0, end - begin, in.weight, to.x.narrow(0, begin, end - begin));
     add_transposed_product(stored, in.x.narrow(0, begin, end - begin), sums.weight);
@@ -271,11 +270,9 @@ struct Backward {
         const int64_t end = ranges.source_end(r);
         Sums& mine = sums[static_cast<size_t>(r)];
         kernels.gather(layer, gradients, edges, begin, end);
-        kernels.scores_backward(layer.z, read<T>(in.att_source), read<T>(ds), sizes.heads, sizes.channels,
-                                begin, end, gradients.z, write<T>(mine.att_source));
-        if (in.att_target.defined())
-          kernels.scores_backward(layer.z, read<T>(in.att_target), read<T>(dt), sizes.heads, sizes.channels,
-                                  begin, end, gradients.z, write<T>(mine.att_target));
+        kernels.scores_backward(layer.z, attention_of<T>(in), {read<T>(ds), read<T>(dt)}, sizes.heads,
+                                sizes.channels, begin, end, gradients.z,
+                                {write<T>(mine.att_source), write<T>(mine.att_target)});
       }
     });
     add_up_all(sums);

@@ -104,27 +104,58 @@ Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const 
   return out;
 }
 
-// gradients(kernels, logits, bias, rows, first row, gradients of losses, where those of bias go)
+// Of all tiles. gradients(kernels, logits, bias, rows, first row, gradients of losses, where those of bias
+// go, where losses go); `grad` or `losses` is undefined.
 template <typename Gradients>
-Three backward(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
-               const Gradients& gradients) {
+Three all_gradients(const Tensor& grad, const Tensor& losses, const Tensor& x, const Tensor& weight,
+                    const Tensor& bias, const Gradients& gradients) {
   const Tensor dx = at::empty(x.sizes(), x.options());
   const Tensor dweight = at::zeros(weight.sizes(), x.options());
   const Tensor dbias = at::zeros(bias.sizes(), x.options());
   const WorkspaceScope workspace;
-  const Tensor dout = grad.contiguous();
-  require_like(x, dout, {x.size(0)}, "a gradient of the losses [N]");
+  const Tensor dout = grad.defined() ? grad.contiguous() : grad;
+  if (dout.defined()) require_like(x, dout, {x.size(0)}, "a gradient of the losses [N]");
   const Tiles tiles(x, weight);
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "linear_losses_backward", [&] {
     tiles.run([&](const Tensor& rows, const Tensor& logits, int64_t first) {
       const int64_t count = logits.size(0);
       gradients(logit_losses<scalar_t>(kernel_level()), write<scalar_t>(logits), read<scalar_t>(bias), count,
-                first, read<scalar_t>(dout) + first, write<scalar_t>(dbias));
+                first, dout.defined() ? read<scalar_t>(dout) + first : nullptr, write<scalar_t>(dbias),
+                losses.defined() ? write<scalar_t>(losses) + first : nullptr);
       multiply_rows(logits, 0, count, weight, dx.narrow(0, first, count));
       add_transposed_product(logits, rows, dweight);
     });
   });
   return {dx, dweight, dbias};
+}
+
+template <typename Gradients>
+Three backward(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
+               const Gradients& gradients) {
+  return all_gradients(grad, {}, x, weight, bias, gradients);
+}
+
+template <typename Gradients>
+LossesAndGradients both(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        const Gradients& gradients) {
+  const Tensor losses = at::empty({x.size(0)}, x.options());
+  return std::tuple_cat(std::make_tuple(losses), all_gradients({}, losses, x, weight, bias, gradients));
+}
+
+auto cross_entropy_gradients(const Tensor& weight, const Tensor& target) {
+  return [&](const auto& kernels, auto* logits, const auto* bias, int64_t rows, int64_t first,
+             const auto* grad, auto* dbias, auto* losses) {
+    kernels.cross_entropy_backward(logits, bias, rows, weight.size(0), read<int64_t>(target) + first, grad,
+                                   dbias, losses);
+  };
+}
+
+auto multilabel_bce_gradients(const Tensor& weight, const Tensor& ptr, const Tensor& classes) {
+  return [&](const auto& kernels, auto* logits, const auto* bias, int64_t rows, int64_t first,
+             const auto* grad, auto* dbias, auto* losses) {
+    kernels.multilabel_bce_backward(logits, bias, rows, weight.size(0), read<int64_t>(ptr) + first,
+                                    read<int64_t>(classes), grad, dbias, losses);
+  };
 }
 
 }  // namespace
@@ -145,13 +176,14 @@ Three linear_cross_entropy_backward_cpu(const Tensor& grad, const Tensor& x, con
                                         const Tensor& bias, const Tensor& target) {
   check(x, weight, bias);
   check_target(x, weight, target);
-  const int64_t classes = weight.size(0);
-  return backward(grad, x, weight, bias,
-                  [&](const auto& kernels, auto* logits, const auto* b, int64_t rows, int64_t first,
-                      const auto* dout, auto* dbias) {
-                    kernels.cross_entropy_backward(logits, b, rows, classes, read<int64_t>(target) + first,
-                                                   dout, dbias);
-                  });
+  return backward(grad, x, weight, bias, cross_entropy_gradients(weight, target));
+}
+
+LossesAndGradients linear_cross_entropy_both_cpu(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                                 const Tensor& target) {
+  check(x, weight, bias);
+  check_target(x, weight, target);
+  return both(x, weight, bias, cross_entropy_gradients(weight, target));
 }
 
 Tensor linear_multilabel_bce_cpu(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& ptr,
@@ -170,13 +202,14 @@ Three linear_multilabel_bce_backward_cpu(const Tensor& grad, const Tensor& x, co
                                          const Tensor& bias, const Tensor& ptr, const Tensor& classes) {
   check(x, weight, bias);
   check_lists(x, weight, ptr, classes);
-  return backward(grad, x, weight, bias,
-                  [&](const auto& kernels, auto* logits, const auto* b, int64_t rows, int64_t first,
-                      const auto* dout, auto* dbias) {
-                    kernels.multilabel_bce_backward(logits, b, rows, weight.size(0),
-                                                    read<int64_t>(ptr) + first, read<int64_t>(classes), dout,
-                                                    dbias);
-                  });
+  return backward(grad, x, weight, bias, multilabel_bce_gradients(weight, ptr, classes));
+}
+
+LossesAndGradients linear_multilabel_bce_both_cpu(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                                  const Tensor& ptr, const Tensor& classes) {
+  check(x, weight, bias);
+  check_lists(x, weight, ptr, classes);
+  return both(x, weight, bias, multilabel_bce_gradients(weight, ptr, classes));
 }
 
 }  // namespace plimsoll

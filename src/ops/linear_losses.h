@@ -7,9 +7,13 @@
 namespace plimsoll {
 
 /// Losses of a linear layer with many classes whose logits x W^T + b [N, C] are never there as a whole,
-/// neither in forward nor in backward: they are computed a tile of kLogitRows rows at a time, in backward
-/// again. x f32 or f64 [N, D], weight [C, D], bias [C] of its dtype; the result is [N]. Differentiable once,
-/// by x, weight and bias. torch.ops.plimsoll has them under the same names; CPU alone.
+/// neither in forward nor in backward: they are computed a tile of kLogitRows rows at a time. x f32 or f64
+/// [N, D], weight [C, D], bias [C] of its dtype; the result is [N]. Differentiable once, by x, weight and
+/// bias. torch.ops.plimsoll has them under the same names; CPU alone.
+///
+/// Where gradients are wanted, forward makes those of the sum of all losses on its way, tile by tile.
+/// Backward scales them where all losses have one gradient, as those of a mean have; else it computes the
+/// logits again.
 ///
 /// Errors: UsageError for shapes, dtypes, classes that are not below C, or a ptr that does not rise from 0.
 /// Thread-safe; the same bits for any number of threads: a call takes one.
@@ -39,5 +43,13 @@ at::Tensor linear_multilabel_bce_cpu(const at::Tensor& x, const at::Tensor& weig
 std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_multilabel_bce_backward_cpu(
     const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
     const at::Tensor& ptr, const at::Tensor& classes);
+
+/// The losses, and the gradients of their sum by x, weight and bias.
+using LossesAndGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+LossesAndGradients linear_cross_entropy_both_cpu(const at::Tensor& x, const at::Tensor& weight,
+                                                 const at::Tensor& bias, const at::Tensor& target);
+LossesAndGradients linear_multilabel_bce_both_cpu(const at::Tensor& x, const at::Tensor& weight,
+                                                  const at::Tensor& bias, const at::Tensor& ptr,
+                                                  const at::Tensor& classes);
 
 }  // namespace plimsoll

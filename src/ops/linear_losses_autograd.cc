@@ -1,3 +1,4 @@
+#include <ATen/ops/mul.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
@@ -20,18 +21,33 @@ bool planning() {
   return WithoutDataScope::order() != nullptr;
 }
 
+// Whether all losses have one gradient.
+bool is_uniform(const Tensor& grad) {
+  const auto equal = [&](const auto* g) {
+    for (int64_t r = 1; r < grad.size(0); ++r)
+      if (g[r * grad.stride(0)] != g[0]) return false;
+    return grad.size(0) > 0;
+  };
+  return grad.scalar_type() == at::kFloat ? equal(grad.const_data_ptr<float>())
+                                          : equal(grad.const_data_ptr<double>());
+}
+
 // One operator: its name, what it computes, and the tensors that say which classes are right.
 struct CrossEntropy {
   static constexpr const char* kName = "plimsoll::linear_cross_entropy";
   static constexpr const char* kBackward = "plimsoll::linear_cross_entropy_backward";
   static constexpr auto kForwardCpu = &linear_cross_entropy_cpu;
   static constexpr auto kBackwardCpu = &linear_cross_entropy_backward_cpu;
+  static constexpr const char* kBoth = "plimsoll::linear_cross_entropy_both";
+  static constexpr auto kBothCpu = &linear_cross_entropy_both_cpu;
 };
 struct MultilabelBce {
   static constexpr const char* kName = "plimsoll::linear_multilabel_bce";
   static constexpr const char* kBackward = "plimsoll::linear_multilabel_bce_backward";
   static constexpr auto kForwardCpu = &linear_multilabel_bce_cpu;
   static constexpr auto kBackwardCpu = &linear_multilabel_bce_backward_cpu;
+  static constexpr const char* kBoth = "plimsoll::linear_multilabel_bce_both";
+  static constexpr auto kBothCpu = &linear_multilabel_bce_both_cpu;
 };
 
 template <typename Op, typename... Classes>
@@ -40,33 +56,67 @@ struct Registered {
     if (planning()) return Op::kForwardCpu(x, weight, bias, classes...);
     return at::empty_symint({x.sym_size(0)}, x.options());
   }
+  static LossesAndGradients both_meta(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                      const Classes&... classes) {
+    if (planning()) return Op::kBothCpu(x, weight, bias, classes...);
+    return {at::empty_symint({x.sym_size(0)}, x.options()), like(x), like(weight), like(bias)};
+  }
+  // From the gradients of the sum of all losses, where those of losses are all one number; planning takes
+  // them to be.
+  static Three backward_cpu(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                            const Classes&... classes, const Tensor& dx, const Tensor& dweight,
+                            const Tensor& dbias) {
+    if (!x.is_meta() && !is_uniform(grad)) return Op::kBackwardCpu(grad, x, weight, bias, classes...);
+    const Tensor factor = grad.narrow(0, 0, 1);
+    const auto scaled = [&](const Tensor& gradient) {
+      Tensor to = at::empty(gradient.sizes(), gradient.options());
+      at::mul_out(to, gradient, factor);
+      return to;
+    };
+    Tensor first = scaled(dx);
+    Tensor second = scaled(dweight);
+    return {first, second, scaled(dbias)};
+  }
   static Three backward_meta(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                             const Classes&... classes) {
-    if (planning()) return Op::kBackwardCpu(grad, x, weight, bias, classes...);
-    const auto like = [](const Tensor& of) { return at::empty_symint(of.sym_sizes(), of.options()); };
+                             const Classes&... classes, const Tensor& dx, const Tensor& dweight,
+                             const Tensor& dbias) {
+    if (planning()) return backward_cpu(grad, x, weight, bias, classes..., dx, dweight, dbias);
     return {like(x), like(weight), like(bias)};
   }
+  static Tensor like(const Tensor& of) { return at::empty_symint(of.sym_sizes(), of.options()); }
 
   class Function : public torch::autograd::Function<Function> {
    public:
     static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight, const Tensor& bias,
                           const Classes&... classes) {
       const at::AutoDispatchBelowADInplaceOrView guard;
-      context->save_for_backward({x, weight, bias, classes...});
-      return call(x, weight, bias, classes...);
+      static const auto op =
+          find_operator<LossesAndGradients(const Tensor&, const Tensor&, const Tensor&, const Classes&...)>(
+              Op::kBoth);
+      auto [losses, dx, dweight, dbias] = op.call(x, weight, bias, classes...);
+      context->save_for_backward({x, weight, bias, classes..., dx, dweight, dbias});
+      return losses;
     }
     static variable_list backward(AutogradContext* context, variable_list grads) {
       const variable_list v = context->get_saved_variables();
       return [&]<size_t... I>(std::index_sequence<I...>)->variable_list {
-        static const auto op = find_operator<Three(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                                   const Classes&...)>(Op::kBackward);
-        auto [dx, dweight, dbias] = op.call(grads[0], v[0], v[1], v[2], v[3 + I]...);
+        constexpr size_t kGradients = 3 + sizeof...(Classes);
+        auto [dx, dweight, dbias] = call_backward(grads[0], v[0], v[1], v[2], v[3 + I]..., v[kGradients],
+                                                  v[kGradients + 1], v[kGradients + 2]);
         return {dx, dweight, dbias, (static_cast<void>(I), Tensor())...};
       }
       (std::index_sequence_for<Classes...>());
     }
   };
 
+  static Three call_backward(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                             const Classes&... classes, const Tensor& dx, const Tensor& dweight,
+                             const Tensor& dbias) {
+    static const auto op =
+        find_operator<Three(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Classes&...,
+                            const Tensor&, const Tensor&, const Tensor&)>(Op::kBackward);
+    return op.call(grad, x, weight, bias, classes..., dx, dweight, dbias);
+  }
   static Tensor call(const Tensor& x, const Tensor& weight, const Tensor& bias, const Classes&... classes) {
     static const auto op =
         find_operator<Tensor(const Tensor&, const Tensor&, const Tensor&, const Classes&...)>(Op::kName);
@@ -74,15 +124,17 @@ struct Registered {
   }
   static Tensor autograd(const Tensor& x, const Tensor& weight, const Tensor& bias,
                          const Classes&... classes) {
-    return Function::apply(x, weight, bias, classes...);
+    if (at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad() || bias.requires_grad()))
+      return Function::apply(x, weight, bias, classes...);
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    return call(x, weight, bias, classes...);
   }
   static Three backward_autograd(const Tensor& grad, const Tensor& x, const Tensor& weight,
-                                 const Tensor& bias, const Classes&... classes) {
+                                 const Tensor& bias, const Classes&... classes, const Tensor& dx,
+                                 const Tensor& dweight, const Tensor& dbias) {
     Three made = [&] {
       const at::AutoDispatchBelowADInplaceOrView guard;
-      return find_operator<Three(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                 const Classes&...)>(Op::kBackward)
-          .call(grad, x, weight, bias, classes...);
+      return call_backward(grad, x, weight, bias, classes..., dx, dweight, dbias);
     }();
     refuse_second_derivatives(made, {grad, x, weight, bias});
     return made;
@@ -112,23 +164,33 @@ Tensor linear_multilabel_bce(const Tensor& x, const Tensor& weight, const Tensor
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
   m.def("linear_cross_entropy(Tensor x, Tensor weight, Tensor bias, Tensor target) -> Tensor");
   m.def(
-      "linear_cross_entropy_backward(Tensor grad, Tensor x, Tensor weight, Tensor bias, Tensor target) -> "
-      "(Tensor x, Tensor weight, Tensor bias)");
+      "linear_cross_entropy_both(Tensor x, Tensor weight, Tensor bias, Tensor target) -> "
+      "(Tensor losses, Tensor dx, Tensor dweight, Tensor dbias)");
+  m.def(
+      "linear_cross_entropy_backward(Tensor grad, Tensor x, Tensor weight, Tensor bias, Tensor target, "
+      "Tensor dx, Tensor dweight, Tensor dbias) -> (Tensor, Tensor, Tensor)");
   m.def("linear_multilabel_bce(Tensor x, Tensor weight, Tensor bias, Tensor ptr, Tensor classes) -> Tensor");
   m.def(
-      "linear_multilabel_bce_backward(Tensor grad, Tensor x, Tensor weight, Tensor bias, Tensor ptr, Tensor "
-      "classes) -> (Tensor x, Tensor weight, Tensor bias)");
+      "linear_multilabel_bce_both(Tensor x, Tensor weight, Tensor bias, Tensor ptr, Tensor classes) -> "
+      "(Tensor losses, Tensor dx, Tensor dweight, Tensor dbias)");
+  m.def(
+      "linear_multilabel_bce_backward(Tensor grad, Tensor x, Tensor weight, Tensor bias, Tensor ptr, "
+      "Tensor classes, Tensor dx, Tensor dweight, Tensor dbias) -> (Tensor, Tensor, Tensor)");
 }
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("linear_cross_entropy", linear_cross_entropy_cpu);
-  m.impl("linear_cross_entropy_backward", linear_cross_entropy_backward_cpu);
+  m.impl("linear_cross_entropy_both", linear_cross_entropy_both_cpu);
+  m.impl("linear_cross_entropy_backward", CrossEntropyOperator::backward_cpu);
   m.impl("linear_multilabel_bce", linear_multilabel_bce_cpu);
-  m.impl("linear_multilabel_bce_backward", linear_multilabel_bce_backward_cpu);
+  m.impl("linear_multilabel_bce_both", linear_multilabel_bce_both_cpu);
+  m.impl("linear_multilabel_bce_backward", MultilabelBceOperator::backward_cpu);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("linear_cross_entropy", CrossEntropyOperator::meta);
+  m.impl("linear_cross_entropy_both", CrossEntropyOperator::both_meta);
   m.impl("linear_cross_entropy_backward", CrossEntropyOperator::backward_meta);
   m.impl("linear_multilabel_bce", MultilabelBceOperator::meta);
+  m.impl("linear_multilabel_bce_both", MultilabelBceOperator::both_meta);
   m.impl("linear_multilabel_bce_backward", MultilabelBceOperator::backward_meta);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {

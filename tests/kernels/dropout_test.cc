@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -82,6 +85,35 @@ TEST(Dropout, EveryKeyMatters) {
 
 TEST(Dropout, NothingIsDroppedAtZero) {
   for (const float factor : factors(0, 33, {3}, {4})) EXPECT_EQ(factor, 1.0F);
+}
+
+// One pass gives the bits of two, and its gradient those of theirs.
+TEST(Dropout, OfReluIsReluTimesTheFactors) {
+  constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<int64_t> item = {5, 77};
+  const std::vector<int64_t> local = {3, 1'000'003};
+  for (int at = 0; at <= static_cast<int>(best_level()); ++at) {
+    const auto level = static_cast<Level>(at);
+    for (const int64_t channels : {1, 7, 32, 80, 384}) {
+      const auto count = static_cast<size_t>(2 * channels);
+      std::vector<float> x(count), factor(count), out(count), grad(count), dx(count);
+      for (size_t i = 0; i < count; ++i) {
+        x[i] = i == 5 ? kNothing : std::sin(static_cast<float>(i) * 1.7F);
+        grad[i] = std::cos(static_cast<float>(i));
+      }
+      dropout_factors(level, 9, 3, 8, 0.4, 2, channels, item.data(), local.data(), factor.data());
+      relu_dropout(level, 9, 3, 8, 0.4, 2, channels, item.data(), local.data(), x.data(), out.data());
+      relu_dropout_backward(level, 0.4, 2 * channels, grad.data(), out.data(), dx.data());
+      for (size_t i = 0; i < count; ++i) {
+        if (i == 5) {
+          EXPECT_TRUE(std::isnan(out[i]));
+          continue;
+        }
+        ASSERT_EQ(out[i], std::max(x[i], 0.0F) * factor[i]) << at << " " << channels << " " << i;
+        ASSERT_EQ(dx[i], x[i] > 0 ? grad[i] * factor[i] : 0.0F) << at << " " << channels << " " << i;
+      }
+    }
+  }
 }
 
 TEST(Cuda, ABuildOrMachineWithoutItSaysSo) {

@@ -120,27 +120,41 @@ TEST_P(GatAtLevel, ScoresAreInnerProducts) {
     const auto& z = problem.inputs["z"];
     const auto& att = problem.inputs["att"];
     const auto& dout = problem.inputs["s"];
-    Arrays expected{{"out", std::vector<double>(static_cast<size_t>(kNodes * heads))},
-                    {"z", problem.inputs["z_target"]},
-                    {"att", std::vector<double>(static_cast<size_t>(width))}};
-    for (int64_t i = 0; i < kNodes; ++i)
-      for (int64_t c = 0; c < width; ++c) {
-        const auto at = static_cast<size_t>(i * width + c);
-        const auto score = static_cast<size_t>(i * heads + c / channels);
-        const auto channel = static_cast<size_t>(c);
-        expected["out"][score] += z[at] * att[channel];
-        expected["z"][at] += dout[score] * att[channel];
-        expected["att"][channel] += dout[score] * z[at];
-      }
-    Numbers<T> z_now(z), att_now(att), dout_now(dout), out(kNodes * heads, T(0)),
-        dz(problem.inputs["z_target"]), datt(width, T(0));
+    const std::vector<double> other(att.rbegin(), att.rend());  // of targets
+    const std::vector<double> other_dout(dout.rbegin(), dout.rend());
+    const auto sums = [](int64_t size) { return std::vector<double>(static_cast<size_t>(size)); };
+    Arrays expected{{"z", problem.inputs["z_target"]}};
+    for (const bool target : {false, true}) {
+      const auto& a = target ? other : att;
+      const auto& d = target ? other_dout : dout;
+      auto& scores = expected[target ? "t" : "s"] = sums(kNodes * heads);
+      auto& da = expected[target ? "att_target" : "att_source"] = sums(width);
+      for (int64_t i = 0; i < kNodes; ++i)
+        for (int64_t c = 0; c < width; ++c) {
+          const auto at = static_cast<size_t>(i * width + c);
+          const auto score = static_cast<size_t>(i * heads + c / channels);
+          const auto channel = static_cast<size_t>(c);
+          scores[score] += z[at] * a[channel];
+          expected["z"][at] += d[score] * a[channel];
+          da[channel] += d[score] * z[at];
+        }
+    }
+    Numbers<T> z_now(z), a_now(att), other_now(other), d_now(dout), other_d_now(other_dout);
+    Numbers<T> s(kNodes * heads, T(0)), t(kNodes * heads, T(0)), dz(problem.inputs["z_target"]),
+        da(width, T(0)), other_da(width, T(0));
     const GatKernels<T>& kernels = gat_kernels<T>(GetParam());
+    const ScorePair<const T> both{a_now.data(), other_now.data()};
     in_ranges(kNodes, 2, [&](int64_t begin, int64_t end) {
-      kernels.scores(z_now.data(), att_now.data(), heads, channels, begin, end, out.data());
-      kernels.scores_backward(z_now.data(), att_now.data(), dout_now.data(), heads, channels, begin, end,
-                              dz.data(), datt.data());
+      kernels.scores(z_now.data(), both, heads, channels, begin, end, {s.data(), t.data()});
+      kernels.scores_backward(z_now.data(), both, {d_now.data(), other_d_now.data()}, heads, channels, begin,
+                              end, dz.data(), {da.data(), other_da.data()});
     });
-    expect_close<T>({{"out", out.values()}, {"z", dz.values()}, {"att", datt.values()}}, expected);
+    expect_close<T>({{"s", s.values()},
+                     {"t", t.values()},
+                     {"z", dz.values()},
+                     {"att_source", da.values()},
+                     {"att_target", other_da.values()}},
+                    expected);
   };
   for (const int64_t heads : {1, 4, 8})
     for (const int64_t channels : {1, 5, 8, 16, 32, 40}) {

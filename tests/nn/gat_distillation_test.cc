@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "base/error.h"
 
@@ -47,6 +48,35 @@ TEST(GatDistillation, IsTheSumOfTorchsLosses) {
   const at::Tensor hard = at::cross_entropy_loss(logits, batch.y);
   const at::Tensor expected = kAlpha * kTemperature * kTemperature * soft + (1 - kAlpha) * hard;
   EXPECT_NEAR(objective.losses(logits, batch).mean().item<double>(), expected.item<double>(), 1e-6);
+}
+
+TEST(GatDistillation, HasTheGradientOfTorchsLosses) {
+  constexpr double kTemperature = 3;
+  constexpr double kAlpha = 0.4;
+  for (const double scale : {1.0, 30.0}) {  // the latter far beyond what exp() of float32 takes
+    const at::Tensor logits = (scale * pattern(9, 0.7)).set_requires_grad(true);
+    const Batch batch = batch_of(scale * pattern(9, 1.3));
+    const at::Tensor weights = at::arange(1, 10, at::kFloat);
+    const Given student(logits);
+    const at::Tensor losses = GatDistillation(student, kTemperature, kAlpha).losses(logits, batch);
+    const at::Tensor found = torch::autograd::grad({(losses * weights).sum()}, {logits})[0];
+    const at::Tensor exact = logits.detach().to(at::kDouble).set_requires_grad(true);
+    const at::Tensor wanted = at::log_softmax(batch.teacher.to(at::kDouble) / kTemperature, 1);
+    const at::Tensor said = at::log_softmax(exact / kTemperature, 1);
+    const at::Tensor expected =
+        kAlpha * kTemperature * kTemperature * (at::exp(wanted) * (wanted - said)).sum(1) -
+        (1 - kAlpha) * at::log_softmax(exact, 1).gather(1, batch.y.unsqueeze(1)).squeeze(1);
+    EXPECT_TRUE(at::allclose(losses.to(at::kDouble), expected, 1e-6, 1e-6));
+    const at::Tensor gradient = torch::autograd::grad({(expected * weights).sum()}, {exact})[0];
+    EXPECT_TRUE(at::allclose(found.to(at::kDouble), gradient, 1e-6, 1e-6));
+  }
+}
+
+TEST(GatDistillation, RefusesALabelThatIsNoClass) {
+  const Given student(pattern(3, 0.7));
+  Batch batch = batch_of(pattern(3, 1.3));
+  batch.y = at::arange(3);
+  EXPECT_THROW(GatDistillation(student, 4, 0.7).losses(pattern(3, 0.7), batch), InputError);
 }
 
 TEST(GatDistillation, AStudentThatSaysWhatItsTeacherSaysHasNothingToLearnFromIt) {

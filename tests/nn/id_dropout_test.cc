@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/unknown_ids.h"
 #include "nn/unknown_ids_apart.h"
 
 namespace plimsoll {
@@ -115,9 +116,9 @@ TEST(UnknownIdsApart, AreEvidenceWhereMoreThanAFifthIsKnown) {
   const Seen seen;
   const at::Tensor logits = UnknownIdsApart(seen, kUnknown).forward(batch, {});
   EXPECT_EQ(at_row(logits, 0, 1), 0) << "all IDs are known";
-  EXPECT_EQ(at_row(logits, 1, 1), UnknownIdsApart::kEvidence);
+  EXPECT_EQ(at_row(logits, 1, 1), kUnknownIdEvidence);
   EXPECT_EQ(at_row(logits, 2, 1), 0) << "another vehicle";
-  EXPECT_EQ(at_row(logits, 3, 1), UnknownIdsApart::kEvidence);
+  EXPECT_EQ(at_row(logits, 3, 1), kUnknownIdEvidence);
   EXPECT_EQ(logits.select(1, 0).abs().sum().item<double>(), 0);
 }
 

@@ -1,8 +1,10 @@
 #include "nn/parameters.h"
 
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 
 namespace plimsoll {
 namespace {
@@ -33,6 +35,24 @@ TEST(Init, HasTheSpreadItNames) {
   EXPECT_LE(largest, 0.1F);
   EXPECT_NEAR(Init::linear(64).bound, 0.125, 1e-12);
   EXPECT_EQ(std::get<2>(moments(parameters.add("c", {10}, Init::zeros()))), 0);
+}
+
+TEST(GivenValues, AreWhatParametersAndBuffersAre) {
+  const at::Tensor given = at::ones({2, 3});
+  std::vector<std::string> names;
+  std::optional<GivenValues> scope([&](const std::string& name, const std::vector<int64_t>& shape) {
+    names.push_back(name);
+    EXPECT_EQ(shape, (std::vector<int64_t>{2, 3}));
+    return given;
+  });
+  ParameterList parameters(11);
+  EXPECT_TRUE(parameters.add("a", {2, 3}, Init::normal()).is_same(given));
+  EXPECT_TRUE(parameters.add_buffer("b", {2, 3}, 7).is_same(given));
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(parameters.all().size(), 2U);
+  EXPECT_FALSE(parameters.entries()[0].value.requires_grad());
+  scope.reset();
+  EXPECT_FALSE(parameters.add("c", {2, 3}, Init::normal()).is_same(given));
 }
 
 }  // namespace

@@ -115,9 +115,12 @@ def errors(found, expected):
     return result
 
 
-def assert_close(found, expected, tolerance):
+def assert_close(found, expected, tolerance, peer=None):
+    """Errors within the tolerance or, of a number that is a small rest of what cancels, twice those of the peer's numbers."""
     limit = lambda name: tolerance["gradients" if name.startswith("grad.") else "values"]  # noqa: E731
-    wrong = {name: error for name, error in errors(found, expected).items() if not error <= limit(name)}
+    peers = errors(peer, expected) if peer else {}
+    wrong = {name: error for name, error in errors(found, expected).items()
+             if not error <= max(limit(name), 2 * peers.get(name, 0))}
     assert not wrong, f"errors above {tolerance}: {wrong}"
 
 
@@ -139,7 +142,8 @@ def compare(kind, graph, channels, edge_dim=None, bipartite=False, keep_projecti
         expected = evaluate(run_pyg, copy.deepcopy(conv).double(), tuple(map(double, x)) if bipartite else x.double(),
                             edge_index, double(edge_attr), [weight.double() for weight in weights])
         assert all(value.dtype == dtype for value in found.values())
-        assert_close(found, expected, tolerance)
+        peer = evaluate(run_pyg, conv, x, edge_index, edge_attr, weights) if dtype == torch.float32 else None
+        assert_close(found, expected, tolerance, peer)
 
 
 def dropout_of(p, seed=11, layer=1, epoch=2, keys=None):

@@ -83,6 +83,34 @@ def test_same_as_dense(operator, shape, dtype, scale):
 
 
 @every_operator
+@pytest.mark.parametrize("scale", [0.1, 1, 30])
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_gradients_of_a_mean(operator, shape, dtype, scale):
+    """All losses have one gradient: forward has made what backward scales."""
+    given = arguments(operator, shape, dtype, scale)
+
+    def mean_of(function, dtype):
+        leaves = [tensor.detach().to(dtype).requires_grad_() for tensor in given[:3]]
+        losses = function(*leaves, *given[3:])
+        return torch.autograd.grad(losses.sum() / max(len(losses), 1), leaves)
+
+    found, expected = mean_of(ours(operator), dtype), mean_of(OPERATORS[operator], torch.float64)
+    for value, wanted in zip(found, expected, strict=True):
+        least = 0.01 * max(wanted.numel(), 1)**0.5 * max(scale, 1)**2
+        assert value.dtype == dtype
+        assert float((value.double() - wanted).norm()) <= TOLERANCE[dtype] * max(float(wanted.norm()), least)
+
+
+@every_operator
+def test_losses_are_the_same_bits_with_and_without_gradients(operator):
+    given = arguments(operator, "many classes", torch.float32)
+    with torch.no_grad():
+        without = ours(operator)(*given)
+    assert torch.equal(ours(operator)(*given).detach(), without)
+
+
+@every_operator
 def test_losses_of_hopeless_and_certain_rows(operator):
     """Logits of +-1000: nothing overflows."""
     x = torch.tensor([[1000.0], [-1000.0]], requires_grad=True)

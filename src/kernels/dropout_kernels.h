@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+namespace plimsoll {
+
+/// What dropout.h draws, as its functions take it.
+struct DropoutDraws {
+  uint64_t seed;
+  uint32_t layer;
+  uint32_t epoch;
+  double p;
+  int64_t rows;
+  int64_t channels;
+  const int64_t* item;
+  const int64_t* local;
+};
+
+/// The functions of dropout.h at one level.
+struct DropoutKernels {
+  void (*factors)(const DropoutDraws& draws, float* factors);
+  void (*relu)(const DropoutDraws& draws, const float* x, float* out);
+  void (*relu_backward)(double p, int64_t count, const float* grad, const float* out, float* dx);
+};
+
+// One file a level.
+extern const DropoutKernels dropout_portable;
+extern const DropoutKernels dropout_avx2;
+extern const DropoutKernels dropout_avx512;
+
+}  // namespace plimsoll

@@ -1,0 +1,100 @@
+#include "ops/soft_target_losses.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/check.h"
+#include "ops/numbers.h"
+#include "ops/operator.h"
+
+namespace plimsoll {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+using Tensor = at::Tensor;
+
+// ln of the sum of exp(row / t).
+double log_sum(const float* row, int64_t classes, double t) {
+  const double most = *std::max_element(row, row + classes);
+  double sum = 0;
+  for (int64_t c = 0; c < classes; ++c) sum += std::exp((row[c] - most) / t);
+  return most / t + std::log(sum);
+}
+
+struct Weights {
+  double temperature;
+  double alpha;
+};
+
+// The loss of a row; its gradient goes to `gradient`.
+double loss_of(const float* said, const float* wanted, int64_t classes, int64_t label, const Weights& of,
+               float* gradient) {
+  const double t = of.temperature;
+  const double said_sum = log_sum(said, classes, t);
+  const double wanted_sum = log_sum(wanted, classes, t);
+  const double hard_sum = log_sum(said, classes, 1);
+  double divergence = 0;
+  for (int64_t c = 0; c < classes; ++c) {
+    const double log_said = said[c] / t - said_sum;
+    const double log_wanted = wanted[c] / t - wanted_sum;
+    const double share = std::exp(log_wanted);
+    divergence += share * (log_wanted - log_said);
+    gradient[c] = static_cast<float>(of.alpha * t * (std::exp(log_said) - share) +
+                                     (1 - of.alpha) * (std::exp(said[c] - hard_sum) - (c == label ? 1 : 0)));
+  }
+  return of.alpha * t * t * divergence + (1 - of.alpha) * (hard_sum - said[label]);
+}
+
+class SoftTargetLosses : public torch::autograd::Function<SoftTargetLosses> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& logits, const Tensor& teacher,
+                        const Tensor& y, double temperature, double alpha) {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    const int64_t classes = logits.size(1);
+    Tensor losses = at::empty({logits.size(0)}, logits.options());
+    const Tensor gradient = at::empty(logits.sizes(), logits.options());
+    context->save_for_backward({gradient});
+    if (logits.is_meta()) return losses;
+    const auto* const labels = y.const_data_ptr<int64_t>();
+    for (int64_t g = 0; g < logits.size(0); ++g) {
+      if (labels[g] < 0 || labels[g] >= classes)
+        throw InputError(fmt::format("a label is {}, expected one of {} classes", labels[g], classes));
+      write<float>(losses)[g] = static_cast<float>(
+          loss_of(read<float>(logits) + g * classes, read<float>(teacher) + g * classes, classes, labels[g],
+                  {temperature, alpha}, write<float>(gradient) + g * classes));
+    }
+    return losses;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const Tensor gradient = context->get_saved_variables()[0];
+    auto made = std::make_tuple([&] {
+      const at::AutoDispatchBelowADInplaceOrView guard;
+      return at::mul(gradient, grads[0].unsqueeze(1));
+    }());
+    refuse_second_derivatives(made, {grads[0]});
+    variable_list all(5);
+    all[0] = std::get<0>(made);
+    return all;
+  }
+};
+
+}  // namespace
+
+Tensor soft_target_losses(const Tensor& logits, const Tensor& teacher, const Tensor& y, double temperature,
+                          double alpha) {
+  require(logits.dim() == 2 && logits.scalar_type() == at::kFloat && logits.is_contiguous(),
+          "logits f32 [G, classes]", logits);
+  require_like(logits, teacher, logits.sizes(), "teacher f32 [G, classes]");
+  require(y.scalar_type() == at::kLong && y.sizes() == at::IntArrayRef{logits.size(0)} && y.is_contiguous(),
+          "y i64 [G]", y);
+  return SoftTargetLosses::apply(logits, teacher, y, temperature, alpha);
+}
+
+}  // namespace plimsoll
