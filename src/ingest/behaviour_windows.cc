@@ -13,14 +13,6 @@ int64_t ceil_divide(int64_t a, int64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }
 
-// Windows until the end is reached, the last one perhaps only in part. `length`, `window` and `stride` are
-// all frames or all nanoseconds.
-int64_t window_count(int64_t length, int64_t window, int64_t stride) {
-  if (length <= 0) return 0;
-  return std::min(ceil_divide(length, stride),
-                  ceil_divide(std::max<int64_t>(length - window, 0), stride) + 1);
-}
-
 // A recording's clock: the latest time so far, so that it never runs back. Counted from the first frame.
 class Clock {
  public:
@@ -44,13 +36,19 @@ class Clock {
 
 }  // namespace
 
+int64_t BehaviourWindows::count(int64_t length, int64_t window, int64_t stride) {
+  if (length <= 0) return 0;
+  return std::min(ceil_divide(length, stride),
+                  ceil_divide(std::max<int64_t>(length - window, 0), stride) + 1);
+}
+
 BehaviourWindows::BehaviourWindows(const FramesView& frames, const WindowOptions& options,
                                    BehaviourProfile profile)
-    : frames_(frames), options_(options), profile_(std::move(profile)) {
+    : frames_(frames), options_(options), profile_(std::move(profile)), tables_(feature_tables("behaviour")) {
   for (const Recording& recording : frames.recordings()) {
     const int64_t graphs = options.unit == WindowUnit::nanoseconds
                                ? cut_by_time(recording)
-                               : window_count(recording.frames, options.window, options.stride);
+                               : count(recording.frames, options.window, options.stride);
     if (tables_.splits.empty() || tables_.splits.back().name != recording.split)
       tables_.splits.push_back({recording.split, "", graphs_, 0, {}, {}, {}});
     tables_.splits.back().graphs += graphs;
@@ -58,9 +56,6 @@ BehaviourWindows::BehaviourWindows(const FramesView& frames, const WindowOptions
                                   recording.copy_of, recording.content});
     graphs_ += graphs;
   }
-  tables_.node_features = BehaviourGraph::node_feature_names();
-  tables_.edge_features = BehaviourGraph::edge_feature_names();
-  tables_.of_known_ids = BehaviourGraph::known_id_feature_names();
   tables_.vocabulary = profile_.vocabulary().ids();
 }
 
@@ -74,15 +69,15 @@ int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
   const auto times = frames_.frames().part(recording.first_frame, recording.frames).time_ns;
   const uint64_t span = gap_ns(times.front(), *std::max_element(times.begin(), times.end()));
   const auto length = static_cast<int64_t>(std::min(span, uint64_t{1} << 62)) + 1;
-  const int64_t count = window_count(length, options_.window, options_.stride);
-  if (count / kMostWindows > recording.frames || span > uint64_t{1} << 62)
+  const int64_t windows = count(length, options_.window, options_.stride);
+  if (windows / kMostWindows > recording.frames || span > uint64_t{1} << 62)
     throw InputError(fmt::format(
         "{}: its {} frames span {:.6g} s, which makes {} windows, expected {} a frame at most; take "
         "a longer --stride, or mend the times",
-        where, recording.frames, static_cast<double>(span) / 1e9, count, kMostWindows));
+        where, recording.frames, static_cast<double>(span) / 1e9, windows, kMostWindows));
   Clock first(times);
   Clock end(times);
-  for (int64_t k = 0; k < count; ++k) {
+  for (int64_t k = 0; k < windows; ++k) {
     const auto start = static_cast<uint64_t>(k) * static_cast<uint64_t>(options_.stride);
     const Cut cut{recording.first_frame + first.advance(start),
                   recording.first_frame + end.advance(start + static_cast<uint64_t>(options_.window))};
@@ -91,7 +86,7 @@ int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
           fmt::format("{}: {} frames in one window; take a shorter --window", where, cut.end - cut.first));
     cuts_.push_back(cut);
   }
-  return count;
+  return windows;
 }
 
 FrameWindow BehaviourWindows::window(int64_t graph) const {

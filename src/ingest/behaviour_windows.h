@@ -16,6 +16,8 @@ class BehaviourWindows : public WindowSource {
   BehaviourWindows(const FramesView& frames, const WindowOptions& options, BehaviourProfile profile);
 
   static constexpr int64_t kMostWindows = 64;
+  /// Windows until the end is reached, the last one perhaps only in part. All are frames, or all nanoseconds.
+  static int64_t count(int64_t length, int64_t window, int64_t stride);
 
   int64_t graphs() const override { return graphs_; }
   int64_t node_features() const override { return BehaviourGraph::kNodeFeatures; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ingest/compat_graph.h"
 #include "ingest/windows.h"
 
 namespace plimsoll {
@@ -10,22 +11,20 @@ namespace plimsoll {
 /// distinct ID indices of its rows, edges the distinct pairs.
 class CompatWindows : public WindowSource {
  public:
-  static constexpr int64_t kNodeFeatures = 11;
-  static constexpr int64_t kEdgeFeatures = 11;
-
   CompatWindows(const FramesView& frames, const WindowOptions& options, Vocabulary vocabulary);
 
   int64_t graphs() const override { return graphs_; }
-  int64_t node_features() const override { return kNodeFeatures; }
-  int64_t edge_features() const override { return kEdgeFeatures; }
+  int64_t node_features() const override { return CompatGraph::kNodeFeatures; }
+  int64_t edge_features() const override { return CompatGraph::kEdgeFeatures; }
   const GraphSetTables& tables() const override { return tables_; }
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   FrameSpans frames(int64_t graph) const override;
 
+  /// The windows of a recording of so many frames.
+  static int64_t count(int64_t frames, const WindowOptions& options);
+
  private:
-  struct Rows;     // the rows of one window
-  struct Builder;  // scratch memory for making graphs, one a call
-  Rows rows(int64_t graph) const;
+  CompatRows rows(int64_t graph) const;
 
   const FramesView& frames_;
   WindowOptions options_;

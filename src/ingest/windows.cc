@@ -12,9 +12,10 @@
 
 namespace plimsoll {
 
-namespace {
-
-void check_lengths(const WindowOptions& options) {
+void check_window_options(const WindowOptions& options) {
+  if (options.features != "behaviour" && options.features != "compat")
+    throw UsageError(
+        fmt::format("features '{}' are not known; expected compat or behaviour", options.features));
   const bool time = options.unit == WindowUnit::nanoseconds;
   if (time && options.features == "compat")
     throw UsageError("compat counts frames: windows by time need the features behaviour");
@@ -23,20 +24,34 @@ void check_lengths(const WindowOptions& options) {
   if (time && (options.window < WindowLength::kLeastTime || options.window > WindowLength::kMostTime))
     throw UsageError(fmt::format("a window of {} is not between 1us and 3600s",
                                  WindowLength{options.window, options.unit}.text()));
+  if (!time && options.stride > WindowLength::kMostStride)
+    throw UsageError(
+        fmt::format("a stride of {} frames is above {}", options.stride, WindowLength::kMostStride));
   if (options.stride < 1 || (time && options.stride > WindowLength::kMostTime))
     throw UsageError(fmt::format("a stride of {} {}", options.stride,
                                  time ? "ns is not between 1us and 3600s" : "frames is not above 0"));
 }
 
-}  // namespace
+GraphSetTables feature_tables(const std::string& features) {
+  GraphSetTables tables;
+  if (features == "behaviour") {
+    tables.node_features = BehaviourGraph::node_feature_names();
+    tables.edge_features = BehaviourGraph::edge_feature_names();
+    tables.of_known_ids = BehaviourGraph::known_id_feature_names();
+    return tables;
+  }
+  tables.node_features = {"id_index", "byte_0", "byte_1", "byte_2", "byte_3",       "byte_4",
+                          "byte_5",   "byte_6", "byte_7", "count",  "last_position"};
+  tables.edge_features = {"count",       "frequency",      "mean_gap",      "std_gap",
+                          "regularity",  "first_position", "last_position", "span",
+                          "has_reverse", "degree_product", "degree_ratio"};
+  return tables;
+}
 
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            LearnedBefore known) {
+  check_window_options(options);
   const bool behaviour = options.features == "behaviour";
-  if (!behaviour && options.features != "compat")
-    throw UsageError(
-        fmt::format("features '{}' are not known; expected compat or behaviour", options.features));
-  check_lengths(options);
   if (behaviour && known.profile)
     return std::make_unique<BehaviourWindows>(frames, options, std::move(*known.profile));
   std::vector<uint32_t>& vocabulary = known.vocabulary;

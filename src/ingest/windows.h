@@ -23,6 +23,12 @@ struct WindowOptions {
   LearnFrom learn_from = {};             ///< for vocabulary and profile
 };
 
+/// Errors: UsageError (unknown features, window below 2, stride below 1, compat by time).
+void check_window_options(const WindowOptions& options);
+
+/// The names of what stands beside nodes and edges in such graphs; nothing of any data.
+GraphSetTables feature_tables(const std::string& features);
+
 /// Graphs of windows, made on the fly from a `frames` set: one graph a window, in the order of recordings and
 /// time.
 class WindowSource : public BlockSource {

@@ -57,6 +57,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
+  /// The process lets go of its pages, which stay in the page cache; who reads the bytes has them again.
+  void release() const noexcept;
 
  private:
   const std::byte* data_ = nullptr;

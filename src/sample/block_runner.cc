@@ -43,11 +43,12 @@ auto refusals_typed(const Function& function) {
 }  // namespace
 
 BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes,
-                         const BlockLimits& limits, int threads, int64_t prefetch)
+                         const BlockLimits& limits, int threads, int64_t prefetch, int64_t keep)
     : source_(source),
       shapes_(shapes),
       limits_(limits),
       blocks_(static_cast<size_t>(threads)),
+      kept_(static_cast<size_t>(keep)),
       plans_(static_cast<size_t>(threads)),
       ranges_(static_cast<size_t>(threads)),
       prefetcher_(source, shapes, prefetch),
@@ -55,6 +56,7 @@ BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> 
 
 void BlockRunner::resize(int64_t slab_bytes, const BlockSize& largest, int64_t least_bytes) {
   for (GraphBlock& block : blocks_) block.make_room(largest, source_.room());
+  for (Kept& kept : kept_) kept.block.make_room(largest, source_.room());
   prefetcher_.make_room(largest);
   slab_.resize(slab_bytes);
   slab_bytes_ = slab_.bytes();
@@ -115,16 +117,41 @@ void BlockRunner::restore() {
 void BlockRunner::drop_blocks() {
   prefetcher_.forget();
   for (GraphBlock& block : blocks_) block = GraphBlock();
+  for (Kept& kept : kept_) kept = Kept();
 }
 
-void BlockRunner::run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner) {
+// Room changes hands: what a worker reads stays, and what was kept goes to who works on it.
+void BlockRunner::keep(const Blocks& blocks, int64_t block, Pass pass, GraphBlock& graphs) {
+  if (pass != Pass::first || block >= static_cast<int64_t>(kept_.size()) || level_ > 0) return;
+  Kept& kept = kept_[static_cast<size_t>(block)];
+  std::swap(kept.block, graphs);
+  kept.graphs = blocks.of(block);
+}
+
+void BlockRunner::read(const Blocks& blocks, int64_t block, Pass pass, GraphBlock& graphs) {
+  const std::span<const int64_t> wanted = blocks.of(block);
+  if (pass == Pass::second && block < static_cast<int64_t>(kept_.size())) {
+    Kept& kept = kept_[static_cast<size_t>(block)];
+    if (kept.graphs.data() == wanted.data() && kept.graphs.size() == wanted.size()) {
+      std::swap(kept.block, graphs);
+      kept.graphs = {};
+      return;
+    }
+  }
+  prefetcher_.read(wanted, graphs);
+}
+
+void BlockRunner::run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner,
+                      Pass pass) {
   const Blocks blocks = cut(graphs);
+  if (pass != Pass::second)
+    for (Kept& kept : kept_) kept.graphs = {};
   try {
     for (int64_t done = 0; done < blocks.count();) {
       std::string reason;
       try {
         follow_pressure();
-        run_together(blocks, done, work, planner);
+        run_together(blocks, done, work, planner, pass);
         continue;
       } catch (const BudgetExceeded& error) {
         reason = error.what();
@@ -142,7 +169,7 @@ void BlockRunner::run(std::span<const int64_t> graphs, const Work& work, const R
 }
 
 void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& work,
-                               const RangePlanner* planner) {
+                               const RangePlanner* planner, Pass pass) {
   const int64_t start = done;
   workers_.run_stream(
       [&](int64_t item, int worker) {
@@ -160,11 +187,12 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
         const SlabRange range = std::exchange(ranges_[worker], SlabRange());
         const RangeScope scope(range);
         const Commit commit = refusals_typed([&] {
-          prefetcher_.read(blocks.of(b), blocks_[worker]);
+          read(blocks, b, pass, blocks_[worker]);
           return work(blocks_[worker], blocks.begins[static_cast<size_t>(b)]);
         });
         turn.wait();
         commit();
+        keep(blocks, b, pass, blocks_[worker]);
         done = b + 1;
       });
 }

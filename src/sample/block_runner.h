@@ -52,10 +52,13 @@ class BlockRunner {
   };
   using Tell = std::function<void(const Event&)>;
 
-  /// `source` and `shapes` (an entry for each graph) must outlive the runner. Until resize() is called there
-  /// is no slab.
+  /// Of graphs that go through twice, by one kind of work and then by another.
+  enum class Pass : uint8_t { only, first, second };
+
+  /// `source` and `shapes` (an entry for each graph) must outlive the runner. `keep`: how many blocks of a
+  /// first pass are kept for the second; others are read again. Until resize() is called there is no slab.
   BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
-              int threads, int64_t prefetch);
+              int threads, int64_t prefetch, int64_t keep = 0);
 
   /// A slab for the blocks in flight, and room for each worker's graphs; `least_bytes` of it are enough for
   /// any one block. Errors: BudgetExceeded.
@@ -72,7 +75,8 @@ class BlockRunner {
 
   /// Without a planner tensors come from the heap. Errors: the first of the work or the commits, in the order
   /// of the blocks; later blocks are not committed.
-  void run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner = nullptr);
+  void run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner = nullptr,
+           Pass pass = Pass::only);
 
   /// Runs one block alone, commit included, in as much of the slab as it needs, and returns what it took and
   /// gave. Errors: BudgetExceeded.
@@ -98,7 +102,10 @@ class BlockRunner {
     int64_t count() const { return static_cast<int64_t>(begins.size()) - 1; }
   };
   Blocks cut(std::span<const int64_t> graphs) const { return {graphs, cut_blocks(graphs, shapes_, limits_)}; }
-  void run_together(const Blocks& blocks, int64_t& done, const Work& work, const RangePlanner* planner);
+  void run_together(const Blocks& blocks, int64_t& done, const Work& work, const RangePlanner* planner,
+                    Pass pass);
+  void read(const Blocks& blocks, int64_t block, Pass pass, GraphBlock& graphs);
+  void keep(const Blocks& blocks, int64_t block, Pass pass, GraphBlock& graphs);
   void run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work,
                  const RangePlanner* planner);
   int asked_level() const { return pressure_ == nullptr ? 0 : pressure_->level(); }
@@ -119,8 +126,14 @@ class BlockRunner {
   Tell tell_ = [](const Event&) {};
   Slab slab_;
   std::vector<GraphBlock> blocks_;  // one a worker: its memory is used again and again
-  std::vector<RangePlan> plans_;    // one a worker
-  std::vector<SlabRange> ranges_;   // one a worker: taken and not yet worked in
+  // Blocks of a first pass, by their place in it; without graphs where there is none. Each is one worker's.
+  struct Kept {
+    std::span<const int64_t> graphs;
+    GraphBlock block;
+  };
+  std::vector<Kept> kept_;
+  std::vector<RangePlan> plans_;   // one a worker
+  std::vector<SlabRange> ranges_;  // one a worker: taken and not yet worked in
   Prefetcher prefetcher_;
   Workers workers_;
 };

@@ -8,8 +8,28 @@
 
 namespace plimsoll {
 
-/// A source without some of its features: their columns are not there. The column `id_index`, which other
+/// The columns of a table of features that stay when some are hidden. The column `id_index`, which other
 /// columns count from, stays and is 0: no graph tells which ID is which.
+class KeptColumns {
+ public:
+  KeptColumns() = default;
+  /// `names` of `width` columns, which need not be all named; those that stay are left in it.
+  KeptColumns(std::vector<std::string>& names, int64_t width, const std::vector<std::string>& without);
+
+  /// Takes the hidden columns out of rows, in place.
+  void keep(Vector<float, Tag::blocks>& rows) const;
+  int64_t count() const { return static_cast<int64_t>(kept_.size()); }
+
+ private:
+  size_t width_ = 0;
+  std::vector<size_t> kept_;  // ascending
+  bool without_id_ = false;   // column 0 is written as 0
+};
+
+/// Errors: UsageError for a name that is no feature of nodes or edges.
+void require_known_features(const GraphSetTables& tables, const std::vector<std::string>& without);
+
+/// A source without some of its features: their columns are not there (KeptColumns).
 class FeatureSelection : public BlockSource {
  public:
   /// `without` names features of nodes or edges; a name that both have goes from both. Errors: UsageError for
@@ -17,28 +37,18 @@ class FeatureSelection : public BlockSource {
   FeatureSelection(std::unique_ptr<BlockSource> source, const std::vector<std::string>& without);
 
   int64_t graphs() const override { return source_->graphs(); }
-  int64_t node_features() const override { return static_cast<int64_t>(nodes_.kept.size()); }
-  int64_t edge_features() const override { return static_cast<int64_t>(edges_.kept.size()); }
+  int64_t node_features() const override { return nodes_.count(); }
+  int64_t edge_features() const override { return edges_.count(); }
   RowWidths room() const override { return source_->room(); }
   const GraphSetTables& tables() const override { return tables_; }
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   void will_need(std::span<const int64_t> graphs) const override { source_->will_need(graphs); }
 
  private:
-  // The columns of a table that stay, ascending.
-  struct Columns {
-    size_t width = 0;  // of the source
-    std::vector<size_t> kept = {};
-    bool without_id = false;  // column 0 is written as 0
-    void keep(Vector<float, Tag::blocks>& rows) const;
-  };
-  static Columns columns(std::vector<std::string>& names, int64_t width,
-                         const std::vector<std::string>& without);
-
   std::unique_ptr<BlockSource> source_;
   GraphSetTables tables_;
-  Columns nodes_;
-  Columns edges_;
+  KeptColumns nodes_;
+  KeptColumns edges_;
 };
 
 }  // namespace plimsoll

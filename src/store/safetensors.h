@@ -32,9 +32,12 @@ class SafetensorsView {
 
   const std::map<std::string, TensorSpan>& tensors() const { return tensors_; }
   const TensorMetadata& metadata() const { return metadata_; }
+  const std::string& path() const { return file_.path(); }
   /// Errors: InputError that names the missing tensor or key.
   const TensorSpan& tensor(const std::string& name) const;
   const std::string& meta(const std::string& key) const;
+  /// As MappedFile's: the tensors stay, and their pages come again when they are read.
+  void release() const noexcept { file_.release(); }
 
  private:
   MappedFile file_;

@@ -1,11 +1,13 @@
 #include "io/file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -159,6 +161,35 @@ TEST_F(FileTest, AReaderSeesTheOldTextOrTheNewNeverAPart) {
     if (seen != texts[0] && seen != texts[1]) ++torn;
   }
   EXPECT_EQ(torn, 0);
+}
+
+// Bytes of a mapping that the process has, by /proc/self/smaps.
+int64_t resident(std::span<const std::byte> mapping) {
+  std::ifstream smaps("/proc/self/smaps");
+  const std::string begin = fmt::format("{:x}-", reinterpret_cast<uintptr_t>(mapping.data()));
+  std::string line;
+  while (std::getline(smaps, line) && !line.starts_with(begin)) {
+  }
+  while (std::getline(smaps, line))
+    if (line.starts_with("Rss:")) return std::stoll(line.substr(4)) * 1024;
+  return -1;
+}
+
+TEST_F(FileTest, WhatIsReleasedIsReadAgain) {
+  const std::string text(1 << 20, 'x');
+  write_text(folder_ / "a", text);
+  const MappedFile mapped(folder_ / "a");
+  const auto sum = [&] {
+    int64_t of = 0;
+    for (const std::byte byte : mapped.bytes()) of += static_cast<int64_t>(byte);
+    return of;
+  };
+  EXPECT_EQ(sum(), int64_t{'x'} << 20);
+  EXPECT_EQ(resident(mapped.bytes()), 1 << 20);
+  mapped.release();
+  EXPECT_EQ(resident(mapped.bytes()), 0);
+  EXPECT_EQ(sum(), int64_t{'x'} << 20);
+  MappedFile().release();
 }
 
 }  // namespace

@@ -137,6 +137,52 @@ TEST_F(BlockRunnerTest, ARangeThatIsTooSmallOverflowsIntoTheHeapAndChangesNoBit)
   EXPECT_GT(runner.overflows(), 0);
 }
 
+// How often graphs are read.
+class CountingSource : public BlockSource {
+ public:
+  explicit CountingSource(const BlockSource& source) : source_(source) {}
+  int64_t graphs() const override { return source_.graphs(); }
+  int64_t node_features() const override { return source_.node_features(); }
+  int64_t edge_features() const override { return source_.edge_features(); }
+  const GraphSetTables& tables() const override { return source_.tables(); }
+  void read(std::span<const int64_t> graphs, GraphBlock& block) const override {
+    ++reads;
+    source_.read(graphs, block);
+  }
+  mutable std::atomic<int64_t> reads = 0;
+
+ private:
+  const BlockSource& source_;
+};
+
+TEST_F(BlockRunnerTest, BlocksOfAFirstPassThatAreKeptAreNotReadAgain) {
+  const float sum = expected();
+  const auto blocks = static_cast<int64_t>(batch_.size()) / 5;
+  for (const int threads : {1, 3})
+    for (const int64_t keep : {int64_t{0}, int64_t{7}, blocks, blocks + 5}) {
+      const CountingSource source(source_);
+      BlockRunner runner(source, shapes_, kLimits, threads, 0, keep);
+      for (int round = 0; round < 2; ++round) {
+        source.reads = 0;
+        for (const auto pass : {BlockRunner::Pass::first, BlockRunner::Pass::second}) {
+          FakeModel model;
+          runner.run(batch_, worker(model), nullptr, pass);
+          EXPECT_EQ(model.sum, sum) << threads << " threads, " << keep << " kept";
+        }
+        EXPECT_EQ(source.reads, 2 * blocks - std::min(keep, blocks));
+      }
+      // The same graphs in another order, at the same place.
+      std::ranges::reverse(batch_);
+      FakeModel model;
+      runner.run(batch_, worker(model), nullptr, BlockRunner::Pass::first);
+      std::ranges::reverse(batch_);
+      runner.run(batch_, worker(model), nullptr, BlockRunner::Pass::only);
+      FakeModel last;
+      runner.run(batch_, worker(last), nullptr, BlockRunner::Pass::second);
+      EXPECT_EQ(last.sum, sum);
+    }
+}
+
 // At every cap: the same sum or a typed refusal, and the books as before.
 TEST_F(BlockRunnerTest, AShortBudgetChangesNoBitAndLeavesNothingBehind) {
   const float sum = expected();

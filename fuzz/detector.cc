@@ -1,0 +1,49 @@
+#include <cmath>
+
+#include "detect/stream_detector.h"
+#include "fuzz/property.h"
+#include "fuzz/scratch.h"
+
+namespace plimsoll {
+namespace {
+
+// A few hundred frames of known and unknown IDs, a window's length apart now and then.
+FrameBatch made_frames() {
+  FrameBatch frames;
+  for (int64_t f = 0; f < 400; ++f) {
+    frames.time_ns.push_back(f * 1'000'000 + f / 100 * 3'000'000'000);
+    frames.can_id.push_back(static_cast<uint32_t>(0x100 + f * f % 7));
+    frames.length.push_back(8);
+    for (int64_t k = 0; k < kPayloadBytes; ++k) frames.data.push_back(static_cast<uint8_t>(f * k));
+    frames.label.push_back(kUnlabelled);
+  }
+  return frames;
+}
+
+}  // namespace
+}  // namespace plimsoll
+
+// Any file is a detector that judges frames, or is refused.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace plimsoll;
+  static const FrameBatch frames = made_frames();
+  succeeds([&] {
+    DetectOptions options;
+    if (size % 2 == 0) options.threshold = 0.0F;  // else the file's
+    StreamDetector detector(Scratch::write("x.safetensors", text_of(data, size)), options);
+    for (int recording = 0; recording < 2; ++recording) {
+      detector.begin({});
+      const int64_t taken = detector.add(frames.spans());
+      expect(taken > 0 && taken <= frames.spans().size(), "a stream takes frames");
+      detector.end();
+      Verdict verdict;
+      for (int windows = 0; windows < 100 && detector.next(verdict); ++windows) {
+        expect(static_cast<int64_t>(detector.node_ids().size()) == detector.graph().nodes(), "a node has an ID");
+        for (const auto& [node, share] : detector.focus(5).nodes)
+          expect(node >= 0 && node < detector.graph().nodes(), "attention points at a node");
+        expect(verdict.alarm == (verdict.score > detector.threshold()) || std::isnan(verdict.score), "an alarm is a score above the threshold");
+      }
+    }
+  });
+  return 0;
+}

@@ -1,0 +1,85 @@
+#include "detect/detector_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "sample/feature_selection.h"
+
+namespace plimsoll {
+namespace {
+
+// Of a key in the metadata what `read` makes of it.
+template <typename Read>
+auto parsed(const SafetensorsView& file, const char* key, const Read& read) {
+  try {
+    return read(Json::parse(file.meta(key)));
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("{}: metadata '{}': {}", file.path(), key, error.what()));
+  } catch (const UsageError& error) {
+    throw InputError(fmt::format("{}: metadata '{}': {}", file.path(), key, error.what()));
+  }
+}
+
+WindowOptions windows_of(const SafetensorsView& file) {
+  if (!file.metadata().contains("plimsoll.data"))
+    throw InputError(
+        file.path() +
+        ": does not say how its windows are made (metadata 'plimsoll.data'): it was written by an "
+        "older version, or is no detector; train it again");
+  return parsed(file, "plimsoll.data", [](const Json& data) {
+    const WindowLength window = WindowLength::parse(data.at("window").get<std::string>());
+    const WindowLength stride = WindowLength::parse(data.at("stride").get<std::string>());
+    if (window.unit != stride.unit) throw UsageError("window and stride are of different kinds");
+    WindowOptions options{data.at("features"), window.value, stride.value, window.unit, {}};
+    check_window_options(options);
+    return options;
+  });
+}
+
+LearnedBefore learned_of(const SafetensorsView& file) {
+  const NamedTensors ids = own_tensors(file, "vocabulary.ids");
+  return {Vocabulary::from_tensor(ids, "vocabulary.ids").ids(),
+          BehaviourProfile::from_tensors(own_tensors(file, "profile."))};
+}
+
+}  // namespace
+
+DetectorFile::DetectorFile(const std::filesystem::path& path)
+    : file(path), windows(windows_of(file)), known(learned_of(file)) {
+  if (windows.features == "behaviour" &&
+      (!known.profile || known.profile->vocabulary().ids() != known.vocabulary))
+    throw InputError(file.path() +
+                     ": has no benign profile of the CAN IDs of its vocabulary; train it again");
+  without = parsed(file, "plimsoll.without", [&](const Json& names) {
+    auto hidden = names.get<std::vector<std::string>>();
+    require_known_features(feature_tables(windows.features), hidden);
+    return hidden;
+  });
+  unknown_ids_apart = file.meta("plimsoll.unknown_ids") == "apart";
+  thresholds = parsed(file, "plimsoll.thresholds", [](const Json& list) {
+    std::vector<AlarmThreshold> all;
+    for (const Json& entry : list) all.push_back({entry.at("target_rate"), entry.at("log_odds")});
+    return all;
+  });
+}
+
+float DetectorFile::threshold(double rate) const {
+  if (thresholds.empty())
+    throw InputError(file.path() +
+                     ": has no thresholds: it was trained without benign validation windows; "
+                     "name one with --threshold");
+  if (rate == 0) return std::ranges::min_element(thresholds, {}, &AlarmThreshold::target_rate)->level;
+  std::vector<double> rates;
+  for (const AlarmThreshold& threshold : thresholds) {
+    if (std::abs(threshold.target_rate - rate) < 1e-9) return threshold.level;
+    rates.push_back(threshold.target_rate);
+  }
+  throw UsageError(fmt::format("{} has no threshold for a rate of {}; it has {}", file.path(), rate,
+                               fmt::join(rates, ", ")));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "ingest/windows.h"
+#include "store/safetensors.h"
+
+namespace plimsoll {
+
+/// A score above which a window is called an attack, and the share of benign windows it was chosen for.
+struct AlarmThreshold {
+  double target_rate = 0;
+  float level = 0;
+};
+
+/// What a detector's file says beside its weights (docs/formats/safetensors.md), as
+/// src/train/detector_file.cc writes it.
+struct DetectorFile {
+  SafetensorsView file;
+  WindowOptions windows;             ///< that it was trained on
+  LearnedBefore known;               ///< vocabulary and benign profile
+  std::vector<std::string> without;  ///< features that it does not see
+  bool unknown_ids_apart = false;    ///< base/unknown_ids.h
+  std::vector<AlarmThreshold> thresholds;
+
+  /// Errors: InputError that names the file and what is missing or wrong in it.
+  explicit DetectorFile(const std::filesystem::path& path);
+
+  /// The threshold of this rate of false alarms; the one of the least rate for 0. Errors: UsageError that
+  /// names the rates there are.
+  float threshold(double rate) const;
+};
+
+}  // namespace plimsoll

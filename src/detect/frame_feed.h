@@ -1,0 +1,55 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "ingest/capture_format.h"
+#include "ingest/window_stream.h"
+
+namespace plimsoll {
+
+/// What did not come through.
+struct FeedLosses {
+  int64_t lines = 0;                        ///< malformed, left out
+  std::map<std::string, int64_t> expected;  ///< the same by what was expected
+  int64_t frames = 0;                       ///< that the system dropped: read too late
+};
+
+/// Frames as they come, from wherever. Not thread-safe.
+class FrameFeed {
+ public:
+  virtual ~FrameFeed() = default;
+
+  /// Replaces `frames` by those that are there, waiting for at least one; false at the end, or when the flag
+  /// is set that it was made with. Errors: InputError (a capture of no known format, damaged compressed data,
+  /// with `strict` a malformed line), Failure.
+  virtual bool read(FrameBatch& frames) = 0;
+  /// When the system gave the last of these frames: a window's latency counts from here.
+  virtual std::chrono::steady_clock::time_point arrived() const = 0;
+  /// What is known of the frames; once read() was true.
+  virtual StreamFacts facts() const = 0;
+  virtual const FeedLosses& losses() const = 0;
+};
+
+struct FeedOptions {
+  FormatOptions format;
+  bool strict = false;  ///< a malformed line is an error, not a loss
+  const std::atomic<bool>* stop = nullptr;
+};
+
+/// Lines of a capture: a file, perhaps .zst or .gz, a named pipe, or standard input as "-". A first line that
+/// is damaged, as of a stream that is joined, is lost as any other. Errors: InputError.
+std::unique_ptr<FrameFeed> open_text_feed(const std::string& source, const FeedOptions& options);
+
+/// A SocketCAN interface, such as "can0" or "vcan0": all its frames, CAN FD as well, with the kernel's times.
+/// Errors: Failure with the reason and the remedy where the system has no such sockets, or no such interface;
+/// UsageError for a payload that is neither 8 nor 64.
+std::unique_ptr<FrameFeed> open_can_feed(const std::string& interface, const FeedOptions& options);
+
+/// Whether the system has a network interface of this name.
+bool is_interface(const std::string& name);
+
+}  // namespace plimsoll

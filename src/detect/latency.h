@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+/// Counts spans of time in buckets that grow with them: any number in the same few kilobytes, quantiles to
+/// 1.6 % (the idea of HdrHistogram). Not thread-safe.
+class Latency {
+ public:
+  void add(int64_t ns);
+
+  int64_t count() const { return count_; }
+  int64_t most() const { return most_; }
+  /// The least bucket's end at or below which a share `q` of all lies, in ns, no more than most(); 0 where
+  /// there are none.
+  int64_t quantile(double q) const;
+
+ private:
+  static constexpr int kBits = 6;  // 64 buckets for each doubling
+  static size_t bucket(int64_t ns);
+  static int64_t end_of(size_t bucket);
+
+  Vector<int64_t, Tag::output> counts_ = Vector<int64_t, Tag::output>((64 - kBits + 1) << kBits, 0);
+  int64_t count_ = 0;
+  int64_t most_ = 0;
+};
+
+}  // namespace plimsoll

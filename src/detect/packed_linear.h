@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "kernels/product.h"
+#include "memory/vector.h"
+#include "store/safetensors.h"
+
+namespace plimsoll {
+
+/// The values of a tensor of a model, finite F32 of this shape. Errors: InputError that names file and
+/// tensor, what it is and what was expected.
+std::span<const float> values_of(const SafetensorsView& file, const std::string& name,
+                                 const std::vector<int64_t>& shape);
+
+/// y = x W^T + b of a model, packed for the processor at hand. Immutable: any number of threads may use it.
+class PackedLinear {
+ public:
+  PackedLinear() = default;
+  /// `weight` F32 [out, in] and `bias` F32 [out], none where its name is empty. Errors: InputError.
+  PackedLinear(const SafetensorsView& file, const std::string& weight, const std::string& bias, int64_t in,
+               int64_t out);
+
+  /// x [rows, in] to y [rows, out].
+  void forward(const float* x, int64_t rows, float* y) const;
+  int64_t out() const { return out_; }
+
+ private:
+  int64_t in_ = 0;
+  int64_t out_ = 0;
+  Vector<float, Tag::parameters> packed_;
+  Vector<float, Tag::parameters> bias_;
+};
+
+}  // namespace plimsoll

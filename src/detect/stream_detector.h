@@ -1,0 +1,73 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "detect/detector_file.h"
+#include "detect/focus.h"
+#include "ingest/window_stream.h"
+#include "sample/feature_selection.h"
+
+namespace plimsoll {
+
+/// What a detector says of a window.
+struct Verdict {
+  StreamedWindow window;
+  float score = 0;  ///< log-odds of an attack
+  bool alarm = false;
+  bool labelled = false;  ///< the frames have labels
+  bool attack = false;    ///< one of them is labelled an attack
+};
+
+/// How a detector is to be used, where not as it was trained.
+struct DetectOptions {
+  std::optional<WindowLength> window = {};
+  std::optional<WindowLength> stride = {};
+  std::optional<float> threshold = {};
+  double false_alarms = 0;  ///< the rate whose threshold is taken; 0: the least there is
+};
+
+/// A trained detector on frames as they come: their windows' scores are those that evaluate gives the same
+/// recording, but for rounding. Needs neither torch nor a data set. Not thread-safe.
+class StreamDetector {
+ public:
+  /// Errors: InputError (the file), UsageError (options), BudgetExceeded.
+  StreamDetector(const std::filesystem::path& model, const DetectOptions& options);
+
+  /// From here on comes another recording. Errors: InputError for windows by time of frames without times.
+  void begin(const StreamFacts& facts) { stream_.begin(facts); }
+  /// As WindowStream::add() and end().
+  int64_t add(const FrameSpans& frames) { return stream_.add(frames); }
+  void end() { stream_.end(); }
+  /// The next window that is complete; false where more frames are needed.
+  bool next(Verdict& verdict);
+
+  // Of the window that next() gave last.
+  Focus focus(size_t most) const { return focus_of(network_, stream_.graph(), most); }
+  const GraphBlock& graph() const { return stream_.graph(); }
+  /// The raw CAN ID of each node, known or not.
+  std::vector<uint32_t> node_ids() const;
+  bool is_known(uint32_t can_id) const { return vocabulary_.index(can_id) < vocabulary_.size(); }
+
+  float threshold() const { return threshold_; }
+  const WindowOptions& windows() const { return windows_; }
+  const WindowOptions& trained_windows() const { return trained_windows_; }
+
+ private:
+  StreamDetector(const DetectorFile& model, const DetectOptions& options);
+
+  WindowOptions trained_windows_;
+  WindowOptions windows_;
+  Vocabulary vocabulary_;
+  WindowStream stream_;
+  KeptColumns node_columns_;
+  KeptColumns edge_columns_;
+  GatNetwork network_;
+  bool unknown_ids_apart_;
+  float unknown_index_;
+  float threshold_;
+};
+
+}  // namespace plimsoll

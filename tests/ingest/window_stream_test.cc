@@ -1,0 +1,149 @@
+#include "ingest/window_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+#include "base/error.h"
+#include "ingest/ingest.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+// Windows of a stream, fed in pieces of any size, against those that open_windows() makes of the same frames.
+class AWindowStream : public testing::Test {
+ protected:
+  FramesView make(const std::vector<int>& lengths) {
+    std::mt19937 random(3);
+    std::filesystem::create_directories(folder_ / "in" / "train");
+    for (size_t r = 0; r < lengths.size(); ++r) {
+      std::ofstream file(folder_ / "in" / "train" / ("r" + std::to_string(r) + ".csv"));
+      double time = 100;
+      for (int i = 0; i < lengths[r]; ++i) {
+        time += random() % 400 == 0 ? 0.4 : static_cast<double>(random() % 1000) * 2e-6;
+        if (random() % 50 == 0) time -= 0.001;
+        file << std::fixed << time << "," << std::hex << random() % 60 << "," << random() % 65536 + 65536
+             << std::dec << "," << (random() % 300 == 0) << "\n";
+      }
+    }
+    ingest_can({.sources = {folder_ / "in"}, .out = folder_ / "frames"}, [](int64_t, int64_t) {});
+    return FramesView(folder_ / "frames");
+  }
+
+  static void expect_equal(const GraphBlock& found, const GraphBlock& expected) {
+    EXPECT_EQ(found.x, expected.x);
+    EXPECT_EQ(found.edges, expected.edges);
+    EXPECT_EQ(found.edge_attr, expected.edge_attr);
+    EXPECT_EQ(found.y, expected.y);
+  }
+
+  void compare(const FramesView& frames, const WindowOptions& options) {
+    const auto source = open_windows(frames, options);
+    WindowStream stream(options,
+                        {source->tables().vocabulary, BehaviourProfile::from_tensors(source->learned())});
+    std::mt19937 random(7);
+    int64_t graph = 0;
+    for (const Recording& recording : frames.recordings()) {
+      stream.begin({recording.has_time, recording.has_payload, frames.frames().width});
+      const int64_t first_graph = graph;
+      GraphBlock expected;
+      StreamedWindow window;
+      const auto take = [&] {
+        while (stream.next(window)) {
+          ASSERT_LT(graph, source->graphs());
+          const int64_t wanted[] = {graph};
+          source->read(wanted, expected);
+          expect_equal(stream.graph(), expected);
+          const FrameSpans seen = source->frames(graph);
+          ASSERT_EQ(window.number, graph - first_graph);
+          ASSERT_EQ(window.frames, seen.size());
+          ASSERT_TRUE(std::ranges::equal(stream.frames().time_ns, seen.time_ns));
+          if (window.frames > 0) {
+            ASSERT_EQ(
+                &frames.frames().time_ns[static_cast<size_t>(recording.first_frame + window.first_frame)],
+                seen.time_ns.data());
+            ASSERT_EQ(window.time_ns, seen.time_ns.back());
+          }
+          ++graph;
+        }
+      };
+      for (int64_t at = 0; at < recording.frames;) {
+        const int64_t count =
+            std::min<int64_t>(recording.frames - at, random() % 3 == 0 ? 1 : random() % 900);
+        ASSERT_EQ(stream.add(frames.frames().part(recording.first_frame + at, count)), count);
+        at += count;
+        take();
+      }
+      stream.end();
+      take();
+    }
+    EXPECT_EQ(graph, source->graphs());
+  }
+  TempFolder folder_;
+};
+
+TEST_F(AWindowStream, GivesTheCompatGraphsOfARecording) {
+  const FramesView frames = make({1, 2, 99, 100, 101, 5000, 5001, 5102, 12'345});
+  compare(frames, {.features = "compat"});
+  compare(frames, {.features = "compat", .window = 64, .stride = 7});
+  compare(frames, {.features = "compat", .window = 30, .stride = 250});
+}
+
+TEST_F(AWindowStream, GivesTheBehaviourGraphsOfARecording) {
+  const FramesView frames = make({1, 99, 100, 101, 150, 2100, 9'500});
+  compare(frames, {.features = "behaviour"});
+  compare(frames, {.features = "behaviour", .window = 70, .stride = 13});
+  compare(frames, {.features = "behaviour", .window = 50, .stride = 170});
+}
+
+TEST_F(AWindowStream, GivesTheGraphsOfWindowsByTime) {
+  const FramesView frames = make({1, 2, 100, 9'500});
+  constexpr int64_t kMs = 1'000'000;
+  compare(frames,
+          {.features = "behaviour", .window = 50 * kMs, .stride = 50 * kMs, .unit = WindowUnit::nanoseconds});
+  compare(frames,
+          {.features = "behaviour", .window = 60 * kMs, .stride = 25 * kMs, .unit = WindowUnit::nanoseconds});
+  compare(frames,
+          {.features = "behaviour", .window = 5 * kMs, .stride = 30 * kMs, .unit = WindowUnit::nanoseconds});
+}
+
+TEST_F(AWindowStream, LeavesFramesOfAnotherRecordingToTheCaller) {
+  const FramesView frames = make({3'000});
+  const WindowOptions options{
+      .features = "behaviour", .window = 50'000'000, .stride = 50'000'000, .unit = WindowUnit::nanoseconds};
+  const auto source = open_windows(frames, options);
+  const BehaviourProfile profile = *BehaviourProfile::from_tensors(source->learned());
+  WindowStream stream(options, {source->tables().vocabulary, profile});
+  for (const int64_t jump : {int64_t{3600}, int64_t{-11}}) {
+    stream.begin({});
+    FrameBatch batch;
+    const FrameSpans all = frames.frames();
+    for (int64_t f = 0; f < all.size(); ++f) {
+      const auto at = static_cast<size_t>(f);
+      batch.time_ns.push_back(all.time_ns[at] + (f >= 2'000 ? jump * 1'000'000'000 : 0));
+    }
+    FrameSpans moved = all;
+    moved.time_ns = batch.time_ns;
+    EXPECT_EQ(stream.add(moved), 2'000);
+    stream.begin({});
+    EXPECT_EQ(stream.add(moved.part(2'000, 1'000)), 1'000);
+  }
+}
+
+TEST_F(AWindowStream, RefusesWhatItCannotCompareWith) {
+  EXPECT_THROW(WindowStream({.features = "behaviour"}, {{1, 2}, {}}), InputError);
+  EXPECT_THROW(WindowStream({.features = "compat"}, {}), InputError);
+  EXPECT_THROW(WindowStream({.features = "other"}, {{1, 2}, {}}), UsageError);
+  const FramesView frames = make({500});
+  const WindowOptions options{
+      .features = "behaviour", .window = 50'000'000, .stride = 50'000'000, .unit = WindowUnit::nanoseconds};
+  const auto source = open_windows(frames, options);
+  WindowStream stream(options,
+                      {source->tables().vocabulary, BehaviourProfile::from_tensors(source->learned())});
+  EXPECT_THROW(stream.begin({.has_time = false}), InputError);
+}
+
+}  // namespace
+}  // namespace plimsoll
