@@ -45,12 +45,15 @@ int64_t items_of(const GraphShape& shape, const CollateOptions& options) {
 }
 
 BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes,
-                         const Objective& objective, const BlockLimits& limits, const Flight& flight)
+                         const Objective& objective, const BlockLimits& limits, const Flight& flight,
+                         BatchTeacher* teacher)
     : shapes_(shapes),
       objective_(objective),
+      limits_(limits),
       flight_(flight),
+      teacher_(teacher),
       statistics_(objective.parameters()),
-      runner_(source, shapes, limits, flight.blocks, flight.prefetch) {
+      runner_(source, shapes, limits, flight.blocks, flight.prefetch, flight.keep) {
   const TagScope scope(Tag::gradients);
   for (const ParameterList::Entry& entry : objective.parameters().entries()) {
     parameters_.push_back(entry.value);
@@ -86,15 +89,22 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
       index, recording_of(index, runner_.source().tables()), block.graphs(), block.graph[0]));
 }
 
+Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
+  Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
+  if (teacher_ != nullptr) batch.teacher = teacher_->rows(block, first);
+  return batch;
+}
+
 BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey& key, double& loss) {
-  return [this, normaliser, key, &loss](const GraphBlock& block, int64_t) -> BlockRunner::Commit {
+  return [this, normaliser, key, &loss](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     at::init_num_threads();  // of this thread: its BLAS would take all, and the bits of a product with them
     const TagScope scope(Tag::activations);
-    Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
+    Batch batch = batch_of(block, first);
     const auto statistics = std::make_shared<BlockStatistics>();
     batch.statistics = statistics;
     batch.recompute = flight_.recompute;
     if (batch.item_count == 0) return [] {};
+    objective_.prepare(batch);
     const at::Tensor losses = objective_.losses(objective_.forward(batch, key), batch);
     const at::Tensor block_loss = losses.sum() / normaliser;
     const auto value = block_loss.item<double>();
@@ -110,12 +120,13 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
 }
 
 BlockRunner::Work BlockEngine::prediction_work(const Take& take, double& loss) {
-  return [this, &take, &loss](const GraphBlock& block, int64_t) -> BlockRunner::Commit {
+  return [this, &take, &loss](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     at::init_num_threads();
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
-    const Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
+    Batch batch = batch_of(block, first);
     if (batch.item_count == 0) return [] {};
+    objective_.prepare(batch);
     const at::Tensor found = objective_.forward(batch, {}).contiguous();
     const at::Tensor losses = objective_.losses(found, batch);
     const auto sum = losses.sum().item<double>();
@@ -127,6 +138,46 @@ BlockRunner::Work BlockEngine::prediction_work(const Take& take, double& loss) {
   };
 }
 
+// [items, outputs] of a block that has any.
+at::Tensor BlockEngine::teacher_says(const GraphBlock& block) const {
+  at::init_num_threads();
+  const TagScope scope(Tag::activations);
+  const c10::AutoGradMode no_gradients(false);
+  const Objective& teacher = teacher_->objective();
+  const Batch batch = collate(block, runner_.source().widths(), teacher.collate_options());
+  return batch.item_count == 0 ? at::Tensor() : teacher.forward(batch, {}).contiguous();
+}
+
+// Each block has rows to itself, so that there is nothing to be done in their order.
+BlockRunner::Work BlockEngine::teaching_work() {
+  return [this](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
+    const at::Tensor said = teacher_says(block);
+    if (said.defined()) teacher_->rows(block, first).copy_(said);
+    return [] {};
+  };
+}
+
+void BlockEngine::run(std::span<const int64_t> graphs, const BlockRunner::Work& work,
+                      const RangePlanner* planner) {
+  if (teacher_ == nullptr) {
+    runner_.run(graphs, work, planner);
+    return;
+  }
+  const GraphList begins = cut_blocks(graphs, shapes_, limits_);
+  const auto from_to = [&](size_t block, size_t end) {
+    return graphs.subspan(static_cast<size_t>(begins[block]),
+                          static_cast<size_t>(begins[end] - begins[block]));
+  };
+  for (size_t block = 0, end = 0; block + 1 < begins.size(); block = end) {
+    teacher_->clear();
+    while (end + 1 < begins.size() && teacher_->add(from_to(end, end + 1))) ++end;
+    if (end == block) throw Failure("a block is larger than what its teacher has room for");
+    runner_.run(from_to(block, end), teaching_work(), flight_.teaching.get(), BlockRunner::Pass::first);
+    teacher_->release();
+    runner_.run(from_to(block, end), work, planner, BlockRunner::Pass::second);
+  }
+}
+
 double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& key) {
   for (at::Tensor& sum : gradients_) sum.zero_();
   statistics_.clear();
@@ -136,7 +187,7 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
     return 0;
   }
   double loss = 0;
-  runner_.run(batch, training_work(static_cast<double>(count), key, loss), flight_.training.get());
+  run(batch, training_work(static_cast<double>(count), key, loss), flight_.training.get());
   statistics_.commit();
   return loss;
 }
@@ -151,14 +202,14 @@ double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> ou
 
 double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
   double loss = 0;
-  runner_.run(graphs, prediction_work(take, loss), flight_.prediction.get());
+  run(graphs, prediction_work(take, loss), flight_.prediction.get());
   const int64_t count = items(graphs);
   return count == 0 ? 0 : loss / static_cast<double>(count);
 }
 
 void BlockEngine::try_out(std::span<const int64_t> batch) {
   double loss = 0;
-  runner_.run(batch, training_work(/*normaliser=*/1, {.training = true}, loss), flight_.training.get());
+  run(batch, training_work(/*normaliser=*/1, {.training = true}, loss), flight_.training.get());
   statistics_.clear();
 }
 
@@ -171,6 +222,16 @@ Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan
   }
   const Take forget = [](std::span<const float>) {};
   return runner_.record(block, prediction_work(forget, loss), plan);
+}
+
+Tape BlockEngine::record_teaching(const GraphBlock& block, const RangePlan& plan) {
+  return runner_.record(
+      block,
+      [this](const GraphBlock& of, int64_t) -> BlockRunner::Commit {
+        teacher_says(of);
+        return [] {};
+      },
+      plan);
 }
 
 }  // namespace plimsoll

@@ -9,6 +9,7 @@
 
 #include "nn/objective.h"
 #include "sample/block_runner.h"
+#include "train/batch_teacher.h"
 #include "train/running_statistics.h"
 
 namespace plimsoll {
@@ -20,20 +21,26 @@ struct Flight {
   int64_t least_bytes = 0;  ///< of it that are enough for any one block
   BlockSize largest = {};   ///< what each thread has room for
   int64_t prefetch = 0;     ///< blocks read ahead
+  int64_t keep = 0;         ///< blocks whose graphs a BatchTeacher's student need not read again
   bool recompute = false;   ///< layers run again in backward (nn/recompute.h)
   std::shared_ptr<const RangePlanner> training = nullptr;    ///< of blocks forward and backward
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< of blocks forward
+  std::shared_ptr<const RangePlanner> teaching = nullptr;    ///< of a BatchTeacher's blocks
   double graphs_per_s = 0;                                   ///< expected; 0: not known
 };
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
 /// backward on its block with one intra-op thread, and gradients are added in the order of the blocks
 /// (sample/block_runner.h). Results are the same bits for any flight.
+///
+/// With a BatchTeacher, blocks go through it first, and then through the objective: all of a batch, or as
+/// many as it has room for.
 class BlockEngine {
  public:
-  /// All arguments must outlive the engine. `shapes` has one entry for each graph of the source.
+  /// All arguments must outlive the engine. `shapes` has one entry for each graph of the source. `teacher`
+  /// may be null.
   BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
-              const BlockLimits& limits, const Flight& flight = {});
+              const BlockLimits& limits, const Flight& flight = {}, BatchTeacher* teacher = nullptr);
 
   /// The gradient of the mean loss over the batch's items, into gradients(), which are overwritten. Returns
   /// the mean loss. Running statistics move once, when all blocks are done. Errors: Failure naming the graph
@@ -56,6 +63,8 @@ class BlockEngine {
   /// Runs one block alone, forward and, if `training`, backward, and returns what it takes and gives of the
   /// slab. gradients() are overwritten. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
+  /// Likewise through the teacher alone.
+  Tape record_teaching(const GraphBlock& block, const RangePlan& plan = {});
 
   /// Runs a batch as gradient() does and forgets what it finds. Errors: as gradient().
   void try_out(std::span<const int64_t> batch);
@@ -66,16 +75,21 @@ class BlockEngine {
  private:
   BlockRunner::Work training_work(double normaliser, const DropoutKey& key, double& loss);
   BlockRunner::Work prediction_work(const Take& take, double& loss);
+  BlockRunner::Work teaching_work();
+  at::Tensor teacher_says(const GraphBlock& block) const;
+  Batch batch_of(const GraphBlock& block, int64_t first) const;
+  void run(std::span<const int64_t> graphs, const BlockRunner::Work& work, const RangePlanner* planner);
   void require_finite(const at::Tensor& losses, const GraphBlock& block, const Batch& batch) const;
 
   std::span<const GraphShape> shapes_;
   const Objective& objective_;
+  const BlockLimits limits_;
   const Flight flight_;
+  BatchTeacher* const teacher_;
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> gradients_;
   RunningStatistics statistics_;
   BlockRunner runner_;
-  bool recompute_;
 };
 
 /// The objective's items of one graph.

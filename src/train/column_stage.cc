@@ -12,8 +12,7 @@ BlockLimits limits_of(const Recipe::Training& training) {
 
 constexpr int64_t kWriterBytes = 320 * 1024;  // of NpyWriter
 
-// Graphs are made by data.*; which of them follows from the list. Block limits decide the last bits of a
-// batch normalisation's neighbours only in training, but rounding may follow them too.
+// How graphs are made, and which. Rounding may follow where blocks end.
 ColumnKey key_of(const ColumnOptions& options) {
   Recipe as_made;
   as_made.data = options.recipe->data;

@@ -12,10 +12,10 @@ Curriculum::Curriculum(const std::string& schedule, std::span<const int64_t> tra
     : moves_(schedule == "kdgat"), known_(!difficulty.empty()), epochs_(std::max<int64_t>(epochs, 1)) {
   if (schedule != "kdgat" && schedule != "hard_4to1")
     throw UsageError("no schedule '" + schedule + "'; expected kdgat or hard_4to1");
-  if (!known_) return;
   for (const int64_t g : training)
     (shapes[static_cast<size_t>(g)].label == 0 ? hardest_ : attacks_).push_back(g);
-  const auto of = [&](int64_t g) { return difficulty[static_cast<size_t>(g)]; };
+  // Not known yet, it takes the memory that it will take.
+  const auto of = [&](int64_t g) { return known_ ? difficulty[static_cast<size_t>(g)] : 0.0F; };
   std::ranges::sort(hardest_, [&](int64_t a, int64_t b) { return of(a) != of(b) ? of(a) > of(b) : a < b; });
   for (const int64_t g : hardest_) difficulty_.push_back(of(g));
 }

@@ -68,13 +68,15 @@ void save_detector(const std::filesystem::path& path, const Detector& detector) 
                           {"log_odds", threshold.level}});
   const Json config =
       detector.gat ? options_json(detector.gat->options()) : options_json(detector.vgae->options());
-  write_safetensors(path, tensors,
-                    {{"plimsoll.model", detector.gat ? kGat : kVgae},
-                     {"plimsoll.config", config.dump()},
-                     {"plimsoll.thresholds", thresholds.dump()},
-                     {"plimsoll.trained_on", Json(detector.facts.trained_on).dump()},
-                     {"plimsoll.without", Json(detector.facts.without).dump()},
-                     {"plimsoll.unknown_ids", detector.facts.unknown_ids_apart ? "apart" : "learned"}});
+  TensorMetadata metadata = {
+      {"plimsoll.model", detector.gat ? kGat : kVgae},
+      {"plimsoll.config", config.dump()},
+      {"plimsoll.thresholds", thresholds.dump()},
+      {"plimsoll.trained_on", Json(detector.facts.trained_on).dump()},
+      {"plimsoll.without", Json(detector.facts.without).dump()},
+      {"plimsoll.unknown_ids", detector.facts.unknown_ids_apart ? "apart" : "learned"}};
+  if (!detector.facts.data.empty()) metadata["plimsoll.data"] = detector.facts.data;
+  write_safetensors(path, tensors, metadata);
 }
 
 Detector load_detector(const std::filesystem::path& path) {
@@ -89,10 +91,21 @@ Detector load_detector(const std::filesystem::path& path) {
   detector.facts.benign = std::make_shared<const NamedTensors>(std::move(benign));
   const auto ids = file.metadata().find("plimsoll.unknown_ids");
   detector.facts.unknown_ids_apart = ids != file.metadata().end() && ids->second == "apart";
+  const auto data = file.metadata().find("plimsoll.data");
+  if (data != file.metadata().end()) detector.facts.data = data->second;
   detector.facts.without = read_names(file, path.string(), "plimsoll.without");
   detector.facts.trained_on = read_names(file, path.string(), "plimsoll.trained_on");
   read_thresholds(file, path.string(), detector.facts);
   return detector;
+}
+
+MappedDetector map_detector(const std::filesystem::path& path) {
+  MappedDetector mapped{std::make_shared<const SafetensorsView>(path), {}};
+  const GivenValues views([&](const std::string& name, const std::vector<int64_t>& shape) {
+    return mapped_tensor(*mapped.file, path.string(), name, shape);
+  });
+  make_model(*mapped.file, path.string(), mapped.detector);
+  return mapped;
 }
 
 }  // namespace plimsoll

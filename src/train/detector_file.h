@@ -8,6 +8,7 @@
 #include "nn/gat_with_jk.h"
 #include "nn/vgae.h"
 #include "store/named_tensors.h"
+#include "store/safetensors.h"
 #include "train/metrics.h"
 
 namespace plimsoll {
@@ -19,6 +20,7 @@ struct DetectorFacts {
   std::vector<Threshold> thresholds = {};    ///< of its scores
   std::vector<std::string> trained_on = {};  ///< content_of each training recording
   std::vector<std::string> without = {};     ///< features that it does not see
+  std::string data = {};  ///< how its windows are made: JSON {"features", "window", "stride"}
   /// Unknown IDs are evidence of their own (nn/unknown_ids_apart.h): of a GAT trained with ID dropout.
   bool unknown_ids_apart = false;
   /// What benign traffic does, "profile.*" and "timing.*", as src/ingest reads it; may be null.
@@ -36,10 +38,20 @@ struct Detector {
 
 /// Writes a detector as safetensors: parameters and buffers by name, "vocabulary.ids" and "vocabulary.benign"
 /// (I64), `benign` by name, and in the metadata "plimsoll.model", "plimsoll.config", "plimsoll.thresholds",
-/// "plimsoll.trained_on" and "plimsoll.without" (docs/formats/safetensors.md).
+/// "plimsoll.trained_on", "plimsoll.without" and "plimsoll.data" (docs/formats/safetensors.md).
 void save_detector(const std::filesystem::path& path, const Detector& detector);
 
 /// Errors: InputError naming the file and the tensor or key that is missing or of another shape.
 Detector load_detector(const std::filesystem::path& path);
+
+/// The model of a detector whose parameters and buffers are views of its file, mapped: it predicts, and takes
+/// no anonymous memory. Its facts are left out.
+struct MappedDetector {
+  std::shared_ptr<const SafetensorsView> file;  ///< must outlive the model
+  Detector detector;
+};
+
+/// Errors: as load_detector().
+MappedDetector map_detector(const std::filesystem::path& path);
 
 }  // namespace plimsoll

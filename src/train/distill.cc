@@ -9,7 +9,9 @@
 #include "nn/reconstruction_errors.h"
 #include "train/column_stage.h"
 #include "train/detection_labels.h"
+#include "train/mapped_zeros.h"
 #include "train/stage_memory.h"
+#include "train/teaching.h"
 #include "train/vgae_stage.h"
 
 namespace plimsoll {
@@ -43,6 +45,9 @@ Vector<float, Tag::columns> difficulty_of(std::span<const float> errors, std::sp
   return difficulty;
 }
 
+// Where teachers that are asked come from: the files of their stages, or nowhere yet, for planning.
+enum class Models { trained, planned, planned_without_data };
+
 // The inputs of each stage, made from what earlier ones left.
 class Pipeline {
  public:
@@ -57,15 +62,17 @@ class Pipeline {
   }
 
   bool has_curriculum() const { return in_.recipe->curriculum.schedule != "none"; }
+  // Whether teachers' outputs are columns; else teachers are there while students train.
+  bool is_cached() const { return in_.recipe->distillation.teacher_outputs == "cached"; }
 
-  VgaeStageOptions autoencoder() const { return vgae_stage(teachers_, "autoencoder", nullptr, 0); }
+  VgaeStageOptions autoencoder() const { return vgae_stage(teachers_, "autoencoder", {}, 0); }
 
   ColumnOptions scores(const Objective& errors) const {
     return column("scores", "difficulty", errors, benign_.training);
   }
 
   GatStageOptions teacher(const Curriculum* curriculum) const {
-    return gat_stage(teachers_, "teacher", curriculum, nullptr);
+    return gat_stage(teachers_, "teacher", curriculum, {});
   }
   Curriculum curriculum(std::span<const float> difficulty) const {
     return Curriculum(in_.recipe->curriculum.schedule, in_.split->training, in_.shapes, difficulty,
@@ -78,26 +85,70 @@ class Pipeline {
   ColumnOptions encodings(const Objective& encodings) const {
     return column("outputs", "teacher_encodings", encodings, benign_graphs_);
   }
-  TeacherSource with_logits(std::span<const float> values) const {
-    return {*in_.source, {.values = values, .width = 2}, all_graphs_, in_.shapes};
+
+  // `column` is empty for planning, and where the teacher itself is asked.
+  Teaching of_gat(std::span<const float> column, Models models) const {
+    if (is_cached())
+      return Teaching(TeacherSource(*in_.source, {.values = column, .width = 2}, all_graphs_, in_.shapes));
+    return teaching("teacher", *in_.split, models);
   }
-  TeacherSource with_encodings(std::span<const float> values) const {
+  Teaching of_vgae(std::span<const float> column, Models models) const {
     const int64_t width = teachers_.vgae.latent + in_.source->node_features() - 1;
-    return {*in_.source, {.values = values, .width = width, .of_nodes = true}, benign_graphs_, in_.shapes};
+    if (is_cached())
+      return Teaching(TeacherSource(*in_.source, {.values = column, .width = width, .of_nodes = true},
+                                    benign_graphs_, in_.shapes));
+    return teaching("autoencoder", benign_, models);
   }
 
-  VgaeStageOptions student_vgae(const TeacherSource& teacher) const {
-    return vgae_stage(*in_.recipe, "student_vgae", &teacher, teachers_.vgae.latent);
+  VgaeStageOptions student_vgae(Teaching& teaching) const {
+    return vgae_stage(*in_.recipe, "student_vgae", teaching.of(), teachers_.vgae.latent);
   }
-  GatStageOptions student_gat(const TeacherSource& teacher) const {
-    return gat_stage(*in_.recipe, "student_gat", nullptr, &teacher);
+  GatStageOptions student_gat(Teaching& teaching) const {
+    return gat_stage(*in_.recipe, "student_gat", nullptr, teaching.of());
   }
   GatStageOptions student_gat_alone() const {
-    return gat_stage(*in_.recipe, "student_gat_alone", nullptr, nullptr);
+    return gat_stage(*in_.recipe, "student_gat_alone", nullptr, {});
+  }
+
+  // A teacher as it begins: of a stage's name.
+  Detector untrained(const std::string& stage) const {
+    Detector detector;
+    if (stage == "teacher")
+      detector.gat = make_gat(teachers_, *in_.source);
+    else
+      detector.vgae = make_vgae(teachers_, *in_.source);
+    return detector;
   }
 
  private:
-  VgaeStageOptions vgae_stage(const Recipe& recipe, const char* stage, const TeacherSource* teacher,
+  // A teacher that is asked while its student trains: live, or offloaded.
+  Teaching teaching(const std::string& stage, const TrainingSplit& split, Models models) const {
+    const bool live = in_.recipe->distillation.teacher_outputs == "live";
+    const auto offloaded = [&](Detector teacher, std::function<void()> release) {
+      return Teaching(std::move(teacher), std::move(release), in_.shapes, split, in_.recipe->training);
+    };
+    if (models == Models::trained) {
+      const std::filesystem::path file = in_.folder / stage / "model.safetensors";
+      if (!live) {
+        MappedDetector mapped = map_detector(file);
+        return offloaded(std::move(mapped.detector), [view = mapped.file] { view->release(); });
+      }
+      Detector detector = load_detector(file);
+      detector.facts = {};
+      return Teaching(std::move(detector));
+    }
+    std::optional<WithoutData> without_data;
+    std::optional<GivenValues> zeros;
+    if (models == Models::planned_without_data)
+      without_data.emplace();
+    else if (!live)
+      zeros.emplace(
+          [](const std::string&, const std::vector<int64_t>& shape) { return mapped_zeros(shape); });
+    Detector detector = untrained(stage);
+    return live ? Teaching(std::move(detector)) : offloaded(std::move(detector), [] {});
+  }
+
+  VgaeStageOptions vgae_stage(const Recipe& recipe, const char* stage, const StageTeacher& teacher,
                               int64_t teacher_latent) const {
     return {.source = in_.source,
             .shapes = in_.shapes,
@@ -109,7 +160,7 @@ class Pipeline {
             .run = in_.run_of(stage)};
   }
   GatStageOptions gat_stage(const Recipe& recipe, const char* stage, const Curriculum* curriculum,
-                            const TeacherSource* teacher) const {
+                            const StageTeacher& teacher) const {
     return {.source = in_.source,
             .shapes = in_.shapes,
             .recipe = &recipe,
@@ -208,17 +259,25 @@ void distill(const DistillOptions& options, const std::function<void(const Stage
       curriculum.emplace(
           pipeline.curriculum(difficulty_of(column.values<float>(), scores.graphs, options.shapes.size())));
     }
-    encodings = run.column(pipeline.encodings(Encodings(*autoencoder.vgae)));
+    if (pipeline.is_cached()) encodings = run.column(pipeline.encodings(Encodings(*autoencoder.vgae)));
   }
   {
     const Detector teacher =
         run.train("teacher", pipeline.teacher(curriculum ? &*curriculum : nullptr), train_gat);
-    logits = run.column(pipeline.logits(Classification(*teacher.gat)));
+    if (pipeline.is_cached()) logits = run.column(pipeline.logits(Classification(*teacher.gat)));
   }
-  // From here on there is no teacher in memory.
-  run.train("student_vgae", pipeline.student_vgae(pipeline.with_encodings(encodings.values<float>())),
-            train_vgae);
-  run.train("student_gat", pipeline.student_gat(pipeline.with_logits(logits.values<float>())), train_gat);
+  // From here on there is no teacher in memory but one that its student asks.
+  const auto values = [&](const NpyView& column) {
+    return pipeline.is_cached() ? column.values<float>() : std::span<const float>();
+  };
+  {
+    Teaching teaching = pipeline.of_vgae(values(encodings), Models::trained);
+    run.train("student_vgae", pipeline.student_vgae(teaching), train_vgae);
+  }
+  {
+    Teaching teaching = pipeline.of_gat(values(logits), Models::trained);
+    run.train("student_gat", pipeline.student_gat(teaching), train_gat);
+  }
   run.train("student_gat_alone", pipeline.student_gat_alone(), train_gat);
 }
 
@@ -230,32 +289,37 @@ std::vector<std::pair<std::string, MemoryPlan>> plan_distill(const DistillOption
     plans.emplace_back(stage, plan_of(beside(memory, of)));
   };
   const auto add_column = [&](const ColumnOptions& column) { add(column.name, plan_column, column); };
-  const Recipe teachers = with_teachers(*options.recipe);
-  const auto as_planned = [&](const auto& make_model) {
+  const bool is_static = options.run_of("").without_data;
+  const auto untrained = [&](const char* stage) {
     std::optional<WithoutData> without_data;
-    if (options.run_of("").without_data) without_data.emplace();
-    return make_model();
+    if (is_static) without_data.emplace();
+    return pipeline.untrained(stage);
   };
+  const Models models = is_static ? Models::planned_without_data : Models::planned;
   std::optional<Curriculum> curriculum;
   if (pipeline.has_curriculum()) curriculum.emplace(pipeline.curriculum({}));
   {
     add("autoencoder", plan_vgae, pipeline.autoencoder());
-    const auto autoencoder = as_planned([&] { return make_vgae(teachers, *options.source); });
-    const ReconstructionErrors errors(*autoencoder);
+    const Detector autoencoder = untrained("autoencoder");
+    const ReconstructionErrors errors(*autoencoder.vgae);
     if (pipeline.has_curriculum()) add_column(pipeline.scores(errors));
-    const Encodings encodings(*autoencoder);
-    add_column(pipeline.encodings(encodings));
+    const Encodings encodings(*autoencoder.vgae);
+    if (pipeline.is_cached()) add_column(pipeline.encodings(encodings));
   }
   add("teacher", plan_gat, pipeline.teacher(curriculum ? &*curriculum : nullptr));
-  {
-    const auto teacher = as_planned([&] { return make_gat(teachers, *options.source); });
-    const Classification logits(*teacher);
+  if (pipeline.is_cached()) {
+    const Detector teacher = untrained("teacher");
+    const Classification logits(*teacher.gat);
     add_column(pipeline.logits(logits));
   }
-  const TeacherSource encodings = pipeline.with_encodings({});
-  add("student_vgae", plan_vgae, pipeline.student_vgae(encodings));
-  const TeacherSource logits = pipeline.with_logits({});
-  add("student_gat", plan_gat, pipeline.student_gat(logits));
+  {
+    Teaching teaching = pipeline.of_vgae({}, models);
+    add("student_vgae", plan_vgae, pipeline.student_vgae(teaching));
+  }
+  {
+    Teaching teaching = pipeline.of_gat({}, models);
+    add("student_gat", plan_gat, pipeline.student_gat(teaching));
+  }
   add("student_gat_alone", plan_gat, pipeline.student_gat_alone());
   return plans;
 }

@@ -42,7 +42,9 @@ struct Holdings {
       : optimizer(make_optimizer(values_of(options.objective->parameters()),
                                  optimizer_options(options.recipe->training))),
         best(options.objective->parameters()),
-        order(options.split->training) {}
+        order(options.split->training) {
+    if (options.teacher.batches != nullptr) options.teacher.batches->make_room();
+  }
 
   std::unique_ptr<Optimizer> optimizer;
   BestWeights best;
@@ -56,38 +58,44 @@ NotYetHeld missing_of(const FitOptions& options) {
     const auto bytes = static_cast<int64_t>(entry.value.nbytes());
     missing.parameters += heap_bytes(bytes) + bytes;  // and the best
   }
+  if (options.teacher.live != nullptr)
+    for (const ParameterList::Entry& entry : options.teacher.live->parameters().all())
+      missing.parameters += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
   TapeRecorder recorder;
   const TapeScope scope(recorder);
   const auto optimizer =
       make_optimizer(values_of(options.objective->parameters()), optimizer_options(options.recipe->training));
   for (const Tape::Piece& piece : recorder.tape.pieces) missing.optimizer += heap_bytes(piece.bytes);
   missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
+  if (options.teacher.batches != nullptr) missing.columns += options.teacher.batches->bytes();
   return missing;
 }
 
 MemoryPlan plan_with(const FitOptions& options) {
   const Recipe::Training& training = options.recipe->training;
-  PlanInput input{.source = options.source,
-                  .shapes = options.shapes,
-                  .objective = options.objective,
-                  .limits = limits_of(training),
-                  .threads = options.run.threads,
-                  .prefetch = options.run.prefetch,
-                  .training = options.split->training,
-                  .seed = static_cast<uint64_t>(options.recipe->seed),
-                  .curriculum = options.curriculum,
-                  .epochs = training.max_epochs,
-                  .batch_size = training.batch_size,
-                  .predicted = options.predicted,
-                  .recompute = training.gradient_checkpointing,
-                  .estimation = options.run.without_data                       ? "static"
-                                : options.recipe->memory.estimation == "trial" ? "trial"
-                                                                               : "measured",
-                  .outside_ledger = options.run.outside_ledger,
-                  .outside_varies = options.run.outside_varies,
-                  .cap = options.run.cap};
+  PlanInput input{
+      .source = options.source,
+      .shapes = options.shapes,
+      .objective = options.objective,
+      .live_teacher = options.teacher.live != nullptr ? &options.teacher.live->parameters() : nullptr,
+      .batch_teacher = options.teacher.batches,
+      .limits = limits_of(training),
+      .threads = options.run.threads,
+      .prefetch = options.run.prefetch,
+      .training = options.split->training,
+      .seed = static_cast<uint64_t>(options.recipe->seed),
+      .curriculum = options.curriculum,
+      .epochs = training.max_epochs,
+      .batch_size = training.batch_size,
+      .predicted = {options.split->validation},
+      .recompute = training.gradient_checkpointing,
+      .estimation = options.run.without_data                       ? "static"
+                    : options.recipe->memory.estimation == "trial" ? "trial"
+                                                                   : "measured",
+      .outside_ledger = options.run.outside_ledger,
+      .outside_varies = options.run.outside_varies,
+      .cap = options.run.cap};
   if (options.run.without_data) input.missing = missing_of(options);
-  input.predicted.emplace_back(options.split->validation);
   return make_plan(input);
 }
 
@@ -103,7 +111,7 @@ class Fit {
         journal_(options.run.folder / "events.jsonl"),
         plan_(plan_with(options)),
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
-                require_feasible(plan_)) {
+                require_feasible(plan_), options.teacher.batches) {
     engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
       journal_.write(event.name, {{"epoch", position_.epoch},
                                   {"step", position_.step},

@@ -15,6 +15,7 @@
 #include "train/curriculum.h"
 #include "train/planner.h"
 #include "train/split.h"
+#include "train/stage_teacher.h"
 
 namespace plimsoll {
 
@@ -51,8 +52,9 @@ struct FitOptions {
   const Recipe* recipe = nullptr;
   const TrainingSplit* split = nullptr;
   const Curriculum* curriculum = nullptr;  ///< none: every epoch trains on all of the split
-  /// Lists that the flight has to do for, beside validation.
-  std::vector<std::span<const int64_t>> predicted = {};
+  /// What the objective's teacher needs beside it: the weights of a live one, or blocks in front of the
+  /// student's.
+  StageTeacher teacher = {};
   RunOptions run = {};
 };
 

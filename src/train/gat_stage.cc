@@ -4,6 +4,7 @@
 
 #include "nn/classification.h"
 #include "nn/gat_distillation.h"
+#include "nn/live_teacher.h"
 #include "train/detection_labels.h"
 #include "train/stage_thresholds.h"
 #include "train/unknown_ids.h"
@@ -37,29 +38,30 @@ struct Stage {
     detector.gat = make_gat(recipe, *options.source);
     detector.facts = options.facts;
     detector.facts.unknown_ids_apart = recipe.gat.id_dropout > 0;
-    if (options.teacher != nullptr)
-      objective = std::make_unique<GatDistillation>(*detector.gat, recipe.distillation.temperature,
-                                                    recipe.distillation.alpha);
+    if (options.teacher.any())
+      objectives.push_back(std::make_unique<GatDistillation>(*detector.gat, recipe.distillation.temperature,
+                                                             recipe.distillation.alpha));
     else
-      objective = std::make_unique<Classification>(*detector.gat);
-    if (recipe.gat.id_dropout > 0) {
-      inner = std::move(objective);
-      objective =
-          std::make_unique<IdDropout>(*inner, unknown_ids(options.source->tables()), recipe.gat.id_dropout);
-    }
-    fit = {.source = options.teacher != nullptr ? options.teacher : options.source,
+      objectives.push_back(std::make_unique<Classification>(*detector.gat));
+    if (recipe.gat.id_dropout > 0)
+      objectives.push_back(std::make_unique<IdDropout>(
+          *objectives.back(), unknown_ids(options.source->tables(), recipe.data.without),
+          recipe.gat.id_dropout));
+    if (options.teacher.live != nullptr)
+      objectives.push_back(std::make_unique<LiveTeacher>(*objectives.back(), *options.teacher.live));
+    fit = {.source = options.teacher.column != nullptr ? options.teacher.column : options.source,
            .shapes = options.shapes,
-           .objective = objective.get(),
+           .objective = objectives.back().get(),
            .recipe = &recipe,
            .split = options.split,
            .curriculum = options.curriculum,
+           .teacher = options.teacher,
            .run = options.run};
   }
 
   Recipe recipe;
   Detector detector;
-  std::unique_ptr<Objective> inner;  // with ID dropout around it
-  std::unique_ptr<Objective> objective;
+  std::vector<std::unique_ptr<Objective>> objectives;  // each around the one before
   FitOptions fit;
 };
 

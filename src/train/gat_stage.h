@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "config/recipe.h"
-#include "sample/teacher_source.h"
 #include "train/curriculum.h"
 #include "train/detector_file.h"
 #include "train/fit.h"
 #include "train/split.h"
+#include "train/stage_teacher.h"
 
 namespace plimsoll {
 
@@ -18,9 +18,8 @@ struct GatStageOptions {
   const Recipe* recipe = nullptr;           ///< whose section gat is what to train
   const TrainingSplit* split = nullptr;
   const Curriculum* curriculum = nullptr;  ///< none: every epoch trains on all
-  /// The source with a teacher's logits, to learn from them as well (recipe->distillation); none: from labels
-  /// alone.
-  const TeacherSource* teacher = nullptr;
+  /// Whose logits to learn from as well (recipe->distillation); none: from labels alone.
+  StageTeacher teacher = {};
   DetectorFacts facts;  ///< thresholds are added
   RunOptions run;       ///< model.safetensors goes to its folder as well
 };

@@ -45,7 +45,7 @@ void visit_vgae(Options& options, Visit&& visit) {
 
 // `edge_features` may be 0: not used.
 void require_sizes(const std::vector<int64_t>& sizes, int64_t edge_features, const std::string& path) {
-  constexpr int64_t kMost = int64_t{1} << 24;
+  constexpr int64_t kMost = int64_t{1} << 24;  // as src/detect/gat_network.cc, which reads them too
   if (std::ranges::any_of(sizes, [](int64_t size) { return size < 1 || size > kMost; }) ||
       edge_features < 0 || edge_features > kMost)
     throw InputError(path + ": metadata 'plimsoll.config' holds an impossible size");

@@ -14,8 +14,8 @@
 #include "ops/operation_names.h"
 #include "ops/order_terms.h"
 #include "train/block_plan.h"
+#include "train/planned_work.h"
 #include "train/probes.h"
-#include "train/run_blocks.h"
 #include "train/static_tape.h"
 #include "train/warm_up.h"
 
@@ -28,58 +28,28 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Graphs whose blocks are looked at one by one; behind them stands the corner of the limits.
-constexpr int64_t kMostVisited = 20'000'000;
-
-// One kind of work: its blocks, and what they take.
-struct Work {
-  bool training = false;
-  std::shared_ptr<BlockPlan> plan;
-  TermBox boxes[2] = {};   // of blocks that are not closed, and of those that are
-  bool all_known = true;   // boxes and worst are those of the blocks themselves
-  int64_t most_bytes = 0;  // a range for any block
-  double mean_bytes = 0;   // of ranges
-  int64_t blocks = 0;
-  GraphList worst = {};  // the block with the largest range
-};
-
-// The most blocks that one batch, or one list to predict, is cut into; blocks come in the order of visits.
-struct BlocksAtOnce {
-  int64_t batch;  // graphs
-  int64_t most = 0;
-  int64_t count = 0;
-  const int64_t* begin = nullptr;
-  const int64_t* end = nullptr;
-
-  void add(std::span<const int64_t> block) {
-    if (block.data() != end || block.data() == begin + batch) {
-      begin = block.data();
-      count = 0;
-    }
-    end = block.data() + block.size();
-    most = std::max(most, ++count);
-  }
-};
-
 class Planner {
  public:
   explicit Planner(const PlanInput& input)
-      : in_(input),
-        options_(input.objective->collate_options()),
-        start_(Clock::now()),
-        peak_before_(Ledger::process().recent_peak()) {}
+      : in_(input), start_(Clock::now()), peak_before_(Ledger::process().recent_peak()) {}
   ~Planner() { Ledger::process().end_recent(std::max(peak_before_, probes_peak_)); }
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
 
   MemoryPlan run() {
-    Work prediction = look_over(false);
+    PlannedWork prediction(in_, WorkKind::prediction);
+    most_at_once_ = prediction.most_at_once;
     if (prediction.blocks > 0) measure(prediction, false);
+    if (in_.batch_teacher != nullptr) {
+      teaching_.emplace(in_, WorkKind::teaching);
+      measure(*teaching_, false);
+    }
     MemoryPlan plan;
     if (in_.training.empty()) {
       plan = divide(nullptr, prediction, false);
     } else {
-      Work training = look_over(true);
+      PlannedWork training(in_, WorkKind::training);
+      most_at_once_ = std::max(most_at_once_, training.most_at_once);
       plan = with_training(training, prediction);
     }
     // What planning itself took counts as well.
@@ -100,7 +70,7 @@ class Planner {
   }
 
  private:
-  MemoryPlan with_training(Work& training, const Work& prediction) {
+  MemoryPlan with_training(PlannedWork& training, const PlannedWork& prediction) {
     if (in_.recompute == "on") {
       measure(training, true);
       return divide(&training, prediction, true);
@@ -128,48 +98,15 @@ class Planner {
 
   bool without_data() const { return in_.estimation == "static"; }
 
-  // All blocks of training, or of prediction.
-  bool visit(bool training, const std::function<void(std::span<const int64_t>)>& block) const {
-    if (training)
-      return visit_training_blocks(in_.training, in_.curriculum, in_.seed, in_.epochs, in_.batch_size,
-                                   in_.shapes, in_.limits, kMostVisited, block);
-    for (const std::span<const int64_t> list : in_.predicted)
-      visit_blocks(list, in_.shapes, in_.limits, block);
-    return true;
-  }
-
-  Work look_over(bool training) {
-    Work work{.training = training, .plan = std::make_shared<BlockPlan>(in_.shapes, options_)};
-    BlockTerms terms;
-    BlocksAtOnce at_once{training ? in_.batch_size : static_cast<int64_t>(in_.shapes.size())};
-    work.all_known = visit(training, [&](std::span<const int64_t> block) {
-      at_once.add(block);
-      count_terms(block, in_.shapes, options_, terms);
-      work.boxes[terms.closed ? 1 : 0].add(terms.terms);
-      ++work.blocks;
-    });
-    most_at_once_ = std::max(most_at_once_, work.all_known ? at_once.most : in_.batch_size);
-    if (work.all_known) return work;
-    Terms least(kTerms, 0);
-    least[kOne] = 1;
-    // Small graphs and a large one may come together in a piece that is too large.
-    const Terms open = corner(in_.training, in_.shapes, in_.limits, options_, false);
-    if (open[kNodes] > OrderTerms::kMostPieceNodes)
-      work.boxes[0].count = std::max<int64_t>(work.boxes[0].count, 1);
-    for (const bool closed : {false, true})
-      if (work.boxes[closed ? 1 : 0].count > 0)
-        work.boxes[closed ? 1 : 0].widen(least,
-                                         corner(in_.training, in_.shapes, in_.limits, options_, closed));
-    return work;
-  }
-
   // Tapes of probes, the model they give, and the blocks measured by it.
-  void measure(Work& work, bool recompute) {
-    work.plan = std::make_shared<BlockPlan>(in_.shapes, options_);
+  void measure(PlannedWork& work, bool recompute) {
+    work.plan = std::make_shared<BlockPlan>(in_.shapes, work.options);
     std::optional<BlockEngine> engine;
     if (!without_data())
-      engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits, Flight{.recompute = recompute});
-    const RowWidths widths = in_.source->widths();
+      engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits, Flight{.recompute = recompute},
+                     in_.batch_teacher);
+    RowWidths widths = in_.source->widths();
+    if (in_.batch_teacher != nullptr) widths = in_.batch_teacher->with_outputs(widths);
     const NameOperations names;
     Ledger::process().begin_recent();
     for (const bool closed : {false, true}) {
@@ -178,11 +115,12 @@ class Planner {
       std::vector<Tape> tapes;
       std::vector<Terms> terms;
       int64_t graphs = 0;  // bytes of probes' own graphs
-      for (const Probe& probe : make_probes(box.highest, closed, engine ? widths : RowWidths(), options_)) {
+      for (const Probe& probe :
+           make_probes(box.highest, closed, engine ? widths : RowWidths(), work.options)) {
         if (probe.terms.closed != closed) continue;
-        tapes.push_back(
-            engine ? engine->record(probe.block, work.training)
-                   : tape_without_data(*in_.objective, probe.terms, widths, work.training, recompute));
+        tapes.push_back(engine ? work.record(*engine, probe.block)
+                               : tape_without_data(*work.objective, probe.terms, widths,
+                                                   work.kind == WorkKind::training, recompute));
         terms.push_back(probe.terms.terms);
         graphs += graph_bytes({probe.block.graphs(), probe.block.nodes(), probe.block.edge_count()});
         probes_ = std::max(probes_, graphs + packed_as_they_come(tapes.back()));
@@ -195,69 +133,42 @@ class Planner {
       probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
       give_back_freed_memory();  // probes stood on the heap; blocks will not
     }
-    find_worst(work);
+    work.find_worst();
     // A second layout, for the worst block: the better one for it stays.
     if (work.blocks > 0) {
       work.plan->lay_out(work.plan->terms(work.worst));
-      find_worst(work);
+      work.find_worst();
     }
-  }
-
-  void find_worst(Work& work) const {
-    int64_t sum = 0;
-    work.most_bytes = 0;
-    BlockTerms terms;
-    visit(work.training, [&](std::span<const int64_t> block) {
-      count_terms(block, in_.shapes, options_, terms);
-      const int64_t bytes = work.plan->bytes(terms);
-      sum += bytes;
-      if (bytes <= work.most_bytes) return;
-      work.most_bytes = bytes;
-      work.worst.assign(block.begin(), block.end());
-    });
-    work.mean_bytes = static_cast<double>(sum) / static_cast<double>(std::max<int64_t>(work.blocks, 1));
-    if (work.all_known) return;
-    for (const bool closed : {false, true})
-      if (work.boxes[closed ? 1 : 0].count > 0)
-        work.most_bytes =
-            std::max(work.most_bytes, work.plan->highest_bytes(closed, work.boxes[closed ? 1 : 0].lowest,
-                                                               work.boxes[closed ? 1 : 0].highest));
-  }
-
-  BlockSize largest(const Work& work) const {
-    BlockSize size;
-    for (const TermBox& box : work.boxes) {
-      if (box.count == 0) continue;
-      size.graphs = std::max(size.graphs, box.highest[kGraphs]);
-      size.nodes = std::max(size.nodes, box.highest[kNodes]);
-      size.edges = std::max(size.edges, box.highest[kEdges]);
-    }
-    return size;
   }
 
   int64_t graph_bytes(const BlockSize& size) const { return GraphBlock::bytes_for(size, in_.source->room()); }
 
   // `training` is null where nothing is trained.
-  MemoryPlan divide(const Work* training, const Work& prediction, bool recompute) {
-    const Work& main = training != nullptr ? *training : prediction;
+  MemoryPlan divide(const PlannedWork* training, const PlannedWork& prediction, bool recompute) {
+    const PlannedWork& main = training != nullptr ? *training : prediction;
     MemoryPlan plan;
     Flight& flight = plan.flight;
     if (training != nullptr) plan.training = training->plan;
     plan.prediction = prediction.plan;
     flight.training = plan.training;
     flight.prediction = plan.prediction;
+    if (teaching_) flight.teaching = teaching_->plan;
     flight.recompute = recompute;
-    flight.largest = largest(prediction);
+    flight.largest = prediction.largest();
     if (training != nullptr) {
-      const BlockSize of = largest(*training);
+      const BlockSize of = training->largest();
       flight.largest = {std::max(flight.largest.graphs, of.graphs), std::max(flight.largest.nodes, of.nodes),
                         std::max(flight.largest.edges, of.edges)};
     }
+    const PlannedWork& teaching = teaching_ ? *teaching_ : prediction;
     const int64_t worst =
-        (std::max({main.most_bytes, prediction.most_bytes, int64_t{1}}) + 4095) / 4096 * 4096;
-    const auto mean = static_cast<int64_t>(main.mean_bytes);
+        (std::max({main.most_bytes, prediction.most_bytes, teaching.most_bytes, int64_t{1}}) + 4095) / 4096 *
+        4096;
+    const auto mean =
+        static_cast<int64_t>(std::max(main.mean_bytes, teaching_ ? teaching_->mean_bytes : 0.0));
     // What a worker has beside its range: the graphs of a block, and where its pieces go.
-    const size_t pieces = std::max(main.plan->most_pieces(), prediction.plan->most_pieces());
+    const size_t pieces =
+        std::max({main.plan->most_pieces(), prediction.plan->most_pieces(), teaching.plan->most_pieces()});
     const int64_t graphs = graph_bytes(flight.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
 
     const Ledger& ledger = Ledger::process();
@@ -267,11 +178,17 @@ class Planner {
     const int64_t lists = list_bytes() + in_.later;
     const int64_t fixed = ledger.held() + in_.missing.sum() + gradients + lists;
     const int64_t cap = in_.cap.value_or(ledger.cap());
-    plan.worst = worst_of(main);
+    const PlannedWork& heaviest = teaching_ && teaching_->most_bytes > main.most_bytes ? *teaching_ : main;
+    plan.worst = worst_of(heaviest);
     if (without_data()) {
       heap_per_block_ = usual_blas_bytes();
     } else if (cap - fixed - graphs - kHeapSlackPerBlock >= worst) {
-      verify(plan, main, recompute);
+      seconds_per_graph_ = 0;
+      plan.verified_peak_bytes = verify(main, recompute);
+      if (teaching_) {
+        const int64_t found = verify(*teaching_, recompute);
+        if (&heaviest == &*teaching_) plan.verified_peak_bytes = found;
+      }
     }
     const int64_t one_heap = heap_per_block_ + kHeapSlackPerBlock;
     // With so many blocks in flight: what is left for the slab.
@@ -283,8 +200,12 @@ class Planner {
     plan.feasible = slab(blocks) >= worst;
     flight.least_bytes = worst;
     flight.slab_bytes = std::clamp<int64_t>(slab(blocks), worst, blocks * worst);
-    flight.prefetch = std::clamp<int64_t>((slab(blocks) - flight.slab_bytes) / std::max<int64_t>(graphs, 1),
-                                          0, in_.prefetch);
+    const int64_t spare =
+        std::max<int64_t>(slab(blocks) - flight.slab_bytes, 0) / std::max<int64_t>(graphs, 1);
+    if (teaching_)
+      flight.keep =
+          std::min({spare, teaching_->most_at_once, BatchTeacher::kMostBytes / std::max<int64_t>(graphs, 1)});
+    flight.prefetch = std::min(spare - flight.keep, in_.prefetch);
     plan.heap = blocks * one_heap;
     const auto budget_for = [&](int count) {
       return in_.outside_ledger + fixed + count * (graphs + one_heap) + needed(count);
@@ -297,8 +218,10 @@ class Planner {
                             seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
     flight.graphs_per_s = seconds_per_graph_ > 0 ? flight.blocks / seconds_per_graph_ : 0;
 
-    plan.exact = main.plan->exact() && prediction.plan->exact();
-    plan.why_inexact = main.plan->exact() ? prediction.plan->difference() : main.plan->difference();
+    for (const PlannedWork* work : {&main, &prediction, &teaching}) {
+      if (plan.exact) plan.why_inexact = work->plan->difference();
+      plan.exact = plan.exact && work->plan->exact();
+    }
     plan.all_blocks_known = main.all_known && prediction.all_known;
     plan.blocks_planned = main.blocks + (training != nullptr ? prediction.blocks : 0);
     add_parts(plan, gradients, lists, graphs);
@@ -308,8 +231,22 @@ class Planner {
   }
 
   // Where blocks of a batch begin, of three at once: the one that runs, the one announced, and one that
-  // grows, each with room for twice as many and the last with what it had before.
-  int64_t list_bytes() const { return (3 * 2 + 1) * int64_t{sizeof(int64_t)} * (most_at_once_ + 1); }
+  // grows, each with room for twice as many and the last with what it had before; and one that is divided
+  // among the goes of a teacher.
+  int64_t list_bytes() const {
+    const int64_t lists = in_.batch_teacher != nullptr ? 4 : 3;
+    return (lists * 2 + 1) * int64_t{sizeof(int64_t)} * (most_at_once_ + 1);
+  }
+
+  // What is there for a teacher's sake: its weights, or what it says.
+  int64_t teacher_bytes() const {
+    if (in_.batch_teacher != nullptr) return in_.batch_teacher->bytes();
+    int64_t bytes = 0;
+    if (in_.live_teacher != nullptr)
+      for (const ParameterList::Entry& entry : in_.live_teacher->all())
+        bytes += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+    return bytes;
+  }
 
   void add_parts(MemoryPlan& plan, int64_t gradients, int64_t lists, int64_t graphs) const {
     const Ledger& ledger = Ledger::process();
@@ -323,13 +260,17 @@ class Planner {
       if (bytes > 0) plan.parts.emplace_back(name, bytes);
     };
     for (const Tag tag : {Tag::parameters, Tag::optimizer, Tag::columns}) other -= ledger.held(tag);
-    add("parameters", ledger.held(Tag::parameters) + missing.parameters - embeddings);
+    const int64_t weights = in_.live_teacher != nullptr ? teacher_bytes() : 0;
+    const int64_t outputs = in_.batch_teacher != nullptr ? teacher_bytes() : 0;
+    add("parameters", ledger.held(Tag::parameters) + missing.parameters - embeddings - weights);
     add("embeddings", embeddings);
+    add("teacher", weights + outputs);
     add("gradients", gradients);
     add("optimizer", ledger.held(Tag::optimizer) + missing.optimizer);
-    add("columns", ledger.held(Tag::columns) + missing.columns + lists);
+    add("columns", ledger.held(Tag::columns) + missing.columns + lists - outputs);
     add("blocks in flight", plan.flight.slab_bytes);
     add("graphs of blocks", plan.flight.blocks * graphs);
+    add("graphs kept", plan.flight.keep * graphs);
     add("prefetch", plan.flight.prefetch * graphs);
     add("other", other);
     plan.peak = in_.outside_ledger + plan.heap;
@@ -338,13 +279,13 @@ class Planner {
 
   // A budget that works for any process: their floors differ, with the rooms of BLAS at start.
   int64_t stated(int64_t budget) const {
-    constexpr int64_t kFloorSpread = 512 * kKiB;
+    constexpr int64_t kFloorSpread = kMiB;
     constexpr int64_t kStep = 64 * kKiB;
     if (in_.outside_ledger == 0) return budget;
     return (budget + kFloorSpread + in_.outside_varies + kStep - 1) / kStep * kStep;
   }
 
-  static MemoryPlan::Block worst_of(const Work& work) {
+  static MemoryPlan::Block worst_of(const PlannedWork& work) {
     if (work.blocks == 0) return {};
     const BlockTerms terms = work.plan->terms(work.worst);
     const BlockPlan::Peak peak = work.plan->peak(terms);
@@ -352,38 +293,44 @@ class Planner {
             peak.bytes,
             work.plan->bytes(terms),
             peak.operation,
-            work.training};
+            work.kind == WorkKind::training};
   }
 
   // Runs the worst block twice as the run will: the first finds what the tape did not foresee, and has the
-  // libraries that multiply take the rooms they keep; the second is timed.
-  void verify(MemoryPlan& plan, const Work& main, bool recompute) {
-    if (main.blocks == 0) return;
-    const BlockTerms terms = main.plan->terms(main.worst);
+  // libraries that multiply take the rooms they keep; the second is timed. Returns the peak.
+  int64_t verify(const PlannedWork& work, bool recompute) {
+    if (work.blocks == 0) return 0;
+    const BlockTerms terms = work.plan->terms(work.worst);
     RangePlan range;
-    main.plan->plan(terms, range);
-    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute});
+    work.plan->plan(terms, range);
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute},
+                       in_.batch_teacher);
     GraphBlock block;
-    block.make_room(plan.worst.size, in_.source->room());
-    in_.source->read(main.worst, block);
-    plan.verified_peak_bytes = engine.record(block, main.training, range).peak().bytes;
-    const int64_t expected = main.plan->peak(terms).bytes;
-    if (plan.verified_peak_bytes != expected && main.plan->exact())
-      main.plan->set_inexact(fmt::format("the block of {} nodes and {} edges that was run took {}, not {}",
-                                         terms.terms[kNodes], terms.terms[kEdges],
-                                         format_bytes(plan.verified_peak_bytes), format_bytes(expected)));
+    block.make_room({terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges]}, in_.source->room());
+    in_.source->read(work.worst, block);
+    const int64_t found = work.record(engine, block, range).peak().bytes;
+    const int64_t expected = work.plan->peak(terms).bytes;
+    if (found != expected && work.plan->exact())
+      work.plan->set_inexact(fmt::format("the block of {} nodes and {} edges that was run took {}, not {}",
+                                         terms.terms[kNodes], terms.terms[kEdges], format_bytes(found),
+                                         format_bytes(expected)));
     const auto start = Clock::now();
-    engine.record(block, main.training, range);
-    seconds_per_graph_ = seconds_since(start) / static_cast<double>(std::max<size_t>(main.worst.size(), 1));
+    work.record(engine, block, range);
+    seconds_per_graph_ += seconds_since(start) / static_cast<double>(std::max<size_t>(work.worst.size(), 1));
     heap_per_block_ = std::max(heap_per_block_, outside() - outside_before_);
+    return found;
   }
 
   // Nothing was multiplied: more than was seen for any model (bench/results/contract.md).
   int64_t usual_blas_bytes() const {
     int64_t widest = 0;
-    for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
-      if (entry.name.find("embedding") == std::string::npos)  // which is looked up, not multiplied
-        for (const int64_t size : entry.value.sizes()) widest = std::max(widest, size);
+    const ParameterList* const of_batches =
+        in_.batch_teacher != nullptr ? &in_.batch_teacher->objective().parameters() : nullptr;
+    for (const ParameterList* list : {&in_.objective->parameters(), in_.live_teacher, of_batches})
+      if (list != nullptr)
+        for (const ParameterList::Entry& entry : list->entries())
+          if (entry.name.find("embedding") == std::string::npos)  // which is looked up, not multiplied
+            for (const int64_t size : entry.value.sizes()) widest = std::max(widest, size);
     return 512 * kKiB + 3 * kKiB * widest;
   }
 
@@ -396,11 +343,16 @@ class Planner {
 
   // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
   void try_out(MemoryPlan& plan, std::span<const int64_t> worst_predicted) const {
-    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight);
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight, in_.batch_teacher);
     if (!worst_predicted.empty()) engine.predict(worst_predicted, [](std::span<const float>) {});
-    if (!in_.training.empty())
-      engine.try_out(in_.training.first(
-          static_cast<size_t>(std::min<int64_t>(in_.batch_size, static_cast<int64_t>(in_.training.size())))));
+    if (!in_.training.empty()) {
+      // A step of the run: other blocks were not planned.
+      GraphList order(in_.training.size());
+      const bool known = in_.curriculum == nullptr || in_.curriculum->known();
+      graphs_of_epoch(in_.training, known ? in_.curriculum : nullptr, 1, order);
+      shuffle(order, in_.seed, 1);
+      engine.try_out(std::span(order).first(std::min(static_cast<size_t>(in_.batch_size), order.size())));
+    }
     const BlockRunner& runner = engine.runner();
     if (runner.unforeseen() + runner.overflows() + runner.reruns() == 0) return;
     plan.exact = false;
@@ -409,18 +361,20 @@ class Planner {
                     runner.unforeseen(), runner.reruns());
   }
 
-  void find_too_large(MemoryPlan& plan, const Work& main, int64_t room) const {
+  void find_too_large(MemoryPlan& plan, const PlannedWork& main, int64_t room) const {
     const auto look = [&](std::span<const int64_t> graphs) {
       for (const int64_t g : graphs) {
         const BlockTerms terms = main.plan->terms(std::span(&g, 1));
         if (main.boxes[terms.closed ? 1 : 0].count == 0) continue;
-        const int64_t bytes = main.plan->bytes(terms);
+        int64_t bytes = main.plan->bytes(terms);
+        if (teaching_)
+          bytes = std::max(bytes, teaching_->plan->bytes(teaching_->plan->terms(std::span(&g, 1))));
         if (bytes <= room) continue;
         plan.too_large.push_back({g, terms.terms[kNodes], terms.terms[kEdges], bytes});
       }
     };
     if (plan.feasible || room == 0) return;  // without any room no graph is to blame
-    if (main.training)
+    if (main.kind == WorkKind::training)
       look(in_.training);
     else
       for (const auto& list : in_.predicted) look(list);
@@ -429,10 +383,10 @@ class Planner {
   }
 
   const PlanInput& in_;
-  const CollateOptions options_;
   const Clock::time_point start_;
   const int64_t peak_before_;  // of the ledger, since the stage began
   const int64_t outside_before_ = outside();
+  std::optional<PlannedWork> teaching_;  // of a BatchTeacher
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
   int64_t probes_peak_ = 0;   // of the ledger while probes ran

@@ -25,6 +25,9 @@ struct PlanInput {
   const BlockSource* source = nullptr;
   std::span<const GraphShape> shapes = {};  ///< one for each graph of the source
   const Objective* objective = nullptr;
+  /// Weights that stay in memory and do not train, held already or in `missing`: a teacher's; null: none.
+  const ParameterList* live_teacher = nullptr;
+  BatchTeacher* batch_teacher = nullptr;  ///< whose room is held already or in `missing`; null: none
   BlockLimits limits = {};
   int threads = 1;
   int64_t prefetch = 2;

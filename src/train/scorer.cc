@@ -20,8 +20,7 @@ void require_features(const Detector& detector, const BlockSource& source) {
   if (nodes == source.node_features() && (edges == 0 || edges == source.edge_features())) return;
   throw InputError(
       fmt::format("the detector was trained on {} node features and {} edge features, the data has {} and "
-                  "{}: data.features "
-                  "and data.without of its recipe say how to make them",
+                  "{}: data.features and data.without of its recipe say how to make them",
                   nodes, edges, source.node_features(), source.edge_features()));
 }
 
@@ -40,26 +39,28 @@ MemoryPlan plan_for(const ScorerOptions& options, const Objective& objective,
 
 }  // namespace
 
-std::unique_ptr<Objective> scoring_objective(const Detector& detector) {
-  if (detector.gat) return std::make_unique<Classification>(*detector.gat);
-  return std::make_unique<ReconstructionErrors>(*detector.vgae);
+ScoringObjective::ScoringObjective(const Detector& detector, const ScorerOptions& options) {
+  require_features(detector, *options.source);
+  if (detector.gat)
+    layers_.push_back(std::make_unique<Classification>(*detector.gat));
+  else
+    layers_.push_back(std::make_unique<ReconstructionErrors>(*detector.vgae));
+  const UnknownIds unknown = unknown_ids(options.source->tables(), detector.facts.without);
+  if (detector.facts.unknown_ids_apart)
+    layers_.push_back(std::make_unique<UnknownIdsApart>(*layers_.back(), unknown.index));
+  if (options.unknown_vehicle)
+    layers_.push_back(std::make_unique<IdDropout>(*layers_.back(), unknown, /*share=*/1, /*always=*/true));
 }
 
 MemoryPlan plan_scores(const Detector& detector, const ScorerOptions& options,
                        const std::vector<std::span<const int64_t>>& lists) {
-  require_features(detector, *options.source);
-  return plan_for(options, *scoring_objective(detector), lists);
+  return plan_for(options, *ScoringObjective(detector, options), lists);
 }
 
 Scorer::Scorer(const Detector& detector, const ScorerOptions& options,
                const std::vector<std::span<const int64_t>>& lists)
     : rebuilds_(detector.vgae != nullptr),
-      model_((require_features(detector, *options.source), scoring_objective(detector))),
-      apart_(detector.facts.unknown_ids_apart
-                 ? std::make_unique<UnknownIdsApart>(*model_, unknown_ids(options.source->tables()).index)
-                 : nullptr),
-      objective_(std::make_unique<IdDropout>(
-          apart_ ? *apart_ : *model_, unknown_ids(options.source->tables()), 0, options.unknown_vehicle)),
+      objective_(detector, options),
       plan_(plan_for(options, *objective_, lists)),
       engine_(*options.source, options.shapes, *objective_, options.limits, require_feasible(plan_)) {
   if (options.pressure != nullptr) engine_.runner().watch(options.pressure, [](const BlockRunner::Event&) {});

@@ -24,6 +24,19 @@ struct ScorerOptions {
   std::optional<int64_t> cap = {};  ///< as in PlanInput; for planning alone
 };
 
+/// What scores are made of: what a detector says, unknown IDs as evidence of their own where it wants them
+/// so, and graphs without known IDs where that is asked for.
+class ScoringObjective {
+ public:
+  /// Errors: InputError where the detector wants other features than the source has.
+  ScoringObjective(const Detector& detector, const ScorerOptions& options);
+  const Objective& operator*() const { return *layers_.back(); }
+  const Objective* operator->() const { return layers_.back().get(); }
+
+ private:
+  std::vector<std::unique_ptr<Objective>> layers_;  // each around the one before
+};
+
 /// Scores graphs by a detector, block by block; the greater the score, the more it looks like an attack. Of a
 /// GAT the log-odds of class 1, of an autoencoder the error of its reconstruction from means: squared error
 /// of features + 0.1 cross-entropy of IDs + 0.05 binary cross-entropy of neighbours, the weights it is
@@ -40,10 +53,8 @@ class Scorer {
   const MemoryPlan& plan() const { return plan_; }
 
  private:
-  bool rebuilds_;                     // an autoencoder
-  std::unique_ptr<Objective> model_;  // what scores are made of
-  std::unique_ptr<Objective> apart_;  // with unknown IDs as evidence of their own
-  std::unique_ptr<Objective> objective_;
+  bool rebuilds_;  // an autoencoder
+  ScoringObjective objective_;
   MemoryPlan plan_;
   BlockEngine engine_;
 };
@@ -51,8 +62,5 @@ class Scorer {
 /// What a Scorer would need and get of memory. Errors: as its constructor, BudgetTooSmall aside.
 MemoryPlan plan_scores(const Detector& detector, const ScorerOptions& options,
                        const std::vector<std::span<const int64_t>>& lists);
-
-/// The objective that says what scores are made of: for planning.
-std::unique_ptr<Objective> scoring_objective(const Detector& detector);
 
 }  // namespace plimsoll

@@ -205,6 +205,7 @@ void train(const Objective& objective, const Batch& given, const Terms& terms, b
     batch.statistics = statistics;
     batch.recompute = recompute;
     if (batch.item_count == 0) return std::vector<Tensor>();
+    objective.prepare(batch);
     const Tensor losses = objective.losses(objective.forward(batch, {.training = true}), batch);
     const Tensor block_loss = losses.sum() / 1.0;
     return torch::autograd::grad({block_loss}, parameters);
@@ -214,8 +215,9 @@ void train(const Objective& objective, const Batch& given, const Terms& terms, b
 void predict(const Objective& objective, const Batch& given, const Terms& terms) {
   const c10::AutoGradMode no_gradients(false);
   Tensor found;
-  const Batch batch = collate_without_data(given, terms, objective.collate_options());
+  Batch batch = collate_without_data(given, terms, objective.collate_options());
   if (batch.item_count == 0) return;
+  objective.prepare(batch);
   found = objective.forward(batch, {}).contiguous();
   const Tensor losses = objective.losses(found, batch);
   losses.sum();

@@ -1,5 +1,6 @@
 #include "train/tensor_file.h"
 
+#include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 
 #include <cstring>
@@ -18,14 +19,31 @@ std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters) {
   return tensors;
 }
 
+namespace {
+
+const TensorSpan& tensor_of(const SafetensorsView& file, const std::string& path, const std::string& name,
+                            const std::vector<int64_t>& shape) {
+  const TensorSpan& tensor = file.tensor(name);
+  if (tensor.dtype != "F32" || tensor.shape != shape)
+    throw InputError(fmt::format("{}: tensor '{}' is {} {}, expected F32 {}", path, name, tensor.dtype,
+                                 Json(tensor.shape).dump(), Json(shape).dump()));
+  return tensor;
+}
+
+}  // namespace
+
 void read_tensors(const SafetensorsView& file, const std::string& path, const ParameterList& parameters) {
   for (const auto& [name, value] : parameters.all()) {
-    const TensorSpan& tensor = file.tensor(name);
-    if (tensor.dtype != "F32" || tensor.shape != value.sizes().vec())
-      throw InputError(fmt::format("{}: tensor '{}' is {} {}, expected F32 {}", path, name, tensor.dtype,
-                                   Json(tensor.shape).dump(), Json(value.sizes().vec()).dump()));
+    const TensorSpan& tensor = tensor_of(file, path, name, value.sizes().vec());
     std::memcpy(value.data_ptr<float>(), tensor.data.data(), tensor.data.size());
   }
+}
+
+at::Tensor mapped_tensor(const SafetensorsView& file, const std::string& path, const std::string& name,
+                         const std::vector<int64_t>& shape) {
+  const TensorSpan& tensor = tensor_of(file, path, name, shape);
+  // from_blob takes no const pointer; nothing writes to it.
+  return at::from_blob(const_cast<std::byte*>(tensor.data.data()), shape, at::kFloat);
 }
 
 std::vector<int64_t> widen(const std::vector<uint32_t>& ids) {

@@ -15,6 +15,9 @@ namespace plimsoll {
 std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters);
 /// Overwrites parameters and buffers. Errors: InputError for one that is missing or of another shape.
 void read_tensors(const SafetensorsView& file, const std::string& path, const ParameterList& parameters);
+/// A view of a tensor in the file, which must outlive it and cannot be written to. Errors: likewise.
+at::Tensor mapped_tensor(const SafetensorsView& file, const std::string& path, const std::string& name,
+                         const std::vector<int64_t>& shape);
 
 /// CAN IDs as I64; absent means none.
 std::vector<int64_t> widen(const std::vector<uint32_t>& ids);

@@ -15,8 +15,9 @@ std::vector<int64_t> columns_of(const std::vector<std::string>& names,
 
 }  // namespace
 
-UnknownIds unknown_ids(const GraphSetTables& tables) {
-  return {.index = static_cast<int64_t>(tables.vocabulary.size()),
+UnknownIds unknown_ids(const GraphSetTables& tables, const std::vector<std::string>& without) {
+  const bool hidden = std::ranges::find(without, "id_index") != without.end();
+  return {.index = hidden ? 0 : static_cast<int64_t>(tables.vocabulary.size()),
           .node_columns = columns_of(tables.node_features, tables.of_known_ids),
           .edge_columns = columns_of(tables.edge_features, tables.of_known_ids)};
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "nn/live_teacher.h"
 #include "nn/vgae_distillation.h"
 #include "train/detection_labels.h"
 #include "train/stage_thresholds.h"
@@ -32,22 +33,25 @@ struct Stage {
     if (options.run.without_data) without_data.emplace();
     detector.vgae = make_vgae(recipe, *options.source);
     detector.facts = options.facts;
-    if (options.teacher != nullptr)
-      objective = std::make_unique<VgaeDistillation>(*detector.vgae, options.teacher_latent,
-                                                     recipe.distillation.alpha);
+    if (options.teacher.any())
+      objectives.push_back(std::make_unique<VgaeDistillation>(*detector.vgae, options.teacher_latent,
+                                                              recipe.distillation.alpha));
     else
-      objective = std::make_unique<Reconstruction>(*detector.vgae);
-    fit = {.source = options.teacher != nullptr ? options.teacher : options.source,
+      objectives.push_back(std::make_unique<Reconstruction>(*detector.vgae));
+    if (options.teacher.live != nullptr)
+      objectives.push_back(std::make_unique<LiveTeacher>(*objectives.back(), *options.teacher.live));
+    fit = {.source = options.teacher.column != nullptr ? options.teacher.column : options.source,
            .shapes = options.shapes,
-           .objective = objective.get(),
+           .objective = objectives.back().get(),
            .recipe = &recipe,
            .split = options.split,
+           .teacher = options.teacher,
            .run = options.run};
   }
 
   Recipe recipe;
   Detector detector;
-  std::unique_ptr<Objective> objective;
+  std::vector<std::unique_ptr<Objective>> objectives;  // each around the one before
   FitOptions fit;
 };
 

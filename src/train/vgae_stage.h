@@ -9,8 +9,8 @@ struct VgaeStageOptions {
   std::span<const GraphShape> shapes = {};  ///< one for each graph of the source
   const Recipe* recipe = nullptr;           ///< whose section vgae is what to train
   const TrainingSplit* split = nullptr;     ///< of benign graphs alone
-  /// The source with a teacher's Encodings, to learn from them as well; none: from the data alone.
-  const TeacherSource* teacher = nullptr;
+  /// Whose Encodings to learn from as well; none: from the data alone.
+  StageTeacher teacher = {};
   int64_t teacher_latent = 0;  ///< width of its code
   DetectorFacts facts;         ///< thresholds are added
   RunOptions run;              ///< model.safetensors goes to its folder as well

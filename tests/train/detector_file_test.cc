@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "io/file.h"
+#include "memory/ledger.h"
+#include "ops/allocator.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
@@ -121,6 +123,29 @@ TEST_F(DetectorFile, DamageToAnAutoencoderIsAnInputError) {
   EXPECT_THROW(load(with("[24,12]", "[24,-1]")), InputError);
   EXPECT_THROW(load(with("[24,12]", "[     ]")), InputError);
   EXPECT_THROW(load(with("\\\"tanh\\\"", "\\\"tanH\\\"")), InputError);
+}
+
+TEST_F(DetectorFile, AMappedModelIsThatOfTheFileAndTakesNoMemory) {
+  install_ledger_allocator();
+  for (const bool gat : {true, false}) {
+    const Detector saved = gat ? make_gat() : make_vgae();
+    save_detector(folder_ / "model.safetensors", saved);
+    const int64_t before = Ledger::process().held(Tag::parameters);
+    const MappedDetector mapped = map_detector(folder_ / "model.safetensors");
+    EXPECT_EQ(Ledger::process().held(Tag::parameters), before);
+    EXPECT_EQ(mapped.detector.gat != nullptr, gat);
+    EXPECT_EQ(mapped.detector.parameters().hash(), saved.parameters().hash());
+    mapped.file->release();
+    EXPECT_EQ(mapped.detector.parameters().hash(), saved.parameters().hash());
+  }
+}
+
+TEST_F(DetectorFile, OfAMappedModelTensorsThatDoNotFitAreRefused) {
+  save_detector(folder_ / "model.safetensors", make_gat());
+  write_text(folder_ / "bad.safetensors", with("\"head.weight\"", "\"head.weighs\""));
+  EXPECT_THROW(map_detector(folder_ / "bad.safetensors"), InputError);
+  write_text(folder_ / "bad.safetensors", with("[20,8]", "[8,20]"));
+  EXPECT_THROW(map_detector(folder_ / "bad.safetensors"), InputError);
 }
 
 }  // namespace

@@ -68,7 +68,6 @@ class FitTest : public ::testing::Test {
                 .objective = &objective,
                 .recipe = &recipe_,
                 .split = &split_,
-                .predicted = {},
                 .run = {.folder = folder_ / name,
                         .identity = "test",
                         .resume = resume,

@@ -25,6 +25,7 @@
 #include "store/safetensors.h"
 #include "train/collate.h"
 #include "train/detector_file.h"
+#include "train/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -64,6 +65,7 @@ at::Tensor read_teacher(const std::string& path) {
 }
 
 void run(const Arguments& arguments) {
+  warm_up_torch(/*threads=*/1);
   const Detector autoencoder = load_detector(arguments.model);
   const GraphSetSource source(arguments.graphs);
   std::vector<int64_t> wanted(static_cast<size_t>(std::min(arguments.count, source.graphs())));

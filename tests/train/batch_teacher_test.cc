@@ -1,0 +1,115 @@
+#include "train/batch_teacher.h"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include "memory/ledger.h"
+#include "ops/allocator.h"
+
+namespace plimsoll {
+namespace {
+
+// Says three numbers of each node, or of each graph.
+class Says : public Objective {
+ public:
+  explicit Says(Items items, int64_t outputs = 3) : items_(items), outputs_(outputs) {}
+  const ParameterList& parameters() const override { return parameters_; }
+  CollateOptions collate_options() const override { return {.items = items_}; }
+  int64_t outputs() const override { return outputs_; }
+  at::Tensor forward(const Batch& batch, const DropoutKey&) const override {
+    return at::zeros({batch.item_count, outputs_});
+  }
+  at::Tensor losses(const at::Tensor& outputs, const Batch&) const override { return outputs.select(1, 0); }
+
+ private:
+  Items items_;
+  int64_t outputs_;
+  ParameterList parameters_{0};
+};
+
+class BatchTeacherTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { install_ledger_allocator(); }
+  BatchTeacherTest() {
+    for (const int32_t nodes : {5, 2, 9, 1, 4, 7}) {
+      shapes_.emplace_back().nodes = nodes;
+      (shapes_.size() < 5 ? split_.training : split_.validation)
+          .push_back(static_cast<int64_t>(shapes_.size()) - 1);
+    }
+    training_.batch_size = 3;
+    training_.block = {.graphs = 2, .nodes = 10, .edges = 100};
+  }
+  BatchTeacher teacher(const Objective& says) const {
+    return {says, [] {}, shapes_, split_, training_};
+  }
+  static GraphBlock block_of(int64_t graphs, int64_t nodes) {
+    GraphBlock block;
+    block.clear();
+    block.y.resize(static_cast<size_t>(graphs));
+    block.node_ptr.resize(static_cast<size_t>(graphs) + 1, nodes);
+    return block;
+  }
+
+  std::vector<GraphShape> shapes_;
+  TrainingSplit split_;
+  Recipe::Training training_;
+};
+
+TEST_F(BatchTeacherTest, EachBlockHasRowsToItself) {
+  const Says nodes(Items::nodes);
+  BatchTeacher of_nodes = teacher(nodes);
+  of_nodes.make_room();
+  const int64_t all[] = {2, 1, 0};
+  ASSERT_TRUE(of_nodes.add(std::span(all).first(2)));
+  ASSERT_TRUE(of_nodes.add(std::span(all).last(1)));
+  of_nodes.rows(block_of(2, 11), 0).fill_(1);
+  of_nodes.rows(block_of(1, 5), 2).fill_(2);
+  EXPECT_EQ(of_nodes.rows(block_of(2, 11), 0).sum().item<double>(), 33);
+  EXPECT_EQ(of_nodes.rows(block_of(1, 5), 2).sum().item<double>(), 30);
+
+  const Says graphs(Items::graphs);
+  BatchTeacher of_graphs = teacher(graphs);
+  of_graphs.make_room();
+  ASSERT_TRUE(of_graphs.add(std::span(all).first(2)));
+  ASSERT_TRUE(of_graphs.add(std::span(all).last(1)));
+  of_graphs.rows(block_of(1, 5), 2).fill_(2);
+  EXPECT_EQ(of_graphs.rows(block_of(2, 11), 0).sum().item<double>(), 0);
+  EXPECT_EQ(of_graphs.rows(block_of(1, 5), 2).sum().item<double>(), 6);
+}
+
+TEST_F(BatchTeacherTest, HasRoomForABatchAndSaysWhatItTakes) {
+  const Says says(Items::nodes);
+  BatchTeacher of = teacher(says);
+  EXPECT_EQ(of.bytes(), 3 * 9 * 3 * 4 + 3 * 8);
+  const int64_t before = Ledger::process().held(Tag::columns);
+  of.make_room();
+  EXPECT_EQ(Ledger::process().held(Tag::columns) - before, of.bytes());
+  const int64_t all[] = {0, 1, 2, 3};
+  EXPECT_TRUE(of.add(std::span(all).first(3)));
+  EXPECT_FALSE(of.add(std::span(all).last(1))) << "more graphs than a batch has";
+  of.clear();
+  EXPECT_TRUE(of.add(std::span(all).last(1)));
+  EXPECT_EQ(Ledger::process().held(Tag::columns) - before, of.bytes());
+}
+
+// Its need does not grow with the batch; one block always finds room.
+TEST_F(BatchTeacherTest, ALargeBatchIsAskedAboutInSeveralGoes) {
+  training_.batch_size = 1'000'000;
+  const Says wide(Items::nodes, 100'000);
+  const BatchTeacher of = teacher(wide);
+  EXPECT_LE(of.bytes(), BatchTeacher::kMostBytes + 8 * training_.batch_size);
+  const Says wider(Items::nodes, 1'000'000);
+  EXPECT_EQ(teacher(wider).bytes(), 10 * 4'000'000 + 8 * training_.batch_size);
+}
+
+TEST_F(BatchTeacherTest, OfAMadeUpBlockItIsWhatTheBlockHasWithIt) {
+  const Says says(Items::nodes);
+  BatchTeacher of = teacher(says);
+  GraphBlock block = block_of(1, 2);
+  block.teacher = {1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(of.rows(block, 0).sum().item<double>(), 21);
+  EXPECT_EQ(of.with_outputs({7, 8}).teacher_numbers(1, 2), 6);
+}
+
+}  // namespace
+}  // namespace plimsoll

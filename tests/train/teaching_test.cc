@@ -1,0 +1,292 @@
+// The three ways in which a student hears of its teacher teach the same.
+
+#include "train/teaching.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "memory/ledger.h"
+#include "nn/classification.h"
+#include "nn/encodings.h"
+#include "ops/allocator.h"
+#include "support/random_graphs.h"
+#include "support/temp_folder.h"
+#include "train/detection_labels.h"
+#include "train/mapped_zeros.h"
+#include "train/vgae_stage.h"
+#include "train/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+class TeachingTest : public testing::TestWithParam<const char*> {
+ protected:
+  static void SetUpTestSuite() {
+    install_ledger_allocator();
+    warm_up_torch(2);
+  }
+  void SetUp() override {
+    shapes_ = read_shapes(source_, 1);
+    for (int64_t g = 0; g < source_.graphs(); ++g) {
+      (g < 200 ? split_.training : split_.validation).push_back(g);
+      all_.push_back(g);
+    }
+    if (is_vgae()) {
+      split_ = benign_split(split_, shapes_);
+      all_ = benign_of(all_, shapes_);
+    }
+    recipe_.training.max_epochs = 2;
+    recipe_.training.batch_size = 32;
+    recipe_.training.block.graphs = 4;
+    recipe_.vgae = {.hidden = {12}, .latent = 4};
+    recipe_.gat = {.embedding = 4, .layers = 2, .hidden = 6, .heads = 2};
+    teacher_.vgae = {.hidden = {256, 128}, .latent = 8, .heads = 2};
+    teacher_.gat = {.embedding = 8, .layers = 2, .hidden = 24, .heads = 4, .fc_layers = 3};
+    save_detector(file(), teacher());
+  }
+
+  bool is_vgae() const { return std::string(GetParam()) == "vgae"; }
+  std::filesystem::path file() const { return folder_ / "teacher.safetensors"; }
+  Detector teacher() const {
+    Detector detector;
+    if (is_vgae())
+      detector.vgae = make_vgae(teacher_, source_);
+    else
+      detector.gat = make_gat(teacher_, source_);
+    return detector;
+  }
+
+  // What the teacher says of all graphs, in the order of the data set.
+  std::vector<float> column() {
+    const Detector detector = load_detector(file());
+    std::unique_ptr<Objective> says;
+    if (is_vgae())
+      says = std::make_unique<Encodings>(*detector.vgae);
+    else
+      says = std::make_unique<Classification>(*detector.gat);
+    width_ = says->outputs();
+    std::vector<float> values;
+    BlockEngine engine(source_, shapes_, *says, {4, 4096, 16384});
+    engine.predict(
+        all_, [&](std::span<const float> said) { values.insert(values.end(), said.begin(), said.end()); });
+    return values;
+  }
+
+  // Calls `use` with the teacher of a mode.
+  template <typename Use>
+  auto with_teacher(const std::string& mode, const Use& use) {
+    if (mode == "cached") {
+      const std::vector<float> values = column();
+      Teaching teaching(
+          TeacherSource(source_, {.values = values, .width = width_, .of_nodes = is_vgae()}, all_, shapes_));
+      return use(teaching.of());
+    }
+    if (mode == "live") {
+      Teaching teaching(load_detector(file()));
+      return use(teaching.of());
+    }
+    MappedDetector mapped = map_detector(file());
+    Teaching teaching(
+        std::move(mapped.detector), [view = mapped.file] { view->release(); }, shapes_, split_,
+        recipe_.training);
+    return use(teaching.of());
+  }
+
+  StageResult train(const StageTeacher& teacher, const RunOptions& run) {
+    if (is_vgae())
+      return train_vgae({.source = &source_,
+                         .shapes = shapes_,
+                         .recipe = &recipe_,
+                         .split = &split_,
+                         .teacher = teacher,
+                         .teacher_latent = teacher_.vgae.latent,
+                         .facts = {},
+                         .run = run});
+    return train_gat({.source = &source_,
+                      .shapes = shapes_,
+                      .recipe = &recipe_,
+                      .split = &split_,
+                      .teacher = teacher,
+                      .facts = {},
+                      .run = run});
+  }
+  StageResult train(const std::string& mode, int threads = 1, int64_t prefetch = 2) {
+    const RunOptions run{.folder = folder_ / ("run " + std::to_string(runs_++)),
+                         .identity = "test",
+                         .threads = threads,
+                         .prefetch = prefetch};
+    std::filesystem::create_directories(run.folder);
+    return with_teacher(mode, [&](const StageTeacher& teacher) { return train(teacher, run); });
+  }
+
+  MemoryPlan plan(const StageTeacher& teacher, bool without_data = false, int threads = 1) {
+    const RunOptions run{
+        .folder = {}, .identity = {}, .threads = threads, .prefetch = 0, .without_data = without_data};
+    if (is_vgae())
+      return plan_vgae({.source = &source_,
+                        .shapes = shapes_,
+                        .recipe = &recipe_,
+                        .split = &split_,
+                        .teacher = teacher,
+                        .teacher_latent = teacher_.vgae.latent,
+                        .facts = {},
+                        .run = run});
+    return plan_gat({.source = &source_,
+                     .shapes = shapes_,
+                     .recipe = &recipe_,
+                     .split = &split_,
+                     .teacher = teacher,
+                     .facts = {},
+                     .run = run});
+  }
+  MemoryPlan plan(const std::string& mode) {
+    return with_teacher(mode, [&](const StageTeacher& teacher) { return plan(teacher); });
+  }
+  static int64_t part(const MemoryPlan& plan, const std::string& name) {
+    for (const auto& [part, bytes] : plan.parts)
+      if (part == name) return bytes;
+    return 0;
+  }
+
+  TempFolder folder_;
+  RandomGraphs source_{300, 1, 7};
+  Vector<GraphShape, Tag::columns> shapes_;
+  TrainingSplit split_;
+  GraphList all_;
+  Recipe recipe_;
+  Recipe teacher_;
+  int64_t width_ = 0;
+  int runs_ = 0;
+};
+
+// By plain steps: Adam makes steps of any gradient that is zero but for rounding, as those of biases in front
+// of a normalisation are.
+TEST_P(TeachingTest, LossesAreThoseOfTheColumn) {
+  recipe_.training.optimizer = "sgd";
+  recipe_.training.learning_rate = 0.05;
+  const StageResult cached = train("cached");
+  for (const char* const mode : {"live", "offload"}) {
+    const StageResult asked = train(mode);
+    for (size_t e = 0; e < cached.fit.epochs.size(); ++e) {
+      const EpochMetrics& a = cached.fit.epochs[e];
+      const EpochMetrics& b = asked.fit.epochs[e];
+      EXPECT_NEAR(b.training_loss, a.training_loss, 1e-6 * std::abs(a.training_loss)) << mode;
+      EXPECT_NEAR(b.validation_loss, a.validation_loss, 1e-6 * std::abs(a.validation_loss)) << mode;
+    }
+    const auto& weights = cached.detector.parameters().entries();
+    const auto& others = asked.detector.parameters().entries();
+    for (size_t p = 0; p < weights.size(); ++p)
+      EXPECT_LT((others[p].value - weights[p].value).abs().max().item<double>(), 1e-6)
+          << mode << ", " << weights[p].name;
+  }
+}
+
+TEST_P(TeachingTest, BitsDoNotDependOnThreadsOrWhatIsReadAhead) {
+  for (const char* const mode : {"live", "offload"}) {
+    const StageResult one = train(mode);
+    for (const int threads : {1, 3}) {
+      const StageResult more = train(mode, threads, /*prefetch=*/0);
+      EXPECT_EQ(more.weights_hash, one.weights_hash) << mode;
+      EXPECT_EQ(more.fit.best_loss, one.fit.best_loss) << mode;
+      EXPECT_EQ(more.fit.overflows + more.fit.unforeseen + more.fit.reruns, 0) << mode;
+    }
+  }
+}
+
+// With the least that works graphs are read twice, and one block is in flight.
+TEST_P(TeachingTest, TheSmallestBudgetIsEnoughAndChangesNoBit) {
+  const StageResult whole = train("offload", 2);
+  EXPECT_EQ(whole.fit.plan.flight.keep, 32 / 4);
+  const RunOptions run{.folder = folder_ / "least", .identity = "test", .threads = 2};
+  std::filesystem::create_directories(run.folder);
+  with_teacher("offload", [&](const StageTeacher& teacher) {
+    Ledger::process().begin_recent();
+    const int64_t least = plan(teacher, false, 2).min_budget;
+    Ledger::process().set_cap(least);
+    const StageResult result = train(teacher, run);
+    Ledger::process().set_cap(Ledger::kUnlimited);
+    EXPECT_EQ(result.fit.plan.flight.keep, 0);
+    EXPECT_EQ(result.fit.plan.flight.blocks, 1);
+    EXPECT_EQ(result.weights_hash, whole.weights_hash);
+    EXPECT_EQ(result.fit.overflows + result.fit.unforeseen + result.fit.reruns, 0);
+    return 0;
+  });
+}
+
+// Before the student sees a block of what it was asked about, each time.
+TEST_P(TeachingTest, AnOffloadedTeacherIsLetGoOfBetweenItsBlocksAndTheStudents) {
+  int released = 0;
+  Teaching teaching(
+      teacher(), [&] { ++released; }, shapes_, split_, recipe_.training);
+  const StageTeacher of = teaching.of();
+  of.batches->make_room();
+  int asked_at = 0;
+  const auto model = make_gat(recipe_, source_);
+  const Classification student(*model);
+  BlockEngine engine(source_, shapes_, student, {4, 4096, 16384}, {}, of.batches);
+  engine.predict(split_.validation, [&](std::span<const float>) { asked_at = std::max(asked_at, released); });
+  const int goes = released;
+  EXPECT_EQ(asked_at, goes);
+  EXPECT_EQ(goes, (static_cast<int>(split_.validation.size()) + 31) / 32);
+  engine.gradient(std::span(split_.training).first(32), {.training = true});
+  EXPECT_EQ(released, goes + 1);
+}
+
+// Of both models the larger, not the sum: ranges in both modes, weights where the teacher is offloaded.
+TEST_P(TeachingTest, ThePlanHasTheTeacherInIt) {
+  const MemoryPlan alone = plan("cached");
+  const MemoryPlan live = plan("live");
+  const MemoryPlan offload = plan("offload");
+  for (const MemoryPlan* const of : {&alone, &live, &offload}) EXPECT_TRUE(of->exact) << of->why_inexact;
+  int64_t weights = 0;
+  for (const ParameterList::Entry& entry : teacher().parameters().all())
+    weights += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+  EXPECT_EQ(part(live, "teacher"), weights);
+  EXPECT_EQ(part(live, "parameters"), part(alone, "parameters"));
+  EXPECT_EQ(part(offload, "parameters"), part(alone, "parameters"));
+  EXPECT_LT(part(offload, "teacher"), weights / 2);
+  EXPECT_LT(offload.min_budget, live.min_budget - weights / 3);
+  EXPECT_GE(offload.flight.least_bytes, alone.flight.least_bytes);
+  EXPECT_LE(offload.flight.least_bytes, live.flight.least_bytes);
+  EXPECT_LT(live.flight.least_bytes, alone.flight.least_bytes + offload.flight.least_bytes);
+}
+
+TEST_P(TeachingTest, WithoutRunningAnythingThePlanIsNeverTooSmall) {
+  const int64_t measured[] = {plan("live").min_budget, plan("offload").min_budget};
+  std::optional<WithoutData> scope(std::in_place);
+  Detector models[] = {teacher(), teacher()};
+  scope.reset();
+  Teaching live(std::move(models[0]));
+  Teaching offload(
+      std::move(models[1]), [] {}, shapes_, split_, recipe_.training);
+  const MemoryPlan planned[] = {plan(live.of(), true), plan(offload.of(), true)};
+  for (const int i : {0, 1}) {
+    EXPECT_FALSE(planned[i].exact);
+    EXPECT_GE(planned[i].min_budget, measured[i]) << i;
+    EXPECT_LE(planned[i].min_budget, measured[i] + (2 << 20)) << i;
+  }
+}
+
+// What a plan that comes before the teacher has trained is made with.
+TEST_P(TeachingTest, ATeacherOfZerosIsPlannedLikeOneThatIsMapped) {
+  const MemoryPlan mapped = plan("offload");
+  std::optional<GivenValues> zeros(
+      [](const std::string&, const std::vector<int64_t>& shape) { return mapped_zeros(shape); });
+  Detector model = teacher();
+  zeros.reset();
+  Teaching teaching(
+      std::move(model), [] {}, shapes_, split_, recipe_.training);
+  const MemoryPlan planned = plan(teaching.of());
+  EXPECT_EQ(planned.flight.least_bytes, mapped.flight.least_bytes);
+  EXPECT_EQ(part(planned, "teacher"), part(mapped, "teacher"));
+  EXPECT_TRUE(planned.exact) << planned.why_inexact;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TeachingTest, testing::Values("gat", "vgae"),
+                         [](const auto& model) { return std::string(model.param); });
+
+}  // namespace
+}  // namespace plimsoll
