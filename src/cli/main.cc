@@ -42,5 +42,6 @@ int main(int argc, char** argv) {
     plimsoll::become_trainer(argv);
   });
   plimsoll::add_evaluate(app, [argv](const plimsoll::EvaluateOptions&) { plimsoll::become_trainer(argv); });
+  plimsoll::add_detect(app);
   return plimsoll::run_command(app, argc, argv);
 }

@@ -88,6 +88,7 @@ Json plan_json(const MemoryPlan& plan) {
           {"blocks_in_flight", plan.flight.blocks},
           {"slab_bytes", plan.flight.slab_bytes},
           {"prefetch", plan.flight.prefetch},
+          {"keep", plan.flight.keep},
           {"recompute", plan.flight.recompute},
           {"recompute_note", plan.recompute_note},
           {"worst_block",

@@ -26,10 +26,14 @@ std::string windows_in_words(const TrainingSplit& split, std::span<const GraphSh
 
 // What goes into the file of every detector.
 DetectorFacts facts_of(const TrainingData& data, const Recipe& recipe, const TrainingSplit& split) {
+  const Json windows = {{"features", recipe.data.features},
+                        {"window", recipe.data.window.text()},
+                        {"stride", recipe.data.stride.text()}};
   return {.vocabulary = data.source().tables().vocabulary,
           .benign_ids = training_ids(*data.frames(), true, {.leave_out = recipe.split.leave_out}),
           .trained_on = split.contents,
           .without = recipe.data.without,
+          .data = windows.dump(),
           .benign = data.benign(split)};
 }
 

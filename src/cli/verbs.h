@@ -11,5 +11,6 @@ void add_simulate(CLI::App& app);
 void add_windows(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_verify(CLI::App& app);
+void add_detect(CLI::App& app);
 
 }  // namespace plimsoll

@@ -104,7 +104,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("curriculum.schedule", r.curriculum.schedule, Choice{"none|kdgat|hard_4to1"});
   visit("distillation.temperature", r.distillation.temperature, Range{0.01, 1e3});
   visit("distillation.alpha", r.distillation.alpha, Range{0, 1});
-  visit("distillation.teacher_outputs", r.distillation.teacher_outputs, Choice{"cached"});
+  visit("distillation.teacher_outputs", r.distillation.teacher_outputs, Choice{"cached|live|offload"});
   visit("gnn.conv", r.gnn.conv, Choice{"gat|gatv2|gcn|gin|sage"});
   visit("gnn.embedding", r.gnn.embedding, Range{1, 65536});
   visit("gnn.layers", r.gnn.layers, Range{1, 64});
@@ -122,8 +122,10 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kR
     {"optimize_batch_size", "training.batch_size: any size fits, blocks bound the memory"},
     {"memory_estimation", "memory.estimation: static, measured or trial; `plimsoll plan` prints it"},
     {"clear_cache_every_n", "nothing: memory is planned, there is no cache to clear"},
-    {"use_teacher_cache", "distillation.teacher_outputs: cached"},
-    {"offload_teacher_to_cpu", "distillation.teacher_outputs: cached, so that no teacher is in memory"},
+    {"use_teacher_cache", "distillation.teacher_outputs: cached, live or offload"},
+    {"offload_teacher_to_cpu",
+     "distillation.teacher_outputs: cached, with no teacher in memory, or offload, with its weights there "
+     "while it is asked"},
     {"num_workers", "--threads"},
     {"accumulate_grad_batches", "training.batch_size: batches are cut into blocks and summed exactly"},
 }};

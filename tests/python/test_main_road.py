@@ -55,7 +55,7 @@ def test_weights_are_the_same_bits_for_threads_and_budgets(plimsoll, frames, tmp
 
 
 def test_a_budget_decides_how_many_blocks_are_in_flight(plimsoll, frames, tmp_path):
-    tight = train(plimsoll, frames, tmp_path / "tight", "--threads", 2, "--budget", "72MiB", epochs=1)
+    tight = train(plimsoll, frames, tmp_path / "tight", "--threads", 2, "--budget", "68MiB", epochs=1)
     roomy = train(plimsoll, frames, tmp_path / "roomy", "--threads", 2, "--budget", "1GiB", epochs=1)
     assert (tight["blocks_in_flight"], roomy["blocks_in_flight"]) == (1, 2)
 
@@ -63,7 +63,7 @@ def test_a_budget_decides_how_many_blocks_are_in_flight(plimsoll, frames, tmp_pa
 def test_a_budget_that_cannot_be_met_is_refused_with_one_that_can(plimsoll, frames, tmp_path):
     arguments = ["train", RECIPE, "--data", frames, "--run", tmp_path / "run", "--threads", 1,
                  "-O", "training.max_epochs=1"]
-    refused = plimsoll(*arguments, "--budget", "66MiB")
+    refused = plimsoll(*arguments, "--budget", "62MiB")
     assert refused.returncode == 4, refused.stderr
     named = re.search(r"the smallest budget that works is (\d+) bytes", refused.stderr)
     assert named, refused.stderr

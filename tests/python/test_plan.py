@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 MIB = 1 << 20
-FLOORS_DIFFER = 576 * 1024  # what a stated budget allows for the floors of processes, and rounding (planner.cc)
+FLOORS_DIFFER = 1088 * 1024  # what a stated budget allows for the floors of processes, and rounding (planner.cc)
 
 
 @pytest.fixture(scope="module")

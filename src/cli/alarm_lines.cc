@@ -1,0 +1,171 @@
+#include "cli/alarm_lines.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "memory/ledger.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kMostShown = 5;  // nodes, and edges
+
+std::string name_of(uint32_t can_id) {
+  constexpr uint32_t kIdBits = (1U << 29) - 1;
+  return fmt::format("0x{:0{}X}", can_id & kIdBits, (can_id & kCanExtended) != 0 ? 8 : 3);
+}
+
+// Seconds of all processors that this process has worked.
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+// An alarm that does not get through must not pass for none.
+void flush_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw Failure(fmt::format("standard output: {}; alarms are lost", std::strerror(errno)));
+}
+
+double rate(int64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+// Shortest digits that give the float back.
+double as_written(float value) {
+  return std::stod(fmt::format("{}", value));
+}
+
+}  // namespace
+
+void AlarmLines::begin_recording() {
+  ++recordings_;
+  first_window_ = windows_;
+  first_frame_ = frames_;
+}
+
+void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, Clock::time_point arrived) {
+  if (windows_++ == 0) first_verdict_s_ = watch_.seconds();
+  alarms_ += verdict.alarm;
+  labelled_ |= verdict.labelled;
+  attacks_ += verdict.attack;
+  found_ += verdict.attack && verdict.alarm;
+  if (verdict.alarm || options_.all) {
+    const std::string line =
+        options_.json ? line_json(verdict, detector).dump() : line_text(verdict, detector);
+    std::puts(line.c_str());
+    flush_output();
+  }
+  latency_.add(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - arrived).count());
+}
+
+Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detector) const {
+  const std::vector<uint32_t> ids = detector.node_ids();
+  const Focus focus = detector.focus(kMostShown);
+  Json nodes = Json::array();
+  for (const auto& [index, share] : focus.nodes) {
+    const uint32_t id = ids[static_cast<size_t>(index)];
+    nodes.push_back({{"id", name_of(id)}, {"known", detector.is_known(id)}, {"share", as_written(share)}});
+  }
+  Json edges = Json::array();
+  for (const auto& [index, share] : focus.edges) {
+    const int32_t* const ends = &detector.graph().edges[2 * static_cast<size_t>(index)];
+    edges.push_back({{"source", name_of(ids[static_cast<size_t>(ends[0])])},
+                     {"target", name_of(ids[static_cast<size_t>(ends[1])])},
+                     {"share", as_written(share)}});
+  }
+  Json unknown = Json::array();
+  for (const uint32_t id : ids)
+    if (!detector.is_known(id)) unknown.push_back(name_of(id));
+  Json line = {{"window", first_window_ + verdict.window.number},
+               {"first_frame", first_frame_ + verdict.window.first_frame},
+               {"frames", verdict.window.frames},
+               {"time_ns", verdict.window.time_ns},
+               {"score", as_written(verdict.score)},
+               {"threshold", as_written(options_.threshold)},
+               {"alarm", verdict.alarm},
+               {"unknown_ids", unknown},
+               {"nodes", nodes},
+               {"edges", edges}};
+  if (verdict.labelled) line["attack"] = verdict.attack;
+  return line;
+}
+
+std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& detector) const {
+  const std::vector<uint32_t> ids = detector.node_ids();
+  std::string text = fmt::format("{} window {} at {:.6f} s: score {:.3f}", verdict.alarm ? "ALARM" : "  ok ",
+                                 first_window_ + verdict.window.number,
+                                 static_cast<double>(verdict.window.time_ns) / 1e9, verdict.score);
+  for (const auto& [index, share] : detector.focus(3).nodes) {
+    const uint32_t id = ids[static_cast<size_t>(index)];
+    text +=
+        fmt::format("  {}{} {:.0f} %", name_of(id), detector.is_known(id) ? "" : " (unknown)", 100 * share);
+  }
+  return text;
+}
+
+Json AlarmLines::summary_json(const FeedLosses& losses, Budget& budget) const {
+  const double seconds = watch_.seconds();
+  const double busy = processor_seconds();
+  Json summary = {{"windows", windows_},
+                  {"alarms", alarms_},
+                  {"frames", frames_},
+                  {"recordings", recordings_},
+                  {"seconds", seconds},
+                  {"processor_seconds", busy},
+                  {"windows_per_s", rate(windows_, busy)},
+                  {"frames_per_s", rate(frames_, busy)},
+                  {"first_verdict_s", windows_ > 0 ? Json(first_verdict_s_) : Json()},
+                  {"latency_ns",
+                   {{"p50", latency_.quantile(0.5)},
+                    {"p99", latency_.quantile(0.99)},
+                    {"p99_9", latency_.quantile(0.999)},
+                    {"max", latency_.most()}}},
+                  {"malformed_lines", losses.lines},
+                  {"malformed", losses.expected},
+                  {"dropped_frames", losses.frames},
+                  {"memory", budget.report_json()}};
+  if (labelled_) summary["labels"] = {{"attack_windows", attacks_}, {"found", found_}};
+  return summary;
+}
+
+void AlarmLines::summarise(const FeedLosses& losses, Budget& budget) {
+  const Json summary = summary_json(losses, budget);
+  if (options_.json)
+    fmt::print("{}\n", Json{{"summary", summary}}.dump());
+  else
+    print_summary(summary);
+  flush_output();
+}
+
+void AlarmLines::print_summary(const Json& summary) const {
+  const auto us = [&](const char* key) { return summary.at("latency_ns").at(key).get<double>() / 1e3; };
+  fmt::print("{} alarms in {} windows of {} frames, {}\n", format_count(alarms_), format_count(windows_),
+             format_count(frames_), format_seconds(summary.at("seconds")));
+  if (labelled_)
+    fmt::print("labels: {} of {} windows with attacks found, {} false alarms in {} without\n",
+               format_count(found_), format_count(attacks_), format_count(alarms_ - found_),
+               format_count(windows_ - attacks_));
+  fmt::print(
+      "latency of a window: p50 {:.0f} us, p99 {:.0f} us, p99.9 {:.0f} us, most {:.0f} us; {} windows/s of a "
+      "core; first verdict after {:.0f} ms\n",
+      us("p50"), us("p99"), us("p99_9"), us("max"),
+      format_count(static_cast<int64_t>(summary.at("windows_per_s").get<double>())), 1e3 * first_verdict_s_);
+  for (const auto& [expected, count] : summary.at("malformed").items())
+    fmt::print("left out {} malformed lines: expected {}\n", count.get<int64_t>(), expected);
+  if (const int64_t dropped = summary.at("dropped_frames"); dropped > 0)
+    fmt::print("{} frames were dropped by the system, which were not read in time\n", dropped);
+  const Json& memory = summary.at("memory");
+  fmt::print("memory: ledger {}, anonymous peak {}\n",
+             format_bytes(memory.at("ledger_peak_bytes").get<int64_t>()),
+             format_bytes(memory.at("anonymous_peak_bytes").get<int64_t>()));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+
+#include "cli/command.h"
+#include "detect/frame_feed.h"
+#include "detect/latency.h"
+#include "detect/stream_detector.h"
+
+namespace plimsoll {
+
+/// What detection prints: a line an alarm, as text or JSON, and a summary (docs/command-line.md, detect). Not
+/// thread-safe.
+class AlarmLines {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Options {
+    bool all = false;  ///< every window, not alarms alone
+    bool json = false;
+    float threshold = 0;
+  };
+  /// `watch` runs since the process began its work.
+  AlarmLines(const Options& options, const Stopwatch& watch) : options_(options), watch_(watch) {}
+
+  /// A window was judged whose last frame arrived then; prints it if it is to be seen. Errors: Failure where
+  /// standard output takes nothing more.
+  void add(const Verdict& verdict, const StreamDetector& detector, Clock::time_point arrived);
+  void count_frames(int64_t frames) { frames_ += frames; }
+  /// Windows and frames are counted on over recordings.
+  void begin_recording();
+  /// Errors: Failure, as add().
+  void summarise(const FeedLosses& losses, Budget& budget);
+
+ private:
+  Json line_json(const Verdict& verdict, const StreamDetector& detector) const;
+  std::string line_text(const Verdict& verdict, const StreamDetector& detector) const;
+  Json summary_json(const FeedLosses& losses, Budget& budget) const;
+  void print_summary(const Json& summary) const;
+
+  Options options_;
+  const Stopwatch& watch_;
+  Latency latency_;
+  double first_verdict_s_ = 0;
+  int64_t windows_ = 0;
+  int64_t frames_ = 0;
+  int64_t alarms_ = 0;
+  int64_t recordings_ = 1;
+  int64_t first_window_ = 0;  // of the recording
+  int64_t first_frame_ = 0;
+  bool labelled_ = false;
+  int64_t attacks_ = 0;
+  int64_t found_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/alarm_lines.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/verbs.h"
+#include "detect/frame_feed.h"
+#include "detect/stream_detector.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string source;
+  std::string window;
+  std::string stride;
+  FeedOptions feed;
+  DetectOptions detect;
+  bool all = false;
+  bool json = false;
+  Resources resources;
+};
+
+DetectOptions detect_options(const Options& options) {
+  DetectOptions detect = options.detect;
+  if (!options.window.empty()) detect.window = WindowLength::parse(options.window);
+  if (!options.stride.empty()) detect.stride = WindowLength::parse(options.stride);
+  return detect;
+}
+
+std::unique_ptr<FrameFeed> open_feed(const std::string& source, const FeedOptions& options) {
+  if (source != "-" && !std::filesystem::exists(source) && is_interface(source))
+    return open_can_feed(source, options);
+  return open_text_feed(source, options);
+}
+
+// Frames to verdicts, until the feed ends or is interrupted.
+class Detection {
+ public:
+  Detection(StreamDetector& detector, FrameFeed& feed, const std::atomic<bool>& stop, AlarmLines& lines)
+      : detector_(detector), feed_(feed), stop_(stop), lines_(lines) {}
+
+  void run() {
+    FrameBatch batch;
+    bool begun = false;
+    while (feed_.read(batch)) {
+      if (!begun) detector_.begin(feed_.facts());
+      begun = true;
+      take(batch.spans());
+    }
+    // A window that was cut off by a signal is none that thresholds were chosen for.
+    if (!begun || stop_) return;
+    detector_.end();
+    judge();
+  }
+
+ private:
+  void take(FrameSpans frames) {
+    for (;;) {
+      const int64_t taken = detector_.add(frames);
+      judge();
+      lines_.count_frames(taken);
+      if (taken == frames.size()) return;
+      detector_.end();
+      judge();
+      lines_.begin_recording();
+      detector_.begin(feed_.facts());
+      frames = frames.part(taken, frames.size() - taken);
+    }
+  }
+
+  void judge() {
+    Verdict verdict;
+    while (detector_.next(verdict)) lines_.add(verdict, detector_, feed_.arrived());
+  }
+
+  StreamDetector& detector_;
+  FrameFeed& feed_;
+  const std::atomic<bool>& stop_;
+  AlarmLines& lines_;
+};
+
+void warn_of_other_windows(const StreamDetector& detector) {
+  const WindowOptions& now = detector.windows();
+  const WindowOptions& trained = detector.trained_windows();
+  if (now.window != trained.window)
+    fmt::print(stderr,
+               "plimsoll: windows of {}, but the detector and its thresholds come from windows of {}\n",
+               WindowLength{now.window, now.unit}.text(), WindowLength{trained.window, trained.unit}.text());
+}
+
+void run(const Options& options) {
+  const Stopwatch watch;
+  Budget budget(options.resources);
+  const std::atomic<bool>& stop = catch_interrupts();
+  FeedOptions feed_options = options.feed;
+  feed_options.stop = &stop;
+  StreamDetector detector(options.model, detect_options(options));
+  warn_of_other_windows(detector);
+  const std::unique_ptr<FrameFeed> feed = open_feed(options.source, feed_options);
+  AlarmLines lines({.all = options.all, .json = options.json, .threshold = detector.threshold()}, watch);
+  Detection(detector, *feed, stop, lines).run();
+  lines.summarise(feed->losses(), budget);
+}
+
+}  // namespace
+
+void add_detect(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("detect", "Find attacks in CAN frames as they come");
+  verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
+  verb->add_option(
+          "SOURCE", options->source,
+          "A capture (candump, CSV; .zst, .gz), a named pipe, - for standard input, or a CAN interface")
+      ->required();
+  verb->add_option("--window", options->window,
+                   "Frames a window, or time; default: as the detector was trained")
+      ->type_name("LENGTH");
+  verb->add_option("--stride", options->stride, "From one window to the next; default: as it was trained")
+      ->type_name("LENGTH");
+  CLI::Option* const rate = verb->add_option(
+      "--false-alarms", options->detect.false_alarms,
+      "Take the threshold of this rate of benign windows; default: the least the detector has");
+  rate->type_name("RATE");
+  verb->add_option("--threshold", options->detect.threshold, "The score above which a window is an attack")
+      ->type_name("SCORE")
+      ->excludes(rate);
+  verb->add_flag("--all", options->all, "A line for every window, not for alarms alone");
+  verb->add_flag("--json", options->json, "JSON lines; the last one is the summary");
+  verb->add_flag("--strict", options->feed.strict,
+                 "End with an error at a malformed line; default: count it");
+  verb->add_option("--format", options->feed.format.name, "Of a capture")
+      ->check(CLI::IsMember({"auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump"}))
+      ->capture_default_str();
+  verb->add_option("--payload", options->feed.format.payload, "Bytes of payload a frame has room for")
+      ->check(CLI::IsMember({8, 64}))
+      ->capture_default_str();
+  verb->add_option("--channel", options->feed.format.channel, "candump: take this channel alone")
+      ->type_name("NAME");
+  options->resources.add_budget(*verb);
+  verb->footer(
+      "Examples: plimsoll detect run/detector.safetensors capture.csv\n"
+      "          candump -L can0 | plimsoll detect run/detector.safetensors - --json");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll
