@@ -1,28 +1,37 @@
-// engine GRAPH_SET --model small|large|CONV-LAYERS --allocator torch|heap|slab --threads N --graphs G --batch B --seconds S
-//        --recompute on|off
+// engine GRAPH_SET --model small|large|vgae-small|vgae-large|CONV-LAYERS --allocator torch|heap|slab --threads N
+//        --graphs G --batch B --seconds S --recompute on|off --splits PREFIX --teacher none|cached
 //
-// Steps of training a GAT (small, large) or a Gnn of 64 channels (gin-3) (forward, backward, ordered sum, Adam) over a graph_set, as `plimsoll train` does them, with torch's
-// memory from its own allocator, from the ledger's heap, or from the slab. Prints one line of JSON.
+// Steps of training a GAT (small, large), an autoencoder (vgae-small) or a Gnn of 64 channels (gin-3) (forward,
+// backward, ordered sum, Adam) over a graph_set, or its splits with a prefix, as `plimsoll train` does them, with torch's
+// memory from its own allocator, from the ledger's heap, or from the slab. A GAT is taught by a column of made-up
+// logits with --teacher cached. Prints one line of JSON.
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <chrono>
-#include <cstring>
+#include <cmath>
 #include <map>
 #include <numeric>
 
+#include "config/recipe.h"
 #include "memory/ledger.h"
 #include "memory/meter.h"
 #include "nn/classification.h"
-#include "nn/gat_with_jk.h"
+#include "nn/gat_distillation.h"
 #include "nn/gnn.h"
+#include "nn/reconstruction.h"
 #include "ops/allocator.h"
 #include "sample/graph_set_source.h"
+#include "sample/teacher_source.h"
 #include "train/block_engine.h"
+#include "train/gat_stage.h"
 #include "train/optimizer.h"
 #include "train/planner.h"
+#include "train/split.h"
+#include "train/vgae_stage.h"
 #include "train/warm_up.h"
 
 namespace plimsoll {
@@ -40,41 +49,79 @@ Usage usage() {
   return {seconds(u.ru_utime), seconds(u.ru_stime), u.ru_minflt};
 }
 
-std::unique_ptr<GraphModel> make_model(const std::string& name, const BlockSource& source) {
-  const auto ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1;
+// As the program that trains has it (cli/train_main.cc).
+void keep_freed_memory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 16 << 20);
+  mallopt(M_ARENA_MAX, 1);
+}
+
+// A model and what it is trained for.
+struct Work {
+  std::unique_ptr<GraphModel> classifier = nullptr;
+  std::unique_ptr<GraphAutoencoderNeighborhood> autoencoder = nullptr;
+  std::unique_ptr<Objective> objective = nullptr;
+};
+
+std::unique_ptr<GraphModel> make_classifier(const std::string& name, const BlockSource& source) {
   if (const size_t dash = name.find('-'); dash != std::string::npos)
     return std::make_unique<Gnn>(GnnOptions{.conv = name.substr(0, dash),
                                             .in_features = source.node_features(),
                                             .edge_features = source.edge_features(),
-                                            .num_ids = ids,
+                                            .num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1,
                                             .layers = std::stoll(name.substr(dash + 1))},
                                  1);
-  GATWithJKOptions options{.num_ids = ids, .in_features = source.node_features()};
-  if (name == "large") {  // the published large preset
-    options.embedding = 16;
-    options.layers = 3;
-    options.hidden = 48;
-    options.heads = 8;
-    options.dropout = 0.2;
-    options.fc_layers = 1;
+  Recipe recipe;
+  apply_preset(recipe.gat, name);
+  recipe.gat.edge_features = false;
+  return make_gat(recipe, source);
+}
+
+Work make_work(const std::string& name, const BlockSource& source, bool taught) {
+  Work work;
+  if (name.starts_with("vgae-")) {
+    Recipe recipe;
+    apply_preset(recipe.vgae, name.substr(5));
+    work.autoencoder = make_vgae(recipe, source);
+    work.objective = std::make_unique<Reconstruction>(*work.autoencoder);
+    return work;
   }
-  return std::make_unique<GATWithJK>(options, 1);
+  work.classifier = make_classifier(name, source);
+  if (taught)
+    work.objective = std::make_unique<GatDistillation>(*work.classifier, /*temperature=*/4, /*alpha=*/0.7);
+  else
+    work.objective = std::make_unique<Classification>(*work.classifier);
+  return work;
+}
+
+// All graphs of the splits whose names begin so.
+GraphList graphs_of(const BlockSource& source, const std::string& prefix) {
+  GraphList graphs;
+  for (const GraphRange& split : source.tables().splits)
+    for (int64_t g = 0; split.name.starts_with(prefix) && g < split.graphs; ++g)
+      graphs.push_back(split.first_graph + g);
+  return graphs;
 }
 
 void run(const std::string& graphs, std::map<std::string, std::string> arguments) {
   const std::string allocator = arguments["--allocator"];
   const int threads = std::stoi(arguments["--threads"]);
+  if (allocator == "slab") keep_freed_memory();
   if (allocator != "torch") install_ledger_allocator();
   warm_up_torch(threads);
-  const GraphSetSource source(graphs);
-  const auto shapes = read_shapes(source, threads);
-  const auto model = make_model(arguments["--model"], source);
-  const Classification objective(*model);
+  Meter meter;
+  const GraphSetSource plain(graphs);
+  const auto shapes = read_shapes(plain, threads);
+  TrainingSplit split{.training = graphs_of(plain, arguments["--splits"]), .validation = {}};
+  const bool taught = arguments["--teacher"] == "cached";
+  Vector<float, Tag::columns> logits(taught ? 2 * split.training.size() : 0);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = std::sin(static_cast<float>(i));
+  const TeacherSource with_column(plain, {.values = logits, .width = 2}, split.training, shapes);
+  const BlockSource& source = taught ? static_cast<const BlockSource&>(with_column) : plain;
+  const Work work = make_work(arguments["--model"], source, taught);
+  const Objective& objective = *work.objective;
   const BlockLimits limits{std::stoll(arguments["--graphs"]), 1'000'000, 4'000'000};
-
-  TrainingSplit split;
-  split.training.resize(shapes.size());
-  std::iota(split.training.begin(), split.training.end(), int64_t{0});
   const bool recompute = arguments["--recompute"] == "on";
   Flight flight{.blocks = threads, .prefetch = 2, .recompute = recompute};
   MemoryPlan plan;
@@ -86,7 +133,7 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
   }
   BlockEngine engine(source, shapes, objective, limits, flight);
   std::vector<at::Tensor> parameters;
-  for (const auto& entry : model->parameters().entries()) parameters.push_back(entry.value);
+  for (const auto& entry : objective.parameters().entries()) parameters.push_back(entry.value);
   const auto optimizer = make_optimizer(parameters, {});
 
   const auto batch_size = static_cast<size_t>(std::stoll(arguments["--batch"]));
@@ -116,11 +163,15 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
   const Usage after = usage();
   const double user = after.user - before.user;
   const double system = after.system - before.system;
+  int64_t numbers = 0;
+  for (const at::Tensor& parameter : parameters) numbers += parameter.numel();
   fmt::print("{{\"graphs_per_s\": {:.1f}, \"graphs_per_cpu_s\": {:.1f}, \"system_share\": {:.4f}, \"faults_per_graph\": {:.3f}, "
-             "\"ledger_peak\": {}, \"anonymous\": {}, \"range_bytes\": {}, \"overflows\": {}, \"weights\": \"{}\"}}\n",
+             "\"ledger_peak\": {}, \"anonymous\": {}, \"floor\": {}, \"peak\": {}, \"range_bytes\": {}, \"overflows\": {}, "
+             "\"parameters\": {}, \"weights\": \"{}\"}}\n",
              static_cast<double>(done) / wall, static_cast<double>(done) / (user + system), system / (user + system),
              static_cast<double>(after.faults - before.faults) / static_cast<double>(done), Ledger::process().recent_peak(),
-             process_memory().anonymous, plan.worst.range_bytes, engine.runner().overflows(), model->parameters().hash());
+             process_memory().anonymous, meter.floor(), meter.peak_anonymous(), plan.worst.range_bytes,
+             engine.runner().overflows(), numbers, objective.parameters().hash());
 }
 
 }  // namespace
@@ -128,10 +179,12 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
 
 int main(int argc, char** argv) {
   std::map<std::string, std::string> arguments = {{"--model", "small"}, {"--allocator", "slab"}, {"--threads", "1"},
-                                                  {"--graphs", "64"},   {"--batch", "512"},      {"--seconds", "4"},   {"--recompute", "off"}};
+                                                  {"--graphs", "64"},   {"--batch", "512"},      {"--seconds", "4"},   {"--recompute", "off"},
+                                                  {"--splits", ""},       {"--teacher", "none"}};
   for (int i = 2; i + 1 < argc; i += 2) arguments[argv[i]] = argv[i + 1];
   if (argc < 2 || argc % 2 != 0) {
-    fmt::print(stderr, "usage: engine GRAPH_SET [--model M] [--allocator A] [--threads N] [--graphs G] [--batch B] [--seconds S] [--recompute R]\n");
+    fmt::print(stderr, "usage: engine GRAPH_SET [--model M] [--allocator A] [--threads N] [--graphs G] [--batch B] [--seconds S] [--recompute R] "
+               "[--splits PREFIX] [--teacher T]\n");
     return 2;
   }
   plimsoll::run(argv[1], arguments);

@@ -70,15 +70,15 @@ def machine():
             "the run.")
 
 
-def write_section(title, text):
-    """Puts a section into the file of results, in place of the one of that title, and prints it."""
+def write_section(title, text, results=RESULTS):
+    """Puts a section into a file of results, in place of the one of that title, and prints it."""
     section = f"## {title}\n\n{text.strip()}\n"
     print(section, flush=True)
-    old = RESULTS.read_text() if RESULTS.exists() else "# Ingest\n"
+    old = results.read_text() if results.exists() else f"# {results.stem.capitalize()}\n"
     parts = re.split(r"(?m)^(?=## )", old)
     at = next((i for i, part in enumerate(parts) if part.startswith(f"## {title}\n")), None)
     if at is None:
         parts.append(section)
     else:
         parts[at] = section
-    RESULTS.write_text("\n".join(part.rstrip("\n") + "\n" for part in parts))
+    results.write_text("\n".join(part.rstrip("\n") + "\n" for part in parts))
