@@ -23,6 +23,7 @@
 #include "nn/reconstruction_errors.h"
 #include "nn/vgae_distillation.h"
 #include "ops/allocator.h"
+#include "ops/normal_noise.h"
 #include "ops/operation_names.h"
 #include "ops/segment.h"
 #include "sample/teacher_source.h"
@@ -58,7 +59,8 @@ class VgaeLike : public Objective {
     const at::Tensor mean = mean_->forward(h, batch);
     const at::Tensor log_deviation = log_deviation_->forward(h, batch);
     const at::Tensor noise =
-        dropout(at::ones_like(mean), 0.5, 99, key, batch.node_item(), batch.node_local()) - 1;
+        key.training ? normal_noise(mean, key.seed, key.epoch, batch.node_item(), batch.node_local())
+                     : at::zeros_like(mean);
     const at::Tensor code = mean + log_deviation.exp() * noise;
     const at::Tensor rebuilt = (decoder_.forward(code) - batch.x).pow(2).sum(1, true);
     const at::Tensor apart =
