@@ -14,4 +14,9 @@ constexpr bool is_stranger_among_known(int64_t ids, int64_t unknown) {
   return unknown > 0 && 5 * (ids - unknown) > ids;
 }
 
+/// Whether so few of a graph's IDs are known that it is of another vehicle than the one they are known of.
+constexpr bool is_another_vehicle(int64_t ids, int64_t unknown) {
+  return unknown > 0 && !is_stranger_among_known(ids, unknown);
+}
+
 }  // namespace plimsoll

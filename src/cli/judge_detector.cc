@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
+#include "cli/fused_scores.h"
 #include "cli/run_detectors.h"
 #include "cli/run_record.h"
 #include "cli/training_data.h"
+#include "ingest/profile_statistics.h"
 #include "ingest/timing_rule.h"
 #include "ingest/window_times.h"
 #include "memory/ledger.h"
@@ -54,13 +57,20 @@ struct Judging {
   Judging(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads)
       : files(detectors_of(folder, recipe)),
         facts(load_detector(files.front().file).facts),
-        data(options.data, with_features_of(recipe, facts),
-             {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign)}),
+        data(options.data, as_judged(recipe, facts, options),
+             known_of(facts)),
         scorer{.limits = limits_of(recipe), .threads = threads} {
     if (data.windows() == nullptr) throw UsageError("a detector is judged on frames; this is a graph_set");
     const BlockSource& source = data.source();
     split = split_that_trained(data, recipe, facts);
     lists = lists_to_judge(source.tables(), facts.trained_on, split, options.split);
+    if (recipe.data.calibration > 0) {
+      folds.emplace(options.data, recipe, known_of(facts));
+      const auto calibration = data.windows()->calibration();
+      for (JudgedList& list : lists)
+        std::erase_if(list.graphs, [&](int64_t g) { return std::ranges::binary_search(calibration, g); });
+      std::erase_if(lists, [](const JudgedList& list) { return list.graphs.empty(); });
+    }
     shapes = read_shapes(source, threads);
     int64_t longest = 0;
     for (const JudgedList& list : lists) {
@@ -75,9 +85,13 @@ struct Judging {
   Judging(const Judging&) = delete;
   Judging& operator=(const Judging&) = delete;
 
-  static const Recipe& with_features_of(Recipe& recipe, const DetectorFacts& facts) {
+  static const Recipe& as_judged(Recipe& recipe, const DetectorFacts& facts, const EvaluateOptions& options) {
     recipe.data.without = facts.without;
+    if (options.calibrate >= 0) recipe.data.calibration = options.calibrate;
     return recipe;
+  }
+  static LearnedBefore known_of(const DetectorFacts& facts) {
+    return {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign)};
   }
   // Beside what scoring with an earlier detector left.
   ScorerOptions beside(const StageMemory& memory, int64_t outside_ledger) const {
@@ -89,6 +103,7 @@ struct Judging {
   std::vector<RunDetector> files;
   DetectorFacts facts;
   TrainingData data;
+  std::optional<CalibrationFolds> folds;  // where recordings are calibrated
   std::optional<TrainingSplit> split;
   std::vector<JudgedList> lists;
   std::vector<std::span<const int64_t>> predicted;  // the same
@@ -96,14 +111,99 @@ struct Judging {
   ScorerOptions scorer;
 };
 
-DetectorScores scores_of(const RunDetector& of, const Judging& judging, int64_t outside_ledger) {
+// By graph; NaN where it was not asked.
+DetectorScores scores_on(const RunDetector& of, const Judging& judging, int64_t outside_ledger,
+                         const BlockSource& source, std::span<const GraphShape> shapes,
+                         std::span<const JudgedList> lists) {
   const StageMemory memory(outside_ledger);
   const Detector detector = load_detector(of.file);
-  Scorer scorer(detector, judging.beside(memory, outside_ledger), judging.predicted);
-  DetectorScores scores = score_lists(of.name, of.seed, judging.scorer.source->graphs(), judging.lists,
+  std::vector<std::span<const int64_t>> predicted;
+  for (const JudgedList& list : lists) predicted.emplace_back(list.graphs);
+  ScorerOptions options = judging.beside(memory, outside_ledger);
+  options.source = &source;
+  options.shapes = shapes;
+  Scorer scorer(detector, options, predicted);
+  DetectorScores scores = score_lists(of.name, of.seed, source.graphs(), lists,
                                       [&](std::span<const int64_t> graphs) { return scorer.scores(graphs); });
   scores.thresholds = detector.facts.thresholds;
   return scores;
+}
+
+DetectorScores scores_of(const RunDetector& of, const Judging& judging, int64_t outside_ledger) {
+  return scores_on(of, judging, outside_ledger, judging.data.source(), judging.shapes, judging.lists);
+}
+
+// Of calibration windows, each by the profile of the other half.
+Vector<float, Tag::columns> calibration_scores(const RunDetector& of, const Judging& judging,
+                                               int64_t outside_ledger) {
+  Vector<float, Tag::columns> all(judging.shapes.size(), std::numeric_limits<float>::quiet_NaN());
+  const auto add = [&](const TrainingData& data, const JudgedList& list) {
+    const auto shapes = read_shapes(data.source(), judging.scorer.threads);
+    const DetectorScores scores =
+        scores_on(of, judging, outside_ledger, data.source(), shapes, std::span(&list, 1));
+    for (const int64_t g : list.graphs) all[static_cast<size_t>(g)] = scores.scores[static_cast<size_t>(g)];
+  };
+  add(judging.folds->first, judging.folds->by_first);
+  add(judging.folds->second, judging.folds->by_second);
+  return all;
+}
+
+// The part that a detector of a run plays in a fused score; teachers and others play none.
+const char* part_of(const std::string& name) {
+  if (name == "gat" || name == "gat_student") return "gat";
+  return name == "vgae_student" ? "vgae" : nullptr;
+}
+
+// With calibration the scores of models become those of each alone, measured by the same benign windows; the
+// fused ones, of models of the same seed and profile statistics, stand in front.
+void add_calibrated(const Judging& judging, const FusedScores& fused, bool ablation, int64_t outside_ledger,
+                    std::vector<DetectorScores>& detectors) {
+  std::vector<Vector<float, Tag::columns>> calibration;
+  for (const RunDetector& of : judging.files)
+    calibration.push_back(calibration_scores(of, judging, outside_ledger));
+  std::vector<std::string> statistics(statistic_names().begin(), statistic_names().end());
+  std::vector<DetectorScores> rows;
+  std::vector<DetectorScores> alone;
+  for (size_t i = 0; i < detectors.size(); ++i) {
+    const DetectorScores& model = detectors[i];
+    const char* const as = model.name.starts_with("vgae") ? "vgae" : "gat";
+    const ModelScores by_itself{as, model.scores, calibration[i]};
+    alone.push_back(fused.calibrated(model.name, model.seed, {&by_itself, 1}, statistics));
+    if (part_of(model.name) == nullptr || std::string(as) != "gat") continue;
+    std::vector<ModelScores> models = {by_itself};
+    for (size_t j = 0; j < detectors.size(); ++j)
+      if (const char* part = part_of(detectors[j].name); part != nullptr && j != i && detectors[j].seed == model.seed)
+        models.push_back({part, detectors[j].scores, calibration[j]});
+    const auto add = [&](const std::string& name, const std::vector<std::string>& without) {
+      rows.push_back(fused.calibrated(name, model.seed, models, without));
+    };
+    add("fused", {});
+    add("statistics", {"gat", "vgae"});
+    if (!ablation) continue;
+    add("fused-models", statistics);
+    for (const FusedPart& part : fused_parts()) add("fused-without-" + part.name, {part.name});
+  }
+  std::ranges::move(alone, std::back_inserter(rows));
+  detectors = std::move(rows);
+}
+
+// What a trained detector's own levels make of the models of its seed and profile statistics.
+void add_fused(const Judging& judging, bool ablation, int64_t outside_ledger,
+               std::vector<DetectorScores>& detectors) {
+  if (judging.data.windows()->tables().node_features != feature_tables("behaviour").node_features) return;
+  const FusedScores fused(judging.data, judging.folds ? &*judging.folds : nullptr, judging.lists);
+  if (judging.folds) return add_calibrated(judging, fused, ablation, outside_ledger, detectors);
+  std::vector<DetectorScores> rows;
+  for (size_t i = 0; i < detectors.size(); ++i) {
+    const char* const part = part_of(detectors[i].name);
+    if (part == nullptr || std::string(part) != "gat") continue;
+    const auto fusion = Fusion::from_tensors(*load_detector(judging.files[i].file).facts.benign);
+    if (!fusion) continue;
+    const ModelScores model{part, detectors[i].scores, {}};
+    rows.push_back(fused.trained("fused", detectors[i].seed, {&model, 1}, *fusion));
+  }
+  std::ranges::move(detectors, std::back_inserter(rows));
+  detectors = std::move(rows);
 }
 
 }  // namespace
@@ -117,7 +217,7 @@ Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const Run
   std::optional<Published> published;
   if (!options.compare.empty()) published.emplace(options.compare);
   const Judging judging(options, std::move(recipe), folder, threads);
-  const auto& [files, facts, data, split, lists, predicted, shapes, scorer] = judging;
+  const auto& [files, facts, data, folds, split, lists, predicted, shapes, scorer] = judging;
   const BlockSource& source = data.source();
   Vector<uint8_t, Tag::columns> truth(shapes.size());
   std::ranges::transform(shapes, truth.begin(), [](const GraphShape& shape) { return shape.label == 1; });
@@ -125,6 +225,7 @@ Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const Run
   // Models first: that is how tables and charts show them.
   std::vector<DetectorScores> detectors;
   for (const RunDetector& of : files) detectors.push_back(scores_of(of, judging, outside_ledger));
+  add_fused(judging, options.ablation, outside_ledger, detectors);
   detectors.push_back(unknown_ids(*data.windows(), facts.benign_ids));
   detectors.push_back(odd_timing(data, facts, split, truth));
 

@@ -69,6 +69,12 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
                    "Show figures of others beside ours; docs/published has some")
       ->type_name("FILE");
   verb->add_option("--scores", options->scores, "Write the score of every window, as CSV")->type_name("FILE");
+  verb->add_option("--calibrate", options->calibrate,
+                   "Compare each recording with so many benign windows of its own begin, a third of them at "
+                   "most; they are not judged. 0: none; default: data.calibration of the recipe")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("WINDOWS");
+  verb->add_flag("--ablation", options->ablation, "Judge the fused score without each of its parts, too");
   verb->add_flag("--json", options->json, "The verdicts as JSON");
   options->resources.add_budget(*verb);
   verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");

@@ -45,6 +45,8 @@ struct EvaluateOptions {
   std::string split;
   std::filesystem::path compare;
   std::filesystem::path scores;
+  int64_t calibrate = -1;  ///< windows of each recording; below 0: as the recipe says
+  bool ablation = false;
   Resources resources;
   bool enforce = false;
   bool json = false;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/hash.h"
 #include "ingest/timing_rule.h"
@@ -29,9 +31,19 @@ void require_labels(const FramesView& frames) {
                     frames.set().folder().string(), unlabelled));
 }
 
+// The index of an ID means nothing where each recording has a vocabulary of its own.
+void require_no_identity(const Recipe& recipe) {
+  const auto& hidden = recipe.data.without;
+  if (recipe.data.calibration > 0 && std::ranges::find(hidden, "id_index") == hidden.end())
+    throw UsageError(
+        "calibration compares each recording with its own IDs, and the model knows IDs by index; train it with "
+        "data.without: [id_index]");
+}
+
 }  // namespace
 
-TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, LearnedBefore known) {
+TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, LearnedBefore known,
+                           CalibrationFold fold) {
   const std::string kind = read_manifest(folder).value("kind", "");
   if (kind == "graph_set") {
     auto graphs = std::make_unique<GraphSetSource>(folder);
@@ -43,12 +55,14 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
   frames_.emplace(folder);
   if (is_about_attacks(recipe) && known.vocabulary.empty()) require_labels(*frames_);
   identity_ = frames_->identity();
+  require_no_identity(recipe);
   auto windows = open_windows(*frames_,
                               {recipe.data.features,
                                recipe.data.window.value,
                                recipe.data.stride.value,
                                recipe.data.window.unit,
-                               {.leave_out = recipe.split.leave_out}},
+                               {.leave_out = recipe.split.leave_out},
+                               {recipe.data.calibration, fold}},
                               std::move(known));
   windows_ = windows.get();
   source_ = std::move(windows);

@@ -31,6 +31,7 @@ Json provenance_of(const FramesView& frames, const WindowOptions& windows) {
   };
   Json options = {
       {"features", windows.features}, {"window", length(windows.window)}, {"stride", length(windows.stride)}};
+  if (windows.calibration.windows > 0) options["calibrate"] = windows.calibration.windows;
   if (!windows.learn_from.splits.empty()) options["vocabulary_from"] = windows.learn_from.splits;
   return make_provenance({frames.identity()}, std::move(options));
 }
@@ -105,6 +106,11 @@ void add_windows(CLI::App& app) {
   verb->add_option("--vocabulary-from", options->windows.learn_from.splits,
                    "Splits whose IDs are known; default: those whose names begin with train")
       ->type_name("SPLIT");
+  verb->add_option("--calibrate", options->windows.calibration.windows,
+                   "Compare each recording with so many benign windows of its own begin, a third of them at "
+                   "most (behaviour)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("WINDOWS");
   verb->add_flag("--force", options->force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);

@@ -21,6 +21,7 @@ struct Recipe {
     WindowLength window{100, WindowUnit::frames};
     WindowLength stride{100, WindowUnit::frames};
     std::vector<std::string> without = {};  // features
+    int64_t calibration = 0;                // windows of each recording; 0: none
   } data;
 
   struct Split {

@@ -77,6 +77,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, kCount);
   visit("data.without", r.data.without, Names{});
+  visit("data.calibration", r.data.calibration, Range{0, 1e9});
   visit("split.by", r.split.by, Choice{"time|recording|graph"});
   visit("split.validation", r.split.validation, Range{0.01, 0.9});
   visit("split.test", r.split.test, Range{0, 0.9});

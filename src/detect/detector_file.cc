@@ -34,7 +34,7 @@ WindowOptions windows_of(const SafetensorsView& file) {
     const WindowLength window = WindowLength::parse(data.at("window").get<std::string>());
     const WindowLength stride = WindowLength::parse(data.at("stride").get<std::string>());
     if (window.unit != stride.unit) throw UsageError("window and stride are of different kinds");
-    WindowOptions options{data.at("features"), window.value, stride.value, window.unit, {}};
+    WindowOptions options{data.at("features"), window.value, stride.value, window.unit, {}, {}};
     check_window_options(options);
     return options;
   });

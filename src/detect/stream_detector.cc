@@ -88,15 +88,14 @@ bool StreamDetector::next(Verdict& verdict) {
   return true;
 }
 
-// Of behaviour graphs nodes stand in the order in which their IDs appear, of compat in that of the
-// vocabulary, with one node for all unknown IDs.
+// Nodes of compat stand in the order of the vocabulary, with one for all unknown IDs.
 std::vector<uint32_t> StreamDetector::node_ids() const {
-  const bool compat = windows_.features == "compat";
+  if (windows_.features == "behaviour") return stream_.node_ids();
   std::vector<uint32_t> ids;
   std::unordered_set<uint32_t> nodes;
   for (const uint32_t id : stream_.frames().can_id)
-    if (nodes.insert(compat ? static_cast<uint32_t>(vocabulary_.index(id)) : id).second) ids.push_back(id);
-  if (compat) std::ranges::sort(ids, {}, [&](uint32_t id) { return vocabulary_.index(id); });
+    if (nodes.insert(static_cast<uint32_t>(vocabulary_.index(id))).second) ids.push_back(id);
+  std::ranges::sort(ids, {}, [&](uint32_t id) { return vocabulary_.index(id); });
   return ids;
 }
 

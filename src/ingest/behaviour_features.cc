@@ -2,67 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ingest/behaviour_columns.h"
 #include "ingest/behaviour_graph.h"
 
 namespace plimsoll {
 namespace {
 
-// Deviations from a profile and changes against the look-back are cut at 8 units and scaled to -1 .. 1.
-constexpr double kMostUnits = 8;
-constexpr double kDoublings = 23.25349680848103;  // of scaled_log from 0 to 1: log2(1 + 1e7)
+using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns, by name
 
-enum NodeColumn : size_t {
-  kIdIndex,
-  kKnown,
-  kExtended,
-  kCountShare,
-  kCountChange,
-  kSeenBefore,
-  kGapMean,
-  kGapMin,
-  kGapMax,
-  kGapSpread,
-  kGapChange,
-  kGapMeanDeviation,
-  kGapMinDeviation,
-  kGapMaxDeviation,
-  kLength,
-  kLengthChange,
-  kLengthUnusual,
-  kEmptyShare,
-  kOnesShare,
-  kChangedBits,
-  kSamePayload,
-  kByteChange,
-  kByteDeviation = kByteChange + kPayloadBytes,
-  kFirstPosition = kByteDeviation + kPayloadBytes,
-  kLastPosition,
-  kFirstTime,
-  kLastTime,
-  kInDegree,
-  kOutDegree,
-  kRepeatShare,
-  kWindowGap,
-  kWindowGapChange,
-  kWindowNodes,
-  kNodeColumns
-};
 static_assert(kNodeColumns == BehaviourGraph::kNodeFeatures);
-
-enum EdgeColumn : size_t {
-  kEdgeCountShare,
-  kSourceShare,
-  kTargetShare,
-  kKnownTransition,
-  kEdgeGapMean,
-  kEdgeGapMin,
-  kEdgeGapMax,
-  kEdgeFirstPosition,
-  kEdgeLastPosition,
-  kPositionGap,
-  kHasReverse,
-  kEdgeColumns
-};
 static_assert(kEdgeColumns == BehaviourGraph::kEdgeFeatures);
 
 size_t at(int64_t index) {
@@ -81,6 +29,12 @@ double bounded(double units) {
 // How many doublings lie between two spans of time, given as scaled_log.
 double doublings(double from, double to) {
   return bounded((to - from) * kDoublings);
+}
+
+// How many doublings one span of time is longer than another; 0 if it is not.
+double excess(int64_t longer, int64_t than) {
+  if (longer <= than) return 0;
+  return bounded(std::log2(static_cast<double>(longer) / static_cast<double>(std::max<int64_t>(than, 1))));
 }
 
 // How often something occurs in so many frames; half an occurrence keeps its logarithm finite.
@@ -122,7 +76,9 @@ std::vector<std::string> BehaviourGraph::node_feature_names() {
   for (const char* kind : {"byte_change_", "byte_deviation_"})
     for (int64_t k = 0; k < kPayloadBytes; ++k) names.push_back(kind + std::to_string(k));
   for (const char* name : {"first_position", "last_position", "first_time", "last_time", "in_degree",
-                           "out_degree", "repeat_share", "window_gap", "window_gap_change", "window_nodes"})
+                           "out_degree", "repeat_share", "window_gap", "window_gap_change", "window_nodes",
+                           "early", "early_share", "surplus", "silence", "fixed_bits", "jumps",
+                           "counter_broken"})
     names.emplace_back(name);
   return names;
 }
@@ -135,7 +91,9 @@ std::vector<std::string> BehaviourGraph::edge_feature_names() {
 std::vector<std::string> BehaviourGraph::known_id_feature_names() {
   std::vector<std::string> names = {
       "known",          "gap_mean_deviation", "gap_min_deviation", "gap_max_deviation",
-      "length_unusual", "known_transition"};
+      "length_unusual", "known_transition",   "early",             "early_share",
+      "surplus",        "silence",            "fixed_bits",        "jumps",
+      "counter_broken"};
   for (int byte = 0; byte < kPayloadBytes; ++byte) names.push_back("byte_deviation_" + std::to_string(byte));
   return names;
 }
@@ -158,6 +116,7 @@ BehaviourGraph::Load BehaviourGraph::bus_load(const FrameWindow& window) const {
 }
 
 void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) const {
+  const BehaviourProfile& benign = *profile_;
   const Load load = bus_load(window);
   const auto nodes = static_cast<int64_t>(nodes_.size());
   const bool has_payload = window.recording->has_payload;
@@ -167,14 +126,14 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
     return static_cast<double>(since) / static_cast<double>(load.span);
   };
   const size_t start = block.x.size();
-  block.x.resize(start + nodes_.size() * kNodeFeatures);
+  block.x.resize(start + (nodes_.size() + overdue_.size()) * kNodeFeatures);
   float* row = block.x.data() + start;
   for (const Node& node : nodes_) {
-    const BehaviourProfile::Id& profile = profile_.id(node.index);
+    const BehaviourProfile::Id& profile = benign.id(node.index);
     const auto put = [row](size_t column, double value) { row[column] = static_cast<float>(value); };
     std::fill_n(row, kNodeFeatures, 0.0F);
     put(kIdIndex, node.index);
-    put(kKnown, node.index < profile_.vocabulary().size());
+    put(kKnown, node.index < benign.vocabulary().size());
     put(kExtended, (node.can_id & kCanExtended) != 0);
     put(kCountShare, share(node.count, window.count));
     if (looked_back_ > 0)
@@ -214,6 +173,20 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
               bounded((node.bytes[k] * per_frame - profile.byte_mean[k]) * profile.byte_units[k]));
       }
     }
+    if (profile.least_two_gaps > 0) {
+      // As many frames as fit, one before the first of them.
+      const auto most = 1 + static_cast<int64_t>(std::ceil(2 * static_cast<double>(load.span) /
+                                                           static_cast<double>(profile.least_two_gaps)));
+      put(kEarly, excess(profile.least_two_gaps, node.least_two_gaps));
+      put(kEarlyShare, share(node.early, node.count));
+      put(kSurplus, share(std::max<int64_t>(node.count - most, 0), node.count));
+    }
+    if (profile.longest_gap > 0) put(kSilence, excess(node.silence, profile.longest_gap));
+    if (has_payload && profile.has_expectations) {
+      put(kFixedBits, share(node.unfixed, node.count));
+      put(kJumps, share(node.jumps, node.pairs));
+      put(kCounterBroken, share(node.broken, node.pairs));
+    }
     const int64_t last_position = std::max<int64_t>(window.count - 1, 1);
     put(kFirstPosition, share(node.first, last_position));
     put(kLastPosition, share(node.last, last_position));
@@ -225,6 +198,17 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
     put(kWindowGap, load.gap);
     put(kWindowGapChange, load.change);
     put(kWindowNodes, share(nodes, window.count));
+    row += kNodeFeatures;
+  }
+  for (const Overdue& id : overdue_) {
+    std::fill_n(row, kNodeFeatures, 0.0F);
+    row[kIdIndex] = static_cast<float>(id.index);
+    row[kKnown] = 1;
+    row[kExtended] = (benign.vocabulary().ids()[at(id.index)] & kCanExtended) != 0 ? 1.0F : 0.0F;
+    row[kWindowGap] = static_cast<float>(load.gap);
+    row[kWindowGapChange] = static_cast<float>(load.change);
+    row[kWindowNodes] = static_cast<float>(share(nodes, window.count));
+    row[kSilence] = static_cast<float>(excess(id.silence, benign.id(id.index).longest_gap));
     row += kNodeFeatures;
   }
 }
@@ -247,7 +231,7 @@ void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) c
     // The window's last frame is no source, its first frame no target.
     put(kSourceShare, share(edge.count, source.count - (source.last == rows)));
     put(kTargetShare, share(edge.count, target.count - (target.first == 0)));
-    put(kKnownTransition, profile_.has_transition(source.index, target.index));
+    put(kKnownTransition, profile_->has_transition(source.index, target.index));
     if (window.recording->has_time) {
       uint64_t least = ~uint64_t{0};
       uint64_t most = 0;

@@ -8,6 +8,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kWord = 8;  // bytes
+constexpr int64_t kPlainlyEarly = 4;  // by a quarter of two gaps
 
 size_t at(int64_t index) {
   return static_cast<size_t>(index);
@@ -29,10 +30,12 @@ int32_t bits_of(uint64_t word) {
 
 }  // namespace
 
-void BehaviourGraph::append(const FrameWindow& window, GraphBlock& block) {
+void BehaviourGraph::append(const FrameWindow& window, const BehaviourProfile& profile, GraphBlock& block) {
+  profile_ = &profile;
   see_frames(window);
   look_back(window);
   compare_frames(window);
+  find_silence(window);
   transitions_.group(nodes_.size());
   for (const Transitions::Edge& edge : transitions_.edges()) {
     ++nodes_[at(edge.source)].out;
@@ -43,7 +46,8 @@ void BehaviourGraph::append(const FrameWindow& window, GraphBlock& block) {
   write_edges(window, block);
   slots_.clear(nodes_);
   const auto labels = frames_.label.subspan(at(window.first), at(window.count));
-  block.node_ptr.push_back(block.node_ptr.back() + static_cast<int64_t>(nodes_.size()));
+  block.node_ptr.push_back(block.node_ptr.back() +
+                           static_cast<int64_t>(nodes_.size() + overdue_.size()));
   block.edge_ptr.push_back(block.edge_ptr.back() + static_cast<int64_t>(transitions_.edges().size()));
   block.y.push_back(std::find(labels.begin(), labels.end(), uint8_t{1}) != labels.end() ? 1 : 0);
 }
@@ -75,7 +79,7 @@ void BehaviourGraph::see_frames(const FrameWindow& window) {
     if (slot == next) {
       nodes_.emplace_back();
       nodes_.back().can_id = can_id;
-      nodes_.back().index = profile_.vocabulary().index(can_id);
+      nodes_.back().index = profile_->vocabulary().index(can_id);
       nodes_.back().first = p;
     }
     Node& node = nodes_[at(slot)];
@@ -98,6 +102,7 @@ void BehaviourGraph::look_back(const FrameWindow& window) {
   for (int32_t k = 0; k < looked_back_; ++k) {
     Before& seen = before[slots_.find(ids[k])];
     seen.first = std::min(seen.first, k);
+    seen.before_last = seen.count > 0 ? seen.last : -1;
     seen.last = k;
     ++seen.count;
   }
@@ -106,6 +111,7 @@ void BehaviourGraph::look_back(const FrameWindow& window) {
     const Before& seen = before_[n + 1];
     nodes_[n].before = seen.count;
     if (seen.count > 0) nodes_[n].previous = start + seen.last;
+    if (seen.count > 1) nodes_[n].before_previous = start + seen.before_last;
     if (seen.count > 1 && has_time)
       nodes_[n].gap_before = scaled_log(static_cast<double>(gap_ns(frames_.time_ns[at(start + seen.first)],
                                                                    frames_.time_ns[at(start + seen.last)])) /
@@ -120,21 +126,31 @@ void BehaviourGraph::compare_frames(const FrameWindow& window) {
   for (int64_t p = 0; p < window.count; ++p) {
     const int64_t frame = window.first + p;
     Node& node = nodes_[at(node_of_[at(p)])];
+    const int64_t before_previous = std::exchange(node.before_previous, node.previous);
     const int64_t previous = std::exchange(node.previous, frame);
-    if (has_time && previous >= 0) {
-      const double gap =
-          scaled_log(static_cast<double>(gap_ns(frames_.time_ns[at(previous)], frames_.time_ns[at(frame)])));
-      ++node.gaps;
-      node.gap_sum += gap;
-      node.gap_squares += gap * gap;
-      node.gap_min = std::min(node.gap_min, gap);
-      node.gap_max = std::max(node.gap_max, gap);
-    }
+    if (has_time && previous >= 0) compare_times(node, frame, previous, before_previous);
     if (has_payload) compare_payload(node, frame, previous);
   }
 }
 
-void BehaviourGraph::compare_payload(Node& node, int64_t frame, int64_t previous) {
+void BehaviourGraph::compare_times(Node& node, int64_t frame, int64_t previous,
+                                   int64_t before_previous) const {
+  const int64_t time = frames_.time_ns[at(frame)];
+  const double gap = scaled_log(static_cast<double>(gap_ns(frames_.time_ns[at(previous)], time)));
+  ++node.gaps;
+  node.gap_sum += gap;
+  node.gap_squares += gap * gap;
+  node.gap_min = std::min(node.gap_min, gap);
+  node.gap_max = std::max(node.gap_max, gap);
+  if (before_previous < 0) return;
+  // A frame that was late makes the next gap short; two gaps in a row last as long as ever, unless there is a
+  // frame too many.
+  const auto two = static_cast<int64_t>(gap_ns(frames_.time_ns[at(before_previous)], time));
+  node.least_two_gaps = std::min(node.least_two_gaps, two);
+  node.early += two + two / kPlainlyEarly < profile_->id(node.index).least_two_gaps;
+}
+
+void BehaviourGraph::compare_payload(Node& node, int64_t frame, int64_t previous) const {
   const auto length_of = [&](int64_t of) {
     return std::min<int32_t>(frames_.length[at(of)], static_cast<int32_t>(frames_.width));
   };
@@ -142,11 +158,12 @@ void BehaviourGraph::compare_payload(Node& node, int64_t frame, int64_t previous
   const int32_t length = length_of(frame);
   node.lengths += length;
   node.empty += length == 0;
-  node.unusual += length != profile_.id(node.index).length;
+  node.unusual += length != profile_->id(node.index).length;
   for (int64_t k = 0; k < frames_.width; k += kWord) node.ones += bits_of(word_of(data + k));
   for (size_t k = 0; k < kPayloadBytes; ++k) node.bytes[k] += data[k];
+  const uint8_t* old = previous < 0 ? nullptr : &frames_.data[at(previous * frames_.width)];
+  expect_payload(node, data, old);
   if (previous < 0) return;
-  const uint8_t* old = &frames_.data[at(previous * frames_.width)];
   const int32_t old_length = length_of(previous);
   int32_t changed = 0;
   for (int64_t k = 0; k < frames_.width; k += kWord) changed += bits_of(word_of(data + k) ^ word_of(old + k));
@@ -156,6 +173,62 @@ void BehaviourGraph::compare_payload(Node& node, int64_t frame, int64_t previous
   node.changed_bits += changed;
   node.compared_bits += 8 * std::max(length, old_length);
   for (size_t k = 0; k < kPayloadBytes; ++k) node.changes[k] += data[k] != old[k];
+}
+
+// `old` is null for the first frame of an ID.
+void BehaviourGraph::expect_payload(Node& node, const uint8_t* data, const uint8_t* old) const {
+  const BehaviourProfile::Id& id = profile_->id(node.index);
+  if (!id.has_expectations) return;
+  node.unfixed += ((word_of(data) ^ id.fixed_value) & id.fixed_bits) != 0;
+  if (old == nullptr) return;
+  bool jumps = false;
+  bool broken = false;
+  for (size_t k = 0; k < kPayloadBytes; ++k) {
+    jumps |= std::max(data[k], old[k]) - std::min(data[k], old[k]) > id.most_change[k];
+    broken |= ((data[k] - old[k]) & id.counter_mask[k]) != id.counter_step[k];
+  }
+  node.jumps += jumps;
+  node.broken += broken;
+}
+
+// How long each ID has been silent at the window's end; of one that is not heard in the look-back either, at
+// least since its begin.
+void BehaviourGraph::find_silence(const FrameWindow& window) {
+  overdue_.clear();
+  if (!window.recording->has_time || window.count == 0) return;
+  const auto times = frames_.time_ns.subspan(at(window.first), at(window.count));
+  const int64_t end = *std::max_element(times.begin(), times.end());
+  const auto silence_since = [&](int64_t frame) {
+    return static_cast<int64_t>(gap_ns(frames_.time_ns[at(frame)], end));
+  };
+  missing_.assign(at(profile_->vocabulary().size()) + 1, 0);
+  for (const int32_t index : profile_->expected()) missing_[at(index)] = 1;
+  auto missing = static_cast<int64_t>(profile_->expected().size());
+  for (Node& node : nodes_) {
+    node.silence = silence_since(node.previous);
+    missing -= std::exchange(missing_[at(node.index)], uint8_t{0});
+  }
+  const auto heard = [&](int32_t index, int64_t silence) {
+    if (silence > profile_->id(index).longest_gap) overdue_.push_back({index, silence});
+  };
+  const int64_t start = window.first - looked_back_;
+  for (int64_t frame = window.first - 1; frame >= start && missing > 0; --frame) {
+    const int32_t index = profile_->vocabulary().index(frames_.can_id[at(frame)]);
+    if (std::exchange(missing_[at(index)], uint8_t{0}) == 0) continue;
+    --missing;
+    heard(index, silence_since(frame));
+  }
+  if (missing > 0)
+    for (const int32_t index : profile_->expected())
+      if (missing_[at(index)] != 0) heard(index, silence_since(start));
+  std::ranges::sort(overdue_, {}, &Overdue::index);
+}
+
+std::vector<uint32_t> BehaviourGraph::node_ids() const {
+  std::vector<uint32_t> ids;
+  for (const Node& node : nodes_) ids.push_back(node.can_id);
+  for (const Overdue& id : overdue_) ids.push_back(profile_->vocabulary().ids()[at(id.index)]);
+  return ids;
 }
 
 }  // namespace plimsoll

@@ -13,19 +13,12 @@
 
 namespace plimsoll {
 
-/// Consecutive frames of one recording.
-struct FrameWindow {
-  const Recording* recording;
-  int64_t first;  ///< frame in the set
-  int64_t count;
-};
-
 /// Makes the behaviour graphs of windows, one after the other, and keeps its scratch memory between them. A
 /// graph depends on the window's frames, the profile and at most BehaviourProfile::kLookBack frames of the
 /// recording before the window. Not thread-safe.
 class BehaviourGraph {
  public:
-  static constexpr int64_t kNodeFeatures = 47;
+  static constexpr int64_t kNodeFeatures = 54;
   static constexpr int64_t kEdgeFeatures = 11;
   static constexpr int64_t kMostFrames = int64_t{1} << 21;  ///< of a window
   static std::vector<std::string> node_feature_names();
@@ -33,12 +26,13 @@ class BehaviourGraph {
   /// Those of both that are 0 for an ID that is not in the vocabulary.
   static std::vector<std::string> known_id_feature_names();
 
-  /// `frames` is the whole set; both must outlive this.
-  BehaviourGraph(const FrameSpans& frames, const BehaviourProfile& profile)
-      : frames_(frames), profile_(profile) {}
+  /// `frames` is the whole set; it must outlive this.
+  explicit BehaviourGraph(const FrameSpans& frames) : frames_(frames) {}
 
   /// Appends the window's graph to the block, all but its index.
-  void append(const FrameWindow& window, GraphBlock& block);
+  void append(const FrameWindow& window, const BehaviourProfile& profile, GraphBlock& block);
+  /// The raw CAN ID of each node of the graph that append() made last.
+  std::vector<uint32_t> node_ids() const;
   /// Lets the processor fetch what append() will read first of a window: shuffled windows lie anywhere.
   void prefetch(const FrameWindow& window) const;
 
@@ -56,6 +50,7 @@ class BehaviourGraph {
     int32_t repeats = 0;
     int32_t before = 0;     // frames in the look-back
     int64_t previous = -1;  // the last frame seen; at first the last one of the look-back
+    int64_t before_previous = -1;
     double gap_before = 0;  // mean in the look-back; scaled
     int32_t gaps = 0;
     double gap_sum = 0;  // of scaled gaps
@@ -73,30 +68,48 @@ class BehaviourGraph {
     int32_t lengths = 0;
     std::array<int32_t, kPayloadBytes> changes{};
     std::array<int32_t, kPayloadBytes> bytes{};
+    // Against what is expected of the ID.
+    int64_t least_two_gaps = std::numeric_limits<int64_t>::max();
+    int32_t early = 0;    // frames that come so soon behind the second one before that it is plain
+    int32_t unfixed = 0;  // frames with a bit that never changed, and now did
+    int32_t jumps = 0;    // pairs with a byte that never changed as much
+    int32_t broken = 0;   // pairs with a counter that did not count
+    int64_t silence = 0;  // from its last frame to the window's end
+  };
+  // An expected ID that the window does not have, and that has been silent for too long at its end.
+  struct Overdue {
+    int32_t index;
+    int64_t silence;
   };
   struct Load;     // of the bus in a window
   struct Before {  // a node's frames in the look-back, counted from its start
     int32_t count = 0;
     int32_t first = std::numeric_limits<int32_t>::max();
     int32_t last = 0;
+    int32_t before_last = -1;
   };
 
   void see_frames(const FrameWindow& window);
   void look_back(const FrameWindow& window);
   void compare_frames(const FrameWindow& window);
-  void compare_payload(Node& node, int64_t frame, int64_t previous);
+  void compare_times(Node& node, int64_t frame, int64_t previous, int64_t before_previous) const;
+  void compare_payload(Node& node, int64_t frame, int64_t previous) const;
+  void expect_payload(Node& node, const uint8_t* data, const uint8_t* old) const;
+  void find_silence(const FrameWindow& window);
   Load bus_load(const FrameWindow& window) const;
   void write_nodes(const FrameWindow& window, GraphBlock& block) const;
   void write_edges(const FrameWindow& window, GraphBlock& block) const;
 
   const FrameSpans& frames_;
-  const BehaviourProfile& profile_;
+  const BehaviourProfile* profile_ = nullptr;  // of the window being made
   IdSlots slots_;
   Vector<Node, Tag::blocks> nodes_;       // in the order in which their IDs appear
   Vector<int32_t, Tag::blocks> node_of_;  // a frame of the window
   Transitions transitions_;
   Vector<Before, Tag::blocks> before_;  // by node, behind one for all other IDs
   int32_t looked_back_ = 0;             // frames before the window that were looked at
+  Vector<Overdue, Tag::blocks> overdue_;
+  Vector<uint8_t, Tag::blocks> missing_;  // by index: expected, and not found yet
 };
 
 }  // namespace plimsoll

@@ -6,50 +6,36 @@
 #include <set>
 
 #include "base/error.h"
+#include "ingest/benign_id.h"
 
 namespace plimsoll {
 
 struct BehaviourProfile::Learner {
-  // Sums over an ID's benign frames, in the order of recordings and frames.
-  struct Sums {
-    int64_t gaps = 0;
-    double gap_sum = 0;
-    double gap_squares = 0;
-    int64_t payloads = 0;
-    std::array<int64_t, kMostPayload + 1> lengths{};
-    std::array<int64_t, kPayloadBytes> bytes{};
-    std::array<int64_t, kPayloadBytes> byte_squares{};
-    int64_t last_frame = -1;  // in this recording, counting benign frames alone
-    int64_t last_time = 0;
-  };
-
   BehaviourProfile& profile;
-  Vector<Sums, Tag::columns> sums;
+  Vector<BenignId, Tag::columns> ids;
+  Vector<BenignId::Spans, Tag::columns> spans;
   int64_t benign = 0;
 
-  explicit Learner(BehaviourProfile& into) : profile(into), sums(into.ids_.size()) {}
+  explicit Learner(BehaviourProfile& into)
+      : profile(into), ids(into.ids_.size()), spans(into.ids_.size()) {}
 
-  void add(const FrameSpans& frames, const Recording& recording) {
-    for (Sums& id : sums) id.last_frame = -1;
+  // The benign frames of a run, as if there were no others.
+  template <typename IsBenign>
+  void add(const FrameSpans& frames, const Recording& recording, const IsBenign& is_benign) {
+    for (BenignId& id : ids) id.begin_run();
     const int32_t unknown = profile.vocabulary_.size();
     int32_t previous = unknown;
     int64_t position = 0;
     for (size_t i = 0; i < frames.can_id.size(); ++i) {
-      if (frames.label[i] != 0) continue;
+      if (!is_benign(frames.label[i])) continue;
       const int32_t index = profile.vocabulary_.index(frames.can_id[i]);
       if (previous < unknown && index < unknown) add_transition(previous, index);
       previous = index;
-      Sums& id = sums[static_cast<size_t>(index)];
-      if (recording.has_time && id.last_frame >= 0 && position - id.last_frame <= kLookBack) {
-        const double gap = scaled_log(static_cast<double>(gap_ns(id.last_time, frames.time_ns[i])));
-        ++id.gaps;
-        id.gap_sum += gap;
-        id.gap_squares += gap * gap;
-      }
-      id.last_frame = position++;
-      id.last_time = frames.time_ns[i];
+      const auto at = static_cast<size_t>(index);
+      if (recording.has_time) ids[at].add_time(position, frames.time_ns[i], spans[at]);
       if (recording.has_payload)
-        add_payload(id, frames.length[i], &frames.data[i * static_cast<size_t>(frames.width)]);
+        ids[at].add_payload(frames.length[i], &frames.data[i * static_cast<size_t>(frames.width)]);
+      ++position;
       ++benign;
     }
   }
@@ -61,43 +47,10 @@ struct BehaviourProfile::Learner {
     profile.transitions_[bit / 64] |= uint64_t{1} << bit % 64;
   }
 
-  static void add_payload(Sums& id, uint8_t length, const uint8_t* payload) {
-    ++id.payloads;
-    ++id.lengths[std::min<size_t>(length, kMostPayload)];
-    for (size_t k = 0; k < kPayloadBytes; ++k) {
-      id.bytes[k] += payload[k];
-      id.byte_squares[k] += payload[k] * payload[k];
-    }
-  }
-
   void finish() {
     // The last one is that of all unknown IDs, which have no profile.
-    for (size_t n = 0; n + 1 < sums.size(); ++n) profile.ids_[n] = finished(sums[n]);
-  }
-
-  static Id finished(const Sums& sums) {
-    Id id;
-    if (sums.gaps >= kFewest) {
-      const auto count = static_cast<double>(sums.gaps);
-      id.has_gaps = true;
-      id.gap_mean = sums.gap_sum / count;
-      const double variance = std::max(sums.gap_squares / count - id.gap_mean * id.gap_mean, 0.0);
-      id.gap_units = 1.0 / std::max(std::sqrt(variance), kLeastGapDeviation);
-    }
-    if (sums.payloads >= kFewest) {
-      const auto count = static_cast<double>(sums.payloads);
-      id.has_payload = true;
-      id.length = static_cast<uint8_t>(std::max_element(sums.lengths.begin(), sums.lengths.end()) -
-                                       sums.lengths.begin());
-      for (size_t k = 0; k < kPayloadBytes; ++k) {
-        const double mean = static_cast<double>(sums.bytes[k]) / count;
-        const double square = static_cast<double>(sums.byte_squares[k]) / count;
-        id.byte_mean[k] = mean / 255.0;
-        const double deviation = std::sqrt(std::max(square - mean * mean, 0.0)) / 255.0;
-        id.byte_units[k] = 1.0 / std::max(deviation, kLeastByteDeviation);
-      }
-    }
-    return id;
+    for (size_t n = 0; n + 1 < ids.size(); ++n) profile.ids_[n] = ids[n].finished(spans[n]);
+    profile.find_expected();
   }
 };
 
@@ -114,7 +67,8 @@ BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vo
   std::set<std::string> seen;
   for (const Recording& recording : frames.recordings()) {
     if (!from.takes(recording) || !seen.insert(recording.content).second) continue;
-    learner.add(frames.frames().part(recording.first_frame, recording.frames), recording);
+    learner.add(frames.frames().part(recording.first_frame, recording.frames), recording,
+                [](uint8_t label) { return label == 0; });
   }
   if (learner.benign == 0)
     throw InputError(fmt::format(
@@ -123,6 +77,27 @@ BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vo
         frames.set().folder().string()));
   learner.finish();
   return profile;
+}
+
+BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<const FrameWindow> runs) {
+  const auto is_benign = [](uint8_t label) { return label != 1; };
+  std::set<uint32_t> seen;
+  for (const FrameWindow& run : runs) {
+    const FrameSpans part = frames.part(run.first, run.count);
+    for (size_t i = 0; i < part.can_id.size(); ++i)
+      if (is_benign(part.label[i])) seen.insert(part.can_id[i]);
+  }
+  BehaviourProfile profile(Vocabulary({seen.begin(), seen.end()}));
+  Learner learner(profile);
+  for (const FrameWindow& run : runs)
+    learner.add(frames.part(run.first, run.count), *run.recording, is_benign);
+  learner.finish();
+  return profile;
+}
+
+void BehaviourProfile::find_expected() {
+  for (int32_t n = 0; n < vocabulary_.size(); ++n)
+    if (id(n).longest_gap > 0) expected_.push_back(n);
 }
 
 }  // namespace plimsoll

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "ingest/gap.h"
 #include "ingest/vocabulary.h"
 #include "memory/vector.h"
 #include "store/frames.h"
@@ -14,17 +15,12 @@
 
 namespace plimsoll {
 
-/// Nanoseconds from one time to another; 0 where time runs back.
-inline uint64_t gap_ns(int64_t from, int64_t to) {
-  return to > from ? static_cast<uint64_t>(to) - static_cast<uint64_t>(from) : 0;
-}
-
-/// A span of time on the scale of all time features: ln(1 + microseconds), 0 at 0, 1 at 10 s and above.
-inline double scaled_log(double ns) {
-  constexpr double kMost = 1e10;
-  constexpr double kLogOfMost = 16.11809575095832;  // ln(1 + 1e7)
-  return std::log(1.0 + std::min(ns, kMost) * 1e-3) / kLogOfMost;
-}
+/// Consecutive frames of one recording.
+struct FrameWindow {
+  const Recording* recording;
+  int64_t first;  ///< frame in the set
+  int64_t count;
+};
 
 /// What benign traffic does, ID by ID: what behaviour features are compared with
 /// (docs/behaviour-features.md). Immutable once learned: any number of threads may read.
@@ -43,6 +39,19 @@ class BehaviourProfile {
   static constexpr double kLeastGapDeviation = 0.005;  ///< of scaled_log: about 8 % of a gap
   static constexpr double kLeastByteDeviation = 0.01;
 
+  /// With fewer frames nothing is called impossible for an ID.
+  static constexpr int64_t kFewestToExpect = 24;
+  /// IDs that send less often on the average are not expected at any time: they send on events.
+  static constexpr double kLongestPeriod = 3e8;  ///< ns
+  /// The share of an ID's benign spans of time beyond its least and its longest.
+  static constexpr double kBeyond = 0.001;
+  /// Two gaps are expected to last a least time where that is more than this share of two mean gaps.
+  static constexpr double kLeastRegularity = 0.4;
+  /// Silence is expected to end where the longest gap is no more than so many mean gaps.
+  static constexpr double kMostIrregularity = 2;
+  /// The share of steps of a byte that must be alike for it to be a counter.
+  static constexpr double kCounterShare = 0.99;
+
   struct Id {
     bool has_gaps = false;
     bool has_payload = false;
@@ -51,6 +60,18 @@ class BehaviourProfile {
     double gap_units = 0;                           ///< 1 / max(deviation, kLeastGapDeviation)
     std::array<double, kPayloadBytes> byte_mean{};  ///< of byte / 255
     std::array<double, kPayloadBytes> byte_units{};
+
+    // Of IDs that send regularly, else 0.
+    int64_t least_two_gaps = 0;  ///< ns, from a frame to the second one behind it
+    int64_t longest_gap = 0;     ///< ns
+
+    // Of IDs with kFewestToExpect payloads; else nothing is impossible.
+    uint64_t fixed_bits = 0;                           ///< of the first eight bytes: those that never changed
+    uint64_t fixed_value = 0;                          ///< and what they were
+    std::array<uint8_t, kPayloadBytes> most_change{};  ///< of a byte, from frame to frame
+    std::array<uint8_t, kPayloadBytes> counter_mask{};  ///< the bits of a byte that count; 0: none
+    std::array<uint8_t, kPayloadBytes> counter_step{};  ///< by how much
+    bool has_expectations = false;                      ///< of payload
   };
 
   explicit BehaviourProfile(Vocabulary vocabulary);
@@ -59,6 +80,10 @@ class BehaviourProfile {
   /// earlier one are left out, and frames that are not labelled 0 are as if they were not there. IDs are
   /// those of `vocabulary`. Errors: InputError when there is no such frame.
   static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary, const LearnFrom& from = {});
+
+  /// The profile of these frames, ascending, with the vocabulary of them: of a vehicle that is calibrated.
+  /// Frames labelled 1 are as if they were not there; what lies between two runs is not known.
+  static BehaviourProfile learn(const FrameSpans& frames, std::span<const FrameWindow> runs);
 
   /// As tensors of a model file, "profile.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
@@ -69,6 +94,8 @@ class BehaviourProfile {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   /// An ID's profile; of the index vocabulary().size(), which is "unknown", an empty one.
   const Id& id(int32_t index) const { return ids_[static_cast<size_t>(index)]; }
+  /// The IDs whose silence is expected to end, by index.
+  std::span<const int32_t> expected() const { return expected_; }
   /// Whether benign traffic has a frame of `target` right behind one of `source`.
   bool has_transition(int32_t source, int32_t target) const {
     const int32_t size = vocabulary_.size();
@@ -79,9 +106,11 @@ class BehaviourProfile {
 
  private:
   struct Learner;
+  void find_expected();
 
   Vocabulary vocabulary_;
   Vector<Id, Tag::columns> ids_;
+  Vector<int32_t, Tag::columns> expected_;
   Vector<uint64_t, Tag::columns> transitions_;  // a bit for each pair of known IDs
 };
 

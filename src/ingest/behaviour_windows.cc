@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ingest/behaviour_columns.h"
+#include "ingest/calibration.h"
 
 namespace plimsoll {
 namespace {
@@ -57,6 +59,24 @@ BehaviourWindows::BehaviourWindows(const FramesView& frames, const WindowOptions
     graphs_ += graphs;
   }
   tables_.vocabulary = profile_.vocabulary().ids();
+  if (options_.calibration.windows > 0) calibrate();
+}
+
+void BehaviourWindows::calibrate() {
+  for (size_t r = 0; r < frames_.recordings().size(); ++r) {
+    const Recording& recording = frames_.recordings()[r];
+    const std::vector<int64_t> windows =
+        calibration_windows(*this, tables_.recordings[r], options_.calibration.windows);
+    own_.push_back(calibrated_profile(frames_, *this, recording,
+                                      learned_in_fold(windows, options_.calibration.fold)));
+    calibration_.insert(calibration_.end(), windows.begin(), windows.end());
+  }
+}
+
+const BehaviourProfile& BehaviourWindows::profile_of(const Recording& recording) const {
+  if (own_.empty()) return profile_;
+  const auto& own = own_[static_cast<size_t>(&recording - frames_.recordings().data())];
+  return own ? *own : profile_;
 }
 
 int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
@@ -110,13 +130,16 @@ FrameSpans BehaviourWindows::frames(int64_t graph) const {
 }
 
 void BehaviourWindows::read(std::span<const int64_t> graphs, GraphBlock& block) const {
-  BehaviourGraph maker(frames_.frames(), profile_);
+  BehaviourGraph maker(frames_.frames());
   block.clear();
   for (size_t i = 0; i < graphs.size(); ++i) {
     if (i + 1 < graphs.size()) maker.prefetch(window(graphs[i + 1]));
-    maker.append(window(graphs[i]), block);
+    const FrameWindow frames = window(graphs[i]);
+    maker.append(frames, profile_of(*frames.recording), block);
     block.graph.push_back(graphs[i]);
   }
+  if (own_.empty()) return;
+  for (size_t at = behaviour::kIdIndex; at < block.x.size(); at += behaviour::kNodeColumns) block.x[at] = 0;
 }
 
 }  // namespace plimsoll

@@ -8,7 +8,9 @@ namespace plimsoll {
 /// Window graphs that keep every frame and describe IDs by what they do (docs/behaviour-features.md). A
 /// window is consecutive frames of one recording: a number of them, the last window shorter where they do not
 /// come out even, or those of a span of time, which may be none. Nodes are the distinct raw IDs, edges the
-/// distinct pairs of IDs that follow each other within the window.
+/// distinct pairs of IDs that follow each other within the window; IDs that are overdue are nodes too. With
+/// options.calibration each recording is compared with a profile of its own first benign windows, not with
+/// `profile`, and `id_index` is 0: indices of one vehicle mean nothing on another.
 class BehaviourWindows : public WindowSource {
  public:
   /// Errors: InputError (windows by time of a recording without times, or with more windows than kMostWindows
@@ -26,6 +28,7 @@ class BehaviourWindows : public WindowSource {
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   FrameSpans frames(int64_t graph) const override;
 
+  std::span<const int64_t> calibration() const override { return calibration_; }
   NamedTensors learned() const override { return profile_.tensors(); }
 
   const BehaviourProfile& profile() const { return profile_; }
@@ -38,10 +41,14 @@ class BehaviourWindows : public WindowSource {
   };
   FrameWindow window(int64_t graph) const;
   int64_t cut_by_time(const Recording& recording);
+  void calibrate();
+  const BehaviourProfile& profile_of(const Recording& recording) const;
 
   const FramesView& frames_;
   WindowOptions options_;
   BehaviourProfile profile_;
+  std::vector<std::shared_ptr<const BehaviourProfile>> own_;  // of each recording; may be null, or none at all
+  std::vector<int64_t> calibration_;
   Vector<Cut, Tag::columns> cuts_;  // by graph; empty where frames are counted
   GraphSetTables tables_;
   int64_t graphs_ = 0;

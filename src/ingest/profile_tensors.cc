@@ -38,6 +38,22 @@ NamedTensors BehaviourProfile::tensors() const {
       column<double>(ids, kBytes, [](const Id& id, double* to) { std::ranges::copy(id.byte_mean, to); });
   tensors["profile.byte_units"] =
       column<double>(ids, kBytes, [](const Id& id, double* to) { std::ranges::copy(id.byte_units, to); });
+  tensors["profile.least_two_gaps_ns"] =
+      column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.least_two_gaps; });
+  tensors["profile.longest_gap_ns"] =
+      column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.longest_gap; });
+  tensors["profile.has_expectations"] =
+      column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.has_expectations; });
+  tensors["profile.fixed_bits"] = column<int64_t>(
+      ids, 1, [](const Id& id, int64_t* to) { *to = static_cast<int64_t>(id.fixed_bits); });
+  tensors["profile.fixed_value"] = column<int64_t>(
+      ids, 1, [](const Id& id, int64_t* to) { *to = static_cast<int64_t>(id.fixed_value); });
+  tensors["profile.most_change"] =
+      column<int64_t>(ids, kBytes, [](const Id& id, int64_t* to) { std::ranges::copy(id.most_change, to); });
+  tensors["profile.counter_mask"] =
+      column<int64_t>(ids, kBytes, [](const Id& id, int64_t* to) { std::ranges::copy(id.counter_mask, to); });
+  tensors["profile.counter_step"] =
+      column<int64_t>(ids, kBytes, [](const Id& id, int64_t* to) { std::ranges::copy(id.counter_step, to); });
   tensors["profile.transitions"] = own_tensor<int64_t>(words, {static_cast<int64_t>(words.size())});
   return tensors;
 }
@@ -53,6 +69,17 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
   const auto length = values_of<int64_t>(tensors, "profile.length", {known});
   const auto byte_mean = values_of<double>(tensors, "profile.byte_mean", {known, kBytes});
   const auto byte_units = values_of<double>(tensors, "profile.byte_units", {known, kBytes});
+  const auto least_two = values_of<int64_t>(tensors, "profile.least_two_gaps_ns", {known});
+  const auto longest = values_of<int64_t>(tensors, "profile.longest_gap_ns", {known});
+  const auto has_expectations = values_of<int64_t>(tensors, "profile.has_expectations", {known});
+  const auto fixed_bits = values_of<int64_t>(tensors, "profile.fixed_bits", {known});
+  const auto fixed_value = values_of<int64_t>(tensors, "profile.fixed_value", {known});
+  const auto most_change = values_of<int64_t>(tensors, "profile.most_change", {known, kBytes});
+  const auto counter_mask = values_of<int64_t>(tensors, "profile.counter_mask", {known, kBytes});
+  const auto counter_step = values_of<int64_t>(tensors, "profile.counter_step", {known, kBytes});
+  const auto bytes_of = [](const auto& values, size_t i, std::array<uint8_t, kPayloadBytes>& to) {
+    for (size_t k = 0; k < kPayloadBytes; ++k) to[k] = static_cast<uint8_t>(values[i * kPayloadBytes + k]);
+  };
   for (size_t i = 0; i < static_cast<size_t>(known); ++i) {
     Id& id = profile.ids_[i];
     id.has_gaps = has_gaps[i] != 0;
@@ -62,7 +89,16 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
     id.length = static_cast<uint8_t>(length[i]);
     std::copy_n(&byte_mean[i * kPayloadBytes], kPayloadBytes, id.byte_mean.begin());
     std::copy_n(&byte_units[i * kPayloadBytes], kPayloadBytes, id.byte_units.begin());
+    id.least_two_gaps = least_two[i];
+    id.longest_gap = longest[i];
+    id.has_expectations = has_expectations[i] != 0;
+    id.fixed_bits = static_cast<uint64_t>(fixed_bits[i]);
+    id.fixed_value = static_cast<uint64_t>(fixed_value[i]);
+    bytes_of(most_change, i, id.most_change);
+    bytes_of(counter_mask, i, id.counter_mask);
+    bytes_of(counter_step, i, id.counter_step);
   }
+  profile.find_expected();
   const auto words = static_cast<int64_t>(profile.transitions_.size());
   const auto transitions = values_of<int64_t>(tensors, "profile.transitions", {words});
   std::ranges::copy(transitions, profile.transitions_.begin());

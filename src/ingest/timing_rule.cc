@@ -3,36 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <unordered_set>
 
 #include "base/error.h"
-#include "ingest/behaviour_profile.h"
+#include "ingest/gap_bins.h"
 
 namespace plimsoll {
 namespace {
-
-// Gaps are counted in bins of 6 significant bits, 3 % wide at most: what is learned from takes no room.
-constexpr int kBits = 5;  // behind the first one
-constexpr int kLowest = std::bit_width(static_cast<uint64_t>(TimingRule::kShortest)) - 1;
-constexpr int kHighest = 40;  // 1,100 s and above
-constexpr size_t kBins = static_cast<size_t>(kHighest - kLowest + 1) << kBits;
-
-int64_t gap_of(int64_t from, int64_t to) {
-  return static_cast<int64_t>(
-      std::clamp<uint64_t>(gap_ns(from, to), TimingRule::kShortest, (uint64_t{1} << (kHighest + 1)) - 1));
-}
-size_t bin_of(int64_t gap) {
-  const auto ns = static_cast<uint64_t>(gap);
-  const int top = std::bit_width(ns) - 1;
-  return static_cast<size_t>(top - kLowest) << kBits | ((ns >> (top - kBits)) & ((1U << kBits) - 1));
-}
-int64_t least_of(size_t bin) {
-  const int top = static_cast<int>(bin >> kBits) + kLowest;
-  return static_cast<int64_t>((uint64_t{1} << kBits | (bin & ((1U << kBits) - 1))) << (top - kBits));
-}
 
 // Where a window's frames stand in the set.
 struct Place {
@@ -61,7 +39,7 @@ struct LastSeen {
   // The gap from the ID's last frame to this one; 0 for its first.
   int64_t gap_to(int32_t id, int64_t time) {
     const auto at = static_cast<size_t>(id);
-    const int64_t gap = seen[at] != 0 ? gap_of(times[at], time) : 0;
+    const int64_t gap = seen[at] != 0 ? GapBins::gap_of(times[at], time) : 0;
     seen[at] = 1;
     times[at] = time;
     return gap;
@@ -99,7 +77,7 @@ struct TimingRule::Learner {
   TimingRule& rule;
   const FramesView& set;
   const WindowSource& windows;
-  Vector<uint32_t, Tag::columns> bins;  // kBins of each ID
+  Vector<uint32_t, Tag::columns> bins;  // GapBins::kBins of each ID
   LastSeen last;
   Counts counts;
 
@@ -107,7 +85,7 @@ struct TimingRule::Learner {
       : rule(into),
         set(frames),
         windows(source),
-        bins(into.ids_.size() * kBins, 0),
+        bins(into.ids_.size() * GapBins::kBins, 0),
         last(into.vocabulary_.size()),
         counts(into.vocabulary_.size()) {}
 
@@ -123,7 +101,7 @@ struct TimingRule::Learner {
     const int32_t id = benign_id(frame);
     if (id < 0) return;
     const int64_t gap = last.gap_to(id, set.frames().time_ns[static_cast<size_t>(frame)]);
-    if (learn && gap > 0) ++bins[static_cast<size_t>(id) * kBins + bin_of(gap)];
+    if (learn && gap > 0) ++bins[static_cast<size_t>(id) * GapBins::kBins + GapBins::bin_of(gap)];
   }
 
   // `graphs`: windows of this recording, ascending. A frame in several of them teaches its gap once.
@@ -147,14 +125,12 @@ struct TimingRule::Learner {
 
   void finish() {
     for (size_t id = 0; id < rule.ids_.size(); ++id) {
-      const std::span<const uint32_t> of = std::span(bins).subspan(id * kBins, kBins);
+      const std::span<const uint32_t> of = std::span(bins).subspan(id * GapBins::kBins, GapBins::kBins);
       int64_t gaps = 0;
       for (const uint32_t count : of) gaps += count;
       if (gaps < kFewest) continue;
-      auto below = static_cast<int64_t>(kQuantile * static_cast<double>(gaps));
-      size_t bin = 0;
-      while (below >= of[bin]) below -= of[bin++];
-      rule.ids_[id].least_gap = least_of(bin);
+      const auto below = static_cast<int64_t>(kQuantile * static_cast<double>(gaps));
+      rule.ids_[id].least_gap = GapBins::least_of(GapBins::bin_at(of, below));
     }
   }
 };

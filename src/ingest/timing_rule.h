@@ -21,8 +21,6 @@ class TimingRule {
   static constexpr double kQuantile = 0.01;
   /// With fewer benign gaps an ID has no least gap.
   static constexpr int64_t kFewest = 8;
-  /// Shorter gaps, and those of a clock that runs back, count as this many nanoseconds.
-  static constexpr int64_t kShortest = 1000;
   /// The score of a window that holds nothing to be compared.
   static constexpr float kNothing = -30.0F;
 

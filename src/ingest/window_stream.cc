@@ -37,7 +37,7 @@ WindowStream::WindowStream(const WindowOptions& options, LearnedBefore known)
   tables_.vocabulary = vocabulary_.ids();
   recording_.first_frame = 0;
   if (profile_)
-    behaviour_.emplace(spans_, *profile_);
+    behaviour_.emplace(spans_);
   else
     compat_.emplace(vocabulary_);
 }
@@ -154,7 +154,7 @@ bool WindowStream::next(StreamedWindow& window) {
     window.first_frame = rows.frame(0) + dropped_;
     window.frames = rows.frames();
   } else {
-    behaviour_->append({&recording_, window.first_frame - dropped_, window.frames}, block_);
+    behaviour_->append({&recording_, window.first_frame - dropped_, window.frames}, *profile_, block_);
   }
   block_.graph.push_back(next_++);
   window_first_ = window.first_frame;

@@ -53,6 +53,8 @@ class WindowStream {
 
   const GraphBlock& graph() const { return block_; }
   GraphBlock& graph() { return block_; }
+  /// Of behaviour graphs: the raw CAN ID of each node.
+  std::vector<uint32_t> node_ids() const { return behaviour_->node_ids(); }
   FrameSpans frames() const { return held_.spans().part(window_first_ - dropped_, window_frames_); }
   /// Features and vocabulary; no splits and recordings.
   const GraphSetTables& tables() const { return tables_; }

@@ -27,6 +27,8 @@ void check_window_options(const WindowOptions& options) {
   if (!time && options.stride > WindowLength::kMostStride)
     throw UsageError(
         fmt::format("a stride of {} frames is above {}", options.stride, WindowLength::kMostStride));
+  if (options.calibration.windows > 0 && options.features == "compat")
+    throw UsageError("compat has no benign profile to calibrate; set the features behaviour");
   if (options.stride < 1 || (time && options.stride > WindowLength::kMostTime))
     throw UsageError(fmt::format("a stride of {} {}", options.stride,
                                  time ? "ns is not between 1us and 3600s" : "frames is not above 0"));

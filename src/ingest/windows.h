@@ -14,6 +14,16 @@
 
 namespace plimsoll {
 
+/// Which of its calibration windows a recording's profile is learned from: all of them, or one half, so that
+/// the other can be judged by it.
+enum class CalibrationFold : uint8_t { all, first_half, second_half };
+
+/// Whether each recording is compared with benign traffic of its own (docs/detection.md#calibration).
+struct Calibration {
+  int64_t windows = 0;  ///< at its begin, at most; 0: all are compared with what the training splits teach
+  CalibrationFold fold = CalibrationFold::all;
+};
+
 /// How frames are cut into windows and described.
 struct WindowOptions {
   std::string features = "compat";
@@ -21,6 +31,7 @@ struct WindowOptions {
   int64_t stride = 100;
   WindowUnit unit = WindowUnit::frames;  ///< of both; compat counts frames
   LearnFrom learn_from = {};             ///< for vocabulary and profile
+  Calibration calibration = {};          ///< for behaviour
 };
 
 /// Errors: UsageError (unknown features, window below 2, stride below 1, compat by time).
@@ -35,6 +46,8 @@ class WindowSource : public BlockSource {
  public:
   /// What the windows were compared with, as tensors of a model file.
   virtual NamedTensors learned() const { return {}; }
+  /// The graphs that calibrated profiles are learned from, ascending.
+  virtual std::span<const int64_t> calibration() const { return {}; }
   /// The consecutive frames that a window looks at.
   virtual FrameSpans frames(int64_t graph) const = 0;
 };

@@ -88,6 +88,7 @@ Detector load_detector(const std::filesystem::path& path) {
   detector.facts.benign_ids = read_ids(file, "vocabulary.benign");
   NamedTensors benign = own_tensors(file, "profile.");
   benign.merge(own_tensors(file, "timing."));
+  benign.merge(own_tensors(file, "fusion."));
   detector.facts.benign = std::make_shared<const NamedTensors>(std::move(benign));
   const auto ids = file.metadata().find("plimsoll.unknown_ids");
   detector.facts.unknown_ids_apart = ids != file.metadata().end() && ids->second == "apart";

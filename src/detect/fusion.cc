@@ -1,0 +1,145 @@
+#include "detect/fusion.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "ingest/profile_statistics.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::array<double, 2> kRates = {0.01, 0.001};
+
+// By Statistic: below the resolution of a window, or of a clock, nothing is odd (docs/detection.md#statistics).
+constexpr std::array<float, kStatistics> kLeastScales = {
+    0.009F,  // unknown: a frame of a window of 100
+    0.25F,   // early: doublings, a frame between two others is one
+    0.009F,  // early_share
+    0.009F,  // surplus
+    0.5F,    // silence: doublings
+    0.3F,    // load: doublings
+    0.5F,    // transitions: half the steps; buses change their order with what the driver does
+};
+
+// The value that `share` of them exceed.
+double value_beyond(const std::vector<float>& sorted, double share) {
+  const auto above = static_cast<size_t>(share * static_cast<double>(sorted.size()));
+  return sorted[sorted.size() - 1 - above];
+}
+
+}  // namespace
+
+const std::vector<FusedPart>& fused_parts() {
+  static const std::vector<FusedPart> kParts = [] {
+    std::vector<FusedPart> parts;
+    for (size_t s = 0; s < kStatistics; ++s) parts.push_back({statistic_names()[s], 0, kLeastScales[s]});
+    parts.push_back({"gat", 0, 1});
+    parts.push_back({"vgae", 0, 0.01F});
+    return parts;
+  }();
+  return kParts;
+}
+
+int64_t FusedRows::size() const {
+  return std::ssize(values) / std::ssize(fused_parts());
+}
+
+std::span<const float> FusedRows::row(int64_t window) const {
+  const size_t width = fused_parts().size();
+  return std::span(values).subspan(static_cast<size_t>(window) * width, width);
+}
+
+void FusedRows::add(std::span<const float> parts) {
+  values.insert(values.end(), parts.begin(), parts.end());
+}
+
+Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& without) {
+  if (benign.size() == 0)
+    throw InputError("there is no benign window to learn the levels of a fused score from; give benign traffic");
+  const auto& parts = fused_parts();
+  Fusion fusion;
+  fusion.edges_.assign(parts.size(), kNaN);
+  fusion.units_.assign(parts.size(), kNaN);
+  std::vector<float> values;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    if (std::ranges::find(without, parts[p].name) != without.end()) continue;
+    values.clear();
+    for (int64_t w = 0; w < benign.size(); ++w)
+      if (const float value = benign.row(w)[p]; std::isfinite(value)) values.push_back(value);
+    if (values.empty()) continue;
+    std::ranges::sort(values);
+    const double edge = value_beyond(values, kBeyondEdge);
+    fusion.units_[p] = std::max<double>(parts[p].least_scale, edge - value_beyond(values, 0.5));
+    fusion.edges_[p] = std::max<double>(parts[p].least_edge, edge);
+  }
+  std::vector<float> excesses;
+  for (int64_t w = 0; w < benign.size(); ++w) excesses.push_back(fusion.excess(benign.row(w)));
+  std::vector<float> sorted = excesses;
+  std::ranges::sort(sorted);
+  for (const double rate : kRates) {
+    const float level = std::max(1.0F, static_cast<float>(value_beyond(sorted, rate)));
+    const auto above = std::ranges::count_if(excesses, [&](float excess) { return excess > level; });
+    fusion.lines_.push_back({rate, static_cast<double>(above) / static_cast<double>(excesses.size()), level});
+  }
+  fusion.scale_ = fusion.lines_.back().level;
+  for (Line& line : fusion.lines_) line.level = static_cast<float>(line.level / fusion.scale_);
+  return fusion;
+}
+
+float Fusion::excess(std::span<const float> parts) const {
+  double worst = -std::numeric_limits<double>::max();
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const double excess = (parts[p] - edges_[p]) / units_[p];
+    if (excess > worst) worst = excess;  // never so where either is NaN
+  }
+  return static_cast<float>(worst);
+}
+
+float Fusion::score(std::span<const float> parts) const {
+  return static_cast<float>(excess(parts) / scale_);
+}
+
+std::vector<float> Fusion::scores_by_part(std::span<const float> parts) const {
+  std::vector<float> scores;
+  for (size_t p = 0; p < parts.size(); ++p)
+    scores.push_back(static_cast<float>((parts[p] - edges_[p]) / units_[p] / scale_));
+  return scores;
+}
+
+NamedTensors Fusion::tensors() const {
+  const auto count = static_cast<int64_t>(edges_.size());
+  std::vector<double> lines;
+  for (const Line& line : lines_)
+    lines.insert(lines.end(), {line.target_rate, line.realised_rate, static_cast<double>(line.level)});
+  return {{"fusion.edge", own_tensor<double>(edges_, {count})},
+          {"fusion.unit", own_tensor<double>(units_, {count})},
+          {"fusion.lines", own_tensor<double>(lines, {static_cast<int64_t>(lines_.size()), 3})},
+          {"fusion.scale", own_tensor<double>(std::array{scale_}, {1})}};
+}
+
+std::optional<Fusion> Fusion::from_tensors(const NamedTensors& tensors) {
+  if (!tensors.contains("fusion.edge")) return std::nullopt;
+  const auto count = static_cast<int64_t>(fused_parts().size());
+  Fusion fusion;
+  const auto edges = values_of<double>(tensors, "fusion.edge", {count});
+  const auto units = values_of<double>(tensors, "fusion.unit", {count});
+  const auto lines = values_of<double>(tensors, "fusion.lines", {-1, 3});
+  fusion.edges_.assign(edges.begin(), edges.end());
+  fusion.units_.assign(units.begin(), units.end());
+  fusion.scale_ = values_of<double>(tensors, "fusion.scale", {1}).front();
+  for (size_t i = 0; i + 2 < lines.size(); i += 3)
+    fusion.lines_.push_back({lines[i], lines[i + 1], static_cast<float>(lines[i + 2])});
+  const bool possible =
+      fusion.scale_ >= 1 && std::isfinite(fusion.scale_) && !fusion.lines_.empty() &&
+      std::ranges::all_of(fusion.units_, [](double unit) { return !(unit <= 0); }) &&
+      std::ranges::all_of(fusion.lines_, [](const Line& line) { return std::isfinite(line.level); });
+  if (!possible)
+    throw InputError("the model's tensors 'fusion.*' hold impossible values; calibrate or train it again");
+  return fusion;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/vector.h"
+#include "store/named_tensors.h"
+
+namespace plimsoll {
+
+/// One of the numbers that a fused score is made of: the greater, the more a window looks like an attack.
+struct FusedPart {
+  std::string name;
+  /// What is no more than this is benign, whatever benign windows have.
+  float least_edge;
+  /// And what exceeds the edge by less than this is no alarm.
+  float least_scale;
+};
+
+/// All parts: the profile statistics (ingest/profile_statistics.h) in their order, then "gat", log-odds, and
+/// "vgae", the error of a reconstruction.
+const std::vector<FusedPart>& fused_parts();
+
+/// The parts of windows, row by row: [windows, parts]. A part that was not asked for is NaN and counts for
+/// nothing.
+struct FusedRows {
+  Vector<float, Tag::columns> values;
+
+  int64_t size() const;
+  std::span<const float> row(int64_t window) const;
+  void add(std::span<const float> parts);
+};
+
+/// One score of many parts: each is measured by how far it exceeds what benign windows have, in units of how far
+/// these spread, and the worst of them is the score. Nothing is learned from attacks. 1 is the line above which a
+/// window is called an attack. Immutable once learned: any number of threads may use it.
+class Fusion {
+ public:
+  /// The edge is the value that this share of benign windows exceeds; the unit, from their median to it.
+  static constexpr double kBeyondEdge = 0.01;
+
+  /// A false-alarm rate, and the score that so many benign windows exceed, never below 1 on the scale of parts.
+  struct Line {
+    double target_rate;
+    double realised_rate;  ///< of the benign windows
+    float level;           ///< as a score
+  };
+
+  /// From benign windows that the profile was not learned from. The line is that of the rate of 0.1 %. `without`:
+  /// names of parts that count for nothing. Errors: InputError when there is no window.
+  static Fusion learn(const FusedRows& benign, const std::vector<std::string>& without = {});
+
+  float score(std::span<const float> parts) const;
+  /// What each part would score alone, by its place; NaN for those that count for nothing.
+  std::vector<float> scores_by_part(std::span<const float> parts) const;
+  /// At 1 % and at 0.1 %.
+  const std::vector<Line>& lines() const { return lines_; }
+
+  /// As tensors of a model file, "fusion.edge" and so on (docs/formats/safetensors.md).
+  NamedTensors tensors() const;
+  /// From such tensors; nothing where there is no "fusion.edge". Errors: InputError that names a tensor that is
+  /// missing, misshapen or holds impossible values.
+  static std::optional<Fusion> from_tensors(const NamedTensors& tensors);
+
+ private:
+  float excess(std::span<const float> parts) const;
+
+  std::vector<double> edges_;  // NaN: counts for nothing
+  std::vector<double> units_;
+  std::vector<Line> lines_;
+  double scale_ = 1;  // of the score: excess at the line
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "ingest/behaviour_profile.h"
+#include "ingest/gap_bins.h"
+
+namespace plimsoll {
+
+/// What is counted of one ID while a benign profile is learned, frame by frame in the order of time.
+class BenignId {
+ public:
+  /// The spans of time of one ID by GapBins: of gaps, and of two gaps in a row.
+  struct Spans {
+    std::array<uint32_t, GapBins::kBins> one{};
+    std::array<uint32_t, GapBins::kBins> two{};
+  };
+
+  /// From here on comes another run of frames.
+  void begin_run() { seen_ = 0; }
+  /// A frame at this time, the `position`th benign one of its run.
+  void add_time(int64_t position, int64_t time_ns, Spans& spans);
+  /// Its payload: `data` [kPayloadBytes], zero behind `length`.
+  void add_payload(uint8_t length, const uint8_t* data);
+  BehaviourProfile::Id finished(const Spans& spans) const;
+
+ private:
+  // By how much a part of a byte goes on from frame to frame: the step that most votes are for, after Boyer and
+  // Moore, "MJRTY", 1991; a counter's holds from the first to the last.
+  struct Steps {
+    uint8_t step = 0;
+    int64_t lead = 0;
+    int64_t hits = 0;
+
+    void add(uint8_t taken);
+  };
+  struct Seen {
+    int64_t position = 0;
+    int64_t time_ns = 0;
+  };
+  void finish_times(const Spans& spans, BehaviourProfile::Id& id) const;
+  void finish_payload(BehaviourProfile::Id& id) const;
+
+  int32_t seen_ = 0;  // frames of the run, up to 2
+  Seen last_;
+  Seen before_last_;
+  std::array<uint8_t, kPayloadBytes> last_data_{};
+
+  int64_t gaps_ = 0;
+  double gap_sum_ = 0;  // of scaled_log
+  double gap_squares_ = 0;
+  double gap_ns_ = 0;
+  int64_t two_gaps_ = 0;
+
+  int64_t payloads_ = 0;
+  std::array<int64_t, BehaviourProfile::kMostPayload + 1> lengths_{};
+  std::array<int64_t, kPayloadBytes> bytes_{};
+  std::array<int64_t, kPayloadBytes> byte_squares_{};
+  uint64_t ones_ = 0;           // bits that were ever set
+  uint64_t always_ = ~uint64_t{0};  // and that were never clear
+  bool has_last_data_ = false;
+  int64_t pairs_ = 0;
+  std::array<uint8_t, kPayloadBytes> most_change_{};
+  std::array<Steps, kPayloadBytes> byte_steps_{};
+  std::array<Steps, kPayloadBytes> nibble_steps_{};  // of the lower half
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ingest/behaviour_profile.h"
+#include "ingest/windows.h"
+
+namespace plimsoll {
+
+/// The first windows of a recording that hold no frame labelled 1, ascending: what its vehicle is calibrated
+/// on. At most `most`, and at most a third of all windows of the recording.
+std::vector<int64_t> calibration_windows(const WindowSource& windows, const GraphRange& recording,
+                                         int64_t most);
+
+/// The part of them that a fold's profile is learned from.
+std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold);
+
+/// The profile of the frames of these windows of a recording, ascending; null for no windows.
+std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& frames, const WindowSource& source,
+                                                           const Recording& recording,
+                                                           std::span<const int64_t> windows);
+
+}  // namespace plimsoll

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace plimsoll {
+
+/// Nanoseconds from one time to another; 0 where time runs back.
+inline uint64_t gap_ns(int64_t from, int64_t to) {
+  return to > from ? static_cast<uint64_t>(to) - static_cast<uint64_t>(from) : 0;
+}
+
+/// A span of time on the scale of all time features: ln(1 + microseconds), 0 at 0, 1 at 10 s and above.
+inline double scaled_log(double ns) {
+  constexpr double kMost = 1e10;
+  constexpr double kLogOfMost = 16.11809575095832;  // ln(1 + 1e7)
+  return std::log(1.0 + std::min(ns, kMost) * 1e-3) / kLogOfMost;
+}
+
+}  // namespace plimsoll

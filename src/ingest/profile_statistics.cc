@@ -1,0 +1,59 @@
+#include "ingest/profile_statistics.h"
+
+#include <algorithm>
+
+#include "base/unknown_ids.h"
+#include "ingest/behaviour_columns.h"
+
+namespace plimsoll {
+
+using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns, by name
+
+const std::array<std::string, kStatistics>& statistic_names() {
+  static const std::array<std::string, kStatistics> kNames = {"unknown", "early", "early_share", "surplus",
+                                                              "silence", "load",  "transitions"};
+  return kNames;
+}
+
+ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph) {
+  const auto g = static_cast<size_t>(graph);
+  const int64_t first = block.node_ptr[g];
+  const auto row = [&](int64_t node) {
+    return block.x.data() + static_cast<size_t>(node) * kNodeColumns;
+  };
+  ProfileStatistics of{};
+  const auto at = [&](Statistic statistic) -> float& { return of[static_cast<size_t>(statistic)]; };
+  int64_t nodes = 0;
+  int64_t unknown = 0;
+  for (int64_t n = first; n < block.node_ptr[g + 1]; ++n) {
+    const float* x = row(n);
+    const float frames = x[kCountShare];
+    if (frames == 0) {  // overdue
+      at(Statistic::silence) = std::max(at(Statistic::silence), x[kSilence]);
+      continue;
+    }
+    ++nodes;
+    if (x[kKnown] == 0) {
+      ++unknown;
+      at(Statistic::unknown) += frames;
+    }
+    at(Statistic::early) = std::max(at(Statistic::early), x[kEarly]);
+    at(Statistic::early_share) += x[kEarlyShare] * frames;
+    at(Statistic::surplus) += x[kSurplus] * frames;
+    at(Statistic::silence) = std::max(at(Statistic::silence), x[kSilence]);
+  }
+  for (int64_t e = block.edge_ptr[g]; e < block.edge_ptr[g + 1]; ++e) {
+    const float* x = block.edge_attr.data() + static_cast<size_t>(e) * kEdgeColumns;
+    const int32_t* ends = block.edges.data() + 2 * e;
+    if (x[kKnownTransition] != 0 || row(first + ends[0])[kKnown] == 0 || row(first + ends[1])[kKnown] == 0)
+      continue;
+    at(Statistic::transitions) += x[kEdgeCountShare];
+  }
+  at(Statistic::early) *= static_cast<float>(kMostUnits);
+  at(Statistic::silence) *= static_cast<float>(kMostUnits);
+  if (is_another_vehicle(nodes, unknown)) return {};
+  if (nodes > 0) at(Statistic::load) = static_cast<float>(kDoublings) * (1 - row(first)[kWindowGap]);
+  return of;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "sample/block.h"
+
+namespace plimsoll {
+
+/// The ways in which a window can differ from a benign profile that are plain to see; each is a number, and the
+/// greater it is the more the window differs.
+enum class Statistic : uint8_t {
+  unknown,      ///< share of frames whose ID the profile does not have
+  early,        ///< doublings by which an ID's frames come too soon, at worst
+  early_share,  ///< share of frames that plainly come too soon
+  surplus,      ///< share of frames beyond as many as an ID's period leaves room for
+  silence,      ///< doublings by which an ID is silent for too long, at worst
+  load,         ///< doublings of the frames a second, from one in 10 s
+  transitions,  ///< share of steps between known IDs that benign traffic does not take
+};
+inline constexpr size_t kStatistics = 7;
+const std::array<std::string, kStatistics>& statistic_names();
+
+/// By Statistic.
+using ProfileStatistics = std::array<float, kStatistics>;
+
+/// Of a window, from its behaviour graph with all its columns. All are 0 of a window of another vehicle than the
+/// profile's (base/unknown_ids.h).
+ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph);
+
+}  // namespace plimsoll
