@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/verbs.h"
+#include "ingest/inject.h"
 #include "ingest/simulate.h"
 #include "telemetry/progress.h"
 
@@ -15,7 +16,8 @@ namespace {
 
 struct Options {
   SimulateOptions simulate;
-  std::string inject;
+  InjectOptions inject;
+  std::string target = "any";
   std::string format = "frames";
   std::string attacks = "DoS,fuzzing,spoofing,replay,suppression,masquerade";
   Resources resources;
@@ -23,14 +25,15 @@ struct Options {
 };
 
 SimulateResult make(const Options& options, const SimulateProgress& progress) {
-  if (!options.inject.empty()) {
+  if (!options.inject.frames.empty()) {
     if (options.format != "frames") throw UsageError("--inject writes frames: give no other --format");
-    return inject_attacks({.frames = options.inject,
-                           .out = options.simulate.out,
-                           .seed = options.simulate.seed,
-                           .attacks = parse_attacks(options.attacks),
-                           .force = options.simulate.force},
-                          progress);
+    InjectOptions inject = options.inject;
+    inject.out = options.simulate.out;
+    inject.seed = options.simulate.seed;
+    inject.attacks = parse_attacks(options.attacks);
+    inject.force = options.simulate.force;
+    if (options.target == "periodic") inject.target = TargetChoice::periodic;
+    return inject_attacks(inject, progress);
   }
   if (options.simulate.frames == 0) throw UsageError("simulate can needs --frames, or --inject");
   SimulateOptions simulate = options.simulate;
@@ -57,6 +60,7 @@ void run(const Options& options) {
                           {"frames", result.frames},
                           {"attack_frames", result.attack_frames},
                           {"left_out", result.left_out},
+                          {"not_periodic", result.not_periodic},
                           {"seconds", seconds},
                           {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
@@ -68,8 +72,11 @@ void run(const Options& options) {
     fmt::print("already there from the same options: nothing done\n");
     return;
   }
-  if (result.left_out > 0)
-    fmt::print("{} recordings with attacks, without times, or copies were left out\n", result.left_out);
+  if (result.left_out > result.not_periodic)
+    fmt::print("nothing was put into {} recordings with attacks, without times, or copies\n",
+               result.left_out - result.not_periodic);
+  if (result.not_periodic > 0)
+    fmt::print("nothing was put into {} recordings without a periodic ID\n", result.not_periodic);
   fmt::print("{} ({} frames/s)\n{}\n", format_seconds(seconds),
              format_count(static_cast<int64_t>(static_cast<double>(result.frames) / seconds)),
              budget.report());
@@ -97,14 +104,27 @@ void add_simulate(CLI::App& app) {
   CLI::Option* vehicles = can->add_option("--vehicles", simulate.vehicles, "The last one never trains")
                               ->check(CLI::Range(2, 64))
                               ->capture_default_str();
-  can->add_option("--attacks", options->attacks, "Attacks by name, separated by commas, or none")
+  can->add_option("--attacks", options->attacks,
+                  "Attacks by name, separated by commas, or none; there are injection and flooding as well")
       ->type_name("LIST")
       ->capture_default_str();
-  can->add_option("--inject", options->inject,
-                  "Put the attacks into the benign recordings of this data set of frames instead")
-      ->type_name("FRAMES")
-      ->excludes(frames)
-      ->excludes(vehicles);
+  InjectOptions& inject = options->inject;
+  CLI::Option* injected =
+      can->add_option("--inject", inject.frames,
+                      "Put the attacks into the benign recordings of this data set of frames instead")
+          ->type_name("FRAMES")
+          ->excludes(frames)
+          ->excludes(vehicles);
+  can->add_option("--target", options->target,
+                  "With --inject: the ID of any frame, or of one whose ID is sent periodically")
+      ->check(CLI::IsMember({"any", "periodic"}))
+      ->capture_default_str()
+      ->needs(injected);
+  can->add_flag("--label-silence", inject.label_silence,
+                "With --inject: label the frames while suppression keeps its target silent")
+      ->needs(injected);
+  can->add_flag("--keep", inject.keep, "With --inject: the recordings of the set as well, as they are")
+      ->needs(injected);
   can->add_flag("--force", simulate.force, "Replace an existing output");
   can->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*can);

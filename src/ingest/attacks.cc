@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr std::array<const char*, kAttackKinds> kNames = {"DoS",    "fuzzing",     "spoofing",
-                                                          "replay", "suppression", "masquerade"};
+constexpr std::array<const char*, kAttackKinds> kNames = {
+    "DoS", "fuzzing", "spoofing", "replay", "suppression", "masquerade", "injection", "flooding"};
 constexpr uint32_t kStandardIds = 0x800;
+constexpr int64_t kBursts = 8;         // in a recording
+constexpr uint32_t kHighestRate = 10;  // of injection, in rates of the target
 
 AttackKind parse_attack(std::string_view name) {
   for (size_t i = 0; i < kNames.size(); ++i)
@@ -26,6 +29,12 @@ const char* attack_name(AttackKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+std::vector<std::string> attack_names(const std::vector<AttackKind>& kinds) {
+  std::vector<std::string> names;
+  for (const AttackKind kind : kinds) names.push_back(attack_name(kind));
+  return names;
+}
+
 std::vector<AttackKind> parse_attacks(std::string_view names) {
   std::vector<AttackKind> attacks;
   if (names == "none") return attacks;
@@ -38,6 +47,10 @@ std::vector<AttackKind> parse_attacks(std::string_view names) {
     if (comma == std::string_view::npos) return attacks;
     names.remove_prefix(comma + 1);
   }
+}
+
+int64_t cycle_of(int64_t duration_ns) {
+  return std::max<int64_t>(duration_ns / kBursts / kMicrosecond, 1) * kMicrosecond;
 }
 
 Burst burst_of(const AttackPlan& plan, int64_t cycle) {
@@ -83,11 +96,34 @@ void AttackedFrames::take_ahead() {
   if (!more_) return;
   clock_ = std::max(clock_, ahead_.time_ns);
   if (clock_ >= cycle_end_) begin_cycle((clock_ - plan_.first_ns) / plan_.cycle_ns);
-  if (!started_ && clock_ >= burst_.begin) {
-    started_ = true;
-    wish_.time_ns = burst_.begin;
-    wish_next();
+  if (!started_ && clock_ >= burst_.begin) begin_burst();
+}
+
+void AttackedFrames::begin_burst() {
+  started_ = true;
+  const bool injection = plan_.kind == AttackKind::injection;
+  if (injection || plan_.kind == AttackKind::flooding) {
+    if (target_frames_ < (injection ? 2 : 1)) return;
+    wish_ = forged(target_);
   }
+  if (injection) pace_injection();
+  wish_.time_ns = burst_.begin;
+  wish_next();
+}
+
+void AttackedFrames::pace_injection() {
+  const int64_t period_ns = (target_last_ns_ - target_first_ns_) / (target_frames_ - 1);
+  const int64_t interval_us = period_ns / (1 + draws_.below(kHighestRate)) / kMicrosecond;
+  // Draws have 32 bits: more than an hour.
+  interval_us_ =
+      static_cast<uint32_t>(std::clamp<int64_t>(interval_us, 1, std::numeric_limits<uint32_t>::max()));
+  slot_ns_ = burst_.begin + draws_.below(interval_us_) * kMicrosecond;
+}
+
+void AttackedFrames::hear(const CanFrame& frame) {
+  target_ = frame;
+  if (target_frames_++ == 0) target_first_ns_ = clock_;
+  target_last_ns_ = clock_;
 }
 
 void AttackedFrames::wish(int64_t time_ns, const CanFrame& frame) {
@@ -121,6 +157,13 @@ void AttackedFrames::wish_next() {
       ++replayed_;
       return wish(last + std::max<int64_t>(pace, kMicrosecond), frame);
     }
+    case AttackKind::injection: {
+      const int64_t due = slot_ns_;
+      slot_ns_ += interval_us_ * kMicrosecond;
+      return wish(due + draws_.below(interval_us_ / 10 + 1) * kMicrosecond, wish_);
+    }
+    case AttackKind::flooding:
+      return wish(last + (400 + draws_.below(201)) * kMicrosecond, wish_);
     case AttackKind::spoofing:
     case AttackKind::suppression:
     case AttackKind::masquerade:
@@ -156,9 +199,15 @@ bool AttackedFrames::next(CanFrame& frame) {
     const bool attacked = in_burst(frame.time_ns);
     const bool target = frame.can_id == plan_.target;
     if (attacked && target && plan_.kind == AttackKind::suppression) {
+      silent_ = plan_.label_silence;
       take_ahead();
       continue;
     }
+    if (target) {
+      silent_ = false;
+      hear(frame);
+    }
+    if (silent_) frame.label = 1;
     if (attacked && target && plan_.kind == AttackKind::masquerade) frame = forged(frame);
     if (attacked && target && plan_.kind == AttackKind::spoofing && !wishing_)
       wish(frame.time_ns + (500 + draws_.below(1501)) * kMicrosecond, forged(frame));

@@ -2,14 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "ingest/attacks.h"
 #include "ingest/frame_text.h"
-#include "store/frames.h"
+#include "ingest/transfer.h"
 
 namespace plimsoll {
 
@@ -35,25 +34,6 @@ struct SimulateOptions {
   bool force = false;  ///< replace an existing output
 };
 
-struct InjectOptions {
-  std::filesystem::path frames;  ///< a `frames` set
-  std::filesystem::path out;     ///< the `frames` set to make
-  uint64_t seed = 1;
-  std::vector<AttackKind> attacks = {};
-  bool force = false;
-};
-
-struct SimulateResult {
-  bool already_there = false;  ///< the output held just this: nothing was done
-  int64_t recordings = 0;
-  int64_t frames = 0;
-  int64_t attack_frames = 0;
-  int64_t left_out = 0;  ///< recordings that nothing was injected into
-};
-
-/// Gets frames done and in all.
-using SimulateProgress = std::function<void(int64_t, int64_t)>;
-
 /// The recordings of a collection in the order of splits and names: attack-free and attacked ones that train,
 /// and tests with a known vehicle, with the last vehicle, which does not train, and with attacks that do not
 /// (the last third of the list). Attack-free recordings have four times the frames of the others.
@@ -64,10 +44,5 @@ std::vector<SimulatedRecording> simulated_recordings(const SimulateOptions& opti
 /// with it. Errors: UsageError, Failure (disk; the output exists), BudgetExceeded; the output is then as it
 /// was before.
 SimulateResult simulate_can(const SimulateOptions& options, const SimulateProgress& progress);
-
-/// Writes each attack into each recording that has times and no attack frames and is no copy: a recording
-/// ATTACK-NAME of the same split. Frames that the attack does not touch keep order, times and labels. Errors:
-/// as above, and InputError (no such recording, CAN FD payloads).
-SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgress& progress);
 
 }  // namespace plimsoll

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
 
 #include "ingest/bus_simulator.h"
 #include "support/errors.h"
@@ -51,6 +54,31 @@ class Attacks : public ::testing::Test {
     const auto injected = with_label(frames, 1);
     for (const CanFrame& frame : injected) EXPECT_TRUE(in_burst(frame.time_ns));
     return injected;
+  }
+  // Of an attack that sends by itself in the target's name: what it adds, burst by burst. One payload in
+  // each, the target's last one before it with other bits in the first two bytes.
+  std::vector<std::vector<CanFrame>> forged_bursts(AttackKind kind) {
+    std::vector<std::vector<CanFrame>> bursts;
+    CanFrame real;
+    int64_t cycle = -1;
+    const auto frames = attacked(kind);
+    EXPECT_EQ(with_label(frames, 0), benign_);
+    for (const CanFrame& frame : frames) {
+      if (frame.label == 0) {
+        if (frame.can_id == plan_.target && !in_burst(frame.time_ns)) real = frame;
+        continue;
+      }
+      EXPECT_TRUE(in_burst(frame.time_ns));
+      if (cycle != (frame.time_ns - plan_.first_ns) / plan_.cycle_ns) bursts.emplace_back();
+      cycle = (frame.time_ns - plan_.first_ns) / plan_.cycle_ns;
+      bursts.back().push_back(frame);
+      EXPECT_EQ(frame.can_id, plan_.target);
+      EXPECT_EQ(frame.length, real.length);
+      EXPECT_EQ(frame.data, bursts.back().front().data);
+      EXPECT_NE(frame.data & 0xFF, real.data & 0xFF);
+      EXPECT_EQ(frame.data >> 16, real.data >> 16);
+    }
+    return bursts;
   }
   int64_t target_frames_in_bursts() const {
     return std::count_if(benign_.begin(), benign_.end(), [&](const CanFrame& frame) {
@@ -181,6 +209,134 @@ TEST_F(Attacks, MasqueradeChangesAndLabelsTheTargetInItsPlace) {
   }
 }
 
+TEST_F(Attacks, SuppressionCanLabelTheSilence) {
+  plan_.label_silence = true;
+  const auto frames = attacked(AttackKind::suppression);
+  std::vector<CanFrame> expected;
+  bool silent = false;
+  for (CanFrame frame : benign_) {
+    if (frame.can_id == plan_.target) silent = in_burst(frame.time_ns);
+    if (frame.can_id == plan_.target && silent) continue;
+    frame.label = silent ? 1 : 0;
+    expected.push_back(frame);
+  }
+  EXPECT_EQ(frames, expected);
+  EXPECT_GT(with_label(frames, 1).size(), kFrames / 8);
+  EXPECT_LT(with_label(frames, 1).size(), kFrames / 3);
+}
+
+TEST_F(Attacks, ASilenceWithoutReturnLastsToTheEnd) {
+  plan_.label_silence = true;
+  const Burst burst = burst_of(plan_, 0);
+  std::erase_if(benign_, [&](const CanFrame& frame) {
+    return frame.can_id == plan_.target && frame.time_ns >= burst.end;
+  });
+  const auto frames = attacked(AttackKind::suppression);
+  EXPECT_EQ(frames.back().label, 1);
+  const auto first = std::find_if(frames.begin(), frames.end(), [](const auto& f) { return f.label == 1; });
+  EXPECT_TRUE(std::all_of(first, frames.end(), [](const auto& f) { return f.label == 1; }));
+  EXPECT_TRUE(in_burst(first->time_ns));
+}
+
+TEST_F(Attacks, SilenceIsLabelledInSuppressionAlone) {
+  for (int kind = 0; kind < kAttackKinds; ++kind) {
+    if (static_cast<AttackKind>(kind) == AttackKind::suppression) continue;
+    plan_.label_silence = false;
+    const auto frames = attacked(static_cast<AttackKind>(kind));
+    plan_.label_silence = true;
+    EXPECT_EQ(frames, attacked(static_cast<AttackKind>(kind))) << kind;
+  }
+}
+
+TEST_F(Attacks, InjectionSendsAtAMultipleOfTheTargetsRate) {
+  std::array<int, 11> bursts{};
+  double phases = 0;
+  int64_t seen = 0;
+  const auto period = static_cast<double>(vehicle_.messages[3].period_us) * 1e3;
+  for (uint32_t recording = 0; recording < 20; ++recording) {
+    plan_.recording = recording;
+    for (const auto& frames : forged_bursts(AttackKind::injection)) {
+      if (frames.size() < 5) continue;
+      const auto time = [&](size_t i) { return static_cast<double>(frames[i].time_ns); };
+      const double gap = (time(frames.size() - 1) - time(0)) / static_cast<double>(frames.size() - 1);
+      const double rate = std::round(period / gap);
+      ++bursts.at(static_cast<size_t>(rate));
+      const double slot = period / rate;
+      for (size_t i = 1; i < frames.size(); ++i) {
+        // A tenth of jitter, 3 % of error in a period of few frames, and room on the bus.
+        ASSERT_NEAR(time(i) - time(0), static_cast<double>(i) * slot,
+                    0.1 * slot + 0.03 * (time(i) - time(0)) + 3e5);
+      }
+      const Burst burst = burst_of(plan_, (frames[0].time_ns - plan_.first_ns) / plan_.cycle_ns);
+      phases += static_cast<double>(frames[0].time_ns - burst.begin) / slot;
+      ++seen;
+    }
+  }
+  EXPECT_EQ(bursts[0], 0);
+  for (size_t rate = 1; rate <= 10; ++rate) EXPECT_GT(bursts[rate], seen / 30) << rate;
+  EXPECT_NEAR(phases / static_cast<double>(seen), 0.55, 0.1);
+}
+
+TEST_F(Attacks, TheTargetsRateIsThatOfTheFramesHeard) {
+  // The target alone, every 10 ms from 0.3 s on.
+  benign_.clear();
+  for (int64_t i = 0; i < 1'000; ++i)
+    benign_.push_back(
+        {.time_ns = kStart + 300'000'000 + i * 10'000'000, .can_id = plan_.target, .length = 8});
+  const auto bursts = forged_bursts(AttackKind::injection);
+  ASSERT_EQ(bursts.size(), 5U);
+  for (const auto& frames : bursts) {
+    const auto slots = static_cast<double>(frames.size() - 1);
+    const auto span = static_cast<double>(frames.back().time_ns - frames.front().time_ns);
+    const double slot = 1e7 / std::round(1e7 * slots / span);
+    // Jitter at both ends, and each slot cut to whole us.
+    EXPECT_NEAR(span, slots * slot, 0.1 * slot + 1e3 * slots);
+  }
+}
+
+TEST_F(Attacks, FloodingSendsOneForgedFrameOfTheTargetOverAndOver) {
+  const auto bursts = forged_bursts(AttackKind::flooding);
+  ASSERT_GT(bursts.size(), 5U);
+  std::set<uint64_t> payloads;
+  for (const auto& frames : bursts) {
+    EXPECT_GT(frames.size(), 600U);
+    payloads.insert(frames[0].data);
+    for (size_t i = 1; i < frames.size(); ++i) {
+      // 0.4 to 0.6 ms, but for a us of distance to real frames.
+      ASSERT_GE(frames[i].time_ns - frames[i - 1].time_ns, 400'000);
+      ASSERT_LE(frames[i].time_ns - frames[i - 1].time_ns, 602'000);
+    }
+  }
+  EXPECT_GT(payloads.size(), 3U);
+}
+
+TEST_F(Attacks, ATargetThatWasNotHeardIsNotForged) {
+  const uint32_t target = plan_.target;
+  plan_.target = 0x7FF;
+  EXPECT_EQ(attacked(AttackKind::injection), benign_);
+  EXPECT_EQ(attacked(AttackKind::flooding), benign_);
+
+  // Heard once before the first burst: a payload to flood with, but no period.
+  plan_.target = target;
+  const Burst burst = burst_of(plan_, 0);
+  bool heard = false;
+  std::erase_if(benign_, [&](const CanFrame& frame) {
+    return frame.time_ns < burst.begin && frame.can_id == target && std::exchange(heard, true);
+  });
+  const auto in_first = [&](AttackKind kind) { return added(kind).front().time_ns < burst.end; };
+  EXPECT_TRUE(in_first(AttackKind::flooding));
+  EXPECT_FALSE(in_first(AttackKind::injection));
+}
+
+// Collections that were made must come out the same again.
+TEST_F(Attacks, TheFirstSixAreAsTheyWere) {
+  Hasher hasher;
+  plan_.spacing_ns = 244'000;
+  for (int kind = 0; kind < 6; ++kind)
+    hasher.add(hash_of(attacked(static_cast<AttackKind>(kind))).data(), 16);
+  EXPECT_EQ(hasher.hex64(), "8e8226bc1a53ec8f");
+}
+
 TEST_F(Attacks, InjectedFramesKeepTheirDistance) {
   plan_.spacing_ns = 244'000;
   const auto frames = attacked(AttackKind::dos);
@@ -197,8 +353,8 @@ TEST_F(Attacks, ASourceThatRunsBackInTimeKeepsItsFrames) {
   for (size_t i = 0; i + 2'000 < benign_.size(); i += 5'000)
     std::rotate(benign_.begin() + static_cast<int64_t>(i), benign_.begin() + static_cast<int64_t>(i) + 1'000,
                 benign_.begin() + static_cast<int64_t>(i) + 2'000);
-  for (const AttackKind kind :
-       {AttackKind::dos, AttackKind::fuzzing, AttackKind::spoofing, AttackKind::replay}) {
+  for (const AttackKind kind : {AttackKind::dos, AttackKind::fuzzing, AttackKind::spoofing,
+                                AttackKind::replay, AttackKind::injection, AttackKind::flooding}) {
     const auto frames = attacked(kind);
     EXPECT_EQ(with_label(frames, 0), benign_);
     EXPECT_GT(with_label(frames, 1).size(), 100U);
@@ -217,16 +373,21 @@ TEST_F(Attacks, ThereIsNothingToDoInNoFrames) {
 }
 
 TEST_F(Attacks, TheSamePlanGivesTheSameFramesAndAnotherRecordingOthers) {
-  const auto frames = attacked(AttackKind::fuzzing);
-  EXPECT_EQ(frames, attacked(AttackKind::fuzzing));
-  plan_.recording = 1;
-  EXPECT_NE(frames, attacked(AttackKind::fuzzing));
+  for (const AttackKind kind : {AttackKind::fuzzing, AttackKind::injection, AttackKind::flooding}) {
+    plan_.recording = 0;
+    const auto frames = attacked(kind);
+    EXPECT_EQ(frames, attacked(kind));
+    plan_.recording = 1;
+    EXPECT_NE(frames, attacked(kind));
+  }
 }
 
 TEST(ParseAttacks, TakesNamesWithCommas) {
   EXPECT_TRUE(parse_attacks("none").empty());
   EXPECT_EQ(parse_attacks("masquerade,DoS"),
             (std::vector<AttackKind>{AttackKind::masquerade, AttackKind::dos}));
+  for (int kind = 0; kind < kAttackKinds; ++kind)
+    EXPECT_EQ(parse_attacks(attack_name(static_cast<AttackKind>(kind))).at(0), static_cast<AttackKind>(kind));
   EXPECT_NE(error_text<UsageError>([] { parse_attacks("DoS,foo"); }).find("'foo'"), std::string::npos);
   EXPECT_NE(error_text<UsageError>([] { parse_attacks("DoS,DoS"); }).find("twice"), std::string::npos);
   EXPECT_NE(error_text<UsageError>([] { parse_attacks(""); }).find("masquerade"), std::string::npos);

@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
+#include "base/error.h"
 #include "ingest/ingest.h"
 #include "io/file.h"
 #include "memory/ledger.h"
 #include "store/split_name.h"
 #include "store/verify.h"
-#include "support/errors.h"
 #include "support/names_in.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
@@ -20,20 +20,17 @@ namespace plimsoll {
 namespace {
 namespace fs = std::filesystem;
 
-const std::vector<AttackKind> kAll = parse_attacks("DoS,fuzzing,spoofing,replay,suppression,masquerade");
+const std::vector<AttackKind> kSix = parse_attacks("DoS,fuzzing,spoofing,replay,suppression,masquerade");
 constexpr std::array<const char*, 5> kColumns = {"time_ns.npy", "can_id.npy", "length.npy", "data.npy",
                                                  "label.npy"};
 
 class Simulate : public ::testing::Test {
  protected:
   SimulateOptions options(const std::string& out, int64_t frames = 100'000) const {
-    return {.out = folder_ / out, .frames = frames, .attacks = kAll};
+    return {.out = folder_ / out, .frames = frames, .attacks = kSix};
   }
   static SimulateResult run(const SimulateOptions& options) {
     return simulate_can(options, [](int64_t, int64_t) {});
-  }
-  static SimulateResult run(const InjectOptions& options) {
-    return inject_attacks(options, [](int64_t, int64_t) {});
   }
   void expect_same_columns(const std::string& a, const std::string& b) const {
     for (const char* file : kColumns)
@@ -160,8 +157,6 @@ TEST_F(Simulate, WhatMakesNoSenseIsRefused) {
   SimulateOptions lonely = options("a");
   lonely.vehicles = 1;
   EXPECT_THROW(run(lonely), UsageError);
-  EXPECT_THROW(run(InjectOptions{.frames = folder_ / "none", .out = folder_ / "b", .attacks = kAll}),
-               InputError);
   EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{});
 }
 
@@ -179,63 +174,14 @@ TEST_F(Simulate, MemoryDoesNotGrowWithTheFrames) {
   EXPECT_LT(peaks[0], int64_t{4} << 20);
 }
 
-TEST_F(Simulate, InjectedRecordingsHoldTheRealFramesUntouched) {
-  SimulateOptions clean = options("clean", 80'000);
-  clean.attacks.clear();
-  run(clean);
-  const InjectOptions inject = {.frames = folder_ / "clean", .out = folder_ / "out", .attacks = kAll};
-  const SimulateResult result = run(inject);
-  EXPECT_EQ(result.recordings, 12);
-  EXPECT_EQ(result.left_out, 0);
-  EXPECT_TRUE(run(inject).already_there);
-  EXPECT_EQ(verify_data_set(folder_ / "out"), std::vector<std::string>{});
-
-  const FramesView before(folder_ / "clean");
-  const FramesView after(folder_ / "out");
-  const auto benign = [](const FramesView& view, const Recording& recording) {
-    const FrameSpans part = view.frames().part(recording.first_frame, recording.frames);
-    std::vector<std::pair<int64_t, uint32_t>> frames;
-    for (size_t i = 0; i < part.label.size(); ++i)
-      if (part.label[i] == 0) frames.emplace_back(part.time_ns[i], part.can_id[i]);
-    return frames;
-  };
-  for (const Recording& recording : after.recordings()) {
-    const bool first = recording.name.ends_with("attack-free-1");
-    const Recording& source = before.recordings()[first ? 0 : 1];
-    EXPECT_EQ(recording.name, *recording.attack + "-" + source.name);
-    EXPECT_EQ(recording.split, source.split);
-    EXPECT_EQ(recording.attack_frames > 0, recording.attack != "suppression");
-    if (recording.attack == "masquerade") {
-      EXPECT_EQ(recording.frames, source.frames);
-    } else if (recording.attack == "suppression") {
-      EXPECT_LT(recording.frames, source.frames);
-    } else {
-      EXPECT_EQ(benign(after, recording), benign(before, source)) << recording.path();
-    }
-  }
-}
-
-TEST_F(Simulate, OnlyBenignRecordingsAreInjectedInto) {
-  run(options("mixed"));
-  const SimulateResult result =
-      run(InjectOptions{.frames = folder_ / "mixed", .out = folder_ / "out", .attacks = {AttackKind::dos}});
-  EXPECT_EQ(result.recordings, 2);
-  EXPECT_EQ(result.left_out, 24);
-  const FramesView view(folder_ / "out");
-  EXPECT_EQ(view.recordings()[0].path(), "train_01_attack_free/DoS-attack-free-1");
-  EXPECT_NE(error_text<InputError>([&] {
-              run(InjectOptions{.frames = folder_ / "out", .out = folder_ / "b", .attacks = kAll});
-            }).find("to inject into"),
-            std::string::npos);
-}
-
-TEST_F(Simulate, PayloadsOf64BytesAreNotInjectedInto) {
-  FramesWriter writer(folder_ / "fd", false, 64);
-  writer.publish(make_provenance(Json::array(), Json::object()));
-  EXPECT_NE(error_text<InputError>([&] {
-              run(InjectOptions{.frames = folder_ / "fd", .out = folder_ / "b", .attacks = kAll});
-            }).find("CAN FD"),
-            std::string::npos);
+TEST_F(Simulate, ThereAreMoreAttacksThanByDefault) {
+  SimulateOptions more = options("a");
+  more.attacks = parse_attacks("injection,flooding");
+  run(more);
+  EXPECT_EQ(verify_data_set(folder_ / "a"), std::vector<std::string>{});
+  const FramesView view(folder_ / "a");
+  for (const Recording& recording : view.recordings())
+    EXPECT_EQ(recording.attack_frames > 0, recording.attack.has_value()) << recording.path();
 }
 
 }  // namespace

@@ -145,3 +145,26 @@ def test_a_training_set_of_one_class_is_refused(plimsoll, run, tmp_path):
     run("plimsoll", "ingest", "can", tmp_path / "in", "--out", tmp_path / "frames")
     done = plimsoll("train", "recipes/gat.yaml", "--data", tmp_path / "frames", "--run", tmp_path / "run")
     expect(done, 3, "both kinds")
+
+
+def test_what_simulate_injects_is_asked_for_and_told(plimsoll, run, tmp_path):
+    clean, both = tmp_path / "clean", tmp_path / "both"
+    expect(plimsoll("simulate", "can", "--out", clean, "--frames", 8000, "--keep"), 2, "--keep", "--inject")
+    expect(plimsoll("simulate", "can", "--out", clean, "--frames", 8000, "--target", "periodic"), 2, "--target", "--inject")
+    expect(plimsoll("simulate", "can", "--out", clean, "--frames", 8000, "--label-silence"), 2, "--label-silence", "--inject")
+    run("plimsoll", "simulate", "can", "--out", clean, "--frames", 40000, "--attacks", "none")
+    inject = ("simulate", "can", "--out", both, "--inject", clean)
+    expect(plimsoll(*inject, "--attacks", "flood"), 2, "'flood'", "flooding")
+    expect(plimsoll(*inject, "--target", "all"), 2, "periodic")
+    attacks = ["injection", "flooding", "suppression"]
+    summary = json.loads(run("plimsoll", *inject, "--attacks", ",".join(attacks), "--target", "periodic",
+                             "--label-silence", "--keep", "--json"))
+    assert (summary["recordings"], summary["left_out"], summary["not_periodic"]) == (8, 0, 0)
+    manifest = json.loads((both / "manifest.json").read_text())
+    assert manifest["provenance"]["options"] == {"inject": attacks, "seed": 1, "target": "periodic",
+                                                 "label_silence": True, "keep": True}
+    names = [recording["name"] for recording in manifest["recordings"]]
+    assert names == sorted(f"{attack}attack-free-{vehicle}" for vehicle in (1, 2)
+                           for attack in ["", *(f"{name}-" for name in attacks)])
+    assert all((recording["attack_frames"] > 0) == (recording["attack"] in attacks) for recording in manifest["recordings"])
+    run("plimsoll", "verify", both)
