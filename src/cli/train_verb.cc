@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
+#include "cli/learn_fusion.h"
 #include "cli/plan_verb.h"
 #include "cli/run_folder.h"
 #include "cli/train_report.h"
@@ -96,6 +97,19 @@ const TrainedStage& chosen(const Trained& trained) {
   return *best;
 }
 
+// The levels of the fused scores of detectors, on windows as `detect` makes them of a known vehicle.
+void learn_fusions(const Trained& trained, const RunFolder& folder, const fs::path& folder_of_data,
+                   const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
+  Recipe uncalibrated = recipe;
+  uncalibrated.data.calibration = 0;
+  std::optional<TrainingData> other;
+  if (recipe.data.calibration > 0) other.emplace(folder_of_data, uncalibrated);
+  for (const TrainedStage& stage : trained.stages)
+    if (stage.report.stage == "gat" || stage.report.stage == "student_gat")
+      learn_fusion(folder.seed(stage.seed) / stage.report.stage / "model.safetensors", other ? *other : data,
+                   uncalibrated, run);
+}
+
 // Puts a copy of a stage's model where `detect` looks for it.
 void publish_detector(const fs::path& model, const RunFolder& folder) {
   const MappedFile file(model);
@@ -153,7 +167,10 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
 
   const TrainedStage& detector = trained.is_one_model() ? trained.stages.front() : chosen(trained);
   const fs::path model = folder.seed(detector.seed) / detector.report.stage / "model.safetensors";
-  if (is_about_attacks(recipe)) publish_detector(model, folder);
+  if (is_about_attacks(recipe)) {
+    learn_fusions(trained, folder, options.data, data, recipe, run);
+    publish_detector(model, folder);
+  }
   manifest["parameters"] = detector.report.parameters;
   manifest["best_epoch"] = detector.report.fit.best_epoch;
   manifest["weights"] = detector.report.weights;

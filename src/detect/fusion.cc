@@ -17,13 +17,18 @@ constexpr std::array<double, 2> kRates = {0.01, 0.001};
 // By Statistic: below the resolution of a window, or of a clock, nothing is odd (docs/detection.md#statistics).
 constexpr std::array<float, kStatistics> kLeastScales = {
     0.009F,  // unknown: a frame of a window of 100
-    0.25F,   // early: doublings, a frame between two others is one
-    0.009F,  // early_share
+    1.05F,   // early: doublings; one frame between two others, perhaps of the window before, is one
+    0.015F,  // early_share: two frames
     0.009F,  // surplus
     0.5F,    // silence: doublings
     0.3F,    // load: doublings
     0.5F,    // transitions: half the steps; buses change their order with what the driver does
 };
+
+constexpr size_t kGat = kStatistics;  // its place among the parts
+// A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
+// classifier is as sure as of the middle of benign traffic that it is the latter, it is.
+constexpr double kSupport = 1.5;
 
 // The value that `share` of them exceed.
 double value_beyond(const std::vector<float>& sorted, double share) {
@@ -90,12 +95,21 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
   return fusion;
 }
 
+std::vector<double> Fusion::excesses(std::span<const float> parts) const {
+  std::vector<double> excesses;
+  for (size_t p = 0; p < parts.size(); ++p) excesses.push_back((parts[p] - edges_[p]) / units_[p]);
+  const double gat = excesses[kGat];
+  for (const Statistic statistic : {Statistic::early, Statistic::early_share}) {
+    double& timing = excesses[static_cast<size_t>(statistic)];
+    if (gat + kSupport < timing) timing = gat + kSupport;  // never so where there is no gat
+  }
+  return excesses;
+}
+
 float Fusion::excess(std::span<const float> parts) const {
   double worst = -std::numeric_limits<double>::max();
-  for (size_t p = 0; p < parts.size(); ++p) {
-    const double excess = (parts[p] - edges_[p]) / units_[p];
-    if (excess > worst) worst = excess;  // never so where either is NaN
-  }
+  for (const double excess : excesses(parts))
+    if (excess > worst) worst = excess;  // never so where a part counts for nothing
   return static_cast<float>(worst);
 }
 
@@ -105,8 +119,7 @@ float Fusion::score(std::span<const float> parts) const {
 
 std::vector<float> Fusion::scores_by_part(std::span<const float> parts) const {
   std::vector<float> scores;
-  for (size_t p = 0; p < parts.size(); ++p)
-    scores.push_back(static_cast<float>((parts[p] - edges_[p]) / units_[p] / scale_));
+  for (const double excess : excesses(parts)) scores.push_back(static_cast<float>(excess / scale_));
   return scores;
 }
 

@@ -66,7 +66,8 @@ class Fusion {
   static std::optional<Fusion> from_tensors(const NamedTensors& tensors);
 
  private:
-  float excess(std::span<const float> parts) const;
+  std::vector<double> excesses(std::span<const float> parts) const;  // of parts; NaN: counts for nothing
+  float excess(std::span<const float> parts) const;                  // the worst
 
   std::vector<double> edges_;  // NaN: counts for nothing
   std::vector<double> units_;

@@ -19,7 +19,7 @@ std::vector<JudgedList> lists_to_judge(const GraphSetTables& tables,
   }
   const std::set<std::string> trained(trained_on.begin(), trained_on.end());
   for (const GraphRange& recording : tables.recordings) {
-    if (is_training_split(recording.split)) continue;
+    if (is_training_split(recording.split) && (split || recording.split != only)) continue;
     if (lists.empty() || lists.back().name != recording.split) lists.push_back({recording.split, {}, {}});
     if (trained.contains(content_of(recording))) {
       lists.back().left_out.push_back(recording.name);
