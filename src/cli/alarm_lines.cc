@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -41,6 +42,21 @@ double rate(int64_t count, double seconds) {
 // Shortest digits that give the float back.
 double as_written(float value) {
   return std::stod(fmt::format("{}", value));
+}
+
+// What each part of a fused score says, where it has a say.
+Json parts_json(const Verdict& verdict) {
+  Json parts = Json::object();
+  for (size_t p = 0; p < verdict.by_part.size(); ++p)
+    if (std::isfinite(verdict.by_part[p])) parts[fused_parts()[p].name] = as_written(verdict.by_part[p]);
+  return parts;
+}
+
+// The part that a fused score is of.
+std::string reason_of(const Verdict& verdict) {
+  for (size_t p = 0; p < verdict.by_part.size(); ++p)
+    if (verdict.by_part[p] == verdict.score) return " by " + fused_parts()[p].name;
+  return {};
 }
 
 }  // namespace
@@ -94,6 +110,7 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
                {"unknown_ids", unknown},
                {"nodes", nodes},
                {"edges", edges}};
+  if (!verdict.by_part.empty()) line["parts"] = parts_json(verdict);
   if (verdict.labelled) line["attack"] = verdict.attack;
   return line;
 }
@@ -103,6 +120,7 @@ std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& 
   std::string text = fmt::format("{} window {} at {:.6f} s: score {:.3f}", verdict.alarm ? "ALARM" : "  ok ",
                                  first_window_ + verdict.window.number,
                                  static_cast<double>(verdict.window.time_ns) / 1e9, verdict.score);
+  text += reason_of(verdict);
   for (const auto& [index, share] : detector.focus(3).nodes) {
     const uint32_t id = ids[static_cast<size_t>(index)];
     text +=

@@ -11,6 +11,7 @@ void add_simulate(CLI::App& app);
 void add_windows(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_verify(CLI::App& app);
+void add_calibrate(CLI::App& app);
 void add_detect(CLI::App& app);
 
 }  // namespace plimsoll

@@ -49,7 +49,13 @@ LearnedBefore learned_of(const SafetensorsView& file) {
 }  // namespace
 
 DetectorFile::DetectorFile(const std::filesystem::path& path)
-    : file(path), windows(windows_of(file)), known(learned_of(file)) {
+    : file(path),
+      windows(windows_of(file)),
+      known(learned_of(file)),
+      ids(std::ssize(known.vocabulary) + 1),
+      fusion(Fusion::from_tensors(own_tensors(file, "fusion."))) {
+  if (known.profile && file.metadata().contains("plimsoll.calibrated"))
+    known.vocabulary = known.profile->vocabulary().ids();
   if (windows.features == "behaviour" &&
       (!known.profile || known.profile->vocabulary().ids() != known.vocabulary))
     throw InputError(file.path() +
@@ -65,6 +71,13 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
     for (const Json& entry : list) all.push_back({entry.at("target_rate"), entry.at("log_odds")});
     return all;
   });
+  if (!fusion) return;
+  thresholds.clear();
+  for (const Fusion::Line& line : fusion->lines()) thresholds.push_back({line.target_rate, line.level});
+}
+
+bool DetectorFile::hides_identity() const {
+  return std::ranges::find(without, "id_index") != without.end();
 }
 
 float DetectorFile::threshold(double rate) const {

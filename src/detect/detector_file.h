@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "detect/fusion.h"
 #include "ingest/windows.h"
 #include "store/safetensors.h"
 
@@ -18,14 +20,18 @@ struct AlarmThreshold {
 struct DetectorFile {
   SafetensorsView file;
   WindowOptions windows;             ///< that it was trained on
-  LearnedBefore known;               ///< vocabulary and benign profile
+  LearnedBefore known;               ///< vocabulary of its windows, and benign profile
+  int64_t ids = 0;                   ///< rows of its embedding
   std::vector<std::string> without;  ///< features that it does not see
   bool unknown_ids_apart = false;    ///< base/unknown_ids.h
-  std::vector<AlarmThreshold> thresholds;
+  std::optional<Fusion> fusion;      ///< absent: its log-odds are the score
+  std::vector<AlarmThreshold> thresholds;  ///< of its scores
 
   /// Errors: InputError that names the file and what is missing or wrong in it.
   explicit DetectorFile(const std::filesystem::path& path);
 
+  /// Whether it does not know which ID a node is.
+  bool hides_identity() const;
   /// The threshold of this rate of false alarms; the one of the least rate for 0. Errors: UsageError that
   /// names the rates there are.
   float threshold(double rate) const;

@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "base/unknown_ids.h"
 
 namespace plimsoll {
 namespace {
@@ -31,19 +30,6 @@ float threshold_of(const DetectorFile& model, const DetectOptions& options) {
   return level;
 }
 
-void require_fit(const DetectorFile& model, const GatConfig& config, int64_t node_features,
-                 int64_t edge_features) {
-  const auto ids = static_cast<int64_t>(model.known.vocabulary.size()) + 1;
-  if (config.in_features == node_features && config.num_ids == ids &&
-      (config.edge_features == 0 || config.edge_features == edge_features))
-    return;
-  throw InputError(fmt::format(
-      "{}: the model reads {} node features, {} edge features and {} IDs; its windows have {}, {} and {}; "
-      "train it again",
-      model.file.path(), config.in_features, config.edge_features, config.num_ids, node_features,
-      edge_features, ids));
-}
-
 }  // namespace
 
 StreamDetector::StreamDetector(const std::filesystem::path& model, const DetectOptions& options)
@@ -54,19 +40,9 @@ StreamDetector::StreamDetector(const DetectorFile& model, const DetectOptions& o
       windows_(windows_of(model.windows, options)),
       vocabulary_(model.known.vocabulary),
       stream_(windows_, model.known),
-      network_(model.file),
-      unknown_ids_apart_(model.unknown_ids_apart),
-      threshold_(threshold_of(model, options)) {
-  GraphSetTables tables = stream_.tables();
-  const auto columns = [&](std::vector<std::string>& names) {
-    return KeptColumns(names, static_cast<int64_t>(names.size()), model.without);
-  };
-  node_columns_ = columns(tables.node_features);
-  edge_columns_ = columns(tables.edge_features);
-  require_fit(model, network_.config(), node_columns_.count(), edge_columns_.count());
-  const bool hidden = std::ranges::find(model.without, "id_index") != model.without.end();
-  unknown_index_ = hidden ? 0.0F : static_cast<float>(vocabulary_.size());
-}
+      judge_(model, stream_.tables()),
+      fusion_(model.fusion),
+      threshold_(threshold_of(model, options)) {}
 
 bool StreamDetector::next(Verdict& verdict) {
   if (!stream_.next(verdict.window)) return false;
@@ -74,15 +50,12 @@ bool StreamDetector::next(Verdict& verdict) {
   const FrameSpans frames = stream_.frames();
   verdict.labelled = frames.size() > 0 && frames.label.front() != kUnlabelled;
   verdict.attack = graph.y.front() == 1;
-  node_columns_.keep(graph.x);
-  edge_columns_.keep(graph.edge_attr);
-  verdict.score = network_.score(graph);
-  if (unknown_ids_apart_) {
-    const int64_t nodes = graph.nodes();
-    int64_t unknown = 0;
-    for (int64_t n = 0; n < nodes; ++n)
-      unknown += graph.x[static_cast<size_t>(n * node_columns_.count())] == unknown_index_;
-    if (is_stranger_among_known(nodes, unknown)) verdict.score += kUnknownIdEvidence;
+  if (fusion_) {
+    const auto parts = judge_.parts(graph);
+    verdict.score = fusion_->score(parts);
+    verdict.by_part = fusion_->scores_by_part(parts);
+  } else {
+    verdict.score = judge_.log_odds(graph);
   }
   verdict.alarm = !(verdict.score <= threshold_);  // what is no number is no clean bill
   return true;

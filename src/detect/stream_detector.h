@@ -7,15 +7,17 @@
 
 #include "detect/detector_file.h"
 #include "detect/focus.h"
+#include "detect/window_judge.h"
 #include "ingest/window_stream.h"
-#include "sample/feature_selection.h"
 
 namespace plimsoll {
 
 /// What a detector says of a window.
 struct Verdict {
   StreamedWindow window;
-  float score = 0;  ///< log-odds of an attack
+  float score = 0;  ///< fused, with the line of alarms at 1; of a detector without such a score log-odds
+  /// What each part of a fused score would score alone (detect/fusion.h); empty without one.
+  std::vector<float> by_part = {};
   bool alarm = false;
   bool labelled = false;  ///< the frames have labels
   bool attack = false;    ///< one of them is labelled an attack
@@ -45,7 +47,7 @@ class StreamDetector {
   bool next(Verdict& verdict);
 
   // Of the window that next() gave last.
-  Focus focus(size_t most) const { return focus_of(network_, stream_.graph(), most); }
+  Focus focus(size_t most) const { return focus_of(judge_.network(), stream_.graph(), most); }
   const GraphBlock& graph() const { return stream_.graph(); }
   /// The raw CAN ID of each node, known or not.
   std::vector<uint32_t> node_ids() const;
@@ -62,11 +64,8 @@ class StreamDetector {
   WindowOptions windows_;
   Vocabulary vocabulary_;
   WindowStream stream_;
-  KeptColumns node_columns_;
-  KeptColumns edge_columns_;
-  GatNetwork network_;
-  bool unknown_ids_apart_;
-  float unknown_index_;
+  WindowJudge judge_;
+  std::optional<Fusion> fusion_;
   float threshold_;
 };
 

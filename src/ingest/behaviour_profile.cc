@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "ingest/benign_id.h"
@@ -15,6 +16,8 @@ struct BehaviourProfile::Learner {
   Vector<BenignId, Tag::columns> ids;
   Vector<BenignId::Spans, Tag::columns> spans;
   int64_t benign = 0;
+  const Recording* recording_before = nullptr;
+  int64_t recordings = 0;  // with times and benign frames
 
   explicit Learner(BehaviourProfile& into)
       : profile(into), ids(into.ids_.size()), spans(into.ids_.size()) {}
@@ -22,7 +25,8 @@ struct BehaviourProfile::Learner {
   // The benign frames of a run, as if there were no others.
   template <typename IsBenign>
   void add(const FrameSpans& frames, const Recording& recording, const IsBenign& is_benign) {
-    for (BenignId& id : ids) id.begin_run();
+    const bool another = &recording != std::exchange(recording_before, &recording);
+    for (BenignId& id : ids) id.begin_run(another);
     const int32_t unknown = profile.vocabulary_.size();
     int32_t previous = unknown;
     int64_t position = 0;
@@ -38,6 +42,7 @@ struct BehaviourProfile::Learner {
       ++position;
       ++benign;
     }
+    recordings += another && recording.has_time && position > 0;
   }
 
   void add_transition(int32_t source, int32_t target) {
@@ -49,7 +54,7 @@ struct BehaviourProfile::Learner {
 
   void finish() {
     // The last one is that of all unknown IDs, which have no profile.
-    for (size_t n = 0; n + 1 < ids.size(); ++n) profile.ids_[n] = ids[n].finished(spans[n]);
+    for (size_t n = 0; n + 1 < ids.size(); ++n) profile.ids_[n] = ids[n].finished(spans[n], recordings);
     profile.find_expected();
   }
 };

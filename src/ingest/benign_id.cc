@@ -45,6 +45,8 @@ void BenignId::add_time(int64_t position, int64_t time_ns, Spans& spans) {
     ++two_gaps_;
     ++spans.two[GapBins::bin_of(GapBins::gap_of(before_last_.time_ns, time_ns))];
   }
+  recordings_ += !in_recording_;
+  in_recording_ = true;
   before_last_ = last_;
   last_ = {position, time_ns};
   seen_ = std::min(seen_ + 1, 2);
@@ -72,7 +74,7 @@ void BenignId::add_payload(uint8_t length, const uint8_t* data) {
   has_last_data_ = true;
 }
 
-void BenignId::finish_times(const Spans& spans, BehaviourProfile::Id& id) const {
+void BenignId::finish_times(const Spans& spans, int64_t recordings, BehaviourProfile::Id& id) const {
   if (gaps_ < BehaviourProfile::kFewest) return;
   const auto count = static_cast<double>(gaps_);
   id.has_gaps = true;
@@ -87,6 +89,8 @@ void BenignId::finish_times(const Spans& spans, BehaviourProfile::Id& id) const 
   };
   const int64_t least = GapBins::least_of(GapBins::bin_at(spans.two, beyond(two_gaps_)));
   if (static_cast<double>(least) > BehaviourProfile::kLeastRegularity * 2 * period) id.least_two_gaps = least;
+  // Of several vehicles one need not send what the others do.
+  if (recordings_ < recordings) return;
   const int64_t longest =
       GapBins::least_of(GapBins::bin_at(spans.one, gaps_ - 1 - beyond(gaps_)) + 1);
   if (static_cast<double>(longest) <= BehaviourProfile::kMostIrregularity * period) id.longest_gap = longest;
@@ -120,9 +124,9 @@ void BenignId::finish_payload(BehaviourProfile::Id& id) const {
   }
 }
 
-BehaviourProfile::Id BenignId::finished(const Spans& spans) const {
+BehaviourProfile::Id BenignId::finished(const Spans& spans, int64_t recordings) const {
   BehaviourProfile::Id id;
-  finish_times(spans, id);
+  finish_times(spans, recordings, id);
   finish_payload(id);
   return id;
 }

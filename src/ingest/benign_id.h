@@ -18,13 +18,17 @@ class BenignId {
     std::array<uint32_t, GapBins::kBins> two{};
   };
 
-  /// From here on comes another run of frames.
-  void begin_run() { seen_ = 0; }
+  /// From here on comes another run of frames, of the same recording or of another.
+  void begin_run(bool another_recording) {
+    seen_ = 0;
+    in_recording_ = in_recording_ && !another_recording;
+  }
   /// A frame at this time, the `position`th benign one of its run.
   void add_time(int64_t position, int64_t time_ns, Spans& spans);
   /// Its payload: `data` [kPayloadBytes], zero behind `length`.
   void add_payload(uint8_t length, const uint8_t* data);
-  BehaviourProfile::Id finished(const Spans& spans) const;
+  /// `recordings`: that there were.
+  BehaviourProfile::Id finished(const Spans& spans, int64_t recordings) const;
 
  private:
   // By how much a part of a byte goes on from frame to frame: the step that most votes are for, after Boyer and
@@ -40,10 +44,12 @@ class BenignId {
     int64_t position = 0;
     int64_t time_ns = 0;
   };
-  void finish_times(const Spans& spans, BehaviourProfile::Id& id) const;
+  void finish_times(const Spans& spans, int64_t recordings, BehaviourProfile::Id& id) const;
   void finish_payload(BehaviourProfile::Id& id) const;
 
   int32_t seen_ = 0;  // frames of the run, up to 2
+  bool in_recording_ = false;
+  int64_t recordings_ = 0;  // that have it
   Seen last_;
   Seen before_last_;
   std::array<uint8_t, kPayloadBytes> last_data_{};

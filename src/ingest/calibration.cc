@@ -26,9 +26,8 @@ std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, Calib
   return windows;
 }
 
-std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& frames, const WindowSource& source,
-                                                           const Recording& recording,
-                                                           std::span<const int64_t> windows) {
+std::vector<FrameWindow> runs_of(const FramesView& frames, const WindowSource& source,
+                                 const Recording& recording, std::span<const int64_t> windows) {
   std::vector<FrameWindow> runs;
   for (const int64_t graph : windows) {
     const FrameSpans part = source.frames(graph);
@@ -40,6 +39,13 @@ std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& fra
     else
       runs.push_back({&recording, first, part.size()});
   }
+  return runs;
+}
+
+std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& frames, const WindowSource& source,
+                                                           const Recording& recording,
+                                                           std::span<const int64_t> windows) {
+  const auto runs = runs_of(frames, source, recording, windows);
   if (runs.empty()) return nullptr;
   return std::make_shared<const BehaviourProfile>(BehaviourProfile::learn(frames.frames(), runs));
 }

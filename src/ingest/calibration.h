@@ -18,6 +18,10 @@ std::vector<int64_t> calibration_windows(const WindowSource& windows, const Grap
 /// The part of them that a fold's profile is learned from.
 std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold);
 
+/// The frames of these windows of a recording, ascending, in runs without a gap.
+std::vector<FrameWindow> runs_of(const FramesView& frames, const WindowSource& source,
+                                 const Recording& recording, std::span<const int64_t> windows);
+
 /// The profile of the frames of these windows of a recording, ascending; null for no windows.
 std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& frames, const WindowSource& source,
                                                            const Recording& recording,

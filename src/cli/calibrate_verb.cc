@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/verbs.h"
+#include "detect/calibrate.h"
+#include "ingest/ingest.h"
+#include "io/new_folder.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  std::filesystem::path model;
+  std::filesystem::path benign;
+  std::filesystem::path out;
+  FormatOptions format;
+  Resources resources;
+  bool force = false;
+  bool json = false;
+};
+
+// Captures become frames beside the output, and are gone when it is there.
+CalibrationResult calibrate(const Options& options) {
+  const bool frames = std::filesystem::exists(options.benign / "manifest.json");
+  if (frames) return calibrate_detector(options.model, options.benign, options.out);
+  std::filesystem::path name = options.out;
+  name += ".frames";
+  const NewFolder scratch(name, false);
+  const std::filesystem::path set = scratch.path() / "frames";
+  ingest_can({.sources = {options.benign}, .out = set, .format = options.format}, [](int64_t, int64_t) {});
+  return calibrate_detector(options.model, set, options.out);
+}
+
+void run(const Options& options) {
+  Budget budget(options.resources, 256 * kMiB);
+  if (!options.force && std::filesystem::exists(options.out))
+    throw Failure(options.out.string() + " exists already; give --force to replace it");
+  const CalibrationResult result = calibrate(options);
+  if (options.json) {
+    const Json summary = {{"out", options.out.string()},
+                          {"windows", result.windows},
+                          {"left_out", result.left_out},
+                          {"seconds", result.seconds},
+                          {"ids", result.ids},
+                          {"expected_ids", result.expected},
+                          {"target_rate", result.line.target_rate},
+                          {"realised_rate", result.line.realised_rate},
+                          {"memory", budget.report_json()}};
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  fmt::print("{}: calibrated on {} benign windows, {:.1f} s; {} IDs, the silence of {} of them is noticed\n",
+             options.out.string(), format_count(result.windows), result.seconds, result.ids, result.expected);
+  if (result.left_out > 0)
+    fmt::print("left out {} windows with frames labelled as attacks\n", format_count(result.left_out));
+  fmt::print("alarms: {:.3g} % of these windows, {:.3g} % asked for\n{}\n", 100 * result.line.realised_rate,
+             100 * result.line.target_rate, budget.report());
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("calibrate", "Teach a detector the benign traffic of a vehicle");
+  verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
+  verb->add_option("--benign", options->benign,
+                   "Benign traffic of the vehicle: a capture (candump, CSV; .zst, .gz) or a data set of frames")
+      ->required()
+      ->type_name("CAPTURE");
+  verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
+  verb->add_option("--format", options->format.name, "Of a capture")
+      ->check(CLI::IsMember({"auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump"}))
+      ->capture_default_str();
+  verb->add_option("--channel", options->format.channel, "candump: take this channel alone")->type_name("NAME");
+  verb->add_flag("--force", options->force, "Replace an existing output");
+  verb->add_flag("--json", options->json, "The summary as JSON");
+  options->resources.add_budget(*verb);
+  verb->footer(
+      "Example: plimsoll calibrate runs/transfer/detector.safetensors --benign drive.log --out car.safetensors");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

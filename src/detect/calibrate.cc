@@ -1,0 +1,124 @@
+#include "detect/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "detect/detector_file.h"
+#include "detect/window_judge.h"
+#include "ingest/behaviour_windows.h"
+#include "ingest/calibration.h"
+
+namespace plimsoll {
+namespace {
+
+// Benign windows of all recordings, in their order.
+struct Benign {
+  std::vector<int64_t> graphs;
+  int64_t left_out = 0;
+};
+
+Benign benign_of(const WindowSource& windows) {
+  Benign benign;
+  for (int64_t g = 0; g < windows.graphs(); ++g) {
+    const auto labels = windows.frames(g).label;
+    if (std::ranges::find(labels, uint8_t{1}) == labels.end())
+      benign.graphs.push_back(g);
+    else
+      ++benign.left_out;
+  }
+  return benign;
+}
+
+BehaviourProfile profile_of(const FramesView& frames, const WindowSource& windows,
+                            std::span<const int64_t> graphs) {
+  std::vector<FrameWindow> runs;
+  const auto& recordings = windows.tables().recordings;
+  for (size_t r = 0; r < recordings.size(); ++r) {
+    const auto first = std::ranges::lower_bound(graphs, recordings[r].first_graph);
+    const auto end = std::lower_bound(first, graphs.end(), recordings[r].first_graph + recordings[r].graphs);
+    const auto its = runs_of(frames, windows, frames.recordings()[r], {first, end});
+    runs.insert(runs.end(), its.begin(), its.end());
+  }
+  return BehaviourProfile::learn(frames.frames(), runs);
+}
+
+// The parts of these windows by a profile that was not learned from them.
+void judge(const DetectorFile& model, const FramesView& frames, const BehaviourProfile& profile,
+           std::span<const int64_t> graphs, FusedRows& rows) {
+  const BehaviourWindows windows(frames, model.windows, profile);
+  WindowJudge judge(model, windows.tables());
+  GraphBlock block;
+  for (const int64_t graph : graphs) {
+    windows.read(std::span(&graph, 1), block);
+    rows.add(judge.parts(block));
+  }
+}
+
+double seconds_of(const FramesView& frames) {
+  double seconds = 0;
+  for (const Recording& recording : frames.recordings()) {
+    if (!recording.has_time || recording.frames == 0) continue;
+    const auto times = frames.frames().part(recording.first_frame, recording.frames).time_ns;
+    seconds += static_cast<double>(gap_ns(times.front(), *std::ranges::max_element(times))) / 1e9;
+  }
+  return seconds;
+}
+
+// The model's tensors and metadata, with another profile and other levels.
+void write(const DetectorFile& model, const BehaviourProfile& profile, const Fusion& fusion,
+           const CalibrationResult& result, const std::filesystem::path& out) {
+  NamedTensors learned = profile.tensors();
+  learned.merge(fusion.tensors());
+  std::map<std::string, TensorSpan> tensors;
+  for (const auto& [name, tensor] : model.file.tensors())
+    if (!name.starts_with("profile.") && !name.starts_with("fusion.") && !name.starts_with("timing."))
+      tensors[name] = tensor;
+  for (const auto& [name, tensor] : learned) tensors[name] = tensor.span();
+  TensorMetadata metadata = model.file.metadata();
+  metadata["plimsoll.calibrated"] =
+      Json{{"windows", result.windows}, {"seconds", result.seconds}, {"ids", result.ids}}.dump();
+  write_safetensors(out, tensors, metadata);
+}
+
+}  // namespace
+
+CalibrationResult calibrate_detector(const std::filesystem::path& model_path,
+                                     const std::filesystem::path& benign_frames,
+                                     const std::filesystem::path& out) {
+  const DetectorFile model(model_path);
+  if (model.windows.features != "behaviour")
+    throw InputError(fmt::format("{}: was trained on features '{}', which compare with no profile; train one with "
+                                 "data.features: behaviour",
+                                 model.file.path(), model.windows.features));
+  if (!model.hides_identity())
+    throw UsageError(fmt::format("{}: knows IDs by index, which mean nothing on another vehicle; train it with "
+                                 "data.without: [id_index]",
+                                 model.file.path()));
+  const FramesView frames(benign_frames);
+  const BehaviourWindows windows(frames, model.windows, *model.known.profile);
+  const Benign benign = benign_of(windows);
+  CalibrationResult result{.windows = std::ssize(benign.graphs),
+                           .left_out = benign.left_out,
+                           .seconds = seconds_of(frames)};
+  if (result.windows < kFewestCalibrationWindows)
+    throw InputError(fmt::format("{}: holds {} benign windows, expected {} at least; give a longer capture",
+                                 benign_frames.string(), result.windows, kFewestCalibrationWindows));
+  const std::span<const int64_t> all = benign.graphs;
+  const auto first = learned_in_fold(all, CalibrationFold::first_half);
+  const auto second = learned_in_fold(all, CalibrationFold::second_half);
+  FusedRows rows;
+  judge(model, frames, profile_of(frames, windows, second), first, rows);
+  judge(model, frames, profile_of(frames, windows, first), second, rows);
+  const Fusion fusion = Fusion::learn(rows);
+  const BehaviourProfile profile = profile_of(frames, windows, all);
+  result.ids = profile.vocabulary().size();
+  result.expected = std::ssize(profile.expected());
+  result.line = fusion.lines().back();
+  write(model, profile, fusion, result, out);
+  return result;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+
+#include "detect/fusion.h"
+
+namespace plimsoll {
+
+/// What a detector was calibrated on, and what came of it.
+struct CalibrationResult {
+  int64_t windows = 0;     ///< benign ones, of which profile and levels were learned
+  int64_t left_out = 0;    ///< windows with frames labelled as attacks
+  double seconds = 0;      ///< of traffic
+  int64_t ids = 0;         ///< that the profile knows
+  int64_t expected = 0;    ///< whose silence is noticed
+  Fusion::Line line = {};  ///< of alarms
+};
+
+/// Makes of a detector one for the vehicle of `benign`, a `frames` set: its profile is learned from these frames,
+/// those labelled 1 left out, and the levels of its fused score from the same windows, each half compared with a
+/// profile of the other. Weights stay. Writes `out`. Errors: InputError (files; a detector of other features than
+/// behaviour, fewer than kFewestCalibrationWindows), UsageError (one that knows IDs by index), Failure (disk).
+CalibrationResult calibrate_detector(const std::filesystem::path& model, const std::filesystem::path& benign,
+                                     const std::filesystem::path& out);
+
+/// With fewer windows there is nothing to learn levels from.
+inline constexpr int64_t kFewestCalibrationWindows = 20;
+
+}  // namespace plimsoll

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "detect/detector_file.h"
+#include "detect/gat_network.h"
+#include "sample/feature_selection.h"
+
+namespace plimsoll {
+
+/// A trained detector on one window's graph at a time, with all columns of its feature set. Not thread-safe.
+class WindowJudge {
+ public:
+  /// `tables`: of the graphs. Errors: InputError where the model reads other graphs; BudgetExceeded.
+  WindowJudge(const DetectorFile& model, const GraphSetTables& tables);
+
+  /// The log-odds of an attack; takes from the graph the columns that the model does not see.
+  float log_odds(GraphBlock& graph);
+  /// The parts of a fused score (detect/fusion.h), of behaviour graphs; likewise.
+  std::span<const float> parts(GraphBlock& graph);
+  const GatNetwork& network() const { return network_; }
+
+ private:
+  KeptColumns node_columns_;
+  KeptColumns edge_columns_;
+  GatNetwork network_;
+  bool unknown_ids_apart_;
+  float unknown_index_;
+  std::vector<float> parts_;
+};
+
+}  // namespace plimsoll
