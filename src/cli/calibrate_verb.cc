@@ -68,20 +68,23 @@ void add_calibrate(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("calibrate", "Teach a detector the benign traffic of a vehicle");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
-  verb->add_option("--benign", options->benign,
-                   "Benign traffic of the vehicle: a capture (candump, CSV; .zst, .gz) or a data set of frames")
+  verb->add_option(
+          "--benign", options->benign,
+          "Benign traffic of the vehicle: a capture (candump, CSV; .zst, .gz) or a data set of frames")
       ->required()
       ->type_name("CAPTURE");
   verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
   verb->add_option("--format", options->format.name, "Of a capture")
       ->check(CLI::IsMember({"auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump"}))
       ->capture_default_str();
-  verb->add_option("--channel", options->format.channel, "candump: take this channel alone")->type_name("NAME");
+  verb->add_option("--channel", options->format.channel, "candump: take this channel alone")
+      ->type_name("NAME");
   verb->add_flag("--force", options->force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);
   verb->footer(
-      "Example: plimsoll calibrate runs/transfer/detector.safetensors --benign drive.log --out car.safetensors");
+      "Example: plimsoll calibrate runs/transfer/detector.safetensors --benign drive.log --out "
+      "car.safetensors");
   verb->callback([options] { run(*options); });
 }
 

@@ -114,8 +114,7 @@ DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span
     const bool asked = std::ranges::any_of(
         lists_, [&](const JudgedList& list) { return !of_recording(list.graphs, recording).empty(); });
     if (!asked) continue;
-    FusedRows benign =
-        rows(calibration_, of_recording(folds_->by_first.graphs, recording), models, true);
+    FusedRows benign = rows(calibration_, of_recording(folds_->by_first.graphs, recording), models, true);
     const FusedRows others =
         rows(calibration_, of_recording(folds_->by_second.graphs, recording), models, true);
     benign.add(others.values);
@@ -124,8 +123,7 @@ DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span
     rate = line.target_rate;
     above += line.realised_rate * static_cast<double>(benign.size());
     windows += static_cast<double>(benign.size());
-    for (const JudgedList& list : lists_)
-      score(scores, of_recording(list.graphs, recording), models, fusion);
+    for (const JudgedList& list : lists_) score(scores, of_recording(list.graphs, recording), models, fusion);
   }
   scores.thresholds = {{rate, windows > 0 ? above / windows : 0, 1.0F}};
   return scores;

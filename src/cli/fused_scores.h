@@ -21,8 +21,8 @@ struct CalibrationFolds {
   JudgedList by_second;
 };
 
-/// What a model says of the windows that are judged, and of calibration windows by the profile of the other half;
-/// both by graph, NaN where it was not asked.
+/// What a model says of the windows that are judged, and of calibration windows by the profile of the other
+/// half; both by graph, NaN where it was not asked.
 struct ModelScores {
   std::string part;  ///< of a fused score: "gat" or "vgae"
   std::span<const float> judged;

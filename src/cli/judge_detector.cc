@@ -57,8 +57,7 @@ struct Judging {
   Judging(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads)
       : files(detectors_of(folder, recipe)),
         facts(load_detector(files.front().file).facts),
-        data(options.data, as_judged(recipe, facts, options),
-             known_of(facts)),
+        data(options.data, as_judged(recipe, facts, options), known_of(facts)),
         scorer{.limits = limits_of(recipe), .threads = threads} {
     if (data.windows() == nullptr) throw UsageError("a detector is judged on frames; this is a graph_set");
     const BlockSource& source = data.source();
@@ -172,7 +171,8 @@ void add_calibrated(const Judging& judging, const FusedScores& fused, bool ablat
     if (part_of(model.name) == nullptr || std::string(as) != "gat") continue;
     std::vector<ModelScores> models = {by_itself};
     for (size_t j = 0; j < detectors.size(); ++j)
-      if (const char* part = part_of(detectors[j].name); part != nullptr && j != i && detectors[j].seed == model.seed)
+      if (const char* part = part_of(detectors[j].name);
+          part != nullptr && j != i && detectors[j].seed == model.seed)
         models.push_back({part, detectors[j].scores, calibration[j]});
     const auto add = [&](const std::string& name, const std::vector<std::string>& without) {
       rows.push_back(fused.calibrated(name, model.seed, models, without));

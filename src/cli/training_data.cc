@@ -36,7 +36,8 @@ void require_no_identity(const Recipe& recipe) {
   const auto& hidden = recipe.data.without;
   if (recipe.data.calibration > 0 && std::ranges::find(hidden, "id_index") == hidden.end())
     throw UsageError(
-        "calibration compares each recording with its own IDs, and the model knows IDs by index; train it with "
+        "calibration compares each recording with its own IDs, and the model knows IDs by index; train it "
+        "with "
         "data.without: [id_index]");
 }
 

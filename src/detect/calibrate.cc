@@ -90,19 +90,20 @@ CalibrationResult calibrate_detector(const std::filesystem::path& model_path,
                                      const std::filesystem::path& out) {
   const DetectorFile model(model_path);
   if (model.windows.features != "behaviour")
-    throw InputError(fmt::format("{}: was trained on features '{}', which compare with no profile; train one with "
-                                 "data.features: behaviour",
-                                 model.file.path(), model.windows.features));
+    throw InputError(
+        fmt::format("{}: was trained on features '{}', which compare with no profile; train one with "
+                    "data.features: behaviour",
+                    model.file.path(), model.windows.features));
   if (!model.hides_identity())
-    throw UsageError(fmt::format("{}: knows IDs by index, which mean nothing on another vehicle; train it with "
-                                 "data.without: [id_index]",
-                                 model.file.path()));
+    throw UsageError(
+        fmt::format("{}: knows IDs by index, which mean nothing on another vehicle; train it with "
+                    "data.without: [id_index]",
+                    model.file.path()));
   const FramesView frames(benign_frames);
   const BehaviourWindows windows(frames, model.windows, *model.known.profile);
   const Benign benign = benign_of(windows);
-  CalibrationResult result{.windows = std::ssize(benign.graphs),
-                           .left_out = benign.left_out,
-                           .seconds = seconds_of(frames)};
+  CalibrationResult result{
+      .windows = std::ssize(benign.graphs), .left_out = benign.left_out, .seconds = seconds_of(frames)};
   if (result.windows < kFewestCalibrationWindows)
     throw InputError(fmt::format("{}: holds {} benign windows, expected {} at least; give a longer capture",
                                  benign_frames.string(), result.windows, kFewestCalibrationWindows));

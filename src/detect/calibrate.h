@@ -16,10 +16,11 @@ struct CalibrationResult {
   Fusion::Line line = {};  ///< of alarms
 };
 
-/// Makes of a detector one for the vehicle of `benign`, a `frames` set: its profile is learned from these frames,
-/// those labelled 1 left out, and the levels of its fused score from the same windows, each half compared with a
-/// profile of the other. Weights stay. Writes `out`. Errors: InputError (files; a detector of other features than
-/// behaviour, fewer than kFewestCalibrationWindows), UsageError (one that knows IDs by index), Failure (disk).
+/// Makes of a detector one for the vehicle of `benign`, a `frames` set: its profile is learned from these
+/// frames, those labelled 1 left out, and the levels of its fused score from the same windows, each half
+/// compared with a profile of the other. Weights stay. Writes `out`. Errors: InputError (files; a detector of
+/// other features than behaviour, fewer than kFewestCalibrationWindows), UsageError (one that knows IDs by
+/// index), Failure (disk).
 CalibrationResult calibrate_detector(const std::filesystem::path& model, const std::filesystem::path& benign,
                                      const std::filesystem::path& out);
 

@@ -19,12 +19,12 @@ struct AlarmThreshold {
 /// src/train/detector_file.cc writes it.
 struct DetectorFile {
   SafetensorsView file;
-  WindowOptions windows;             ///< that it was trained on
-  LearnedBefore known;               ///< vocabulary of its windows, and benign profile
-  int64_t ids = 0;                   ///< rows of its embedding
-  std::vector<std::string> without;  ///< features that it does not see
-  bool unknown_ids_apart = false;    ///< base/unknown_ids.h
-  std::optional<Fusion> fusion;      ///< absent: its log-odds are the score
+  WindowOptions windows;                   ///< that it was trained on
+  LearnedBefore known;                     ///< vocabulary of its windows, and benign profile
+  int64_t ids = 0;                         ///< rows of its embedding
+  std::vector<std::string> without;        ///< features that it does not see
+  bool unknown_ids_apart = false;          ///< base/unknown_ids.h
+  std::optional<Fusion> fusion;            ///< absent: its log-odds are the score
   std::vector<AlarmThreshold> thresholds;  ///< of its scores
 
   /// Errors: InputError that names the file and what is missing or wrong in it.

@@ -14,7 +14,8 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array<double, 2> kRates = {0.01, 0.001};
 
-// By Statistic: below the resolution of a window, or of a clock, nothing is odd (docs/detection.md#statistics).
+// By Statistic: below the resolution of a window, or of a clock, nothing is odd
+// (docs/detection.md#statistics).
 constexpr std::array<float, kStatistics> kLeastScales = {
     0.009F,  // unknown: a frame of a window of 100
     1.05F,   // early: doublings; one frame between two others, perhaps of the window before, is one
@@ -64,7 +65,8 @@ void FusedRows::add(std::span<const float> parts) {
 
 Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& without) {
   if (benign.size() == 0)
-    throw InputError("there is no benign window to learn the levels of a fused score from; give benign traffic");
+    throw InputError(
+        "there is no benign window to learn the levels of a fused score from; give benign traffic");
   const auto& parts = fused_parts();
   Fusion fusion;
   fusion.edges_.assign(parts.size(), kNaN);

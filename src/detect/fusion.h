@@ -34,23 +34,24 @@ struct FusedRows {
   void add(std::span<const float> parts);
 };
 
-/// One score of many parts: each is measured by how far it exceeds what benign windows have, in units of how far
-/// these spread, and the worst of them is the score. Nothing is learned from attacks. 1 is the line above which a
-/// window is called an attack. Immutable once learned: any number of threads may use it.
+/// One score of many parts: each is measured by how far it exceeds what benign windows have, in units of how
+/// far these spread, and the worst of them is the score. Nothing is learned from attacks. 1 is the line above
+/// which a window is called an attack. Immutable once learned: any number of threads may use it.
 class Fusion {
  public:
   /// The edge is the value that this share of benign windows exceeds; the unit, from their median to it.
   static constexpr double kBeyondEdge = 0.01;
 
-  /// A false-alarm rate, and the score that so many benign windows exceed, never below 1 on the scale of parts.
+  /// A false-alarm rate, and the score that so many benign windows exceed, never below 1 on the scale of
+  /// parts.
   struct Line {
     double target_rate;
     double realised_rate;  ///< of the benign windows
     float level;           ///< as a score
   };
 
-  /// From benign windows that the profile was not learned from. The line is that of the rate of 0.1 %. `without`:
-  /// names of parts that count for nothing. Errors: InputError when there is no window.
+  /// From benign windows that the profile was not learned from. The line is that of the rate of 0.1 %.
+  /// `without`: names of parts that count for nothing. Errors: InputError when there is no window.
   static Fusion learn(const FusedRows& benign, const std::vector<std::string>& without = {});
 
   float score(std::span<const float> parts) const;
@@ -61,8 +62,8 @@ class Fusion {
 
   /// As tensors of a model file, "fusion.edge" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// From such tensors; nothing where there is no "fusion.edge". Errors: InputError that names a tensor that is
-  /// missing, misshapen or holds impossible values.
+  /// From such tensors; nothing where there is no "fusion.edge". Errors: InputError that names a tensor that
+  /// is missing, misshapen or holds impossible values.
   static std::optional<Fusion> from_tensors(const NamedTensors& tensors);
 
  private:

@@ -75,10 +75,10 @@ std::vector<std::string> BehaviourGraph::node_feature_names() {
                                     "same_payload"};
   for (const char* kind : {"byte_change_", "byte_deviation_"})
     for (int64_t k = 0; k < kPayloadBytes; ++k) names.push_back(kind + std::to_string(k));
-  for (const char* name : {"first_position", "last_position", "first_time", "last_time", "in_degree",
-                           "out_degree", "repeat_share", "window_gap", "window_gap_change", "window_nodes",
-                           "early", "early_share", "surplus", "silence", "fixed_bits", "jumps",
-                           "counter_broken"})
+  for (const char* name :
+       {"first_position", "last_position", "first_time", "last_time", "in_degree", "out_degree",
+        "repeat_share", "window_gap", "window_gap_change", "window_nodes", "early", "early_share", "surplus",
+        "silence", "fixed_bits", "jumps", "counter_broken"})
     names.emplace_back(name);
   return names;
 }
@@ -89,11 +89,19 @@ std::vector<std::string> BehaviourGraph::edge_feature_names() {
 }
 
 std::vector<std::string> BehaviourGraph::known_id_feature_names() {
-  std::vector<std::string> names = {
-      "known",          "gap_mean_deviation", "gap_min_deviation", "gap_max_deviation",
-      "length_unusual", "known_transition",   "early",             "early_share",
-      "surplus",        "silence",            "fixed_bits",        "jumps",
-      "counter_broken"};
+  std::vector<std::string> names = {"known",
+                                    "gap_mean_deviation",
+                                    "gap_min_deviation",
+                                    "gap_max_deviation",
+                                    "length_unusual",
+                                    "known_transition",
+                                    "early",
+                                    "early_share",
+                                    "surplus",
+                                    "silence",
+                                    "fixed_bits",
+                                    "jumps",
+                                    "counter_broken"};
   for (int byte = 0; byte < kPayloadBytes; ++byte) names.push_back("byte_deviation_" + std::to_string(byte));
   return names;
 }

@@ -4,10 +4,12 @@
 #include <cstring>
 #include <utility>
 
+#include "base/unknown_ids.h"
+
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kWord = 8;  // bytes
+constexpr int64_t kWord = 8;          // bytes
 constexpr int64_t kPlainlyEarly = 4;  // by a quarter of two gaps
 
 size_t at(int64_t index) {
@@ -46,8 +48,7 @@ void BehaviourGraph::append(const FrameWindow& window, const BehaviourProfile& p
   write_edges(window, block);
   slots_.clear(nodes_);
   const auto labels = frames_.label.subspan(at(window.first), at(window.count));
-  block.node_ptr.push_back(block.node_ptr.back() +
-                           static_cast<int64_t>(nodes_.size() + overdue_.size()));
+  block.node_ptr.push_back(block.node_ptr.back() + static_cast<int64_t>(nodes_.size() + overdue_.size()));
   block.edge_ptr.push_back(block.edge_ptr.back() + static_cast<int64_t>(transitions_.edges().size()));
   block.y.push_back(std::find(labels.begin(), labels.end(), uint8_t{1}) != labels.end() ? 1 : 0);
 }
@@ -204,10 +205,13 @@ void BehaviourGraph::find_silence(const FrameWindow& window) {
   missing_.assign(at(profile_->vocabulary().size()) + 1, 0);
   for (const int32_t index : profile_->expected()) missing_[at(index)] = 1;
   auto missing = static_cast<int64_t>(profile_->expected().size());
+  int64_t unknown = 0;
   for (Node& node : nodes_) {
     node.silence = silence_since(node.previous);
     missing -= std::exchange(missing_[at(node.index)], uint8_t{0});
+    unknown += node.index == profile_->vocabulary().size();
   }
+  if (is_another_vehicle(std::ssize(nodes_), unknown)) return;  // nothing is expected of it
   const auto heard = [&](int32_t index, int64_t silence) {
     if (silence > profile_->id(index).longest_gap) overdue_.push_back({index, silence});
   };

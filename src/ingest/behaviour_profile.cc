@@ -19,8 +19,7 @@ struct BehaviourProfile::Learner {
   const Recording* recording_before = nullptr;
   int64_t recordings = 0;  // with times and benign frames
 
-  explicit Learner(BehaviourProfile& into)
-      : profile(into), ids(into.ids_.size()), spans(into.ids_.size()) {}
+  explicit Learner(BehaviourProfile& into) : profile(into), ids(into.ids_.size()), spans(into.ids_.size()) {}
 
   // The benign frames of a run, as if there were no others.
   template <typename IsBenign>

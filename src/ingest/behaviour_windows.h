@@ -47,7 +47,8 @@ class BehaviourWindows : public WindowSource {
   const FramesView& frames_;
   WindowOptions options_;
   BehaviourProfile profile_;
-  std::vector<std::shared_ptr<const BehaviourProfile>> own_;  // of each recording; may be null, or none at all
+  std::vector<std::shared_ptr<const BehaviourProfile>>
+      own_;  // of each recording; may be null, or none at all
   std::vector<int64_t> calibration_;
   Vector<Cut, Tag::columns> cuts_;  // by graph; empty where frames are counted
   GraphSetTables tables_;

@@ -91,8 +91,7 @@ void BenignId::finish_times(const Spans& spans, int64_t recordings, BehaviourPro
   if (static_cast<double>(least) > BehaviourProfile::kLeastRegularity * 2 * period) id.least_two_gaps = least;
   // Of several vehicles one need not send what the others do.
   if (recordings_ < recordings) return;
-  const int64_t longest =
-      GapBins::least_of(GapBins::bin_at(spans.one, gaps_ - 1 - beyond(gaps_)) + 1);
+  const int64_t longest = GapBins::least_of(GapBins::bin_at(spans.one, gaps_ - 1 - beyond(gaps_)) + 1);
   if (static_cast<double>(longest) <= BehaviourProfile::kMostIrregularity * period) id.longest_gap = longest;
 }
 

@@ -31,8 +31,8 @@ class BenignId {
   BehaviourProfile::Id finished(const Spans& spans, int64_t recordings) const;
 
  private:
-  // By how much a part of a byte goes on from frame to frame: the step that most votes are for, after Boyer and
-  // Moore, "MJRTY", 1991; a counter's holds from the first to the last.
+  // By how much a part of a byte goes on from frame to frame: the step that most votes are for, after Boyer
+  // and Moore, "MJRTY", 1991; a counter's holds from the first to the last.
   struct Steps {
     uint8_t step = 0;
     int64_t lead = 0;
@@ -64,7 +64,7 @@ class BenignId {
   std::array<int64_t, BehaviourProfile::kMostPayload + 1> lengths_{};
   std::array<int64_t, kPayloadBytes> bytes_{};
   std::array<int64_t, kPayloadBytes> byte_squares_{};
-  uint64_t ones_ = 0;           // bits that were ever set
+  uint64_t ones_ = 0;               // bits that were ever set
   uint64_t always_ = ~uint64_t{0};  // and that were never clear
   bool has_last_data_ = false;
   int64_t pairs_ = 0;

@@ -19,9 +19,12 @@ std::vector<int64_t> calibration_windows(const WindowSource& windows, const Grap
 std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold) {
   const size_t half = windows.size() / 2;
   switch (fold) {
-    case CalibrationFold::all: return windows;
-    case CalibrationFold::first_half: return windows.first(half);
-    case CalibrationFold::second_half: return windows.subspan(half);
+    case CalibrationFold::all:
+      return windows;
+    case CalibrationFold::first_half:
+      return windows.first(half);
+    case CalibrationFold::second_half:
+      return windows.subspan(half);
   }
   return windows;
 }
@@ -42,7 +45,8 @@ std::vector<FrameWindow> runs_of(const FramesView& frames, const WindowSource& s
   return runs;
 }
 
-std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& frames, const WindowSource& source,
+std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& frames,
+                                                           const WindowSource& source,
                                                            const Recording& recording,
                                                            std::span<const int64_t> windows) {
   const auto runs = runs_of(frames, source, recording, windows);

@@ -23,7 +23,8 @@ std::vector<FrameWindow> runs_of(const FramesView& frames, const WindowSource& s
                                  const Recording& recording, std::span<const int64_t> windows);
 
 /// The profile of the frames of these windows of a recording, ascending; null for no windows.
-std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& frames, const WindowSource& source,
+std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& frames,
+                                                           const WindowSource& source,
                                                            const Recording& recording,
                                                            std::span<const int64_t> windows);
 

@@ -18,9 +18,7 @@ const std::array<std::string, kStatistics>& statistic_names() {
 ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph) {
   const auto g = static_cast<size_t>(graph);
   const int64_t first = block.node_ptr[g];
-  const auto row = [&](int64_t node) {
-    return block.x.data() + static_cast<size_t>(node) * kNodeColumns;
-  };
+  const auto row = [&](int64_t node) { return block.x.data() + static_cast<size_t>(node) * kNodeColumns; };
   ProfileStatistics of{};
   const auto at = [&](Statistic statistic) -> float& { return of[static_cast<size_t>(statistic)]; };
   int64_t nodes = 0;

@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// The ways in which a window can differ from a benign profile that are plain to see; each is a number, and the
-/// greater it is the more the window differs.
+/// The ways in which a window can differ from a benign profile that are plain to see; each is a number, and
+/// the greater it is the more the window differs.
 enum class Statistic : uint8_t {
   unknown,      ///< share of frames whose ID the profile does not have
   early,        ///< doublings by which an ID's frames come too soon, at worst
@@ -25,8 +25,8 @@ const std::array<std::string, kStatistics>& statistic_names();
 /// By Statistic.
 using ProfileStatistics = std::array<float, kStatistics>;
 
-/// Of a window, from its behaviour graph with all its columns. All are 0 of a window of another vehicle than the
-/// profile's (base/unknown_ids.h).
+/// Of a window, from its behaviour graph with all its columns. All are 0 of a window of another vehicle than
+/// the profile's (base/unknown_ids.h).
 ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph);
 
 }  // namespace plimsoll

@@ -44,10 +44,10 @@ NamedTensors BehaviourProfile::tensors() const {
       column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.longest_gap; });
   tensors["profile.has_expectations"] =
       column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.has_expectations; });
-  tensors["profile.fixed_bits"] = column<int64_t>(
-      ids, 1, [](const Id& id, int64_t* to) { *to = static_cast<int64_t>(id.fixed_bits); });
-  tensors["profile.fixed_value"] = column<int64_t>(
-      ids, 1, [](const Id& id, int64_t* to) { *to = static_cast<int64_t>(id.fixed_value); });
+  tensors["profile.fixed_bits"] =
+      column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = static_cast<int64_t>(id.fixed_bits); });
+  tensors["profile.fixed_value"] =
+      column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = static_cast<int64_t>(id.fixed_value); });
   tensors["profile.most_change"] =
       column<int64_t>(ids, kBytes, [](const Id& id, int64_t* to) { std::ranges::copy(id.most_change, to); });
   tensors["profile.counter_mask"] =
