@@ -23,6 +23,7 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     0.009F,  // surplus
     0.5F,    // silence: doublings
     0.3F,    // load: doublings
+    11.0F,   // still: more than a look-back has room for, since cars stop; it ranks, and alarms nobody
     0.5F,    // transitions: half the steps; buses change their order with what the driver does
 };
 

@@ -48,6 +48,7 @@ enum NodeColumn : size_t {
   kFixedBits,
   kJumps,
   kCounterBroken,
+  kStill,
   kNodeColumns
 };
 

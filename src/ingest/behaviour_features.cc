@@ -78,7 +78,7 @@ std::vector<std::string> BehaviourGraph::node_feature_names() {
   for (const char* name :
        {"first_position", "last_position", "first_time", "last_time", "in_degree", "out_degree",
         "repeat_share", "window_gap", "window_gap_change", "window_nodes", "early", "early_share", "surplus",
-        "silence", "fixed_bits", "jumps", "counter_broken"})
+        "silence", "fixed_bits", "jumps", "counter_broken", "still"})
     names.emplace_back(name);
   return names;
 }
@@ -101,7 +101,7 @@ std::vector<std::string> BehaviourGraph::known_id_feature_names() {
                                     "silence",
                                     "fixed_bits",
                                     "jumps",
-                                    "counter_broken"};
+                                    "counter_broken", "still"};
   for (int byte = 0; byte < kPayloadBytes; ++byte) names.push_back("byte_deviation_" + std::to_string(byte));
   return names;
 }
@@ -194,6 +194,7 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
       put(kFixedBits, share(node.unfixed, node.count));
       put(kJumps, share(node.jumps, node.pairs));
       put(kCounterBroken, share(node.broken, node.pairs));
+      if (profile.longest_still > 0) put(kStill, excess(node.still, profile.longest_still));
     }
     const int64_t last_position = std::max<int64_t>(window.count - 1, 1);
     put(kFirstPosition, share(node.first, last_position));

@@ -38,6 +38,7 @@ void BehaviourGraph::append(const FrameWindow& window, const BehaviourProfile& p
   look_back(window);
   compare_frames(window);
   find_silence(window);
+  if (window.recording->has_payload) find_still(window);
   transitions_.group(nodes_.size());
   for (const Transitions::Edge& edge : transitions_.edges()) {
     ++nodes_[at(edge.source)].out;
@@ -164,16 +165,46 @@ void BehaviourGraph::compare_payload(Node& node, int64_t frame, int64_t previous
   for (size_t k = 0; k < kPayloadBytes; ++k) node.bytes[k] += data[k];
   const uint8_t* old = previous < 0 ? nullptr : &frames_.data[at(previous * frames_.width)];
   expect_payload(node, data, old);
-  if (previous < 0) return;
+  if (previous < 0) {
+    node.still = 1;
+    return;
+  }
   const int32_t old_length = length_of(previous);
   int32_t changed = 0;
   for (int64_t k = 0; k < frames_.width; k += kWord) changed += bits_of(word_of(data + k) ^ word_of(old + k));
   ++node.pairs;
   node.length_changes += length != old_length;
-  node.same += changed == 0 && length == old_length;
+  const bool same = changed == 0 && length == old_length;
+  node.same += same;
+  node.still = same ? node.still + 1 : 1;
   node.changed_bits += changed;
   node.compared_bits += 8 * std::max(length, old_length);
   for (size_t k = 0; k < kPayloadBytes; ++k) node.changes[k] += data[k] != old[k];
+}
+
+// How long the payloads have stood still that are expected to change: where all of a window's are alike,
+// those before it are looked at too.
+void BehaviourGraph::find_still(const FrameWindow& window) {
+  int64_t pending = 0;
+  for (Node& node : nodes_) {
+    node.all_still =
+        node.pairs == node.count && node.same == node.pairs && profile_->id(node.index).longest_still > 0;
+    if (node.all_still) node.still = node.count;
+    pending += node.all_still;
+  }
+  const auto payload = [&](int64_t frame) {
+    return frames_.data.subspan(at(frame * frames_.width), at(frames_.width));
+  };
+  for (int64_t frame = window.first - 1; frame >= window.first - looked_back_ && pending > 0; --frame) {
+    const int32_t slot = slots_.find(frames_.can_id[at(frame)]);
+    if (slot < 0 || !nodes_[at(slot)].all_still) continue;
+    Node& node = nodes_[at(slot)];
+    const bool same = frames_.length[at(frame)] == frames_.length[at(node.previous)] &&
+                      std::ranges::equal(payload(frame), payload(node.previous));
+    node.still += same;
+    node.all_still = same;
+    pending -= !same;
+  }
 }
 
 // `old` is null for the first frame of an ID.

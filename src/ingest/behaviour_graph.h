@@ -18,7 +18,7 @@ namespace plimsoll {
 /// recording before the window. Not thread-safe.
 class BehaviourGraph {
  public:
-  static constexpr int64_t kNodeFeatures = 54;
+  static constexpr int64_t kNodeFeatures = 55;
   static constexpr int64_t kEdgeFeatures = 11;
   static constexpr int64_t kMostFrames = int64_t{1} << 21;  ///< of a window
   static std::vector<std::string> node_feature_names();
@@ -70,11 +70,13 @@ class BehaviourGraph {
     std::array<int32_t, kPayloadBytes> bytes{};
     // Against what is expected of the ID.
     int64_t least_two_gaps = std::numeric_limits<int64_t>::max();
-    int32_t early = 0;    // frames that come so soon behind the second one before that it is plain
-    int32_t unfixed = 0;  // frames with a bit that never changed, and now did
-    int32_t jumps = 0;    // pairs with a byte that never changed as much
-    int32_t broken = 0;   // pairs with a counter that did not count
-    int64_t silence = 0;  // from its last frame to the window's end
+    int32_t early = 0;       // frames that come so soon behind the second one before that it is plain
+    int32_t unfixed = 0;     // frames with a bit that never changed, and now did
+    int32_t jumps = 0;       // pairs with a byte that never changed as much
+    int32_t broken = 0;      // pairs with a counter that did not count
+    int64_t silence = 0;     // from its last frame to the window's end
+    int32_t still = 0;       // frames in a row with one payload, up to the last
+    bool all_still = false;  // since the window's first and beyond
   };
   // An expected ID that the window does not have, and that has been silent for too long at its end.
   struct Overdue {
@@ -96,6 +98,7 @@ class BehaviourGraph {
   void compare_payload(Node& node, int64_t frame, int64_t previous) const;
   void expect_payload(Node& node, const uint8_t* data, const uint8_t* old) const;
   void find_silence(const FrameWindow& window);
+  void find_still(const FrameWindow& window);
   Load bus_load(const FrameWindow& window) const;
   void write_nodes(const FrameWindow& window, GraphBlock& block) const;
   void write_edges(const FrameWindow& window, GraphBlock& block) const;

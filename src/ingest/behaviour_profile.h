@@ -49,6 +49,8 @@ class BehaviourProfile {
   static constexpr double kLeastRegularity = 0.4;
   /// Silence is expected to end where the longest gap is no more than so many mean gaps.
   static constexpr double kMostIrregularity = 2;
+  /// A payload is expected to change that never stood still for so many frames.
+  static constexpr int32_t kStandsStill = 24;
   /// The share of steps of a byte that must be alike for it to be a counter.
   static constexpr double kCounterShare = 0.99;
 
@@ -71,7 +73,8 @@ class BehaviourProfile {
     std::array<uint8_t, kPayloadBytes> most_change{};  ///< of a byte, from frame to frame
     std::array<uint8_t, kPayloadBytes> counter_mask{};  ///< the bits of a byte that count; 0: none
     std::array<uint8_t, kPayloadBytes> counter_step{};  ///< by how much
-    bool has_expectations = false;                      ///< of payload
+    int32_t longest_still = 0;      ///< frames in a row with one payload; 0: it may well stand still
+    bool has_expectations = false;  ///< of payload
   };
 
   explicit BehaviourProfile(Vocabulary vocabulary);

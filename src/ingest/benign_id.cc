@@ -60,6 +60,9 @@ void BenignId::add_payload(uint8_t length, const uint8_t* data) {
   // A run's first frame follows one that was not seen.
   const bool pair = has_last_data_ && seen_ > 1;
   pairs_ += pair;
+  const bool same = pair && std::equal(last_data_.begin(), last_data_.end(), data);
+  still_ = same ? still_ + 1 : 1;
+  longest_still_ = std::max(longest_still_, still_);
   for (size_t k = 0; k < kPayloadBytes; ++k) {
     bytes_[k] += data[k];
     byte_squares_[k] += data[k] * data[k];
@@ -111,6 +114,7 @@ void BenignId::finish_payload(BehaviourProfile::Id& id) const {
   id.fixed_bits = ~(ones_ ^ always_);
   id.fixed_value = always_ & id.fixed_bits;
   id.most_change = most_change_;
+  if (longest_still_ < BehaviourProfile::kStandsStill) id.longest_still = longest_still_;
   const auto counts = [&](const Steps& steps) {
     return steps.step != 0 &&
            static_cast<double>(steps.hits) >= BehaviourProfile::kCounterShare * static_cast<double>(pairs_);

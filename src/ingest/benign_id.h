@@ -68,6 +68,8 @@ class BenignId {
   uint64_t always_ = ~uint64_t{0};  // and that were never clear
   bool has_last_data_ = false;
   int64_t pairs_ = 0;
+  int32_t still_ = 0;  // frames in a row with this payload
+  int32_t longest_still_ = 0;
   std::array<uint8_t, kPayloadBytes> most_change_{};
   std::array<Steps, kPayloadBytes> byte_steps_{};
   std::array<Steps, kPayloadBytes> nibble_steps_{};  // of the lower half

@@ -11,7 +11,7 @@ using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns
 
 const std::array<std::string, kStatistics>& statistic_names() {
   static const std::array<std::string, kStatistics> kNames = {"unknown", "early", "early_share", "surplus",
-                                                              "silence", "load",  "transitions"};
+                                                              "silence", "load",  "still", "transitions"};
   return kNames;
 }
 
@@ -39,6 +39,7 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph) {
     at(Statistic::early_share) += x[kEarlyShare] * frames;
     at(Statistic::surplus) += x[kSurplus] * frames;
     at(Statistic::silence) = std::max(at(Statistic::silence), x[kSilence]);
+    at(Statistic::still) = std::max(at(Statistic::still), x[kStill]);
   }
   for (int64_t e = block.edge_ptr[g]; e < block.edge_ptr[g + 1]; ++e) {
     const float* x = block.edge_attr.data() + static_cast<size_t>(e) * kEdgeColumns;
@@ -49,6 +50,7 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph) {
   }
   at(Statistic::early) *= static_cast<float>(kMostUnits);
   at(Statistic::silence) *= static_cast<float>(kMostUnits);
+  at(Statistic::still) *= static_cast<float>(kMostUnits);
   if (is_another_vehicle(nodes, unknown)) return {};
   if (nodes > 0) at(Statistic::load) = static_cast<float>(kDoublings) * (1 - row(first)[kWindowGap]);
   return of;

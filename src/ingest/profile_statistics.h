@@ -17,9 +17,10 @@ enum class Statistic : uint8_t {
   surplus,      ///< share of frames beyond as many as an ID's period leaves room for
   silence,      ///< doublings by which an ID is silent for too long, at worst
   load,         ///< doublings of the frames a second, from one in 10 s
+  still,        ///< doublings by which a payload that changes has stood still for too long, at worst
   transitions,  ///< share of steps between known IDs that benign traffic does not take
 };
-inline constexpr size_t kStatistics = 7;
+inline constexpr size_t kStatistics = 8;
 const std::array<std::string, kStatistics>& statistic_names();
 
 /// By Statistic.

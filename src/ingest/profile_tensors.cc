@@ -48,6 +48,8 @@ NamedTensors BehaviourProfile::tensors() const {
       column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = static_cast<int64_t>(id.fixed_bits); });
   tensors["profile.fixed_value"] =
       column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = static_cast<int64_t>(id.fixed_value); });
+  tensors["profile.longest_still"] =
+      column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.longest_still; });
   tensors["profile.most_change"] =
       column<int64_t>(ids, kBytes, [](const Id& id, int64_t* to) { std::ranges::copy(id.most_change, to); });
   tensors["profile.counter_mask"] =
@@ -74,6 +76,7 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
   const auto has_expectations = values_of<int64_t>(tensors, "profile.has_expectations", {known});
   const auto fixed_bits = values_of<int64_t>(tensors, "profile.fixed_bits", {known});
   const auto fixed_value = values_of<int64_t>(tensors, "profile.fixed_value", {known});
+  const auto longest_still = values_of<int64_t>(tensors, "profile.longest_still", {known});
   const auto most_change = values_of<int64_t>(tensors, "profile.most_change", {known, kBytes});
   const auto counter_mask = values_of<int64_t>(tensors, "profile.counter_mask", {known, kBytes});
   const auto counter_step = values_of<int64_t>(tensors, "profile.counter_step", {known, kBytes});
@@ -94,6 +97,8 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
     id.has_expectations = has_expectations[i] != 0;
     id.fixed_bits = static_cast<uint64_t>(fixed_bits[i]);
     id.fixed_value = static_cast<uint64_t>(fixed_value[i]);
+    id.longest_still =
+        static_cast<int32_t>(std::clamp<int64_t>(longest_still[i], 0, BehaviourProfile::kStandsStill));
     bytes_of(most_change, i, id.most_change);
     bytes_of(counter_mask, i, id.counter_mask);
     bytes_of(counter_step, i, id.counter_step);
