@@ -8,6 +8,7 @@ again. Every figure is of `plimsoll evaluate`.
 """
 
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -248,6 +249,43 @@ def ablation(bench):
     return table(["case", *(name.removeprefix("fused-") for name in names)], rows)
 
 
+def trees(bench):
+    """Gradient-boosted trees on the same features, trained on the same windows."""
+    recipe = (report.ROOT / "recipes" / "transfer.yaml").read_text()
+    without = re.sub(r"\s", "", re.search(r"without: \[([^]]*)\]", recipe)[1])
+    rows = []
+    known = [(f"{data}, {KNOWN_IDS.replace(',', ', ')}", "", "kia+sonata", data + "!", None, 200, None)
+             for data in INJECTED if bench.has(data)]
+    for label, _, model, data, split, calibrate, recording in CASES + known:
+        trained = MODELS[model][1]
+        if calibrate == 0 or not bench.has(data) or not bench.has(trained):
+            continue
+        for name in {trained, data}:
+            windows = 200 if name == trained else calibrate
+            folder = bench.work / f"graphs {name} {windows}"
+            if not folder.exists():
+                bench.run("windows", bench.data(name), "--features", "behaviour", "--calibrate", windows, "--out", folder)
+        if split is None:
+            split = json.loads((bench.data(data) / "manifest.json").read_text())["recordings"][0]["split"]
+        options = ["--split", split]
+        if split.startswith("left out"):
+            options = ["--leave-out", split.removeprefix("left out: ")]
+        if recording is not None:
+            options += ["--recording", recording]
+        windows = 200 if data == trained else calibrate
+        found = json.loads(report.timed([report.PYTHON, report.ROOT / "bench" / "peers" / "detection.py", "--trained",
+                                         bench.work / f"graphs {trained} 200", "--judged",
+                                         bench.work / f"graphs {data} {windows}", "--without", without, "--calibration",
+                                         calibrate, *options])[2])
+        case = (label, "", model, data, split, calibrate, recording)
+        fused, gat = bench.figures(case, "fused"), bench.figures(case, "gat")
+        rows.append([label, f"{number(found['f1'])} / {number(found['fpr'], 4)} / {number(found['auc'], 4)}",
+                     f"{middle(gat, 'f1')} / {middle(gat, 'fpr', 4)} / {middle(gat, 'auc', 4)}",
+                     f"{middle(fused, 'f1')} / {middle(fused, 'fpr', 4)} / {middle(fused, 'auc', 4)}"])
+        print(rows[-1], flush=True)
+    return table(["case", "boosted trees F1 / FPR / AUC", "GAT alone, median seed", "fused, median seed"], rows)
+
+
 def main():
     seeds = int(sys.argv[sys.argv.index("--seeds") + 1]) if "--seeds" in sys.argv else 5
     bench = Bench(Path(sys.argv[1]), Path(sys.argv[2]), seeds)
@@ -260,6 +298,7 @@ def main():
     report.write_section("False alarms", false_alarms(bench), results)
     report.write_section("Masquerade", masquerade(bench), results)
     report.write_section("Ablation", ablation(bench), results)
+    report.write_section("Boosted trees", trees(bench), results)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """Gradient-boosted trees (scikit-learn) on the columns that the GAT of recipes/transfer.yaml sees, as JSON.
 
-    detection.py RECIPE_WITHOUT TRAINED GRAPHS SPLIT CALIBRATION [RECORDING]
+    detection.py --trained GRAPHS --without NAMES [--leave-out ATTACK] --judged GRAPHS --split SPLIT [--recording NAME]
+                 --calibration N
 
 Of each window: mean, greatest and least of each node column, mean and greatest of each edge column. Trained on the windows
 that train the GAT; the level is the higher of those of 0.1 % of benign validation windows and of a recording's own
-calibration windows. TRAINED and GRAPHS are graph sets with calibrated profiles.
+calibration windows. Graph sets have calibrated profiles.
 """
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -42,40 +44,56 @@ def calibration_windows(y, first, graphs, most):
     return first + np.flatnonzero(y[first:first + graphs] == 0)[:min(most, graphs // 3)]
 
 
-def main():
-    without, trained, graphs, split, most = sys.argv[1].split(","), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4], int(sys.argv[5])
-    manifest, x, y = features(trained, without)
+def trained_trees(manifest, x, y, leave_out):
+    """Trees, and the level of 0.1 % of benign validation windows: the last of each recording, as the GAT's."""
     training, validation, seen = [], [], set()
     for recording in manifest["recordings"]:
-        content = recording.get("content")
-        if not recording["split"].startswith("train") or recording.get("copy_of") or content in seen:
+        if not recording["split"].startswith("train") or recording["content"] in seen or recording["attack"] == leave_out:
             continue
-        seen.add(content)
+        seen.add(recording["content"])
         first, count = recording["first_graph"], recording["graphs"]
         cut = first + count - int(VALIDATION * count)
         training.extend(range(first, cut - 1))
         validation.extend(range(cut, first + count))
     trees = HistGradientBoostingClassifier(random_state=0).fit(x[training], y[training])
-    score = lambda rows: trees.decision_function(rows)
-    benign = np.sort(score(x[[g for g in validation if y[g] == 0]]))
-    trained_level = benign[-1 - int(0.001 * len(benign))]
-    manifest, x, y = features(graphs, without)
-    scores, verdicts, truth = [], [], []
+    benign = np.sort(trees.decision_function(x[[g for g in validation if y[g] == 0]]))
+    return trees, benign[-1 - int(0.001 * len(benign))]
+
+
+def judged(recording, options):
+    if options.recording is not None and recording["name"] != options.recording:
+        return False
+    if options.leave_out is not None:
+        return recording["attack"] == options.leave_out and recording["split"].startswith("train")
+    return recording["split"] == options.split
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("trained", "judged"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--without", type=lambda names: names.split(","), required=True)
+    parser.add_argument("--calibration", type=int, required=True)
+    for name in ("leave-out", "split", "recording"):
+        parser.add_argument(f"--{name}")
+    options = parser.parse_args()
+    trees, trained_level = trained_trees(*features(options.trained, options.without), options.leave_out)
+    manifest, x, y = features(options.judged, options.without)
+    scores, truth = [], []
     for recording in manifest["recordings"]:
-        if recording["split"] != split or (len(sys.argv) > 6 and recording["name"] != sys.argv[6]):
+        if not judged(recording, options):
             continue
         first, count = recording["first_graph"], recording["graphs"]
-        calibration = calibration_windows(y, first, count, most)
-        judged = np.setdiff1d(np.arange(first, first + count), calibration)
-        level = max(trained_level, score(x[calibration]).max()) if len(calibration) else trained_level
-        found = score(x[judged])
-        scores.extend(found - level)
-        verdicts.extend(found > level)
-        truth.extend(y[judged] == 1)
-    scores, verdicts, truth = map(np.asarray, (scores, verdicts, truth))
-    hits, alarms = (verdicts & truth).sum(), (verdicts & ~truth).sum()
-    print(json.dumps({"f1": 2 * hits / (hits + alarms + truth.sum()) if truth.any() else None,
-                      "fpr": float(alarms / max((~truth).sum(), 1)),
+        calibration = calibration_windows(y, first, count, options.calibration)
+        rest = np.setdiff1d(np.arange(first, first + count), calibration)
+        level = max(trained_level, trees.decision_function(x[calibration]).max(initial=-np.inf))
+        scores.extend(trees.decision_function(x[rest]) - level)
+        truth.extend(y[rest] == 1)
+    scores, truth = np.asarray(scores), np.asarray(truth)
+    verdicts = scores > 0
+    hits, alarms = int((verdicts & truth).sum()), int((verdicts & ~truth).sum())
+    print(json.dumps({"f1": 2 * hits / (hits + alarms + int(truth.sum())) if truth.any() else None,
+                      "fpr": alarms / max(int((~truth).sum()), 1),
                       "auc": roc_auc_score(truth, scores) if 0 < truth.sum() < len(truth) else None}))
 
 

@@ -58,6 +58,8 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
     return std::make_unique<BehaviourWindows>(frames, options, std::move(*known.profile));
   std::vector<uint32_t>& vocabulary = known.vocabulary;
   if (vocabulary.empty()) vocabulary = training_ids(frames, behaviour, options.learn_from);
+  if (vocabulary.empty() && options.calibration.windows > 0)  // each recording has a profile of its own
+    return std::make_unique<BehaviourWindows>(frames, options, BehaviourProfile(Vocabulary({})));
   if (vocabulary.empty())
     throw InputError(fmt::format(
         "{}: has no training frames{} to take the ID vocabulary from; add {}recordings to the splits "
