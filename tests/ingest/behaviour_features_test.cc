@@ -94,6 +94,9 @@ TEST_F(Expectations, SilenceLastsFromTheLastFrameToTheWindowsEnd) {
   EXPECT_GT(of("silence", silent_for(kLongest + 100)), 0);
   EXPECT_FLOAT_EQ(of("silence", silent_for(4 * kLongest)), 2 * kDoubling);
   EXPECT_FLOAT_EQ(of("silence", silent_for(1000 * kLongest)), 1);
+  std::vector<Frame> runs_back = silent_for(4 * kLongest);
+  runs_back.push_back({kGap, 32});
+  EXPECT_FLOAT_EQ(of("silence", runs_back), 2 * kDoubling);
 }
 
 TEST_F(Expectations, FixedBitsCountByFrame) {

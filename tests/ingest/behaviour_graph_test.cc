@@ -48,7 +48,7 @@ class Overdue : public BehaviourTest {
 };
 
 TEST_F(Overdue, IdsAreNodesWithoutEdgesBehindThePresentOnes) {
-  std::vector<Frame> frames = rounds({48, 16, kLongId, 32}, 0, 10);
+  std::vector<Frame> frames = rounds({48, 16, 32, kLongId}, 0, 10);  // the last is heard last
   for (const Frame& frame : rounds({48, 16}, 10, 10)) frames.push_back(frame);
   append(frames, 40);
   EXPECT_THAT(ids_, ElementsAre(48, 16, 32, kLongId));
@@ -56,8 +56,8 @@ TEST_F(Overdue, IdsAreNodesWithoutEdgesBehindThePresentOnes) {
   EXPECT_THAT(block_.edges, ElementsAre(0, 1, 1, 0));
   EXPECT_EQ(block_.x.size(), 4U * BehaviourGraph::kNodeFeatures);
   const int64_t end = 19 * kGap + 1000;
-  EXPECT_FLOAT_EQ(silence(2), doublings(end - (9 * kGap + 3000)));
-  EXPECT_FLOAT_EQ(silence(3), doublings(end - (9 * kGap + 2000)));
+  EXPECT_FLOAT_EQ(silence(2), doublings(end - (9 * kGap + 2000)));
+  EXPECT_FLOAT_EQ(silence(3), doublings(end - (9 * kGap + 3000)));
   EXPECT_EQ(silence(0), 0);
   EXPECT_EQ(node(block_, 2, "id_index"), 1);
   EXPECT_EQ(node(block_, 3, "id_index"), 3);

@@ -141,6 +141,9 @@ TEST_F(Behaviour, EverythingIsFiniteAndBoundedOnNastyFrames) {
     wild.push_back({i % 2 == 0 ? kMost : kLeast, i % 2 == 0 ? kCanExtended | 16U : 16U, {}, kUnlabelled});
     unknown.push_back({i * kMs, kCanExtended | static_cast<uint32_t>(random()), {1, 2, 3}, 1});
   }
+  // Of which something is expected.
+  const auto regular =
+      together({every(10 * kMs, 0, 90), every(10 * kMs, 1, 90, 1), every(10 * kMs, 2, 90, 2)});
   for (const bool known : {true, false}) {
     const FramesView frames = make({{"test", same_time},
                                     {"test", backwards},
@@ -149,7 +152,8 @@ TEST_F(Behaviour, EverythingIsFiniteAndBoundedOnNastyFrames) {
                                     {"test", bus(300, 1), false, true},
                                     {"test", bus(300, 1), true, false},
                                     {"test", {{0, 16, {}}}},
-                                    {"train", known ? bus(3000, 2) : std::vector<Frame>{{0, 999, {}}}}});
+                                    {"train", known ? bus(3000, 2) : std::vector<Frame>{{0, 999, {}}}},
+                                    {"train", known ? regular : std::vector<Frame>{}}});
     const GraphBlock block = all(*open_windows(frames, frames_each(100, 37)));
     for (size_t i = 0; i < block.x.size(); ++i) {
       if (i % BehaviourGraph::kNodeFeatures == 0) continue;

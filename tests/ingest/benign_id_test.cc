@@ -104,11 +104,11 @@ TEST(BenignPayload, HasAGreatestChangeOfEachByte) {
 TEST(BenignPayload, HasCountersOfBytesAndOfLowerNibbles) {
   const auto id = learned_from(with_payload(100, [](int i) {
                     return std::vector<uint8_t>{static_cast<uint8_t>(3 * i), 7,
-                                                static_cast<uint8_t>((i * i % 7) << 4 | i % 16),
+                                                static_cast<uint8_t>((i * i % 7) << 4 | 9 * i % 16),
                                                 static_cast<uint8_t>(-i), static_cast<uint8_t>(i * i)};
                   })).id(0);
   EXPECT_EQ(id.counter_mask, (std::array<uint8_t, 8>{0xFF, 0, 0x0F, 0xFF}));
-  EXPECT_EQ(id.counter_step, (std::array<uint8_t, 8>{3, 0, 1, 255}));
+  EXPECT_EQ(id.counter_step, (std::array<uint8_t, 8>{3, 0, 9, 255}));
 }
 
 TEST(BenignPayload, HasCountersThatCountNinetyNineTimesInAHundred) {
@@ -124,6 +124,15 @@ TEST(BenignPayload, HasCountersThatCountNinetyNineTimesInAHundred) {
   EXPECT_EQ(counts(201, 2), 0xFF);  // of 200 steps
   EXPECT_EQ(counts(201, 3), 0);
   EXPECT_EQ(counts(301, 3), 0xFF);
+}
+
+TEST(BenignPayload, HasNoCounterThatFindsItsStepLate) {
+  // Of 200 steps the first four are all different, so that 196 are alike.
+  const auto frames = with_payload(201, [](int i) {
+    const int first[] = {0, 5, 12, 23};
+    return std::vector<uint8_t>{static_cast<uint8_t>(i < 4 ? first[i] : 32 + i)};
+  });
+  EXPECT_EQ(learned_from(frames).id(0).counter_mask[0], 0);
 }
 
 TEST(BenignPayload, NeedsNoTimes) {

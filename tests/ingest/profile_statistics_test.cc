@@ -80,7 +80,7 @@ TEST_F(Statistics, OfTransitionsAreOfThoseBetweenKnownIds) {
          {{0, 0, {{kEdgeCountShare, 0.5F}, {kKnownTransition, 1}}},
           {0, 1, {{kEdgeCountShare, 0.125F}}},
           {0, 2, {{kEdgeCountShare, 0.25F}}},
-          {1, 2, {{kEdgeCountShare, 0.0625F}}},
+          {1, 2, {{kEdgeCountShare, 0.03125F}}},
           {2, 0, {{kEdgeCountShare, 0.0625F}}}});
   EXPECT_FLOAT_EQ(of(last(), Statistic::transitions), 0.3125F);
 }
