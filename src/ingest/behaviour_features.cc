@@ -127,6 +127,7 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
   const BehaviourProfile& benign = *profile_;
   const Load load = bus_load(window);
   const auto nodes = static_cast<int64_t>(nodes_.size());
+  const bool has_time = window.recording->has_time;
   const bool has_payload = window.recording->has_payload;
   const auto place_in_time = [&](int64_t position) {
     if (load.span == 0) return 0.0;
@@ -181,13 +182,13 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
               bounded((node.bytes[k] * per_frame - profile.byte_mean[k]) * profile.byte_units[k]));
       }
     }
-    if (profile.least_two_gaps > 0) {
+    if (has_time && profile.least_two_gaps > 0) {
       // As many frames as fit, one before the first of them.
-      const auto most = 1 + static_cast<int64_t>(std::ceil(2 * static_cast<double>(load.span) /
-                                                           static_cast<double>(profile.least_two_gaps)));
+      const double most =
+          1 + std::ceil(2 * static_cast<double>(load.span) / static_cast<double>(profile.least_two_gaps));
       put(kEarly, excess(profile.least_two_gaps, node.least_two_gaps));
       put(kEarlyShare, share(node.early, node.count));
-      put(kSurplus, share(std::max<int64_t>(node.count - most, 0), node.count));
+      put(kSurplus, std::max(node.count - most, 0.0) / node.count);
     }
     if (profile.longest_gap > 0) put(kSilence, excess(node.silence, profile.longest_gap));
     if (has_payload && profile.has_expectations) {

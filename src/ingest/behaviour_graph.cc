@@ -145,9 +145,9 @@ void BehaviourGraph::compare_times(Node& node, int64_t frame, int64_t previous,
   node.gap_min = std::min(node.gap_min, gap);
   node.gap_max = std::max(node.gap_max, gap);
   if (before_previous < 0) return;
-  // A frame that was late makes the next gap short; two gaps in a row last as long as ever, unless there is a
+  // The gap behind a late frame is short; the two gaps that end there last as long as ever, unless there is a
   // frame too many.
-  const auto two = static_cast<int64_t>(gap_ns(frames_.time_ns[at(before_previous)], time));
+  const int64_t two = bounded_gap_ns(frames_.time_ns[at(before_previous)], time);
   node.least_two_gaps = std::min(node.least_two_gaps, two);
   node.early += two + two / kPlainlyEarly < profile_->id(node.index).least_two_gaps;
 }
@@ -230,9 +230,7 @@ void BehaviourGraph::find_silence(const FrameWindow& window) {
   if (!window.recording->has_time || window.count == 0) return;
   const auto times = frames_.time_ns.subspan(at(window.first), at(window.count));
   const int64_t end = *std::max_element(times.begin(), times.end());
-  const auto silence_since = [&](int64_t frame) {
-    return static_cast<int64_t>(gap_ns(frames_.time_ns[at(frame)], end));
-  };
+  const auto silence_since = [&](int64_t frame) { return bounded_gap_ns(frames_.time_ns[at(frame)], end); };
   missing_.assign(at(profile_->vocabulary().size()) + 1, 0);
   for (const int32_t index : profile_->expected()) missing_[at(index)] = 1;
   auto missing = static_cast<int64_t>(profile_->expected().size());

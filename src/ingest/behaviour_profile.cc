@@ -17,6 +17,7 @@ struct BehaviourProfile::Learner {
   Vector<BenignId::Spans, Tag::columns> spans;
   int64_t benign = 0;
   const Recording* recording_before = nullptr;
+  bool recording_counted = false;
   int64_t recordings = 0;  // with times and benign frames
 
   explicit Learner(BehaviourProfile& into) : profile(into), ids(into.ids_.size()), spans(into.ids_.size()) {}
@@ -41,7 +42,10 @@ struct BehaviourProfile::Learner {
       ++position;
       ++benign;
     }
-    recordings += another && recording.has_time && position > 0;
+    if (another) recording_counted = false;
+    if (recording_counted || !recording.has_time || position == 0) return;
+    recording_counted = true;
+    ++recordings;
   }
 
   void add_transition(int32_t source, int32_t target) {

@@ -91,7 +91,7 @@ class BehaviourProfile {
   /// As tensors of a model file, "profile.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
   /// From such tensors; nothing where there is no "profile.ids". Errors: InputError that names a tensor that
-  /// is missing or misshapen.
+  /// is missing, misshapen or holds what no profile has.
   static std::optional<BehaviourProfile> from_tensors(const NamedTensors& tensors);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }

@@ -57,8 +57,7 @@ void BenignId::add_payload(uint8_t length, const uint8_t* data) {
   ++lengths_[std::min<size_t>(length, BehaviourProfile::kMostPayload)];
   ones_ |= word_of(data);
   always_ &= word_of(data);
-  // A run's first frame follows one that was not seen.
-  const bool pair = has_last_data_ && seen_ > 1;
+  const bool pair = has_last_data_;
   pairs_ += pair;
   const bool same = pair && std::equal(last_data_.begin(), last_data_.end(), data);
   still_ = same ? still_ + 1 : 1;
@@ -91,7 +90,10 @@ void BenignId::finish_times(const Spans& spans, int64_t recordings, BehaviourPro
     return static_cast<int64_t>(BehaviourProfile::kBeyond * static_cast<double>(of));
   };
   const int64_t least = GapBins::least_of(GapBins::bin_at(spans.two, beyond(two_gaps_)));
-  if (static_cast<double>(least) > BehaviourProfile::kLeastRegularity * 2 * period) id.least_two_gaps = least;
+  // The shortest spans are not told apart from none.
+  if (least > GapBins::kShortest &&
+      static_cast<double>(least) > BehaviourProfile::kLeastRegularity * 2 * period)
+    id.least_two_gaps = least;
   // Of several vehicles one need not send what the others do.
   if (recordings_ < recordings) return;
   const int64_t longest = GapBins::least_of(GapBins::bin_at(spans.one, gaps_ - 1 - beyond(gaps_)) + 1);

@@ -21,6 +21,7 @@ class BenignId {
   /// From here on comes another run of frames, of the same recording or of another.
   void begin_run(bool another_recording) {
     seen_ = 0;
+    has_last_data_ = false;
     in_recording_ = in_recording_ && !another_recording;
   }
   /// A frame at this time, the `position`th benign one of its run.

@@ -11,6 +11,11 @@ inline uint64_t gap_ns(int64_t from, int64_t to) {
   return to > from ? static_cast<uint64_t>(to) - static_cast<uint64_t>(from) : 0;
 }
 
+/// The same, to compute with: no more than 2^62.
+inline int64_t bounded_gap_ns(int64_t from, int64_t to) {
+  return static_cast<int64_t>(std::min(gap_ns(from, to), uint64_t{1} << 62));
+}
+
 /// A span of time on the scale of all time features: ln(1 + microseconds), 0 at 0, 1 at 10 s and above.
 inline double scaled_log(double ns) {
   constexpr double kMost = 1e10;

@@ -52,7 +52,9 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph) {
   at(Statistic::silence) *= static_cast<float>(kMostUnits);
   at(Statistic::still) *= static_cast<float>(kMostUnits);
   if (is_another_vehicle(nodes, unknown)) return {};
-  if (nodes > 0) at(Statistic::load) = static_cast<float>(kDoublings) * (1 - row(first)[kWindowGap]);
+  // No gap: of one frame, or of frames without times.
+  if (nodes > 0 && row(first)[kWindowGap] > 0)
+    at(Statistic::load) = static_cast<float>(kDoublings) * (1 - row(first)[kWindowGap]);
   return of;
 }
 

@@ -1,6 +1,11 @@
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
 #include "ingest/behaviour_profile.h"
+#include "ingest/gap_bins.h"
 
 // How a profile stands in a model file: columns, a row an ID; all of 8 bytes, so that each is aligned.
 
@@ -18,6 +23,36 @@ OwnedTensor column(std::span<const BehaviourProfile::Id> ids, int64_t width, con
   if (width > 1) shape.push_back(width);
   return own_tensor<T>(values, std::move(shape));
 }
+
+constexpr int64_t kLongestSpan = GapBins::least_of(GapBins::kBins);
+
+// What tensors() writes, as a file has it that may be damaged.
+struct Columns {
+  const NamedTensors& tensors;
+  int64_t ids;
+
+  std::vector<int64_t> shape(int64_t width) const {
+    return width > 1 ? std::vector{ids, width} : std::vector{ids};
+  }
+  std::span<const int64_t> whole(const std::string& name, int64_t most, int64_t width = 1) const {
+    const auto values = values_of<int64_t>(tensors, name, shape(width));
+    for (const int64_t value : values)
+      if (value < 0 || value > most)
+        throw InputError(
+            fmt::format("the model's tensor '{}' holds {}, expected 0 to {}; train or calibrate it again",
+                        name, value, most));
+    return values;
+  }
+  std::span<const double> finite(const std::string& name, int64_t width = 1) const {
+    const auto values = values_of<double>(tensors, name, shape(width));
+    for (const double value : values)
+      if (!std::isfinite(value))
+        throw InputError(fmt::format(
+            "the model's tensor '{}' holds {}, expected finite numbers; train or calibrate it again", name,
+            value));
+    return values;
+  }
+};
 
 }  // namespace
 
@@ -64,22 +99,23 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
   if (!tensors.contains("profile.ids")) return std::nullopt;
   BehaviourProfile profile(Vocabulary::from_tensor(tensors, "profile.ids"));
   const int64_t known = profile.vocabulary_.size();
-  const auto has_gaps = values_of<int64_t>(tensors, "profile.has_gaps", {known});
-  const auto gap_mean = values_of<double>(tensors, "profile.gap_mean", {known});
-  const auto gap_units = values_of<double>(tensors, "profile.gap_units", {known});
-  const auto has_payload = values_of<int64_t>(tensors, "profile.has_payload", {known});
-  const auto length = values_of<int64_t>(tensors, "profile.length", {known});
-  const auto byte_mean = values_of<double>(tensors, "profile.byte_mean", {known, kBytes});
-  const auto byte_units = values_of<double>(tensors, "profile.byte_units", {known, kBytes});
-  const auto least_two = values_of<int64_t>(tensors, "profile.least_two_gaps_ns", {known});
-  const auto longest = values_of<int64_t>(tensors, "profile.longest_gap_ns", {known});
-  const auto has_expectations = values_of<int64_t>(tensors, "profile.has_expectations", {known});
+  const Columns columns{tensors, known};
+  const auto has_gaps = columns.whole("profile.has_gaps", 1);
+  const auto gap_mean = columns.finite("profile.gap_mean");
+  const auto gap_units = columns.finite("profile.gap_units");
+  const auto has_payload = columns.whole("profile.has_payload", 1);
+  const auto length = columns.whole("profile.length", kMostPayload);
+  const auto byte_mean = columns.finite("profile.byte_mean", kBytes);
+  const auto byte_units = columns.finite("profile.byte_units", kBytes);
+  const auto least_two = columns.whole("profile.least_two_gaps_ns", kLongestSpan);
+  const auto longest = columns.whole("profile.longest_gap_ns", kLongestSpan);
+  const auto has_expectations = columns.whole("profile.has_expectations", 1);
   const auto fixed_bits = values_of<int64_t>(tensors, "profile.fixed_bits", {known});
   const auto fixed_value = values_of<int64_t>(tensors, "profile.fixed_value", {known});
-  const auto longest_still = values_of<int64_t>(tensors, "profile.longest_still", {known});
-  const auto most_change = values_of<int64_t>(tensors, "profile.most_change", {known, kBytes});
-  const auto counter_mask = values_of<int64_t>(tensors, "profile.counter_mask", {known, kBytes});
-  const auto counter_step = values_of<int64_t>(tensors, "profile.counter_step", {known, kBytes});
+  const auto longest_still = columns.whole("profile.longest_still", kStandsStill);
+  const auto most_change = columns.whole("profile.most_change", 255, kBytes);
+  const auto counter_mask = columns.whole("profile.counter_mask", 255, kBytes);
+  const auto counter_step = columns.whole("profile.counter_step", 255, kBytes);
   const auto bytes_of = [](const auto& values, size_t i, std::array<uint8_t, kPayloadBytes>& to) {
     for (size_t k = 0; k < kPayloadBytes; ++k) to[k] = static_cast<uint8_t>(values[i * kPayloadBytes + k]);
   };
@@ -97,8 +133,7 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
     id.has_expectations = has_expectations[i] != 0;
     id.fixed_bits = static_cast<uint64_t>(fixed_bits[i]);
     id.fixed_value = static_cast<uint64_t>(fixed_value[i]);
-    id.longest_still =
-        static_cast<int32_t>(std::clamp<int64_t>(longest_still[i], 0, BehaviourProfile::kStandsStill));
+    id.longest_still = static_cast<int32_t>(longest_still[i]);
     bytes_of(most_change, i, id.most_change);
     bytes_of(counter_mask, i, id.counter_mask);
     bytes_of(counter_step, i, id.counter_step);

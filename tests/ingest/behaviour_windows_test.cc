@@ -11,27 +11,10 @@
 
 #include "base/error.h"
 #include "io/file.h"
-#include "support/temp_folder.h"
+#include "support/behaviour_test.h"
 
 namespace plimsoll {
 namespace {
-
-constexpr int64_t kMs = 1'000'000;
-
-struct Frame {
-  int64_t time_ns = 0;
-  uint32_t can_id = 0;
-  std::vector<uint8_t> payload = {};
-  uint8_t label = 0;
-};
-
-struct Capture {
-  std::string split;
-  std::vector<Frame> frames;
-  bool has_time = true;
-  bool has_payload = true;
-  std::optional<std::string> attack = {};
-};
 
 // A bus on which ten IDs send every 10 ms or slower, each with its own length and its own counter.
 std::vector<Frame> bus(int count, unsigned seed) {
@@ -57,42 +40,11 @@ std::vector<Frame> with_attack(std::vector<Frame> frames) {
   return result;
 }
 
-class Behaviour : public ::testing::Test {
+class Behaviour : public BehaviourTest {
  protected:
-  FramesView make(const std::vector<Capture>& captures) {
-    const auto folder = folder_ / ("frames" + std::to_string(made_++));
-    FramesWriter writer(folder, false);
-    for (size_t r = 0; r < captures.size(); ++r) {
-      for (const Frame& frame : captures[r].frames) {
-        std::array<uint8_t, kPayloadBytes> data{};
-        std::copy(frame.payload.begin(), frame.payload.end(), data.begin());
-        const auto length = static_cast<uint8_t>(frame.payload.size());
-        writer.append({std::span(&frame.time_ns, 1), std::span(&frame.can_id, 1), std::span(&length, 1), data,
-                       std::span(&frame.label, 1)});
-      }
-      Recording recording;
-      recording.name = "r" + std::to_string(r);
-      recording.split = captures[r].split;
-      recording.attack = captures[r].attack;
-      recording.has_time = captures[r].has_time;
-      recording.has_payload = captures[r].has_payload;
-      writer.end_recording(recording);
-    }
-    writer.publish(Json::object());
-    return FramesView(folder);
-  }
-
   static WindowOptions frames_each(int64_t window, int64_t stride) { return {"behaviour", window, stride}; }
   static WindowOptions time_each(int64_t window_ns, int64_t stride_ns) {
     return {"behaviour", window_ns, stride_ns, WindowUnit::nanoseconds};
-  }
-
-  static GraphBlock all(const WindowSource& source) {
-    std::vector<int64_t> wanted(static_cast<size_t>(source.graphs()));
-    std::iota(wanted.begin(), wanted.end(), 0);
-    GraphBlock block;
-    source.read(wanted, block);
-    return block;
   }
 
   // The place of the window in the set, and its number of frames.
@@ -116,13 +68,6 @@ class Behaviour : public ::testing::Test {
     EXPECT_EQ(next, frames.frames().size());
   }
 
-  static double node(const GraphBlock& block, int64_t row, const std::string& name) {
-    return column(block.x, row, BehaviourGraph::node_feature_names(), name);
-  }
-  static double edge(const GraphBlock& block, int64_t row, const std::string& name) {
-    return column(block.edge_attr, row, BehaviourGraph::edge_feature_names(), name);
-  }
-
   static void expect_same_but_for_the_index(GraphBlock a, GraphBlock b) {
     for (GraphBlock* block : {&a, &b})
       for (size_t i = 0; i < block->x.size(); i += BehaviourGraph::kNodeFeatures) block->x[i] = 0;
@@ -132,19 +77,6 @@ class Behaviour : public ::testing::Test {
     EXPECT_EQ(a.edge_attr, b.edge_attr);
     EXPECT_EQ(a.y, b.y);
   }
-
-  TempFolder folder_;
-
- private:
-  template <typename Values>
-  static double column(const Values& values, int64_t row, const std::vector<std::string>& names,
-                       const std::string& name) {
-    const auto at = std::find(names.begin(), names.end(), name) - names.begin();
-    EXPECT_LT(at, static_cast<int64_t>(names.size())) << name;
-    return values.at(static_cast<size_t>(row * static_cast<int64_t>(names.size()) + at));
-  }
-
-  int made_ = 0;
 };
 
 TEST_F(Behaviour, EveryFrameIsInOneWindowAndTheLastIsKeptInPart) {
@@ -209,6 +141,9 @@ TEST_F(Behaviour, EverythingIsFiniteAndBoundedOnNastyFrames) {
     wild.push_back({i % 2 == 0 ? kMost : kLeast, i % 2 == 0 ? kCanExtended | 16U : 16U, {}, kUnlabelled});
     unknown.push_back({i * kMs, kCanExtended | static_cast<uint32_t>(random()), {1, 2, 3}, 1});
   }
+  // Of which something is expected.
+  const auto regular =
+      together({every(10 * kMs, 0, 90), every(10 * kMs, 1, 90, 1), every(10 * kMs, 2, 90, 2)});
   for (const bool known : {true, false}) {
     const FramesView frames = make({{"test", same_time},
                                     {"test", backwards},
@@ -217,7 +152,8 @@ TEST_F(Behaviour, EverythingIsFiniteAndBoundedOnNastyFrames) {
                                     {"test", bus(300, 1), false, true},
                                     {"test", bus(300, 1), true, false},
                                     {"test", {{0, 16, {}}}},
-                                    {"train", known ? bus(3000, 2) : std::vector<Frame>{{0, 999, {}}}}});
+                                    {"train", known ? bus(3000, 2) : std::vector<Frame>{{0, 999, {}}}},
+                                    {"train", known ? regular : std::vector<Frame>{}}});
     const GraphBlock block = all(*open_windows(frames, frames_each(100, 37)));
     for (size_t i = 0; i < block.x.size(); ++i) {
       if (i % BehaviourGraph::kNodeFeatures == 0) continue;
@@ -416,7 +352,7 @@ TEST_F(Behaviour, ALongPayloadCountsWhole) {
   GraphBlock block;
   block.clear();
   const Recording recording;
-  BehaviourGraph(frames, profile).append({&recording, 0, 2}, block);
+  BehaviourGraph(frames).append({&recording, 0, 2}, profile, block);
   ASSERT_EQ(block.nodes(), 1);
   EXPECT_FLOAT_EQ(node(block, 0, "length"), std::sqrt(40.0F / 64));
   EXPECT_EQ(node(block, 0, "ones_share"), 1);

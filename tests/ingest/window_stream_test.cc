@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <random>
+#include <set>
 
 #include "base/error.h"
 #include "ingest/ingest.h"
@@ -56,6 +57,9 @@ class AWindowStream : public testing::Test {
           const int64_t wanted[] = {graph};
           source->read(wanted, expected);
           expect_equal(stream.graph(), expected);
+          if (options.features == "behaviour") {
+            ASSERT_EQ(std::ssize(stream.node_ids()), expected.nodes());
+          }
           const FrameSpans seen = source->frames(graph);
           ASSERT_EQ(window.number, graph - first_graph);
           ASSERT_EQ(window.frames, seen.size());
@@ -107,6 +111,39 @@ TEST_F(AWindowStream, GivesTheGraphsOfWindowsByTime) {
           {.features = "behaviour", .window = 60 * kMs, .stride = 25 * kMs, .unit = WindowUnit::nanoseconds});
   compare(frames,
           {.features = "behaviour", .window = 5 * kMs, .stride = 30 * kMs, .unit = WindowUnit::nanoseconds});
+}
+
+// IDs every 10 ms of which some fall silent for a while, and come back.
+TEST_F(AWindowStream, GivesTheIdsThatAreOverdue) {
+  std::filesystem::create_directories(folder_ / "in" / "train");
+  std::filesystem::create_directories(folder_ / "in" / "test");
+  for (const char* split : {"train", "test"}) {
+    std::ofstream file(folder_ / "in" / split / "r.csv");
+    for (int i = 0; i < 12'000; ++i) {
+      const bool silent = i > 5'000 && i % 10 < 4 && i / 3'000 % 2 == 1;
+      if (*split == 't' && split[1] == 'e' && silent) continue;
+      file << std::fixed << 100 + i * 0.001 << "," << std::hex << i % 10 << ",0A" << std::dec << ",0\n";
+    }
+  }
+  ingest_can({.sources = {folder_ / "in"}, .out = folder_ / "frames"}, [](int64_t, int64_t) {});
+  const FramesView frames(folder_ / "frames");
+  for (const WindowOptions& options : {WindowOptions{.features = "behaviour", .window = 100, .stride = 70},
+                                       WindowOptions{.features = "behaviour", .window = 50, .stride = 170},
+                                       WindowOptions{.features = "behaviour",
+                                       .window = 50'000'000,
+                                       .stride = 20'000'000,
+                                       .unit = WindowUnit::nanoseconds}}) {
+    compare(frames, options);
+    const auto source = open_windows(frames, options);
+    GraphBlock block;
+    int64_t overdue = 0;
+    for (int64_t g = 0; g < source->graphs(); ++g) {
+      source->read(std::vector<int64_t>{g}, block);
+      const auto ids = source->frames(g).can_id;
+      overdue += block.nodes() - std::ssize(std::set<uint32_t>(ids.begin(), ids.end()));
+    }
+    EXPECT_GT(overdue, 20);
+  }
 }
 
 TEST_F(AWindowStream, LeavesFramesOfAnotherRecordingToTheCaller) {
