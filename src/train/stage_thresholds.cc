@@ -1,5 +1,6 @@
 #include "train/stage_thresholds.h"
 
+#include "detect/fusion.h"
 #include "train/detection_labels.h"
 #include "train/scorer.h"
 
@@ -36,6 +37,17 @@ void set_thresholds(Detector& detector, const BlockSource& source, std::span<con
   if (!detector.facts.unknown_ids_apart) return;
   options.unknown_vehicle = true;
   raise(detector.facts.thresholds, thresholds_from(scores()), as_they_are);
+}
+
+int64_t bytes_of_thresholds(std::span<const GraphShape> shapes, const Recipe& recipe,
+                            const TrainingSplit& split) {
+  const auto validation = static_cast<int64_t>(split.validation.size());
+  const int64_t benign = validation - count_attacks(split.validation, shapes);
+  const auto lists = static_cast<int64_t>(benign * sizeof(int64_t));
+  const auto scores = static_cast<int64_t>(4 * benign * sizeof(float));
+  if (recipe.data.features != "behaviour") return lists + scores;
+  const int64_t rows = (recipe.gat.id_dropout > 0 ? 2 : 1) * std::min(benign, FusedRows::kEnough);
+  return lists + std::max(scores, FusedRows::bytes(rows) + rows * static_cast<int64_t>(sizeof(float)));
 }
 
 }  // namespace plimsoll

@@ -15,4 +15,9 @@ namespace plimsoll {
 void set_thresholds(Detector& detector, const BlockSource& source, std::span<const GraphShape> shapes,
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run);
 
+/// What that takes of the ledger beside a slab and weights, and learning the levels of a fused score
+/// (detect/fusion.h) after it: FitOptions::afterwards.
+int64_t bytes_of_thresholds(std::span<const GraphShape> shapes, const Recipe& recipe,
+                            const TrainingSplit& split);
+
 }  // namespace plimsoll
