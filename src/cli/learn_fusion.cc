@@ -6,14 +6,18 @@
 #include "detect/fusion.h"
 #include "train/detection_labels.h"
 #include "train/scorer.h"
+#include "train/stage_thresholds.h"
 
 namespace plimsoll {
 namespace {
 
-// At most FusedRows::kEnough of a list, spread evenly.
+// A row and a score.
+static_assert(FurtherLevels::kWindowBytes >= (FusedRows::kParts + 1) * sizeof(float));
+
+// At most FurtherLevels::kMostWindows of a list, spread evenly: eight of so many lie above the line.
 GraphList enough_of(std::span<const int64_t> graphs) {
   const auto count = std::ssize(graphs);
-  const int64_t kept = std::min<int64_t>(count, FusedRows::kEnough);
+  const int64_t kept = std::min<int64_t>(count, FurtherLevels::kMostWindows);
   GraphList some;
   some.reserve(static_cast<size_t>(kept));
   for (int64_t i = 0; i < kept; ++i) some.push_back(graphs[static_cast<size_t>(i * count / kept)]);

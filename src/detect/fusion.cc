@@ -71,7 +71,7 @@ const std::vector<FusedPart>& fused_parts() {
 }
 
 int64_t FusedRows::bytes(int64_t windows) {
-  return windows * std::ssize(fused_parts()) * static_cast<int64_t>(sizeof(float));
+  return windows * static_cast<int64_t>(kParts * sizeof(float));
 }
 
 int64_t FusedRows::size() const {

@@ -29,10 +29,9 @@ const std::vector<FusedPart>& fused_parts();
 struct FusedRows {
   Vector<float, Tag::columns> values;
 
-  static constexpr size_t kGat = kStatistics;  ///< the place of "gat" in a row
-  /// Of more benign windows there is no need: eight of so many lie above the line.
-  static constexpr int64_t kEnough = 8192;
-  static int64_t bytes(int64_t windows);  ///< that so many take
+  static constexpr size_t kGat = kStatistics;        ///< the place of "gat" in a row
+  static constexpr size_t kParts = kStatistics + 2;  ///< of a row
+  static int64_t bytes(int64_t windows);             ///< that so many take
 
   int64_t size() const;
   std::span<const float> row(int64_t window) const;

@@ -1,6 +1,5 @@
 #include "train/stage_thresholds.h"
 
-#include "detect/fusion.h"
 #include "train/detection_labels.h"
 #include "train/scorer.h"
 
@@ -46,8 +45,8 @@ int64_t bytes_of_thresholds(std::span<const GraphShape> shapes, const Recipe& re
   const auto lists = static_cast<int64_t>(benign * sizeof(int64_t));
   const auto scores = static_cast<int64_t>(4 * benign * sizeof(float));
   if (recipe.data.features != "behaviour") return lists + scores;
-  const int64_t rows = (recipe.gat.id_dropout > 0 ? 2 : 1) * std::min(benign, FusedRows::kEnough);
-  return lists + std::max(scores, FusedRows::bytes(rows) + rows * static_cast<int64_t>(sizeof(float)));
+  const int64_t windows = (recipe.gat.id_dropout > 0 ? 2 : 1) * std::min(benign, FurtherLevels::kMostWindows);
+  return lists + std::max(scores, windows * FurtherLevels::kWindowBytes);
 }
 
 }  // namespace plimsoll
