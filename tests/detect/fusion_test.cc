@@ -113,6 +113,7 @@ TEST(Fusion, WhatIsNoNumberIsNoCleanBill) {
   const Fusion fusion = Fusion::learn(benign);
   EXPECT_TRUE(std::isnan(fusion.score(row({{"unknown", 0}, {"gat", kNaN}}))));
   EXPECT_TRUE(std::isnan(fusion.score(row({{"unknown", 5}, {"gat", kNaN}}))));
+  EXPECT_TRUE(std::isnan(fusion.score(row({{"unknown", kNaN}, {"gat", 0}}))));
   // Nor is a model of which nothing is a number.
   const Fusion nothing = Fusion::learn(rows_of("gat", std::vector<float>(100, kNaN)));
   EXPECT_TRUE(std::isnan(nothing.score(row({{"gat", 1}}))));
