@@ -375,6 +375,28 @@ def test_the_planned_budget_does_for_the_levels_too(run, plimsoll, traffic, tmp_
         assert "fusion.edge" in file.keys()
 
 
+def test_students_of_all_seeds_are_fused_with_the_models_of_their_own(run, traffic, tmp_path):
+    (tmp_path / "recipe.yaml").write_text(
+        "task: distillation\ndata: {features: behaviour, calibration: 40, without: [id_index]}\n"
+        "training: {max_epochs: 1, batch_size: 64}\ngat: {hidden: 4, heads: 2}\n"
+        "teacher: {gat: {preset: small}, vgae: {preset: small}}\n")
+    plan = json.loads(run("plimsoll", "plan", tmp_path / "recipe.yaml", "--data", traffic / "frames", "--budget", "1GiB",
+                          "--threads", "2", "--json"))
+    run("plimsoll", "train", tmp_path / "recipe.yaml", "--data", traffic / "frames", "--run", tmp_path / "run", "--seeds", "2",
+        "--budget", plan["min_budget_bytes"], "--threads", "2")
+    for given, names in ((["--ablation"], {"fused", "statistics", "fused-without-vgae"}), (["--calibrate", "0"], {"fused"})):
+        for split in evaluate(run, tmp_path / "run", traffic / "frames", *given)["splits"]:
+            models = defaultdict(list)
+            for entry in split["models"]:
+                models[entry["name"]].append(entry)
+            assert split["models"][0]["name"] == "fused" and names <= set(models)
+            for name in (*names, "gat_student", "vgae_student", "gat_alone", "gat_teacher", "vgae_teacher"):
+                assert {entry["seed"] for entry in models[name]} == {42, 43}
+            # Statistics know no seed.
+            figures = [entry["confusion"] for entry in models["statistics"]]
+            assert figures[:1] == figures[1:]
+
+
 def test_windows_are_compared_with_the_begin_of_their_recording(run, plimsoll, traffic, tmp_path):
     run("plimsoll", "windows", traffic / "frames", "--features", "behaviour", "--calibrate", "30", "--out", tmp_path / "own")
     run("plimsoll", "windows", traffic / "frames", "--features", "behaviour", "--out", tmp_path / "trained")
