@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import subprocess
 from collections import defaultdict
 
@@ -356,8 +357,13 @@ def test_evaluate_names_the_budget_with_which_calibration_works(run, plimsoll, t
     assert done["splits"][0]["models"][0]["name"] == "fused"
 
 
-@pytest.mark.parametrize("recipe", [TRANSFER, KNOWING, KNOWING.replace("hidden: 8", "id_dropout: 0.2, hidden: 8")])
-@pytest.mark.parametrize("small", [False, True])
+DROPPING = KNOWING.replace("hidden: 8", "id_dropout: 0.2, hidden: 8")
+
+
+@pytest.mark.parametrize("recipe,small", [
+    (TRANSFER, False), (KNOWING, False), (DROPPING, False), (TRANSFER, True),
+    pytest.param(DROPPING, True, marks=pytest.mark.skipif(not os.environ.get("PLIMSOLL_SLOW"),
+                                                          reason="takes half a minute; set PLIMSOLL_SLOW"))])
 def test_the_planned_budget_does_for_the_levels_too(run, plimsoll, traffic, tmp_path, recipe, small):
     """Also where many windows are held back by a model of next to no weights: what is learned of them has its room."""
     more = ["-O", "training.max_epochs=1"]
