@@ -24,16 +24,19 @@ struct Options {
   bool json = false;
 };
 
-// Captures become frames beside the output, and are gone when it is there.
+// Captures become frames beside the output, and are gone when it is there; so is its own folder when nothing
+// came of it.
 CalibrationResult calibrate(const Options& options) {
-  const bool frames = std::filesystem::exists(options.benign / "manifest.json");
-  if (frames) return calibrate_detector(options.model, options.benign, options.out);
+  const DetectorFile model(options.model);
+  require_calibratable(model);
   std::filesystem::path name = options.out;
   name += ".frames";
   const NewFolder scratch(name, false);
+  if (std::filesystem::exists(options.benign / "manifest.json"))
+    return calibrate_detector(model, options.benign, options.out);
   const std::filesystem::path set = scratch.path() / "frames";
   ingest_can({.sources = {options.benign}, .out = set, .format = options.format}, [](int64_t, int64_t) {});
-  return calibrate_detector(options.model, set, options.out);
+  return calibrate_detector(model, set, options.out);
 }
 
 void run(const Options& options) {

@@ -123,11 +123,12 @@ void add_detect(CLI::App& app) {
       ->type_name("LENGTH");
   verb->add_option("--stride", options->stride, "From one window to the next; default: as it was trained")
       ->type_name("LENGTH");
-  CLI::Option* const rate = verb->add_option(
-      "--false-alarms", options->detect.false_alarms,
-      "Take the threshold of this rate of benign windows; default: the least the detector has");
+  CLI::Option* const rate = verb->add_option("--false-alarms", options->detect.false_alarms,
+                                             "Take the threshold of this rate of benign windows, 0.01 or "
+                                             "0.001; default: the least the detector has");
   rate->type_name("RATE");
-  verb->add_option("--threshold", options->detect.threshold, "The score above which a window is an attack")
+  verb->add_option("--threshold", options->detect.threshold,
+                   "The score above which a window is an attack; fused scores have theirs at 1")
       ->type_name("SCORE")
       ->excludes(rate);
   verb->add_flag("--all", options->all, "A line for every window, not for alarms alone");

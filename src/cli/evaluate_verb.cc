@@ -99,6 +99,8 @@ Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, con
                        int threads, int64_t outside_ledger) {
   if (!options.compare.empty() || !options.scores.empty())
     throw UsageError("--compare and --scores are for detectors; this run's task is " + recipe.task);
+  if (options.calibrate > 0 || options.ablation)
+    throw UsageError("--calibrate and --ablation are for detectors; this run's task is " + recipe.task);
   const GnnModel model = load_gnn(folder.model(recipe));
   const TrainingData data(options.data, recipe, {.vocabulary = model.vocabulary});
   require_same_features(model, data.source());

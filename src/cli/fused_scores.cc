@@ -1,10 +1,12 @@
 #include "cli/fused_scores.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
 #include "ingest/calibration.h"
-#include "ingest/profile_statistics.h"
 
 namespace plimsoll {
 namespace {
@@ -31,26 +33,33 @@ JudgedList learned_in(const TrainingData& data, CalibrationFold fold) {
 
 void put_statistics(const TrainingData& data, std::span<const int64_t> graphs,
                     Vector<float, Tag::columns>& by_graph) {
-  const auto statistics = statistics_of(*data.windows(), graphs);
-  for (size_t i = 0; i < graphs.size(); ++i)
-    std::copy_n(statistics.begin() + static_cast<ptrdiff_t>(i * kStatistics), kStatistics,
-                by_graph.begin() + graphs[i] * static_cast<int64_t>(kStatistics));
+  read_statistics(*data.windows(), graphs, [&](int64_t place, const ProfileStatistics& statistics) {
+    std::ranges::copy(statistics,
+                      by_graph.begin() + graphs[static_cast<size_t>(place)] * std::ssize(statistics));
+  });
+}
+
+void require_calibration(const TrainingData& data, const GraphRange& recording, int64_t windows) {
+  if (windows >= 2) return;
+  throw InputError(fmt::format(
+      "{}: {}/{} begins with {} windows to calibrate on, of its {}, expected 2 without attacks at least; "
+      "leave "
+      "the recording out of the data, or judge with --calibrate 0",
+      data.frames()->set().folder().string(), recording.split, recording.name, windows, recording.graphs));
 }
 
 }  // namespace
 
-Vector<float, Tag::columns> statistics_of(const WindowSource& windows, std::span<const int64_t> graphs) {
+void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs,
+                     const std::function<void(int64_t, const ProfileStatistics&)>& take) {
   constexpr size_t kPiece = 64;
-  Vector<float, Tag::columns> values;
-  values.reserve(graphs.size() * kStatistics);
   GraphBlock block;
   for (size_t first = 0; first < graphs.size(); first += kPiece) {
     const auto piece = graphs.subspan(first, std::min(kPiece, graphs.size() - first));
     windows.read(piece, block);
     for (int64_t g = 0; g < std::ssize(piece); ++g)
-      std::ranges::copy(profile_statistics(block, g), std::back_inserter(values));
+      take(static_cast<int64_t>(first) + g, profile_statistics(block, g));
   }
-  return values;
 }
 
 CalibrationFolds::CalibrationFolds(const std::filesystem::path& data, const Recipe& recipe,
@@ -73,10 +82,16 @@ FusedScores::FusedScores(const TrainingData& data, const CalibrationFolds* folds
   put_statistics(folds->second, folds->by_second.graphs, calibration_);
 }
 
+int64_t FusedScores::bytes(int64_t graphs, int64_t longest, bool calibrated) {
+  const auto statistics = graphs * static_cast<int64_t>(sizeof(ProfileStatistics));
+  return (calibrated ? 2 : 1) * statistics + FusedRows::bytes(longest);
+}
+
 FusedRows FusedScores::rows(const Statistics& statistics, std::span<const int64_t> graphs,
                             std::span<const ModelScores> models, bool calibration) const {
   const auto& parts = fused_parts();
   FusedRows rows;
+  rows.values.reserve(graphs.size() * parts.size());
   std::vector<float> row(parts.size());
   for (const int64_t graph : graphs) {
     std::ranges::fill(row, kNaN);
@@ -114,10 +129,9 @@ DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span
     const bool asked = std::ranges::any_of(
         lists_, [&](const JudgedList& list) { return !of_recording(list.graphs, recording).empty(); });
     if (!asked) continue;
-    FusedRows benign = rows(calibration_, of_recording(folds_->by_first.graphs, recording), models, true);
-    const FusedRows others =
-        rows(calibration_, of_recording(folds_->by_second.graphs, recording), models, true);
-    benign.add(others.values);
+    const auto calibration = of_recording(data_.windows()->calibration(), recording);
+    require_calibration(data_, recording, std::ssize(calibration));
+    const FusedRows benign = rows(calibration_, calibration, models, true);
     const Fusion fusion = Fusion::learn(benign, without);
     const Fusion::Line& line = fusion.lines().back();
     rate = line.target_rate;

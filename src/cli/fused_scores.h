@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "cli/training_data.h"
 #include "detect/fusion.h"
+#include "ingest/profile_statistics.h"
 #include "train/evaluation.h"
 
 namespace plimsoll {
@@ -35,7 +37,11 @@ class FusedScores {
   /// `folds` is null where nothing is calibrated. Both must outlive this.
   FusedScores(const TrainingData& data, const CalibrationFolds* folds, std::span<const JudgedList> lists);
 
+  /// What one takes of the ledger, `longest` being the longest list that is judged.
+  static int64_t bytes(int64_t graphs, int64_t longest, bool calibrated);
+
   /// Of each recording by levels of its own calibration windows. `without`: parts that count for nothing.
+  /// Errors: InputError that names a recording with fewer than two of them.
   DetectorScores calibrated(std::string name, int64_t seed, std::span<const ModelScores> models,
                             const std::vector<std::string>& without) const;
   /// Of all recordings by the levels of a trained detector.
@@ -58,7 +64,8 @@ class FusedScores {
   Statistics calibration_;
 };
 
-/// The statistics of the windows of a list, in its order: kStatistics each.
-Vector<float, Tag::columns> statistics_of(const WindowSource& windows, std::span<const int64_t> graphs);
+/// The statistics of the windows of a list, in its order; `take` gets the place in the list.
+void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs,
+                     const std::function<void(int64_t place, const ProfileStatistics&)>& take);
 
 }  // namespace plimsoll

@@ -52,6 +52,23 @@ DetectorScores odd_timing(const TrainingData& data, const DetectorFacts& facts,
   return rule;
 }
 
+// The part that a detector of a run plays in a fused score; teachers and others play none.
+const char* part_of(const std::string& name) {
+  if (name == "gat" || name == "gat_student") return "gat";
+  return name == "vgae_student" ? "vgae" : nullptr;
+}
+
+// Columns of scores that fusing makes beside those of the models.
+int64_t fused_columns(const std::vector<RunDetector>& files, bool calibrated, bool ablation) {
+  const auto fused = std::ranges::count_if(files, [](const RunDetector& of) {
+    const char* const part = part_of(of.name);
+    return part != nullptr && std::string(part) == "gat";
+  });
+  if (!calibrated) return fused;
+  // Of each model on calibration windows, and alone.
+  return 2 * std::ssize(files) + fused * (ablation ? 3 + std::ssize(fused_parts()) : 2);
+}
+
 // What detectors of a run are judged on.
 struct Judging {
   Judging(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads)
@@ -68,7 +85,8 @@ struct Judging {
       const auto calibration = data.windows()->calibration();
       for (JudgedList& list : lists)
         std::erase_if(list.graphs, [&](int64_t g) { return std::ranges::binary_search(calibration, g); });
-      std::erase_if(lists, [](const JudgedList& list) { return list.graphs.empty(); });
+    } else if (options.ablation) {
+      throw UsageError("--ablation learns levels without a part from calibration windows; give --calibrate");
     }
     shapes = read_shapes(source, threads);
     int64_t longest = 0;
@@ -78,8 +96,13 @@ struct Judging {
     }
     scorer.source = &source;
     scorer.shapes = shapes;
-    // Its own scores, those of both rules, and what judging them takes.
-    scorer.later = 3 * source.graphs() * static_cast<int64_t>(sizeof(float)) + judging_bytes(longest);
+    // Its own scores, those of both rules and fused ones, and what fusing and judging them takes.
+    const bool calibrated = folds.has_value();
+    const int64_t columns =
+        3 + (recipe.data.features == "behaviour" ? fused_columns(files, calibrated, options.ablation) : 0);
+    scorer.later = columns * source.graphs() * static_cast<int64_t>(sizeof(float)) + judging_bytes(longest);
+    if (recipe.data.features == "behaviour")
+      scorer.later += FusedScores::bytes(source.graphs(), longest, calibrated);
   }
   Judging(const Judging&) = delete;
   Judging& operator=(const Judging&) = delete;
@@ -145,12 +168,6 @@ Vector<float, Tag::columns> calibration_scores(const RunDetector& of, const Judg
   add(judging.folds->first, judging.folds->by_first);
   add(judging.folds->second, judging.folds->by_second);
   return all;
-}
-
-// The part that a detector of a run plays in a fused score; teachers and others play none.
-const char* part_of(const std::string& name) {
-  if (name == "gat" || name == "gat_student") return "gat";
-  return name == "vgae_student" ? "vgae" : nullptr;
 }
 
 // With calibration the scores of models become those of each alone, measured by the same benign windows; the
@@ -256,13 +273,24 @@ int64_t budget_to_judge(const EvaluateOptions& options, Recipe recipe, const Run
   const WindowTimes times = window_times(*judging.data.windows(), *judging.data.frames());
   int64_t least = outside_ledger + ledger.recent_peak();
   std::vector<Vector<float, Tag::columns>> scores;
-  for (const RunDetector& of : judging.files) {
+  const auto plan = [&](const RunDetector& of, const BlockSource& source, std::span<const GraphShape> shapes,
+                        const std::vector<std::span<const int64_t>>& predicted) {
     const StageMemory memory(outside_ledger);
     ScorerOptions scorer = judging.beside(memory, outside_ledger);
+    scorer.source = &source;
+    scorer.shapes = shapes;
     scorer.cap = cap - memory.left();
-    least = std::max(least, plan_scores(load_detector(of.file), scorer, judging.predicted).min_budget);
+    least = std::max(least, plan_scores(load_detector(of.file), scorer, predicted).min_budget);
     scores.emplace_back(judging.shapes.size());
-  }
+  };
+  for (const RunDetector& of : judging.files)
+    plan(of, judging.data.source(), judging.shapes, judging.predicted);
+  if (!judging.folds) return least;
+  const FusedScores fused(judging.data, &*judging.folds, judging.lists);
+  for (const RunDetector& of : judging.files)
+    for (const auto& [data, list] : {std::pair(&judging.folds->first, &judging.folds->by_first),
+                                     std::pair(&judging.folds->second, &judging.folds->by_second)})
+      plan(of, data->source(), read_shapes(data->source(), threads), {list->graphs});
   return least;
 }
 

@@ -74,7 +74,8 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
                    "most; they are not judged. 0: none; default: data.calibration of the recipe")
       ->check(CLI::NonNegativeNumber)
       ->type_name("WINDOWS");
-  verb->add_flag("--ablation", options->ablation, "Judge the fused score without each of its parts, too");
+  verb->add_flag("--ablation", options->ablation,
+                 "With calibration: judge the fused score without each of its parts, too");
   verb->add_flag("--json", options->json, "The verdicts as JSON");
   options->resources.add_budget(*verb);
   verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");

@@ -21,6 +21,7 @@
 #include "io/file.h"
 #include "memory/limits.h"
 #include "telemetry/progress.h"
+#include "train/stage_memory.h"
 #include "train/warm_up.h"
 
 namespace plimsoll {
@@ -97,17 +98,21 @@ const TrainedStage& chosen(const Trained& trained) {
   return *best;
 }
 
-// The levels of the fused scores of detectors, on windows as `detect` makes them of a known vehicle.
+// The levels of the fused scores of detectors, on windows as `detect` makes them of a known vehicle, which
+// take the place of those that trained.
 void learn_fusions(const Trained& trained, const RunFolder& folder, const fs::path& folder_of_data,
-                   const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
-  Recipe uncalibrated = recipe;
-  uncalibrated.data.calibration = 0;
-  std::optional<TrainingData> other;
-  if (recipe.data.calibration > 0) other.emplace(folder_of_data, uncalibrated);
-  for (const TrainedStage& stage : trained.stages)
-    if (stage.report.stage == "gat" || stage.report.stage == "student_gat")
-      learn_fusion(folder.seed(stage.seed) / stage.report.stage / "model.safetensors", other ? *other : data,
-                   uncalibrated, run);
+                   std::optional<TrainingData>& data, Recipe recipe, const RunOptions& run) {
+  if (recipe.data.calibration > 0) {
+    recipe.data.calibration = 0;
+    data.emplace(folder_of_data, recipe);
+  }
+  for (const TrainedStage& stage : trained.stages) {
+    if (stage.report.stage != "gat" && stage.report.stage != "student_gat") continue;
+    RunOptions beside = run;
+    std::optional<StageMemory> memory;
+    if (!trained.is_one_model()) beside.outside_ledger += memory.emplace(run.outside_ledger).left();
+    learn_fusion(folder.seed(stage.seed) / stage.report.stage / "model.safetensors", *data, recipe, beside);
+  }
 }
 
 // Puts a copy of a stage's model where `detect` looks for it.
@@ -127,10 +132,10 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
   const Stopwatch watch;
   PressureWatch pressure;
   const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, run.threads);
-  const TrainingData data(options.data, recipe);
+  std::optional<TrainingData> data(std::in_place, options.data, recipe);
 
   const RunFolder folder{options.run};
-  const std::string identity = identity_of(recipe, data);
+  const std::string identity = identity_of(recipe, *data);
   std::optional<NewRun> fresh;
   if (options.resume && holds_a_run(folder)) {
     require_same_run(folder, identity);
@@ -138,7 +143,7 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
     fresh.emplace(folder, options.force);
   }
   // The manifest first: it marks the folder as a run.
-  Json manifest = run_manifest(data, recipe, identity, options, budget);
+  Json manifest = run_manifest(*data, recipe, identity, options, budget);
   if (enforcement) manifest["enforced"] = enforced_json(enforcement.get());
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   write_text(folder.recipe(), recipe_yaml(recipe));
@@ -152,12 +157,13 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
     return [&](int64_t done, int64_t total, const std::string& note) { progress->update(done, total, note); };
   };
   try {
-    trained = train_stages(data, recipe,
+    trained = train_stages(*data, recipe,
                            {.folder = &folder,
                             .seeds = seeds_of(recipe, options),
                             .run = run,
                             .identity = identity,
                             .progress_of = progress_of});
+    if (is_about_attacks(recipe)) learn_fusions(trained, folder, options.data, data, recipe, run);
   } catch (...) {
     progress.reset();
     if (fresh && has_checkpoint(folder)) fresh->commit();  // it can be resumed
@@ -167,10 +173,7 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
 
   const TrainedStage& detector = trained.is_one_model() ? trained.stages.front() : chosen(trained);
   const fs::path model = folder.seed(detector.seed) / detector.report.stage / "model.safetensors";
-  if (is_about_attacks(recipe)) {
-    learn_fusions(trained, folder, options.data, data, recipe, run);
-    publish_detector(model, folder);
-  }
+  if (is_about_attacks(recipe)) publish_detector(model, folder);
   manifest["parameters"] = detector.report.parameters;
   manifest["best_epoch"] = detector.report.fit.best_epoch;
   manifest["weights"] = detector.report.weights;

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "detect/detector_file.h"
 #include "detect/window_judge.h"
 #include "ingest/behaviour_windows.h"
 #include "ingest/calibration.h"
@@ -85,10 +84,7 @@ void write(const DetectorFile& model, const BehaviourProfile& profile, const Fus
 
 }  // namespace
 
-CalibrationResult calibrate_detector(const std::filesystem::path& model_path,
-                                     const std::filesystem::path& benign_frames,
-                                     const std::filesystem::path& out) {
-  const DetectorFile model(model_path);
+void require_calibratable(const DetectorFile& model) {
   if (model.windows.features != "behaviour")
     throw InputError(
         fmt::format("{}: was trained on features '{}', which compare with no profile; train one with "
@@ -99,14 +95,21 @@ CalibrationResult calibrate_detector(const std::filesystem::path& model_path,
         fmt::format("{}: knows IDs by index, which mean nothing on another vehicle; train it with "
                     "data.without: [id_index]",
                     model.file.path()));
+}
+
+CalibrationResult calibrate_detector(const DetectorFile& model, const std::filesystem::path& benign_frames,
+                                     const std::filesystem::path& out) {
+  require_calibratable(model);
   const FramesView frames(benign_frames);
   const BehaviourWindows windows(frames, model.windows, *model.known.profile);
   const Benign benign = benign_of(windows);
   CalibrationResult result{
       .windows = std::ssize(benign.graphs), .left_out = benign.left_out, .seconds = seconds_of(frames)};
   if (result.windows < kFewestCalibrationWindows)
-    throw InputError(fmt::format("{}: holds {} benign windows, expected {} at least; give a longer capture",
-                                 benign_frames.string(), result.windows, kFewestCalibrationWindows));
+    throw InputError(fmt::format(
+        "{} windows of the benign traffic hold no frame labelled an attack, expected {} at least; "
+        "give a longer capture",
+        result.windows, kFewestCalibrationWindows));
   const std::span<const int64_t> all = benign.graphs;
   const auto first = learned_in_fold(all, CalibrationFold::first_half);
   const auto second = learned_in_fold(all, CalibrationFold::second_half);

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "detect/fusion.h"
+#include "detect/detector_file.h"
 
 namespace plimsoll {
 
@@ -16,12 +16,16 @@ struct CalibrationResult {
   Fusion::Line line = {};  ///< of alarms
 };
 
+/// Errors: InputError for a detector of other features than behaviour, UsageError for one that knows IDs by
+/// index.
+void require_calibratable(const DetectorFile& model);
+
 /// Makes of a detector one for the vehicle of `benign`, a `frames` set: its profile is learned from these
 /// frames, those labelled 1 left out, and the levels of its fused score from the same windows, each half
-/// compared with a profile of the other. Weights stay. Writes `out`. Errors: InputError (files; a detector of
-/// other features than behaviour, fewer than kFewestCalibrationWindows), UsageError (one that knows IDs by
-/// index), Failure (disk).
-CalibrationResult calibrate_detector(const std::filesystem::path& model, const std::filesystem::path& benign,
+/// compared with a profile of the other. Weights stay. Writes `out`, which may be the model's file. Errors:
+/// those of require_calibratable(), InputError (`benign`, fewer than kFewestCalibrationWindows), Failure
+/// (disk).
+CalibrationResult calibrate_detector(const DetectorFile& model, const std::filesystem::path& benign,
                                      const std::filesystem::path& out);
 
 /// With fewer windows there is nothing to learn levels from.

@@ -46,6 +46,14 @@ LearnedBefore learned_of(const SafetensorsView& file) {
           BehaviourProfile::from_tensors(own_tensors(file, "profile."))};
 }
 
+std::optional<Fusion> fusion_of(const SafetensorsView& file) {
+  try {
+    return Fusion::from_tensors(own_tensors(file, "fusion."));
+  } catch (const InputError& error) {
+    throw InputError(file.path() + ": " + error.what());
+  }
+}
+
 }  // namespace
 
 DetectorFile::DetectorFile(const std::filesystem::path& path)
@@ -53,7 +61,7 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
       windows(windows_of(file)),
       known(learned_of(file)),
       ids(std::ssize(known.vocabulary) + 1),
-      fusion(Fusion::from_tensors(own_tensors(file, "fusion."))) {
+      fusion(fusion_of(file)) {
   if (known.profile && file.metadata().contains("plimsoll.calibrated"))
     known.vocabulary = known.profile->vocabulary().ids();
   if (windows.features == "behaviour" &&

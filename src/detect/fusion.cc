@@ -1,12 +1,13 @@
 #include "detect/fusion.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
 #include "base/error.h"
-#include "ingest/profile_statistics.h"
 
 namespace plimsoll {
 namespace {
@@ -27,15 +28,34 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     0.5F,    // transitions: half the steps; buses change their order with what the driver does
 };
 
-constexpr size_t kGat = kStatistics;  // its place among the parts
+constexpr size_t kGat = FusedRows::kGat;
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
 // classifier is as sure as of the middle of benign traffic that it is the latter, it is.
 constexpr double kSupport = 1.5;
 
 // The value that `share` of them exceed.
-double value_beyond(const std::vector<float>& sorted, double share) {
+template <typename T>
+double value_beyond(const std::vector<T>& sorted, double share) {
   const auto above = static_cast<size_t>(share * static_cast<double>(sorted.size()));
   return sorted[sorted.size() - 1 - above];
+}
+
+// Of a part, ascending; none where it was not asked for. Errors: InputError where only some are numbers.
+std::vector<float> sorted_values(const FusedRows& rows, size_t part) {
+  std::vector<float> values;
+  int64_t absent = 0;
+  for (int64_t w = 0; w < rows.size(); ++w) {
+    const float value = rows.row(w)[part];
+    absent += std::isnan(value);
+    if (std::isfinite(value)) values.push_back(value);
+  }
+  if (absent < rows.size() && std::ssize(values) < rows.size())
+    throw InputError(fmt::format(
+        "'{}' of {} of {} benign windows is no finite number: the training of the model diverged; train it "
+        "again with a lower learning rate",
+        fused_parts()[part].name, rows.size() - std::ssize(values), rows.size()));
+  std::ranges::sort(values);
+  return values;
 }
 
 }  // namespace
@@ -51,6 +71,10 @@ const std::vector<FusedPart>& fused_parts() {
   return kParts;
 }
 
+int64_t FusedRows::bytes(int64_t windows) {
+  return windows * static_cast<int64_t>(kParts * sizeof(float));
+}
+
 int64_t FusedRows::size() const {
   return std::ssize(values) / std::ssize(fused_parts());
 }
@@ -60,8 +84,18 @@ std::span<const float> FusedRows::row(int64_t window) const {
   return std::span(values).subspan(static_cast<size_t>(window) * width, width);
 }
 
+std::span<float> FusedRows::row(int64_t window) {
+  const size_t width = fused_parts().size();
+  return std::span(values).subspan(static_cast<size_t>(window) * width, width);
+}
+
 void FusedRows::add(std::span<const float> parts) {
   values.insert(values.end(), parts.begin(), parts.end());
+}
+
+void FusedRows::add_empty(int64_t windows) {
+  values.resize(values.size() + static_cast<size_t>(windows) * fused_parts().size(),
+                std::numeric_limits<float>::quiet_NaN());
 }
 
 Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& without) {
@@ -72,28 +106,25 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
   Fusion fusion;
   fusion.edges_.assign(parts.size(), kNaN);
   fusion.units_.assign(parts.size(), kNaN);
-  std::vector<float> values;
   for (size_t p = 0; p < parts.size(); ++p) {
     if (std::ranges::find(without, parts[p].name) != without.end()) continue;
-    values.clear();
-    for (int64_t w = 0; w < benign.size(); ++w)
-      if (const float value = benign.row(w)[p]; std::isfinite(value)) values.push_back(value);
+    const std::vector<float> values = sorted_values(benign, p);
     if (values.empty()) continue;
-    std::ranges::sort(values);
     const double edge = value_beyond(values, kBeyondEdge);
     fusion.units_[p] = std::max<double>(parts[p].least_scale, edge - value_beyond(values, 0.5));
     fusion.edges_[p] = std::max<double>(parts[p].least_edge, edge);
   }
-  std::vector<float> excesses;
+  std::vector<double> excesses;
+  excesses.reserve(static_cast<size_t>(benign.size()));
   for (int64_t w = 0; w < benign.size(); ++w) excesses.push_back(fusion.excess(benign.row(w)));
-  std::vector<float> sorted = excesses;
-  std::ranges::sort(sorted);
+  std::ranges::sort(excesses);
   for (const double rate : kRates) {
-    const float level = std::max(1.0F, static_cast<float>(value_beyond(sorted, rate)));
-    const auto above = std::ranges::count_if(excesses, [&](float excess) { return excess > level; });
-    fusion.lines_.push_back({rate, static_cast<double>(above) / static_cast<double>(excesses.size()), level});
+    const double level = std::max(1.0, value_beyond(excesses, rate));
+    const auto above = excesses.end() - std::ranges::upper_bound(excesses, level);
+    fusion.lines_.push_back(
+        {rate, static_cast<double>(above) / static_cast<double>(excesses.size()), static_cast<float>(level)});
+    fusion.scale_ = level;
   }
-  fusion.scale_ = fusion.lines_.back().level;
   for (Line& line : fusion.lines_) line.level = static_cast<float>(line.level / fusion.scale_);
   return fusion;
 }
@@ -109,11 +140,15 @@ std::vector<double> Fusion::excesses(std::span<const float> parts) const {
   return excesses;
 }
 
-float Fusion::excess(std::span<const float> parts) const {
-  double worst = -std::numeric_limits<double>::max();
-  for (const double excess : excesses(parts))
-    if (excess > worst) worst = excess;  // never so where a part counts for nothing
-  return static_cast<float>(worst);
+double Fusion::excess(std::span<const float> parts) const {
+  const std::vector<double> all = excesses(parts);
+  double worst = kNaN;
+  for (size_t p = 0; p < all.size(); ++p) {
+    if (std::isnan(edges_[p])) continue;
+    if (std::isnan(all[p])) return kNaN;  // of a model that diverged: what is no number is no clean bill
+    if (!(all[p] <= worst)) worst = all[p];
+  }
+  return worst;
 }
 
 float Fusion::score(std::span<const float> parts) const {
@@ -149,12 +184,17 @@ std::optional<Fusion> Fusion::from_tensors(const NamedTensors& tensors) {
   fusion.scale_ = values_of<double>(tensors, "fusion.scale", {1}).front();
   for (size_t i = 0; i + 2 < lines.size(); i += 3)
     fusion.lines_.push_back({lines[i], lines[i + 1], static_cast<float>(lines[i + 2])});
-  const bool possible =
-      fusion.scale_ >= 1 && std::isfinite(fusion.scale_) && !fusion.lines_.empty() &&
-      std::ranges::all_of(fusion.units_, [](double unit) { return !(unit <= 0); }) &&
-      std::ranges::all_of(fusion.lines_, [](const Line& line) { return std::isfinite(line.level); });
+  bool possible = fusion.scale_ >= 1 && std::isfinite(fusion.scale_) && !fusion.lines_.empty();
+  for (size_t p = 0; p < fusion.edges_.size(); ++p) {
+    const double edge = fusion.edges_[p];
+    const double unit = fusion.units_[p];
+    possible = possible && (std::isnan(edge) || (std::isfinite(edge) && std::isfinite(unit) && unit > 0));
+  }
+  for (const Line& line : fusion.lines_)
+    possible = possible && line.target_rate > 0 && line.target_rate < 1 && line.realised_rate >= 0 &&
+               line.realised_rate <= 1 && std::isfinite(line.level);
   if (!possible)
-    throw InputError("the model's tensors 'fusion.*' hold impossible values; calibrate or train it again");
+    throw InputError("tensors 'fusion.*' hold impossible values; calibrate or train the model again");
   return fusion;
 }
 

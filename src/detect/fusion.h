@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ingest/profile_statistics.h"
 #include "memory/vector.h"
 #include "store/named_tensors.h"
 
@@ -24,14 +25,20 @@ struct FusedPart {
 /// "vgae", the error of a reconstruction.
 const std::vector<FusedPart>& fused_parts();
 
-/// The parts of windows, row by row: [windows, parts]. A part that was not asked for is NaN and counts for
-/// nothing.
+/// The parts of windows, row by row: [windows, parts]. A part that was not asked for is NaN in all of them.
 struct FusedRows {
   Vector<float, Tag::columns> values;
 
+  static constexpr size_t kGat = kStatistics;        ///< the place of "gat" in a row
+  static constexpr size_t kParts = kStatistics + 2;  ///< of a row
+  static int64_t bytes(int64_t windows);             ///< that so many take
+
   int64_t size() const;
   std::span<const float> row(int64_t window) const;
+  std::span<float> row(int64_t window);
   void add(std::span<const float> parts);
+  /// More windows, of which no part was asked for yet.
+  void add_empty(int64_t windows);
 };
 
 /// One score of many parts: each is measured by how far it exceeds what benign windows have, in units of how
@@ -51,9 +58,11 @@ class Fusion {
   };
 
   /// From benign windows that the profile was not learned from. The line is that of the rate of 0.1 %.
-  /// `without`: names of parts that count for nothing. Errors: InputError when there is no window.
+  /// Parts that no window has count for nothing, and those named by `without`. Errors: InputError when there
+  /// is no window, or a part is no finite number in some of them.
   static Fusion learn(const FusedRows& benign, const std::vector<std::string>& without = {});
 
+  /// NaN where a part that counts is NaN, or none does: what is no number is no clean bill.
   float score(std::span<const float> parts) const;
   /// What each part would score alone, by its place; NaN for those that count for nothing.
   std::vector<float> scores_by_part(std::span<const float> parts) const;
@@ -68,7 +77,7 @@ class Fusion {
 
  private:
   std::vector<double> excesses(std::span<const float> parts) const;  // of parts; NaN: counts for nothing
-  float excess(std::span<const float> parts) const;                  // the worst
+  double excess(std::span<const float> parts) const;                 // the worst
 
   std::vector<double> edges_;  // NaN: counts for nothing
   std::vector<double> units_;

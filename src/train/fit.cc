@@ -71,6 +71,16 @@ NotYetHeld missing_of(const FitOptions& options) {
   return missing;
 }
 
+// What the stage takes afterwards beyond the room that the best weights, two moments of an optimizer and the
+// order of the graphs leave; a slab of predictions alone is no larger than that of training.
+int64_t beyond_what_is_given_back(const FitOptions& options) {
+  int64_t parameters = 0;
+  for (const ParameterList::Entry& entry : options.objective->parameters().entries())
+    parameters += static_cast<int64_t>(entry.value.nbytes());
+  const auto order = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
+  return std::max<int64_t>(options.afterwards - 3 * parameters - order, 0);
+}
+
 MemoryPlan plan_with(const FitOptions& options) {
   const Recipe::Training& training = options.recipe->training;
   PlanInput input{
@@ -94,6 +104,7 @@ MemoryPlan plan_with(const FitOptions& options) {
                                                                    : "measured",
       .outside_ledger = options.run.outside_ledger,
       .outside_varies = options.run.outside_varies,
+      .later = beyond_what_is_given_back(options),
       .cap = options.run.cap};
   if (options.run.without_data) input.missing = missing_of(options);
   return make_plan(input);

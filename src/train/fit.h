@@ -55,6 +55,8 @@ struct FitOptions {
   /// What the objective's teacher needs beside it: the weights of a live one, or blocks in front of the
   /// student's.
   StageTeacher teacher = {};
+  /// Bytes that the stage takes when fit() is done and has given back what it held; 0: not worth planning.
+  int64_t afterwards = 0;
   RunOptions run = {};
 };
 

@@ -56,6 +56,7 @@ struct Stage {
            .split = options.split,
            .curriculum = options.curriculum,
            .teacher = options.teacher,
+           .afterwards = bytes_of_thresholds(options.shapes, recipe, *options.split),
            .run = options.run};
   }
 

@@ -27,7 +27,9 @@ std::vector<JudgedList> lists_to_judge(const GraphSetTables& tables,
     }
     for (int64_t g = 0; g < recording.graphs; ++g) lists.back().graphs.push_back(recording.first_graph + g);
   }
-  if (lists.empty()) throw InputError("nothing to judge: the data set has no split beside those that train");
+  if (lists.empty())
+    throw InputError(
+        "nothing to judge: the data set has no split beside those that train; name one of them with --split");
   std::string known;
   for (const JudgedList& list : lists) known += " " + list.name;
   std::erase_if(lists, [&](const JudgedList& list) { return !only.empty() && only != list.name; });

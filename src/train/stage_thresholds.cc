@@ -38,4 +38,15 @@ void set_thresholds(Detector& detector, const BlockSource& source, std::span<con
   raise(detector.facts.thresholds, thresholds_from(scores()), as_they_are);
 }
 
+int64_t bytes_of_thresholds(std::span<const GraphShape> shapes, const Recipe& recipe,
+                            const TrainingSplit& split) {
+  const auto validation = static_cast<int64_t>(split.validation.size());
+  const int64_t benign = validation - count_attacks(split.validation, shapes);
+  const auto lists = static_cast<int64_t>(benign * sizeof(int64_t));
+  const auto scores = static_cast<int64_t>(4 * benign * sizeof(float));
+  if (recipe.data.features != "behaviour") return lists + scores;
+  const int64_t windows = (recipe.gat.id_dropout > 0 ? 2 : 1) * std::min(benign, FurtherLevels::kMostWindows);
+  return lists + std::max(scores, windows * FurtherLevels::kWindowBytes);
+}
+
 }  // namespace plimsoll

@@ -15,4 +15,16 @@ namespace plimsoll {
 void set_thresholds(Detector& detector, const BlockSource& source, std::span<const GraphShape> shapes,
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run);
 
+/// Of how many benign validation windows at most a detector's further levels are learned, and the bytes that
+/// one takes meanwhile.
+struct FurtherLevels {
+  static constexpr int64_t kMostWindows = 8192;
+  static constexpr int64_t kWindowBytes = 40;
+};
+
+/// What thresholds take of the ledger beside a slab and weights, and further levels after them:
+/// FitOptions::afterwards.
+int64_t bytes_of_thresholds(std::span<const GraphShape> shapes, const Recipe& recipe,
+                            const TrainingSplit& split);
+
 }  // namespace plimsoll

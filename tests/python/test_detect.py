@@ -69,15 +69,20 @@ def detect(bin_dir):
     return start
 
 
-def evaluated(run, run_folder, frames, file):
-    """{recording's path: scores by window} of all that evaluate judges."""
+def evaluated(run, run_folder, frames, file, detector):
+    """{recording's path: scores by window} of all that evaluate judges by this detector."""
     run("plimsoll", "evaluate", run_folder, "--data", frames, "--scores", file)
     scores = defaultdict(dict)
     with open(file, newline="") as rows:
         for row in csv.DictReader(rows):
-            if row["detector"] == "gat":
+            if row["detector"] == detector:
                 scores[f"{row['split']}/{row['recording']}"][int(row["window"])] = float(row["score"])
     return scores
+
+
+def detector_of(recipe):
+    """Whose scores are those of `detect`: log-odds, or what they make with profile statistics."""
+    return "gat" if recipe.startswith("compat") else "fused"
 
 
 def compare(detect, model, captures, scores):
@@ -92,6 +97,7 @@ def compare(detect, model, captures, scores):
         assert len(expected) == len(lines)
         found = np.array([line["score"] for line in lines])
         wanted = np.array([expected[window] for window in range(len(lines))])
+        assert np.isfinite(wanted).all()
         # Of float32 sums: 1e-5 of what is small, and 1e-6 of the evidence of an unknown ID, 100.
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-5)
         assert [line["alarm"] for line in lines] == [line["score"] > line["threshold"] for line in lines]
@@ -101,7 +107,7 @@ def compare(detect, model, captures, scores):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_scores_are_those_of_the_trained_model(run, detector, detect, captures_made, tmp_path, name):
-    scores = evaluated(run, detector(name), captures_made / "frames", tmp_path / "scores.csv")
+    scores = evaluated(run, detector(name), captures_made / "frames", tmp_path / "scores.csv", detector_of(name))
     scores = {path: of for path, of in scores.items() if not path.startswith("validation")}
     assert compare(detect, detector(name) / "detector.safetensors", captures_made / "captures", scores) > 100
 
@@ -112,7 +118,7 @@ def test_scores_of_all_test_recordings_are_those_of_the_trained_model(run, captu
     (tmp_path / "recipe.yaml").write_text(RECIPES[recipe].replace("max_epochs: 2", "max_epochs: 1"))
     run("plimsoll", "ingest", "can", source, "--out", tmp_path / "frames")
     run("plimsoll", "train", tmp_path / "recipe.yaml", "--data", tmp_path / "frames", "--run", tmp_path / "run")
-    scores = evaluated(run, tmp_path / "run", tmp_path / "frames", tmp_path / "scores.csv")
+    scores = evaluated(run, tmp_path / "run", tmp_path / "frames", tmp_path / "scores.csv", detector_of(recipe))
     assert compare(detect, tmp_path / "run" / "detector.safetensors", source,
                    {path: of for path, of in scores.items() if path.startswith("test")}) > 5_000
 
@@ -297,18 +303,51 @@ def test_a_clock_that_jumps_begins_another_recording(detector, detect, captures_
         assert found[-1]["window"] == summary["windows"] - 1
 
 
-def test_the_threshold_is_that_of_the_lowest_rate_unless_another_is_named(detector, detect, captures_made, tmp_path):
-    model = detector("behaviour") / "detector.safetensors"
+@pytest.mark.parametrize("name", ["compat", "behaviour"])
+def test_the_threshold_is_that_of_the_lowest_rate_unless_another_is_named(detector, detect, captures_made, tmp_path, name):
+    model = detector(name) / "detector.safetensors"
     capture = next(iter(sorted((captures_made / "captures").glob("test*/*.csv"))))
     levels = {0.01: -1.5, 0.001: 2.5, 0.1: -4.25}
     with safe_open(model, "np") as file:
         tensors, metadata = {key: file.get_tensor(key) for key in file.keys()}, file.metadata()
-    metadata["plimsoll.thresholds"] = json.dumps([{"target_rate": rate, "log_odds": level} for rate, level in levels.items()])
+    assert ("fusion.lines" in tensors) == (name == "behaviour")
+    if name == "behaviour":
+        tensors["fusion.lines"] = np.array([[rate, rate, level] for rate, level in levels.items()])
+    else:
+        metadata["plimsoll.thresholds"] = json.dumps([{"target_rate": rate, "log_odds": level} for rate, level in levels.items()])
     model = tmp_path / "model.safetensors"
     save_file(tensors, model, metadata)
     for more, level in (([], levels[0.001]), (["--false-alarms", "0.01"], levels[0.01]), (["--threshold", "-3.5"], -3.5)):
         lines, _, _ = detect(model, capture, "--all", *more)
         assert all(line["threshold"] == pytest.approx(level) for line in lines)
+
+
+@pytest.mark.parametrize("name", ["behaviour", "gatv2, lstm"])
+def test_the_score_is_that_of_its_worst_part(detector, detect, captures_made, bin_dir, name):
+    model = detector(name) / "detector.safetensors"
+    capture = next(iter(sorted((captures_made / "captures").glob("test*/*.csv"))))
+    lines, _, _ = detect(model, capture, "--all")
+    with safe_open(model, "np") as file:
+        edges = file.get_tensor("fusion.edge")
+    parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "transitions", "gat", "vgae"]
+    spoken = [part for part, edge in zip(parts, edges) if np.isfinite(edge)]
+    assert spoken == parts[:-1]
+    for line in lines:
+        assert sorted(line["parts"]) == sorted(spoken)
+        assert line["score"] == max(line["parts"].values())
+    text = subprocess.run([str(bin_dir / "plimsoll"), "detect", str(model), str(capture), "--all"],
+                          capture_output=True, text=True, timeout=60).stdout.splitlines()
+    for line, words in zip(lines, text):
+        assert words.split(" by ")[1].split()[0] in [part for part in spoken if line["parts"][part] == line["score"]]
+
+
+def test_a_model_whose_levels_are_impossible_is_refused(detector, detect, tmp_path):
+    with safe_open(detector("behaviour") / "detector.safetensors", "np") as file:
+        tensors, metadata = {key: file.get_tensor(key) for key in file.keys()}, file.metadata()
+    for name, value in (("fusion.scale", [0.0]), ("fusion.unit", [-1.0] * 9), ("fusion.unit", [1.0] * 8)):
+        save_file(dict(tensors, **{name: np.array(value)}), tmp_path / "bad.safetensors", metadata)
+        _, _, error = detect(tmp_path / "bad.safetensors", "-", input=b"", code=3)
+        assert "fusion." in error and "bad.safetensors" in error
 
 
 def test_a_burst_waits_for_itself(detector, detect, captures_made):

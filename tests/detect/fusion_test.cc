@@ -1,0 +1,245 @@
+#include "detect/fusion.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+#include <tuple>
+
+#include "base/error.h"
+#include "support/errors.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+size_t place(const std::string& part) {
+  const auto& parts = fused_parts();
+  const auto found = std::ranges::find(parts, part, &FusedPart::name);
+  EXPECT_NE(found, parts.end()) << part;
+  return static_cast<size_t>(found - parts.begin());
+}
+
+// A row of these parts; the others were not asked for.
+std::vector<float> row(const std::map<std::string, float>& values) {
+  std::vector<float> parts(fused_parts().size(), kNaN);
+  for (const auto& [part, value] : values) parts[place(part)] = value;
+  return parts;
+}
+
+// Windows in which one part has these values.
+FusedRows rows_of(const std::string& part, const std::vector<float>& values) {
+  FusedRows rows;
+  for (const float value : values) rows.add(row({{part, value}}));
+  return rows;
+}
+
+// step, 2 step, ..., in an order of chance.
+std::vector<float> steps(int count, float step) {
+  std::vector<float> values;
+  for (int i = 1; i <= count; ++i) values.push_back(step * static_cast<float>(i));
+  std::shuffle(values.begin(), values.end(), std::mt19937(7));
+  return values;
+}
+
+double share_above(const Fusion& fusion, const FusedRows& rows, float level) {
+  int64_t above = 0;
+  for (int64_t w = 0; w < rows.size(); ++w) above += fusion.score(rows.row(w)) > level;
+  return static_cast<double>(above) / static_cast<double>(rows.size());
+}
+
+TEST(Fusion, MeasuresAPartFromTheValueThatOnePerCentExceedInUnitsOfTheWayFromTheMedian) {
+  const FusedRows benign = rows_of("load", steps(1000, 0.01F));
+  const Fusion fusion = Fusion::learn(benign);
+  // Ten exceed 9.9, 500 exceed 5; one exceeds 9.99, whose excess is below 1, so that the line stays at 1.
+  for (const float value : {0.0F, 5.0F, 9.9F, 12.35F, 14.8F, 100.0F})
+    EXPECT_NEAR(fusion.score(row({{"load", value}})), (value - 9.9F) / 4.9F, 1e-5) << value;
+}
+
+TEST(Fusion, WhatIsBelowTheLeastEdgeAndScaleIsBenignWhateverBenignWindowsHave) {
+  for (const FusedPart& part : fused_parts()) {
+    const Fusion fusion = Fusion::learn(rows_of(part.name, std::vector<float>(100, -3.0F)));
+    EXPECT_EQ(fusion.score(row({{part.name, part.least_edge}})), 0) << part.name;
+    EXPECT_LE(fusion.score(row({{part.name, part.least_edge + 0.99F * part.least_scale}})), 1) << part.name;
+    EXPECT_GT(fusion.score(row({{part.name, part.least_edge + 4 * part.least_scale}})), 1) << part.name;
+  }
+}
+
+TEST(Fusion, TheWorstPartIsTheScore) {
+  FusedRows benign;
+  for (int i = 0; i < 100; ++i) benign.add(row({{"unknown", 0}, {"silence", 0}, {"gat", 0}}));
+  const Fusion fusion = Fusion::learn(benign);
+  const auto window = row({{"unknown", 0.018F}, {"silence", 2}, {"gat", 3}});
+  const auto alone = fusion.scores_by_part(window);
+  EXPECT_NEAR(alone[place("unknown")], 2, 1e-5);
+  EXPECT_NEAR(alone[place("silence")], 4, 1e-5);
+  EXPECT_NEAR(alone[place("gat")], 3, 1e-5);
+  EXPECT_TRUE(std::isnan(alone[place("load")]));
+  EXPECT_EQ(fusion.score(window), alone[place("silence")]);
+}
+
+TEST(Fusion, TheScoreIsOnePartsToTheBitWhateverTheScale) {
+  std::mt19937 random(3);
+  std::exponential_distribution<float> heavy(0.1F);
+  FusedRows benign;
+  for (int i = 0; i < 3000; ++i) {
+    const float once = heavy(random);
+    benign.add(row({{"silence", once * once}, {"gat", -heavy(random)}, {"load", heavy(random)}}));
+  }
+  const Fusion fusion = Fusion::learn(benign);
+  EXPECT_NE(fusion.lines().front().level, 1);
+  for (int64_t w = 0; w < benign.size(); ++w) {
+    const auto alone = fusion.scores_by_part(benign.row(w));
+    EXPECT_TRUE(std::ranges::find(alone, fusion.score(benign.row(w))) != alone.end());
+  }
+}
+
+TEST(Fusion, PartsThatNoWindowHasOrThatAreNamedCountForNothing) {
+  FusedRows benign;
+  for (int i = 0; i < 100; ++i) benign.add(row({{"unknown", 0}, {"load", 0}}));
+  const Fusion fusion = Fusion::learn(benign, {"load"});
+  EXPECT_EQ(fusion.score(row({{"unknown", 0}, {"load", 100}, {"vgae", 100}})), 0);
+  const auto alone = fusion.scores_by_part(row({{"unknown", 0}, {"load", 100}, {"vgae", 100}}));
+  EXPECT_TRUE(std::isnan(alone[place("load")]) && std::isnan(alone[place("vgae")]));
+}
+
+TEST(Fusion, WhatIsNoNumberIsNoCleanBill) {
+  FusedRows benign;
+  for (int i = 0; i < 100; ++i) benign.add(row({{"unknown", 0}, {"gat", 0}}));
+  const Fusion fusion = Fusion::learn(benign);
+  EXPECT_TRUE(std::isnan(fusion.score(row({{"unknown", 0}, {"gat", kNaN}}))));
+  EXPECT_TRUE(std::isnan(fusion.score(row({{"unknown", 5}, {"gat", kNaN}}))));
+  EXPECT_TRUE(std::isnan(fusion.score(row({{"unknown", kNaN}, {"gat", 0}}))));
+  // Nor is a model of which nothing is a number.
+  const Fusion nothing = Fusion::learn(rows_of("gat", std::vector<float>(100, kNaN)));
+  EXPECT_TRUE(std::isnan(nothing.score(row({{"gat", 1}}))));
+  benign.add(row({{"unknown", 0}, {"gat", kNaN}}));
+  const std::string text = error_text<InputError>([&] { Fusion::learn(benign); });
+  EXPECT_NE(text.find("'gat' of 1 of 101 benign windows"), std::string::npos) << text;
+  benign.row(100)[place("gat")] = std::numeric_limits<float>::infinity();
+  EXPECT_THROW(Fusion::learn(benign), InputError);
+  EXPECT_NO_THROW(Fusion::learn(benign, {"gat"}));
+}
+
+TEST(Fusion, WhatComesTooSoonIsAnAlarmOnlyWhereTheClassifierDoesNotSpeakAgainst) {
+  for (const std::string part : {"early", "early_share"}) {
+    FusedRows benign;
+    for (int i = 0; i < 100; ++i) benign.add(row({{part, 0}, {"gat", 0}}));
+    const Fusion fusion = Fusion::learn(benign);
+    // Its own excess is far above; with support 1.5 above that of the classifier.
+    EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", -1}})), 0.5, 1e-5) << part;
+    EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", 0}})), 1.5, 1e-5) << part;
+    EXPECT_NEAR(fusion.scores_by_part(row({{part, 50}, {"gat", -1}}))[place(part)], 0.5, 1e-5) << part;
+    // Without a classifier it speaks for itself.
+    const Fusion alone = Fusion::learn(benign, {"gat"});
+    EXPECT_GT(alone.score(row({{part, 50}, {"gat", -1}})), 10) << part;
+  }
+  // Other parts need no support.
+  FusedRows benign;
+  for (int i = 0; i < 100; ++i) benign.add(row({{"surplus", 0}, {"gat", 0}}));
+  EXPECT_GT(Fusion::learn(benign).score(row({{"surplus", 1}, {"gat", -50}})), 10);
+}
+
+TEST(Fusion, LinesAreThoseOfTheirRatesAndTheStrictestIsOne) {
+  std::mt19937 random(11);
+  std::exponential_distribution<float> heavy(1);
+  FusedRows benign;
+  for (int i = 0; i < 5000; ++i) benign.add(row({{"silence", std::pow(heavy(random), 3.0F)}}));
+  const Fusion fusion = Fusion::learn(benign);
+  ASSERT_EQ(fusion.lines().size(), 2);
+  EXPECT_EQ(fusion.lines()[0].target_rate, 0.01);
+  EXPECT_EQ(fusion.lines()[1].target_rate, 0.001);
+  EXPECT_EQ(fusion.lines()[1].level, 1);
+  EXPECT_LT(fusion.lines()[0].level, 1);
+  for (const Fusion::Line& line : fusion.lines()) {
+    EXPECT_EQ(line.realised_rate, share_above(fusion, benign, line.level));
+    EXPECT_LE(line.realised_rate, line.target_rate);
+  }
+  EXPECT_EQ(share_above(fusion, benign, 1), 0.001);  // five of them
+}
+
+TEST(Fusion, TheLineIsNeverBelowOneOnTheScaleOfParts) {
+  const FusedRows benign = rows_of("silence", std::vector<float>(1000, 0.25F));
+  const Fusion fusion = Fusion::learn(benign);
+  for (const Fusion::Line& line : fusion.lines()) {
+    EXPECT_EQ(line.level, 1);
+    EXPECT_EQ(line.realised_rate, 0);
+  }
+  EXPECT_LE(fusion.score(row({{"silence", 0.75F}})), 1);
+  EXPECT_GT(fusion.score(row({{"silence", 0.76F}})), 1);
+}
+
+TEST(Fusion, NeedsAWindow) {
+  const std::string text = error_text<InputError>([] { Fusion::learn({}); });
+  EXPECT_NE(text.find("no benign window"), std::string::npos) << text;
+  EXPECT_NO_THROW(Fusion::learn(rows_of("load", {1})));
+}
+
+class FusionTensors : public testing::Test {
+ protected:
+  FusionTensors() {
+    FusedRows benign;
+    for (const float value : steps(2000, 0.01F)) benign.add(row({{"load", value * value}, {"gat", -value}}));
+    tensors_ = Fusion::learn(benign).tensors();
+  }
+  // The message about tensors of which one has another value.
+  std::string refused(const std::string& name, size_t at, double value) {
+    NamedTensors bad = tensors_;
+    reinterpret_cast<double*>(bad.at(name).data.data())[at] = value;
+    return error_text<InputError>([&] { Fusion::from_tensors(bad); });
+  }
+  NamedTensors tensors_;
+};
+
+TEST_F(FusionTensors, GiveTheSameScoresAndLinesBack) {
+  const auto again = Fusion::from_tensors(tensors_);
+  ASSERT_TRUE(again);
+  const NamedTensors written = again->tensors();
+  ASSERT_EQ(written.size(), tensors_.size());
+  for (const auto& [name, tensor] : tensors_) {
+    EXPECT_EQ(written.at(name).shape, tensor.shape) << name;
+    EXPECT_TRUE(std::ranges::equal(written.at(name).data, tensor.data)) << name;
+  }
+  EXPECT_FALSE(Fusion::from_tensors({}));
+}
+
+TEST_F(FusionTensors, ThatAreMissingOrMisshapenAreNamed) {
+  for (const std::string name : {"fusion.unit", "fusion.lines", "fusion.scale"}) {
+    NamedTensors bad = tensors_;
+    bad.erase(name);
+    EXPECT_NE(error_text<InputError>([&] { Fusion::from_tensors(bad); }).find(name), std::string::npos);
+    bad.emplace(name, own_tensor<double>(std::vector<double>(5, 1.0), {5}));
+    EXPECT_NE(error_text<InputError>([&] { Fusion::from_tensors(bad); }).find(name), std::string::npos);
+  }
+}
+
+TEST_F(FusionTensors, OfImpossibleValuesAreRefused) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const size_t load = place("load");
+  for (const auto& [name, at, value] : std::vector<std::tuple<std::string, size_t, double>>{
+           {"fusion.unit", load, 0},
+           {"fusion.unit", load, -1},
+           {"fusion.unit", load, kNaN},
+           {"fusion.unit", load, kInfinity},
+           {"fusion.edge", load, kInfinity},
+           {"fusion.edge", place("vgae"), 1},  // without a unit
+           {"fusion.scale", 0, 0.5},
+           {"fusion.scale", 0, kNaN},
+           {"fusion.scale", 0, kInfinity},
+           {"fusion.lines", 0, 0},  // a rate
+           {"fusion.lines", 0, kNaN},
+           {"fusion.lines", 1, 2},
+           {"fusion.lines", 2, kInfinity},
+       })
+    EXPECT_NE(refused(name, at, value).find("impossible"), std::string::npos) << name << " " << value;
+  NamedTensors none = tensors_;
+  none["fusion.lines"] = own_tensor<double>({}, {0, 3});
+  EXPECT_THROW(Fusion::from_tensors(none), InputError);
+}
+
+}  // namespace
+}  // namespace plimsoll
