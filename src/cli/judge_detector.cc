@@ -170,6 +170,7 @@ Vector<float, Tag::columns> calibration_scores(const RunDetector& of, const Judg
   return all;
 }
 
+// An autoencoder is no part of the fused score that `detect` takes (docs/detection.md has what it is worth).
 // With calibration the scores of models become those of each alone, measured by the same benign windows; the
 // fused ones, of models of the same seed and profile statistics, stand in front.
 void add_calibrated(const Judging& judging, const FusedScores& fused, bool ablation, int64_t outside_ledger,
@@ -194,11 +195,13 @@ void add_calibrated(const Judging& judging, const FusedScores& fused, bool ablat
     const auto add = [&](const std::string& name, const std::vector<std::string>& without) {
       rows.push_back(fused.calibrated(name, model.seed, models, without));
     };
-    add("fused", {});
+    add("fused", {"vgae"});
     add("statistics", {"gat", "vgae"});
     if (!ablation) continue;
     add("fused-models", statistics);
-    for (const FusedPart& part : fused_parts()) add("fused-without-" + part.name, {part.name});
+    for (const FusedPart& part : fused_parts())
+      if (part.name != "vgae") add("fused-without-" + part.name, {part.name, "vgae"});
+    if (models.size() > 1) add("fused-with-vgae", {});
   }
   std::ranges::move(alone, std::back_inserter(rows));
   detectors = std::move(rows);

@@ -62,6 +62,9 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
       known(learned_of(file)),
       ids(std::ssize(known.vocabulary) + 1),
       fusion(fusion_of(file)) {
+  if (fusion && windows.features != "behaviour")
+    throw InputError(file.path() + ": has levels of a fused score ('fusion.*'), which features '" +
+                     windows.features + "' have no statistics for; train it again");
   if (known.profile && file.metadata().contains("plimsoll.calibrated"))
     known.vocabulary = known.profile->vocabulary().ids();
   if (windows.features == "behaviour" &&

@@ -25,7 +25,7 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     0.5F,    // silence: doublings
     0.3F,    // load: doublings
     11.0F,   // still: more than a look-back has room for, since cars stop; it ranks, and alarms nobody
-    0.5F,    // transitions: half the steps; buses change their order with what the driver does
+    1.1F,    // transitions: another drive may have its messages in another order; likewise
 };
 
 constexpr size_t kGat = FusedRows::kGat;

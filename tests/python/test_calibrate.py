@@ -280,14 +280,13 @@ def test_without_calibration_the_levels_are_those_of_training(run, trained, traf
 
 def test_ablation_judges_the_score_without_each_part(run, trained, traffic, plimsoll):
     evaluation = evaluate(run, trained(TRANSFER), traffic / "frames", "--ablation")
-    parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "transitions", "gat", "vgae"]
+    parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "gat"]
     for split in evaluation["splits"]:
         assert [entry["name"] for entry in split["models"]] == [
             "fused", "statistics", "fused-models", *(f"fused-without-{part}" for part in parts), "gat"]
         by_name = {entry["name"]: entry for entry in split["models"]}
         same = ("f1", "auc", "confusion")
-        # There is no autoencoder, and the only model is the classifier.
-        assert [by_name["fused-without-vgae"][key] for key in same] == [by_name["fused"][key] for key in same]
+        # The only model is the classifier.
         assert [by_name["fused-models"][key] for key in same] == [by_name["gat"][key] for key in same]
         assert [by_name["fused-without-gat"][key] for key in same] == [by_name["statistics"][key] for key in same]
     page = (trained(TRANSFER) / "report.html").read_text()
@@ -390,7 +389,7 @@ def test_students_of_all_seeds_are_fused_with_the_models_of_their_own(run, traff
                           "--threads", "2", "--json"))
     run("plimsoll", "train", tmp_path / "recipe.yaml", "--data", traffic / "frames", "--run", tmp_path / "run", "--seeds", "2",
         "--budget", plan["min_budget_bytes"], "--threads", "2")
-    for given, names in ((["--ablation"], {"fused", "statistics", "fused-without-vgae"}), (["--calibrate", "0"], {"fused"})):
+    for given, names in ((["--ablation"], {"fused", "statistics", "fused-with-vgae"}), (["--calibrate", "0"], {"fused"})):
         for split in evaluate(run, tmp_path / "run", traffic / "frames", *given)["splits"]:
             models = defaultdict(list)
             for entry in split["models"]:
