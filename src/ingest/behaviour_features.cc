@@ -101,7 +101,8 @@ std::vector<std::string> BehaviourGraph::known_id_feature_names() {
                                     "silence",
                                     "fixed_bits",
                                     "jumps",
-                                    "counter_broken", "still"};
+                                    "counter_broken",
+                                    "still"};
   for (int byte = 0; byte < kPayloadBytes; ++byte) names.push_back("byte_deviation_" + std::to_string(byte));
   return names;
 }

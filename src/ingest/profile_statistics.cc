@@ -10,8 +10,8 @@ namespace plimsoll {
 using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns, by name
 
 const std::array<std::string, kStatistics>& statistic_names() {
-  static const std::array<std::string, kStatistics> kNames = {"unknown", "early", "early_share", "surplus",
-                                                              "silence", "load",  "still", "transitions"};
+  static const std::array<std::string, kStatistics> kNames = {
+      "unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions"};
   return kNames;
 }
 
