@@ -416,7 +416,7 @@ TEST_F(Behaviour, ALongPayloadCountsWhole) {
   GraphBlock block;
   block.clear();
   const Recording recording;
-  BehaviourGraph(frames, profile).append({&recording, 0, 2}, block);
+  BehaviourGraph(frames).append({&recording, 0, 2}, profile, block);
   ASSERT_EQ(block.nodes(), 1);
   EXPECT_FLOAT_EQ(node(block, 0, "length"), std::sqrt(40.0F / 64));
   EXPECT_EQ(node(block, 0, "ones_share"), 1);
