@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from plimsoll import _core
 from plimsoll.arguments import PathLike
 from plimsoll.errors import InputError
@@ -12,7 +14,7 @@ def open(path: PathLike) -> Frames | GraphSet:
 
     Its columns are mapped: opening takes milliseconds and no memory for them. Errors: `InputError`.
     """
-    kind = _core.kind_of(path)
+    kind = _core.kind_of(Path(path))
     for known in (Frames, GraphSet):
         if known._kind == kind:
             return known(path)
@@ -25,4 +27,4 @@ def verify(path: PathLike) -> list[str]:
     Gives what is wrong, a sentence each; an empty list where it is whole. Memory does not grow with it.
     Errors: `InputError` when it cannot even be opened.
     """
-    return _core.verify(path)
+    return _core.verify(Path(path))

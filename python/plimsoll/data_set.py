@@ -29,7 +29,7 @@ class DataSet:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
-        self._mapping = _core.Mapping(path, self._kind)
+        self._mapping = _core.Mapping(Path(path), self._kind)
         self._columns: dict[str, NDArray[Any]] = {}
 
     def close(self) -> None:

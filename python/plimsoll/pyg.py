@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sized
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,16 +29,17 @@ def to_data(graph: GraphView) -> Data:
     except ImportError as error:
         raise MissingPackage(f"to_pyg: {error}; install both: pip install torch torch_geometric") from error
 
+    def copied(column: NDArray[Any]) -> torch.Tensor | None:
+        return torch.from_numpy(column.copy()) if column.shape[1] else None
+
     data = Data(
+        x=copied(graph.x),
         edge_index=torch.from_numpy(np.ascontiguousarray(graph.edge_index, dtype=np.int64)),
+        edge_attr=copied(graph.edge_attr),
         y=torch.tensor([graph.y]),
     )
-    if graph.x.shape[1]:
-        data.x = torch.from_numpy(graph.x.copy())
-    else:
+    if data.x is None:
         data.num_nodes = graph.num_nodes
-    if graph.edge_attr.shape[1]:
-        data.edge_attr = torch.from_numpy(graph.edge_attr.copy())
     if graph.node_y is not None:
         data.node_y = torch.from_numpy(graph.node_y.copy())
     return data
@@ -65,6 +67,7 @@ def from_pyg(
     `progress` is called with the graphs done and in all, 0 where their number is not known.
     Errors: `UsageError` that names the graph, `Failure`, `BudgetExceeded`; the output is then as it was.
     """
+    path = Path(path)
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
     sized = [graphs for graphs in splits.values() if isinstance(graphs, Sized)]
     total = sum(map(len, sized)) if len(sized) == len(splits) else 0

@@ -166,8 +166,9 @@ def test_bad_data_sets(folders, tmp_path):
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(plimsoll.InputError, match="not JSON"):
         plimsoll.open(tmp_path)
-    with pytest.raises(TypeError):
-        plimsoll.open(17)
+    for call in (plimsoll.open, plimsoll.verify, plimsoll.GraphSet):
+        with pytest.raises(TypeError, match="os.PathLike object, not int"):
+            call(17)
 
 
 def test_damage_is_named(folders, tmp_path):

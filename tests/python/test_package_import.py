@@ -1,5 +1,6 @@
 """The package `plimsoll`: what it needs, what it shows, and the command line in it."""
 
+import ast
 import subprocess
 import sys
 import sysconfig
@@ -59,3 +60,15 @@ def test_only_the_entry_point_is_visible():
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     assert "PyInit__core" in symbols
     assert [line for line in symbols.splitlines() if "plimsoll" in line] == []
+
+
+def test_the_stub_names_what_the_extension_has():
+    stub = ast.parse(Path(plimsoll.__file__).with_name("_core.pyi").read_text())
+    classes = [node for node in stub.body if isinstance(node, ast.ClassDef)]
+    functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
+    public = {name for name in vars(plimsoll._core) if not name.startswith("_")}
+    assert public == functions | {node.name for node in classes} | {"version"}
+    for node in classes:
+        named = {part.name if isinstance(part, ast.FunctionDef) else part.target.id for part in node.body}
+        bound = {name for name in vars(getattr(plimsoll._core, node.name)) if not name.startswith("_")}
+        assert bound == {name for name in named if not name.startswith("_")}, node.name
