@@ -181,7 +181,15 @@ def test_an_exception_of_progress_ends_the_call(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_ctrl_c_ends_the_call(tmp_path):
+@pytest.fixture
+def interrupts():
+    """Shells have what they start in the background ignore SIGINT, and Python leaves it at that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_the_call(tmp_path, interrupts):
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     begin = time.monotonic()
