@@ -2,10 +2,11 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BUILD := build/release
+VENV := $(or $(PLIMSOLL_VENV),.venv)
 # Real captures for `make demo`, where they lie beside the checkout.
 DATA ?= $(wildcard ../shared/data/can/hcrl_sa)
 
-.PHONY: help demo build test check bench format lint clean bootstrap
+.PHONY: help demo build package test check bench format lint clean bootstrap
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -16,20 +17,22 @@ demo: build ## From captures to teachers, students and verdicts; DATA=FOLDER nam
 build: bootstrap $(BUILD)/build.ninja ## Programs in build/release/bin
 	@cmake --build $(BUILD) --parallel $$(scripts/jobs)
 
-test: build ## All quick tests; the last line counts them
+package: $(VENV)/.package ## The Python package, into .venv
+
+test: build package ## All quick tests; the last line counts them
 	@scripts/test
 
-check: build ## Lint, clang-tidy, sanitizers and slow tests
+check: build package ## Lint, clang-tidy, sanitizers and slow tests
 	@scripts/bootstrap check
 	@scripts/check
 
 bench: build ## Measure against the peers of bench/
 	@scripts/bench
 
-format: bootstrap ## Format src and tests in place
+format: bootstrap ## Format C++ in place
 	@scripts/format
 
-lint: bootstrap ## Format, room rules and scripts, without compiling
+lint: bootstrap ## Format, room rules, types and scripts, without compiling
 	@scripts/lint
 
 clean: ## Remove build/
@@ -37,6 +40,11 @@ clean: ## Remove build/
 
 bootstrap:
 	@scripts/bootstrap
+
+# After the build, whose objects ccache has for it.
+$(VENV)/.package: pyproject.toml CMakeLists.txt requirements.txt $(shell find src python cmake -type f -not -name '*.pyc') | build
+	@scripts/package
+	@touch $@
 
 # Ninja configures again by itself when CMake's own files change.
 $(BUILD)/build.ninja: CMakePresets.json requirements.txt | bootstrap

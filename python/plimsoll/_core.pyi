@@ -1,0 +1,91 @@
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll.arguments import Progress
+
+version: str
+
+def kind_of(folder: Path) -> str: ...
+def verify(folder: Path) -> list[str]: ...
+
+class Mapping:
+    def __init__(self, folder: Path, kind: str) -> None: ...
+    def close(self) -> None: ...
+    def closed(self) -> bool: ...
+    def manifest(self) -> str: ...
+    def has_column(self, name: str) -> bool: ...
+    def column(self, name: str) -> NDArray[Any]: ...
+
+class GraphWriter:
+    def __init__(
+        self, folder: Path, replace: bool, node_features: int, edge_features: int, budget: str
+    ) -> None: ...
+    def append(
+        self,
+        nodes: int,
+        x: NDArray[np.float32],
+        edges: NDArray[np.int32],
+        edge_attr: NDArray[np.float32],
+        y: int,
+        node_y: NDArray[np.int64] | None,
+    ) -> None: ...
+    def publish(
+        self, splits: Sequence[tuple[str, int]], node_features: Sequence[str], edge_features: Sequence[str]
+    ) -> None: ...
+    def abandon(self) -> None: ...
+
+class FormatOptions:
+    name: str
+    payload: int
+    channel: str
+    attack_labels: list[str]
+    columns: list[str]
+    separator: str
+    quote: str
+    decimal_id: bool
+    decimal_bytes: bool
+    time: str
+    length_in_bits: bool
+
+class IngestOptions:
+    sources: list[Path]
+    out: Path
+    force: bool
+    format: FormatOptions
+    skip_errors: bool
+    skip_limit: int
+    threads: int
+
+class TuOptions:
+    source: Path
+    out: Path
+    node_features: str
+    target: str
+    force: bool
+
+class WindowsOptions:
+    frames: Path
+    out: Path
+    force: bool
+    threads: int
+    features: str
+    vocabulary_from: list[str]
+    calibrate: int
+    def set_lengths(self, window: str, stride: str) -> None: ...
+
+class SimulateOptions:
+    out: Path
+    frames: int
+    seed: int
+    vehicles: int
+    force: bool
+    def set_attacks(self, names: str) -> None: ...
+
+def make_frames(options: IngestOptions, budget: str, progress: Progress) -> None: ...
+def make_tu(options: TuOptions, budget: str, progress: Progress) -> None: ...
+def make_windows(options: WindowsOptions, budget: str, progress: Progress) -> None: ...
+def make_traffic(options: SimulateOptions, budget: str, progress: Progress) -> None: ...

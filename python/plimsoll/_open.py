@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from plimsoll import _core
+from plimsoll.arguments import PathLike
+from plimsoll.errors import InputError
+from plimsoll.frames import Frames
+from plimsoll.graph_set import GraphSet
+
+
+def open(path: PathLike) -> Frames | GraphSet:
+    """Opens a data set for reading, of whichever kind it is.
+
+    Its columns are mapped: opening takes milliseconds and no memory for them. Errors: `InputError`.
+    """
+    kind = _core.kind_of(Path(path))
+    for known in (Frames, GraphSet):
+        if known._kind == kind:
+            return known(path)
+    raise InputError(f"{path}: is a data set of the unknown kind {kind!r}, expected frames or graph_set")
+
+
+def verify(path: PathLike) -> list[str]:
+    """Reads a data set through and through: every checksum, offset, index and flag.
+
+    Gives what is wrong, a sentence each; an empty list where it is whole. Memory does not grow with it.
+    Errors: `InputError` when it cannot even be opened.
+    """
+    return _core.verify(Path(path))

@@ -1,0 +1,38 @@
+"""What functions that make data sets have in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from plimsoll.errors import UsageError
+
+PathLike: TypeAlias = str | os.PathLike[str]
+Budget: TypeAlias = int | str | None
+Progress: TypeAlias = Callable[[int, int], object] | None
+
+
+def budget_text(budget: Budget) -> str:
+    """Bytes as a number, or text as for --budget; None is the default."""
+    return "" if budget is None else str(budget)
+
+
+def thread_count(threads: int | None) -> int:
+    if threads is None:
+        return len(os.sched_getaffinity(0))
+    if not 1 <= threads <= 1024:
+        raise UsageError(f"threads={threads}: expected 1 to 1024, or None for the processors at hand")
+    return threads
+
+
+def one_of(name: str, value: str, words: tuple[str, ...]) -> str:
+    if value not in words:
+        raise UsageError(f"{name}={value!r}: expected one of {', '.join(words)}")
+    return value
+
+
+def texts(name: str, values: Iterable[str]) -> list[str]:
+    if isinstance(values, str):
+        raise UsageError(f"{name}={values!r}: expected a list of texts")
+    return list(values)

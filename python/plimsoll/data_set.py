@@ -1,0 +1,74 @@
+"""What data sets of all kinds have in common: a mapped folder of columns, and its manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
+
+from plimsoll import _core
+
+
+class DataSet:
+    """A data set opened for reading.
+
+    Its columns are read-only NumPy arrays over the mapped files: no bytes are copied, and no memory is taken
+    but the page cache. Arrays stay valid as long as anybody holds them, also after `close()`; asking a closed
+    data set for one is a `UsageError`. Any number of threads may read. A data set can be pickled, by its path,
+    and given wherever a path is expected.
+
+    Errors: `InputError` where the folder is no data set of this kind, or is damaged.
+    """
+
+    _kind: ClassVar[str]
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).absolute()
+        self._mapping = _core.Mapping(Path(path), self._kind)
+        self._columns: dict[str, NDArray[Any]] = {}
+
+    def close(self) -> None:
+        """Lets go of the mapping. It ends when the last array over it does. Safe to call twice."""
+        self._columns.clear()
+        self._mapping.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._mapping.closed()
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """All that manifest.json says (docs/formats/data-set.md), provenance included."""
+        manifest: dict[str, Any] = json.loads(self._mapping.manifest())
+        return manifest
+
+    def _column(self, name: str) -> NDArray[Any]:
+        column = self._columns.get(name)
+        if column is None:
+            column = self._columns[name] = self._mapping.column(name)
+        return column
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
+        return type(self), (str(self.path),)
+
+    def _text(self) -> str:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r}, {'closed' if self.closed else self._text()})"

@@ -1,0 +1,47 @@
+"""The errors that end an operation, as in C++ (src/base/error.h).
+
+Each text says what was found, what was expected and the remedy. `exit_code` is that of the command line.
+"""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """What all errors of Plimsoll have in common."""
+
+    exit_code = 1
+
+
+class Failure(Error, RuntimeError):
+    """Something outside the input went wrong: a full disk, a missing permission, an output that exists."""
+
+
+class UsageError(Error, ValueError):
+    """An argument is not what we understand, or a data set is closed."""
+
+    exit_code = 2
+
+
+class InputError(Error, ValueError):
+    """A file or data set is not what it should be, or is not there."""
+
+    exit_code = 3
+
+
+class BudgetExceeded(Error, MemoryError):
+    """A budget does not suffice.
+
+    `tag` names what the refused bytes were for (docs/memory.md), `bytes_asked` and `bytes_free` how many were
+    asked for and left; empty and 0 where the system refused.
+    """
+
+    exit_code = 4
+    tag: str = ""
+    bytes_asked: int = 0
+    bytes_free: int = 0
+
+
+class MissingPackage(Error, ImportError):
+    """torch or PyTorch Geometric is needed and cannot be imported."""
+
+    exit_code = 2

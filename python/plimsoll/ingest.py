@@ -1,0 +1,108 @@
+"""Data of others, read into data sets.
+
+Common arguments: `budget` is the memory the call may take, beside what the process holds already, in bytes or as
+text ("64MiB"; by default 256 MiB, or less where the system has less). `threads` is how many may work, by default
+the processors at hand. `force` replaces an output that exists; one that was made from the same source is opened
+and left alone. `progress` is called with what is done and what there is to do, a few times a second. The
+interpreter goes on meanwhile, and Ctrl-C ends the call; the output is then as it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from plimsoll import _core
+from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, texts, thread_count
+from plimsoll.frames import Frames
+from plimsoll.graph_set import GraphSet
+
+__all__ = ["can", "tu"]
+
+_FORMATS = ("auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "table")
+
+
+def can(
+    sources: PathLike | Iterable[PathLike],
+    out: PathLike,
+    *,
+    format: str = "auto",
+    payload: int = 8,
+    channel: str = "",
+    attack_labels: Iterable[str] = (),
+    columns: Iterable[str] = (),
+    separator: str = ",",
+    quote: str = "",
+    id: str = "hex",
+    bytes: str | None = None,
+    time: str = "s",
+    length: str = "bytes",
+    on_error: str = "fail",
+    skip_limit: int = 1000,
+    force: bool = False,
+    budget: Budget = None,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Frames:
+    """CAN captures, plain, .zst or .gz, to `frames`, which is opened.
+
+    `sources` are files, or folders whose folders become splits. `format` and what follows it describe them as the
+    options of `plimsoll ingest can` do (docs/can-formats.md); progress counts bytes of the sources.
+    Errors: `InputError` (file, line and column), `UsageError`, `BudgetExceeded`, `Failure`.
+    """
+    options = _core.IngestOptions()
+    options.sources = [Path(source) for source in _listed(sources)]
+    options.out = Path(out)
+    options.force = force
+    options.skip_errors = one_of("on_error", on_error, ("fail", "skip")) == "skip"
+    options.skip_limit = skip_limit
+    options.threads = thread_count(threads)
+    described = options.format
+    described.columns = texts("columns", columns)
+    described.name = one_of("format", format, _FORMATS)
+    if described.columns and format == "auto":
+        described.name = "table"
+    described.payload = payload
+    described.channel = channel
+    described.attack_labels = texts("attack_labels", attack_labels)
+    described.separator = separator
+    described.quote = quote
+    described.decimal_id = one_of("id", id, ("hex", "dec")) == "dec"
+    described.decimal_bytes = one_of("bytes", bytes or id, ("hex", "dec")) == "dec"
+    described.time = one_of("time", time, ("s", "ms", "us", "timeofday", "none"))
+    described.length_in_bits = one_of("length", length, ("bytes", "bits")) == "bits"
+    _core.make_frames(options, budget_text(budget), progress)
+    return Frames(out)
+
+
+def tu(
+    source: PathLike,
+    out: PathLike,
+    *,
+    node_features: str = "auto",
+    target: str = "graph",
+    force: bool = False,
+    budget: Budget = None,
+    progress: Progress = None,
+) -> GraphSet:
+    """A data set for graph classification in TU format to a `graph_set`, which is opened (docs/tu.md).
+
+    `source` is NAME.zip, a folder with NAME_A.txt and its like, or NAME.txt. `node_features` is auto, labels,
+    attributes, degree or constant; `target` is graph, or node for classes of nodes. It works on one thread;
+    progress counts graphs. Errors: as of `can`.
+    """
+    options = _core.TuOptions()
+    options.source = Path(source)
+    options.out = Path(out)
+    options.node_features = one_of(
+        "node_features", node_features, ("auto", "labels", "attributes", "degree", "constant")
+    )
+    options.target = one_of("target", target, ("graph", "node"))
+    options.force = force
+    _core.make_tu(options, budget_text(budget), progress)
+    return GraphSet(out)
+
+
+def _listed(sources: PathLike | Iterable[PathLike]) -> list[PathLike]:
+    return [sources] if isinstance(sources, str | os.PathLike) else list(sources)

@@ -1,0 +1,199 @@
+"""From and to PyTorch Geometric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sized
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll import _core
+from plimsoll.arguments import Budget, PathLike, Progress, budget_text, texts
+from plimsoll.errors import MissingPackage, UsageError
+from plimsoll.graph_set import GraphSet, GraphView
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+_STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "num_nodes"}
+_PROGRESS_GRAPHS = 256
+
+
+def to_data(graph: GraphView) -> Data:
+    """What `Graphs.to_pyg` says."""
+    try:
+        import torch
+        from torch_geometric.data import Data
+    except ImportError as error:
+        raise MissingPackage(f"to_pyg: {error}; install both: pip install torch torch_geometric") from error
+
+    def copied(column: NDArray[Any]) -> torch.Tensor | None:
+        return torch.from_numpy(column.copy()) if column.shape[1] else None
+
+    data = Data(
+        x=copied(graph.x),
+        edge_index=torch.from_numpy(np.ascontiguousarray(graph.edge_index, dtype=np.int64)),
+        edge_attr=copied(graph.edge_attr),
+        y=torch.tensor([graph.y]),
+    )
+    if data.x is None:
+        data.num_nodes = graph.num_nodes
+    if graph.node_y is not None:
+        data.node_y = torch.from_numpy(graph.node_y.copy())
+    return data
+
+
+def from_pyg(
+    dataset: Iterable[Data] | Mapping[str, Iterable[Data]],
+    path: PathLike,
+    *,
+    leave_out: Iterable[str] = (),
+    force: bool = False,
+    budget: Budget = None,
+    progress: Progress = None,
+) -> GraphSet:
+    """Writes a PyTorch Geometric data set of small graphs to a `graph_set`, which is opened.
+
+    `dataset` is anything that gives `Data` objects one after the other, or a mapping of split names to such; it is
+    read once, a graph at a time. Of each graph are stored `x` [n, F], `edge_index` [2, e], `edge_attr` [e, K] (both
+    features may be missing, or have one axis where they have one column), the class `y` of the graph, one whole
+    number, and `node_y` [n], classes of its nodes, -1 where there is none. All graphs have the same of them. Features
+    are stored as f32: values that f32 cannot hold are refused, as is anything else that a graph has, unless
+    `leave_out` names it.
+
+    `force` replaces an output that exists. `budget` is for the buffers of the columns, 1.75 MiB at most.
+    `progress` is called with the graphs done and in all, 0 where their number is not known.
+    Errors: `UsageError` that names the graph, `Failure`, `BudgetExceeded`; the output is then as it was.
+    """
+    path = Path(path)
+    splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
+    sized = [graphs for graphs in splits.values() if isinstance(graphs, Sized)]
+    total = sum(map(len, sized)) if len(sized) == len(splits) else 0
+    left_out = set(texts("leave_out", leave_out))
+    done = 0
+    counts: list[tuple[str, int]] = []
+    writer: _core.GraphWriter | None = None
+    try:
+        for name, graphs in splits.items():
+            before = done
+            for data in graphs:
+                graph = _graph(data, left_out, f"graph {done}" + (f" (of split {name!r})" if len(splits) > 1 else ""))
+                if writer is None:
+                    first = graph
+                    widths = graph.x.shape[1], graph.edge_attr.shape[1]
+                    writer = _core.GraphWriter(path, force, *widths, budget_text(budget))
+                _require_like(first, graph, done)
+                writer.append(*graph)
+                done += 1
+                if progress is not None and done % _PROGRESS_GRAPHS == 0:
+                    progress(done, total)
+            counts.append((name, done - before))
+        if writer is None:
+            raise UsageError(f"{path}: the data set has no graphs; expected one at least")
+        if progress is not None:
+            progress(done, total)
+        writer.publish(counts, _names("x", first.x), _names("edge_attr", first.edge_attr))
+    except BaseException:
+        if writer is not None:
+            writer.abandon()
+        raise
+    return GraphSet(path)
+
+
+class _Graph(NamedTuple):
+    nodes: int
+    x: NDArray[np.float32]
+    edges: NDArray[np.int32]
+    edge_attr: NDArray[np.float32]
+    y: int
+    node_y: NDArray[np.int64] | None
+
+
+def _graph(data: Data, left_out: set[str], where: str) -> _Graph:
+    if not hasattr(data, "to_dict") or not hasattr(data, "edge_index"):
+        raise UsageError(f"{where}: is {type(data).__name__}, expected torch_geometric.data.Data with edge_index")
+    values: dict[str, Any] = {key: value for key, value in data.to_dict().items() if value is not None}
+    unknown = sorted(values.keys() - _STORED - left_out)
+    if unknown:
+        raise UsageError(
+            f"{where}: has {', '.join(unknown)}, which a graph_set has no columns for; leave_out={unknown} leaves it out"
+        )
+    nodes = int(data.num_nodes or 0)
+    edges = _edges(values.get("edge_index"), nodes, where)
+    node_y = values.get("node_y")
+    return _Graph(
+        nodes,
+        _features(values.get("x"), nodes, f"{where}: x"),
+        edges,
+        _features(values.get("edge_attr"), len(edges), f"{where}: edge_attr"),
+        _class(values.get("y"), where),
+        None if node_y is None else _whole(node_y, (nodes,), f"{where}: node_y"),
+    )
+
+
+def _array(value: Any, where: str) -> NDArray[Any]:
+    try:
+        return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+    except (TypeError, RuntimeError) as error:
+        raise UsageError(f"{where}: cannot become a NumPy array: {error}") from error
+
+
+def _whole(value: Any, shape: tuple[int, ...], where: str) -> NDArray[np.int64]:
+    array = _array(value, where)
+    if array.shape != shape or array.dtype.kind not in "iub":
+        raise UsageError(f"{where}: is {array.dtype} of shape {array.shape}, expected whole numbers of shape {shape}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _edges(value: Any, nodes: int, where: str) -> NDArray[np.int32]:
+    if value is None:
+        raise UsageError(f"{where}: has no edge_index; torch_geometric.transforms.ToSparseTensor takes it away")
+    edge_index = _array(value, f"{where}: edge_index")
+    count = edge_index.shape[-1] if edge_index.ndim else 0
+    edges = _whole(edge_index, (2, count), f"{where}: edge_index")
+    if edges.size and not (edges.min() >= 0 and edges.max() < nodes):
+        raise UsageError(
+            f"{where}: edge_index names nodes {edges.min()} to {edges.max()}, expected 0 to {nodes - 1}: "
+            f"there are {nodes} nodes"
+        )
+    return np.ascontiguousarray(edges.T, dtype=np.int32)
+
+
+def _features(value: Any, rows: int, where: str) -> NDArray[np.float32]:
+    if value is None:
+        return np.empty((rows, 0), np.float32)
+    array = _array(value, where)
+    if array.ndim == 1:
+        array = array[:, np.newaxis]
+    if array.ndim != 2 or len(array) != rows or array.dtype.kind not in "fiub":
+        raise UsageError(f"{where}: is {array.dtype} of shape {array.shape}, expected numbers of shape ({rows}, ...)")
+    with np.errstate(over="ignore"):
+        features = np.ascontiguousarray(array, dtype=np.float32)
+    if not np.isfinite(features).all() or (array.dtype != np.float32 and not np.array_equal(features, array)):
+        raise UsageError(f"{where}: holds values that are not finite numbers of float32; convert it: data.x.float()")
+    return features
+
+
+def _class(value: Any, where: str) -> int:
+    array = _array(value, f"{where}: y") if value is not None else np.empty(0)
+    if array.size != 1 or array.dtype.kind not in "iub":
+        raise UsageError(
+            f"{where}: y is {array.dtype} of shape {array.shape}, expected one whole number, the class of the graph; "
+            "classes of nodes go into data.node_y"
+        )
+    return int(array.item())
+
+
+def _require_like(first: _Graph, graph: _Graph, number: int) -> None:
+    widths, expected = ((g.x.shape[1], g.edge_attr.shape[1], g.node_y is not None) for g in (graph, first))
+    if widths != expected:
+        raise UsageError(
+            f"graph {number}: has (node features, edge features, node_y) {widths}, the first graph {expected}; "
+            "expected the same of all"
+        )
+
+
+def _names(column: str, array: NDArray[np.float32]) -> list[str]:
+    return [f"{column}_{i}" for i in range(array.shape[1])]

@@ -1,0 +1,77 @@
+"""The tables of a manifest (docs/formats/) as Python values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+
+class _Row:
+    @classmethod
+    def _of(cls, row: dict[str, Any]) -> Self:
+        """Of a row of the manifest; keys that a later version added are left out."""
+        return cls(**{field.name: row[field.name] for field in fields(cls) if field.name in row})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Split(_Row):
+    """A range of graphs with a name: `graphs[split.slice]` has them."""
+
+    name: str
+    first_graph: int
+    graphs: int
+
+    @property
+    def slice(self) -> slice:
+        return slice(self.first_graph, self.first_graph + self.graphs)
+
+
+@dataclass(frozen=True)
+class GraphRecording(_Row):
+    """The windows of one capture: `graphs[recording.slice]` has them."""
+
+    name: str
+    split: str
+    first_graph: int
+    graphs: int
+    attack: str | None = None
+    copy_of: str | None = None
+    content: str = ""
+
+    @property
+    def slice(self) -> slice:
+        return slice(self.first_graph, self.first_graph + self.graphs)
+
+
+@dataclass(frozen=True)
+class Recording(_Row):
+    """One capture among frames: `frames[recording.slice]` has them. docs/formats/frames.md explains the fields."""
+
+    name: str
+    split: str
+    first_frame: int
+    frames: int
+    attack_frames: int
+    source: str
+    bytes: int
+    hash: str
+    channel: str | None
+    has_time: bool
+    has_payload: bool
+    labelled: bool
+    attack: str | None
+    content: str
+    copy_of: str | None
+    traps: dict[str, int]
+
+    @property
+    def slice(self) -> slice:
+        return slice(self.first_frame, self.first_frame + self.frames)
+
+
+@dataclass(frozen=True)
+class Features:
+    """The names of the columns of `x` and of `edge_attr`."""
+
+    node: tuple[str, ...]
+    edge: tuple[str, ...]

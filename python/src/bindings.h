@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace plimsoll {
+
+namespace nb = nanobind;
+
+/// Errors of base/error.h become those of plimsoll.errors.
+void translate_errors();
+void bind_data_sets(nb::module_& module);
+void bind_making(nb::module_& module);
+
+}  // namespace plimsoll

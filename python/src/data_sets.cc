@@ -1,0 +1,150 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "bindings.h"
+#include "memory/budget_scope.h"
+#include "store/frames.h"
+#include "store/graph_set.h"
+#include "store/verify.h"
+
+namespace plimsoll {
+namespace {
+
+nb::dlpack::dtype dtype_of(const std::string& name) {
+  if (name == "<i8") return nb::dtype<int64_t>();
+  if (name == "<i4") return nb::dtype<int32_t>();
+  if (name == "<u4") return nb::dtype<uint32_t>();
+  if (name == "|u1") return nb::dtype<uint8_t>();
+  return nb::dtype<float>();
+}
+
+/// A view that has checked what its kind promises; one pointer for it and for what it holds.
+std::shared_ptr<const DataSetView> open_view(const std::filesystem::path& folder, const std::string& kind) {
+  if (kind == "frames") {
+    const auto view = std::make_shared<const FramesView>(folder);
+    return {view, &view->set()};
+  }
+  const auto view = std::make_shared<const GraphSetView>(folder);
+  return {view, &view->set()};
+}
+
+/// The mapping of a data set. Each array that is out holds it as well.
+class Mapping {
+ public:
+  Mapping(const std::filesystem::path& folder, const std::string& kind) : view_(open_view(folder, kind)) {}
+
+  void close() { view_.reset(); }
+  bool closed() const { return view_ == nullptr; }
+  std::string manifest() const { return view().manifest().dump(); }
+  bool has_column(const std::string& name) const { return view().has_column(name); }
+
+  nb::ndarray<nb::numpy, nb::ro> column(const std::string& name) const {
+    const auto found = view().columns().find(name);
+    if (found == view().columns().end())
+      throw UsageError(view().folder().string() + ": has no column '" + name + "'");
+    const NpyView& npy = found->second;
+    std::vector<size_t> shape(npy.shape().shape.begin(), npy.shape().shape.end());
+    using Owner = std::shared_ptr<const DataSetView>;
+    const nb::capsule owner(new Owner(view_), [](void* held) noexcept { delete static_cast<Owner*>(held); });
+    return {npy.data().data(), shape.size(), shape.data(), owner, nullptr, dtype_of(npy.shape().dtype)};
+  }
+
+ private:
+  const DataSetView& view() const {
+    if (closed()) throw UsageError("the data set is closed; open it again");
+    return *view_;
+  }
+
+  std::shared_ptr<const DataSetView> view_;
+};
+
+template <typename T, int kAxes>
+using Array = nb::ndarray<const T, nb::ndim<kAxes>, nb::c_contig, nb::device::cpu>;
+
+template <typename Array>
+auto span_of(const Array& array) {
+  return std::span(array.data(), array.size());
+}
+
+/// A GraphSetWriter and the budget for its buffers.
+class GraphWriter {
+ public:
+  GraphWriter(const std::filesystem::path& folder, bool replace, int64_t node_features, int64_t edge_features,
+              const std::string& budget)
+      : budget_(std::in_place, budget, 256 * kMiB),
+        writer_(std::in_place, folder, replace, node_features, edge_features) {}
+
+  void append(int64_t nodes, const Array<float, 2>& x, const Array<int32_t, 2>& edges,
+              const Array<float, 2>& edge_attr, int64_t y, const std::optional<Array<int64_t, 1>>& node_y) {
+    const std::array node_ptr{int64_t{0}, nodes};
+    const std::array edge_ptr{int64_t{0}, static_cast<int64_t>(edges.shape(0))};
+    const GraphSpans graph{node_ptr,
+                           edge_ptr,
+                           span_of(x),
+                           span_of(edges),
+                           span_of(edge_attr),
+                           std::span(&y, 1),
+                           node_y ? span_of(*node_y) : std::span<const int64_t>{}};
+    writer_.value().append(graph);
+  }
+
+  void publish(const std::vector<std::pair<std::string, int64_t>>& splits,
+               std::vector<std::string> node_features, std::vector<std::string> edge_features) {
+    GraphSetTables tables;
+    tables.node_features = std::move(node_features);
+    tables.edge_features = std::move(edge_features);
+    int64_t first = 0;
+    for (const auto& [name, graphs] : splits) {
+      tables.splits.push_back(
+          {.name = name, .split = "", .first_graph = first, .graphs = graphs, .attack = {}, .copy_of = {}});
+      first += graphs;
+    }
+    writer_.value().publish(tables, make_provenance({{{"kind", "torch_geometric"}}}, Json::object()));
+    abandon();
+  }
+
+  /// Removes what is not published.
+  void abandon() {
+    writer_.reset();
+    budget_.reset();
+  }
+
+ private:
+  std::optional<BudgetScope> budget_;
+  std::optional<GraphSetWriter> writer_;
+};
+
+}  // namespace
+
+void bind_data_sets(nb::module_& module) {
+  using namespace nb::literals;
+  module.def("kind_of", [](const std::filesystem::path& folder) {
+    return read_manifest(folder)["kind"].get<std::string>();
+  });
+  module.def("verify", verify_data_set, nb::call_guard<nb::gil_scoped_release>());
+  nb::class_<Mapping>(module, "Mapping")
+      .def(nb::init<const std::filesystem::path&, const std::string&>())
+      .def("close", &Mapping::close)
+      .def("closed", &Mapping::closed)
+      .def("manifest", &Mapping::manifest)
+      .def("has_column", &Mapping::has_column)
+      .def("column", &Mapping::column);
+  nb::class_<GraphWriter>(module, "GraphWriter")
+      .def(nb::init<const std::filesystem::path&, bool, int64_t, int64_t, const std::string&>())
+      .def("append", &GraphWriter::append, "nodes"_a, "x"_a.noconvert(), "edges"_a.noconvert(),
+           "edge_attr"_a.noconvert(), "y"_a, "node_y"_a.none())
+      .def("publish", &GraphWriter::publish, nb::call_guard<nb::gil_scoped_release>())
+      .def("abandon", &GraphWriter::abandon, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,53 @@
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+
+#include "base/error.h"
+#include "bindings.h"
+#include "memory/ledger.h"
+
+namespace plimsoll {
+namespace {
+
+nb::object error_class(const char* name) {
+  return nb::module_::import_("plimsoll.errors").attr(name);
+}
+
+void raise(const char* name, const char* text) {
+  PyErr_SetObject(error_class(name).ptr(), nb::str(text).ptr());
+}
+
+void raise_budget_exceeded(const BudgetExceeded& error) {
+  nb::object raised = error_class("BudgetExceeded")(error.what());
+  raised.attr("tag") = tag_name(error.tag());
+  raised.attr("bytes_asked") = error.bytes_asked();
+  raised.attr("bytes_free") = error.bytes_free();
+  PyErr_SetObject(raised.type().ptr(), raised.ptr());
+}
+
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const BudgetExceeded& error) {
+    raise_budget_exceeded(error);
+  } catch (const UsageError& error) {
+    raise("UsageError", error.what());
+  } catch (const InputError& error) {
+    raise("InputError", error.what());
+  } catch (const Error& error) {
+    raise("Failure", error.what());
+  } catch (const std::bad_alloc&) {
+    raise("BudgetExceeded", "the system refused memory below the budget; give a smaller budget");
+  } catch (const std::system_error& error) {  // of threads and files
+    raise("Failure", error.what());
+  }
+}
+
+}  // namespace
+
+void translate_errors() {
+  nb::register_exception_translator(translate);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,108 @@
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "base/units.h"
+#include "bindings.h"
+#include "ingest/ingest.h"
+#include "ingest/simulate.h"
+#include "ingest/tu.h"
+#include "ingest/windows_set.h"
+#include "memory/budget_scope.h"
+#include "watched.h"
+
+namespace plimsoll {
+namespace {
+
+// The verbs of the command line that make data sets, with its default budgets.
+
+void make_frames(const IngestOptions& options, const std::string& budget, const nb::object& progress) {
+  const BudgetScope scope(budget, 256 * kMiB);
+  run_watched(progress, [&](const Progress& note) { ingest_can(options, note); });
+}
+
+void make_tu(const TuOptions& options, const std::string& budget, const nb::object& progress) {
+  const BudgetScope scope(budget, 256 * kMiB);
+  run_watched(progress, [&](const Progress& note) { ingest_tu(options, note); });
+}
+
+void make_windows(const WindowsSetOptions& options, const std::string& budget, const nb::object& progress) {
+  const BudgetScope scope(budget);
+  run_watched(progress, [&](const Progress& note) { make_windows_set(options, note); });
+}
+
+void make_traffic(const SimulateOptions& options, const std::string& budget, const nb::object& progress) {
+  const BudgetScope scope(budget, 256 * kMiB);
+  run_watched(progress, [&](const Progress& note) { simulate_can(options, note); });
+}
+
+}  // namespace
+
+void bind_making(nb::module_& module) {
+  nb::class_<FormatOptions>(module, "FormatOptions")
+      .def_rw("name", &FormatOptions::name)
+      .def_rw("payload", &FormatOptions::payload)
+      .def_rw("channel", &FormatOptions::channel)
+      .def_rw("attack_labels", &FormatOptions::attack_labels)
+      .def_rw("columns", &FormatOptions::columns)
+      .def_rw("separator", &FormatOptions::separator)
+      .def_rw("quote", &FormatOptions::quote)
+      .def_rw("decimal_id", &FormatOptions::decimal_id)
+      .def_rw("decimal_bytes", &FormatOptions::decimal_bytes)
+      .def_rw("time", &FormatOptions::time)
+      .def_rw("length_in_bits", &FormatOptions::length_in_bits);
+  nb::class_<IngestOptions>(module, "IngestOptions")
+      .def(nb::init<>())
+      .def_rw("sources", &IngestOptions::sources)
+      .def_rw("out", &IngestOptions::out)
+      .def_rw("force", &IngestOptions::force)
+      .def_rw("format", &IngestOptions::format)
+      .def_rw("skip_errors", &IngestOptions::skip_errors)
+      .def_rw("skip_limit", &IngestOptions::skip_limit)
+      .def_rw("threads", &IngestOptions::threads);
+  nb::class_<TuOptions>(module, "TuOptions")
+      .def(nb::init<>())
+      .def_rw("source", &TuOptions::source)
+      .def_rw("out", &TuOptions::out)
+      .def_rw("node_features", &TuOptions::node_features)
+      .def_rw("target", &TuOptions::target)
+      .def_rw("force", &TuOptions::force);
+  nb::class_<WindowsSetOptions>(module, "WindowsOptions")
+      .def(nb::init<>())
+      .def_rw("frames", &WindowsSetOptions::frames)
+      .def_rw("out", &WindowsSetOptions::out)
+      .def_rw("force", &WindowsSetOptions::force)
+      .def_rw("threads", &WindowsSetOptions::threads)
+      .def_prop_rw(
+          "features", [](const WindowsSetOptions& self) { return self.windows.features; },
+          [](WindowsSetOptions& self, std::string features) { self.windows.features = std::move(features); })
+      .def_prop_rw(
+          "vocabulary_from", [](const WindowsSetOptions& self) { return self.windows.learn_from.splits; },
+          [](WindowsSetOptions& self, std::vector<std::string> splits) {
+            self.windows.learn_from.splits = std::move(splits);
+          })
+      .def_prop_rw(
+          "calibrate", [](const WindowsSetOptions& self) { return self.windows.calibration.windows; },
+          [](WindowsSetOptions& self, int64_t windows) { self.windows.calibration.windows = windows; })
+      .def("set_lengths", &WindowsSetOptions::set_lengths);
+  nb::class_<SimulateOptions>(module, "SimulateOptions")
+      .def(nb::init<>())
+      .def_rw("out", &SimulateOptions::out)
+      .def_rw("frames", &SimulateOptions::frames)
+      .def_rw("seed", &SimulateOptions::seed)
+      .def_rw("vehicles", &SimulateOptions::vehicles)
+      .def_rw("force", &SimulateOptions::force)
+      .def("set_attacks",
+           [](SimulateOptions& self, const std::string& names) { self.attacks = parse_attacks(names); });
+  const auto define = [&](const char* name, auto function) {
+    module.def(name, function, nb::arg("options"), nb::arg("budget"), nb::arg("progress").none());
+  };
+  define("make_frames", make_frames);
+  define("make_tu", make_tu);
+  define("make_windows", make_windows);
+  define("make_traffic", make_traffic);
+}
+
+}  // namespace plimsoll

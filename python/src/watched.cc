@@ -1,0 +1,96 @@
+#include "watched.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace plimsoll {
+namespace {
+
+constexpr std::chrono::milliseconds kGlance{50};
+
+/// What the thread that works and the thread that watches share.
+class Watched {
+ public:
+  struct Stopped {};
+
+  explicit Watched(const std::function<void(const Progress&)>& work)
+      : thread_([this, &work] { run(work); }) {}
+
+  /// Whether the work has ended, after a while.
+  bool wait() {
+    const nb::gil_scoped_release release;
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kGlance, [this] { return ended_; });
+  }
+
+  void stop() {
+    const nb::gil_scoped_release release;
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    thread_.join();
+  }
+
+  std::pair<int64_t, int64_t> seen() {
+    const std::lock_guard lock(mutex_);
+    return seen_;
+  }
+  /// Once the work has ended.
+  std::exception_ptr error() const { return error_; }
+
+ private:
+  void run(const std::function<void(const Progress&)>& work) {
+    std::exception_ptr error;
+    try {
+      work([this](int64_t done, int64_t total) { note(done, total); });
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    error_ = std::move(error);
+    ended_ = true;
+    changed_.notify_one();
+  }
+
+  void note(int64_t done, int64_t total) {
+    const std::lock_guard lock(mutex_);
+    if (stop_) throw Stopped{};
+    seen_ = {done, total};
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  bool stop_ = false;
+  std::pair<int64_t, int64_t> seen_{0, 0};
+  std::exception_ptr error_;
+  std::jthread thread_;  // last: it begins when all else is there
+};
+
+}  // namespace
+
+void run_watched(const nb::object& callback, const std::function<void(const Progress&)>& work) {
+  Watched watched(work);
+  std::pair<int64_t, int64_t> told{0, 0};
+  try {
+    for (bool ended = false; !ended;) {
+      ended = watched.wait();
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      const std::pair<int64_t, int64_t> seen = watched.seen();
+      if (callback.is_none() || seen == told) continue;
+      callback(seen.first, seen.second);
+      told = seen;
+    }
+  } catch (...) {
+    watched.stop();
+    throw;
+  }
+  if (watched.error()) std::rethrow_exception(watched.error());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,58 @@
+#include "memory/budget_scope.h"
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "memory/ledger.h"
+#include "memory/vector.h"
+
+namespace plimsoll {
+namespace {
+
+using Bytes = Vector<char, Tag::blocks>;
+
+TEST(BudgetScope, LimitsWhatIsTakenWhileItLives) {
+  const int64_t cap = Ledger::process().cap();
+  {
+    const BudgetScope scope("1MiB");
+    EXPECT_NO_THROW(Bytes(kMiB));
+    EXPECT_THROW(Bytes(kMiB + 1), BudgetExceeded);
+  }
+  EXPECT_EQ(Ledger::process().cap(), cap);
+  EXPECT_NO_THROW(Bytes(kMiB + 1));
+}
+
+TEST(BudgetScope, LeavesOutWhatWasHeldBefore) {
+  const Bytes before(4 * kMiB);
+  const BudgetScope scope("1MiB");
+  EXPECT_NO_THROW(Bytes(kMiB));
+  EXPECT_THROW(Bytes(kMiB + 1), BudgetExceeded);
+}
+
+TEST(BudgetScope, TwoHaveTheSumOfBoth) {
+  const BudgetScope one("1MiB");
+  {
+    const BudgetScope other("2MiB");
+    EXPECT_NO_THROW(Bytes(3 * kMiB));
+  }
+  EXPECT_THROW(Bytes(3 * kMiB), BudgetExceeded);
+}
+
+TEST(BudgetScope, NeverLiftsACap) {
+  const int64_t cap = Ledger::process().cap();
+  Ledger::process().set_cap(Ledger::process().held() + kMiB);
+  {
+    const BudgetScope scope("1GiB");
+    EXPECT_THROW(Bytes(2 * kMiB), BudgetExceeded);
+  }
+  Ledger::process().set_cap(cap);
+}
+
+TEST(BudgetScope, HasTheDefaultOfTheCommandLine) {
+  EXPECT_EQ(BudgetScope("", kMiB).bytes(), kMiB);
+  EXPECT_GE(BudgetScope("").bytes(), kMiB);
+  EXPECT_THROW(BudgetScope("much"), UsageError);
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,74 @@
+"""The package `plimsoll`: what it needs, what it shows, and the command line in it."""
+
+import ast
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from package_data import plimsoll, python
+
+BLOCKED = "import sys; sys.modules.update({'torch': None, 'torch_geometric': None})\n"
+
+
+def test_needs_neither_torch_nor_pyg(tmp_path):
+    out = python(BLOCKED + f"""
+import plimsoll
+frames = plimsoll.simulate.can({str(tmp_path / "f")!r}, frames=20000)
+graphs = plimsoll.windows(frames, {str(tmp_path / "g")!r})
+try:
+    graphs.to_pyg(0)
+except plimsoll.MissingPackage as error:
+    print(isinstance(error, ImportError), error)
+""")
+    assert out.startswith("True") and "pip install torch torch_geometric" in out
+
+
+def test_import_does_not_load_torch():
+    assert python("import plimsoll, sys; print([m for m in sys.modules if m.startswith('torch')])").strip() == "[]"
+
+
+def test_is_the_version_of_the_programs(run):
+    assert run("plimsoll", "--version").strip() == f"plimsoll {plimsoll.__version__}"
+
+
+def test_python_m_plimsoll_is_the_command_line(run):
+    here = subprocess.run([sys.executable, "-m", "plimsoll", "--help"], capture_output=True, text=True, timeout=60)
+    assert here.returncode == 0 and here.stdout == run("plimsoll", "--help")
+    wrong = subprocess.run([sys.executable, "-m", "plimsoll", "sink"], capture_output=True, text=True, timeout=60)
+    assert wrong.returncode == 2
+    script = Path(sysconfig.get_path("scripts"), "plimsoll")
+    assert subprocess.run([script, "--version"], capture_output=True, timeout=60).returncode == 0
+
+
+def test_train_says_how_to_get_the_trainer(tmp_path):
+    recipe = Path(__file__).resolve().parents[2] / "recipes" / "gat.yaml"
+    command = [sys.executable, "-m", "plimsoll", "train", recipe, "--data", tmp_path, "--run", tmp_path / "run"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "make build" in done.stderr
+
+
+def test_is_typed_and_names_what_it_offers():
+    assert (Path(plimsoll.__file__).parent / "py.typed").exists()
+    for name in plimsoll.__all__:
+        thing = getattr(plimsoll, name)
+        assert name == "__version__" or thing.__doc__, f"{name} has no docstring"
+
+
+def test_only_the_entry_point_is_visible():
+    library = Path(plimsoll._core.__file__)
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    assert "PyInit__core" in symbols
+    assert [line for line in symbols.splitlines() if "plimsoll" in line] == []
+
+
+def test_the_stub_names_what_the_extension_has():
+    stub = ast.parse(Path(plimsoll.__file__).with_name("_core.pyi").read_text())
+    classes = [node for node in stub.body if isinstance(node, ast.ClassDef)]
+    functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
+    public = {name for name in vars(plimsoll._core) if not name.startswith("_")}
+    assert public == functions | {node.name for node in classes} | {"version"}
+    for node in classes:
+        named = {part.name if isinstance(part, ast.FunctionDef) else part.target.id for part in node.body}
+        bound = {name for name in vars(getattr(plimsoll._core, node.name)) if not name.startswith("_")}
+        assert bound == {name for name in named if not name.startswith("_")}, node.name

@@ -1,0 +1,169 @@
+"""From and to PyTorch Geometric."""
+
+import os
+
+import numpy as np
+import pytest
+from package_data import plimsoll
+
+torch = pytest.importorskip("torch")
+Data = pytest.importorskip("torch_geometric.data").Data
+
+
+def random_graph(generator, nodes, node_features=3, edge_features=2, node_classes=False):
+    edges = int(torch.randint(0, 4 * nodes + 1, (), generator=generator)) if nodes else 0
+    data = Data(
+        edge_index=torch.randint(0, max(nodes, 1), (2, edges), generator=generator),
+        y=torch.randint(0, 5, (1,), generator=generator),
+        num_nodes=nodes,
+    )
+    if node_features:
+        del data.num_nodes
+        data.x = torch.randn(nodes, node_features, generator=generator)
+    if edge_features:
+        data.edge_attr = torch.randn(edges, edge_features, generator=generator)
+    if node_classes:
+        data.node_y = torch.randint(-1, 3, (nodes,), generator=generator)
+    return data
+
+
+def assert_same(one, other):
+    one, other = one.to_dict(), other.to_dict()
+    assert one.keys() == other.keys()
+    for key, value in one.items():
+        if isinstance(value, torch.Tensor):
+            assert value.dtype == other[key].dtype and torch.equal(value, other[key]), key
+        else:
+            assert value == other[key], key
+
+
+@pytest.mark.parametrize("node_features", [0, 3])
+@pytest.mark.parametrize("edge_features", [0, 2])
+@pytest.mark.parametrize("node_classes", [False, True])
+def test_round_trip(tmp_path, node_features, edge_features, node_classes):
+    generator = torch.Generator().manual_seed(1)
+    dataset = [random_graph(generator, nodes, node_features, edge_features, node_classes)
+               for nodes in [5, 1, 30, 0, 2, 100]]
+    graphs = plimsoll.from_pyg(iter(dataset), tmp_path / "graphs")
+    assert plimsoll.verify(graphs) == [] and len(graphs) == len(dataset)
+    for i, data in enumerate(dataset):
+        assert_same(graphs.to_pyg(i), data)
+        assert graphs[i].num_nodes == data.num_nodes and graphs[i].num_edges == data.num_edges
+
+
+@pytest.mark.parametrize("name", ["MUTAG", "ENZYMES", "PROTEINS", "IMDB-BINARY", "Letter-med", "NCI1"])
+def test_tu_data_sets(data_dir, tmp_path, name):
+    source = plimsoll.ingest.tu(data_dir / "graph-tu" / f"{name}.zip", tmp_path / "source")
+    dataset = [source.to_pyg(i) for i in range(len(source))]
+    graphs = plimsoll.from_pyg(dataset, tmp_path / "graphs")
+    for column in ("node_ptr", "edge_ptr", "x", "edges", "edge_attr", "y"):
+        assert np.array_equal(getattr(graphs, column), getattr(source, column)), column
+    assert_same(graphs.to_pyg(len(graphs) - 1), dataset[-1])
+
+
+def test_windows_round_trip_and_batch_as_in_pyg(tmp_path):
+    from torch_geometric.data import Batch
+
+    source = plimsoll.windows(plimsoll.simulate.can(tmp_path / "frames", frames=30_000), tmp_path / "source")
+    graphs = plimsoll.from_pyg((source.to_pyg(i) for i in range(len(source))), tmp_path / "graphs")
+    assert np.array_equal(graphs.x, source.x) and np.array_equal(graphs.edges, source.edges)
+    batch = Batch.from_data_list([graphs.to_pyg(i) for i in range(4)])
+    assert batch.ptr.tolist() == graphs.node_ptr[:5].tolist()
+    assert np.array_equal(batch.x.numpy(), graphs.x[: graphs.node_ptr[4]])
+
+
+def test_tensors_may_be_written(tmp_path):
+    graphs = plimsoll.from_pyg([random_graph(torch.Generator(), 4)], tmp_path / "graphs")
+    data = graphs.to_pyg(0)
+    data.x.zero_()
+    data.edge_index.zero_()
+    data.edge_attr.zero_()
+    graphs.close()
+    assert plimsoll.verify(tmp_path / "graphs") == []
+
+
+def test_splits_by_name(tmp_path):
+    generator = torch.Generator().manual_seed(1)
+    dataset = {"train": [random_graph(generator, 5) for _ in range(3)], "none": [], "test": [random_graph(generator, 7)]}
+    graphs = plimsoll.from_pyg(dataset, tmp_path / "graphs")
+    assert {name: split.graphs for name, split in graphs.splits.items()} == {"train": 3, "none": 0, "test": 1}
+    assert graphs[graphs.splits["test"].slice][0].num_nodes == 7
+
+
+def test_numbers_that_float32_holds(tmp_path):
+    data = Data(x=torch.tensor([1, 0]), edge_index=torch.tensor([[0], [1]]), edge_attr=torch.tensor([0.5]).double(),
+                y=torch.tensor(True))
+    graph = plimsoll.from_pyg([data], tmp_path / "graphs")[0]
+    assert graph.x.tolist() == [[1.0], [0.0]] and graph.edge_attr.tolist() == [[0.5]] and graph.y == 1
+
+
+def test_an_output_that_exists_is_replaced_by_force_alone(tmp_path):
+    dataset = [random_graph(torch.Generator(), 4)]
+    plimsoll.from_pyg(dataset, tmp_path / "graphs")
+    with pytest.raises(plimsoll.Failure, match="exists"):
+        plimsoll.from_pyg(dataset * 2, tmp_path / "graphs")
+    assert len(plimsoll.from_pyg(dataset * 2, tmp_path / "graphs", force=True)) == 2
+    assert os.listdir(tmp_path) == ["graphs"]
+
+
+def changed(**values):
+    data = Data(x=torch.ones(3, 2), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.tensor([0]))
+    for key, value in values.items():
+        data[key] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("text", "is str, expected torch_geometric.data.Data"),
+        (changed(x=torch.ones(2, 2), num_nodes=3), r"x: is float32 of shape \(2, 2\), expected .* \(3"),
+        (changed(x=torch.full((3, 2), torch.nan)), "not finite"),
+        (changed(x=torch.full((3, 2), 0.1, dtype=torch.float64)), "not finite numbers of float32"),
+        (changed(x=torch.ones(3, 2, dtype=torch.bfloat16)), "cannot become a NumPy array"),
+        (changed(x=torch.ones(3, 5)), "the first graph"),
+        (changed(edge_index=torch.tensor([[0, 1], [1, 3]])), "names nodes 0 to 3, expected 0 to 2"),
+        (changed(edge_index=torch.tensor([[0, -1], [1, 2]])), "names nodes -1 to 2"),
+        (changed(edge_index=torch.ones(2, 2)), "expected whole numbers"),
+        (changed(edge_index=torch.ones(3, 2).long()), r"shape \(3, 2\)"),
+        (changed(edge_index=None), "has no edge_index"),
+        (changed(edge_attr=torch.ones(1, 2)), "edge_attr"),
+        (changed(y=None), "expected one whole number"),
+        (changed(y=torch.tensor([0.5])), "y is float32"),
+        (changed(y=torch.tensor([0, 1, 0])), "classes of nodes go into data.node_y"),
+        (changed(node_y=torch.tensor([0, 1])), "node_y"),
+        (changed(pos=torch.ones(3, 3)), r"has pos, .* leave_out=\['pos'\]"),
+    ],
+)
+def test_bad_graphs_are_named(tmp_path, data, text):
+    with pytest.raises(plimsoll.UsageError, match=f"graph 1.*{text}"):
+        plimsoll.from_pyg([changed(), data], tmp_path / "graphs")
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_has_no_column_can_be_left_out(tmp_path):
+    graphs = plimsoll.from_pyg([changed(pos=torch.ones(3, 3))], tmp_path / "graphs", leave_out=["pos"])
+    assert "pos" not in graphs.to_pyg(0)
+
+
+def test_nothing_is_left_of_a_failure(tmp_path):
+    def dataset():
+        yield changed()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        plimsoll.from_pyg(dataset(), tmp_path / "graphs")
+    with pytest.raises(plimsoll.UsageError, match="no graphs"):
+        plimsoll.from_pyg([], tmp_path / "graphs")
+    with pytest.raises(plimsoll.BudgetExceeded):
+        plimsoll.from_pyg([changed()], tmp_path / "graphs", budget="1MiB")
+    (tmp_path / "file").touch()
+    with pytest.raises(plimsoll.Failure):
+        plimsoll.from_pyg([changed()], tmp_path / "file" / "graphs")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_progress(tmp_path):
+    seen = []
+    plimsoll.from_pyg([changed()] * 300, tmp_path / "graphs", progress=lambda *step: seen.append(step))
+    assert seen == [(256, 300), (300, 300)]
