@@ -30,7 +30,7 @@ constexpr std::array<float, kStatistics> kLeastScales = {
 
 constexpr size_t kGat = FusedRows::kGat;
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
-// classifier is as sure as of the middle of benign traffic that it is the latter, it is.
+// classifier finds no more in the window than in benign ones, it is the latter.
 constexpr double kSupport = 1.5;
 
 // The value that `share` of them exceed.
@@ -113,6 +113,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     const double edge = value_beyond(values, kBeyondEdge);
     fusion.units_[p] = std::max<double>(parts[p].least_scale, edge - value_beyond(values, 0.5));
     fusion.edges_[p] = std::max<double>(parts[p].least_edge, edge);
+    if (p == kGat) fusion.support_ = edge;
   }
   std::vector<double> excesses;
   excesses.reserve(static_cast<size_t>(benign.size()));
@@ -132,10 +133,10 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
 std::vector<double> Fusion::excesses(std::span<const float> parts) const {
   std::vector<double> excesses;
   for (size_t p = 0; p < parts.size(); ++p) excesses.push_back((parts[p] - edges_[p]) / units_[p]);
-  const double gat = excesses[kGat];
+  const double support = (parts[kGat] - support_) / units_[kGat] + kSupport;
   for (const Statistic statistic : {Statistic::early, Statistic::early_share}) {
     double& timing = excesses[static_cast<size_t>(statistic)];
-    if (gat + kSupport < timing) timing = gat + kSupport;  // never so where there is no gat
+    if (support < timing) timing = support;  // never so where there is no gat
   }
   return excesses;
 }
@@ -169,6 +170,7 @@ NamedTensors Fusion::tensors() const {
   return {{"fusion.edge", own_tensor<double>(edges_, {count})},
           {"fusion.unit", own_tensor<double>(units_, {count})},
           {"fusion.lines", own_tensor<double>(lines, {static_cast<int64_t>(lines_.size()), 3})},
+          {"fusion.support", own_tensor<double>(std::array{support_}, {1})},
           {"fusion.scale", own_tensor<double>(std::array{scale_}, {1})}};
 }
 
@@ -181,10 +183,12 @@ std::optional<Fusion> Fusion::from_tensors(const NamedTensors& tensors) {
   const auto lines = values_of<double>(tensors, "fusion.lines", {-1, 3});
   fusion.edges_.assign(edges.begin(), edges.end());
   fusion.units_.assign(units.begin(), units.end());
+  fusion.support_ = values_of<double>(tensors, "fusion.support", {1}).front();
   fusion.scale_ = values_of<double>(tensors, "fusion.scale", {1}).front();
   for (size_t i = 0; i + 2 < lines.size(); i += 3)
     fusion.lines_.push_back({lines[i], lines[i + 1], static_cast<float>(lines[i + 2])});
-  bool possible = fusion.scale_ >= 1 && std::isfinite(fusion.scale_) && !fusion.lines_.empty();
+  bool possible = !std::isinf(fusion.support_) && fusion.scale_ >= 1 && std::isfinite(fusion.scale_) &&
+                  !fusion.lines_.empty();
   for (size_t p = 0; p < fusion.edges_.size(); ++p) {
     const double edge = fusion.edges_[p];
     const double unit = fusion.units_[p];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -79,7 +80,8 @@ class Fusion {
   std::vector<double> excesses(std::span<const float> parts) const;  // of parts; NaN: counts for nothing
   double excess(std::span<const float> parts) const;                 // the worst
 
-  std::vector<double> edges_;  // NaN: counts for nothing
+  std::vector<double> edges_;                                  // NaN: counts for nothing
+  double support_ = std::numeric_limits<double>::quiet_NaN();  // the edge of the classifier, however low
   std::vector<double> units_;
   std::vector<Line> lines_;
   double scale_ = 1;  // of the score: excess at the line
