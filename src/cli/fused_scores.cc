@@ -132,7 +132,7 @@ DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span
     const auto calibration = of_recording(data_.windows()->calibration(), recording);
     require_calibration(data_, recording, std::ssize(calibration));
     const FusedRows benign = rows(calibration_, calibration, models, true);
-    const Fusion fusion = Fusion::learn(benign, without);
+    const Fusion fusion = Fusion::learn(benign, without, Fusion::Timing::trusted);
     const Fusion::Line& line = fusion.lines().back();
     rate = line.target_rate;
     above += line.realised_rate * static_cast<double>(benign.size());

@@ -116,7 +116,7 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
   FusedRows rows;
   judge(model, frames, profile_of(frames, windows, second), first, rows);
   judge(model, frames, profile_of(frames, windows, first), second, rows);
-  const Fusion fusion = Fusion::learn(rows);
+  const Fusion fusion = Fusion::learn(rows, {}, Fusion::Timing::trusted);
   const BehaviourProfile profile = profile_of(frames, windows, all);
   result.ids = profile.vocabulary().size();
   result.expected = std::ssize(profile.expected());

@@ -31,7 +31,7 @@ constexpr std::array<float, kStatistics> kLeastScales = {
 constexpr size_t kGat = FusedRows::kGat;
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
 // classifier finds no more in the window than in benign ones, it is the latter.
-constexpr double kSupport = 1.5;
+constexpr double kSupport = 0.5;
 
 // The value that `share` of them exceed.
 template <typename T>
@@ -98,7 +98,7 @@ void FusedRows::add_empty(int64_t windows) {
                 std::numeric_limits<float>::quiet_NaN());
 }
 
-Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& without) {
+Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& without, Timing timing) {
   if (benign.size() == 0)
     throw InputError(
         "there is no benign window to learn the levels of a fused score from; give benign traffic");
@@ -113,7 +113,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     const double edge = value_beyond(values, kBeyondEdge);
     fusion.units_[p] = std::max<double>(parts[p].least_scale, edge - value_beyond(values, 0.5));
     fusion.edges_[p] = std::max<double>(parts[p].least_edge, edge);
-    if (p == kGat) fusion.support_ = edge;
+    if (p == kGat && timing == Timing::supported) fusion.support_ = edge;
   }
   std::vector<double> excesses;
   excesses.reserve(static_cast<size_t>(benign.size()));

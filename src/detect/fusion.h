@@ -47,6 +47,10 @@ struct FusedRows {
 /// which a window is called an attack. Immutable once learned: any number of threads may use it.
 class Fusion {
  public:
+  /// Whether frames that come too soon are evidence by themselves, as against a profile of the vehicle
+  /// itself, or only where the classifier finds a window odd as well: several vehicles and drives have taught
+  /// the profile then.
+  enum class Timing : uint8_t { supported, trusted };
   /// The edge is the value that this share of benign windows exceeds; the unit, from their median to it.
   static constexpr double kBeyondEdge = 0.01;
 
@@ -61,7 +65,8 @@ class Fusion {
   /// From benign windows that the profile was not learned from. The line is that of the rate of 0.1 %.
   /// Parts that no window has count for nothing, and those named by `without`. Errors: InputError when there
   /// is no window, or a part is no finite number in some of them.
-  static Fusion learn(const FusedRows& benign, const std::vector<std::string>& without = {});
+  static Fusion learn(const FusedRows& benign, const std::vector<std::string>& without = {},
+                      Timing timing = Timing::supported);
 
   /// NaN where a part that counts is NaN, or none does: what is no number is no clean bill.
   float score(std::span<const float> parts) const;

@@ -130,11 +130,13 @@ TEST(Fusion, WhatComesTooSoonIsAnAlarmOnlyWhereTheClassifierDoesNotSpeakAgainst)
     FusedRows benign;
     for (int i = 0; i < 100; ++i) benign.add(row({{part, 0}, {"gat", 0}}));
     const Fusion fusion = Fusion::learn(benign);
-    // Its own excess is far above; with support 1.5 above that of the classifier.
-    EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", -1}})), 0.5, 1e-5) << part;
-    EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", 0}})), 1.5, 1e-5) << part;
-    EXPECT_NEAR(fusion.scores_by_part(row({{part, 50}, {"gat", -1}}))[place(part)], 0.5, 1e-5) << part;
-    // Without a classifier it speaks for itself.
+    // Its own excess is far above; with support half a unit above what the classifier exceeds.
+    EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", -1}})), -0.5, 1e-5) << part;
+    EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", 0}})), 0.5, 1e-5) << part;
+    EXPECT_NEAR(fusion.scores_by_part(row({{part, 50}, {"gat", -1}}))[place(part)], -0.5, 1e-5) << part;
+    // Against a profile of the vehicle itself, or without a classifier, it speaks for itself.
+    EXPECT_GT(Fusion::learn(benign, {}, Fusion::Timing::trusted).score(row({{part, 50}, {"gat", -1}})), 10)
+        << part;
     const Fusion alone = Fusion::learn(benign, {"gat"});
     EXPECT_GT(alone.score(row({{part, 50}, {"gat", -1}})), 10) << part;
   }
