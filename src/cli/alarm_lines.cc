@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -47,16 +48,18 @@ double as_written(float value) {
 // What each part of a fused score says, where it has a say.
 Json parts_json(const Verdict& verdict) {
   Json parts = Json::object();
-  for (size_t p = 0; p < verdict.by_part.size(); ++p)
-    if (std::isfinite(verdict.by_part[p])) parts[fused_parts()[p].name] = as_written(verdict.by_part[p]);
+  for (size_t p = 0; p < kFusedParts; ++p)
+    if (const float score = (*verdict.by_part)[p]; std::isfinite(score))
+      parts[fused_parts()[p].name] = as_written(score);
   return parts;
 }
 
 // The part that a fused score is of.
 std::string reason_of(const Verdict& verdict) {
-  for (size_t p = 0; p < verdict.by_part.size(); ++p)
-    if (verdict.by_part[p] == verdict.score) return " by " + fused_parts()[p].name;
-  return {};
+  if (!verdict.by_part) return {};
+  const auto part = std::ranges::find(*verdict.by_part, verdict.score) - verdict.by_part->begin();
+  return static_cast<size_t>(part) < kFusedParts ? " by " + fused_parts()[static_cast<size_t>(part)].name
+                                                 : "";
 }
 
 }  // namespace
@@ -110,7 +113,7 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
                {"unknown_ids", unknown},
                {"nodes", nodes},
                {"edges", edges}};
-  if (!verdict.by_part.empty()) line["parts"] = parts_json(verdict);
+  if (verdict.by_part) line["parts"] = parts_json(verdict);
   if (verdict.labelled) line["attack"] = verdict.attack;
   return line;
 }

@@ -53,20 +53,18 @@ DetectorScores odd_timing(const TrainingData& data, const DetectorFacts& facts,
 }
 
 // The part that a detector of a run plays in a fused score; teachers and others play none.
-const char* part_of(const std::string& name) {
+std::string part_of(const std::string& name) {
   if (name == "gat" || name == "gat_student") return "gat";
-  return name == "vgae_student" ? "vgae" : nullptr;
+  return name == "vgae_student" ? "vgae" : "";
 }
 
 // Columns of scores that fusing makes beside those of the models.
 int64_t fused_columns(const std::vector<RunDetector>& files, bool calibrated, bool ablation) {
-  const auto fused = std::ranges::count_if(files, [](const RunDetector& of) {
-    const char* const part = part_of(of.name);
-    return part != nullptr && std::string(part) == "gat";
-  });
+  const auto fused =
+      std::ranges::count_if(files, [](const RunDetector& of) { return part_of(of.name) == "gat"; });
   if (!calibrated) return fused;
   // Of each model on calibration windows, and alone.
-  return 2 * std::ssize(files) + fused * (ablation ? 3 + std::ssize(fused_parts()) : 2);
+  return 2 * std::ssize(files) + fused * (ablation ? 3 + static_cast<int64_t>(kFusedParts) : 2);
 }
 
 // What detectors of a run are judged on.
@@ -80,11 +78,12 @@ struct Judging {
     const BlockSource& source = data.source();
     split = split_that_trained(data, recipe, facts);
     lists = lists_to_judge(source.tables(), facts.trained_on, split, options.split);
-    if (recipe.data.calibration > 0) {
+    calibration = recipe.data.calibration;
+    if (calibration > 0) {
       folds.emplace(options.data, recipe, known_of(facts));
-      const auto calibration = data.windows()->calibration();
+      const auto begins = data.windows()->calibration();
       for (JudgedList& list : lists)
-        std::erase_if(list.graphs, [&](int64_t g) { return std::ranges::binary_search(calibration, g); });
+        std::erase_if(list.graphs, [&](int64_t g) { return std::ranges::binary_search(begins, g); });
     } else if (options.ablation) {
       throw UsageError("--ablation learns levels without a part from calibration windows; give --calibrate");
     }
@@ -125,6 +124,7 @@ struct Judging {
   std::vector<RunDetector> files;
   DetectorFacts facts;
   TrainingData data;
+  int64_t calibration = 0;                // windows of each recording at most
   std::optional<CalibrationFolds> folds;  // where recordings are calibrated
   std::optional<TrainingSplit> split;
   std::vector<JudgedList> lists;
@@ -170,7 +170,6 @@ Vector<float, Tag::columns> calibration_scores(const RunDetector& of, const Judg
   return all;
 }
 
-// An autoencoder is no part of the fused score that `detect` takes (docs/detection.md has what it is worth).
 // With calibration the scores of models become those of each alone, measured by the same benign windows; the
 // fused ones, of models of the same seed and profile statistics, stand in front.
 void add_calibrated(const Judging& judging, const FusedScores& fused, bool ablation, int64_t outside_ledger,
@@ -186,15 +185,15 @@ void add_calibrated(const Judging& judging, const FusedScores& fused, bool ablat
     const char* const as = model.name.starts_with("vgae") ? "vgae" : "gat";
     const ModelScores by_itself{as, model.scores, calibration[i]};
     alone.push_back(fused.calibrated(model.name, model.seed, {&by_itself, 1}, statistics));
-    if (part_of(model.name) == nullptr || std::string(as) != "gat") continue;
+    if (part_of(model.name) != "gat") continue;
     std::vector<ModelScores> models = {by_itself};
     for (size_t j = 0; j < detectors.size(); ++j)
-      if (const char* part = part_of(detectors[j].name);
-          part != nullptr && j != i && detectors[j].seed == model.seed)
-        models.push_back({part, detectors[j].scores, calibration[j]});
+      if (part_of(detectors[j].name) == "vgae" && detectors[j].seed == model.seed)
+        models.push_back({"vgae", detectors[j].scores, calibration[j]});
     const auto add = [&](const std::string& name, const std::vector<std::string>& without) {
       rows.push_back(fused.calibrated(name, model.seed, models, without));
     };
+    // The score that `detect` takes has no autoencoder (docs/detection.md has what it is worth).
     add("fused", {"vgae"});
     add("statistics", {"gat", "vgae"});
     if (!ablation) continue;
@@ -215,11 +214,10 @@ void add_fused(const Judging& judging, bool ablation, int64_t outside_ledger,
   if (judging.folds) return add_calibrated(judging, fused, ablation, outside_ledger, detectors);
   std::vector<DetectorScores> rows;
   for (size_t i = 0; i < detectors.size(); ++i) {
-    const char* const part = part_of(detectors[i].name);
-    if (part == nullptr || std::string(part) != "gat") continue;
+    if (part_of(detectors[i].name) != "gat") continue;
     const auto fusion = Fusion::from_tensors(*load_detector(judging.files[i].file).facts.benign);
     if (!fusion) continue;
-    const ModelScores model{part, detectors[i].scores, {}};
+    const ModelScores model{"gat", detectors[i].scores, {}};
     rows.push_back(fused.trained("fused", detectors[i].seed, {&model, 1}, *fusion));
   }
   std::ranges::move(detectors, std::back_inserter(rows));
@@ -237,7 +235,7 @@ Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const Run
   std::optional<Published> published;
   if (!options.compare.empty()) published.emplace(options.compare);
   const Judging judging(options, std::move(recipe), folder, threads);
-  const auto& [files, facts, data, folds, split, lists, predicted, shapes, scorer] = judging;
+  const auto& [files, facts, data, calibration, folds, split, lists, predicted, shapes, scorer] = judging;
   const BlockSource& source = data.source();
   Vector<uint8_t, Tag::columns> truth(shapes.size());
   std::ranges::transform(shapes, truth.begin(), [](const GraphShape& shape) { return shape.label == 1; });
@@ -257,6 +255,15 @@ Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const Run
   if (options.split.empty())
     findings.report = evaluation_report(evaluation, compared, read_run_record(folder));
   if (published) findings.json["compared"] = published->content();
+  findings.json["calibration_windows"] = calibration;
+  if (calibration > 0)
+    findings.notes += fmt::format(
+        "each recording was compared with benign windows of its own begin, {} or a third of it at most, "
+        "which are not "
+        "judged\n",
+        calibration);
+  else if (data.windows()->learned().contains("profile.ids"))
+    findings.notes += "all were compared with the benign profile of the training recordings\n";
   for (const JudgedSplit& judged_split : evaluation.splits) {
     findings.graphs += judged_split.all.graphs;
     for (const std::string& name : judged_split.left_out)

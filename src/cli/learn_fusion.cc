@@ -11,8 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// A row and a score.
-static_assert(FurtherLevels::kWindowBytes >= (FusedRows::kParts + 1) * sizeof(float));
+// A row, and its excess; its score is gone by then.
+static_assert(FurtherLevels::kWindowBytes >= kFusedParts * sizeof(float) + sizeof(double));
 
 // At most FurtherLevels::kMostWindows of a list, spread evenly: eight of so many lie above the line.
 GraphList enough_of(std::span<const int64_t> graphs) {

@@ -15,7 +15,7 @@ namespace {
 
 // Benign windows of all recordings, in their order.
 struct Benign {
-  std::vector<int64_t> graphs;
+  Vector<int64_t, Tag::columns> graphs;
   int64_t left_out = 0;
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -35,14 +34,14 @@ constexpr double kSupport = 0.5;
 
 // The value that `share` of them exceed.
 template <typename T>
-double value_beyond(const std::vector<T>& sorted, double share) {
+double value_beyond(const Vector<T, Tag::columns>& sorted, double share) {
   const auto above = static_cast<size_t>(share * static_cast<double>(sorted.size()));
   return sorted[sorted.size() - 1 - above];
 }
 
 // Of a part, ascending; none where it was not asked for. Errors: InputError where only some are numbers.
-std::vector<float> sorted_values(const FusedRows& rows, size_t part) {
-  std::vector<float> values;
+Vector<float, Tag::columns> sorted_values(const FusedRows& rows, size_t part) {
+  Vector<float, Tag::columns> values;
   int64_t absent = 0;
   for (int64_t w = 0; w < rows.size(); ++w) {
     const float value = rows.row(w)[part];
@@ -60,33 +59,31 @@ std::vector<float> sorted_values(const FusedRows& rows, size_t part) {
 
 }  // namespace
 
-const std::vector<FusedPart>& fused_parts() {
-  static const std::vector<FusedPart> kParts = [] {
-    std::vector<FusedPart> parts;
-    for (size_t s = 0; s < kStatistics; ++s) parts.push_back({statistic_names()[s], 0, kLeastScales[s]});
-    parts.push_back({"gat", 0, 1});
-    parts.push_back({"vgae", 0, 0.01F});
+const std::array<FusedPart, kFusedParts>& fused_parts() {
+  static const std::array<FusedPart, kFusedParts> kAll = [] {
+    std::array<FusedPart, kFusedParts> parts;
+    for (size_t s = 0; s < kStatistics; ++s) parts[s] = {statistic_names()[s], kLeastScales[s]};
+    parts[kGat] = {"gat", 1};
+    parts[kGat + 1] = {"vgae", 0.01F};
     return parts;
   }();
-  return kParts;
+  return kAll;
 }
 
 int64_t FusedRows::bytes(int64_t windows) {
-  return windows * static_cast<int64_t>(kParts * sizeof(float));
+  return windows * static_cast<int64_t>(kFusedParts * sizeof(float));
 }
 
 int64_t FusedRows::size() const {
-  return std::ssize(values) / std::ssize(fused_parts());
+  return std::ssize(values) / static_cast<int64_t>(kFusedParts);
 }
 
 std::span<const float> FusedRows::row(int64_t window) const {
-  const size_t width = fused_parts().size();
-  return std::span(values).subspan(static_cast<size_t>(window) * width, width);
+  return std::span(values).subspan(static_cast<size_t>(window) * kFusedParts, kFusedParts);
 }
 
 std::span<float> FusedRows::row(int64_t window) {
-  const size_t width = fused_parts().size();
-  return std::span(values).subspan(static_cast<size_t>(window) * width, width);
+  return std::span(values).subspan(static_cast<size_t>(window) * kFusedParts, kFusedParts);
 }
 
 void FusedRows::add(std::span<const float> parts) {
@@ -94,7 +91,7 @@ void FusedRows::add(std::span<const float> parts) {
 }
 
 void FusedRows::add_empty(int64_t windows) {
-  values.resize(values.size() + static_cast<size_t>(windows) * fused_parts().size(),
+  values.resize(values.size() + static_cast<size_t>(windows) * kFusedParts,
                 std::numeric_limits<float>::quiet_NaN());
 }
 
@@ -104,18 +101,18 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
         "there is no benign window to learn the levels of a fused score from; give benign traffic");
   const auto& parts = fused_parts();
   Fusion fusion;
-  fusion.edges_.assign(parts.size(), kNaN);
-  fusion.units_.assign(parts.size(), kNaN);
-  for (size_t p = 0; p < parts.size(); ++p) {
+  fusion.edges_.fill(kNaN);
+  fusion.units_.fill(kNaN);
+  for (size_t p = 0; p < kFusedParts; ++p) {
     if (std::ranges::find(without, parts[p].name) != without.end()) continue;
-    const std::vector<float> values = sorted_values(benign, p);
+    const auto values = sorted_values(benign, p);
     if (values.empty()) continue;
     const double edge = value_beyond(values, kBeyondEdge);
     fusion.units_[p] = std::max<double>(parts[p].least_scale, edge - value_beyond(values, 0.5));
-    fusion.edges_[p] = std::max<double>(parts[p].least_edge, edge);
+    fusion.edges_[p] = std::max(0.0, edge);
     if (p == kGat && timing == Timing::supported) fusion.support_ = edge;
   }
-  std::vector<double> excesses;
+  Vector<double, Tag::columns> excesses;
   excesses.reserve(static_cast<size_t>(benign.size()));
   for (int64_t w = 0; w < benign.size(); ++w) excesses.push_back(fusion.excess(benign.row(w)));
   std::ranges::sort(excesses);
@@ -130,9 +127,9 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
   return fusion;
 }
 
-std::vector<double> Fusion::excesses(std::span<const float> parts) const {
-  std::vector<double> excesses;
-  for (size_t p = 0; p < parts.size(); ++p) excesses.push_back((parts[p] - edges_[p]) / units_[p]);
+Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
+  Parts excesses;
+  for (size_t p = 0; p < kFusedParts; ++p) excesses[p] = (parts[p] - edges_[p]) / units_[p];
   const double support = (parts[kGat] - support_) / units_[kGat] + kSupport;
   for (const Statistic statistic : {Statistic::early, Statistic::early_share}) {
     double& timing = excesses[static_cast<size_t>(statistic)];
@@ -142,7 +139,7 @@ std::vector<double> Fusion::excesses(std::span<const float> parts) const {
 }
 
 double Fusion::excess(std::span<const float> parts) const {
-  const std::vector<double> all = excesses(parts);
+  const Parts all = excesses(parts);
   double worst = kNaN;
   for (size_t p = 0; p < all.size(); ++p) {
     if (std::isnan(edges_[p])) continue;
@@ -156,14 +153,15 @@ float Fusion::score(std::span<const float> parts) const {
   return static_cast<float>(excess(parts) / scale_);
 }
 
-std::vector<float> Fusion::scores_by_part(std::span<const float> parts) const {
-  std::vector<float> scores;
-  for (const double excess : excesses(parts)) scores.push_back(static_cast<float>(excess / scale_));
+std::array<float, kFusedParts> Fusion::scores_by_part(std::span<const float> parts) const {
+  std::array<float, kFusedParts> scores;
+  std::ranges::transform(excesses(parts), scores.begin(),
+                         [&](double excess) { return static_cast<float>(excess / scale_); });
   return scores;
 }
 
 NamedTensors Fusion::tensors() const {
-  const auto count = static_cast<int64_t>(edges_.size());
+  const auto count = static_cast<int64_t>(kFusedParts);
   std::vector<double> lines;
   for (const Line& line : lines_)
     lines.insert(lines.end(), {line.target_rate, line.realised_rate, static_cast<double>(line.level)});
@@ -176,13 +174,13 @@ NamedTensors Fusion::tensors() const {
 
 std::optional<Fusion> Fusion::from_tensors(const NamedTensors& tensors) {
   if (!tensors.contains("fusion.edge")) return std::nullopt;
-  const auto count = static_cast<int64_t>(fused_parts().size());
+  const auto count = static_cast<int64_t>(kFusedParts);
   Fusion fusion;
   const auto edges = values_of<double>(tensors, "fusion.edge", {count});
   const auto units = values_of<double>(tensors, "fusion.unit", {count});
   const auto lines = values_of<double>(tensors, "fusion.lines", {-1, 3});
-  fusion.edges_.assign(edges.begin(), edges.end());
-  fusion.units_.assign(units.begin(), units.end());
+  std::ranges::copy(edges, fusion.edges_.begin());
+  std::ranges::copy(units, fusion.units_.begin());
   fusion.support_ = values_of<double>(tensors, "fusion.support", {1}).front();
   fusion.scale_ = values_of<double>(tensors, "fusion.scale", {1}).front();
   for (size_t i = 0; i + 2 < lines.size(); i += 3)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -16,23 +17,21 @@ namespace plimsoll {
 /// One of the numbers that a fused score is made of: the greater, the more a window looks like an attack.
 struct FusedPart {
   std::string name;
-  /// What is no more than this is benign, whatever benign windows have.
-  float least_edge;
-  /// And what exceeds the edge by less than this is no alarm.
+  /// What exceeds the edge by less than this is no alarm, however little benign windows spread.
   float least_scale;
 };
 
 /// All parts: the profile statistics (ingest/profile_statistics.h) in their order, then "gat", log-odds, and
-/// "vgae", the error of a reconstruction.
-const std::vector<FusedPart>& fused_parts();
+/// "vgae", the error of a reconstruction. What is not above 0 is benign in all of them.
+inline constexpr size_t kFusedParts = kStatistics + 2;
+const std::array<FusedPart, kFusedParts>& fused_parts();
 
 /// The parts of windows, row by row: [windows, parts]. A part that was not asked for is NaN in all of them.
 struct FusedRows {
   Vector<float, Tag::columns> values;
 
-  static constexpr size_t kGat = kStatistics;        ///< the place of "gat" in a row
-  static constexpr size_t kParts = kStatistics + 2;  ///< of a row
-  static int64_t bytes(int64_t windows);             ///< that so many take
+  static constexpr size_t kGat = kStatistics;  ///< the place of "gat" in a row
+  static int64_t bytes(int64_t windows);       ///< that so many take
 
   int64_t size() const;
   std::span<const float> row(int64_t window) const;
@@ -71,7 +70,7 @@ class Fusion {
   /// NaN where a part that counts is NaN, or none does: what is no number is no clean bill.
   float score(std::span<const float> parts) const;
   /// What each part would score alone, by its place; NaN for those that count for nothing.
-  std::vector<float> scores_by_part(std::span<const float> parts) const;
+  std::array<float, kFusedParts> scores_by_part(std::span<const float> parts) const;
   /// At 1 % and at 0.1 %.
   const std::vector<Line>& lines() const { return lines_; }
 
@@ -82,12 +81,14 @@ class Fusion {
   static std::optional<Fusion> from_tensors(const NamedTensors& tensors);
 
  private:
-  std::vector<double> excesses(std::span<const float> parts) const;  // of parts; NaN: counts for nothing
-  double excess(std::span<const float> parts) const;                 // the worst
+  using Parts = std::array<double, kFusedParts>;  // NaN: counts for nothing
 
-  std::vector<double> edges_;                                  // NaN: counts for nothing
+  Parts excesses(std::span<const float> parts) const;
+  double excess(std::span<const float> parts) const;  // the worst
+
+  Parts edges_;
+  Parts units_;
   double support_ = std::numeric_limits<double>::quiet_NaN();  // the edge of the classifier, however low
-  std::vector<double> units_;
   std::vector<Line> lines_;
   double scale_ = 1;  // of the score: excess at the line
 };

@@ -16,8 +16,8 @@ namespace plimsoll {
 struct Verdict {
   StreamedWindow window;
   float score = 0;  ///< fused, with the line of alarms at 1; of a detector without such a score log-odds
-  /// What each part of a fused score would score alone (detect/fusion.h); empty without one.
-  std::vector<float> by_part = {};
+  /// What each part of a fused score would score alone (detect/fusion.h); absent without one.
+  std::optional<std::array<float, kFusedParts>> by_part = {};
   bool alarm = false;
   bool labelled = false;  ///< the frames have labels
   bool attack = false;    ///< one of them is labelled an attack

@@ -26,7 +26,8 @@ WindowJudge::WindowJudge(const DetectorFile& model, const GraphSetTables& tables
       network_(model.file),
       unknown_ids_apart_(model.unknown_ids_apart),
       unknown_index_(model.hides_identity() ? 0.0F : static_cast<float>(model.ids - 1)),
-      parts_(fused_parts().size(), std::numeric_limits<float>::quiet_NaN()) {
+      parts_() {
+  parts_.fill(std::numeric_limits<float>::quiet_NaN());
   const GatConfig& config = network_.config();
   if (config.in_features == node_columns_.count() && config.num_ids == model.ids &&
       (config.edge_features == 0 || config.edge_features == edge_columns_.count()))
@@ -52,7 +53,7 @@ float WindowJudge::log_odds(GraphBlock& graph) {
 
 std::span<const float> WindowJudge::parts(GraphBlock& graph) {
   std::ranges::copy(profile_statistics(graph, 0), parts_.begin());
-  parts_[kStatistics] = log_odds(graph);
+  parts_[FusedRows::kGat] = log_odds(graph);
   return parts_;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <vector>
+#include <array>
 
 #include "detect/detector_file.h"
 #include "detect/gat_network.h"
@@ -26,7 +26,7 @@ class WindowJudge {
   GatNetwork network_;
   bool unknown_ids_apart_;
   float unknown_index_;
-  std::vector<float> parts_;
+  std::array<float, kFusedParts> parts_;
 };
 
 }  // namespace plimsoll

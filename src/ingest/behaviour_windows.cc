@@ -65,8 +65,7 @@ BehaviourWindows::BehaviourWindows(const FramesView& frames, const WindowOptions
 void BehaviourWindows::calibrate() {
   for (size_t r = 0; r < frames_.recordings().size(); ++r) {
     const Recording& recording = frames_.recordings()[r];
-    const std::vector<int64_t> windows =
-        calibration_windows(*this, tables_.recordings[r], options_.calibration.windows);
+    const auto windows = calibration_windows(*this, tables_.recordings[r], options_.calibration.windows);
     own_.push_back(
         calibrated_profile(frames_, *this, recording, learned_in_fold(windows, options_.calibration.fold)));
     calibration_.insert(calibration_.end(), windows.begin(), windows.end());

@@ -49,7 +49,7 @@ class BehaviourWindows : public WindowSource {
   BehaviourProfile profile_;
   std::vector<std::shared_ptr<const BehaviourProfile>>
       own_;  // of each recording; may be null, or none at all
-  std::vector<int64_t> calibration_;
+  Vector<int64_t, Tag::columns> calibration_;
   Vector<Cut, Tag::columns> cuts_;  // by graph; empty where frames are counted
   GraphSetTables tables_;
   int64_t graphs_ = 0;

@@ -4,10 +4,10 @@
 
 namespace plimsoll {
 
-std::vector<int64_t> calibration_windows(const WindowSource& windows, const GraphRange& recording,
-                                         int64_t most) {
+Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, const GraphRange& recording,
+                                                  int64_t most) {
   const auto wanted = static_cast<size_t>(std::min(most, recording.graphs / 3));
-  std::vector<int64_t> benign;
+  Vector<int64_t, Tag::columns> benign;
   for (int64_t g = recording.first_graph; benign.size() < wanted; ++g) {
     if (g == recording.first_graph + recording.graphs) break;
     const auto labels = windows.frames(g).label;

@@ -12,8 +12,8 @@ namespace plimsoll {
 
 /// The first windows of a recording that hold no frame labelled 1, ascending: what its vehicle is calibrated
 /// on. At most `most`, and at most a third of all windows of the recording.
-std::vector<int64_t> calibration_windows(const WindowSource& windows, const GraphRange& recording,
-                                         int64_t most);
+Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, const GraphRange& recording,
+                                                  int64_t most);
 
 /// The part of them that a fold's profile is learned from.
 std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold);
