@@ -95,23 +95,28 @@ class TeachingTest : public testing::TestWithParam<const char*> {
     return use(teaching.of());
   }
 
+  VgaeStageOptions vgae_options(const StageTeacher& teacher, const RunOptions& run) const {
+    return {.source = &source_,
+            .shapes = shapes_,
+            .recipe = &recipe_,
+            .split = &split_,
+            .teacher = teacher,
+            .teacher_latent = teacher_.vgae.latent,
+            .facts = {},
+            .run = run};
+  }
+  GatStageOptions gat_options(const StageTeacher& teacher, const RunOptions& run) const {
+    return {.source = &source_,
+            .shapes = shapes_,
+            .recipe = &recipe_,
+            .split = &split_,
+            .teacher = teacher,
+            .facts = {},
+            .run = run};
+  }
+
   StageResult train(const StageTeacher& teacher, const RunOptions& run) {
-    if (is_vgae())
-      return train_vgae({.source = &source_,
-                         .shapes = shapes_,
-                         .recipe = &recipe_,
-                         .split = &split_,
-                         .teacher = teacher,
-                         .teacher_latent = teacher_.vgae.latent,
-                         .facts = {},
-                         .run = run});
-    return train_gat({.source = &source_,
-                      .shapes = shapes_,
-                      .recipe = &recipe_,
-                      .split = &split_,
-                      .teacher = teacher,
-                      .facts = {},
-                      .run = run});
+    return is_vgae() ? train_vgae(vgae_options(teacher, run)) : train_gat(gat_options(teacher, run));
   }
   StageResult train(const std::string& mode, int threads = 1, int64_t prefetch = 2) {
     const RunOptions run{.folder = folder_ / ("run " + std::to_string(runs_++)),
@@ -125,22 +130,7 @@ class TeachingTest : public testing::TestWithParam<const char*> {
   MemoryPlan plan(const StageTeacher& teacher, bool without_data = false, int threads = 1) {
     const RunOptions run{
         .folder = {}, .identity = {}, .threads = threads, .prefetch = 0, .without_data = without_data};
-    if (is_vgae())
-      return plan_vgae({.source = &source_,
-                        .shapes = shapes_,
-                        .recipe = &recipe_,
-                        .split = &split_,
-                        .teacher = teacher,
-                        .teacher_latent = teacher_.vgae.latent,
-                        .facts = {},
-                        .run = run});
-    return plan_gat({.source = &source_,
-                     .shapes = shapes_,
-                     .recipe = &recipe_,
-                     .split = &split_,
-                     .teacher = teacher,
-                     .facts = {},
-                     .run = run});
+    return is_vgae() ? plan_vgae(vgae_options(teacher, run)) : plan_gat(gat_options(teacher, run));
   }
   MemoryPlan plan(const std::string& mode) {
     return with_teacher(mode, [&](const StageTeacher& teacher) { return plan(teacher); });
