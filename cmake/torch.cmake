@@ -3,9 +3,17 @@
 # find_package(Torch) of a CUDA wheel asks for a CUDA toolkit; only libtorch_cpu and libc10 are needed here, which every
 # wheel has. Code stays valid for torch 2.11 up to the pinned version.
 
+# pip builds in an environment of its own, by these variables; torch is sought where the package will run.
 execute_process(
-  COMMAND ${PLIMSOLL_PYTHON} -c "import importlib.util as u, os; print(os.path.dirname(u.find_spec('torch').origin))"
+  COMMAND ${CMAKE_COMMAND} -E env --unset=PYTHONPATH --unset=PYTHONNOUSERSITE
+          ${PLIMSOLL_PYTHON} -c "import importlib.util as u, os; print(os.path.dirname(u.find_spec('torch').origin))"
   OUTPUT_VARIABLE torch_dir OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
+if(failed AND PLIMSOLL_TORCH STREQUAL "AUTO")
+  message(STATUS "No torch for ${PLIMSOLL_PYTHON}: what needs it is left out")
+  set(PLIMSOLL_TORCH OFF)
+  return()
+endif()
+set(PLIMSOLL_TORCH ON)
 if(failed)
   message(FATAL_ERROR "No torch for ${PLIMSOLL_PYTHON}. Run scripts/bootstrap, or configure with "
                       "-DPLIMSOLL_PYTHON=/path/to/python that has torch, or with -DPLIMSOLL_TORCH=OFF.")

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from plimsoll.arguments import Progress
 
 version: str
+torch_version: str  # that it was built with; empty: none
 
 def kind_of(folder: Path) -> str: ...
 def verify(folder: Path) -> list[str]: ...

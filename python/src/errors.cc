@@ -36,7 +36,7 @@ void translate(const std::exception_ptr& pointer, void*) {
   } catch (const InputError& error) {
     raise("InputError", error.what());
   } catch (const Error& error) {
-    raise("Failure", error.what());
+    raise(error.exit_code() == 4 ? "BudgetExceeded" : "Failure", error.what());
   } catch (const std::bad_alloc&) {
     raise("BudgetExceeded", "the system refused memory below the budget; give a smaller budget");
   } catch (const std::system_error& error) {  // of threads and files

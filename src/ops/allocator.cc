@@ -16,6 +16,8 @@ namespace {
 
 thread_local Tag current_tag = Tag::other;
 
+void (*refuse)(const BudgetExceeded&) = nullptr;
+
 constexpr size_t kAlignment = 64;
 
 // What stands before each tensor's data. A tensor is a piece of a slab's range, or of the heap.
@@ -74,23 +76,17 @@ class MetaAllocator final : public c10::Allocator {
 class LedgerCpuAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
-    const c10::Device cpu(c10::DeviceType::CPU);
-    const SlabPiece piece = Slab::take_piece(static_cast<int64_t>(bytes));
-    if (bytes == 0) {
-      write_down(0, 0);
-      return {nullptr, nullptr, &release, cpu};
+    try {
+      return take(bytes);
+    } catch (const BudgetExceeded& refusal) {
+      if (refuse != nullptr) refuse(refusal);
+      throw;
     }
-    Header* const header = piece.data != nullptr ? new (piece.data) Header{piece, nullptr, 0, current_tag}
-                                                 : take_from_heap(bytes);
-    void* const data = header + 1;
-    write_down(place_of(data), bytes);
-    return {data, data, &release, cpu};
   }
 
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
 
- private:
   static void release(void* data) {
     if (data == nullptr) return;
     strike_out(place_of(data));
@@ -103,9 +99,32 @@ class LedgerCpuAllocator final : public c10::Allocator {
     Ledger::process().give(header.tag, header.bytes);
     std::free(header.in_heap);
   }
+
+ private:
+  static c10::DataPtr take(size_t bytes) {
+    const c10::Device cpu(c10::DeviceType::CPU);
+    const SlabPiece piece = Slab::take_piece(static_cast<int64_t>(bytes));
+    if (bytes == 0) {
+      write_down(0, 0);
+      return {nullptr, nullptr, &release, cpu};
+    }
+    Header* const header = piece.data != nullptr ? new (piece.data) Header{piece, nullptr, 0, current_tag}
+                                                 : take_from_heap(bytes);
+    void* const data = header + 1;
+    write_down(place_of(data), bytes);
+    return {data, data, &release, cpu};
+  }
 };
 
 }  // namespace
+
+void set_refusal(void (*thrower)(const BudgetExceeded& refusal)) {
+  refuse = thrower;
+}
+
+bool is_in_ledger(const c10::DataPtr& memory) {
+  return memory.get_deleter() == &LedgerCpuAllocator::release;
+}
 
 int64_t heap_bytes(int64_t bytes) {
   return bytes == 0 ? 0 : bytes + static_cast<int64_t>(sizeof(Header) + kAlignment);

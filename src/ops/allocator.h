@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/core/Allocator.h>
+
 #include <cstdint>
 
 #include "memory/ledger.h"
@@ -13,6 +15,13 @@ namespace plimsoll {
 /// they are written down. A tensor that would pass the cap throws BudgetExceeded out of the operation that
 /// wanted it, forward or backward. Call it before the first tensor is made; it is never undone.
 void install_ledger_allocator();
+
+/// What becomes of a refusal, where torch's callers want another exception than BudgetExceeded: `refuse`
+/// throws it. Not thread-safe; call it before install_ledger_allocator().
+void set_refusal(void (*refuse)(const BudgetExceeded& refusal));
+
+/// Whether memory of a tensor stands in the ledger.
+bool is_in_ledger(const c10::DataPtr& memory);
 
 /// What a tensor of so many bytes takes of the heap, as entered in the ledger.
 int64_t heap_bytes(int64_t bytes);

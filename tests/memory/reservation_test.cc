@@ -155,7 +155,7 @@ TEST(Reservation, GrowingPastTheCapIsRefusedWithTheFiguresAndEntersNothing) {
     EXPECT_EQ(refusal.tag(), Tag::gradients);
     EXPECT_EQ(refusal.bytes_asked(), 46);
     EXPECT_EQ(refusal.bytes_free(), 45);
-    EXPECT_THAT(refusal.what(), HasSubstr("raise --budget by at least 1 B"));
+    EXPECT_THAT(refusal.what(), HasSubstr("raise the budget by at least 1 B"));
   }
   try {
     mine.grow(Tag::activations, 31);
@@ -330,7 +330,7 @@ TEST(Reserve, MoreThanTheCapIsRefusedAtOnce) {
   EXPECT_EQ(asker.refusal().tag(), Tag::activations);
   EXPECT_EQ(asker.refusal().bytes_asked(), 101);
   EXPECT_EQ(asker.refusal().bytes_free(), 70) << "what is free when all reservations have ended";
-  EXPECT_THAT(asker.refusal().what(), HasSubstr("raise --budget by at least 31 B"));
+  EXPECT_THAT(asker.refusal().what(), HasSubstr("raise the budget by at least 31 B"));
   EXPECT_EQ(ledger.held(), 90);
   EXPECT_EQ(ledger.waiting(), 1);
   holder.end();

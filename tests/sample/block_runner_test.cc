@@ -394,7 +394,7 @@ TEST_F(BlockRunnerTest, ABlockThatIsRefusedEvenAloneSaysWhatItNeeds) {
               std::string::npos)
         << text;
     EXPECT_NE(text.find("needs at least 1.06 MiB"), std::string::npos) << text;
-    EXPECT_NE(text.find("raise --budget by at least"), std::string::npos) << text;
+    EXPECT_NE(text.find("raise the budget by at least"), std::string::npos) << text;
   }
   EXPECT_EQ(told, std::vector<std::string>{"rerun"});
 }

@@ -1,0 +1,29 @@
+#include <torch/csrc/Exceptions.h>
+
+#include "ops/allocator.h"
+#include "torch_bindings.h"
+
+namespace plimsoll {
+namespace {
+
+// torch makes Python's exceptions of those that derive from PyTorchError, and RuntimeError of all others.
+class TensorRefused : public torch::PyTorchError {
+ public:
+  explicit TensorRefused(const BudgetExceeded& refusal) : PyTorchError(refusal.what()) {}
+  PyObject* python_type() override {
+    const nb::gil_scoped_acquire lock;
+    return nb::module_::import_("plimsoll.errors").attr("BudgetExceeded").ptr();
+  }
+};
+
+[[noreturn]] void refuse(const BudgetExceeded& refusal) {
+  throw TensorRefused(refusal);
+}
+
+}  // namespace
+
+void surface_refusals() {
+  set_refusal(&refuse);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace plimsoll {
+
+namespace nb = nanobind;
+
+/// A tensor that the ledger refuses is plimsoll.BudgetExceeded in Python, wherever in torch it was asked for.
+void surface_refusals();
+void bind_tapes(nb::module_& module);
+void bind_memory(nb::module_& module);
+
+}  // namespace plimsoll

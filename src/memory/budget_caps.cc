@@ -1,0 +1,63 @@
+#include "memory/budget_caps.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/units.h"
+#include "memory/ledger.h"
+#include "memory/limits.h"
+
+namespace plimsoll {
+
+int64_t budget_bytes(const std::string& text) {
+  const std::vector<Limit> limits = find_limits();
+  return text.empty() ? default_budget(limits) : parse_size(text, usable_memory(limits));
+}
+
+struct BudgetCaps::State {
+  std::mutex mutex;
+  int64_t works = 0;
+  int64_t bytes = 0;       // the sum of their budgets
+  int64_t foundation = 0;  // what the ledger held when the first of them began
+  int64_t limit = Ledger::kUnlimited;
+  int64_t found = Ledger::kUnlimited;  // the cap that somebody else had set
+  int64_t applied = Ledger::kUnlimited;
+
+  void apply() {
+    Ledger& ledger = Ledger::process();
+    if (ledger.cap() != applied) found = ledger.cap();
+    const int64_t base = std::min(found, limit);
+    const int64_t under = std::min(foundation, base);
+    applied = works == 0 ? base : under + std::min(bytes, base - under);
+    ledger.set_cap(applied);
+  }
+};
+
+BudgetCaps::BudgetCaps() : state_(*new State) {}  // never destroyed, like the ledger
+
+BudgetCaps& BudgetCaps::process() {
+  static auto& caps = *new BudgetCaps;
+  return caps;
+}
+
+void BudgetCaps::add_work(int64_t bytes) {
+  const std::lock_guard lock(state_.mutex);
+  if (state_.works++ == 0) state_.foundation = Ledger::process().held();
+  state_.bytes += bytes;
+  state_.apply();
+}
+
+void BudgetCaps::remove_work(int64_t bytes) {
+  const std::lock_guard lock(state_.mutex);
+  --state_.works;
+  state_.bytes -= bytes;
+  state_.apply();
+}
+
+void BudgetCaps::limit(int64_t cap) {
+  const std::lock_guard lock(state_.mutex);
+  state_.limit = cap;
+  state_.apply();
+}
+
+}  // namespace plimsoll

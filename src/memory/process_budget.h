@@ -1,0 +1,48 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace plimsoll {
+
+/// A budget for all that this process holds, while it lives, in a program that is not ours alone: the
+/// ledger's cap is what the budget leaves beside the anonymous memory that the ledger does not have (the
+/// interpreter, libraries, tensors of before). A thread of its own measures that again every 20 ms, so that
+/// the cap falls when others take more. Of several that live at once the smallest holds. Thread-safe.
+class ProcessBudget {
+ public:
+  /// `text` as for --budget; "" is the default budget of the command line. Errors: UsageError (not a size);
+  /// Error with exit code 4 where the process holds more already.
+  explicit ProcessBudget(const std::string& text);
+  ~ProcessBudget();
+  ProcessBudget(const ProcessBudget&) = delete;
+  ProcessBudget& operator=(const ProcessBudget&) = delete;
+
+  int64_t bytes() const { return bytes_; }
+  /// The most of the process's anonymous memory that was seen, in bytes; a sample, so a short peak may be
+  /// missed.
+  int64_t peak_anonymous();
+
+  /// Kept free of a budget so large for what is taken between two measurements, and page tables: 8 MiB and a
+  /// fiftieth.
+  static int64_t slack(int64_t budget);
+  /// Anonymous bytes of the process that the ledger does not have. What malloc keeps of freed memory is not
+  /// counted: it is used again.
+  static int64_t outside_ledger();
+
+ private:
+  void watch(const std::stop_token& stop);
+  void measure();
+
+  int64_t bytes_;
+  std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  int64_t outside_ = 0;         // guarded by mutex_; the most that was measured
+  int64_t peak_anonymous_ = 0;  // likewise
+  std::jthread thread_;
+};
+
+}  // namespace plimsoll
