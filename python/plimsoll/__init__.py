@@ -5,6 +5,9 @@ Geometric (`from_pyg`, `GraphSet.to_pyg`). It needs NumPy; torch and PyTorch Geo
 asked for. `python -m plimsoll` is the command line. docs/python/ has a page a task.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from plimsoll import ingest, simulate
 from plimsoll._core import version as __version__
 from plimsoll._open import open, verify
@@ -16,12 +19,37 @@ from plimsoll.graph_set import Graphs, GraphSet, GraphView
 from plimsoll.pyg import from_pyg
 from plimsoll.tables import Features, GraphRecording, Recording, Split
 
+if TYPE_CHECKING:
+    from plimsoll._budget import budget
+    from plimsoll._fit import Fit, fit
+    from plimsoll._plan import Plan, plan
+
+# What needs torch, by the module that has it: loaded when it is asked for.
+_WITH_TORCH = {
+    "Fit": "plimsoll._fit",
+    "Plan": "plimsoll._plan",
+    "budget": "plimsoll._budget",
+    "fit": "plimsoll._fit",
+    "plan": "plimsoll._plan",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WITH_TORCH:
+        raise AttributeError(f"module 'plimsoll' has no attribute {name!r}")
+    from plimsoll import _operators
+
+    _operators.load()
+    return getattr(import_module(_WITH_TORCH[name]), name)
+
+
 __all__ = [
     "BudgetExceeded",
     "DataSet",
     "Error",
     "Failure",
     "Features",
+    "Fit",
     "Frame",
     "FrameColumns",
     "Frames",
@@ -31,13 +59,17 @@ __all__ = [
     "Graphs",
     "InputError",
     "MissingPackage",
+    "Plan",
     "Recording",
     "Split",
     "UsageError",
     "__version__",
+    "budget",
+    "fit",
     "from_pyg",
     "ingest",
     "open",
+    "plan",
     "simulate",
     "verify",
     "windows",

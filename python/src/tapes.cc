@@ -1,4 +1,3 @@
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -38,6 +37,8 @@ class Recording {
   }
 
   const Tape& tape() const { return tape_; }
+  /// Bytes of a BlockMemory that hold all.
+  int64_t packed() const { return packed_as_they_come(tape_); }
   std::pair<int64_t, std::string> peak() const {
     const Tape::Peak peak = tape_.peak();
     return {peak.bytes, peak.piece < 0 ? "" : tape_.pieces[static_cast<size_t>(peak.piece)].operation};
@@ -67,12 +68,13 @@ class Model {
   Model(const std::vector<const Recording*>& recordings, const std::vector<Terms>& terms)
       : model_(tapes_of(recordings), terms) {}
 
-  /// Bytes at the peak, and the operation that comes to it; none where the tapes are not one sequence.
-  std::optional<std::pair<int64_t, std::string>> peak(const Terms& terms) const {
-    if (!model_.same_sequence()) return std::nullopt;
+  /// Bytes at the peak, and the operation that comes to it; what suffices as far as was seen, and none, where
+  /// the tapes are not one sequence.
+  std::pair<int64_t, std::string> peak(const Terms& terms) const {
+    if (!model_.same_sequence()) return {model_.envelope(terms), ""};
     const Tape::Peak peak = model_.peak(terms);
-    return std::pair(peak.bytes,
-                     peak.piece < 0 ? "" : model_.tape().pieces[static_cast<size_t>(peak.piece)].operation);
+    return {peak.bytes,
+            peak.piece < 0 ? "" : model_.tape().pieces[static_cast<size_t>(peak.piece)].operation};
   }
   const std::string& difference() const { return model_.difference(); }
 
@@ -93,6 +95,7 @@ void bind_tapes(nb::module_& module) {
       .def("begin", &Recording::begin)
       .def("end", &Recording::end)
       .def("peak", &Recording::peak)
+      .def("packed", &Recording::packed)
       .def("held_at_peak", &Recording::held_at_peak);
   nb::class_<Model>(module, "TapeModel")
       .def(nb::init<const std::vector<const Recording*>&, const std::vector<Terms>&>())

@@ -1,0 +1,77 @@
+"""`plimsoll.budget`: a budget for the process, enforced while a `with` block runs."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from plimsoll import _operators
+from plimsoll.arguments import Budget as Size
+from plimsoll.arguments import budget_text
+from plimsoll.errors import BudgetExceeded, UsageError
+
+if TYPE_CHECKING:
+    from plimsoll._torch import ProcessBudget
+
+
+class budget:
+    """Keeps the process within a budget of memory:
+
+        with plimsoll.budget("2GiB") as memory:
+            train()
+        print(memory)
+
+    A tensor of torch on the CPU that would pass it is refused: the operation that wanted it, forward or backward,
+    raises `BudgetExceeded`, and what was computed before is whole. So are batches of `DataLoader` and buffers of
+    `ingest` and `windows`. The budget is for all anonymous memory of the process: what the interpreter, libraries and
+    tensors of before hold is measured every 20 ms, and it alone can take memory unasked; 8 MiB and a fiftieth are
+    kept free for that. Of nested budgets the smallest holds. It counts for all threads; entering and leaving are
+    thread-safe.
+
+    `size` is in bytes, or a text such as "2GiB" or "80%" of the limit found (SLURM, cgroups, ulimit, RAM); None is
+    that limit less 64 MiB. Errors: `UsageError`; `BudgetExceeded` on entering if the process holds more already.
+    """
+
+    def __init__(self, size: Size = None) -> None:
+        _operators.load()
+        from plimsoll import _torch
+
+        self._text = budget_text(size)
+        self.bytes = _torch.budget_bytes(self._text)
+        """The budget, in bytes."""
+        self.peak = 0
+        """Of the ledger: the most bytes that tensors and batches held at once, those of before included."""
+        self.peak_process = 0
+        """The most anonymous memory of the process that was seen, in bytes."""
+        self._process: ProcessBudget | None = None
+
+    def __enter__(self) -> budget:
+        from plimsoll import _torch
+
+        if self._process is not None:
+            raise UsageError("this budget is in force already; make another to nest them")
+        self._process = _torch.ProcessBudget(self._text)
+        _torch.begin_peak()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        from plimsoll import _torch
+
+        assert self._process is not None
+        self.peak = _torch.peak()
+        self.peak_process = self._process.peak_anonymous()
+        self._process = None
+        if isinstance(error, BudgetExceeded):
+            error.add_note(f"The budget of the process was {_torch.format_bytes(self.bytes)}.")
+
+    def __str__(self) -> str:
+        from plimsoll import _torch
+
+        if self._process is not None:
+            return f"a budget of {_torch.format_bytes(self.bytes)}, in force"
+        return (
+            f"{_torch.format_bytes(self.peak_process)} of a budget of {_torch.format_bytes(self.bytes)}; "
+            f"tensors {_torch.format_bytes(self.peak)}"
+        )

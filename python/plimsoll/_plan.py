@@ -1,0 +1,182 @@
+"""`plimsoll.plan`: what training a model takes of memory, said before it runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from plimsoll import _torch
+from plimsoll._budget import budget as budget_of_process
+from plimsoll.arguments import Budget
+from plimsoll.errors import UsageError
+from plimsoll.planner import Needs, graphs_of, largest_batch, worst_of
+from plimsoll.sizes import Size, size_of, sizes_of
+from plimsoll.steps import Forward, Loss, by_names, require_cpu
+from plimsoll.trial import Optimizer, Trial, bytes_of, tensors_in
+
+Batches: TypeAlias = Data | Iterable[Data]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run takes of memory, in bytes. `print` shows it."""
+
+    parameters: int  #: the model's parameters and buffers
+    optimizer: int  #: what the optimizer keeps from step to step
+    batch: int  #: the tensors of the worst batch
+    step: int  #: activations, gradients and what operations need while they run, at the worst moment of its step
+    outside: int  #: what the process holds beside: interpreter, libraries, other tensors
+    worst: Size  #: the batch that takes most
+    operation: str  #: of torch, in which its step comes to its peak
+    held_at_peak: tuple[tuple[str, int], ...]  #: bytes by the operation that asked for them, the largest first
+    exact: bool  #: whether the worst batch was run; else its need is worked out from smaller ones
+    difference: str  #: where operations allocate by more than a batch's counts, so that what was not run is an estimate
+    largest_batch: int  #: how many graphs fit the budget, or the limit found, whichever of the data they are
+    budget: int | None  #: that it was made for
+
+    @property
+    def tensors(self) -> int:
+        """The most bytes that the ledger will hold of the run: the peak to the byte where the plan is exact and the
+        run keeps nothing from one step to the next."""
+        return self.parameters + self.optimizer + self.batch + self.step
+
+    @property
+    def peak(self) -> int:
+        """Of the whole process."""
+        return self.outside + self.tensors
+
+    @property
+    def smallest_budget(self) -> int:
+        """The least budget that the run works with, in whole MiB: the peak and the slack of `plimsoll.budget`."""
+        mib = 1 << 20
+        budget = math.ceil(self.peak / mib) * mib
+        while budget - _torch.slack(budget) < self.peak:
+            budget += mib
+        return budget
+
+    @property
+    def fits(self) -> bool:
+        """Whether it works within the budget; True without one."""
+        return self.budget is None or self.smallest_budget <= self.budget
+
+    def __str__(self) -> str:
+        size = _torch.format_bytes
+        parts = [
+            ("outside: interpreter, libraries", self.outside),
+            ("parameters and buffers", self.parameters),
+            ("optimizer", self.optimizer),
+            ("batch", self.batch),
+            (f"step, at {self.operation or 'its start'}", self.step),
+            ("peak of the process", self.peak),
+        ]
+        lines = [f"{name:<40} {size(count):>10}" for name, count in parts]
+        lines.append(f"{'smallest budget':<40} {size(self.smallest_budget):>10}")
+        lines.append(f"worst batch: {self.worst}" + ("" if self.exact else " (estimated, not run)"))
+        lines.append(f"largest batch, whichever the graphs: {self.largest_batch} graphs")
+        if self.budget is not None:
+            lines.append(f"budget {size(self.budget)}: " + ("fits" if self.fits else "does not fit"))
+        return "\n".join(lines)
+
+
+def plan(
+    model: torch.nn.Module,
+    batches: Batches,
+    *,
+    loss: Loss = torch.nn.functional.cross_entropy,
+    optimizer: Optimizer = torch.optim.Adam,
+    forward: Forward = by_names,
+    training: bool = True,
+    budget: Budget = None,
+) -> Plan:
+    """Says what training any model of PyTorch Geometric on the CPU takes of memory, before the run.
+
+    Steps on a few of the batches run on a copy of the model, and every allocation of theirs is written down; what the
+    other batches need is worked out from that, as a function of their graphs, nodes, edges and self-loops, and the
+    one that needs most is run as well. Model, optimizer and torch's generator stay as they are.
+
+    `batches` is one `Data` or `Batch`, or what gives them: a `DataLoader` of Plimsoll or of PyTorch Geometric, a
+    list. It is gone through twice; where it shuffles, later epochs may have larger batches, which `largest_batch`
+    takes into account. `optimizer` is one that exists, or what makes one of parameters. `forward(model, batch)` gives
+    what `loss(out, batch.y)` takes; by default the model is given the batch's fields by the names of its parameters.
+    Without `training` a forward pass without gradients is planned. With a `budget` planning keeps within it, and the
+    worst batch may be estimated.
+
+    Errors: `UsageError` (no batches, a model that is not on the CPU or cannot be copied), `BudgetExceeded` where the
+    budget is too small for the smallest part of a batch, and what model and loss raise.
+    """
+    require_cpu(model)
+    with budget_of_process(budget) as memory:
+        held_before = _torch.held()
+        needs = Needs(Trial(model, optimizer, forward, loss, training))
+        found = _Found(batches)
+        found.go_through(needs)
+        worst = worst_of(needs, found.sizes, found.batch_of)
+        trial = needs.trial
+        fixed = trial.parameters + trial.optimizer_state
+        elsewhere = [*model.parameters(), *model.buffers()]
+        if isinstance(optimizer, torch.optim.Optimizer):
+            elsewhere += tensors_in(optimizer.state)
+        _torch.give_back_freed_memory()
+        outside = _torch.anonymous() - _torch.held() + held_before - bytes_of(elsewhere)
+        if found.in_memory:
+            outside -= worst.batch
+        room = memory.bytes - _torch.slack(memory.bytes) - outside - fixed
+        return Plan(
+            parameters=trial.parameters,
+            optimizer=trial.optimizer_state,
+            batch=worst.batch,
+            step=worst.step,
+            outside=outside,
+            worst=worst.size,
+            operation=worst.operation,
+            held_at_peak=worst.held,
+            exact=worst.run,
+            difference=needs.difference,
+            largest_batch=largest_batch(needs, found.graphs(), room),
+            budget=memory.bytes if budget is not None else None,
+        )
+
+
+class _Found:
+    """The batches of a loader, of which only the largest are kept."""
+
+    def __init__(self, batches: Batches) -> None:
+        self.in_memory = isinstance(batches, (Data, Sequence))
+        self._batches: Iterable[Data] = [batches] if isinstance(batches, Data) else batches
+        self.sizes: set[Size] = set()
+        self._largest: list[Data] = []  # by nodes, by edges
+
+    def go_through(self, needs: Needs) -> None:
+        """Errors: `UsageError` where there is nothing."""
+        most: list[tuple[int, Data]] = []
+        for batch in self._batches:
+            if not isinstance(batch, Data):
+                raise UsageError(f"batches gave {type(batch).__name__}; expected torch_geometric.data.Data or Batch")
+            size = size_of(batch)
+            self.sizes.add(size)
+            counts = (size.nodes, size.edges)
+            most = [max(a, b, key=lambda p: p[0]) for a, b in zip(most, zip(counts, (batch, batch)))] or [
+                (count, batch) for count in counts
+            ]
+        if not most:
+            raise UsageError("batches gave nothing; expected one batch at least")
+        self._largest = [batch for _, batch in most]
+        for batch in self._largest:
+            needs.run_parts(batch)
+        for batch in self._largest:
+            needs.run(batch)
+
+    def batch_of(self, size: Size) -> Data | None:
+        return next((batch for batch in self._batches if size_of(batch) == size), None)
+
+    def graphs(self) -> NDArray[np.int64]:
+        """The counts of each graph that batches may have."""
+        dataset = getattr(self._batches, "dataset", None)
+        return graphs_of(self._largest[:1]) if dataset is None else sizes_of(dataset)

@@ -1,0 +1,122 @@
+"""What any batch needs of memory, worked out from the tapes of a few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch_geometric.data import Batch, Data
+
+from plimsoll import _torch
+from plimsoll.errors import BudgetExceeded, UsageError
+from plimsoll.sizes import Size, size_of
+from plimsoll.trial import Tape, Trial
+
+_PARTS = (0.75, 0.5, 0.375, 0.25, 0.125)  # of a batch, tried beside it
+_ROUNDS = 3
+
+
+class Need(NamedTuple):
+    """What one batch takes, in bytes as the ledger enters them."""
+
+    size: Size
+    batch: int
+    step: int
+    operation: str
+    held: tuple[tuple[str, int], ...]  #: at the peak, by operation, the largest first; empty where it was not run
+    run: bool
+
+    @property
+    def bytes(self) -> int:
+        return self.batch + self.step
+
+
+class Needs:
+    """Tapes of a few batches, and what follows for all others.
+
+    Where the sizes of all tensors are affine in a batch's graphs, nodes, edges and self-loops, and the sequence of
+    allocations is the same for every batch, it is exact; else `difference` says at which operation it is not.
+    """
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.tapes: dict[Size, Tape] = {}
+        self.refused: BudgetExceeded | None = None
+        self._model: _torch.TapeModel | None = None
+
+    def run(self, batch: Data) -> None:
+        """Runs a step on a batch, unless one of its size was; one that the budget refuses is left out."""
+        size = size_of(batch)
+        if size in self.tapes or size.edges == 0:
+            return
+        try:
+            self.tapes[size] = self.trial.record(batch)
+            self._model = None
+        except BudgetExceeded as refusal:
+            self.refused = refusal.with_traceback(None)
+
+    def run_parts(self, batch: Data) -> None:
+        """Runs the first graphs of a batch, several counts of them."""
+        if not isinstance(batch, Batch) or batch.num_graphs < 2:
+            return
+        graphs = batch.to_data_list()
+        for count in sorted({int(len(graphs) * part) for part in _PARTS} - {0}):
+            self.run(Batch.from_data_list(graphs[:count]))
+
+    @property
+    def difference(self) -> str:
+        """Why needs are not exact; empty where they are."""
+        return self._fitted().difference
+
+    def of(self, size: Size) -> Need:
+        """What a batch of this size takes: measured, or worked out."""
+        if (tape := self.tapes.get(size)) is not None:
+            held = sorted(tape.recording.held_at_peak(), key=lambda row: -row[1])
+            return Need(size, tape.batch, *tape.recording.peak(), tuple(held), True)
+        step, operation = self._fitted().peak(size.terms)
+        return Need(size, self._batch_bytes(size), step, operation, (), False)
+
+    def _fitted(self) -> _torch.TapeModel:
+        if self._model is None:
+            if not self.tapes:
+                raise self.refused or UsageError("no batch with edges to try a step on")
+            tapes = list(self.tapes.values())
+            terms = [tape.size.terms for tape in tapes]
+            self._model = _torch.TapeModel([tape.recording for tape in tapes], terms)
+            self._batch, *_ = np.linalg.lstsq(np.array(terms, float), np.array([tape.batch for tape in tapes], float))
+        return self._model
+
+    def _batch_bytes(self, size: Size) -> int:
+        return int(np.ceil(np.dot(size.terms, self._batch) - 0.5))
+
+
+def worst_of(needs: Needs, sizes: Iterable[Size], batch_of: Callable[[Size], Data | None]) -> Need:
+    """The need of the batch that takes most, which is run where `batch_of` gives it and the budget allows."""
+    sizes = set(sizes)
+    for _ in range(_ROUNDS):
+        worst = max((needs.of(size) for size in sizes), key=lambda need: need.bytes)
+        if worst.run or (batch := batch_of(worst.size)) is None:
+            return worst
+        needs.run(batch)
+    return max((needs.of(size) for size in sizes), key=lambda need: need.bytes)
+
+
+def largest_batch(needs: Needs, graphs: NDArray[np.int64], room: int) -> int:
+    """How many graphs fit into `room` bytes whichever they are; `graphs` are the counts of each, i64 [G, 4]."""
+    most = np.cumsum(np.sort(graphs, axis=0)[::-1], axis=0)  # of each count, in any k graphs
+    fits, too_many = 0, len(most) + 1
+    while fits + 1 < too_many:
+        k = (fits + too_many) // 2
+        if needs.of(Size(*map(int, most[k - 1]))).bytes <= room:
+            fits = k
+        else:
+            too_many = k
+    return fits
+
+
+def graphs_of(batches: Sequence[Data]) -> NDArray[np.int64]:
+    """The counts of every graph of some batches, i64 [G, 4]."""
+    graphs = [graph for batch in batches for graph in (batch.to_data_list() if isinstance(batch, Batch) else [batch])]
+    return np.array([size_of(graph) for graph in graphs], np.int64).reshape(-1, 4)

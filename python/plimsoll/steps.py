@@ -1,0 +1,64 @@
+"""How a model is given a batch, and what one step of training is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from plimsoll.errors import UsageError
+
+Forward: TypeAlias = Callable[[torch.nn.Module, Data], Tensor]
+Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
+
+_WHOLE_BATCH = {"data", "batch", "graphs", "graph"}
+
+
+def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
+    """Calls a model as its `forward` asks: with the batch, if that is all it takes, else with the batch's fields of the
+    names of its parameters (`x`, `edge_index`, `edge_attr`, `batch`, ...; `batch_size` is the number of graphs).
+
+    Errors: `UsageError` for a parameter without default that the batch has no field for.
+    """
+    parameters = [
+        parameter
+        for parameter in inspect.signature(model.forward).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
+    needed = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+    if len(needed) == 1 and needed[0] in _WHOLE_BATCH:
+        return model(batch)
+    fields: dict[str, Any] = {}
+    for parameter in parameters:
+        if parameter.name in ("batch_size", "num_graphs"):
+            fields[parameter.name] = batch.num_graphs
+        elif (value := getattr(batch, parameter.name, None)) is not None:
+            fields[parameter.name] = value
+        elif parameter.default is parameter.empty:
+            raise UsageError(
+                f"{type(model).__name__}.forward() wants {parameter.name!r}, which the batch has not (it has "
+                f"{', '.join(batch.keys())}); give forward=lambda model, batch: ..."
+            )
+    return model(**fields)
+
+
+def loss_of(model: torch.nn.Module, batch: Data, forward: Forward, loss: Loss) -> Tensor:
+    """The loss of a batch. Errors: `UsageError` where it is no number of its own."""
+    value = loss(forward(model, batch), batch.y)
+    if not isinstance(value, Tensor) or value.numel() != 1:
+        raise UsageError(f"loss gave {getattr(value, 'shape', value)!r}; expected one number for the batch")
+    return value
+
+
+def require_cpu(model: torch.nn.Module) -> None:
+    """Errors: `UsageError` for parameters that are not on the CPU."""
+    devices = {tensor.device for tensor in (*model.parameters(), *model.buffers())}
+    if any(device.type != "cpu" for device in devices):
+        raise UsageError(
+            f"the model is on {', '.join(sorted(map(str, devices)))}, expected the CPU, whose memory the ledger has: "
+            "model.cpu()"
+        )

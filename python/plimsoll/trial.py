@@ -1,0 +1,111 @@
+"""Steps of training that are run for what they take of memory, on a copy of the model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from plimsoll import _torch
+from plimsoll.errors import BudgetExceeded, UsageError
+from plimsoll.sizes import Size, size_of
+from plimsoll.steps import Forward, Loss, loss_of
+
+Optimizer: TypeAlias = torch.optim.Optimizer | Callable[[Iterable[Tensor]], torch.optim.Optimizer]
+
+
+class Tape(NamedTuple):
+    """What a step on one batch takes beside the batch, in bytes as the ledger enters them."""
+
+    size: Size
+    recording: _torch.Recording
+    batch: int  #: bytes of the batch's tensors
+
+    @property
+    def step(self) -> int:
+        return self.recording.peak()[0]
+
+
+class Trial:
+    """A copy of a model and its optimizer that steps are tried on; the caller's are not touched.
+
+    What it leaves behind: torch's generator is as it was. Not thread-safe. Errors: `UsageError` where model and
+    optimizer cannot be copied.
+    """
+
+    def __init__(
+        self, model: torch.nn.Module, optimizer: Optimizer, forward: Forward, loss: Loss, training: bool = True
+    ) -> None:
+        self._forward, self._loss, self._training = forward, loss, training
+        try:
+            if isinstance(optimizer, torch.optim.Optimizer):
+                self.model, self.optimizer = copy.deepcopy((model, optimizer))
+            else:
+                self.model = copy.deepcopy(model)
+                self.optimizer = optimizer(self.model.parameters())
+        except (RuntimeError, TypeError) as error:
+            if isinstance(error, BudgetExceeded):
+                raise
+            raise UsageError(f"planning works on a copy of model and optimizer, which cannot be made: {error}") from error
+        self.optimizer.zero_grad(set_to_none=True)
+        self._stepped = False
+
+    @property
+    def parameters(self) -> int:
+        """Bytes of parameters and buffers."""
+        return bytes_of([*self.model.parameters(), *self.model.buffers()])
+
+    @property
+    def optimizer_state(self) -> int:
+        """Bytes of what the optimizer keeps from step to step; 0 before the first."""
+        return bytes_of(list(tensors_in(self.optimizer.state)))
+
+    def record(self, batch: Data) -> Tape:
+        """The tape of a step on this batch. Errors: `BudgetExceeded`; what the model or the loss raises."""
+        with torch.random.fork_rng(devices=[]):
+            if self._training and not self._stepped:  # makes the optimizer's state
+                self._step(batch)
+                self._stepped = True
+            recording = _torch.Recording()
+            recording.begin()
+            try:
+                self._step(batch)
+            finally:
+                recording.end()
+                self.optimizer.zero_grad(set_to_none=True)
+        return Tape(size_of(batch), recording, batch_bytes(batch))
+
+    def _step(self, batch: Data) -> None:
+        self.model.train(self._training)
+        if not self._training:
+            with torch.no_grad():
+                self._forward(self.model, batch)
+            return
+        self.optimizer.zero_grad(set_to_none=True)
+        loss_of(self.model, batch, self._forward, self._loss).backward()
+        self.optimizer.step()
+
+
+def bytes_of(tensors: list[Tensor]) -> int:
+    """As the ledger enters them; what shares memory is counted once."""
+    storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
+    return sum(map(_torch.tensor_bytes, storages.values()))
+
+
+def batch_bytes(batch: Data) -> int:
+    """Bytes of its fields, and of what a `Batch` remembers to be taken apart again."""
+    remembered = [getattr(batch, name, None) for name in ("_slice_dict", "_inc_dict")]
+    return bytes_of(list(tensors_in([batch.to_dict(), *remembered])))
+
+
+def tensors_in(value: Any) -> Iterable[Tensor]:
+    """Those in dictionaries and lists, at any depth."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from tensors_in(item)
