@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     from plimsoll._torch import ProcessBudget
 
 
+def smallest_budget(peak: int) -> int:
+    """The least budget, in whole MiB, that a process with this peak works with: slack is kept free beside it."""
+    from plimsoll import _torch
+
+    mib = 1 << 20
+    size = -(-peak // mib) * mib
+    while size - _torch.slack(size) < peak:
+        size += mib
+    return size
+
+
 class budget:
     """Keeps the process within a budget of memory:
 

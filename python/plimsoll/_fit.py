@@ -1,2 +1,249 @@
-class Fit: ...
-def fit() -> None: ...
+"""`plimsoll.fit`: trains any model of PyTorch Geometric block by block, within a budget."""
+
+from __future__ import annotations
+
+import gc
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from plimsoll import _torch
+from plimsoll._budget import budget as budget_of_process
+from plimsoll._budget import smallest_budget
+from plimsoll.arguments import Budget
+from plimsoll.blocks import Block, BlockLimits, BlockList
+from plimsoll.coupling import coupling_modules
+from plimsoll.errors import BudgetExceeded, Failure, UsageError
+from plimsoll.graph_set import Graphs
+from plimsoll.planner import Needs, worst_of
+from plimsoll.sizes import Size
+from plimsoll.steps import Forward, Loss, by_names, loss_of, require_cpu
+from plimsoll.trial import Trial, bytes_of, tensors_in
+
+
+@dataclass
+class Fit:
+    """What became of a run."""
+
+    losses: list[float] = field(default_factory=list)  #: of each epoch, the mean over its targets
+    seconds: list[float] = field(default_factory=list)  #: of each epoch
+    couples: list[str] = field(default_factory=list)  #: modules that look at all graphs of a block
+    smallest_budget: int = 0  #: bytes, as planned
+    peak: int = 0  #: bytes that the ledger held at once, as measured
+    peak_process: int = 0  #: anonymous bytes of the process, as measured
+    reruns: int = 0  #: blocks that were refused memory once and ran again
+
+
+def fit(
+    model: torch.nn.Module,
+    dataset: Sequence[Data] | Graphs,
+    loss: Loss = torch.nn.functional.cross_entropy,
+    optimizer: torch.optim.Optimizer | None = None,
+    *,
+    epochs: int = 1,
+    batch_size: int = 512,
+    block: BlockLimits = BlockLimits(),
+    budget: Budget = None,
+    seed: int = 0,
+    shuffle: bool = True,
+    forward: Forward = by_names,
+    on_epoch: Callable[[int, float], object] | None = None,
+) -> Fit:
+    """Trains a model of PyTorch Geometric on a data set of small graphs, on the CPU, within a budget of memory.
+
+    A batch of `batch_size` graphs is run in blocks of whole graphs, whose gradients are summed up in the order of the
+    blocks before the optimizer steps; so memory is that of one block, whatever the batch. Which graphs make up a
+    block follows from (`seed`, epoch) and the limits in `block`; before each block torch's generator is seeded from
+    (`seed`, epoch, block), and it is as before when `fit` returns. So the weights are the same to the bit for every
+    budget, at a fixed number of torch's threads.
+
+    `loss(out, batch.y)` is a mean over its targets, graphs or nodes, and blocks are weighted by theirs. `optimizer`
+    is over the model's parameters, by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is called
+    after each epoch. An operation that looks at all graphs together, such as batch norm, sees those of a block, not of
+    the batch: these modules are in `Fit.couples`, and a warning names them.
+
+    Before it trains it plans (`plan`): a budget that the largest block does not fit in is refused with the smallest
+    that works. Errors: `BudgetExceeded`; `UsageError`; what model and loss raise. The model then has the weights of
+    the last whole batch.
+    """
+    require_cpu(model)
+    blocks = BlockList(dataset, batch_size, block, seed, shuffle)
+    optimizer = torch.optim.Adam(model.parameters()) if optimizer is None else optimizer
+    found = Fit(couples=_couples(model, blocks, forward))
+    with budget_of_process(budget) as memory:
+        room = _plan(model, optimizer, blocks, range(epochs), forward, loss, found, memory.bytes)
+        run = _Run(model, optimizer, blocks, forward, loss, found, room)
+        generator = torch.get_rng_state()
+        try:
+            for epoch in range(epochs):
+                begin = time.perf_counter()
+                found.losses.append(run.epoch(epoch))
+                found.seconds.append(time.perf_counter() - begin)
+                if on_epoch is not None:
+                    on_epoch(epoch, found.losses[-1])
+        finally:
+            torch.set_rng_state(generator)
+            optimizer.zero_grad(set_to_none=True)
+    found.peak, found.peak_process = memory.peak, memory.peak_process
+    return found
+
+
+class _Run:
+    """The epochs of a run."""
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        blocks: BlockList,
+        forward: Forward,
+        loss: Loss,
+        found: Fit,
+        room: bool,
+    ) -> None:
+        self._model, self._optimizer, self._blocks = model, optimizer, blocks
+        self._forward, self._loss, self._found = forward, loss, found
+        self._memory = _torch.BlockMemory() if room else None
+        self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self._sums = [torch.zeros_like(parameter) for parameter in self._parameters]
+        self._has_gradient = [False] * len(self._sums)
+
+    def epoch(self, epoch: int) -> float:
+        """Trains one epoch; gives its mean loss."""
+        self._model.train()
+        losses, targets = 0.0, 0
+        for batch in self._blocks.batches(epoch):
+            mean, count = self._batch(epoch, batch)
+            losses, targets = losses + mean * count, targets + count
+        return losses / targets
+
+    def _batch(self, epoch: int, blocks: list[Block]) -> tuple[float, int]:
+        for total in self._sums:
+            total.zero_()
+        self._has_gradient = [False] * len(self._sums)
+        mean, whole = 0.0, None
+        for block in blocks:
+            data = self._blocks.load(block.graphs)
+            if whole is None:
+                by_nodes = len(data.y) != block.size.graphs
+                whole = sum(other.size.nodes if by_nodes else other.size.graphs for other in blocks)
+            weight = len(data.y) / whole
+            mean += weight * self._block(epoch, block, data, weight)
+        for parameter, total, has in zip(self._parameters, self._sums, self._has_gradient):
+            parameter.grad = total if has else None
+        self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+        return mean, whole or 0
+
+    def _block(self, epoch: int, block: Block, data: Data, weight: float) -> float:
+        """Adds the gradients of a block to the sums; gives its loss."""
+        seed = _seed_of(self._blocks.seed, epoch, block.number)
+        buffers = [buffer.clone() for buffer in self._model.buffers()]
+        try:
+            return self._in_memory(data, weight, seed)
+        except BudgetExceeded as error:
+            # What was packed tightly before may lie apart in the block's memory; the heap has no such gaps.
+            refused = error.with_traceback(None)
+        self._found.reruns += 1
+        self._memory = None
+        for parameter in self._parameters:
+            parameter.grad = None
+        for buffer, kept in zip(self._model.buffers(), buffers):
+            buffer.copy_(kept)
+        gc.collect()
+        try:
+            return self._step(data, weight, seed)
+        except BudgetExceeded as error:
+            raise error from refused
+
+    def _in_memory(self, data: Data, weight: float, seed: int) -> float:
+        if self._memory is None:
+            return self._step(data, weight, seed)
+        try:
+            self._memory.begin()
+        except Failure:
+            warnings.warn("the model keeps tensors from one block to the next; blocks run slower so", stacklevel=5)
+            self._memory = None
+            return self._step(data, weight, seed)
+        try:
+            return self._step(data, weight, seed)
+        finally:
+            self._memory.end()
+
+    def _step(self, data: Data, weight: float, seed: int) -> float:
+        torch.default_generator.manual_seed(seed)
+        loss = loss_of(self._model, data, self._forward, self._loss)
+        (loss * weight).backward()
+        for i, (parameter, total) in enumerate(zip(self._parameters, self._sums)):
+            if parameter.grad is not None:
+                total += parameter.grad
+                parameter.grad = None
+                self._has_gradient[i] = True
+        return float(loss.detach())
+
+
+def _seed_of(seed: int, epoch: int, block: int) -> int:
+    return int(np.random.SeedSequence((seed, epoch, block)).generate_state(1, np.uint64)[0])
+
+
+def _couples(model: torch.nn.Module, blocks: BlockList, forward: Forward) -> list[str]:
+    dataset = blocks.dataset
+    with_edges = np.flatnonzero(blocks.sizes[:, 2] > 0)
+    if len(with_edges) < 2:
+        return []
+    get = dataset.to_pyg if isinstance(dataset, Graphs) else dataset.__getitem__
+    # Counts that differ tell rows of nodes, edges and graphs apart.
+    couples = coupling_modules(model, get(int(with_edges[0])), get(int(with_edges[-1])), forward)
+    if couples:
+        warnings.warn(
+            f"{', '.join(couples)}: looks at all graphs that run together, which are those of a block "
+            f"(at most {blocks.limits.graphs} graphs), not of the batch",
+            stacklevel=3,
+        )
+    return couples
+
+
+def _plan(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    blocks: BlockList,
+    epochs: range,
+    forward: Forward,
+    loss: Loss,
+    found: Fit,
+    budget: int,
+) -> bool:
+    """Whether blocks may have memory of their own. Errors: `BudgetExceeded`, which names the smallest budget."""
+    sizes: dict[Size, Block] = {}
+    for epoch in epochs:
+        for batch in blocks.batches(epoch):
+            for block in batch:
+                sizes.setdefault(block.size, block)
+    held_before = _torch.held()
+    needs = Needs(Trial(model, optimizer, forward, loss))
+    for size in {max(sizes, key=lambda size: size.nodes), max(sizes, key=lambda size: size.edges)}:
+        needs.run_parts(blocks.load(sizes[size].graphs))
+    worst = worst_of(needs, sizes, lambda size: blocks.load(sizes[size].graphs))
+    trial = needs.trial
+    gradients = bytes_of([parameter for parameter in trial.model.parameters() if parameter.requires_grad])
+    state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients
+    range_bytes = max(tape.recording.packed() for tape in needs.tapes.values())
+    _torch.give_back_freed_memory()
+    outside = _torch.anonymous() - _torch.held() + held_before
+    need = outside + state + worst.batch
+    found.smallest_budget = smallest_budget(need + worst.step)
+    if found.smallest_budget > budget:
+        text = _torch.format_bytes
+        raise BudgetExceeded(
+            f"a block of {worst.size} needs {text(worst.step)} at {worst.operation or 'its start'}, beside {text(need)} "
+            f"of the process; the smallest budget that works is {text(found.smallest_budget)}; give that, or smaller "
+            "blocks"
+        )
+    return need + range_bytes <= budget - _torch.slack(budget)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,6 +13,7 @@ from torch_geometric.data import Data
 
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
+from plimsoll._budget import smallest_budget
 from plimsoll.arguments import Budget
 from plimsoll.errors import UsageError
 from plimsoll.planner import Needs, graphs_of, largest_batch, worst_of
@@ -55,11 +55,7 @@ class Plan:
     @property
     def smallest_budget(self) -> int:
         """The least budget that the run works with, in whole MiB: the peak and the slack of `plimsoll.budget`."""
-        mib = 1 << 20
-        budget = math.ceil(self.peak / mib) * mib
-        while budget - _torch.slack(budget) < self.peak:
-            budget += mib
-        return budget
+        return smallest_budget(self.peak)
 
     @property
     def fits(self) -> bool:

@@ -10,5 +10,6 @@ namespace nb = nanobind;
 void translate_errors();
 void bind_data_sets(nb::module_& module);
 void bind_making(nb::module_& module);
+void bind_batches(nb::module_& module);
 
 }  // namespace plimsoll

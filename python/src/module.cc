@@ -13,4 +13,5 @@ NB_MODULE(_core, module) {
   plimsoll::translate_errors();
   plimsoll::bind_data_sets(module);
   plimsoll::bind_making(module);
+  plimsoll::bind_batches(module);
 }

@@ -1,0 +1,76 @@
+"""Which graphs make up each batch and each block of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch_geometric.data import Batch, Data
+
+from plimsoll import _core
+from plimsoll.errors import UsageError
+from plimsoll.graph_set import Graphs
+from plimsoll.sizes import Size, sizes_of
+
+
+class BlockLimits(NamedTuple):
+    """Where a block closes: before it would exceed one of these. A graph larger than that is a block by itself. They
+    are part of what is computed, never of the budget."""
+
+    graphs: int = 64
+    nodes: int = 4096
+    edges: int = 16384
+
+
+class Block(NamedTuple):
+    """Graphs that run through the model together."""
+
+    number: int  #: within its epoch
+    graphs: NDArray[np.int64]
+    size: Size
+
+
+class BlockList:
+    """A data set in batches of `batch_size` graphs, cut into blocks. Batches and blocks of an epoch follow from (seed,
+    epoch) and the limits alone."""
+
+    def __init__(
+        self, dataset: Sequence[Data] | Graphs, batch_size: int, limits: BlockLimits, seed: int, shuffle: bool
+    ) -> None:
+        if batch_size < 1 or min(limits) < 1:
+            raise UsageError(f"batch_size={batch_size}, block={limits}: expected 1 or more of each")
+        self.dataset, self.batch_size, self.limits = dataset, batch_size, limits
+        self.seed, self.shuffle = seed, shuffle
+        self.sizes = sizes_of(dataset)
+        if not len(self.sizes):
+            raise UsageError("the data set has no graphs; expected one at least")
+
+    def batches(self, epoch: int) -> Iterator[list[Block]]:
+        """The batches of an epoch, each as its blocks."""
+        count = len(self.sizes)
+        order = _core.shuffled(count, self.seed, epoch) if self.shuffle else np.arange(count)
+        number = 0
+        for first in range(0, count, self.batch_size):
+            blocks = []
+            for graphs in self._cut(order[first : first + self.batch_size]):
+                blocks.append(Block(number, graphs, Size(*map(int, self.sizes[graphs].sum(axis=0)))))
+                number += 1
+            yield blocks
+
+    def _cut(self, graphs: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        limits = np.array(self.limits)
+        first, held = 0, np.zeros(3, np.int64)
+        for i, size in enumerate(self.sizes[graphs][:, :3]):
+            if i > first and ((held + size) > limits).any():
+                yield graphs[first:i]
+                first, held = i, np.zeros(3, np.int64)
+            held = held + size
+        yield graphs[first:]
+
+    def load(self, graphs: NDArray[np.int64]) -> Batch:
+        """These graphs, as PyTorch Geometric puts them together."""
+        dataset = self.dataset
+        get = dataset.to_pyg if isinstance(dataset, Graphs) else dataset.__getitem__
+        return Batch.from_data_list([get(int(graph)) for graph in graphs])

@@ -1,0 +1,71 @@
+"""Which operations of a model look at more than one graph, so that results depend on how graphs are put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+
+from plimsoll.steps import Forward
+from plimsoll.trial import tensors_in
+
+
+def coupling_modules(model: torch.nn.Module, first: Data, second: Data, forward: Forward) -> list[str]:
+    """The modules that mix two graphs, as "name (Class)": those of which an output for `first` has a gradient by the
+    features of `second`, where no input had; and all others of these classes.
+
+    One forward pass in training mode runs on both, and a backward pass a module. Buffers such as running statistics
+    and torch's generator stay as they are. Nothing is found where graphs have no features of floating point.
+    """
+    pair = Batch.from_data_list([first, second])
+    if not isinstance(pair.x, Tensor) or not pair.x.is_floating_point():
+        return []
+    x = pair.x = pair.x.detach().clone().requires_grad_()
+    of_first = {
+        int(pair.num_nodes): pair.batch == 0,
+        int(pair.num_edges): pair.batch[pair.edge_index[0]] == 0,
+        2: torch.tensor([True, False]),
+    }
+
+    def mixes(values: Any) -> bool:
+        for value in tensors_in(values):
+            rows = of_first.get(len(value)) if value.dim() else None
+            if rows is None or not value.requires_grad:
+                continue
+            picked = value[rows]
+            weights = torch.linspace(0.5, 1.5, picked.numel()).view_as(picked)  # a plain sum may be constant
+            (gradient,) = torch.autograd.grad((picked * weights).sum(), x, retain_graph=True, allow_unused=True)
+            if gradient is not None and bool((gradient[pair.batch == 1] != 0).any()):
+                return True
+        return False
+
+    found: list[torch.nn.Module] = []
+    mixed_inside: list[bool] = []
+
+    def before(module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        mixed_inside.append(mixes([args, kwargs]))
+
+    def after(module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+        if not mixed_inside.pop() and mixes(output):
+            found.append(module)
+            mixed_inside[:] = [True] * len(mixed_inside)
+
+    buffers = [buffer.clone() for buffer in model.buffers()]
+    training = model.training
+    hooks = []
+    for module in model.modules():
+        hooks.append(module.register_forward_pre_hook(before, with_kwargs=True))
+        hooks.append(module.register_forward_hook(after, with_kwargs=True))
+    try:
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            forward(model.train(), pair)
+    finally:
+        for hook in hooks:
+            hook.remove()
+        model.train(training)
+        for buffer, kept in zip(model.buffers(), buffers):
+            buffer.copy_(kept)
+    classes = {type(module) for module in found}
+    return [f"{name or 'the model'} ({type(module).__name__})" for name, module in model.named_modules() if type(module) in classes]
