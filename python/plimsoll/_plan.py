@@ -108,7 +108,7 @@ def plan(
     budget is too small for the smallest part of a batch, and what model and loss raise.
     """
     require_cpu(model)
-    with budget_of_process(budget) as memory:
+    with budget_of_process(budget) as memory, torch.random.fork_rng(devices=[]):
         held_before = _torch.held()
         needs = Needs(Trial(model, optimizer, forward, loss, training))
         found = _Found(batches)

@@ -35,9 +35,11 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
     fields: dict[str, Any] = {}
     for parameter in parameters:
         if parameter.name in ("batch_size", "num_graphs"):
-            fields[parameter.name] = batch.num_graphs
+            fields[parameter.name] = batch.num_graphs if "ptr" in batch else 1
         elif (value := getattr(batch, parameter.name, None)) is not None:
             fields[parameter.name] = value
+        elif parameter.name == "batch":
+            fields[parameter.name] = None  # one graph, as PyTorch Geometric's pooling understands it
         elif parameter.default is parameter.empty:
             raise UsageError(
                 f"{type(model).__name__}.forward() wants {parameter.name!r}, which the batch has not (it has "

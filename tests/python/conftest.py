@@ -81,10 +81,13 @@ def ops_library(bin_dir):
 
 
 @pytest.fixture(scope="session")
-def ops(ops_library):
-    """torch.ops.plimsoll."""
+def ops():
+    """torch.ops.plimsoll, of the package: a process can register them once."""
     torch = pytest.importorskip("torch")
-    torch.ops.load_library(ops_library)
+    pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
+    from plimsoll import _operators
+
+    _operators.load()
     return torch.ops.plimsoll
 
 

@@ -1,0 +1,221 @@
+"""plimsoll.plan against what the ledger holds when the run takes place."""
+
+import gc
+
+import pytest
+from package_data import plimsoll
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+from pyg_models import BODIES, Classifier, make_body  # noqa: E402
+from torch_geometric.data import Batch, Data  # noqa: E402
+from torch_geometric.loader import DataLoader  # noqa: E402
+
+from plimsoll import _operators  # noqa: E402
+
+_operators.load()
+from plimsoll import _torch  # noqa: E402
+from plimsoll.steps import by_names  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("threads")
+
+TU = ["PROTEINS", "MUTAG", "ENZYMES"]
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def tu(data_dir, tmp_path_factory):
+    """tu(name): a TU data set as a list of Data."""
+    sets = {}
+
+    def read(name):
+        if name not in sets:
+            found = sorted(path for path in data_dir.glob(f"graph-tu*/{name}*") if path.suffix == ".zip" or path.is_dir())
+            if not found:
+                pytest.skip(f"no {name} in {data_dir}")
+            graphs = plimsoll.ingest.tu(found[0], tmp_path_factory.mktemp("tu") / name)
+            sets[name] = [graphs.to_pyg(i) for i in range(len(graphs))]
+        return sets[name]
+
+    return read
+
+
+def made_up(count, nodes=12, edges=30, features=7, loops=0, seed=0):
+    """Graphs of several sizes, self-loops among them."""
+    generator = torch.Generator().manual_seed(seed)
+    graphs = []
+    for i in range(count):
+        n, e = nodes + i % 5, edges + 3 * (i % 7)
+        edge_index = torch.randint(n, (2, e), generator=generator)
+        edge_index[1, : loops * (i % 3)] = edge_index[0, : loops * (i % 3)]
+        graphs.append(Data(x=torch.randn(n, features, generator=generator), edge_index=edge_index, y=torch.tensor([i % 2])))
+    return graphs
+
+
+def classifier(body, graphs, **options):
+    return Classifier(make_body(body, graphs[0].x.shape[1], graphs, **options), int(max(g.y for g in graphs)) + 1)
+
+
+def run_epoch(model, loader, optimizer):
+    """An epoch that keeps nothing from one step to the next."""
+    model.train()
+    for batch in loader:
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(by_names(model, batch), batch.y).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        del batch
+
+
+def measured(model, loader, optimizer):
+    """Bytes that the ledger held at once during two epochs, beside what it held before, the model apart."""
+    parameters = sum(_torch.tensor_bytes(p.untyped_storage().nbytes()) for p in (*model.parameters(), *model.buffers()))
+    gc.collect()
+    before = _torch.held()
+    _torch.begin_peak()
+    run_epoch(model, loader, optimizer)
+    run_epoch(model, loader, optimizer)
+    return _torch.peak() - before + parameters
+
+
+@pytest.mark.parametrize("name", TU)
+@pytest.mark.parametrize("body", BODIES)
+def test_exact_on_tu(tu, name, body):
+    graphs = tu(name)
+    model = classifier(body, graphs, dropout=0.2)
+    loader = DataLoader(graphs, batch_size=64)
+    optimizer = torch.optim.Adam(model.parameters())
+    plan = plimsoll.plan(model, loader, optimizer=optimizer)
+    assert plan.exact and plan.difference == ""
+    assert plan.tensors == measured(model, loader, optimizer)
+
+
+@pytest.mark.parametrize("loops", [0, 2])
+@pytest.mark.parametrize("make", [torch.optim.SGD, torch.optim.Adam, lambda p: torch.optim.SGD(p, momentum=0.9)])
+def test_exact_with_optimizers_and_loops(make, loops):
+    graphs = made_up(80, loops=loops)
+    model = classifier("GAT", graphs, norm="BatchNorm")
+    loader = DataLoader(graphs, batch_size=16)
+    optimizer = make(model.parameters())
+    plan = plimsoll.plan(model, loader, optimizer=make)
+    assert plan.tensors == measured(model, loader, optimizer)
+
+
+def test_smaller_batches_tell_of_larger_ones():
+    """What is not run is worked out to the byte."""
+    graphs = made_up(96, loops=1)
+    model = classifier("GATv2", graphs)
+    from plimsoll.planner import Needs
+    from plimsoll.sizes import size_of
+    from plimsoll.trial import Trial
+
+    needs = Needs(Trial(model, torch.optim.Adam, by_names, torch.nn.functional.cross_entropy))
+    needs.run_parts(Batch.from_data_list(graphs[:32]))
+    large = Batch.from_data_list(graphs)
+    told = needs.of(size_of(large))
+    needs.run(large)
+    run = needs.of(size_of(large))
+    assert (told.step, told.batch, told.operation) == (run.step, run.batch, run.operation)
+    assert not told.run and run.run
+
+
+def test_leaves_everything_as_it_was():
+    graphs = made_up(20)
+    model = classifier("GCN", graphs, norm="BatchNorm")
+    optimizer = torch.optim.Adam(model.parameters())
+    run_epoch(model, [Batch.from_data_list(graphs)], optimizer)
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    state, generator = optimizer.state_dict(), torch.get_rng_state()
+    model.eval()
+    plimsoll.plan(model, DataLoader(graphs, batch_size=5), optimizer=optimizer)
+    assert all(torch.equal(value, weights[name]) for name, value in model.state_dict().items())
+    assert str(optimizer.state_dict()) == str(state)
+    assert torch.equal(torch.get_rng_state(), generator)
+    assert not model.training and all(p.grad is None for p in model.parameters())
+
+
+def test_breakdown_adds_up():
+    graphs = made_up(20)
+    model = classifier("GIN", graphs)
+    plan = plimsoll.plan(model, Batch.from_data_list(graphs))
+    assert plan.optimizer > 2 * plan.parameters  # Adam: two moments and a counter each
+    assert sum(count for _, count in plan.held_at_peak) == plan.step
+    assert plan.peak == plan.outside + plan.parameters + plan.optimizer + plan.batch + plan.step
+    assert plan.smallest_budget % MIB == 0 and plan.fits and plan.budget is None
+    for part in ("smallest budget", "20 graphs", plan.operation):
+        assert part in str(plan)
+
+
+def test_inference_needs_less():
+    graphs = made_up(20)
+    model = classifier("GAT", graphs)
+    batch = Batch.from_data_list(graphs)
+    assert plimsoll.plan(model, batch, training=False).step < plimsoll.plan(model, batch).step / 2
+
+
+def test_largest_batch_fits_and_one_more_may_not():
+    graphs = made_up(200, nodes=300, edges=900)
+    model = classifier("GATv2", graphs)
+    loader = DataLoader(graphs, batch_size=4)
+    base = plimsoll.plan(model, loader)
+    budget = base.smallest_budget + 40 * MIB
+    plan = plimsoll.plan(model, loader, budget=budget)
+    assert plan.fits and 4 <= plan.largest_batch < 200
+    by_size = sorted(graphs, key=lambda g: g.num_nodes + g.num_edges, reverse=True)
+    largest = plimsoll.plan(model, Batch.from_data_list(by_size[: plan.largest_batch]))
+    assert largest.tensors + plan.outside <= budget
+    assert plimsoll.plan(model, loader, budget=budget + 40 * MIB).largest_batch > plan.largest_batch
+
+
+def test_a_budget_too_small_for_the_batch_is_planned_without_it():
+    """Planning keeps within the budget: it works the batch out from its parts."""
+    graphs = made_up(120, nodes=400, edges=2000)
+    model = classifier("GATv2", graphs)
+    loader = DataLoader(graphs, batch_size=120)
+    whole = plimsoll.plan(model, loader)
+    budget = whole.smallest_budget - whole.step // 2
+    plan = plimsoll.plan(model, loader, budget=budget)
+    assert not plan.exact and not plan.fits and plan.step == whole.step
+    assert abs(plan.smallest_budget - whole.smallest_budget) < 32 * MIB
+    assert "does not fit" in str(plan) and "estimated" in str(plan)
+
+
+@pytest.mark.parametrize(
+    "batches, text",
+    [([], "gave nothing"), ([1], "gave int"), (iter([]), "gave nothing")],
+)
+def test_nothing_to_plan_for(batches, text):
+    model = classifier("GCN", made_up(2))
+    with pytest.raises(plimsoll.UsageError, match=text):
+        plimsoll.plan(model, batches)
+
+
+def test_a_model_on_another_device():
+    model = classifier("GCN", made_up(2)).to("meta")
+    with pytest.raises(plimsoll.UsageError, match="model is on meta.*model.cpu"):
+        plimsoll.plan(model, made_up(2))
+
+
+def test_a_field_that_batches_lack():
+    class Wants(torch.nn.Module):
+        def forward(self, x, pos):
+            return x
+
+    with pytest.raises(plimsoll.UsageError, match="wants 'pos'.*forward=lambda"):
+        plimsoll.plan(Wants(), made_up(2), optimizer=lambda p: torch.optim.SGD([torch.zeros(1)]))
+
+
+def test_errors_of_the_model_come_through():
+    class Broken(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = torch.nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.lin(x)
+
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        plimsoll.plan(Broken(), made_up(2))
+    assert torch.zeros(3).sum() == 0  # nothing is left recording
+    plimsoll.plan(classifier("GCN", made_up(2)), made_up(4))
