@@ -11,6 +11,7 @@ pytest.importorskip("torch_geometric")
 PAGES = sorted((Path(__file__).resolve().parents[2] / "docs" / "python").glob("*.md"))
 
 
+@pytest.mark.usefixtures("ops")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

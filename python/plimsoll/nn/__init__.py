@@ -1,0 +1,21 @@
+"""Layers of PyTorch Geometric that run Plimsoll's fused operators: the same parameters, options and numbers.
+
+`replace(model)` puts them into a model of PyTorch Geometric. docs/python/layers.md is the page.
+"""
+
+from plimsoll.errors import MissingPackage
+
+try:
+    import torch  # noqa: F401
+    import torch_geometric  # noqa: F401
+except ImportError as error:
+    raise MissingPackage(f"plimsoll.nn: {error}; install both: pip install torch torch_geometric") from error
+
+from plimsoll import _operators
+
+_operators.load()
+
+from plimsoll.nn.attention import GATConv, GATv2Conv, why_not  # noqa: E402
+from plimsoll.nn.replacing import Layer, Report, replace  # noqa: E402
+
+__all__ = ["GATConv", "GATv2Conv", "Layer", "Report", "replace", "why_not"]

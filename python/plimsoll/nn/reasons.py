@@ -1,0 +1,130 @@
+"""Where a layer runs PyTorch Geometric's code instead of an operator: the reason as text, or None.
+
+The operators compute what the layers' own code computes, but in one piece: who looks into that code or changes it, by
+hooks, explanations or transformations, needs the code. What the code does not take either is left to it to refuse.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.nn import GATConv, Linear, SumAggregation
+
+_PLAIN = (Tensor, torch.nn.Parameter)
+_STEPS = ("forward", "message", "aggregate", "update", "edge_update")
+_HOOKS = [
+    f"_{step}_forward_{kind}"
+    for step in ("propagate", "message", "aggregate", "edge_update")
+    for kind in ("pre_hooks", "hooks")
+]
+_LINEAR = {"lin", "lin_src", "lin_dst", "lin_l", "lin_r", "lin_edge"}
+_LINEAR_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+
+
+def of_options(conv: Any) -> str | None:
+    """A reason that lies in what the layer was made with."""
+    if conv.flow != "source_to_target":
+        return f"flow='{conv.flow}' is not fused"
+    if type(conv.aggr_module) is not SumAggregation:
+        return f"aggr={conv.aggr!r} is not fused, only sums are"
+    fill = conv.fill_value
+    if conv.add_self_loops and conv.edge_dim is not None and fill != "mean" and not isinstance(fill, int | float):
+        return f"fill_value={fill!r} is not fused, only 'mean' and numbers are"
+    return None
+
+
+def of_state(conv: Any) -> str | None:
+    """A reason that may pass: explanations, hooks, what was put in the place of a part."""
+    if conv.explain:
+        return "its messages are explained"
+    if conv.decomposed_layers != 1:
+        return "it has decomposed_layers"
+    if any(getattr(conv, name) for name in _HOOKS):
+        return "it has hooks of message passing"
+    changed = [name for name in _STEPS if name in vars(conv)]
+    if changed:
+        return f"its {changed[0]}() was replaced"
+    for name in _LINEAR & conv._modules.keys():
+        part = conv._modules[name]
+        if part is None:
+            continue
+        if type(part) is not Linear:
+            return f"its {name} is {type(part).__name__}, expected Linear"
+        if type(part.weight) not in _PLAIN:
+            return f"its {name}.weight is {type(part.weight).__name__}"
+        if any(getattr(part, hooks) for hooks in _LINEAR_HOOKS):
+            return f"its {name} has hooks"
+    if conv.training and not 0 <= conv.dropout < 1:
+        return f"dropout={conv.dropout} is not fused"
+    return None
+
+
+def of_call(conv: Any, x: Any, edge_index: Any, edge_attr: Any, size: Any) -> str | None:
+    """A reason that lies in the arguments of forward(), or in what it is called under."""
+    if size is not None:
+        return "size is given"
+    if type(edge_index) is not Tensor or edge_index.layout != torch.strided:
+        return "edge_index is not a plain tensor"
+    if edge_index.dtype != torch.int64 or edge_index.dim() != 2:
+        return f"edge_index is {edge_index.dtype} of {edge_index.dim()} dimensions, expected int64 of 2"
+    sources, targets = ends(x)
+    gat = isinstance(conv, GATConv)
+    attention = conv.att_src if gat else conv.att
+    given = [tensor for tensor in (attention, sources, targets, edge_attr) if tensor is not None]
+    if any(type(tensor) not in _PLAIN or tensor.layout != torch.strided for tensor in given):
+        return "x or edge_attr is not a plain tensor"
+    if any(tensor.dim() != 2 for tensor in (sources, targets) if tensor is not None):
+        return "x has not 2 dimensions"
+    if edge_attr is not None and edge_attr.dim() not in (1, 2):
+        return "edge_attr has not 1 or 2 dimensions"
+    if not gat and (targets is None or (edge_attr is not None and conv.lin_edge is None)):
+        return "GATv2Conv takes no such arguments"
+    if conv.add_self_loops and targets is not None and len(targets) > len(sources):
+        return "not every target can have a self-loop"
+    return _of_numbers([*given, edge_index], {tensor.dtype for tensor in given}) or _of_transformation()
+
+
+def ends(x: Any) -> tuple[Any, Any]:
+    """The features of sources and of targets; the same tensor where they are the same nodes."""
+    return tuple(x) if isinstance(x, tuple | list) and len(x) == 2 else (x, x)
+
+
+def _of_numbers(tensors: list[Tensor], dtypes: set[torch.dtype]) -> str | None:
+    device = tensors[0].device
+    if any(tensor.device != device for tensor in tensors):
+        return "tensors lie on several devices"
+    if device.type != "cpu" and not (device.type == "cuda" and _has_cuda()):
+        return f"the operators were built without {device.type}"
+    autocast = torch.is_autocast_enabled(device.type)
+    allowed = {torch.float32, torch.float64} | ({torch.bfloat16} if device.type == "cpu" else set())
+    if autocast and (device.type != "cpu" or torch.get_autocast_dtype("cpu") != torch.bfloat16):
+        return f"autocast on {device.type} to {torch.get_autocast_dtype(device.type)} is not fused"
+    mixed = len(dtypes) > 1 and not (autocast and torch.float64 not in dtypes)
+    if mixed or not dtypes <= allowed:
+        return f"numbers are {', '.join(sorted(map(str, dtypes)))}"
+    return None
+
+
+def _of_transformation() -> str | None:
+    if torch.compiler.is_compiling():
+        return None
+    if torch.jit.is_tracing():
+        return "it is traced"
+    if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
+        return "torch.func or forward-mode derivatives are at work"
+    if torch.nn.modules.module._has_any_global_hook():
+        return "there are hooks of all modules"
+    return None
+
+
+@cache
+def _has_cuda() -> bool:
+    """Whether the library has CUDA kernels: one without says so when it is called."""
+    try:
+        torch.ops.plimsoll.edge_order(torch.empty(2, 0, dtype=torch.int64, device="cuda"), 0, 0, True, False)
+    except RuntimeError:
+        return False
+    return True
