@@ -9,15 +9,15 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from plimsoll.steps import Forward
-from plimsoll.trial import tensors_in
+from plimsoll.trial import copied, tensors_in
 
 
 def coupling_modules(model: torch.nn.Module, first: Data, second: Data, forward: Forward) -> list[str]:
     """The modules that mix two graphs, as "name (Class)": those of which an output for `first` has a gradient by the
     features of `second`, where no input had; and all others of these classes.
 
-    One forward pass in training mode runs on both, and a backward pass a module. Buffers such as running statistics
-    and torch's generator stay as they are. Nothing is found where graphs have no features of floating point.
+    One forward pass in training mode runs on both, on a copy of the model, and a backward pass a module. torch's
+    generator stays as it is. Nothing is found where graphs have no features of floating point.
     """
     pair = Batch.from_data_list([first, second])
     if not isinstance(pair.x, Tensor) or not pair.x.is_floating_point():
@@ -29,10 +29,17 @@ def coupling_modules(model: torch.nn.Module, first: Data, second: Data, forward:
         2: torch.tensor([True, False]),
     }
 
+    found: list[torch.nn.Module] = []
+
     def mixes(values: Any) -> bool:
         for value in tensors_in(values):
+            if not value.requires_grad:
+                continue
             rows = of_first.get(len(value)) if value.dim() else None
-            if rows is None or not value.requires_grad:
+            if rows is None:
+                # Rows such as edges with self-loops: what comes after a module that mixes is taken to be mixed.
+                if found:
+                    return True
                 continue
             picked = value[rows]
             weights = torch.linspace(0.5, 1.5, picked.numel()).view_as(picked)  # a plain sum may be constant
@@ -41,7 +48,6 @@ def coupling_modules(model: torch.nn.Module, first: Data, second: Data, forward:
                 return True
         return False
 
-    found: list[torch.nn.Module] = []
     mixed_inside: list[bool] = []
 
     def before(module: torch.nn.Module, args: Any, kwargs: Any) -> None:
@@ -52,20 +58,11 @@ def coupling_modules(model: torch.nn.Module, first: Data, second: Data, forward:
             found.append(module)
             mixed_inside[:] = [True] * len(mixed_inside)
 
-    buffers = [buffer.clone() for buffer in model.buffers()]
-    training = model.training
-    hooks = []
+    model = copied(model).train()
     for module in model.modules():
-        hooks.append(module.register_forward_pre_hook(before, with_kwargs=True))
-        hooks.append(module.register_forward_hook(after, with_kwargs=True))
-    try:
-        with torch.random.fork_rng(devices=[]), torch.enable_grad():
-            forward(model.train(), pair)
-    finally:
-        for hook in hooks:
-            hook.remove()
-        model.train(training)
-        for buffer, kept in zip(model.buffers(), buffers):
-            buffer.copy_(kept)
+        module.register_forward_pre_hook(before, with_kwargs=True)
+        module.register_forward_hook(after, with_kwargs=True)
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        forward(model, pair)
     classes = {type(module) for module in found}
     return [f"{name or 'the model'} ({type(module).__name__})" for name, module in model.named_modules() if type(module) in classes]

@@ -29,6 +29,8 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
         for parameter in inspect.signature(model.forward).parameters.values()
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
     ]
+    if not parameters:
+        raise UsageError(f"{type(model).__name__}.forward() names no parameters; give forward=lambda model, batch: ...")
     needed = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
     if len(needed) == 1 and needed[0] in _WHOLE_BATCH:
         return model(batch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.sizes import Size, size_of
 from plimsoll.steps import Forward, Loss, loss_of
 
+T = TypeVar("T")
 Optimizer: TypeAlias = torch.optim.Optimizer | Callable[[Iterable[Tensor]], torch.optim.Optimizer]
 
 
@@ -41,16 +42,11 @@ class Trial:
         self, model: torch.nn.Module, optimizer: Optimizer, forward: Forward, loss: Loss, training: bool = True
     ) -> None:
         self._forward, self._loss, self._training = forward, loss, training
-        try:
-            if isinstance(optimizer, torch.optim.Optimizer):
-                self.model, self.optimizer = copy.deepcopy((model, optimizer))
-            else:
-                self.model = copy.deepcopy(model)
-                self.optimizer = optimizer(self.model.parameters())
-        except (RuntimeError, TypeError) as error:
-            if isinstance(error, BudgetExceeded):
-                raise
-            raise UsageError(f"planning works on a copy of model and optimizer, which cannot be made: {error}") from error
+        if isinstance(optimizer, torch.optim.Optimizer):
+            self.model, self.optimizer = copied((model, optimizer))
+        else:
+            self.model = copied(model)
+            self.optimizer = optimizer(self.model.parameters())
         self.optimizer.zero_grad(set_to_none=True)
         self._stepped = False
 
@@ -88,6 +84,16 @@ class Trial:
         self.optimizer.zero_grad(set_to_none=True)
         loss_of(self.model, batch, self._forward, self._loss).backward()
         self.optimizer.step()
+
+
+def copied(value: T) -> T:
+    """A deep copy of a model, or of it and its optimizer. Errors: `UsageError` where there can be none."""
+    try:
+        return copy.deepcopy(value)
+    except BudgetExceeded:
+        raise
+    except (RuntimeError, TypeError) as error:
+        raise UsageError(f"planning works on a copy of the model, which cannot be made: {error}") from error
 
 
 def bytes_of(tensors: list[Tensor]) -> int:

@@ -1,0 +1,285 @@
+"""plimsoll.fit against training by hand, and the bits of its weights."""
+
+import gc
+import warnings
+
+import pytest
+from package_data import plimsoll
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+from pyg_models import Classifier, make_body  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+from torch_geometric.data import Batch, Data  # noqa: E402
+from torch_geometric.nn import GraphNorm, global_mean_pool  # noqa: E402
+
+from plimsoll import _operators  # noqa: E402
+
+_operators.load()
+from plimsoll import _torch  # noqa: E402
+from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("threads")
+MIB = 1 << 20
+
+
+def made_up(count=60, features=5):
+    generator = torch.Generator().manual_seed(3)
+    graphs = []
+    for i in range(count):
+        n, e = 6 + i % 7, 15 + i % 11
+        graphs.append(
+            Data(
+                x=torch.randn(n, features, generator=generator) + i % 3,
+                edge_index=torch.randint(n, (2, e), generator=generator),
+                y=torch.tensor([i % 3]),
+            )
+        )
+    return graphs
+
+
+def classifier(body="GAT", graphs=None, **options):
+    torch.manual_seed(5)
+    return Classifier(make_body(body, 5, graphs or made_up(), width=16, layers=2, **options), 3)
+
+
+def weights(model):
+    return torch.cat([value.detach().double().flatten() for value in model.state_dict().values()])
+
+
+def fitted(graphs=None, model=None, **options):
+    model = model or classifier(dropout=0.3)
+    options = {"epochs": 2, "batch_size": 32, "block": BlockLimits(8)} | options
+    return model, plimsoll.fit(model, graphs or made_up(), optimizer=torch.optim.Adam(model.parameters(), 1e-2), **options)
+
+
+@pytest.mark.parametrize("body", ["GCN", "GIN", "SAGE", "GAT", "GATv2", "PNA"])
+def test_as_by_hand(body):
+    """Whole batches through PyTorch Geometric give the same losses and weights, to rounding."""
+    graphs = made_up()
+    model, run = fitted(graphs, classifier(body, graphs).double(), forward=in_double)
+    by_hand = classifier(body, graphs).double()
+    optimizer = torch.optim.Adam(by_hand.parameters(), 1e-2)
+    order, losses = BlockList(graphs, 32, BlockLimits(8), 0, True), []
+    for epoch in range(2):
+        total = 0.0
+        for blocks in order.batches(epoch):
+            batch = order.load(torch.cat([torch.from_numpy(block.graphs) for block in blocks]).numpy())
+            optimizer.zero_grad()
+            loss = F.cross_entropy(in_double(by_hand, batch), batch.y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * batch.num_graphs
+        losses.append(total / len(graphs))
+    assert run.losses == pytest.approx(losses, rel=1e-9)
+    assert torch.allclose(weights(model), weights(by_hand), rtol=1e-6, atol=1e-8)
+    assert run.losses[1] < run.losses[0]
+
+
+def in_double(model, batch):
+    return model(batch.x.double(), batch.edge_index, batch.batch, batch.num_graphs)
+
+
+def test_same_bits_for_every_budget():
+    model, run = fitted()
+    for budget in (run.smallest_budget + 2 * MIB, run.smallest_budget + 64 * MIB, "80%"):
+        other, again = fitted(budget=budget)
+        assert torch.equal(weights(model), weights(other)) and again.losses == run.losses
+        assert again.peak_process <= (budget if isinstance(budget, int) else 1 << 50)
+
+
+def test_same_bits_without_memory_of_its_own(monkeypatch):
+    model, _ = fitted()
+    monkeypatch.setattr("plimsoll._fit._plan", lambda *_: False)
+    assert torch.equal(weights(model), weights(fitted()[0]))
+
+
+def test_same_bits_whatever_torchs_generator():
+    model, _ = fitted()
+    other = classifier(dropout=0.3)
+    torch.manual_seed(99)
+    before = torch.get_rng_state()
+    fitted(model=other)
+    assert torch.equal(weights(model), weights(other))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not torch.equal(weights(model), weights(fitted(seed=1)[0]))
+
+
+def test_blocks_follow_from_the_recipe_alone():
+    graphs = made_up()
+    limits = BlockLimits(8, 60, 10_000)
+    blocks = [block for batch in BlockList(graphs, 32, limits, 4, True).batches(1) for block in batch]
+    assert sorted(g for block in blocks for g in block.graphs) == list(range(60))
+    assert [block.number for block in blocks] == list(range(len(blocks)))
+    for block in blocks:
+        batch = Batch.from_data_list([graphs[g] for g in block.graphs])
+        assert block.size[:3] == (batch.num_graphs, batch.num_nodes, batch.num_edges)
+        assert block.size.graphs <= 8 and block.size.nodes <= 60
+    one_by_one = [block for batch in BlockList(graphs, 60, BlockLimits(8, 1, 1), 0, False).batches(0) for block in batch]
+    assert [list(block.graphs) for block in one_by_one] == [[g] for g in range(60)]
+
+
+def test_a_block_that_was_refused_runs_again(monkeypatch):
+    """Same bits, running statistics too, and nothing of the first attempt is left."""
+
+    class Refused(torch.nn.Module):
+        def __init__(self, times):
+            super().__init__()
+            self.classifier, self.calls, self.times = classifier(dropout=0.3, norm="BatchNorm"), 0, times
+
+        def forward(self, x, edge_index, batch, batch_size):
+            out = self.classifier(x, edge_index, batch, batch_size)
+            self.calls += 1
+            if self.calls in self.times:
+                out.sum().backward(retain_graph=True)
+                raise plimsoll.BudgetExceeded("refused")
+            return out
+
+    monkeypatch.setattr("plimsoll._fit._plan", lambda *_: True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, run = fitted(model=Refused({}), shuffle=False)
+        other, again = fitted(model=Refused({5}), shuffle=False)
+        with pytest.raises(plimsoll.BudgetExceeded):
+            fitted(model=Refused({5, 6}), shuffle=False)
+    assert (run.reruns, again.reruns) == (0, 1)
+    assert torch.equal(weights(model), weights(other))
+
+
+def test_a_model_that_keeps_its_tensors():
+    class Keeps(Classifier):
+        def forward(self, x, edge_index, batch, batch_size):
+            self.kept = super().forward(x, edge_index, batch, batch_size)
+            return self.kept
+
+    torch.manual_seed(5)
+    model = Keeps(make_body("GAT", 5, made_up(), width=16, layers=2, dropout=0.3), 3)
+    with pytest.warns(UserWarning, match="keeps tensors from one block to the next"):
+        fitted(model=model)
+    assert torch.equal(weights(model), weights(fitted()[0]))
+
+
+def test_modules_that_couple_graphs_are_named():
+    with pytest.warns(UserWarning, match=r"body.norms.0.module \(BatchNorm1d\).*at most 8 graphs"):
+        model, run = fitted(model=classifier(norm="BatchNorm"))
+    assert run.couples == ["body.norms.0.module (BatchNorm1d)"]
+
+    class Centred(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin, self.norm, self.head = torch.nn.Linear(5, 8), GraphNorm(8), torch.nn.Linear(8, 3)
+
+        def forward(self, x, batch):
+            x = self.norm(self.lin(x), batch)
+            return self.head(global_mean_pool(x - x.mean(0), batch))
+
+    with pytest.warns(UserWarning):
+        assert fitted(model=Centred())[1].couples == ["the model (Centred)"]
+
+
+def test_models_that_look_at_one_graph_at_a_time():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fitted()[1].couples == []
+
+
+def test_a_budget_too_small_names_one_that_works():
+    graphs = made_up(300)
+    graphs = [Data(x=g.x.repeat(40, 1), edge_index=g.edge_index, y=g.y) for g in graphs]
+    options = {"block": BlockLimits(64, 10**6, 10**6), "batch_size": 300, "epochs": 1, "graphs": graphs}
+
+    def wide():
+        torch.manual_seed(2)
+        return Classifier(make_body("GATv2", 5, graphs, width=64, layers=2, dropout=0.3), 3)
+
+    _, run = fitted(model=wide(), **options)
+    fresh = wide()
+    before = weights(fresh)
+    with pytest.raises(plimsoll.BudgetExceeded, match="a block of 64 graphs.*the smallest budget that works is"):
+        fitted(model=fresh, budget=run.smallest_budget - 24 * MIB, **options)
+    assert torch.equal(weights(fresh), before)
+    gc.collect()
+    _, again = fitted(model=fresh, budget=run.smallest_budget + 4 * MIB, **options)
+    assert again.losses == run.losses
+
+
+def test_targets_of_nodes():
+    """Blocks are weighted by their nodes."""
+    graphs = [Data(x=g.x, edge_index=g.edge_index, y=(g.x[:, 0] > 0).long()) for g in made_up()]
+
+    class Nodes(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = torch.nn.Linear(5, 2)
+
+        def forward(self, x):
+            return self.lin(x)
+
+    torch.manual_seed(0)
+    model = Nodes()
+    by_hand = F.cross_entropy(model(torch.cat([g.x for g in graphs])), torch.cat([g.y for g in graphs])).item()
+    run = plimsoll.fit(model, graphs, batch_size=60, block=BlockLimits(7))
+    assert run.losses[0] == pytest.approx(by_hand, rel=1e-6)
+
+
+def test_graph_sets_train_like_their_data(tmp_path):
+    graphs = made_up()
+    stored = plimsoll.from_pyg(graphs, tmp_path / "graphs")
+    assert torch.equal(weights(fitted(stored)[0]), weights(fitted(graphs)[0]))
+    half = fitted(stored[:30], epochs=1)[1]
+    assert half.losses == fitted(graphs[:30], epochs=1)[1].losses
+
+
+@pytest.mark.parametrize(
+    "options, error, text",
+    [
+        ({"graphs": made_up()[:0] or ()}, plimsoll.UsageError, "no graphs"),
+        ({"batch_size": 0}, plimsoll.UsageError, "batch_size=0"),
+        ({"block": BlockLimits(0)}, plimsoll.UsageError, "graphs=0"),
+        ({"budget": "1MiB"}, plimsoll.BudgetExceeded, "this process holds"),
+        ({"budget": "much"}, plimsoll.UsageError, "much"),
+        ({"loss": lambda out, y: out}, plimsoll.UsageError, "expected one number"),
+        ({"model": classifier().to("meta")}, plimsoll.UsageError, "the model is on meta"),
+    ],
+)
+def test_bad_input(options, error, text):
+    options = dict(options)
+    model, graphs = options.pop("model", None) or classifier(), options.pop("graphs", made_up())
+    with pytest.raises(error, match=text):
+        plimsoll.fit(model, graphs, **options)
+    assert torch.zeros(2).sum() == 0
+
+
+def test_budgets():
+    with plimsoll.budget("64GiB") as memory:
+        held = torch.zeros(MIB)
+        with pytest.raises(plimsoll.UsageError, match="in force already"), memory:
+            pass
+    assert memory.peak >= 4 * MIB and memory.peak_process > memory.peak and "64 GiB" in str(memory)
+    del held
+    outside = _torch.anonymous()
+    with plimsoll.budget(outside + 64 * MIB):
+        with pytest.raises(plimsoll.BudgetExceeded) as refusal:
+            torch.zeros(64 * MIB)
+        assert isinstance(refusal.value, MemoryError) and refusal.value.exit_code == 4
+        weight = torch.zeros(1000, 1000, requires_grad=True)
+        with pytest.raises(plimsoll.BudgetExceeded):  # in backward too
+            (torch.stack([weight * i for i in range(7)]).square().sum() * 2).backward()
+    torch.zeros(64 * MIB)
+
+
+def test_a_budget_sees_what_others_take():
+    """Memory that is not torch's lowers the cap."""
+    import time
+
+    import numpy as np
+
+    gc.collect()
+    with plimsoll.budget(_torch.anonymous() + 200 * MIB):
+        torch.zeros(30 * MIB)  # 120 MiB
+        taken = np.ones(15 * MIB)  # as much, of NumPy
+        time.sleep(0.2)
+        with pytest.raises(plimsoll.BudgetExceeded):
+            torch.zeros(30 * MIB)
+        assert taken.sum() == 15 * MIB
