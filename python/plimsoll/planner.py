@@ -14,7 +14,8 @@ from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.sizes import Size, size_of
 from plimsoll.trial import Tape, Trial
 
-_PARTS = (0.75, 0.5, 0.375, 0.25, 0.125)  # of a batch, tried beside it
+_PARTS = (0.75, 0.5, 0.375, 0.25, 0.125)  # of a batch, tried beside it, and
+_FEW = (1, 2, 3, 5)  # of its graphs, which tell of all where the budget has no room for more
 _ROUNDS = 3
 
 
@@ -59,10 +60,10 @@ class Needs:
 
     def run_parts(self, batch: Data) -> None:
         """Runs the first graphs of a batch, several counts of them."""
-        if not isinstance(batch, Batch) or batch.num_graphs < 2:
+        if not isinstance(batch, Batch):
             return
         graphs = batch.to_data_list()
-        for count in sorted({int(len(graphs) * part) for part in _PARTS} - {0}):
+        for count in sorted({*_FEW, *(int(len(graphs) * part) for part in _PARTS)} - {0}):
             self.run(Batch.from_data_list(graphs[:count]))
 
     @property
@@ -80,8 +81,10 @@ class Needs:
 
     def _fitted(self) -> _torch.TapeModel:
         if self._model is None:
+            if self.refused is not None and not self.tapes:
+                raise BudgetExceeded(f"there is no room for a step on one graph: {self.refused}")
             if not self.tapes:
-                raise self.refused or UsageError("no batch with edges to try a step on")
+                raise UsageError("no batch with edges to try a step on; expected one edge at least")
             tapes = list(self.tapes.values())
             terms = [tape.size.terms for tape in tapes]
             self._model = _torch.TapeModel([tape.recording for tape in tapes], terms)
