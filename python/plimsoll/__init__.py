@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from plimsoll._budget import budget
     from plimsoll._fit import Fit, fit
     from plimsoll._plan import Plan, plan
+    from plimsoll.blocks import BlockLimits
 
 # What needs torch, by the module that has it: loaded when it is asked for.
 _WITH_TORCH = {
+    "BlockLimits": "plimsoll.blocks",
     "Fit": "plimsoll._fit",
     "Plan": "plimsoll._plan",
     "budget": "plimsoll._budget",
@@ -44,6 +46,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "BlockLimits",
     "BudgetExceeded",
     "DataSet",
     "Error",

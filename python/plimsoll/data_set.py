@@ -7,11 +7,16 @@ import os
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll import _core
+from plimsoll.errors import MissingPackage
+
+if TYPE_CHECKING:
+    import torch
 
 
 class DataSet:
@@ -52,6 +57,20 @@ class DataSet:
         if column is None:
             column = self._columns[name] = self._mapping.column(name)
         return column
+
+    def tensor(self, column: str) -> torch.Tensor:
+        """A column as a torch tensor of its shape and dtype, over the mapped file and without copies.
+
+        It may be written to: a page that is written to becomes memory of the process, and the file stays as it is.
+        Two tensors of one column do not see each other's writes. It stays valid after `close()`.
+        Errors: `UsageError` for a column that there is not, or a closed data set; `MissingPackage` without torch.
+        """
+        try:
+            import torch
+        except ImportError as error:
+            raise MissingPackage(f"tensor: {error}; install it: pip install torch") from error
+        self._column(column)  # closed, or no such column
+        return torch.from_numpy(np.load(self.path / f"{column}.npy", mmap_mode="c"))
 
     def __enter__(self) -> Self:
         return self

@@ -52,6 +52,23 @@ def test_columns_cannot_be_written(graphs):
         graphs[0].edge_index[0, 0] = 1
 
 
+def test_tensors_are_copy_on_write(folders):
+    torch = pytest.importorskip("torch")
+    graphs = plimsoll.open(folders / "graphs")
+    for name in graphs.manifest["columns"]:
+        assert torch.equal(graphs.tensor(name), torch.from_numpy(getattr(graphs, name).copy()))
+    x, other, before = graphs.tensor("x"), graphs.tensor("x"), graphs.x.copy()
+    x += 1
+    assert np.array_equal(graphs.x, before) and np.array_equal(other.numpy(), before)
+    assert np.array_equal(np.load(folders / "graphs" / "x.npy"), before)
+    graphs.close()
+    assert float(x.sum()) == pytest.approx(float((before + 1).sum()), rel=1e-4)
+    with pytest.raises(plimsoll.UsageError, match="closed"):
+        graphs.tensor("x")
+    with pytest.raises(plimsoll.UsageError, match="no column 'pos'"):
+        plimsoll.open(folders / "graphs").tensor("pos")
+
+
 def test_arrays_outlive_close_and_the_object(folders):
     before = mapped_bytes(folders)
     graphs = plimsoll.open(folders / "graphs")
