@@ -13,6 +13,7 @@ from plimsoll._core import version as __version__
 from plimsoll._open import open, verify
 from plimsoll._windows import windows
 from plimsoll.data_set import DataSet
+from plimsoll.detect import Detector, Verdict
 from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
 from plimsoll.frames import Frame, FrameColumns, Frames
 from plimsoll.graph_set import Graphs, GraphSet, GraphView
@@ -49,6 +50,7 @@ __all__ = [
     "BlockLimits",
     "BudgetExceeded",
     "DataSet",
+    "Detector",
     "Error",
     "Failure",
     "Features",
@@ -66,6 +68,7 @@ __all__ = [
     "Recording",
     "Split",
     "UsageError",
+    "Verdict",
     "__version__",
     "budget",
     "fit",

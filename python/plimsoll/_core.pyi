@@ -91,3 +91,30 @@ def make_frames(options: IngestOptions, budget: str, progress: Progress) -> None
 def make_tu(options: TuOptions, budget: str, progress: Progress) -> None: ...
 def make_windows(options: WindowsOptions, budget: str, progress: Progress) -> None: ...
 def make_traffic(options: SimulateOptions, budget: str, progress: Progress) -> None: ...
+
+class Verdict:
+    number: int
+    first_frame: int
+    frames: int
+    time_ns: int
+    score: float
+    alarm: bool
+    parts: dict[str, float]
+    attack: bool | None
+
+class Detector:
+    threshold: float
+
+    def __init__(
+        self, model: Path, window: str, stride: str, threshold: float | None, false_alarms: float
+    ) -> None: ...
+    def begin(self, has_time: bool, has_payload: bool, width: int) -> None: ...
+    def add(
+        self,
+        time_ns: NDArray[np.int64],
+        can_id: NDArray[np.uint32],
+        length: NDArray[np.uint8],
+        data: NDArray[np.uint8],
+        label: NDArray[np.uint8],
+    ) -> list[Verdict]: ...
+    def end(self) -> list[Verdict]: ...

@@ -1,0 +1,118 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+#include "bindings.h"
+#include "detect/stream_detector.h"
+
+namespace plimsoll {
+namespace {
+
+template <typename T, int kAxes>
+using Array = nb::ndarray<const T, nb::ndim<kAxes>, nb::c_contig, nb::device::cpu>;
+
+/// A StreamDetector that takes frames by the piece and gives the verdicts that they complete.
+class Detector {
+ public:
+  Detector(const std::filesystem::path& model, const std::string& window, const std::string& stride,
+           std::optional<float> threshold, double false_alarms)
+      : detector_(model, options_of(window, stride, threshold, false_alarms)) {}
+
+  void begin(bool has_time, bool has_payload, int64_t width) {
+    facts_ = {.has_time = has_time, .has_payload = has_payload, .width = width};
+    detector_.begin(facts_);
+  }
+
+  std::vector<Verdict> add(const Array<int64_t, 1>& time_ns, const Array<uint32_t, 1>& can_id,
+                           const Array<uint8_t, 1>& length, const Array<uint8_t, 2>& data,
+                           const Array<uint8_t, 1>& label) {
+    const size_t count = time_ns.size();
+    for (const size_t other : {can_id.size(), length.size(), data.shape(0), label.size()})
+      if (other != count) throw UsageError("columns of frames differ in length; expected one row a frame");
+    if (static_cast<int64_t>(data.shape(1)) != facts_.width)
+      throw UsageError("data has " + std::to_string(data.shape(1)) +
+                       " bytes a frame, the recording began with " + std::to_string(facts_.width));
+    FrameSpans frames{.time_ns = {time_ns.data(), count},
+                      .can_id = {can_id.data(), count},
+                      .length = {length.data(), count},
+                      .data = {data.data(), data.size()},
+                      .label = {label.data(), count},
+                      .width = facts_.width};
+    const nb::gil_scoped_release unlocked;
+    std::vector<Verdict> verdicts;
+    for (;;) {
+      const int64_t taken = detector_.add(frames);
+      gather(verdicts);
+      if (taken == frames.size()) return verdicts;
+      detector_.end();
+      gather(verdicts);
+      detector_.begin(facts_);
+      frames = frames.part(taken, frames.size() - taken);
+    }
+  }
+
+  std::vector<Verdict> end() {
+    const nb::gil_scoped_release unlocked;
+    std::vector<Verdict> verdicts;
+    detector_.end();
+    gather(verdicts);
+    return verdicts;
+  }
+
+  float threshold() const { return detector_.threshold(); }
+
+ private:
+  static DetectOptions options_of(const std::string& window, const std::string& stride,
+                                  std::optional<float> threshold, double false_alarms) {
+    DetectOptions options{.threshold = threshold, .false_alarms = false_alarms};
+    if (!window.empty()) options.window = WindowLength::parse(window);
+    if (!stride.empty()) options.stride = WindowLength::parse(stride);
+    return options;
+  }
+
+  void gather(std::vector<Verdict>& verdicts) {
+    for (Verdict verdict; detector_.next(verdict);) verdicts.push_back(verdict);
+  }
+
+  StreamDetector detector_;
+  StreamFacts facts_;
+};
+
+std::map<std::string, float> parts_of(const Verdict& verdict) {
+  std::map<std::string, float> parts;
+  if (verdict.by_part)
+    for (size_t i = 0; i < kFusedParts; ++i)
+      if (std::isfinite((*verdict.by_part)[i])) parts[fused_parts()[i].name] = (*verdict.by_part)[i];
+  return parts;
+}
+
+}  // namespace
+
+void bind_detection(nb::module_& module) {
+  nb::class_<Verdict>(module, "Verdict")
+      .def_prop_ro("number", [](const Verdict& v) { return v.window.number; })
+      .def_prop_ro("first_frame", [](const Verdict& v) { return v.window.first_frame; })
+      .def_prop_ro("frames", [](const Verdict& v) { return v.window.frames; })
+      .def_prop_ro("time_ns", [](const Verdict& v) { return v.window.time_ns; })
+      .def_ro("score", &Verdict::score)
+      .def_ro("alarm", &Verdict::alarm)
+      .def_prop_ro("parts", &parts_of)
+      .def_prop_ro("attack",
+                   [](const Verdict& v) { return v.labelled ? std::optional(v.attack) : std::nullopt; });
+  nb::class_<Detector>(module, "Detector")
+      .def(nb::init<const std::filesystem::path&, const std::string&, const std::string&,
+                    std::optional<float>, double>())
+      .def("begin", &Detector::begin)
+      .def("add", &Detector::add)
+      .def("end", &Detector::end)
+      .def_prop_ro("threshold", &Detector::threshold);
+}
+
+}  // namespace plimsoll
