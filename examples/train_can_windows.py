@@ -32,11 +32,11 @@ class Classifier(torch.nn.Module):
         return self.lin(global_mean_pool(self.gat(self.scale(x), edge_index), batch))
 
 
-def windows(captures, folder):
+def windows(captures, frame_count, folder):
     if captures:
         frames = plimsoll.ingest.can([captures], folder / "frames")
     else:
-        frames = plimsoll.simulate.can(folder / "frames", frames=200_000, seed=1)
+        frames = plimsoll.simulate.can(folder / "frames", frames=frame_count, seed=1)
     return plimsoll.windows(frames, folder / "graphs", features="behaviour")
 
 
@@ -60,11 +60,12 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("train_can_windows.png"))
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--budget", default="1GiB")
+    parser.add_argument("--frames", type=int, default=200_000, help="simulated, without CAPTURES")
     arguments = parser.parse_args()
 
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder, plimsoll.budget(arguments.budget) as memory:
-        graphs = windows(arguments.captures, Path(folder))
+        graphs = windows(arguments.captures, arguments.frames, Path(folder))
         training, test = of_splits(graphs, "train"), of_splits(graphs, "test")
         model = Classifier(graphs.num_node_features)
         print(plimsoll.nn.replace(model))
