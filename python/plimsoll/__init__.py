@@ -1,8 +1,8 @@
 """Plimsoll: graph neural networks inside a stated memory budget.
 
 This package has the data sets (`open`, `ingest`, `simulate`, `windows`, `verify`) and the way from and to PyTorch
-Geometric (`from_pyg`, `GraphSet.to_pyg`, `DataLoader`). It needs NumPy; torch and PyTorch Geometric are imported where they are
-asked for. `python -m plimsoll` is the command line. docs/python/ has a page a task.
+Geometric (`from_pyg`, `GraphSet.to_pyg`, `DataLoader`). It needs NumPy; torch and PyTorch Geometric are imported where
+they are asked for. `python -m plimsoll` is the command line. docs/python/ has a page a task.
 """
 
 from importlib import import_module

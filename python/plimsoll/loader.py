@@ -57,8 +57,8 @@ class DataLoader(Iterable["Batch"]):
 
     Each `iter(loader)` is an epoch: 0, 1, ... in the order in which their first batches are asked for; `set_epoch` names
     another for the next to begin. Epochs of one loader that run at the same time are independent, and `state_dict` is
-    about the one begun last. One thread at a time may ask an epoch for batches. A loader can be pickled where its data set can: the copy begins with the coming epoch. A child
-    of `fork()` goes on with a thread of its own.
+    about the one begun last. One thread at a time may ask an epoch for batches. A loader can be pickled: the copy opens
+    the data set by its path and begins with the coming epoch. A child of `fork()` goes on with a thread of its own.
 
     Errors: `UsageError` for arguments, and a closed data set; `InputError` for a damaged one, when the graph comes;
     `MissingPackage` without torch or PyTorch Geometric, when an epoch begins.
@@ -91,7 +91,8 @@ class DataLoader(Iterable["Batch"]):
             )
         if batch_size is None and max_nodes is None and max_edges is None and max_bytes is None:
             raise UsageError("batch_size=None: expected a number, or one of max_nodes, max_edges and max_bytes")
-        if (rank is None) != (num_replicas is None) or not 0 <= (rank or 0) < (1 if num_replicas is None else num_replicas):
+        both = rank is not None and num_replicas is not None and 0 <= rank < num_replicas
+        if not (both or rank is num_replicas is None):
             raise UsageError(
                 f"rank={rank}, num_replicas={num_replicas}: expected both, 0 <= rank < num_replicas, or neither"
             )

@@ -79,6 +79,15 @@ TEST(BatchMemory, WhatIsKeptGivesWay) {
   EXPECT_THROW(memory->take(too_much), BudgetExceeded);
 }
 
+TEST(BatchMemory, ARefusalOfTheSystemIsOneOfTheBudget) {
+  const int64_t before = held();
+  const auto memory = BatchMemory::make();
+  const std::array<int64_t, 3> bytes = {1000, 1 << 20, int64_t{1} << 55};
+  EXPECT_THROW(memory->take(bytes), BudgetExceeded);
+  EXPECT_EQ(memory->ahead(), 0);
+  EXPECT_EQ(held(), before);
+}
+
 TEST(BatchMemory, BuffersOutliveTheirLoaderOnAnyThread) {
   const int64_t before = held();
   std::vector<BatchBuffer> batch = BatchMemory::make()->take(kBytes);

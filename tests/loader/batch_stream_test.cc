@@ -103,6 +103,27 @@ TEST_F(BatchStreams, GoesOnInTheSmallestBudgetThatHoldsABatch) {
   }
 }
 
+TEST_F(BatchStreams, LosesNoBatchWhateverTheBudget) {
+  const int64_t before = Ledger::process().held();
+  const int64_t most = 4 * fields_.bytes({3, 3000, 3000});
+  for (int64_t free = 0; free < most; free += 40'009) {
+    BatchStream batches = stream(2, 3);
+    std::vector<CollatedBatch> kept;
+    int64_t expected = 0;
+    auto cap = std::make_unique<LedgerCap>(free);
+    while (expected < batches.size()) {
+      try {
+        kept.push_back(*batches.next());
+        EXPECT_EQ(label(kept.back()), 3 * expected++);
+      } catch (const BudgetExceeded&) {
+        if (kept.empty()) cap.reset();
+        kept.clear();
+      }
+    }
+  }
+  EXPECT_EQ(Ledger::process().held(), before);
+}
+
 TEST_F(BatchStreams, MeetsADamagedGraphInItsTurn) {
   GraphColumns columns = made_up_graphs(6);
   columns.edges[static_cast<size_t>(2 * columns.edge_ptr[3])] = 77;
