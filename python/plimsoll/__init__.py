@@ -1,8 +1,8 @@
 """Plimsoll: graph neural networks inside a stated memory budget.
 
 This package has the data sets (`open`, `ingest`, `simulate`, `windows`, `verify`) and the way from and to PyTorch
-Geometric (`from_pyg`, `GraphSet.to_pyg`). It needs NumPy; torch and PyTorch Geometric are imported where they are
-asked for. `python -m plimsoll` is the command line. docs/python/ has a page a task.
+Geometric (`from_pyg`, `GraphSet.to_pyg`, `DataLoader`). It needs NumPy; torch and PyTorch Geometric are imported where
+they are asked for. `python -m plimsoll` is the command line. docs/python/ has a page a task.
 """
 
 from importlib import import_module
@@ -17,6 +17,7 @@ from plimsoll.detect import Detector, Verdict
 from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
 from plimsoll.frames import Frame, FrameColumns, Frames
 from plimsoll.graph_set import Graphs, GraphSet, GraphView
+from plimsoll.loader import DataLoader
 from plimsoll.pyg import from_pyg
 from plimsoll.tables import Features, GraphRecording, Recording, Split
 
@@ -49,6 +50,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "BlockLimits",
     "BudgetExceeded",
+    "DataLoader",
     "DataSet",
     "Detector",
     "Error",

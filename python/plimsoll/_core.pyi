@@ -1,11 +1,14 @@
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll.arguments import Progress
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 version: str
 torch_version: str  # that it was built with; empty: none
@@ -39,6 +42,33 @@ class GraphWriter:
         self, splits: Sequence[tuple[str, int]], node_features: Sequence[str], edge_features: Sequence[str]
     ) -> None: ...
     def abandon(self) -> None: ...
+
+class Batching:
+    graphs: int
+    nodes: int
+    edges: int
+    bytes: int
+    skip_too_big: bool
+    min_steps: int
+    drop_last: bool
+    shuffle: bool
+    seed: int
+
+class BatchStream:
+    size: int
+    def next(self, batches: Batches) -> dict[str, Tensor]: ...
+
+class Batches:
+    live_bytes: int
+    def __init__(
+        self, mapping: Mapping, graphs: NDArray[np.int64], left_out: Sequence[str], batching: Batching
+    ) -> None: ...
+    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> BatchStream: ...
+    def batch_of(self, graphs: NDArray[np.int64]) -> dict[str, torch.Tensor]: ...
+    def steps(self, epoch: int, rank: int, ranks: int) -> int: ...
+
+def identity(mapping: Mapping, graphs: NDArray[np.int64]) -> str: ...
+def parse_size(text: str) -> int: ...
 
 class FormatOptions:
     name: str

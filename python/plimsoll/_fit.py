@@ -237,7 +237,8 @@ def _plan(
     range_bytes = max(tape.recording.packed() for tape in needs.tapes.values())
     _torch.give_back_freed_memory()
     outside = _torch.anonymous() - _torch.held() + held_before
-    need = outside + state + worst.batch
+    # A batch of a graph_set lies in buffers that are up to an eighth larger than its tensors.
+    need = outside + state + worst.batch * 9 // 8
     found.smallest_budget = smallest_budget(need + worst.step)
     if found.smallest_budget > budget:
         text = _torch.format_bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,6 +17,7 @@ from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import smallest_budget
 from plimsoll.arguments import Budget
 from plimsoll.errors import UsageError
+from plimsoll.loader import DataLoader
 from plimsoll.planner import Needs, graphs_of, largest_batch, worst_of
 from plimsoll.sizes import Size, size_of, sizes_of
 from plimsoll.steps import Forward, Loss, by_names, require_cpu
@@ -152,7 +154,7 @@ class _Found:
     def go_through(self, needs: Needs) -> None:
         """Errors: `UsageError` where there is nothing."""
         most: list[tuple[int, Data]] = []
-        for batch in self._batches:
+        for batch in self._once():
             if not isinstance(batch, Data):
                 raise UsageError(f"batches gave {type(batch).__name__}; expected torch_geometric.data.Data or Batch")
             size = size_of(batch)
@@ -169,8 +171,12 @@ class _Found:
         for batch in self._largest:
             needs.run(batch)
 
+    def _once(self) -> Iterable[Data]:
+        # A copy of a loader: epochs stay as they are, and both times the same graphs come.
+        return copy(self._batches) if isinstance(self._batches, DataLoader) else self._batches
+
     def batch_of(self, size: Size) -> Data | None:
-        return next((batch for batch in self._batches if size_of(batch) == size), None)
+        return next((batch for batch in self._once() if size_of(batch) == size), None)
 
     def graphs(self) -> NDArray[np.int64]:
         """The counts of each graph that batches may have."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Batch, Data
 
 from plimsoll import _core
+from plimsoll._batch import Collator
 from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs
 from plimsoll.sizes import Size, sizes_of
@@ -44,6 +45,8 @@ class BlockList:
         self.dataset, self.batch_size, self.limits = dataset, batch_size, limits
         self.seed, self.shuffle = seed, shuffle
         self.sizes = sizes_of(dataset)
+        if isinstance(dataset, Graphs):
+            self._collator = Collator(dataset)
         if not len(self.sizes):
             raise UsageError("the data set has no graphs; expected one at least")
 
@@ -71,6 +74,6 @@ class BlockList:
 
     def load(self, graphs: NDArray[np.int64]) -> Batch:
         """These graphs, as PyTorch Geometric puts them together."""
-        dataset = self.dataset
-        get = dataset.to_pyg if isinstance(dataset, Graphs) else dataset.__getitem__
-        return Batch.from_data_list([get(int(graph)) for graph in graphs])
+        if isinstance(self.dataset, Graphs):
+            return self._collator(graphs)
+        return Batch.from_data_list([self.dataset[int(graph)] for graph in graphs])

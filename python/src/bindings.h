@@ -9,6 +9,7 @@ namespace nb = nanobind;
 /// Errors of base/error.h become those of plimsoll.errors.
 void translate_errors();
 void bind_data_sets(nb::module_& module);
+void bind_loading(nb::module_& module);
 void bind_making(nb::module_& module);
 void bind_batches(nb::module_& module);
 void bind_detection(nb::module_& module);

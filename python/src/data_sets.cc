@@ -1,4 +1,3 @@
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -6,14 +5,13 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
-#include <memory>
 #include <optional>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "bindings.h"
+#include "mapping.h"
 #include "memory/budget_scope.h"
-#include "store/frames.h"
 #include "store/graph_set.h"
 #include "store/verify.h"
 
@@ -28,45 +26,45 @@ nb::dlpack::dtype dtype_of(const std::string& name) {
   return nb::dtype<float>();
 }
 
-/// A view that has checked what its kind promises; one pointer for it and for what it holds.
-std::shared_ptr<const DataSetView> open_view(const std::filesystem::path& folder, const std::string& kind) {
+}  // namespace
+
+Mapping::Mapping(const std::filesystem::path& folder, const std::string& kind) {
   if (kind == "frames") {
-    const auto view = std::make_shared<const FramesView>(folder);
-    return {view, &view->set()};
+    const auto frames = std::make_shared<const FramesView>(folder);
+    view_ = {frames, &frames->set()};
+  } else {
+    graph_set_ = std::make_shared<const GraphSetView>(folder);
+    view_ = {graph_set_, &graph_set_->set()};
   }
-  const auto view = std::make_shared<const GraphSetView>(folder);
-  return {view, &view->set()};
 }
 
-/// The mapping of a data set. Each array that is out holds it as well.
-class Mapping {
- public:
-  Mapping(const std::filesystem::path& folder, const std::string& kind) : view_(open_view(folder, kind)) {}
+void Mapping::close() {
+  view_.reset();
+  graph_set_.reset();
+}
 
-  void close() { view_.reset(); }
-  bool closed() const { return view_ == nullptr; }
-  std::string manifest() const { return view().manifest().dump(); }
-  bool has_column(const std::string& name) const { return view().has_column(name); }
+const DataSetView& Mapping::view() const {
+  if (closed()) throw UsageError("the data set is closed; open it again");
+  return *view_;
+}
 
-  nb::ndarray<nb::numpy, nb::ro> column(const std::string& name) const {
-    const auto found = view().columns().find(name);
-    if (found == view().columns().end())
-      throw UsageError(view().folder().string() + ": has no column '" + name + "'");
-    const NpyView& npy = found->second;
-    std::vector<size_t> shape(npy.shape().shape.begin(), npy.shape().shape.end());
-    using Owner = std::shared_ptr<const DataSetView>;
-    const nb::capsule owner(new Owner(view_), [](void* held) noexcept { delete static_cast<Owner*>(held); });
-    return {npy.data().data(), shape.size(), shape.data(), owner, nullptr, dtype_of(npy.shape().dtype)};
-  }
+std::shared_ptr<const GraphSetView> Mapping::graph_set() const {
+  static_cast<void>(view());
+  return graph_set_;
+}
 
- private:
-  const DataSetView& view() const {
-    if (closed()) throw UsageError("the data set is closed; open it again");
-    return *view_;
-  }
+nb::ndarray<nb::numpy, nb::ro> Mapping::column(const std::string& name) const {
+  const auto found = view().columns().find(name);
+  if (found == view().columns().end())
+    throw UsageError(view().folder().string() + ": has no column '" + name + "'");
+  const NpyView& npy = found->second;
+  std::vector<size_t> shape(npy.shape().shape.begin(), npy.shape().shape.end());
+  using Owner = std::shared_ptr<const DataSetView>;
+  const nb::capsule owner(new Owner(view_), [](void* held) noexcept { delete static_cast<Owner*>(held); });
+  return {npy.data().data(), shape.size(), shape.data(), owner, nullptr, dtype_of(npy.shape().dtype)};
+}
 
-  std::shared_ptr<const DataSetView> view_;
-};
+namespace {
 
 template <typename T, int kAxes>
 using Array = nb::ndarray<const T, nb::ndim<kAxes>, nb::c_contig, nb::device::cpu>;

@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
   module.attr("torch_version") = PLIMSOLL_TORCH_VERSION;
   plimsoll::translate_errors();
   plimsoll::bind_data_sets(module);
+  plimsoll::bind_loading(module);
   plimsoll::bind_making(module);
   plimsoll::bind_batches(module);
   plimsoll::bind_detection(module);

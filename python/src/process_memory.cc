@@ -1,12 +1,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <torch/csrc/autograd/python_variable.h>
 
 #include <memory>
 #include <optional>
 
-#include "base/error.h"
 #include "base/units.h"
 #include "memory/budget_caps.h"
 #include "memory/c_heap.h"
@@ -40,12 +38,6 @@ class BlockMemory {
   std::unique_ptr<RangeScope> scope_;
 };
 
-bool is_tensor_in_ledger(nb::handle tensor) {
-  if (!THPVariable_Check(tensor.ptr())) throw UsageError("expected a torch.Tensor");
-  const at::Tensor& given = THPVariable_Unpack(tensor.ptr());
-  return given.has_storage() && is_in_ledger(given.storage().data_ptr());
-}
-
 }  // namespace
 
 void bind_memory(nb::module_& module) {
@@ -59,7 +51,6 @@ void bind_memory(nb::module_& module) {
       .def("end", &BlockMemory::end)
       .def("shrink", &BlockMemory::shrink)
       .def_prop_ro("bytes", &BlockMemory::bytes);
-  module.def("is_in_ledger", &is_tensor_in_ledger);
   module.def("tensor_bytes", &heap_bytes);
   module.def("budget_bytes", &budget_bytes);
   module.def("format_bytes", [](int64_t bytes) { return format_bytes(bytes); });

@@ -122,10 +122,6 @@ void set_refusal(void (*thrower)(const BudgetExceeded& refusal)) {
   refuse = thrower;
 }
 
-bool is_in_ledger(const c10::DataPtr& memory) {
-  return memory.get_deleter() == &LedgerCpuAllocator::release;
-}
-
 int64_t heap_bytes(int64_t bytes) {
   return bytes == 0 ? 0 : bytes + static_cast<int64_t>(sizeof(Header) + kAlignment);
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <c10/core/Allocator.h>
-
 #include <cstdint>
 
 #include "memory/ledger.h"
@@ -19,9 +17,6 @@ void install_ledger_allocator();
 /// What becomes of a refusal, where torch's callers want another exception than BudgetExceeded: `refuse`
 /// throws it. Not thread-safe; call it before install_ledger_allocator().
 void set_refusal(void (*refuse)(const BudgetExceeded& refusal));
-
-/// Whether memory of a tensor stands in the ledger.
-bool is_in_ledger(const c10::DataPtr& memory);
 
 /// What a tensor of so many bytes takes of the heap, as entered in the ledger.
 int64_t heap_bytes(int64_t bytes);

@@ -1,0 +1,130 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/units.h"
+#include "bindings.h"
+#include "loader/batch_list.h"
+#include "loader/batch_stream.h"
+#include "mapping.h"
+
+namespace plimsoll {
+namespace {
+
+using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// What the epochs of one loader share.
+class Batches {
+ public:
+  Batches(const Mapping& mapping, const Indices& graphs, const std::vector<std::string>& left_out,
+          const Batching& batching)
+      : set_(mapping.graph_set()),
+        fields_(*set_, left_out),
+        lister_(*set_, fields_, std::span(graphs.data(), graphs.size()), batching),
+        memory_(BatchMemory::make()) {}
+
+  std::unique_ptr<BatchStream> stream(uint32_t epoch, int64_t rank, int64_t ranks, int64_t first,
+                                      int64_t ahead) const {
+    return std::make_unique<BatchStream>(set_, fields_, lister_.list(epoch, {rank, ranks}), first, ahead,
+                                         memory_);
+  }
+  int64_t steps(uint32_t epoch, int64_t rank, int64_t ranks) const {
+    return lister_.list(epoch, {rank, ranks}).size();
+  }
+  CollatedBatch collated(std::span<const int64_t> graphs) const {
+    const nb::gil_scoped_release released;
+    CollatedBatch batch = collate(*set_, fields_, graphs, *memory_);
+    for (BatchBuffer& buffer : batch.tensors) buffer.deliver();
+    return batch;
+  }
+  const BatchFields& fields() const { return fields_; }
+  int64_t live_bytes() const { return memory_->live(); }
+
+ private:
+  std::shared_ptr<const GraphSetView> set_;
+  BatchFields fields_;
+  BatchLister lister_;
+  std::shared_ptr<BatchMemory> memory_;
+};
+
+nb::object tensor(BatchBuffer buffer, const BatchFields& fields, BatchField field,
+                  const BatchCounts& counts) {
+  const std::vector<int64_t> shape = fields.shape(field, counts);
+  const std::vector<size_t> sizes(shape.begin(), shape.end());
+  const auto dtype = BatchFields::is_float(field) ? nb::dtype<float>() : nb::dtype<int64_t>();
+  void* const data = buffer.data();
+  const nb::capsule owner(new BatchBuffer(std::move(buffer)),
+                          [](void* held) noexcept { delete static_cast<BatchBuffer*>(held); });
+  return nb::cast(nb::ndarray<nb::pytorch>(data, sizes.size(), sizes.data(), owner, nullptr, dtype));
+}
+
+nb::dict tensors_of(CollatedBatch batch, const BatchFields& fields) {
+  nb::dict tensors;
+  for (int i = 0; i < kBatchFields; ++i) {
+    const auto field = static_cast<BatchField>(i);
+    if (fields.has(field))
+      tensors[BatchFields::name(field)] = tensor(std::move(batch[field]), fields, field, batch.counts);
+  }
+  return tensors;
+}
+
+/// The tensors by name. There is one: the caller counts.
+nb::dict next_batch(BatchStream& stream, const Batches& batches) {
+  std::optional<CollatedBatch> batch;
+  {
+    const nb::gil_scoped_release released;
+    batch = stream.next();
+  }
+  if (!batch) throw nb::stop_iteration();
+  return tensors_of(std::move(*batch), batches.fields());
+}
+
+/// Any graphs of the set as tensors by name.
+nb::dict batch_of(const Batches& batches, const Indices& graphs) {
+  return tensors_of(batches.collated(std::span(graphs.data(), graphs.size())), batches.fields());
+}
+
+/// Tells data sets, and graphs chosen of them, apart.
+std::string identity(const Mapping& mapping, const Indices& graphs) {
+  Hasher hasher;
+  const std::string set = mapping.graph_set()->set().identity().dump();
+  hasher.add(set.data(), set.size());
+  hasher.add(std::span(graphs.data(), graphs.size()));
+  return hasher.hex64();
+}
+
+}  // namespace
+
+void bind_loading(nb::module_& module) {
+  nb::class_<Batching>(module, "Batching")
+      .def(nb::init<>())
+      .def_rw("graphs", &Batching::graphs)
+      .def_rw("nodes", &Batching::nodes)
+      .def_rw("edges", &Batching::edges)
+      .def_rw("bytes", &Batching::bytes)
+      .def_rw("skip_too_big", &Batching::skip_too_big)
+      .def_rw("min_steps", &Batching::min_steps)
+      .def_rw("drop_last", &Batching::drop_last)
+      .def_rw("shuffle", &Batching::shuffle)
+      .def_rw("seed", &Batching::seed);
+  nb::class_<BatchStream>(module, "BatchStream")
+      .def("next", &next_batch)
+      .def_prop_ro("size", &BatchStream::size);
+  nb::class_<Batches>(module, "Batches")
+      .def(nb::init<const Mapping&, const Indices&, const std::vector<std::string>&, const Batching&>())
+      .def("stream", &Batches::stream)
+      .def("batch_of", &batch_of)
+      .def("steps", &Batches::steps)
+      .def_prop_ro("live_bytes", &Batches::live_bytes);
+  module.def("identity", &identity);
+  module.def("parse_size", [](const std::string& text) { return parse_size(text, 0); });
+}
+
+}  // namespace plimsoll

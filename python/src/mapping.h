@@ -1,0 +1,36 @@
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "bindings.h"
+#include "store/frames.h"
+#include "store/graph_set.h"
+
+namespace plimsoll {
+
+/// The mapping of a data set, by a view that has checked what its kind promises. Each array that is out holds
+/// it as well.
+class Mapping {
+ public:
+  Mapping(const std::filesystem::path& folder, const std::string& kind);
+
+  void close();
+  bool closed() const { return view_ == nullptr; }
+  std::string manifest() const { return view().manifest().dump(); }
+  bool has_column(const std::string& name) const { return view().has_column(name); }
+  nb::ndarray<nb::numpy, nb::ro> column(const std::string& name) const;
+  /// Errors: UsageError where it is closed. Null where it is of another kind.
+  std::shared_ptr<const GraphSetView> graph_set() const;
+
+ private:
+  const DataSetView& view() const;
+
+  std::shared_ptr<const DataSetView> view_;
+  std::shared_ptr<const GraphSetView> graph_set_;
+};
+
+}  // namespace plimsoll

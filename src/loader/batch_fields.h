@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/graph_set.h"
+
+namespace plimsoll {
+
+/// The tensors of a batch, as PyTorch Geometric names them, in its order. edge_ptr is where the edges of each
+/// graph begin.
+enum class BatchField : uint8_t { x, edge_index, edge_attr, y, node_y, batch, ptr, edge_ptr };
+inline constexpr int kBatchFields = 8;
+
+struct BatchCounts {
+  int64_t graphs = 0;
+  int64_t nodes = 0;
+  int64_t edges = 0;
+};
+
+/// Which tensors batches of a data set have, and how large they are.
+class BatchFields {
+ public:
+  /// Those that the data set has columns for, but `left_out`, which names some of x, edge_index, edge_attr, y
+  /// and node_y.
+  explicit BatchFields(const GraphSetView& set, const std::vector<std::string>& left_out = {});
+
+  static const char* name(BatchField field);
+  static bool is_float(BatchField field);  ///< f32; i64 otherwise
+  bool has(BatchField field) const { return has_[index(field)]; }
+  std::vector<int64_t> shape(BatchField field, const BatchCounts& counts) const;
+  int64_t bytes(BatchField field, const BatchCounts& counts) const;  ///< 0 where it is left out
+  int64_t bytes(const BatchCounts& counts) const;                    ///< of all tensors together
+
+ private:
+  static size_t index(BatchField field) { return static_cast<size_t>(field); }
+  std::array<bool, kBatchFields> has_{};
+  int64_t node_features_;
+  int64_t edge_features_;
+};
+
+}  // namespace plimsoll

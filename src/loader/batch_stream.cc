@@ -1,0 +1,153 @@
+#include "loader/batch_stream.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <stop_token>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/units.h"
+#include "memory/ledger.h"
+
+namespace plimsoll {
+
+class BatchStream::State {
+ public:
+  State(std::shared_ptr<const GraphSetView> set, const BatchFields& fields, BatchList list, int64_t first,
+        int64_t ahead, std::shared_ptr<BatchMemory> memory)
+      : set_(std::move(set)),
+        fields_(fields),
+        list_(std::move(list)),
+        memory_(std::move(memory)),
+        ahead_(ahead),
+        position_(first) {
+    if (ahead_ > 0) keeping_.emplace(*memory_);
+  }
+
+  ~State() {
+    if (thread_.joinable()) {
+      thread_.request_stop();
+      thread_.join();
+    }
+  }
+
+  std::optional<CollatedBatch> next() {
+    const std::lock_guard turn(turn_);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !ready_.empty() || !making_; });
+    if (position_ == list_.size()) return std::nullopt;
+    CollatedBatch batch;
+    if (!ready_.empty()) {
+      batch = std::move(ready_.front());
+      ready_.pop_front();
+    } else {
+      resting_ = true;  // so that the thread does not begin with the same
+      lock.unlock();
+      batch = make_now();
+      lock.lock();
+    }
+    for (BatchBuffer& tensor : batch.tensors) tensor.deliver();
+    ++position_;
+    resting_ = false;
+    if (ahead_ > 0 && !thread_.joinable() && position_ < list_.size()) start();
+    changed_.notify_all();
+    return batch;
+  }
+
+  int64_t size() const { return list_.size(); }
+
+ private:
+  CollatedBatch make(int64_t batch) const { return collate(*set_, fields_, list_[batch], *memory_); }
+
+  CollatedBatch make_now() const {
+    try {
+      return make(position_);
+    } catch (const BudgetExceeded& refusal) {
+      const int64_t live = memory_->live();
+      throw BudgetExceeded(
+          fmt::format(
+              "batch {} of {}: batches that were delivered and are still in use hold {} ({} bytes); let go "
+              "of them, or make batches smaller (batch_size, max_bytes)",
+              position_ + 1, list_.size(), format_bytes(live), live),
+          refusal);
+    }
+  }
+
+  void start() {
+    try {
+      thread_ = std::jthread([this](const std::stop_token& stop) { make_ahead(stop); });
+    } catch (const std::system_error&) {  // no room for its stack
+    }
+  }
+
+  bool has_room() const {
+    const int64_t coming = position_ + static_cast<int64_t>(ready_.size());
+    if (resting_ || coming == list_.size() || static_cast<int64_t>(ready_.size()) == ahead_) return false;
+    return ready_.empty() || memory_->ahead() + last_bytes_ <= BatchMemory::kAhead;
+  }
+
+  void make_ahead(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [&] { return has_room(); }) && !stop.stop_requested()) {
+      const int64_t coming = position_ + static_cast<int64_t>(ready_.size());
+      making_ = true;
+      lock.unlock();
+      std::optional<CollatedBatch> made;
+      try {
+        made = make(coming);
+      } catch (const std::exception&) {  // next() meets it again, in its turn
+      }
+      lock.lock();
+      making_ = false;
+      if (made) {
+        last_bytes_ = fields_.bytes(made->counts);
+        ready_.push_back(std::move(*made));
+      } else {
+        resting_ = true;
+      }
+      changed_.notify_all();
+    }
+  }
+
+  const std::shared_ptr<const GraphSetView> set_;
+  const BatchFields fields_;
+  const BatchList list_;
+  const std::shared_ptr<BatchMemory> memory_;
+  const int64_t ahead_;
+  std::optional<BatchMemory::Keeping> keeping_;
+
+  std::mutex turn_;  // of who calls next(); position_ changes in it alone
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  int64_t position_;                 // guarded by mutex_, as all below; batches delivered
+  std::deque<CollatedBatch> ready_;  // those from position_ on
+  bool making_ = false;              // the thread makes the one after
+  bool resting_ = true;              // the thread does not begin another
+  int64_t last_bytes_ = 0;
+  std::jthread thread_;
+};
+
+BatchStream::BatchStream(std::shared_ptr<const GraphSetView> set, const BatchFields& fields, BatchList list,
+                         int64_t first, int64_t ahead, std::shared_ptr<BatchMemory> memory)
+    : state_(
+          std::make_unique<State>(std::move(set), fields, std::move(list), first, ahead, std::move(memory))),
+      process_(getpid()) {}
+
+BatchStream::~BatchStream() {
+  if (getpid() != process_) static_cast<void>(state_.release());
+}
+
+std::optional<CollatedBatch> BatchStream::next() {
+  return state_->next();
+}
+
+int64_t BatchStream::size() const {
+  return state_->size();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,163 @@
+#include "loader/batch_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "loader/loader_set.h"
+#include "memory/ledger.h"
+#include "support/errors.h"
+#include "support/ledger_cap.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t kGraphs = 24;
+
+class BatchStreams : public testing::Test {
+ protected:
+  BatchStream stream(int64_t ahead, int64_t graphs_a_batch = 1, int64_t first = 0) const {
+    const BatchLister lister(*set_, fields_, first_numbers(kGraphs), {.graphs = graphs_a_batch});
+    return BatchStream(set_, fields_, lister.list(0), first, ahead, memory_);
+  }
+  static int64_t label(CollatedBatch& batch) { return batch[BatchField::y].as<int64_t>()[0]; }
+
+  void wait_until_ahead(int64_t batches) const {
+    const int64_t bytes = batches * fields_.bytes({1, 1000, 1000});
+    for (int i = 0; i < 5000 && memory_->ahead() < bytes; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_GE(memory_->ahead(), bytes);
+  }
+
+  LoaderSet files_{kGraphs};
+  std::shared_ptr<const GraphSetView> set_ = files_.open();
+  BatchFields fields_{*set_};
+  std::shared_ptr<BatchMemory> memory_ = BatchMemory::make();
+};
+
+TEST_F(BatchStreams, GivesTheSameBatchesHoweverFarAhead) {
+  for (const int64_t ahead : {0, 1, 3}) {
+    const int64_t before = Ledger::process().held();
+    {
+      BatchStream batches = stream(ahead);
+      EXPECT_EQ(batches.size(), kGraphs);
+      for (int64_t i = 0; i < kGraphs; ++i) {
+        std::optional<CollatedBatch> batch = batches.next();
+        ASSERT_TRUE(batch);
+        EXPECT_EQ(label(*batch), i);
+      }
+      EXPECT_FALSE(batches.next());
+      EXPECT_FALSE(batches.next());
+    }
+    EXPECT_EQ(Ledger::process().held(), before);
+  }
+}
+
+TEST_F(BatchStreams, BeginsWhereItIsTold) {
+  BatchStream batches = stream(2, 5, 3);
+  for (const int64_t expected : {15, 20}) {
+    std::optional<CollatedBatch> batch = batches.next();
+    ASSERT_TRUE(batch);
+    EXPECT_EQ(label(*batch), expected);
+  }
+  EXPECT_FALSE(batches.next());
+}
+
+TEST_F(BatchStreams, MakesComingBatchesWhileOneIsUsed) {
+  BatchStream batches = stream(3);
+  const auto batch = batches.next();
+  wait_until_ahead(3);
+}
+
+TEST_F(BatchStreams, NeverWaitsForMemoryAndSaysWhatIsHeld) {
+  BatchStream batches = stream(2);
+  std::vector<CollatedBatch> kept;
+  kept.push_back(*batches.next());
+  wait_until_ahead(2);
+  const LedgerCap cap(0);
+  kept.push_back(*batches.next());
+  kept.push_back(*batches.next());
+  const std::string live = std::to_string(memory_->live()) + " bytes";
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(error_text<BudgetExceeded>([&] { batches.next(); }),
+                testing::AllOf(HasSubstr("batch 4 of 24"), HasSubstr("still in use hold"), HasSubstr(live),
+                               HasSubstr("max_bytes"), HasSubstr("out of budget")));
+  kept.clear();
+  std::optional<CollatedBatch> batch = batches.next();
+  EXPECT_EQ(label(*batch), 3);
+}
+
+TEST_F(BatchStreams, GoesOnInTheSmallestBudgetThatHoldsABatch) {
+  BatchStream batches = stream(4);
+  const LedgerCap cap(fields_.bytes({1, 1000, 1000}) + 64 * kBatchFields);
+  for (int64_t i = 0; i < kGraphs; ++i) {
+    std::optional<CollatedBatch> batch = batches.next();
+    ASSERT_TRUE(batch);
+    EXPECT_EQ(label(*batch), i);
+  }
+}
+
+TEST_F(BatchStreams, LosesNoBatchWhateverTheBudget) {
+  const int64_t before = Ledger::process().held();
+  const int64_t most = 4 * fields_.bytes({3, 3000, 3000});
+  for (int64_t free = 0; free < most; free += 40'009) {
+    BatchStream batches = stream(2, 3);
+    std::vector<CollatedBatch> kept;
+    int64_t expected = 0;
+    auto cap = std::make_unique<LedgerCap>(free);
+    while (expected < batches.size()) {
+      try {
+        kept.push_back(*batches.next());
+        EXPECT_EQ(label(kept.back()), 3 * expected++);
+      } catch (const BudgetExceeded&) {
+        if (kept.empty()) cap.reset();
+        kept.clear();
+      }
+    }
+  }
+  EXPECT_EQ(Ledger::process().held(), before);
+}
+
+TEST_F(BatchStreams, MeetsADamagedGraphInItsTurn) {
+  GraphColumns columns = made_up_graphs(6);
+  columns.edges[static_cast<size_t>(2 * columns.edge_ptr[3])] = 77;
+  const LoaderSet files(columns);
+  const auto set = files.open();
+  const BatchFields fields(*set);
+  const BatchLister lister(*set, fields, first_numbers(6), {});
+  BatchStream batches(set, fields, lister.list(0), 0, 2, memory_);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(batches.next());
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(error_text<InputError>([&] { batches.next(); }), HasSubstr("graph 3"));
+}
+
+TEST_F(BatchStreams, EndsAtAnyPoint) {
+  for (int round = 0; round < 50; ++round) {
+    BatchStream batches = stream(round % 4);
+    for (int i = 0; i < round % 5; ++i) batches.next();
+  }
+}
+
+TEST_F(BatchStreams, AChildOfForkLeavesItBehind) {
+  auto batches = std::make_unique<BatchStream>(
+      set_, fields_, BatchLister(*set_, fields_, first_numbers(kGraphs), {}).list(0), 0, 4, memory_);
+  batches->next();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    batches.reset();
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace plimsoll
