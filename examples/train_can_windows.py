@@ -80,7 +80,7 @@ def main():
                 loss = torch.nn.functional.cross_entropy(model(batch.x, batch.edge_index, batch.batch), batch.y)
                 loss.backward()
                 optimizer.step()
-                losses.append(float(loss))
+                losses.append(loss.item())
             found = scores(model, test)
             areas.append(roc_auc_score(labels, found))
             print(f"epoch {epoch + 1}: loss {np.mean(losses[-len(loader):]):.4f}, area under the curve {areas[-1]:.4f}")

@@ -1,12 +1,16 @@
 """The package `plimsoll`: what it needs, what it shows, and the command line in it."""
 
 import ast
+import importlib
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
+import pytest
 from package_data import plimsoll, python
+
+from plimsoll import _operators
 
 BLOCKED = "import sys; sys.modules.update({'torch': None, 'torch_geometric': None})\n"
 
@@ -41,11 +45,38 @@ def test_python_m_plimsoll_is_the_command_line(run):
     assert subprocess.run([script, "--version"], capture_output=True, timeout=60).returncode == 0
 
 
-def test_train_says_how_to_get_the_trainer(tmp_path):
+def test_train_is_carried_where_it_was_built_with_torch(tmp_path):
     recipe = Path(__file__).resolve().parents[2] / "recipes" / "gat.yaml"
-    command = [sys.executable, "-m", "plimsoll", "train", recipe, "--data", tmp_path, "--run", tmp_path / "run"]
+    command = [sys.executable, "-m", "plimsoll", "train", recipe, "--data", tmp_path / "none", "--run", tmp_path / "run"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and "make build" in done.stderr
+    if plimsoll._core.torch_version:
+        assert done.returncode == 3 and "none" in done.stderr, done.stderr
+    else:
+        assert done.returncode == 1 and "make build" in done.stderr
+
+
+def test_another_torch_is_refused():
+    out = python("""
+import torch, plimsoll
+torch.__version__ = "2.99.0"
+try:
+    plimsoll.budget("1GiB")
+except plimsoll.MissingPackage as error:
+    print(error)
+""")
+    assert "torch 2.99.0, but plimsoll was built with torch" in out and "build it again" in out
+
+
+def test_without_torch_it_says_so():
+    out = python(BLOCKED + """
+import plimsoll
+for name in ("budget", "plan", "fit", "nn"):
+    try:
+        getattr(plimsoll, name) if name != "nn" else __import__("plimsoll.nn")
+    except plimsoll.MissingPackage as error:
+        print(name, error)
+""")
+    assert out.count("pip install torch") == 4
 
 
 def test_is_typed_and_names_what_it_offers():
@@ -62,13 +93,20 @@ def test_only_the_entry_point_is_visible():
     assert [line for line in symbols.splitlines() if "plimsoll" in line] == []
 
 
-def test_the_stub_names_what_the_extension_has():
-    stub = ast.parse(Path(plimsoll.__file__).with_name("_core.pyi").read_text())
-    classes = [node for node in stub.body if isinstance(node, ast.ClassDef)]
-    functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
-    public = {name for name in vars(plimsoll._core) if not name.startswith("_")}
-    assert public == functions | {node.name for node in classes} | {"version"}
-    for node in classes:
-        named = {part.name if isinstance(part, ast.FunctionDef) else part.target.id for part in node.body}
-        bound = {name for name in vars(getattr(plimsoll._core, node.name)) if not name.startswith("_")}
-        assert bound == {name for name in named if not name.startswith("_")}, node.name
+@pytest.mark.parametrize("name", ["_core", "_torch"])
+def test_the_stub_names_what_the_extension_has(name):
+    if name == "_torch":
+        pytest.importorskip("torch")
+        _operators.load()
+    module = importlib.import_module(f"plimsoll.{name}")
+    stub = ast.parse(Path(plimsoll.__file__).with_name(f"{name}.pyi").read_text())
+    named = [node for node in stub.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    values = {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}
+    public = {key for key in vars(module) if not key.startswith("_")}
+    assert public == {node.name for node in named} | values
+    for node in named:
+        if isinstance(node, ast.FunctionDef):
+            continue
+        parts = {part.name if isinstance(part, ast.FunctionDef) else part.target.id for part in node.body}
+        bound = {key for key in vars(getattr(module, node.name)) if not key.startswith("_")}
+        assert bound == {part for part in parts if not part.startswith("_")}, node.name
