@@ -74,13 +74,14 @@ def fit(
     the last whole batch.
     """
     require_cpu(model)
-    blocks = BlockList(dataset, batch_size, block, seed, shuffle)
-    optimizer = torch.optim.Adam(model.parameters()) if optimizer is None else optimizer
-    found = Fit(couples=_couples(model, blocks, forward))
     with budget_of_process(budget) as memory:
+        blocks = BlockList(dataset, batch_size, block, seed, shuffle)
+        optimizer = torch.optim.Adam(model.parameters()) if optimizer is None else optimizer
+        found = Fit(couples=_couples(model, blocks, forward))
         room = _plan(model, optimizer, blocks, range(epochs), forward, loss, found, memory.bytes)
         run = _Run(model, optimizer, blocks, forward, loss, found, room)
         generator = torch.get_rng_state()
+        optimizer.zero_grad(set_to_none=True)
         try:
             for epoch in range(epochs):
                 begin = time.perf_counter()

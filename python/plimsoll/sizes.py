@@ -12,6 +12,8 @@ from torch_geometric.data import Data
 
 from plimsoll.graph_set import Graphs, GraphSet
 
+_EDGES_AT_ONCE = 1 << 16
+
 
 class Size(NamedTuple):
     """How much is in a batch."""
@@ -47,9 +49,14 @@ def sizes_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:
 
 def _sizes_in(graphs: Graphs) -> NDArray[np.int64]:
     whole: GraphSet = graphs.graph_set
-    loops = np.zeros(len(whole.edges) + 1, np.int64)
-    np.cumsum(whole.edges[:, 0] == whole.edges[:, 1], out=loops[1:])
     nodes, edges = whole.node_ptr, whole.edge_ptr
-    columns = np.ones(len(whole), np.int64), np.diff(nodes), np.diff(edges), np.diff(loops[edges])
-    indices = np.asarray(graphs._indices, np.int64)
-    return np.stack(columns, axis=1)[indices]
+    loops = np.empty(len(whole), np.int64)
+    first = 0
+    while first < len(whole):  # some graphs at a time: the columns may be larger than memory
+        last = max(first + 1, int(np.searchsorted(edges, edges[first] + _EDGES_AT_ONCE, "right")) - 1)
+        some = whole.edges[edges[first] : edges[last]]
+        sums = np.concatenate([[0], np.cumsum(some[:, 0] == some[:, 1])])
+        loops[first:last] = np.diff(sums[edges[first : last + 1] - edges[first]])
+        first = last
+    columns = np.ones(len(whole), np.int64), np.diff(nodes), np.diff(edges), loops
+    return np.stack(columns, axis=1)[np.asarray(graphs.indices, np.int64)]

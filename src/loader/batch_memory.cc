@@ -141,6 +141,11 @@ void BatchMemory::take_kept(BatchBuffer& buffer) {
   ahead_ += buffer.bytes_;
 }
 
+void BatchMemory::drop() {
+  const std::lock_guard lock(mutex_);
+  drop_kept();
+}
+
 int64_t BatchMemory::live() const {
   const std::lock_guard lock(mutex_);
   return live_;

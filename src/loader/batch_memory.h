@@ -56,6 +56,9 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
   /// What is kept gives way first. Errors: BudgetExceeded.
   std::vector<BatchBuffer> take(std::span<const int64_t> bytes);
 
+  /// Gives what is kept back to the system.
+  void drop();
+
   /// What delivered batches hold, in bytes.
   int64_t live() const;
   /// What batches hold that are being made or wait to be delivered.

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "memory/ledger.h"
+#include "memory/relief.h"
 
 namespace plimsoll {
 
@@ -26,10 +27,13 @@ class BatchStream::State {
         memory_(std::move(memory)),
         ahead_(ahead),
         position_(first) {
-    if (ahead_ > 0) keeping_.emplace(*memory_);
+    if (ahead_ == 0) return;
+    keeping_.emplace(*memory_);
+    relief_.emplace([this] { give_up(); });
   }
 
   ~State() {
+    relief_.reset();
     if (thread_.joinable()) {
       thread_.request_stop();
       thread_.join();
@@ -91,6 +95,16 @@ class BatchStream::State {
     return ready_.empty() || memory_->ahead() + last_bytes_ <= BatchMemory::kAhead;
   }
 
+  /// Batches that are ready are made again, when they are asked for.
+  void give_up() {
+    // A child of fork() has no thread that would unlock what was locked when it began.
+    if (getpid() != process_) return;
+    const std::lock_guard lock(mutex_);
+    ready_.clear();
+    resting_ = true;
+    memory_->drop();
+  }
+
   void make_ahead(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [&] { return has_room(); }) && !stop.stop_requested()) {
@@ -104,7 +118,8 @@ class BatchStream::State {
       }
       lock.lock();
       making_ = false;
-      if (made) {
+      // What was given up meanwhile comes first.
+      if (made && coming == position_ + static_cast<int64_t>(ready_.size())) {
         last_bytes_ = fields_.bytes(made->counts);
         ready_.push_back(std::move(*made));
       } else {
@@ -119,7 +134,9 @@ class BatchStream::State {
   const BatchList list_;
   const std::shared_ptr<BatchMemory> memory_;
   const int64_t ahead_;
+  const pid_t process_ = getpid();
   std::optional<BatchMemory::Keeping> keeping_;
+  std::optional<Relief> relief_;
 
   std::mutex turn_;  // of who calls next(); position_ changes in it alone
   std::mutex mutex_;

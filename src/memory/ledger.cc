@@ -78,7 +78,19 @@ void Ledger::enter(Tag tag, int64_t bytes, int64_t room) {
   if (!try_enter(bytes - room, free)) throw BudgetExceeded(tag, bytes, free + room, cap());
 }
 
+bool Ledger::add_spare(int64_t bytes) noexcept {
+  if (bytes > cap() - held() - spare()) return false;
+  spare_.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
+}
+
+void Ledger::give_up_spare(int64_t coming) noexcept {
+  if (spare() == 0 || coming <= cap() - held() - spare()) return;
+  if (auto* const give_up = give_up_.load()) give_up();
+}
+
 bool Ledger::try_enter(int64_t bytes, int64_t& free) noexcept {
+  give_up_spare(bytes);
   const int64_t limit = cap();
   int64_t before = held_.load();
   do {
@@ -100,6 +112,7 @@ void Ledger::leave(int64_t bytes) noexcept {
 
 void Ledger::set_cap(int64_t cap) {
   cap_.store(cap, std::memory_order_relaxed);
+  give_up_spare(0);
   wake();
 }
 

@@ -66,6 +66,15 @@ class Ledger {
   /// Strikes out bytes that were taken under the same tag, by any thread.
   void give(Tag tag, int64_t bytes) noexcept;
 
+  /// Bytes that nobody uses, such as freed memory that is kept for what comes: they count for the cap, and
+  /// neither for held() nor for peaks. False, with nothing entered, if the sum would pass the cap.
+  bool add_spare(int64_t bytes) noexcept;
+  void remove_spare(int64_t bytes) noexcept { spare_.fetch_sub(bytes, std::memory_order_relaxed); }
+  int64_t spare() const { return spare_.load(std::memory_order_relaxed); }
+  /// What gives up all that is spare: called, on any thread, where an entry finds no room beside it, or the
+  /// cap falls.
+  void on_short(void (*give_up)()) { give_up_.store(give_up); }
+
   /// Promises bytes to the calling thread. Waits, first come, first served, as long as other reservations
   /// live; not for memory taken outside them alone, which nobody has promised to give back. `tag` names the
   /// purpose in a refusal; each piece is entered under its own.
@@ -121,6 +130,7 @@ class Ledger {
   static constinit thread_local Promise promise;
 
   bool try_enter(int64_t bytes, int64_t& free) noexcept;
+  void give_up_spare(int64_t coming) noexcept;
   void enter(Tag tag, int64_t bytes, int64_t room);
   void enter_in_promise(Tag tag, int64_t bytes);
   void leave(int64_t bytes) noexcept;
@@ -131,6 +141,8 @@ class Ledger {
   std::atomic<int64_t> held_{0};
   std::atomic<int64_t> peak_{0};
   std::atomic<int64_t> recent_peak_{0};
+  std::atomic<int64_t> spare_{0};
+  std::atomic<void (*)()> give_up_{nullptr};
   std::atomic<int64_t> cap_;
   std::atomic<int64_t> reserved_{0};
   std::atomic<int64_t> waiting_{0};  // the length of line_

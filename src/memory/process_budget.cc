@@ -1,7 +1,6 @@
 #include "memory/process_budget.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +17,8 @@ namespace plimsoll {
 namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(20);
+// What malloc keeps of small pieces is worth asking for from so many bytes on.
+constexpr int64_t kTrimBeyond = kMiB;
 
 /// What each budget that lives leaves to the ledger; the smallest holds.
 class Leavings {
@@ -54,14 +55,16 @@ int64_t ProcessBudget::slack(int64_t budget) {
 }
 
 int64_t ProcessBudget::outside_ledger() {
-  const int64_t held = Ledger::process().held();
-  const auto kept = static_cast<int64_t>(mallinfo2().fordblks);
-  return std::max<int64_t>(process_memory().anonymous - held - kept, 0);
+  const Ledger& ledger = Ledger::process();
+  const int64_t inside = ledger.held() + ledger.spare();
+  return std::max<int64_t>(process_memory().anonymous - inside, 0);
 }
 
 ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text)) {
+  // What is freed goes back, so that nobody holds it.
+  return_large_buffers();
   give_back_freed_memory();
-  outside_ = std::max<int64_t>(process_memory().anonymous - Ledger::process().held(), 0);
+  outside_ = outside_ledger();
   const int64_t need = outside_ + slack(bytes_);
   if (need > bytes_)
     throw Error(
@@ -89,8 +92,13 @@ int64_t ProcessBudget::peak_anonymous() {
 void ProcessBudget::measure() {
   const std::lock_guard lock(mutex_);
   peak_anonymous_ = std::max(peak_anonymous_, process_memory().anonymous);
+  int64_t now = outside_ledger();
+  if (now > outside_ + kTrimBeyond) {
+    give_back_freed_memory();
+    now = outside_ledger();
+  }
   // Never less than before: what the ledger has and nobody has touched yet hides as much that it has not.
-  outside_ = std::max(outside_, outside_ledger());
+  outside_ = std::max(outside_, now);
   Leavings::process().set(this, std::max<int64_t>(bytes_ - slack(bytes_) - outside_, 0));
 }
 

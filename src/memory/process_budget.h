@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include "memory/spare_pieces.h"
+
 namespace plimsoll {
 
 /// A budget for all that this process holds, while it lives, in a program that is not ours alone: the
@@ -29,8 +31,7 @@ class ProcessBudget {
   /// Kept free of a budget so large for what is taken between two measurements, and page tables: 8 MiB and a
   /// fiftieth.
   static int64_t slack(int64_t budget);
-  /// Anonymous bytes of the process that the ledger does not have. What malloc keeps of freed memory is not
-  /// counted: it is used again.
+  /// Anonymous bytes of the process that the ledger does not have.
   static int64_t outside_ledger();
 
  private:
@@ -38,6 +39,7 @@ class ProcessBudget {
   void measure();
 
   int64_t bytes_;
+  SparePieces::Keeping keeping_;
   std::mutex mutex_;
   std::condition_variable_any stopped_;
   int64_t outside_ = 0;         // guarded by mutex_; the most that was measured

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <new>
 
+#include "memory/relief.h"
 #include "memory/slab.h"
+#include "memory/spare_pieces.h"
 #include "memory/tape.h"
 
 namespace plimsoll {
@@ -26,6 +28,7 @@ struct alignas(kAlignment) Header {
   void* in_heap;      // as malloc gave it
   int64_t bytes;      // of the heap, as entered in the ledger
   Tag tag;
+  bool mapped = false;  // in_heap is one of SparePieces
 };
 static_assert(sizeof(Header) == kAlignment && sizeof(Header) == kTensorHeader);
 
@@ -34,13 +37,14 @@ Header* take_from_heap(size_t bytes) {
   const int64_t entered = heap_bytes(static_cast<int64_t>(bytes));
   Ledger& ledger = Ledger::process();
   ledger.take(current_tag, entered);
-  void* const piece = std::malloc(static_cast<size_t>(entered));
+  const bool mapped = entered >= SparePieces::kLeast && SparePieces::keeping();
+  void* const piece = mapped ? SparePieces::take(entered) : std::malloc(static_cast<size_t>(entered));
   if (piece == nullptr) {
     ledger.give(current_tag, entered);
     throw BudgetExceeded(current_tag, entered, 0, ledger.cap());
   }
   const uintptr_t aligned = (reinterpret_cast<uintptr_t>(piece) + kAlignment - 1) / kAlignment * kAlignment;
-  return new (reinterpret_cast<void*>(aligned)) Header{{}, piece, entered, current_tag};
+  return new (reinterpret_cast<void*>(aligned)) Header{{}, piece, entered, current_tag, mapped};
 }
 
 void write_down(int64_t place, size_t bytes) {
@@ -77,6 +81,11 @@ class LedgerCpuAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     try {
+      try {
+        return take(bytes);
+      } catch (const BudgetExceeded&) {
+        if (!Relief::ask()) throw;
+      }
       return take(bytes);
     } catch (const BudgetExceeded& refusal) {
       if (refuse != nullptr) refuse(refusal);
@@ -97,7 +106,10 @@ class LedgerCpuAllocator final : public c10::Allocator {
       return;
     }
     Ledger::process().give(header.tag, header.bytes);
-    std::free(header.in_heap);
+    if (header.mapped)
+      SparePieces::give(header.in_heap, header.bytes);
+    else
+      std::free(header.in_heap);
   }
 
  private:

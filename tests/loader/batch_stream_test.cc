@@ -10,6 +10,7 @@
 
 #include "loader/loader_set.h"
 #include "memory/ledger.h"
+#include "memory/relief.h"
 #include "support/errors.h"
 #include "support/ledger_cap.h"
 
@@ -73,6 +74,31 @@ TEST_F(BatchStreams, MakesComingBatchesWhileOneIsUsed) {
   BatchStream batches = stream(3);
   const auto batch = batches.next();
   wait_until_ahead(3);
+}
+
+TEST_F(BatchStreams, WhatIsAheadGivesWayAndIsMadeAgain) {
+  BatchStream batches = stream(3);
+  for (int64_t i = 0; i < kGraphs; ++i) {
+    std::optional<CollatedBatch> batch = batches.next();
+    ASSERT_TRUE(batch);
+    EXPECT_EQ(label(*batch), i);
+    if (i == 4) {
+      wait_until_ahead(3);
+      EXPECT_TRUE(Relief::ask());
+      EXPECT_EQ(memory_->ahead(), 0);
+      batch.reset();
+      EXPECT_TRUE(Relief::ask());
+      EXPECT_EQ(Ledger::process().held(Tag::blocks), 0);
+    }
+    if (i % 5 == 0) Relief::ask();  // at any moment
+  }
+  EXPECT_FALSE(batches.next());
+}
+
+TEST_F(BatchStreams, NothingGivesWayWithoutAStream) {
+  { const BatchStream batches = stream(3); }
+  const BatchStream by_hand = stream(0);
+  EXPECT_FALSE(Relief::ask());
 }
 
 TEST_F(BatchStreams, NeverWaitsForMemoryAndSaysWhatIsHeld) {

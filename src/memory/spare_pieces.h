@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace plimsoll {
+
+/// Large pieces of memory, each mapped for itself, of which freed ones are kept for those that come: their
+/// pages need not be asked of the system, and cleared by it, again. What is kept stands in the ledger of the
+/// process as spare (Ledger::add_spare), and goes back to the system where the cap leaves no room for it. All
+/// functions are thread-safe.
+class SparePieces {
+ public:
+  /// From so many bytes on it is worth it.
+  static constexpr int64_t kLeast = int64_t{256} << 10;
+
+  /// Freed pieces are kept while one of these lives.
+  class Keeping {
+   public:
+    Keeping();
+    ~Keeping();
+    Keeping(const Keeping&) = delete;
+    Keeping& operator=(const Keeping&) = delete;
+  };
+  static bool keeping();
+
+  /// A piece of so many bytes, aligned to a page, that the caller has entered in the ledger; null where the
+  /// system has none.
+  static void* take(int64_t bytes);
+  /// Gives it back; `bytes` as it was taken.
+  static void give(void* piece, int64_t bytes) noexcept;
+};
+
+}  // namespace plimsoll
