@@ -62,7 +62,7 @@ class budget:
         if self._process is not None:
             raise UsageError("this budget is in force already; make another to nest them")
         self._process = _torch.ProcessBudget(self._text)
-        _torch.begin_peak()
+        self._outer_peak = _torch.begin_peak()
         return self
 
     def __exit__(
@@ -72,6 +72,7 @@ class budget:
 
         assert self._process is not None
         self.peak = _torch.peak()
+        _torch.end_peak(self._outer_peak)
         self.peak_process = self._process.peak_anonymous()
         self._process = None
         if isinstance(error, BudgetExceeded):

@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import smallest_budget
-from plimsoll.arguments import Budget
+from plimsoll.arguments import Budget, whole
 from plimsoll.blocks import Block, BlockLimits, BlockList
 from plimsoll.coupling import coupling_modules
 from plimsoll.errors import BudgetExceeded, Failure, UsageError
@@ -25,7 +25,7 @@ from plimsoll.graph_set import Graphs
 from plimsoll.planner import Needs, worst_of
 from plimsoll.sizes import Size
 from plimsoll.steps import Forward, Loss, by_names, loss_of, require_cpu
-from plimsoll.trial import Trial, bytes_of, tensors_in
+from plimsoll.trial import Optimizer, Trial, bytes_of, tensors_in
 
 
 @dataclass
@@ -45,7 +45,7 @@ def fit(
     model: torch.nn.Module,
     dataset: Sequence[Data] | Graphs,
     loss: Loss = torch.nn.functional.cross_entropy,
-    optimizer: torch.optim.Optimizer | None = None,
+    optimizer: Optimizer | None = None,
     *,
     epochs: int = 1,
     batch_size: int = 512,
@@ -64,9 +64,11 @@ def fit(
     (`seed`, epoch, block), and it is as before when `fit` returns. So the weights are the same to the bit for every
     budget, at a fixed number of torch's threads.
 
-    `loss(out, batch.y)` is a mean over its targets, graphs or nodes, and blocks are weighted by theirs. `optimizer`
-    is over the model's parameters, by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is called
-    after each epoch. An operation that looks at all graphs together, such as batch norm, sees those of a block, not of
+    `loss(out, batch.y)` is a plain mean over the rows of `batch.y`, by which blocks are weighted: without class weights and
+    `ignore_index`, whose means are of something else. `optimizer` is over the model's parameters, or makes one of
+    them; by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is called after each epoch, and the place
+    to step a schedule; `optimizer.register_step_pre_hook` that to clip gradients. The model is left in training mode.
+    torch's generator is one for all threads: runs in several threads at once are not reproducible. An operation that looks at all graphs together, such as batch norm, sees those of a block, not of
     the batch: these modules are in `Fit.couples`, and a warning names them.
 
     Before it trains it plans (`plan`): a budget that the largest block does not fit in is refused with the smallest
@@ -74,14 +76,14 @@ def fit(
     the last whole batch.
     """
     require_cpu(model)
-    with budget_of_process(budget) as memory:
+    epochs = whole("epochs", epochs, 1)
+    with budget_of_process(budget) as memory, torch.random.fork_rng(devices=[]), torch.enable_grad():
         blocks = BlockList(dataset, batch_size, block, seed, shuffle)
-        optimizer = torch.optim.Adam(model.parameters()) if optimizer is None else optimizer
+        stepper = _optimizer(model, optimizer)
         found = Fit(couples=_couples(model, blocks, forward))
-        room = _plan(model, optimizer, blocks, range(epochs), forward, loss, found, memory.bytes)
-        run = _Run(model, optimizer, blocks, forward, loss, found, room)
-        generator = torch.get_rng_state()
-        optimizer.zero_grad(set_to_none=True)
+        room = _plan(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes)
+        run = _Run(model, stepper, blocks, forward, loss, found, room)
+        stepper.zero_grad(set_to_none=True)
         try:
             for epoch in range(epochs):
                 begin = time.perf_counter()
@@ -90,8 +92,7 @@ def fit(
                 if on_epoch is not None:
                     on_epoch(epoch, found.losses[-1])
         finally:
-            torch.set_rng_state(generator)
-            optimizer.zero_grad(set_to_none=True)
+            stepper.zero_grad(set_to_none=True)
     found.peak, found.peak_process = memory.peak, memory.peak_process
     return found
 
@@ -129,23 +130,21 @@ class _Run:
         for total in self._sums:
             total.zero_()
         self._has_gradient = [False] * len(self._sums)
-        mean, whole = 0.0, None
-        for block in blocks:
-            data = self._blocks.load(block.graphs)
-            if whole is None:
-                by_nodes = len(data.y) != block.size.graphs
-                whole = sum(other.size.nodes if by_nodes else other.size.graphs for other in blocks)
-            weight = len(data.y) / whole
-            mean += weight * self._block(epoch, block, data, weight)
+        counts = [int(self._blocks.targets[block.graphs].sum()) for block in blocks]
+        mean, all_targets = 0.0, sum(counts)
+        for block, count in zip(blocks, counts):
+            seed = _seed_of(self._blocks.seed, epoch, block.number)
+            torch.default_generator.manual_seed(seed)  # of random transforms
+            weight = count / all_targets
+            mean += weight * self._block(block, self._blocks.load(block.graphs), weight, seed)
         for parameter, total, has in zip(self._parameters, self._sums, self._has_gradient):
             parameter.grad = total if has else None
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
-        return mean, whole or 0
+        return mean, all_targets
 
-    def _block(self, epoch: int, block: Block, data: Data, weight: float) -> float:
+    def _block(self, block: Block, data: Data, weight: float, seed: int) -> float:
         """Adds the gradients of a block to the sums; gives its loss."""
-        seed = _seed_of(self._blocks.seed, epoch, block.number)
         buffers = [buffer.clone() for buffer in self._model.buffers()]
         try:
             return self._in_memory(data, weight, seed)
@@ -190,6 +189,18 @@ class _Run:
         return float(loss.detach())
 
 
+def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.optim.Optimizer:
+    """Errors: `UsageError` for one that steps otherwise, or over other parameters."""
+    make = torch.optim.Adam if optimizer is None else optimizer
+    made = make if isinstance(make, torch.optim.Optimizer) else make(model.parameters())
+    if isinstance(made, torch.optim.LBFGS | torch.optim.SparseAdam):
+        raise UsageError(f"{type(made).__name__}: wants a closure, or sparse gradients; expected another optimizer")
+    own = set(map(id, model.parameters()))
+    if not any(id(parameter) in own for group in made.param_groups for parameter in group["params"]):
+        raise UsageError("the optimizer has no parameter of the model; make it of model.parameters()")
+    return made
+
+
 def _seed_of(seed: int, epoch: int, block: int) -> int:
     return int(np.random.SeedSequence((seed, epoch, block)).generate_state(1, np.uint64)[0])
 
@@ -200,8 +211,13 @@ def _couples(model: torch.nn.Module, blocks: BlockList, forward: Forward) -> lis
     if len(with_edges) < 2:
         return []
     get = dataset.to_pyg if isinstance(dataset, Graphs) else dataset.__getitem__
-    # Counts that differ tell rows of nodes, edges and graphs apart.
-    couples = coupling_modules(model, get(int(with_edges[0])), get(int(with_edges[-1])), forward)
+    try:
+        couples = coupling_modules(model, get(int(with_edges[0])), get(int(with_edges[-1])), forward)
+    except BudgetExceeded:
+        raise
+    except Exception as error:
+        warnings.warn(f"whether modules look at several graphs could not be found out: {error}", stacklevel=3)
+        return []
     if couples:
         warnings.warn(
             f"{', '.join(couples)}: looks at all graphs that run together, which are those of a block "

@@ -10,13 +10,14 @@ from typing import TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch_geometric.data import Data
+from torch_geometric.data import Data, Dataset
 
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import smallest_budget
 from plimsoll.arguments import Budget
 from plimsoll.errors import UsageError
+from plimsoll.graph_set import Graphs
 from plimsoll.loader import DataLoader
 from plimsoll.planner import Needs, graphs_of, largest_batch, worst_of
 from plimsoll.sizes import Size, size_of, sizes_of
@@ -135,7 +136,7 @@ def plan(
             worst=worst.size,
             operation=worst.operation,
             held_at_peak=worst.held,
-            exact=worst.run,
+            exact=worst.run and all(map(needs.spans, found.sizes)),
             difference=needs.difference,
             largest_batch=largest_batch(needs, found.graphs(), room),
             budget=memory.bytes if budget is not None else None,
@@ -181,4 +182,8 @@ class _Found:
     def graphs(self) -> NDArray[np.int64]:
         """The counts of each graph that batches may have."""
         dataset = getattr(self._batches, "dataset", None)
-        return graphs_of(self._largest[:1]) if dataset is None else sizes_of(dataset)
+        if isinstance(dataset, Graphs) or (isinstance(dataset, Sequence) and dataset and isinstance(dataset[0], Data)):
+            return sizes_of(dataset)
+        if isinstance(dataset, Dataset):
+            return sizes_of(dataset)
+        return graphs_of(self._largest[:1])

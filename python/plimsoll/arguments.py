@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from plimsoll.errors import UsageError
 
@@ -36,3 +36,10 @@ def texts(name: str, values: Iterable[str]) -> list[str]:
     if isinstance(values, str):
         raise UsageError(f"{name}={values!r}: expected a list of texts")
     return list(values)
+
+
+def whole(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
+    """A whole number within bounds."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= int(value) <= most:
+        raise UsageError(f"{name}={value!r}: expected a whole number of {least} or more")
+    return int(value)

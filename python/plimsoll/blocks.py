@@ -11,9 +11,10 @@ from torch_geometric.data import Batch, Data
 
 from plimsoll import _core
 from plimsoll._batch import Collator
+from plimsoll.arguments import whole
 from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs
-from plimsoll.sizes import Size, sizes_of
+from plimsoll.sizes import Size, sizes_of, targets_of
 
 
 class BlockLimits(NamedTuple):
@@ -40,11 +41,16 @@ class BlockList:
     def __init__(
         self, dataset: Sequence[Data] | Graphs, batch_size: int, limits: BlockLimits, seed: int, shuffle: bool
     ) -> None:
-        if batch_size < 1 or min(limits) < 1:
-            raise UsageError(f"batch_size={batch_size}, block={limits}: expected 1 or more of each")
+        if not isinstance(dataset, Graphs) and not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
+            raise UsageError(
+                f"dataset: is {type(dataset).__name__}, expected graphs of a plimsoll.GraphSet, or a list or data set of Data"
+            )
+        batch_size = whole("batch_size", batch_size, 1)
+        seed = whole("seed", seed, 0, 2**63)
+        limits = BlockLimits(*(whole(f"block.{name}", limit, 1) for name, limit in zip(BlockLimits._fields, limits)))
         self.dataset, self.batch_size, self.limits = dataset, batch_size, limits
         self.seed, self.shuffle = seed, shuffle
-        self.sizes = sizes_of(dataset)
+        self.sizes, self.targets = sizes_of(dataset), targets_of(dataset)
         if isinstance(dataset, Graphs):
             self._collator = Collator(dataset)
         if not len(self.sizes):

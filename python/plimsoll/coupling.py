@@ -22,12 +22,15 @@ def coupling_modules(model: torch.nn.Module, first: Data, second: Data, forward:
     pair = Batch.from_data_list([first, second])
     if not isinstance(pair.x, Tensor) or not pair.x.is_floating_point():
         return []
-    x = pair.x = pair.x.detach().clone().requires_grad_()
-    of_first = {
-        int(pair.num_nodes): pair.batch == 0,
-        int(pair.num_edges): pair.batch[pair.edge_index[0]] == 0,
-        2: torch.tensor([True, False]),
-    }
+    x = pair.x.detach().clone().requires_grad_()
+    pair.x = x.clone()  # which the model may write to
+    rows_of_first = [
+        (int(pair.num_nodes), pair.batch == 0),
+        (int(pair.num_edges), pair.batch[pair.edge_index[0]] == 0),
+        (2, torch.tensor([True, False])),
+    ]
+    counts = [count for count, _ in rows_of_first]
+    of_first = {count: rows for count, rows in rows_of_first if counts.count(count) == 1}  # else it may be either
 
     found: list[torch.nn.Module] = []
 

@@ -5,6 +5,8 @@ Each text says what was found, what was expected and the remedy. `exit_code` is 
 
 from __future__ import annotations
 
+import re
+
 
 class Error(Exception):
     """What all errors of Plimsoll have in common."""
@@ -39,6 +41,12 @@ class BudgetExceeded(Error, MemoryError):
     tag: str = ""
     bytes_asked: int = 0
     bytes_free: int = 0
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        # torch hands on the text alone.
+        if found := re.search(r"\((\d+) bytes\) asked for '(\w+)', (\d+) bytes free", str(self)):
+            self.bytes_asked, self.tag, self.bytes_free = int(found[1]), found[2], int(found[3])
 
 
 class MissingPackage(Error, ImportError):

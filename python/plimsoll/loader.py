@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll import _core
-from plimsoll.arguments import texts
+from plimsoll.arguments import texts, whole
 from plimsoll.errors import MissingPackage, UsageError
 from plimsoll.graph_set import Graphs
 
@@ -100,7 +100,7 @@ class DataLoader(Iterable["Batch"]):
         self.follow_batch = texts("follow_batch", follow_batch or [])
         self.exclude_keys = texts("exclude_keys", exclude_keys or [])
         self.pin_memory = pin_memory
-        self.prefetch_factor = _whole("prefetch_factor", prefetch_factor, 0)
+        self.prefetch_factor = whole("prefetch_factor", prefetch_factor, 0)
         self._options: dict[str, Any] = {
             "batch_size": _limit("batch_size", batch_size),
             "shuffle": bool(shuffle),
@@ -108,9 +108,9 @@ class DataLoader(Iterable["Batch"]):
             "max_edges": _limit("max_edges", max_edges),
             "max_bytes": None if max_bytes is None else _core.parse_size(str(max_bytes)),
             "skip_too_big": bool(skip_too_big),
-            "min_steps_per_epoch": _whole("min_steps_per_epoch", min_steps_per_epoch, 0),
+            "min_steps_per_epoch": whole("min_steps_per_epoch", min_steps_per_epoch, 0),
             "drop_last": bool(drop_last),
-            "seed": _whole("seed", seed, 0, 2**64 - 1),
+            "seed": whole("seed", seed, 0, 2**64 - 1),
         }
         self._rank, self._num_replicas = rank, num_replicas
         self._coming = _Position(0, 0)
@@ -135,7 +135,7 @@ class DataLoader(Iterable["Batch"]):
 
     def set_epoch(self, epoch: int) -> None:
         """Names the epoch that begins next, with its first batch."""
-        self._coming = _Position(_whole("epoch", epoch, 0, _MAX_EPOCH), 0)
+        self._coming = _Position(whole("epoch", epoch, 0, _MAX_EPOCH), 0)
         self._running = None
 
     def __iter__(self) -> Iterator[Batch]:
@@ -188,7 +188,7 @@ class DataLoader(Iterable["Batch"]):
         if data != _core.identity(self.dataset.graph_set._mapping, self._indices()):
             raise UsageError("load_state_dict: the state is of other data; open the data set that it was taken of")
         self.set_epoch(epoch)
-        self._coming = _Position(epoch, _whole("position", position, 0), ranks)
+        self._coming = _Position(epoch, whole("position", position, 0), ranks)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_native": None, "_running": None, "_steps": None}
@@ -299,14 +299,8 @@ class _Epoch(Iterator["Batch"]):
         return self._stream.size
 
 
-def _whole(name: str, value: Any, least: int, most: int = _NO_LIMIT) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= int(value) <= most:
-        raise UsageError(f"{name}={value!r}: expected a whole number of {least} or more")
-    return int(value)
-
-
 def _limit(name: str, value: int | None) -> int | None:
-    return None if value is None else _whole(name, value, 1)
+    return None if value is None else whole(name, value, 1)
 
 
 def _can_pin() -> bool:

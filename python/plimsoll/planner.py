@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -50,7 +51,7 @@ class Needs:
     def run(self, batch: Data) -> None:
         """Runs a step on a batch, unless one of its size was; one that the budget refuses is left out."""
         size = size_of(batch)
-        if size in self.tapes or size.edges == 0:
+        if size in self.tapes:
             return
         try:
             self.tapes[size] = self.trial.record(batch)
@@ -77,15 +78,35 @@ class Needs:
             held = sorted(tape.recording.held_at_peak(), key=lambda row: -row[1])
             return Need(size, tape.batch, *tape.recording.peak(), tuple(held), True)
         step, operation = self._fitted().peak(size.terms)
-        return Need(size, self._batch_bytes(size), step, operation, (), False)
+        need = Need(size, self._batch_bytes(size), step, operation, (), False)
+        return need if self.spans(size) else max(need, self._bound(size), key=lambda n: n.bytes)
+
+    def spans(self, size: Size) -> bool:
+        """Whether what was run says it all of batches of this size: its counts are a combination of theirs."""
+        if size.edges == 0 and size not in self.tapes and any(other.edges for other in self.tapes):
+            return False
+        rows = np.array([other.terms for other in self.tapes], float)
+        rank = np.linalg.matrix_rank
+        return bool(rank(rows) == rank(np.vstack([rows, size.terms])))
+
+    def _bound(self, size: Size) -> Need:
+        """From above, as far as needs grow with every count: the need of another as often as it goes into this one."""
+        least: Need | None = None
+        for other, tape in self.tapes.items():
+            if any(a and not b for a, b in zip(size, other)):
+                continue
+            times = max(a / b for a, b in zip(size.terms, other.terms) if b)
+            need = Need(size, math.ceil(times * tape.batch), math.ceil(times * tape.step), tape.recording.peak()[1], (), False)
+            if least is None or need.bytes < least.bytes:
+                least = need
+        return least or Need(size, 0, 0, "", (), False)
 
     def _fitted(self) -> _torch.TapeModel:
         if self._model is None:
             if self.refused is not None and not self.tapes:
                 raise BudgetExceeded(f"there is no room for a step on one graph: {self.refused}")
-            if not self.tapes:
-                raise UsageError("no batch with edges to try a step on; expected one edge at least")
-            tapes = list(self.tapes.values())
+            # Without edges the sequence of operations may be another.
+            tapes = [tape for tape in self.tapes.values() if tape.size.edges] or list(self.tapes.values())
             terms = [tape.size.terms for tape in tapes]
             self._model = _torch.TapeModel([tape.recording for tape in tapes], terms)
             self._batch, *_ = np.linalg.lstsq(np.array(terms, float), np.array([tape.batch for tape in tapes], float))
@@ -98,6 +119,11 @@ class Needs:
 def worst_of(needs: Needs, sizes: Iterable[Size], batch_of: Callable[[Size], Data | None]) -> Need:
     """The need of the batch that takes most, which is run where `batch_of` gives it and the budget allows."""
     sizes = set(sizes)
+    for _ in range(len(Size._fields)):  # each that is run adds a dimension to what is known
+        unknown = [size for size in sizes if not needs.spans(size)]
+        if not unknown or (batch := batch_of(max(unknown, key=lambda size: needs.of(size).bytes))) is None:
+            break
+        needs.run(batch)
     for _ in range(_ROUNDS):
         worst = max((needs.of(size) for size in sizes), key=lambda need: need.bytes)
         if worst.run or (batch := batch_of(worst.size)) is None:

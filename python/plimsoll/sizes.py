@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs, GraphSet
 
 _EDGES_AT_ONCE = 1 << 16
@@ -34,7 +35,9 @@ class Size(NamedTuple):
 
 def size_of(batch: Data) -> Size:
     """Of a `Data` or `Batch`."""
-    edge_index = batch.edge_index
+    if not isinstance(batch, Data):
+        raise UsageError(f"is {type(batch).__name__}; expected torch_geometric.data.Data or Batch")
+    edge_index = batch.get("edge_index")
     graphs = batch.num_graphs if "ptr" in batch else 1
     loops = int((edge_index[0] == edge_index[1]).sum()) if isinstance(edge_index, torch.Tensor) else 0
     return Size(int(graphs), int(batch.num_nodes or 0), int(batch.num_edges), loops)
@@ -44,7 +47,20 @@ def sizes_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:
     """Of each graph: i64 [G, 4], in the order of `Size`. Reads every graph of a data set of PyTorch Geometric."""
     if isinstance(graphs, Graphs):
         return _sizes_in(graphs)
-    return np.array([size_of(graph) for graph in graphs], np.int64).reshape(-1, 4)
+    return np.array([size_of(graphs[i]) for i in range(len(graphs))], np.int64).reshape(-1, 4)
+
+
+def targets_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:
+    """How many rows of `y` each graph has, i64 [G]. Errors: `UsageError` for a graph without."""
+    if isinstance(graphs, Graphs):
+        return np.ones(len(graphs), np.int64)
+    counts = np.empty(len(graphs), np.int64)
+    for i in range(len(graphs)):
+        y = graphs[i].y
+        if y is None:
+            raise UsageError(f"graph {i}: has no y; expected the targets of the loss, or loss=lambda out, y: ...")
+        counts[i] = len(y) if isinstance(y, torch.Tensor) and y.dim() else 1
+    return counts
 
 
 def _sizes_in(graphs: Graphs) -> NDArray[np.int64]:

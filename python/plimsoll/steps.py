@@ -26,7 +26,7 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
     """
     parameters = [
         parameter
-        for parameter in inspect.signature(model.forward).parameters.values()
+        for parameter in inspect.signature(_written(model).forward).parameters.values()
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
     ]
     if not parameters:
@@ -47,7 +47,22 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
                 f"{type(model).__name__}.forward() wants {parameter.name!r}, which the batch has not (it has "
                 f"{', '.join(batch.keys())}); give forward=lambda model, batch: ..."
             )
-    return model(**fields)
+    try:
+        return model(**fields)
+    except Exception as error:
+        error.add_note(
+            f"{type(model).__name__} was called with the batch's {', '.join(fields)}; "
+            "forward=lambda model, batch: ... calls it otherwise"
+        )
+        raise
+
+
+def _written(model: torch.nn.Module) -> torch.nn.Module:
+    """What the user wrote, where torch has wrapped it: torch.compile, DataParallel."""
+    for name in ("_orig_mod", "module"):
+        if isinstance(inner := getattr(model, name, None), torch.nn.Module) and type(model).__module__.startswith("torch."):
+            return _written(inner)
+    return model
 
 
 def loss_of(model: torch.nn.Module, batch: Data, forward: Forward, loss: Loss) -> Tensor:
@@ -60,6 +75,10 @@ def loss_of(model: torch.nn.Module, batch: Data, forward: Forward, loss: Loss) -
 
 def require_cpu(model: torch.nn.Module) -> None:
     """Errors: `UsageError` for parameters that are not on the CPU."""
+    if not isinstance(model, torch.nn.Module):
+        raise UsageError(f"model: is {type(model).__name__}, expected torch.nn.Module")
+    if any(torch.nn.parameter.is_lazy(parameter) for parameter in model.parameters()):
+        raise UsageError("the model has parameters of unknown sizes; run one batch through it first: model(...)")
     devices = {tensor.device for tensor in (*model.parameters(), *model.buffers())}
     if any(device.type != "cpu" for device in devices):
         raise UsageError(

@@ -46,7 +46,8 @@ class Trial:
             self.model, self.optimizer = copied((model, optimizer))
         else:
             self.model = copied(model)
-            self.optimizer = optimizer(self.model.parameters())
+            # Prediction has none, and a model for it may have no parameters.
+            self.optimizer = optimizer(self.model.parameters() if training else [torch.nn.Parameter(torch.empty(0))])
         self.optimizer.zero_grad(set_to_none=True)
         self._stepped = False
 
@@ -62,7 +63,7 @@ class Trial:
 
     def record(self, batch: Data) -> Tape:
         """The tape of a step on this batch. Errors: `BudgetExceeded`; what the model or the loss raises."""
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
             if self._training and not self._stepped:  # makes the optimizer's state
                 self._step(batch)
                 self._stepped = True
@@ -83,6 +84,8 @@ class Trial:
             return
         self.optimizer.zero_grad(set_to_none=True)
         loss_of(self.model, batch, self._forward, self._loss).backward()
+        if not any(parameter.grad is not None for parameter in self.model.parameters()):
+            raise UsageError("no parameter of the model has a gradient; expected forward to use the model it is given")
         self.optimizer.step()
 
 

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <map>
+#include <mutex>
 
 #include "base/error.h"
 #include "bindings.h"
@@ -26,6 +27,8 @@ class Detector {
       : detector_(model, options_of(window, stride, threshold, false_alarms)) {}
 
   void begin(bool has_time, bool has_payload, int64_t width) {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(mutex_);
     facts_ = {.has_time = has_time, .has_payload = has_payload, .width = width};
     detector_.begin(facts_);
   }
@@ -46,6 +49,7 @@ class Detector {
                       .label = {label.data(), count},
                       .width = facts_.width};
     const nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(mutex_);
     std::vector<Verdict> verdicts;
     for (;;) {
       const int64_t taken = detector_.add(frames);
@@ -60,6 +64,7 @@ class Detector {
 
   std::vector<Verdict> end() {
     const nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(mutex_);
     std::vector<Verdict> verdicts;
     detector_.end();
     gather(verdicts);
@@ -81,6 +86,7 @@ class Detector {
     for (Verdict verdict; detector_.next(verdict);) verdicts.push_back(verdict);
   }
 
+  std::mutex mutex_;  // the interpreter is let go of meanwhile
   StreamDetector detector_;
   StreamFacts facts_;
 };

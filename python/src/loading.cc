@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/units.h"
 #include "bindings.h"
@@ -39,6 +41,9 @@ class Batches {
     return lister_.list(epoch, {rank, ranks}).size();
   }
   CollatedBatch collated(std::span<const int64_t> graphs) const {
+    for (const int64_t graph : graphs)
+      if (graph < 0 || graph >= set_->graphs().graphs())
+        throw UsageError(fmt::format("graph {} of {}", graph, set_->graphs().graphs()));
     const nb::gil_scoped_release released;
     CollatedBatch batch = collate(*set_, fields_, graphs, *memory_);
     for (BatchBuffer& buffer : batch.tensors) buffer.deliver();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "memory/budget_caps.h"
 #include "memory/c_heap.h"
@@ -22,6 +23,7 @@ namespace {
 class BlockMemory {
  public:
   void begin() {
+    if (scope_ != nullptr) throw UsageError("a block is in this memory already");
     range_ = slab_.take_all();
     scope_ = std::make_unique<RangeScope>(range_);
   }
@@ -29,8 +31,6 @@ class BlockMemory {
     scope_.reset();
     range_ = SlabRange();
   }
-  int64_t bytes() const { return slab_.bytes(); }
-  void shrink() { slab_.resize(0); }
 
  private:
   Slab slab_;
@@ -43,14 +43,11 @@ class BlockMemory {
 void bind_memory(nb::module_& module) {
   nb::class_<ProcessBudget>(module, "ProcessBudget")
       .def(nb::init<const std::string&>(), nb::call_guard<nb::gil_scoped_release>())
-      .def_prop_ro("bytes", &ProcessBudget::bytes)
       .def("peak_anonymous", &ProcessBudget::peak_anonymous);
   nb::class_<BlockMemory>(module, "BlockMemory")
       .def(nb::init<>())
       .def("begin", &BlockMemory::begin, nb::call_guard<nb::gil_scoped_release>())
-      .def("end", &BlockMemory::end)
-      .def("shrink", &BlockMemory::shrink)
-      .def_prop_ro("bytes", &BlockMemory::bytes);
+      .def("end", &BlockMemory::end);
   module.def("tensor_bytes", &heap_bytes);
   module.def("budget_bytes", &budget_bytes);
   module.def("format_bytes", [](int64_t bytes) { return format_bytes(bytes); });
@@ -58,7 +55,12 @@ void bind_memory(nb::module_& module) {
   module.def("anonymous", [] { return process_memory().anonymous; });
   module.def("give_back_freed_memory", &give_back_freed_memory);
   module.def("held", [] { return Ledger::process().held(); });
-  module.def("begin_peak", [] { Ledger::process().begin_recent(); });
+  module.def("begin_peak", [] {
+    const int64_t outer = Ledger::process().recent_peak();
+    Ledger::process().begin_recent();
+    return outer;
+  });
+  module.def("end_peak", [](int64_t outer) { Ledger::process().end_recent(outer); });
   module.def("peak", [] { return Ledger::process().recent_peak(); });
 }
 

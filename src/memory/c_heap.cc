@@ -36,8 +36,9 @@ void* ledger_malloc(Tag tag, size_t bytes) noexcept {
 void ledger_free(void* data) noexcept {
   if (data == nullptr) return;
   auto* const header = static_cast<Header*>(data) - 1;
-  Ledger::process().give(header->tag, header->bytes);
-  std::free(header);
+  const Header was = *header;
+  std::free(header);  // first: what stands nowhere would pass for another's memory
+  Ledger::process().give(was.tag, was.bytes);
 }
 
 void return_large_buffers() noexcept {

@@ -1,9 +1,12 @@
 #include "memory/process_budget.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <latch>
 #include <map>
 
 #include "base/error.h"
@@ -56,34 +59,58 @@ int64_t ProcessBudget::slack(int64_t budget) {
 
 int64_t ProcessBudget::outside_ledger() {
   const Ledger& ledger = Ledger::process();
-  const int64_t inside = ledger.held() + ledger.spare();
-  return std::max<int64_t>(process_memory().anonymous - inside, 0);
+  // What is being taken or given back may stand in neither, or in both, for a moment: it must not be taken
+  // for another's memory.
+  int64_t least = INT64_MAX;
+  for (int sample = 0; sample < 3; ++sample) {
+    if (sample > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    const int64_t before = ledger.held() + ledger.spare();
+    const int64_t anonymous = process_memory().anonymous;
+    const int64_t inside = std::max(before, ledger.held() + ledger.spare());
+    least = std::min(least, std::max<int64_t>(anonymous - inside, 0));
+  }
+  return least;
 }
 
-ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text)) {
+ProcessBudget::Registration::~Registration() {
+  if (getpid() == budget->process_) Leavings::process().remove(budget);
+}
+
+ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text)), process_(getpid()) {
   // What is freed goes back, so that nobody holds it.
   return_large_buffers();
   give_back_freed_memory();
-  outside_ = outside_ledger();
-  const int64_t need = outside_ + slack(bytes_);
+  floor_ = outside_ledger();
+  const int64_t need = floor_ + slack(bytes_);
   if (need > bytes_)
     throw Error(
-        4,
-        fmt::format("budget {}: this process holds {} outside of the ledger, and {} are kept free for what "
-                    "it takes unseen; give more than {}",
-                    format_bytes(bytes_), format_bytes(outside_), format_bytes(slack(bytes_)),
-                    format_bytes(need)));
+        4, fmt::format(
+               "budget {}: this process holds {} outside of the ledger, and {} are kept free for what it "
+               "takes unseen; give more than {}",
+               format_bytes(bytes_), format_bytes(floor_), format_bytes(slack(bytes_)), format_bytes(need)));
   measure();
-  thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  // It has all it needs of memory before anything else of the process may run out of it.
+  std::latch begun(1);
+  thread_ = std::jthread([this, &begun](const std::stop_token& stop) {
+    measure();
+    begun.count_down();
+    watch(stop);
+  });
+  begun.wait();
 }
 
 ProcessBudget::~ProcessBudget() {
+  if (getpid() != process_) {  // a child of fork() has no such thread
+    thread_.detach();
+    return;
+  }
   thread_.request_stop();
   thread_.join();
-  Leavings::process().remove(this);
 }
 
 int64_t ProcessBudget::peak_anonymous() {
+  // A child of fork() has no thread that would unlock what was locked when it began.
+  if (getpid() != process_) return process_memory().anonymous;
   measure();
   const std::lock_guard lock(mutex_);
   return peak_anonymous_;
@@ -93,19 +120,26 @@ void ProcessBudget::measure() {
   const std::lock_guard lock(mutex_);
   peak_anonymous_ = std::max(peak_anonymous_, process_memory().anonymous);
   int64_t now = outside_ledger();
-  if (now > outside_ + kTrimBeyond) {
+  if (now > *std::ranges::max_element(outside_) + kTrimBeyond) {
     give_back_freed_memory();
     now = outside_ledger();
   }
-  // Never less than before: what the ledger has and nobody has touched yet hides as much that it has not.
-  outside_ = std::max(outside_, now);
-  Leavings::process().set(this, std::max<int64_t>(bytes_ - slack(bytes_) - outside_, 0));
+  outside_[samples_++ % outside_.size()] = now;
+  // The most of a second, and never less than at the begin: what the ledger has and nobody has touched yet
+  // hides as much that it has not.
+  const int64_t outside = std::max(floor_, *std::ranges::max_element(outside_));
+  Leavings::process().set(this, std::max<int64_t>(bytes_ - slack(bytes_) - outside, 0));
 }
 
 void ProcessBudget::watch(const std::stop_token& stop) {
   std::mutex waiting;
   std::unique_lock lock(waiting);
-  while (!stopped_.wait_for(lock, stop, kInterval, [] { return false; }) && !stop.stop_requested()) measure();
+  while (!stopped_.wait_for(lock, stop, kInterval, [] { return false; }) && !stop.stop_requested()) {
+    try {
+      measure();
+    } catch (const std::exception&) {  // no memory to read what the kernel says: the next time, then
+    }
+  }
 }
 
 }  // namespace plimsoll

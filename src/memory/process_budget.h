@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -35,15 +38,24 @@ class ProcessBudget {
   static int64_t outside_ledger();
 
  private:
+  /// Its cap, among those of all that live, while it lives.
+  struct Registration {
+    const ProcessBudget* budget;
+    ~Registration();
+  };
   void watch(const std::stop_token& stop);
   void measure();
 
   int64_t bytes_;
   SparePieces::Keeping keeping_;
+  const pid_t process_;
   std::mutex mutex_;
   std::condition_variable_any stopped_;
-  int64_t outside_ = 0;         // guarded by mutex_; the most that was measured
-  int64_t peak_anonymous_ = 0;  // likewise
+  int64_t floor_ = 0;                  // outside of the ledger when it began
+  std::array<int64_t, 64> outside_{};  // guarded by mutex_, as all below; the latest samples
+  size_t samples_ = 0;
+  int64_t peak_anonymous_ = 0;
+  Registration registration_{this};
   std::jthread thread_;
 };
 

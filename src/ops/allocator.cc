@@ -105,11 +105,9 @@ class LedgerCpuAllocator final : public c10::Allocator {
       Slab::give_piece(header.in_slab);
       return;
     }
+    if (!header.mapped) std::free(header.in_heap);
     Ledger::process().give(header.tag, header.bytes);
-    if (header.mapped)
-      SparePieces::give(header.in_heap, header.bytes);
-    else
-      std::free(header.in_heap);
+    if (header.mapped) SparePieces::give(header.in_heap, header.bytes);
   }
 
  private:

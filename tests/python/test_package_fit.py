@@ -283,3 +283,106 @@ def test_a_budget_sees_what_others_take():
         with pytest.raises(plimsoll.BudgetExceeded):
             torch.zeros(30 * MIB)
         assert taken.sum() == 15 * MIB
+
+
+def test_a_gradient_from_before_is_not_used():
+    model = classifier(dropout=0.3)
+    by_hand = Batch.from_data_list(made_up())
+    model(by_hand.x, by_hand.edge_index, by_hand.batch, by_hand.num_graphs).sum().backward()
+    fitted(model=model)
+    assert torch.equal(weights(model), weights(fitted()[0]))
+
+
+def test_several_targets_a_graph():
+    """Blocks are weighted by the rows of y."""
+    graphs = [Data(x=g.x, edge_index=g.edge_index, y=torch.arange(1 + i % 3) % 2) for i, g in enumerate(made_up())]
+
+    class Rows(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias = torch.nn.Parameter(torch.tensor([0.3, -0.2]))
+
+        def forward(self, x, y):
+            return self.bias.expand(len(y), 2)
+
+    by_hand = F.cross_entropy(torch.tensor([[0.3, -0.2]]).expand(120, 2), torch.cat([g.y for g in graphs])).item()
+    run = plimsoll.fit(Rows(), graphs, batch_size=60, block=BlockLimits(7))
+    assert run.losses[0] == pytest.approx(by_hand, rel=1e-6)
+
+
+def test_random_transforms_follow_the_seed():
+    class Noisy(list):
+        def __getitem__(self, i):
+            graph = list.__getitem__(self, i).clone()
+            graph.x = graph.x + 0.1 * torch.randn_like(graph.x)
+            return graph
+
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    model, _ = fitted(Noisy(made_up()), batch_size=60)
+    torch.manual_seed(1)
+    assert torch.equal(torch.get_rng_state(), before)
+    fitted_again = classifier(dropout=0.3)
+    torch.manual_seed(2)
+    fitted(Noisy(made_up()), fitted_again, batch_size=60)
+    assert torch.equal(weights(model), weights(fitted_again))
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"epochs": 0}, "epochs=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"batch_size": "64"}, "batch_size='64'"),
+        ({"optimizer": torch.optim.Adam([torch.zeros(1)])}, "no parameter of the model"),
+        ({"optimizer": torch.optim.LBFGS}, "LBFGS"),
+        ({"graphs": [Data(x=torch.zeros(2, 5), edge_index=torch.zeros(2, 1, dtype=torch.long))]}, "graph 0: has no y"),
+        ({"graphs": iter(made_up())}, "expected graphs"),
+        ({"model": print}, "expected torch.nn.Module"),
+    ],
+)
+def test_more_bad_input(options, text):
+    options = dict(options)
+    model, graphs = options.pop("model", None) or classifier(), options.pop("graphs", made_up())
+    with pytest.raises(plimsoll.UsageError, match=text):
+        plimsoll.fit(model, graphs, **options)
+
+
+def test_an_inner_budget_leaves_the_peak_of_the_outer():
+    with plimsoll.budget("64GiB") as outer:
+        torch.zeros(8 * MIB)
+        with plimsoll.budget("64GiB"):
+            pass
+    assert outer.peak >= 32 * MIB
+
+
+def test_what_was_freed_is_no_others():
+    """Sampling in the middle of taking and giving back does not lower the cap."""
+    with plimsoll.budget(_torch.anonymous() + 400 * MIB):
+        for _ in range(30):
+            held = torch.ones(40 * MIB // 4)
+            del held
+        torch.zeros(300 * MIB // 4)
+
+
+def test_a_refusal_has_its_figures():
+    with plimsoll.budget(_torch.anonymous() + 64 * MIB), pytest.raises(plimsoll.BudgetExceeded) as refusal:
+        torch.zeros(64 * MIB)
+    assert refusal.value.tag == "other" and refusal.value.bytes_asked >= 256 * MIB > refusal.value.bytes_free > 0
+
+
+def test_a_child_of_fork_leaves_the_budget(tmp_path):
+    from package_data import python
+
+    assert "left" in python(
+        """
+import os, plimsoll, torch
+with plimsoll.budget("64GiB"):
+    pid = os.fork()
+    torch.zeros(1 << 10)
+if pid == 0:
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+print("left")
+"""
+    )

@@ -219,3 +219,59 @@ def test_errors_of_the_model_come_through():
         plimsoll.plan(Broken(), made_up(2))
     assert torch.zeros(3).sum() == 0  # nothing is left recording
     plimsoll.plan(classifier("GCN", made_up(2)), made_up(4))
+
+
+def odd(nodes, edges, features=8, self_loops=0, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+    edge_index = torch.randint(nodes, (2, edges), generator=generator)
+    return Data(x=torch.randn(nodes, features, generator=generator), edge_index=edge_index, y=torch.tensor([seed % 2]))
+
+
+def test_batches_whose_counts_say_too_little():
+    """Few batches of one number of graphs: what depends on which count has to be found out by running them."""
+    sizes = [(8000, 8000), (1000, 32000), (7900, 31900)]
+    graphs = [odd(*size, seed=i) for size in sizes for i in range(8)]
+    model = classifier("GAT", graphs)
+    loader = DataLoader(graphs, batch_size=8)
+    plan = plimsoll.plan(model, loader, optimizer=torch.optim.Adam)
+    assert plan.exact
+    assert plan.tensors == measured(model, loader, torch.optim.Adam(model.parameters()))
+
+
+def test_batches_without_edges():
+    graphs = [odd(10, 20, seed=i) for i in range(8)] + [odd(3000, 0)]
+    model = classifier("GCN", graphs)
+    loader = DataLoader(graphs, batch_size=1)
+    plan = plimsoll.plan(model, loader)
+    assert plan.exact and plan.worst.nodes == 3000
+    assert plan.tensors == measured(model, loader, torch.optim.Adam(model.parameters()))
+
+
+def test_data_without_any_edges():
+    class Points(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = torch.nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.lin(x).mean(0, keepdim=True)
+
+    assert plimsoll.plan(Points(), Data(x=torch.randn(50, 3), y=torch.tensor([1]))).exact
+
+
+def test_a_compiled_model_is_called_by_its_names():
+    graphs = made_up(4)
+    model = torch.compile(classifier("GCN", graphs), backend="eager")
+    plimsoll.plan(model, Batch.from_data_list(graphs))
+
+
+def test_a_forward_that_uses_another_model():
+    graphs = made_up(4)
+    model = classifier("GCN", graphs)
+    with pytest.raises(plimsoll.UsageError, match="no parameter of the model has a gradient"):
+        plimsoll.plan(model, Batch.from_data_list(graphs), forward=lambda _, b: by_names(classifier("GCN", graphs), b))
+
+
+def test_lazy_parameters():
+    with pytest.raises(plimsoll.UsageError, match="unknown sizes"):
+        plimsoll.plan(Classifier(make_body("GCN", -1, made_up(2)), 2), made_up(2))

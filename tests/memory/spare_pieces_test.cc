@@ -1,0 +1,111 @@
+#include "memory/spare_pieces.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "base/units.h"
+#include "memory/ledger.h"
+#include "support/ledger_cap.h"
+
+namespace plimsoll {
+namespace {
+
+// As the allocator of tensors does.
+class Piece {
+ public:
+  explicit Piece(int64_t bytes) : bytes_(bytes) {
+    Ledger::process().take(Tag::other, bytes);
+    data_ = static_cast<char*>(SparePieces::take(bytes));
+    std::memset(data_, 1, static_cast<size_t>(bytes));
+  }
+  ~Piece() {
+    Ledger::process().give(Tag::other, bytes_);
+    SparePieces::give(data_, bytes_);
+  }
+  Piece(const Piece&) = delete;
+  Piece& operator=(const Piece&) = delete;
+  const char* data() const { return data_; }
+
+ private:
+  int64_t bytes_;
+  char* data_;
+};
+
+int64_t spare() {
+  return Ledger::process().spare();
+}
+
+TEST(SparePieces, AreUsedAgainCutToSize) {
+  const SparePieces::Keeping keeping;
+  const int64_t held = Ledger::process().held();
+  const char* first = nullptr;
+  {
+    const Piece piece(kMiB);
+    first = piece.data();
+  }
+  EXPECT_EQ(spare(), kMiB);
+  EXPECT_EQ(Ledger::process().held(), held);
+  {
+    const Piece smaller(kMiB / 2 + 1);
+    EXPECT_EQ(smaller.data(), first);
+    EXPECT_EQ(spare(), 0);
+  }
+  EXPECT_EQ(spare(), kMiB / 2 + 4096);
+  const Piece tiny(kMiB / 16);  // not worth cutting
+  EXPECT_EQ(spare(), kMiB / 2 + 4096);
+}
+
+TEST(SparePieces, AreNotKeptWithoutABudget) {
+  { const Piece piece(kMiB); }
+  EXPECT_EQ(spare(), 0);
+  {
+    const SparePieces::Keeping keeping;
+    { const Piece piece(kMiB); }
+    EXPECT_EQ(spare(), kMiB);
+  }
+  EXPECT_EQ(spare(), 0);
+}
+
+TEST(SparePieces, GiveWayToWhoeverNeedsTheRoom) {
+  const SparePieces::Keeping keeping;
+  const LedgerCap cap(Ledger::process().held() + 3 * kMiB);
+  { const Piece piece(2 * kMiB); }
+  EXPECT_EQ(spare(), 2 * kMiB);
+  Ledger::process().take(Tag::columns, kMiB);
+  EXPECT_EQ(spare(), 2 * kMiB) << "there is room for both";
+  Ledger::process().take(Tag::columns, kMiB);
+  EXPECT_EQ(spare(), 0);
+  Ledger::process().give(Tag::columns, 2 * kMiB);
+}
+
+TEST(SparePieces, GiveWayWhenTheCapFalls) {
+  const SparePieces::Keeping keeping;
+  const LedgerCap cap(Ledger::process().held() + 3 * kMiB);
+  { const Piece piece(2 * kMiB); }
+  const LedgerCap lower(Ledger::process().held() + kMiB);
+  EXPECT_EQ(spare(), 0);
+  { const Piece piece(kMiB); }
+  EXPECT_EQ(spare(), kMiB);
+}
+
+TEST(SparePieces, NeverPassTheCapTogetherWithWhatIsHeld) {
+  const SparePieces::Keeping keeping;
+  const int64_t limit = Ledger::process().held() + 8 * kMiB;
+  const LedgerCap cap(limit);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([t] {
+      for (int i = 0; i < 200; ++i) {
+        const Piece piece((1 + (i * 7 + t) % 5) * kMiB / 4);
+        EXPECT_EQ(piece.data()[0], 1);
+      }
+    });
+  threads.clear();
+  EXPECT_LE(Ledger::process().held() + spare(), limit);
+}
+
+}  // namespace
+}  // namespace plimsoll
