@@ -106,6 +106,7 @@ ProcessBudget::~ProcessBudget() {
   }
   thread_.request_stop();
   thread_.join();
+  delete stopped_;
 }
 
 int64_t ProcessBudget::peak_anonymous() {
@@ -134,7 +135,7 @@ void ProcessBudget::measure() {
 void ProcessBudget::watch(const std::stop_token& stop) {
   std::mutex waiting;
   std::unique_lock lock(waiting);
-  while (!stopped_.wait_for(lock, stop, kInterval, [] { return false; }) && !stop.stop_requested()) {
+  while (!stopped_->wait_for(lock, stop, kInterval, [] { return false; }) && !stop.stop_requested()) {
     try {
       measure();
     } catch (const std::exception&) {  // no memory to read what the kernel says: the next time, then

@@ -50,7 +50,8 @@ class ProcessBudget {
   SparePieces::Keeping keeping_;
   const pid_t process_;
   std::mutex mutex_;
-  std::condition_variable_any stopped_;
+  // Not ended in a child of fork(): that would wait for the thread that waits for it.
+  std::condition_variable_any* stopped_ = new std::condition_variable_any;
   int64_t floor_ = 0;                  // outside of the ledger when it began
   std::array<int64_t, 64> outside_{};  // guarded by mutex_, as all below; the latest samples
   size_t samples_ = 0;
