@@ -47,6 +47,7 @@ class GraphBuild {
         scratch_{writer_.scratch(), files, free_memory()} {
     rules_.texts = ids == "text";
     rules_.seed = seed;
+    if (ids == "dense") rules_.limit = kMostNodes;
     result_.ids = rules_.texts ? "text" : dense_ ? "dense" : "sparse";
   }
 
@@ -138,8 +139,6 @@ void GraphBuild::settle_dense() {
     rules_.nodes = table_.exists() ? fmt::format(", as {} has them", table_.path())
                                    : std::string(", as --node-count says");
     may_be_sparse_ = false;
-  } else if (!may_be_sparse_) {
-    rules_.limit = kMostNodes;
   }
   if (static_cast<int64_t>(ids_end_) > declared_ && table_.has_ids())
     throw InputError(fmt::format("{}: has the ID {}, expected IDs below {}, as --node-count says",

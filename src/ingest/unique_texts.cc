@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <queue>
 #include <vector>
 
 #include "base/error.h"
+#include "base/hash64.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kLongest = 64 << 10;
 constexpr size_t kBuffer = 64 << 10;
+constexpr size_t kBytesOfPlace = 24;  // with two slots
+constexpr uint32_t kFree = 0xFFFFFFFF;
 
 // Writes texts in order: bytes shared with the one before, bytes that follow, and these.
 class RunWriter {
@@ -103,9 +107,16 @@ UniqueTexts::UniqueTexts(std::filesystem::path folder, std::string name, int64_t
       files_(files),
       memory_(memory),
       most_bytes_(std::clamp<size_t>(static_cast<size_t>(memory) / 2, 2 * kLongest, size_t{1} << 31)),
-      most_places_(std::max<size_t>(static_cast<size_t>(memory) / 2 / sizeof(Place), 1024)) {
+      most_places_(std::bit_floor(std::max<size_t>(static_cast<size_t>(memory) / 2 / kBytesOfPlace, 1024))) {
   bytes_.reserve(most_bytes_);
   places_.reserve(most_places_);
+  slots_.assign(2 * most_places_, kFree);
+}
+
+void UniqueTexts::release() {
+  Vector<Place, Tag::ingest>().swap(places_);
+  Vector<char, Tag::ingest>().swap(bytes_);
+  Vector<uint32_t, Tag::ingest>().swap(slots_);
 }
 
 UniqueTexts::~UniqueTexts() {
@@ -118,6 +129,10 @@ void UniqueTexts::add(std::string_view text) {
         fmt::format("found an ID of {} bytes that begins with '{}', expected {} at most; shorten it",
                     text.size(), text.substr(0, 40), kLongest));
   if (bytes_.size() + text.size() > most_bytes_ || places_.size() == most_places_) spill();
+  size_t slot = hash64(text, 0) % slots_.size();
+  for (; slots_[slot] != kFree; slot = (slot + 1) % slots_.size())
+    if (this->text(places_[slots_[slot]]) == text) return;
+  slots_[slot] = static_cast<uint32_t>(places_.size());
   places_.push_back(
       {first_eight(text), static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(text.size())});
   bytes_.insert(bytes_.end(), text.begin(), text.end());
@@ -127,8 +142,6 @@ void UniqueTexts::sort() {
   std::sort(places_.begin(), places_.end(), [&](const Place& a, const Place& b) {
     return a.begin8 != b.begin8 ? a.begin8 < b.begin8 : text(a) < text(b);
   });
-  const auto same = [&](const Place& a, const Place& b) { return text(a) == text(b); };
-  places_.erase(std::unique(places_.begin(), places_.end(), same), places_.end());
 }
 
 std::filesystem::path UniqueTexts::next_path() {
@@ -143,19 +156,18 @@ void UniqueTexts::spill() {
   writer.flush();
   places_.clear();
   bytes_.clear();
+  std::fill(slots_.begin(), slots_.end(), kFree);
 }
 
 void UniqueTexts::take(const std::function<void(std::string_view)>& next) {
   if (runs_.empty()) {
     sort();
     for (const Place& place : places_) next(text(place));
-    places_ = {};
-    bytes_ = {};
+    release();
     return;
   }
   if (!places_.empty()) spill();
-  places_ = {};
-  bytes_ = {};
+  release();
   const size_t fan_in = std::clamp<size_t>(static_cast<size_t>(memory_) / (kBuffer + kLongest), 2, 256);
   while (runs_.size() > fan_in) {
     runs_.push_back(next_path());

@@ -36,6 +36,7 @@ class UniqueTexts {
     uint32_t size = 0;
   };
   std::string_view text(const Place& place) const { return {bytes_.data() + place.at, place.size}; }
+  void release();
   void sort();
   void spill();
   void merge(size_t count, const std::function<void(std::string_view)>& next);
@@ -47,7 +48,8 @@ class UniqueTexts {
   FileSystem& files_;
   int64_t memory_;
   Vector<char, Tag::ingest> bytes_;
-  Vector<Place, Tag::ingest> places_;
+  Vector<Place, Tag::ingest> places_;    // of the texts since the last run, each once
+  Vector<uint32_t, Tag::ingest> slots_;  // their hash table
   size_t most_bytes_;
   size_t most_places_;
   std::deque<std::filesystem::path> runs_;

@@ -30,6 +30,12 @@ uint64_t unpacked(uint64_t key, int low_bits) {
   return low_bits == 32 ? key : (key >> low_bits) << 32 | (key & ((uint64_t{1} << low_bits) - 1));
 }
 
+// Gives the memory back, which `= {}` does not.
+template <typename T>
+void let_go(Vector<T, Tag::ingest>& vector) {
+  Vector<T, Tag::ingest>().swap(vector);
+}
+
 // Sorts by the bytes of the keys from the lowest up, each time stably; bytes that are all the same are left
 // out.
 void radix_sort(Keys& keys, Keys& keys_scratch, Order& order, Order& order_scratch, size_t count) {
@@ -156,11 +162,11 @@ void ExternalSort::allocate() {
 }
 
 void ExternalSort::release() {
-  keys_ = {};
-  keys_scratch_ = {};
-  order_ = {};
-  order_scratch_ = {};
-  payloads_ = {};
+  let_go(keys_);
+  let_go(keys_scratch_);
+  let_go(order_);
+  let_go(order_scratch_);
+  let_go(payloads_);
   count_ = 0;
 }
 
@@ -194,8 +200,8 @@ void ExternalSort::spill() {
 void ExternalSort::seal() {
   if (runs_.empty()) {
     sort();
-    keys_scratch_ = {};
-    order_scratch_ = {};
+    let_go(keys_scratch_);
+    let_go(order_scratch_);
     return;
   }
   if (count_ > 0) spill();
