@@ -7,6 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 
+from cgroup import MemoryCgroup
+
 
 @pytest.fixture(scope="module")
 def ingest(bin_dir):
@@ -163,6 +165,43 @@ def test_budgets_and_threads_change_no_byte(ingest, tmp_path, ids):
         found = {path.name: path.read_bytes() for path in (tmp_path / "graph").iterdir()}
         first = first or found
         assert found == first, f"budget {budget}"
+
+
+def test_a_list_larger_than_the_memory_there_is_ends_without_a_kill(bin_dir, tmp_path):
+    edges = np.random.default_rng(2).integers(0, 300_000, (6_000_000, 2), dtype=np.int32)
+    np.save(tmp_path / "edges.npy", edges)
+    command = [str(bin_dir / "plimsoll"), "ingest", "graph", "--edges", str(tmp_path / "edges.npy"), "--undirected",
+               "--force", "--out", str(tmp_path / "out")]
+    try:
+        group = MemoryCgroup(36 << 20)  # 96 MB of keys
+    except OSError as error:
+        pytest.skip(f"no memory cgroup of our own to be had: {error}")
+    with group:
+        subprocess.run([*command, "--budget", "20MiB"], check=True, capture_output=True, preexec_fn=group.join)
+        assert group.kills() == 0
+    short = (tmp_path / "out" / "manifest.json").read_bytes()
+    subprocess.run(command, check=True, capture_output=True)
+    assert (tmp_path / "out" / "manifest.json").read_bytes() == short
+
+
+def test_a_made_up_graph_can_be_learned_from_neighbours(run, tmp_path):
+    run("plimsoll", "simulate", "graph", "--nodes", 20_000, "--degree", 20, "--features", 32, "--classes", 8, "--out",
+        tmp_path / "out")
+    assert "whole" in run("plimsoll", "verify", tmp_path / "out")
+    assert "20,000 nodes" in run("plimsoll", "inspect", tmp_path / "out")
+    load = {path.stem: np.load(path) for path in (tmp_path / "out").glob("*.npy")}
+    x, y, train, test, degrees = (load[name] for name in ("x", "y", "train_idx", "test_idx", "indptr"))
+    degrees = np.diff(degrees)
+    means = np.zeros_like(x)
+    np.add.at(means, np.repeat(np.arange(len(y)), degrees), x[load["indices"]])
+    means /= np.maximum(degrees, 1)[:, None]
+
+    def accuracy(features):  # of the class whose mean is nearest
+        centres = np.stack([features[train][y[train] == c].mean(0) for c in range(8)])
+        return ((features[test] @ centres.T - (centres**2).sum(1) / 2).argmax(1) == y[test]).mean()
+
+    assert 0.3 < accuracy(x) < 0.65
+    assert accuracy(means) > 0.8
 
 
 def test_features_labels_and_splits_follow_their_nodes(ingest, tmp_path):
