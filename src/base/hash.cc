@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "base/hash64.h"
+
 namespace plimsoll {
 
 // XXH3 gives its 64-bit and its 128-bit hash from one state.
@@ -30,6 +32,10 @@ std::string Hasher::hex64() const {
 std::string Hasher::hex128() const {
   const XXH128_hash_t hash = XXH3_128bits_digest(state_->xxh3);
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+uint64_t hash64(std::string_view bytes, uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
 }  // namespace plimsoll

@@ -136,6 +136,7 @@ void add_ingest(CLI::App& app) {
   can->footer("Example: plimsoll ingest can captures/hcrl_sa --out frames --budget 64MiB");
   can->callback([options] { run(*options); });
   add_ingest_tu(*ingest);
+  add_ingest_graph(*ingest);
 }
 
 }  // namespace plimsoll

@@ -11,6 +11,7 @@
 #include "memory/limits.h"
 #include "memory/meter.h"
 #include "store/frames.h"
+#include "store/graph.h"
 #include "store/graph_set.h"
 #include "telemetry/table.h"
 
@@ -73,6 +74,23 @@ void inspect_graphs(const std::string& folder) {
              format_count(static_cast<int64_t>(view.tables().vocabulary.size())), table.text());
 }
 
+void inspect_graph(const std::string& folder) {
+  const GraphView graph(folder);
+  const GraphTables& tables = graph.tables();
+  Table table({"<column", "<dtype", "<shape", "bytes"});
+  for (const auto& [name, column] : graph.set().columns())
+    table.add({name, column.shape().dtype, Json(column.shape().shape).dump(),
+               format_bytes(static_cast<int64_t>(column.data().size()))});
+  fmt::print("{}: graph, {} nodes with {} features, {} edges with {}, {} classes; rows hold {}-neighbours\n",
+             folder, format_count(graph.nodes()), graph.node_features(), format_count(graph.edges()),
+             graph.edge_features(), tables.classes, tables.direction);
+  for (size_t split = 0; split < kGraphSplits.size(); ++split)
+    if (!graph.split(split).empty())
+      fmt::print("{}: {} nodes\n", kGraphSplits[split],
+                 format_count(static_cast<int64_t>(graph.split(split).size())));
+  fmt::print("\n{}", table.text());
+}
+
 std::string held_text() {
   Table table({"<held now", "bytes", "peak"});
   const ProcessMemory process = process_memory();
@@ -110,6 +128,8 @@ void run(const Options& options) {
     fmt::print("{}\n", set.manifest().dump());
   } else if (set.kind() == "frames") {
     inspect_frames(options.folder);
+  } else if (set.kind() == "graph") {
+    inspect_graph(options.folder);
   } else if (set.kind() == "graph_set") {
     inspect_graphs(options.folder);
   } else {

@@ -87,7 +87,7 @@ void run(const Options& options) {
 void add_simulate(CLI::App& app) {
   auto options = std::make_shared<Options>();
   SimulateOptions& simulate = options->simulate;
-  CLI::App* verb = app.add_subcommand("simulate", "Make up traffic");
+  CLI::App* verb = app.add_subcommand("simulate", "Make up traffic, or a graph");
   verb->require_subcommand(1);
   CLI::App* can = verb->add_subcommand("can", "A CAN bus of made-up vehicles, with labelled attacks");
   can->add_option("--out", simulate.out, "The data set or folder of captures to make")
@@ -130,6 +130,7 @@ void add_simulate(CLI::App& app) {
   options->resources.add_budget(*can);
   can->footer("Example: plimsoll simulate can --out frames --frames 2000000 --seed 1");
   can->callback([options] { run(*options); });
+  add_simulate_graph(*verb);
 }
 
 }  // namespace plimsoll

@@ -37,6 +37,10 @@ class DataSetWriter {
     return add(name, npy_dtype<T>(), row);
   }
 
+  /// Where the columns are until publish(): also the place for scratch files, which must be gone by then.
+  const std::filesystem::path& path() const { return folder_.path(); }
+  FileSystem& files() const { return folder_.files(); }
+
   /// Completes `manifest` with the columns, writes it, and makes the data set appear.
   /// Errors: Failure (disk; the output exists and is not to be replaced), InputError (a text that is not
   /// UTF-8).

@@ -7,9 +7,13 @@
 
 #include "base/hash.h"
 #include "store/frames.h"
+#include "store/graph.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {
+
+void verify_graph(const GraphView& graph, std::vector<std::string>& findings);  // store/verify_graph.cc
+
 namespace {
 
 constexpr size_t kMostFindings = 20;
@@ -115,6 +119,7 @@ std::vector<std::string> verify_data_set(const std::filesystem::path& folder) {
   const DataSetView set(folder);
   verify_checksums(set, wrong);
   if (set.kind() == "frames") verify_frames(FramesView(folder), wrong);
+  if (set.kind() == "graph") verify_graph(GraphView(folder), wrong);
   if (set.kind() == "graph_set") verify_graphs(GraphSetView(folder), wrong);
   return wrong;
 }

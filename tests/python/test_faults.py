@@ -55,6 +55,7 @@ def inputs(plimsoll, tmp_path_factory):
     write_capture(folder / "small/train_a/DoS-1.csv", random_frames(rng, 500, range(40), 0.3))
     write_capture(folder / "large/train_a/DoS-1.csv", random_frames(rng, 90_000, range(40), 0.3))
     plimsoll.run("ingest", "can", folder / "large", "--out", folder / "frames")
+    np.savetxt(folder / "edges.tsv", rng.integers(0, 5_000, (500_000, 2)), fmt="%d", delimiter="\t")
     return folder
 
 
@@ -65,6 +66,7 @@ def writers(inputs, out):
         "windows": ("windows", inputs / "frames", "--out", out),
         "frames": ("simulate", "can", "--frames", 90_000, "--out", out),
         "csv": ("simulate", "can", "--frames", 900_000, "--format", "csv", "--out", out),
+        "graph": ("ingest", "graph", "--edges", inputs / "edges.tsv", "--undirected", "--budget", "16MiB", "--out", out),
     }
 
 
@@ -89,14 +91,14 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv"])
+@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv", "graph"])
 def test_a_full_disk_leaves_nothing(plimsoll, inputs, small_disk, writer):
     command = writers(inputs, small_disk / "deep" / "out")[writer]
     plimsoll.run(*command, code=1, words=[str(small_disk), "No space left on device", "make room"])
     assert not list(small_disk.iterdir())
 
 
-@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv"])
+@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv", "graph"])
 def test_a_file_over_its_limit_is_an_error_that_leaves_nothing(plimsoll, inputs, tmp_path, writer):
     command = writers(inputs, tmp_path / "out")[writer]
     plimsoll.run(*command, code=1, words=[str(tmp_path), "File too large", "ulimit"], largest_file=LIMIT)
@@ -131,6 +133,26 @@ def test_a_kill_at_any_moment_leaves_nothing_or_all(plimsoll, inputs, tmp_path):
         plimsoll.run("ingest", "can", inputs / "large", "--out", out)
         assert content(out) == reference
     assert -signal.SIGKILL in ends
+
+
+def test_a_kill_while_a_graph_is_replaced_leaves_the_old_or_the_new(plimsoll, inputs, tmp_path):
+    out = tmp_path / "place" / "out"
+    command = writers(inputs, out)["graph"]
+    begin = time.monotonic()
+    plimsoll.run(*command, "--direction", "out")
+    duration = time.monotonic() - begin
+    old = content(out)
+    plimsoll.run(*command, "--force")
+    new = content(out)
+    draw = random.Random(6)
+    for turn in range(8):
+        plimsoll.run(*command, "--direction", "out", "--force")
+        process = plimsoll.start(*command, "--force")
+        time.sleep(draw.uniform(0, 1.2 * duration))
+        process.kill()
+        process.communicate()
+        assert content(out) in (old, new)
+        plimsoll.expect_whole(out)
 
 
 def test_a_kill_while_replacing_leaves_the_old_or_the_new(plimsoll, inputs, tmp_path):
@@ -186,7 +208,7 @@ def in_the_way(kind, out):
 
 
 @pytest.mark.parametrize("kind", ["file", "empty folder", "folder", "other manifest", "link to nothing"])
-@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv"])
+@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv", "graph"])
 def test_anything_else_in_the_way_is_kept_unless_forced(plimsoll, inputs, tmp_path, writer, kind):
     out = tmp_path / "out"
     in_the_way(kind, out)

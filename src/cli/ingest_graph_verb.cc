@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/verbs.h"
+#include "ingest/graph.h"
+#include "telemetry/progress.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  GraphIngestOptions graph;
+  Resources resources;
+  bool json = false;
+};
+
+void run(Options& options) {
+  const Stopwatch watch;
+  options.graph.threads = options.resources.thread_count();
+  Budget budget(options.resources, 256 * kMiB);
+  GraphIngestResult result;
+  {
+    Progress reading("ingest", "", Progress::Unit::bytes);
+    Progress writing("ingest", "edges");
+    result = ingest_graph(options.graph, [&](std::string_view what, int64_t done, int64_t total) {
+      (what == "bytes" ? reading : writing).update(done, total);
+    });
+  }
+  const std::string out = options.graph.out.string();
+  const double seconds = watch.seconds();
+  if (options.json) {
+    const Json summary = {{"out", out},
+                          {"already_there", result.already_there},
+                          {"ids", result.ids},
+                          {"nodes", result.nodes},
+                          {"edges", result.edges},
+                          {"edges_read", result.edges_read},
+                          {"node_features", result.node_features},
+                          {"edge_features", result.edge_features},
+                          {"classes", result.classes},
+                          {"source_bytes", result.source_bytes},
+                          {"seconds", seconds},
+                          {"memory", budget.report_json()}};
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  fmt::print("{}: {} nodes ({} IDs) with {} features, {} edges with {}, {} classes\n", out,
+             format_count(result.nodes), result.ids, result.node_features, format_count(result.edges),
+             result.edge_features, result.classes);
+  if (result.already_there) {
+    fmt::print("already there from the same sources: nothing done\n");
+    return;
+  }
+  fmt::print(
+      "{} edges read in {} ({} edges/s)\n{}\n", format_count(result.edges_read), format_seconds(seconds),
+      format_count(static_cast<int64_t>(static_cast<double>(result.edges_read) / seconds)), budget.report());
+}
+
+void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
+  NodeTableOptions& nodes = options.nodes;
+  CLI::App* group = graph.add_option_group("nodes", "What is known of nodes");
+  group->add_option("--nodes", nodes.table, "A table with a header, a row a node: text, .zst or .gz")
+      ->type_name("FILE");
+  group->add_option("--id", nodes.id, "Its column of IDs; default: the first")->type_name("COLUMN");
+  group->add_option("--label", nodes.label, "Its column of classes, numbers or texts")->type_name("COLUMN");
+  group->add_option("--unlabelled", nodes.unlabelled, "The label that means none, beside empty fields and -1")
+      ->type_name("TEXT");
+  group->add_option("--split", nodes.split, "Its column of splits: train, valid (or val), test, none")
+      ->type_name("COLUMN");
+  group
+      ->add_option("--node-features", nodes.features,
+                   "Its columns of numbers, several in a field with blanks between")
+      ->delimiter(',')
+      ->type_name("COLUMN,...");
+  group->add_option("--features", nodes.feature_array, "Node features as .npy: f32 [V, F]")
+      ->type_name("FILE");
+  group->add_option("--labels", nodes.label_array, "Classes as .npy: whole numbers [V], -1 unlabelled")
+      ->type_name("FILE");
+  for (size_t split = 0; split < kGraphSplits.size(); ++split)
+    group
+        ->add_option(fmt::format("--{}", kGraphSplits[split]), options.splits[split],
+                     fmt::format("IDs of the {} split: text, one a line, or .npy", kGraphSplits[split]))
+        ->type_name("FILE");
+  group->add_option("--node-count", options.node_count, "How many nodes there are: IDs are below")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("V");
+}
+
+}  // namespace
+
+void add_ingest_graph(CLI::App& ingest) {
+  auto options = std::make_shared<Options>();
+  GraphIngestOptions& made = options->graph;
+  const auto words = [](std::vector<std::string> allowed) { return CLI::IsMember(std::move(allowed)); };
+  CLI::App* graph = ingest.add_subcommand("graph", "One giant graph from lists of edges, to a graph");
+  graph
+      ->add_option("--edges", made.edges.files,
+                   "Texts (tab, comma or blanks), plain, .zst or .gz; or .npy arrays")
+      ->required()
+      ->type_name("FILE...");
+  graph->add_option("--out", made.out, "The graph to make")->required()->type_name("DIR");
+  graph->add_option("--source", made.edges.source, "Column of sources: a name, or a number from 0")
+      ->type_name("COLUMN")
+      ->capture_default_str();
+  graph->add_option("--target", made.edges.target, "Column of targets")
+      ->type_name("COLUMN")
+      ->capture_default_str();
+  graph->add_option("--weight", made.edges.weight, "Column of weights, or a .npy file")->type_name("COLUMN");
+  graph->add_option("--edge-features", made.edges.features, "Columns of edge features, or a .npy file")
+      ->delimiter(',')
+      ->type_name("COLUMN,...");
+  graph->add_flag("--header", made.edges.header,
+                  "The first line names the columns; default: told by what it holds");
+  graph->add_option("--ids", made.ids, "dense (0 .. V-1), sparse (any numbers), text, or auto")
+      ->check(words({"auto", "dense", "sparse", "text"}))
+      ->capture_default_str();
+  graph
+      ->add_option("--direction", made.direction,
+                   "The neighbours that a row holds: sources of edges in, or targets of those out")
+      ->check(words({"in", "out"}))
+      ->capture_default_str();
+  graph->add_flag("--undirected", made.undirected, "Each edge both ways");
+  graph->add_flag("--dedup", made.dedup, "Of edges with the same ends the first alone");
+  graph->add_option("--self-loops", made.self_loops, "keep, drop, or add one to each node without")
+      ->check(words({"keep", "drop", "add"}))
+      ->capture_default_str();
+  graph
+      ->add_option("--order", made.order,
+                   "Order of nodes: none (by ID), or degree: the neighbours of most first")
+      ->check(words({"none", "degree"}))
+      ->capture_default_str();
+  graph->add_flag("--force", made.force, "Replace an existing output");
+  graph->add_flag("--json", options->json, "The summary as JSON");
+  add_node_options(*graph, made);
+  options->resources.add_budget(*graph);
+  options->resources.add_threads(*graph);
+  graph->footer(
+      "Example: plimsoll ingest graph --edges edges.tsv.zst --nodes nodes.tsv --label class --out graph");
+  graph->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/verbs.h"
+#include "ingest/simulate_graph.h"
+#include "telemetry/progress.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  GraphSimulation graph;
+  Resources resources;
+  bool json = false;
+};
+
+void run(Options& options) {
+  const Stopwatch watch;
+  options.graph.threads = options.resources.thread_count();
+  Budget budget(options.resources, 256 * kMiB);
+  GraphSimulationResult result;
+  {
+    Progress progress("simulate", "nodes");
+    result =
+        simulate_graph(options.graph, [&](int64_t done, int64_t total) { progress.update(done, total); });
+  }
+  const std::string out = options.graph.out.string();
+  const double seconds = watch.seconds();
+  if (options.json) {
+    const Json summary = {{"out", out},
+                          {"already_there", result.already_there},
+                          {"nodes", result.nodes},
+                          {"edges", result.edges},
+                          {"seconds", seconds},
+                          {"memory", budget.report_json()}};
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  fmt::print("{}: {} nodes with {} features, {} edges, {} classes\n", out, format_count(result.nodes),
+             options.graph.features, format_count(result.edges), options.graph.classes);
+  if (result.already_there) {
+    fmt::print("already there from the same options: nothing done\n");
+    return;
+  }
+  fmt::print("{}\n{}\n", format_seconds(seconds), budget.report());
+}
+
+}  // namespace
+
+void add_simulate_graph(CLI::App& simulate) {
+  auto options = std::make_shared<Options>();
+  GraphSimulation& made = options->graph;
+  CLI::App* graph = simulate.add_subcommand("graph", "One graph of communities and hubs, of any size");
+  graph->add_option("--nodes", made.nodes, "Nodes")->required()->check(CLI::PositiveNumber)->type_name("N");
+  graph->add_option("--degree", made.degree, "Neighbours of a node, on average and about")
+      ->type_name("D")
+      ->capture_default_str();
+  graph->add_option("--features", made.features, "Features of a node")->type_name("F")->capture_default_str();
+  graph->add_option("--classes", made.classes, "Communities, each a class")
+      ->type_name("C")
+      ->capture_default_str();
+  graph->add_option("--out", made.out, "The graph to make")->required()->type_name("DIR");
+  graph->add_option("--seed", made.seed, "Another seed makes another graph")->capture_default_str();
+  graph->add_flag("--force", made.force, "Replace an existing output");
+  graph->add_flag("--json", options->json, "The summary as JSON");
+  options->resources.add_budget(*graph);
+  options->resources.add_threads(*graph);
+  graph->footer(
+      "Example: plimsoll simulate graph --nodes 5000000 --degree 20 --features 128 --classes 16 --out graph");
+  graph->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plimsoll {
+
+/// A table of edges or nodes as text: how its fields are separated and its columns are called.
+struct Delimited {
+  char separator = '\t';             ///< '\t', ',' or ' ' for runs of blanks
+  bool header = false;               ///< the first line that is no comment names the columns
+  std::vector<std::string> columns;  ///< the fields of the first line: names, where it is a header
+  std::vector<std::string> second;   ///< the fields of the line behind it; empty where there is none
+
+  /// Looks at the first lines: a tab separates where there is one, else a comma, else blanks. Whether there
+  /// is a header is left open. Errors: InputError (not there, no line).
+  static Delimited open(const std::filesystem::path& path);
+
+  /// Which column `name` is: one of the header, or a number from 0. Errors: UsageError that names the
+  /// columns.
+  size_t column(const std::string& name, const std::filesystem::path& path) const;
+};
+
+/// Cuts the first field off `rest`, without the blanks around it or, between commas, the quotes. `rest` is a
+/// null view behind the last field. Quotes within quotes stay doubled.
+std::string_view cut_field(std::string_view& rest, char separator);
+
+/// Whether a line is to be passed over: empty, or a comment that begins with # or %.
+bool is_comment(std::string_view line);
+
+/// Whether a field is a whole number, be it negative.
+bool is_number(std::string_view field);
+
+}  // namespace plimsoll

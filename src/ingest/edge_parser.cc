@@ -1,0 +1,215 @@
+#include "ingest/edge_parser.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "base/error.h"
+#include "base/hash64.h"
+#include "base/workers.h"
+#include "ingest/fields.h"
+#include "io/input_stream.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kPieceBytes = 256 << 10;
+constexpr int64_t kBytesPerThread = kEdgeBytesPerThread;
+
+// What is wrong with a field.
+struct BadField {
+  std::string_view field;
+  std::string expected;
+};
+
+uint64_t parse_id(std::string_view field, const IdRules& rules) {
+  uint64_t id = 0;
+  bool digits = !field.empty() && field.size() <= 18;
+  if (digits) {
+    for (const char c : field) {
+      digits &= is_digit(c);
+      id = id * 10 + static_cast<uint64_t>(c - '0');
+    }
+  }
+  if (!digits) {
+    const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), id);
+    if (failed != std::errc() || end != field.data() + field.size() || id > INT64_MAX)
+      throw BadField{field, is_number(field)
+                                ? std::string("a node ID from 0 to 9223372036854775807")
+                                : "a node ID, a whole number from 0; IDs that are texts need --ids text"};
+  }
+  if (id >= rules.limit)
+    throw BadField{field, fmt::format("a node from 0 to {}{}", rules.limit - 1, rules.nodes)};
+  return id;
+}
+
+float parse_value(std::string_view field) {
+  double value = 0;
+  const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (failed != std::errc() || end != field.data() + field.size() ||
+      !(std::abs(value) <= std::numeric_limits<float>::max()))
+    throw BadField{field, "a finite number of single precision"};
+  return static_cast<float>(value);
+}
+
+class LineParser {
+ public:
+  LineParser(const EdgeText& text, size_t values, const IdRules& rules, EdgeBatch& out)
+      : text_(text), rules_(rules), out_(out), row_(values) {
+    for (size_t c = 0; c < text.role.size(); ++c)
+      if (text.role[c] >= 0) needed_ = c + 1;
+  }
+
+  void parse(std::string_view line) {
+    std::string_view rest = line;
+    for (size_t c = 0; c < needed_; ++c) {
+      if (rest.data() == nullptr || (text_.format.separator == ' ' && rest.empty()))
+        throw BadField{line.substr(line.size()), fmt::format("{} fields, there are {}", needed_, c)};
+      const std::string_view field = cut_field(rest, text_.format.separator);
+      const int role = text_.role[c];
+      if (role == 0 || role == 1)
+        ends_[static_cast<size_t>(role)] = field;
+      else if (role > 1)
+        row_[static_cast<size_t>(role - 2)] = parse_value(field);
+    }
+    const uint64_t source = id(ends_[0]);
+    const uint64_t target = id(ends_[1]);
+    out_.source.push_back(source);
+    out_.target.push_back(target);
+    out_.values.insert(out_.values.end(), row_.begin(), row_.end());
+  }
+
+ private:
+  uint64_t id(std::string_view field) {
+    uint64_t id = 0;
+    if (rules_.texts) {
+      if (field.empty()) throw BadField{field, "a node ID, a text"};
+      id = hash64(field, rules_.seed);
+      out_.texts.insert(out_.texts.end(), field.begin(), field.end());
+      out_.text_ends.push_back(static_cast<uint32_t>(out_.texts.size()));
+    } else {
+      id = parse_id(field, rules_);
+    }
+    if (rules_.unknown == id) throw BadField{field, "a node" + rules_.nodes};
+    return id;
+  }
+
+  const EdgeText& text_;
+  const IdRules& rules_;
+  EdgeBatch& out_;
+  std::vector<float> row_;
+  std::array<std::string_view, 2> ends_;
+  size_t needed_ = 0;
+};
+
+// Whole lines of the texts, in order.
+struct Piece {
+  Vector<char, Tag::ingest> buffer;
+  size_t bytes = 0;
+  size_t text = 0;
+  bool first = false;  // begins with the first line of its text
+  int64_t bytes_read = 0;
+  ParsedEdges parsed;
+};
+
+class Pieces {
+ public:
+  explicit Pieces(const std::vector<EdgeText>& texts) : texts_(texts) {}
+
+  bool next(Piece& piece) {
+    if (!stream_ && next_ == texts_.size()) return false;
+    piece.first = !stream_;
+    if (!stream_) stream_ = InputStream::open(texts_[next_++].path);
+    piece.text = next_ - 1;
+    piece.buffer.resize(kPieceBytes);
+    std::copy(carried_.begin(), carried_.end(), piece.buffer.begin());
+    const size_t wanted = kPieceBytes - carried_.size();
+    const size_t got = stream_->read(piece.buffer.data() + carried_.size(), wanted);
+    const std::string_view held(piece.buffer.data(), carried_.size() + got);
+    const bool last = got < wanted;
+    const size_t newline = held.rfind('\n');
+    if (!last && newline == std::string_view::npos)
+      throw InputError(fmt::format("{}: a line is longer than {} bytes: this is no list of edges",
+                                   texts_[piece.text].path.string(), kPieceBytes));
+    piece.bytes = last ? held.size() : newline + 1;
+    carried_.assign(held.begin() + static_cast<std::ptrdiff_t>(piece.bytes), held.end());
+    piece.bytes_read = done_ + stream_->bytes_read();
+    if (last) {
+      done_ = piece.bytes_read;
+      stream_.reset();
+    }
+    return true;
+  }
+
+ private:
+  const std::vector<EdgeText>& texts_;
+  size_t next_ = 0;
+  int64_t done_ = 0;  // bytes of the texts before
+  std::unique_ptr<InputStream> stream_;
+  Vector<char, Tag::ingest> carried_;  // the beginning of a line whose end is not read yet
+};
+
+}  // namespace
+
+void parse_edges(std::string_view lines, const EdgeText& text, bool first, size_t values,
+                 const IdRules& rules, ParsedEdges& parsed) {
+  parsed.edges.clear();
+  parsed.lines = 0;
+  parsed.error.reset();
+  bool header = first && text.format.header;
+  LineParser parser(text, values, rules, parsed.edges);
+  while (!lines.empty()) {
+    const auto* const end = static_cast<const char*>(std::memchr(lines.data(), '\n', lines.size()));
+    std::string_view line =
+        lines.substr(0, end == nullptr ? lines.size() : static_cast<size_t>(end - lines.data()));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    ++parsed.lines;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const bool plain = !line.empty() && is_digit(line.front());
+    if (!plain && is_comment(line)) continue;
+    if (std::exchange(header, false)) continue;
+    try {
+      parser.parse(line);
+    } catch (const BadField& bad) {
+      const bool inside = bad.field.data() >= line.data() && bad.field.data() <= line.data() + line.size();
+      parsed.error = {parsed.lines,
+                      inside ? static_cast<size_t>(bad.field.data() - line.data()) + 1 : line.size() + 1,
+                      shown(bad.field), bad.expected};
+      return;
+    }
+  }
+}
+
+void read_edge_texts(const std::vector<EdgeText>& texts, size_t values, const IdRules& rules, int threads,
+                     const std::function<void(const EdgeBatch&, int64_t)>& take) {
+  const Ledger& ledger = Ledger::process();
+  const int64_t fit = (ledger.cap() - ledger.held()) / kBytesPerThread;
+  Workers workers(static_cast<int>(std::clamp<int64_t>(fit, 1, threads)));
+  Pieces pieces(texts);
+  std::vector<Piece> slots(static_cast<size_t>(workers.threads()));
+  size_t text = 0;
+  int64_t lines = 0;  // of the present text, before the present piece
+  workers.run_stream(
+      [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)]); },
+      [&](int64_t, Turn& turn) {
+        Piece& piece = slots[static_cast<size_t>(turn.worker())];
+        parse_edges({piece.buffer.data(), piece.bytes}, texts[piece.text], piece.first, values, rules,
+                    piece.parsed);
+        turn.wait();
+        if (piece.text != text) lines = 0;
+        text = piece.text;
+        if (const auto& error = piece.parsed.error)
+          throw InputError(fmt::format("{}:{}:{}: found '{}', expected {}; mend the line or leave it out",
+                                       texts[text].path.string(), lines + error->line, error->column,
+                                       error->found, error->expected));
+        lines += piece.parsed.lines;
+        take(piece.parsed.edges, piece.bytes_read);
+      });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,179 @@
+#include "ingest/graph_edges.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kChunk = 16384;  // edges or rows that are written at once
+
+uint64_t edge_key(uint64_t row, uint64_t neighbour) {
+  return row << 32 | neighbour;
+}
+
+// Gathers rows and edges, and writes them in pieces.
+class RowWriter {
+ public:
+  RowWriter(GraphWriter& writer, const EdgeRules& rules, int64_t nodes)
+      : writer_(writer), rules_(rules), nodes_(nodes), loop_(rules.values(), 0.0F) {
+    if (rules.weight) loop_[0] = 1;
+    indices_.reserve(kChunk);
+    ends_.reserve(kChunk);
+    weights_.reserve(rules.weight ? kChunk : 0);
+    features_.reserve(rules.features * kChunk);
+  }
+
+  // Edges come in the order of rows and neighbours.
+  void add(int64_t row, uint32_t neighbour, const float* values) {
+    while (row_ < row) end_row();
+    if (rules_.loops == EdgeRules::Loops::add && !looped_ && neighbour >= row_) {
+      looped_ = true;
+      if (neighbour > row_) put(static_cast<uint32_t>(row_), loop_.data());
+    }
+    put(neighbour, values);
+  }
+  void finish() {
+    while (row_ < nodes_) end_row();
+    flush_edges();
+    flush_rows();
+  }
+  int64_t edges() const { return edges_; }
+
+ private:
+  void end_row() {
+    if (rules_.loops == EdgeRules::Loops::add && !looped_) put(static_cast<uint32_t>(row_), loop_.data());
+    looped_ = false;
+    ends_.push_back(edges_);
+    ++row_;
+    if (ends_.size() == kChunk) flush_rows();
+  }
+  void put(uint32_t neighbour, const float* values) {
+    indices_.push_back(neighbour);
+    if (rules_.weight) weights_.push_back(*values++);
+    if (rules_.features > 0) features_.insert(features_.end(), values, values + rules_.features);
+    ++edges_;
+    if (indices_.size() == kChunk) flush_edges();
+  }
+  void flush_edges() {
+    writer_.append_indices(std::span<const uint32_t>(indices_));
+    if (rules_.weight) writer_.append_edge_weight(weights_);
+    if (rules_.features > 0) writer_.append_edge_attr(features_, static_cast<int64_t>(rules_.features));
+    indices_.clear();
+    weights_.clear();
+    features_.clear();
+  }
+  void flush_rows() {
+    writer_.append_row_ends(ends_);
+    ends_.clear();
+  }
+
+  GraphWriter& writer_;
+  const EdgeRules& rules_;
+  int64_t nodes_;
+  std::vector<float> loop_;  // the values of one that is added: weight 1, features 0
+  int64_t row_ = 0;
+  bool looped_ = false;
+  int64_t edges_ = 0;
+  Vector<uint32_t, Tag::output> indices_;
+  Vector<int64_t, Tag::output> ends_;
+  Vector<float, Tag::output> weights_, features_;
+};
+
+}  // namespace
+
+GraphEdges::GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t most)
+    : scratch_(std::move(scratch)), rules_(rules), direct_(direct) {
+  const size_t values = rules_.values() * sizeof(float);
+  const int64_t records = rules_.undirected ? 2 * most : most;
+  if (direct_)
+    sorted_ = scratch_.sort("edges", GraphScratch::kAlone, values, records);
+  else
+    by_neighbour_ = scratch_.sort("by_neighbour", GraphScratch::kEdges, sizeof(uint64_t) + values, records);
+  record_.resize(sizeof(uint64_t) + values);
+}
+
+void GraphEdges::add(const EdgeBatch& edges) {
+  const size_t values = rules_.values();
+  for (size_t e = 0; e < edges.size(); ++e) {
+    uint64_t row = edges.target[e];
+    uint64_t neighbour = edges.source[e];
+    const bool loop = row == neighbour;
+    if (loop && rules_.loops == EdgeRules::Loops::drop) continue;
+    if (rules_.out) std::swap(row, neighbour);
+    const float* const of_edge = edges.values.data() + e * values;
+    add(row, neighbour, of_edge);
+    if (rules_.undirected && !loop) add(neighbour, row, of_edge);
+  }
+}
+
+void GraphEdges::add(uint64_t row, uint64_t neighbour, const float* values) {
+  ++added_;
+  if (direct_) {
+    sorted_->add(edge_key(row, neighbour), values);
+    return;
+  }
+  std::memcpy(record_.data(), &row, sizeof row);
+  if (rules_.values() > 0) std::memcpy(record_.data() + sizeof row, values, rules_.values() * sizeof(float));
+  by_neighbour_->add(neighbour, record_.data());
+}
+
+void GraphEdges::seal() {
+  (direct_ ? sorted_ : by_neighbour_)->seal();
+}
+
+void GraphEdges::count_neighbours(const std::function<void(uint64_t, uint64_t)>& take) const {
+  ExternalSort::Reader edges = by_neighbour_->read();
+  std::optional<uint64_t> id;
+  uint64_t count = 0;
+  while (edges.next()) {
+    if (id && *id != edges.key()) take(*id, std::exchange(count, 0));
+    id = edges.key();
+    ++count;
+  }
+  if (id) take(*id, count);
+}
+
+void GraphEdges::relabel(const NodeIndex& index) {
+  if (direct_) return;
+  const size_t values = rules_.values() * sizeof(float);
+  auto by_row = scratch_.sort("by_row", GraphScratch::kEdges, sizeof(uint32_t) + values, added_);
+  join(*by_neighbour_, index, [&](uint32_t neighbour, const std::byte* payload) {
+    uint64_t row = 0;
+    std::memcpy(&row, payload, sizeof row);
+    std::memcpy(record_.data(), &neighbour, sizeof neighbour);
+    std::memcpy(record_.data() + sizeof neighbour, payload + sizeof row, values);
+    by_row->add(row, record_.data());
+  });
+  by_neighbour_->remove();
+  by_row->seal();
+  sorted_ = scratch_.sort("edges", GraphScratch::kEdges, values, added_);
+  join(*by_row, index, [&](uint32_t row, const std::byte* payload) {
+    uint32_t neighbour = 0;
+    std::memcpy(&neighbour, payload, sizeof neighbour);
+    sorted_->add(edge_key(row, neighbour), payload + sizeof neighbour);
+  });
+  by_row->remove();
+  sorted_->seal();
+}
+
+void GraphEdges::write(int64_t nodes, GraphWriter& writer, const std::function<void(int64_t)>& progress) {
+  {
+    RowWriter rows(writer, rules_, nodes);
+    ExternalSort::Reader edges = sorted_->read();
+    std::vector<float> values(rules_.values());
+    std::optional<uint64_t> last;
+    for (int64_t e = 0; edges.next(); ++e) {
+      if (e % (int64_t{1} << 20) == 0) progress(e);
+      if (rules_.dedup && last == edges.key()) continue;
+      last = edges.key();
+      if (!values.empty()) std::memcpy(values.data(), edges.payload(), values.size() * sizeof(float));
+      rows.add(static_cast<int64_t>(edges.key() >> 32), static_cast<uint32_t>(edges.key()), values.data());
+    }
+    rows.finish();
+  }
+  sorted_->remove();
+}
+
+}  // namespace plimsoll

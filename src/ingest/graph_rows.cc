@@ -1,0 +1,157 @@
+#include "ingest/graph_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+#include "base/hash64.h"
+#include "ingest/fields.h"
+#include "io/input_stream.h"
+
+namespace plimsoll {
+namespace {
+
+// Takes the rows of all nodes, in order.
+class RowColumns {
+ public:
+  RowColumns(const NodeTable& table, GraphWriter& writer) : table_(table), writer_(writer) {}
+
+  void add(int64_t node, const float* x, int64_t y, int split) {
+    if (table_.width() > 0)
+      writer_.append_x(std::span(x, table_.width()), static_cast<int64_t>(table_.width()));
+    if (table_.has_labels()) writer_.append_y(std::span<const int64_t>(&y, 1));
+    if (split >= 0) writer_.append_split(static_cast<size_t>(split), std::span<const int64_t>(&node, 1));
+  }
+
+ private:
+  const NodeTable& table_;
+  GraphWriter& writer_;
+};
+
+template <typename T>
+T value_at(const std::byte* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+void write_rows_in_order(const NodeTable& table, GraphWriter& writer) {
+  RowColumns columns(table, writer);
+  int64_t node = 0;
+  table.read([&](const NodeTable::Row& row) { columns.add(node++, row.x.data(), row.y, row.split); });
+}
+
+void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeIndex& index,
+                       const GraphScratch& scratch, GraphWriter& writer) {
+  const auto node_of = scratch.sort("node_of", GraphScratch::kNodes, sizeof(uint32_t), table.rows());
+  join(row_of, index,
+       [&](uint32_t node, const std::byte* row) { node_of->add(value_at<uint32_t>(row), &node); });
+  row_of.remove();
+  node_of->seal();
+
+  const size_t x_bytes = table.width() * sizeof(float);
+  std::vector<std::byte> record(x_bytes + sizeof(int64_t) + sizeof(int8_t));
+  const auto by_node = scratch.sort("rows", GraphScratch::kAlone, record.size(), table.rows());
+  {
+    ExternalSort::Reader nodes = node_of->read();
+    table.read([&](const NodeTable::Row& row) {
+      nodes.next();
+      const auto split = static_cast<int8_t>(row.split);
+      if (x_bytes > 0) std::memcpy(record.data(), row.x.data(), x_bytes);
+      std::memcpy(record.data() + x_bytes, &row.y, sizeof row.y);
+      std::memcpy(record.data() + x_bytes + sizeof row.y, &split, sizeof split);
+      by_node->add(value_at<uint32_t>(nodes.payload()), record.data());
+    });
+  }
+  node_of->remove();
+  by_node->seal();
+  {
+    RowColumns columns(table, writer);
+    ExternalSort::Reader rows = by_node->read();
+    std::vector<float> x(table.width());
+    bool more = rows.next();
+    int64_t missing = 0;
+    for (int64_t node = 0; node < index.nodes(); ++node) {
+      if (!more || rows.key() != static_cast<uint64_t>(node)) {
+        ++missing;
+        if (table.width() == 0) columns.add(node, nullptr, -1, -1);
+        continue;
+      }
+      if (x_bytes > 0) std::memcpy(x.data(), rows.payload(), x_bytes);
+      columns.add(node, x.data(), value_at<int64_t>(rows.payload() + x_bytes),
+                  value_at<int8_t>(rows.payload() + x_bytes + sizeof(int64_t)));
+      more = rows.next();
+    }
+    if (missing > 0 && table.width() > 0)
+      throw InputError(
+          fmt::format("{}: has no row for {} of {} nodes, expected the features of each; add them",
+                      table.path(), missing, index.nodes()));
+  }
+  by_node->remove();
+}
+
+uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineReader& at) {
+  if (rules.texts) {
+    if (field.empty()) at.refuse(field, "a node ID, a text");
+    return hash64(field, rules.seed);
+  }
+  if (!is_number(field))
+    at.refuse(field, "a node ID, a whole number from 0; IDs that are texts need --ids text");
+  const auto most = static_cast<int64_t>(rules.limit - 1);
+  return static_cast<uint64_t>(at.whole(field, 0, most, "a node ID"));
+}
+
+void write_split(size_t split, const std::filesystem::path& path, const IdRules& rules,
+                 const NodeIndex& index, const GraphScratch& scratch, GraphWriter& writer) {
+  ExternalSort::Options options = scratch.options("split", GraphScratch::kNodes, 0, index.nodes());
+  ExternalSort::Options ids_options = options;
+  ids_options.most = std::numeric_limits<int64_t>::max();
+  ids_options.unique = options.unique = true;
+  options.name = "split_nodes";
+  const auto read = [&](const auto& take) {
+    if (path.extension() == ".npy") {
+      const NpyView view(path);
+      const auto ids = view.values<int64_t>();
+      for (size_t row = 0; row < ids.size(); ++row) {
+        if (rules.texts || ids[row] < 0)
+          throw InputError(fmt::format("{}: row {}: found {}, expected a node ID{}", path.string(), row,
+                                       ids[row], rules.texts ? ", which are texts" : " from 0"));
+        take(static_cast<uint64_t>(ids[row]), [&] { return fmt::format("{}: row {}", path.string(), row); });
+      }
+      return;
+    }
+    LineReader lines(InputStream::open(path), path.string());
+    for (std::string_view line; lines.next(line);)
+      take(node_id_of(trim(line), rules, lines),
+           [&] { return fmt::format("{}:{}", path.string(), lines.line()); });
+  };
+  ExternalSort ids(ids_options);
+  read([&](uint64_t id, const auto&) { ids.add(id); });
+  ids.seal();
+  ExternalSort nodes(options);
+  try {
+    join(ids, index, [&](uint32_t node, const std::byte*) { nodes.add(node); });
+  } catch (const UnknownId& unknown) {
+    read([&](uint64_t id, const auto& place) {
+      if (id == unknown.id)
+        throw InputError(place() + ": names no node of the graph; remove it, or mend the ID");
+    });
+  }
+  ids.remove();
+  nodes.seal();
+  {
+    ExternalSort::Reader reader = nodes.read();
+    while (reader.next()) {
+      const auto node = static_cast<int64_t>(reader.key());
+      writer.append_split(split, std::span<const int64_t>(&node, 1));
+    }
+  }
+  nodes.remove();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "io/external_sort.h"
+
+namespace plimsoll {
+
+/// Where the sorts of an ingest keep their runs, and how much memory they may have together.
+struct GraphScratch {
+  std::filesystem::path folder;
+  FileSystem& files;
+  int64_t memory;
+
+  // Shares of the memory, in percent. Two sorts of edges live at once, one that is read and one that is
+  // filled; one of all IDs; a few of as many records as there are nodes; alone, at last, that of the rows of
+  // nodes.
+  static constexpr int kEdges = 30, kIds = 20, kNodes = 4, kAlone = 70;
+
+  ExternalSort::Options options(const std::string& name, int percent, size_t payload, int64_t most) const {
+    return {.folder = folder,
+            .name = name,
+            .payload = payload,
+            .memory = memory / 100 * percent,
+            .most = most,
+            .unique = false,
+            .files = &files};
+  }
+  std::unique_ptr<ExternalSort> sort(const std::string& name, int percent, size_t payload,
+                                     int64_t most) const {
+    return std::make_unique<ExternalSort>(options(name, percent, payload, most));
+  }
+  /// One that keeps each key once.
+  std::unique_ptr<ExternalSort> unique_sort(const std::string& name, int percent, int64_t most) const {
+    ExternalSort::Options unique = options(name, percent, 0, most);
+    unique.unique = true;
+    return std::make_unique<ExternalSort>(unique);
+  }
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "io/external_sort.h"
+
+namespace plimsoll {
+
+/// Which node stands for each ID: pairs in the order of the IDs, on disk where they do not fit in memory. IDs
+/// are the user's numbers, or hashes of their texts. Not thread-safe.
+class NodeIndex {
+ public:
+  /// IDs 0 .. nodes-1, each its own node.
+  explicit NodeIndex(int64_t nodes) : nodes_(nodes) {}
+  /// The keys of `ids`, sealed: its payload says which node, a u32; without one they count up from 0.
+  NodeIndex(std::shared_ptr<ExternalSort> ids, bool has_nodes, int64_t nodes)
+      : nodes_(nodes), ids_(std::move(ids)), has_nodes_(has_nodes) {}
+
+  int64_t nodes() const { return nodes_; }
+
+  class Reader {
+   public:
+    explicit Reader(const NodeIndex& index) : index_(index) {
+      if (index.ids_) ids_.emplace(index.ids_->read());
+    }
+    bool next() {
+      ++at_;
+      return ids_ ? ids_->next() : at_ < index_.nodes_;
+    }
+    uint64_t id() const { return ids_ ? ids_->key() : static_cast<uint64_t>(at_); }
+    uint32_t node() const {
+      if (!index_.has_nodes_) return static_cast<uint32_t>(at_);
+      uint32_t node = 0;
+      std::memcpy(&node, ids_->payload(), sizeof node);
+      return node;
+    }
+
+   private:
+    const NodeIndex& index_;
+    std::optional<ExternalSort::Reader> ids_;
+    int64_t at_ = -1;
+  };
+
+  /// Deletes what is on disk.
+  void remove() {
+    if (ids_) ids_->remove();
+  }
+
+ private:
+  int64_t nodes_;
+  std::shared_ptr<ExternalSort> ids_;
+  bool has_nodes_ = false;
+};
+
+/// An ID that no node has.
+struct UnknownId {
+  uint64_t id;
+};
+
+/// Gives each record of `records`, whose keys are IDs, with the node of its ID: take(node, payload). Throws
+/// UnknownId.
+template <typename Take>
+void join(const ExternalSort& records, const NodeIndex& index, const Take& take) {
+  ExternalSort::Reader record = records.read();
+  NodeIndex::Reader id(index);
+  bool more = id.next();
+  while (record.next()) {
+    while (more && id.id() < record.key()) more = id.next();
+    if (!more || id.id() != record.key()) throw UnknownId{record.key()};
+    take(id.node(), record.payload());
+  }
+}
+
+}  // namespace plimsoll

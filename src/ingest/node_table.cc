@@ -1,0 +1,238 @@
+#include "ingest/node_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "ingest/fields.h"
+#include "io/input_stream.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kMostClasses = 65536;
+constexpr std::array<std::pair<std::string_view, int>, 7> kSplitWords = {
+    {{"train", 0}, {"valid", 1}, {"val", 1}, {"validation", 1}, {"test", 2}, {"none", -1}, {"", -1}}};
+
+int64_t label_at(const NpyView& view, size_t row) {
+  const std::string& dtype = view.shape().dtype;
+  if (dtype == "<i8") return view.values<int64_t>()[row];
+  if (dtype == "<i4") return view.values<int32_t>()[row];
+  if (dtype == "<u4") return view.values<uint32_t>()[row];
+  return view.values<uint8_t>()[row];
+}
+
+// Calls next(number) for the words of a field.
+template <typename Next>
+void for_each_word(std::string_view field, const Next& next) {
+  for (std::string_view rest = trim(field); !rest.empty();) next(take_word(rest));
+}
+
+int64_t whole_of(std::string_view text) {
+  int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+NodeTable::NodeTable(NodeTableOptions options) : options_(std::move(options)) {
+  if (has_ids()) {
+    open_table();
+  } else if (!options_.id.empty() || !options_.label.empty() || !options_.split.empty() ||
+             !options_.features.empty()) {
+    throw UsageError("columns of nodes were named, but no table of nodes; give --nodes");
+  }
+  open_arrays();
+}
+
+std::vector<std::filesystem::path> NodeTable::files() const {
+  std::vector<std::filesystem::path> all;
+  for (const auto& path : {options_.table, options_.feature_array, options_.label_array})
+    if (!path.empty()) all.push_back(path);
+  return all;
+}
+
+void NodeTable::open_table() {
+  const std::filesystem::path& path = options_.table;
+  format_ = Delimited::open(path);
+  format_.header = true;
+  columns_.id = options_.id.empty() ? 0 : format_.column(options_.id, path);
+  columns_.needed = columns_.id + 1;
+  const auto column = [&](const std::string& name) {
+    const size_t at = format_.column(name, path);
+    columns_.needed = std::max(columns_.needed, at + 1);
+    return at;
+  };
+  if (!options_.label.empty()) columns_.label = column(options_.label);
+  if (!options_.split.empty()) columns_.split = column(options_.split);
+  for (const std::string& name : options_.features) {
+    const size_t at = column(name);
+    columns_.features.push_back(at);
+    size_t numbers = 0;
+    if (at < format_.second.size()) for_each_word(format_.second[at], [&](std::string_view) { ++numbers; });
+    for (size_t i = 0; i < numbers; ++i)
+      names_.push_back(numbers == 1 ? format_.columns[at] : fmt::format("{}_{}", format_.columns[at], i));
+  }
+}
+
+void NodeTable::open_arrays() {
+  const auto require_rows = [&](const NpyView& view, const std::filesystem::path& path) {
+    const int64_t found = view.shape().rows();
+    if (rows_ >= 0 && found != rows_)
+      throw InputError(fmt::format("{}: has {} rows, expected {}, one for each node; make it again",
+                                   path.string(), found, rows_));
+    rows_ = found;
+  };
+  if (!options_.feature_array.empty()) {
+    if (!options_.features.empty())
+      throw UsageError("give node features as columns of the table or as an array, not both");
+    features_ = NpyView(options_.feature_array);
+    if (features_.shape().shape.size() != 2 || features_.shape().shape[1] == 0)
+      throw InputError(options_.feature_array.string() + ": expected two axes, [V, F]");
+    features_.values<float>();
+    require_rows(features_, options_.feature_array);
+    for (int64_t f = 0; f < features_.shape().shape[1]; ++f) names_.push_back(fmt::format("feature_{}", f));
+  }
+  if (!options_.label_array.empty()) {
+    if (!options_.label.empty())
+      throw UsageError("give labels as a column of the table or as an array, not both");
+    labels_ = NpyView(options_.label_array);
+    if (labels_.shape().shape.size() != 1 || labels_.shape().dtype == "<f4")
+      throw InputError(options_.label_array.string() + ": expected one axis of whole numbers, [V]");
+    require_rows(labels_, options_.label_array);
+  }
+}
+
+bool NodeTable::is_unlabelled(std::string_view label) const {
+  return label.empty() || label == "-1" || label == options_.unlabelled;
+}
+
+void NodeTable::cut(std::string_view line, const LineReader& at,
+                    std::vector<std::string_view>& fields) const {
+  fields.clear();
+  for (std::string_view rest = line; fields.size() < columns_.needed;) {
+    if (rest.data() == nullptr || (format_.separator == ' ' && rest.empty()))
+      at.refuse(line.substr(line.size()),
+                fmt::format("{} fields, there are {}", columns_.needed, fields.size()));
+    fields.push_back(cut_field(rest, format_.separator));
+  }
+}
+
+void NodeTable::scan(const std::function<void(std::string_view, const LineReader&)>& take) {
+  if (has_ids()) {
+    LineReader lines(InputStream::open(options_.table), options_.table.string());
+    std::string_view line;
+    lines.next(line);
+    std::vector<std::string_view> fields;
+    int64_t rows = 0;
+    for (; lines.next(line); ++rows) {
+      cut(line, lines, fields);
+      take(fields[columns_.id], lines);
+      if (!columns_.label || is_unlabelled(fields[*columns_.label])) continue;
+      const std::string_view label = fields[*columns_.label];
+      if (labels_seen_.find(label) == labels_seen_.end()) labels_seen_.emplace(label, 0);
+      if (labels_seen_.size() > kMostClasses)
+        lines.refuse(label, fmt::format("one of at most {} classes", kMostClasses));
+    }
+    if (rows_ >= 0 && rows != rows_)
+      throw InputError(fmt::format(
+          "{}: has {} rows, expected {}, as many as {} has nodes; make it again",
+          (options_.feature_array.empty() ? options_.label_array : options_.feature_array).string(), rows_,
+          rows, options_.table.string()));
+    rows_ = rows;
+    number_classes();
+  }
+  for (int64_t r = 0; r < (options_.label_array.empty() ? 0 : rows_); ++r) {
+    const int64_t label = label_at(labels_, static_cast<size_t>(r));
+    if (label < -1 || label >= int64_t{1} << 32)
+      throw InputError(fmt::format("{}: row {}: found {}, expected a class from 0, or -1 for none",
+                                   options_.label_array.string(), r, label));
+    classes_ = std::max(classes_, label + 1);
+  }
+}
+
+// Numbers in their order, else texts in the order of their bytes.
+void NodeTable::number_classes() {
+  std::vector<std::string> labels;
+  for (const auto& [label, unused] : labels_seen_) labels.push_back(label);
+  const bool numbers = std::all_of(labels.begin(), labels.end(), [](const std::string& label) {
+    return label.size() < 19 && is_number(label);
+  });
+  if (numbers)
+    std::stable_sort(labels.begin(), labels.end(),
+                     [](const std::string& a, const std::string& b) { return whole_of(a) < whole_of(b); });
+  bool plain = true;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    labels_seen_[labels[i]] = static_cast<int64_t>(i);
+    plain &= labels[i] == std::to_string(i);
+  }
+  classes_ = static_cast<int64_t>(labels.size());
+  if (!plain) class_names_ = std::move(labels);
+}
+
+void NodeTable::read(const std::function<void(const Row&)>& take) const {
+  std::optional<LineReader> lines;
+  std::string_view header;
+  if (has_ids()) {
+    lines.emplace(InputStream::open(options_.table), options_.table.string());
+    lines->next(header);
+  }
+  std::vector<std::string_view> fields;
+  Row row;
+  for (int64_t r = 0; r < rows_; ++r) {
+    row.x.clear();
+    row.y = -1;
+    row.split = -1;
+    if (lines) read_text_row(*lines, fields, row);
+    read_array_row(r, row);
+    take(row);
+  }
+}
+
+void NodeTable::read_text_row(LineReader& lines, std::vector<std::string_view>& fields, Row& row) const {
+  std::string_view line;
+  if (!lines.next(line)) lines.refuse_end("as many rows as when it was read before");
+  cut(line, lines, fields);
+  for (const size_t column : columns_.features)
+    for_each_word(fields[column],
+                  [&](std::string_view word) { row.x.push_back(lines.real(word, "a feature of the node")); });
+  if (!columns_.features.empty() && row.x.size() != names_.size())
+    lines.refuse(
+        fields[columns_.features.back()],
+        fmt::format("{} features of the node, as in the first row; found {}", names_.size(), row.x.size()));
+  if (columns_.label && !is_unlabelled(fields[*columns_.label])) {
+    const auto found = labels_seen_.find(fields[*columns_.label]);
+    if (found == labels_seen_.end())
+      lines.refuse(fields[*columns_.label], "a label as when it was read before");
+    row.y = found->second;
+  }
+  if (!columns_.split) return;
+  const std::string_view word = fields[*columns_.split];
+  const auto* const found = std::find_if(kSplitWords.begin(), kSplitWords.end(),
+                                         [&](const auto& known) { return known.first == word; });
+  if (found == kSplitWords.end()) lines.refuse(word, "train, valid (or val), test, or none");
+  row.split = found->second;
+}
+
+void NodeTable::read_array_row(int64_t r, Row& row) const {
+  const auto at = static_cast<size_t>(r);
+  if (!options_.feature_array.empty()) {
+    const auto values = features_.values<float>().subspan(at * names_.size(), names_.size());
+    const auto odd =
+        std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+    if (odd != values.end())
+      throw InputError(
+          fmt::format("{}: row {}, column {}: found {}, expected a finite number; mend the array",
+                      options_.feature_array.string(), r, odd - values.begin(), *odd));
+    row.x.assign(values.begin(), values.end());
+  }
+  if (!options_.label_array.empty()) row.y = label_at(labels_, at);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "io/file.h"
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+/// Gathers texts and gives each of them once, in the order of their bytes, in bounded memory: sorted runs on
+/// disk, of which each text says how many bytes it shares with the one before, and one merge. Not
+/// thread-safe. Errors: Failure (disk), BudgetExceeded.
+class UniqueTexts {
+ public:
+  /// `folder` is for the runs, which have `name` in theirs; `memory` bytes are taken, and again for merging.
+  UniqueTexts(std::filesystem::path folder, std::string name, int64_t memory, FileSystem& files);
+  ~UniqueTexts();
+  UniqueTexts(const UniqueTexts&) = delete;
+  UniqueTexts& operator=(const UniqueTexts&) = delete;
+
+  /// At most 64 KiB long. Errors: InputError.
+  void add(std::string_view text);
+  /// To be called once, when all has been added. Removes the runs.
+  void take(const std::function<void(std::string_view)>& next);
+
+ private:
+  class RunReader;
+  struct Place {
+    uint64_t begin8 = 0;  // the first eight bytes as a big-endian number: most comparisons end here
+    uint32_t at = 0;
+    uint32_t size = 0;
+  };
+  std::string_view text(const Place& place) const { return {bytes_.data() + place.at, place.size}; }
+  void release();
+  void sort();
+  void spill();
+  void merge(size_t count, const std::function<void(std::string_view)>& next);
+  std::filesystem::path next_path();
+  void remove_first(size_t count);
+
+  std::filesystem::path folder_;
+  std::string name_;
+  FileSystem& files_;
+  int64_t memory_;
+  Vector<char, Tag::ingest> bytes_;
+  Vector<Place, Tag::ingest> places_;    // of the texts since the last run, each once
+  Vector<uint32_t, Tag::ingest> slots_;  // their hash table
+  size_t most_bytes_;
+  size_t most_places_;
+  std::deque<std::filesystem::path> runs_;
+  int64_t named_ = 0;
+};
+
+}  // namespace plimsoll

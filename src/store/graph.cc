@@ -1,0 +1,190 @@
+#include "store/graph.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+// The width of a column whose rows are of any width; 0 where there is no such column.
+int64_t width(const DataSetView& set, const std::string& name) {
+  const auto found = set.columns().find(name);
+  if (found == set.columns().end()) return 0;
+  const std::vector<int64_t>& shape = found->second.shape().shape;
+  if (shape.size() != 2 || shape[1] < 1)
+    throw InputError(fmt::format("{}: column '{}' has the shape {}, expected two axes", set.folder().string(),
+                                 name, Json(shape).dump()));
+  return shape[1];
+}
+
+template <typename T>
+std::span<const T> optional_column(const DataSetView& set, const std::string& name,
+                                   const std::vector<int64_t>& row = {}) {
+  return set.has_column(name) ? set.column<T>(name, row) : std::span<const T>{};
+}
+
+std::string split_column(size_t split) {
+  return std::string(kGraphSplits[split]) + "_idx";
+}
+
+}  // namespace
+
+GraphWriter::GraphWriter(const std::filesystem::path& folder, bool replace, FileSystem& files)
+    : set_(folder, replace, files), indptr_(set_.column<int64_t>("indptr")) {
+  const int64_t zero = 0;
+  indptr_.append(std::span(&zero, 1));
+}
+
+template <typename T>
+NpyWriter& GraphWriter::column(NpyWriter*& writer, const std::string& name, const std::vector<int64_t>& row) {
+  if (writer == nullptr) writer = &set_.column<T>(name, row);
+  return *writer;
+}
+
+void GraphWriter::append_row_ends(std::span<const int64_t> ends) {
+  indptr_.append(ends);
+  nodes_ += static_cast<int64_t>(ends.size());
+  if (!ends.empty()) edges_ = ends.back();
+}
+
+void GraphWriter::append_indices(std::span<const uint32_t> indices) {
+  column<uint32_t>(indices_.writer, "indices").append(indices);
+  indices_.rows += static_cast<int64_t>(indices.size());
+}
+
+void GraphWriter::append_indices(std::span<const int64_t> indices) {
+  column<int64_t>(indices_.writer, "indices").append(indices);
+  indices_.rows += static_cast<int64_t>(indices.size());
+}
+
+void GraphWriter::append_edge_weight(std::span<const float> weights) {
+  column<float>(edge_weight_.writer, "edge_weight").append(weights);
+  edge_weight_.rows += static_cast<int64_t>(weights.size());
+}
+
+void GraphWriter::append_edge_attr(std::span<const float> values, int64_t features) {
+  column<float>(edge_attr_.writer, "edge_attr", {features}).append(values);
+  edge_attr_.rows += static_cast<int64_t>(values.size()) / features;
+}
+
+void GraphWriter::append_x(std::span<const float> values, int64_t features) {
+  column<float>(x_.writer, "x", {features}).append(values);
+  x_.rows += static_cast<int64_t>(values.size()) / features;
+}
+
+void GraphWriter::append_y(std::span<const int64_t> classes) {
+  column<int64_t>(y_.writer, "y").append(classes);
+  y_.rows += static_cast<int64_t>(classes.size());
+}
+
+void GraphWriter::append_node_id(std::span<const int64_t> ids) {
+  column<int64_t>(node_id_.writer, "node_id").append(ids);
+  node_id_.rows += static_cast<int64_t>(ids.size());
+}
+
+void GraphWriter::append_node_name(std::string_view name) {
+  if (name_ptr_.writer == nullptr) {
+    const int64_t zero = 0;
+    column<int64_t>(name_ptr_.writer, "node_name_ptr").append(std::span(&zero, 1));
+  }
+  column<uint8_t>(names_, "node_name").append(std::span(name.data(), name.size()));
+  name_bytes_ += static_cast<int64_t>(name.size());
+  name_ptr_.writer->append(std::span<const int64_t>(&name_bytes_, 1));
+  ++name_ptr_.rows;
+}
+
+void GraphWriter::append_split(size_t split, std::span<const int64_t> nodes) {
+  column<int64_t>(splits_[split], split_column(split)).append(nodes);
+}
+
+void GraphWriter::require_counts() const {
+  const auto require = [](const Counted& column, int64_t rows, const char* name) {
+    if (column.writer != nullptr && column.rows != rows)
+      throw Failure(
+          fmt::format("a graph was given {} rows of '{}', expected {}; this is an error of the program",
+                      column.rows, name, rows));
+  };
+  require(indices_, edges_, "indices");
+  require(edge_weight_, edges_, "edge_weight");
+  require(edge_attr_, edges_, "edge_attr");
+  require(x_, nodes_, "x");
+  require(y_, nodes_, "y");
+  require(node_id_, nodes_, "node_id");
+  require(name_ptr_, nodes_, "node_name");
+}
+
+void GraphWriter::publish(const GraphTables& tables, Json provenance) {
+  if (indices_.writer == nullptr) append_indices(std::span<const uint32_t>{});
+  require_counts();
+  set_.publish({{"kind", "graph"},
+                {"format_version", 0},
+                {"nodes", nodes_},
+                {"edges", edges_},
+                {"direction", tables.direction},
+                {"classes", tables.classes},
+                {"columns", Json::object()},
+                {"features", {{"node", tables.node_features}, {"edge", tables.edge_features}}},
+                {"class_names", tables.class_names},
+                {"provenance", std::move(provenance)}});
+}
+
+GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, "graph") {
+  node_features_ = width(set_, "x");
+  edge_features_ = width(set_, "edge_attr");
+  indptr_ = set_.column<int64_t>("indptr");
+  const auto indices = set_.columns().find("indices");
+  if (indices != set_.columns().end() && indices->second.shape().dtype == npy_dtype<int64_t>())
+    wide_indices_ = set_.column<int64_t>("indices");
+  else
+    indices_ = set_.column<uint32_t>("indices");
+  edge_weight_ = optional_column<float>(set_, "edge_weight");
+  edge_attr_ = optional_column<float>(set_, "edge_attr", {edge_features_});
+  x_ = optional_column<float>(set_, "x", {node_features_});
+  y_ = optional_column<int64_t>(set_, "y");
+  node_id_ = optional_column<int64_t>(set_, "node_id");
+  name_ptr_ = optional_column<int64_t>(set_, "node_name_ptr");
+  const auto names = optional_column<uint8_t>(set_, "node_name");
+  names_ = {reinterpret_cast<const char*>(names.data()), names.size()};
+  for (size_t split = 0; split < kGraphSplits.size(); ++split)
+    splits_[split] = optional_column<int64_t>(set_, split_column(split));
+
+  const auto damaged = [&](const std::string& what) {
+    return InputError(fmt::format("{}: {}; the data set is damaged, make it again", folder.string(), what));
+  };
+  edges_ = static_cast<int64_t>(indices_.size() + wide_indices_.size());
+  if (indptr_.empty() || indptr_.front() != 0 || indptr_.back() != edges_)
+    throw damaged("indptr does not run from 0 to the number of indices");
+  const auto require = [&](const char* name, int64_t rows) {
+    const auto found = set_.columns().find(name);
+    if (found != set_.columns().end() && found->second.shape().rows() != rows)
+      throw damaged(fmt::format("'{}' has {} rows, expected {}", name, found->second.shape().rows(), rows));
+  };
+  for (const char* name : {"edge_weight", "edge_attr"}) require(name, edges_);
+  for (const char* name : {"x", "y", "node_id"}) require(name, nodes());
+  require("node_name_ptr", nodes() + 1);
+  if (set_.has_column("node_name") != set_.has_column("node_name_ptr"))
+    throw damaged("of node_name and node_name_ptr there is only one");
+  if (has_names() && (name_ptr_.front() != 0 || name_ptr_.back() != static_cast<int64_t>(names_.size())))
+    throw damaged("node_name_ptr does not run from 0 to the number of bytes of node_name");
+  try {
+    read_tables();
+  } catch (const Json::exception& error) {
+    throw damaged(std::string("manifest.json: ") + error.what());
+  }
+  if (tables_.direction != "in" && tables_.direction != "out")
+    throw damaged(fmt::format("direction '{}' is neither 'in' nor 'out'", tables_.direction));
+  if (!tables_.class_names.empty() && static_cast<int64_t>(tables_.class_names.size()) != tables_.classes)
+    throw damaged("class_names are not as many as classes");
+}
+
+void GraphView::read_tables() {
+  const Json& manifest = set_.manifest();
+  tables_ = {.direction = manifest.at("direction"),
+             .classes = manifest.at("classes"),
+             .class_names = manifest.at("class_names").get<std::vector<std::string>>(),
+             .node_features = manifest.at("features").at("node").get<std::vector<std::string>>(),
+             .edge_features = manifest.at("features").at("edge").get<std::vector<std::string>>()};
+}
+
+}  // namespace plimsoll

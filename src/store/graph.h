@@ -1,0 +1,139 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/data_set.h"
+
+namespace plimsoll {
+
+/// The splits a graph can have, in the order of the data set: column NAME_idx.
+inline constexpr std::array<const char*, 3> kGraphSplits = {"train", "valid", "test"};
+
+/// What a graph says of itself, beside the columns.
+struct GraphTables {
+  std::string direction = "in";  ///< which neighbours a row holds: "in": sources of its edges; "out": targets
+  int64_t classes = 0;           ///< of y, whose values are -1 .. classes-1; 0 without y
+  std::vector<std::string> class_names = {};  ///< [classes], or empty
+  std::vector<std::string> node_features = {};
+  std::vector<std::string> edge_features = {};
+};
+
+/// Writes a `graph` (docs/formats/graph.md) as a stream: nothing is kept but a buffer for each column. V
+/// nodes, E edges, F node and K edge features. A column is there when something is appended to it; publish()
+/// refuses columns that do not agree. Not thread-safe. Errors of all: Failure (disk), BudgetExceeded.
+class GraphWriter {
+ public:
+  GraphWriter(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk());
+
+  /// A folder for scratch files, gone when the graph is published or given up. Who makes files in it removes
+  /// them before publish().
+  std::filesystem::path scratch() const { return set_.path(); }
+  FileSystem& files() const { return set_.files(); }
+
+  /// The rows of the next nodes end at these edges: indptr without its first 0.
+  void append_row_ends(std::span<const int64_t> ends);
+  /// Neighbours of the next edges: of u32, or of i64 where there are more than 2^32 nodes.
+  void append_indices(std::span<const uint32_t> indices);
+  void append_indices(std::span<const int64_t> indices);
+  void append_edge_weight(std::span<const float> weights);
+  /// Whole rows of `features` values each.
+  void append_edge_attr(std::span<const float> values, int64_t features);
+  void append_x(std::span<const float> values, int64_t features);
+  void append_y(std::span<const int64_t> classes);
+  /// The user's numbers of the next nodes.
+  void append_node_id(std::span<const int64_t> ids);
+  /// The user's name of the next node.
+  void append_node_name(std::string_view name);
+  /// The next nodes of a split, ascending; `split` counts in kGraphSplits.
+  void append_split(size_t split, std::span<const int64_t> nodes);
+
+  int64_t nodes() const { return nodes_; }
+  int64_t edges() const { return edges_; }
+
+  void publish(const GraphTables& tables, Json provenance);
+
+ private:
+  template <typename T>
+  NpyWriter& column(NpyWriter*& writer, const std::string& name, const std::vector<int64_t>& row = {});
+  void require_counts() const;
+
+  struct Counted {
+    NpyWriter* writer = nullptr;
+    int64_t rows = 0;
+  };
+
+  DataSetWriter set_;
+  NpyWriter& indptr_;
+  Counted indices_, edge_weight_, edge_attr_, x_, y_, node_id_, name_ptr_;
+  NpyWriter* names_ = nullptr;
+  int64_t name_bytes_ = 0;
+  std::array<NpyWriter*, kGraphSplits.size()> splits_{};
+  int64_t nodes_ = 0;
+  int64_t edges_ = 0;  // where the last row ends
+};
+
+/// A `graph` opened for reading: spans of mapped columns, valid as long as it lives. Immutable, so any number
+/// of threads may read.
+class GraphView {
+ public:
+  /// Errors: InputError (no graph; columns that do not agree). What lies in the columns is not read: that is
+  /// `plimsoll verify`.
+  explicit GraphView(const std::filesystem::path& folder);
+
+  const DataSetView& set() const { return set_; }
+  const GraphTables& tables() const { return tables_; }
+  int64_t nodes() const { return static_cast<int64_t>(indptr_.size()) - 1; }
+  int64_t edges() const { return edges_; }
+  int64_t node_features() const { return node_features_; }
+  int64_t edge_features() const { return edge_features_; }
+
+  std::span<const int64_t> indptr() const { return indptr_; }  ///< [V+1]
+  /// [E], one of the two; the other is empty.
+  std::span<const uint32_t> indices() const { return indices_; }
+  std::span<const int64_t> wide_indices() const { return wide_indices_; }
+  /// The neighbour of an edge.
+  int64_t neighbour(int64_t edge) const {
+    const auto at = static_cast<size_t>(edge);
+    return wide_indices_.empty() ? static_cast<int64_t>(indices_[at]) : wide_indices_[at];
+  }
+  std::span<const float> edge_weight() const { return edge_weight_; }  ///< [E], or empty
+  std::span<const float> edge_attr() const { return edge_attr_; }      ///< [E, K], or empty
+  std::span<const float> x() const { return x_; }                      ///< [V, F], or empty
+  std::span<const int64_t> y() const { return y_; }                    ///< [V], or empty
+  std::span<const int64_t> split(size_t split) const { return splits_[split]; }
+
+  /// Whether the user has names (texts) for nodes.
+  bool has_names() const { return !name_ptr_.empty(); }
+  std::string_view name(int64_t node) const {
+    const auto at = static_cast<size_t>(node);
+    return names_.substr(static_cast<size_t>(name_ptr_[at]),
+                         static_cast<size_t>(name_ptr_[at + 1] - name_ptr_[at]));
+  }
+  std::span<const int64_t> name_ptr() const { return name_ptr_; }  ///< [V+1], or empty
+  /// The user's number of a node: that of the column node_id, or the node itself.
+  int64_t id(int64_t node) const { return node_id_.empty() ? node : node_id_[static_cast<size_t>(node)]; }
+  std::span<const int64_t> node_id() const { return node_id_; }  ///< [V], or empty: as stored
+
+ private:
+  void read_tables();
+
+  DataSetView set_;
+  GraphTables tables_;
+  int64_t edges_ = 0;
+  int64_t node_features_ = 0;
+  int64_t edge_features_ = 0;
+  std::span<const int64_t> indptr_;
+  std::span<const uint32_t> indices_;
+  std::span<const int64_t> wide_indices_;
+  std::span<const float> edge_weight_, edge_attr_, x_;
+  std::span<const int64_t> y_, node_id_, name_ptr_;
+  std::string_view names_;
+  std::array<std::span<const int64_t>, kGraphSplits.size()> splits_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "store/graph.h"
+
+namespace plimsoll {
+namespace {
+
+using Findings = std::vector<std::string>;
+
+// The first element for which `wrong` holds.
+template <typename T, typename Wrong>
+int64_t find_first(std::span<const T> values, const Wrong& wrong) {
+  const auto found = std::find_if(values.begin(), values.end(), wrong);
+  return found == values.end() ? -1 : found - values.begin();
+}
+
+void verify_topology(const GraphView& graph, Findings& findings) {
+  const std::span<const int64_t> indptr = graph.indptr();
+  const auto fall = std::adjacent_find(indptr.begin(), indptr.end(), std::greater<>());
+  if (fall != indptr.end()) {
+    findings.push_back(fmt::format("node {}: its row ends before it begins", fall - indptr.begin()));
+    return;
+  }
+  const int64_t nodes = graph.nodes();
+  for (int64_t e = 0; e < graph.edges(); ++e) {
+    const int64_t neighbour = graph.neighbour(e);
+    if (neighbour >= 0 && neighbour < nodes) continue;
+    findings.push_back(fmt::format("edge {}: its neighbour {} is not one of {} nodes", e, neighbour, nodes));
+    return;
+  }
+  for (int64_t v = 0; v < nodes; ++v)
+    for (int64_t e = indptr[static_cast<size_t>(v)] + 1; e < indptr[static_cast<size_t>(v) + 1]; ++e) {
+      if (graph.neighbour(e - 1) <= graph.neighbour(e)) continue;
+      findings.push_back(fmt::format("node {}: its neighbours are not in ascending order", v));
+      return;
+    }
+}
+
+void verify_finite(std::span<const float> values, const char* name, Findings& findings) {
+  const int64_t at = find_first(values, [](float value) { return !std::isfinite(value); });
+  if (at >= 0)
+    findings.push_back(fmt::format("column '{}' holds a value that is not finite, the {}th", name, at));
+}
+
+void verify_names(const GraphView& graph, Findings& findings) {
+  const std::span<const int64_t> ptr = graph.name_ptr();
+  const auto fall = std::adjacent_find(ptr.begin(), ptr.end(), std::greater<>());
+  if (fall != ptr.end())
+    findings.push_back(fmt::format("node {}: its name ends before it begins", fall - ptr.begin()));
+}
+
+}  // namespace
+
+void verify_graph(const GraphView& graph, Findings& findings) {
+  verify_topology(graph, findings);
+  verify_finite(graph.edge_weight(), "edge_weight", findings);
+  verify_finite(graph.edge_attr(), "edge_attr", findings);
+  verify_finite(graph.x(), "x", findings);
+  const int64_t classes = graph.tables().classes;
+  const int64_t odd = find_first(graph.y(), [&](int64_t y) { return y < -1 || y >= classes; });
+  if (odd >= 0)
+    findings.push_back(fmt::format("node {}: y {} is neither -1 (unlabelled) nor below the {} classes", odd,
+                                   graph.y()[static_cast<size_t>(odd)], classes));
+  for (size_t split = 0; split < kGraphSplits.size(); ++split) {
+    const std::span<const int64_t> nodes = graph.split(split);
+    const bool inside = nodes.empty() || (nodes.front() >= 0 && nodes.back() < graph.nodes());
+    if (!inside || std::adjacent_find(nodes.begin(), nodes.end(), std::greater_equal<>()) != nodes.end())
+      findings.push_back(fmt::format("column '{}_idx' is not ascending, or names no node of the graph",
+                                     kGraphSplits[split]));
+  }
+  verify_names(graph, findings);
+}
+
+}  // namespace plimsoll
