@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.h"
+#include "sample/list_stream.h"
 
 namespace plimsoll {
 
@@ -56,25 +56,20 @@ void ListSearch::find_missing(std::span<const EdgeRange> lists, std::span<const 
 }
 
 void require_ascending_lists(const Topology& topology) {
-  constexpr int64_t kPiece = 4096;
-  Vector<int64_t, Tag::blocks> edges(kPiece);
-  Vector<int64_t, Tag::blocks> neighbours(kPiece);
-  EdgeRange list;
-  for (int64_t node = 0; node < topology.nodes(); ++node) {
-    topology.read_lists({&node, 1}, {&list, 1});
-    int64_t last = -1;
-    for (int64_t done = 0; done < list.degree; done += kPiece) {
-      const auto piece = static_cast<size_t>(std::min(kPiece, list.degree - done));
-      std::iota(edges.begin(), edges.begin() + static_cast<int64_t>(piece), list.first + done);
-      topology.read_neighbours(std::span(edges).first(piece), neighbours);
-      for (size_t i = 0; i < piece; last = neighbours[i++])
-        if (neighbours[i] <= last)
-          throw InputError(fmt::format(
-              "indices: found {} after {} in the list of node {}, expected ascending neighbours without "
-              "repetition; make the data set again, sorted and deduplicated",
-              neighbours[i], last, node));
-    }
-  }
+  int64_t last = -1;
+  stream_lists(
+      topology,
+      [&](int64_t node, std::span<const int64_t> neighbours) {
+        for (const int64_t neighbour : neighbours) {
+          if (neighbour <= last)
+            throw InputError(fmt::format(
+                "indices: found {} after {} in the list of node {}, expected ascending neighbours without "
+                "repetition; make the data set again, sorted and deduplicated",
+                neighbour, last, node));
+          last = neighbour;
+        }
+      },
+      [&](int64_t) { last = -1; });
 }
 
 }  // namespace plimsoll
