@@ -6,10 +6,10 @@ VENV := $(or $(PLIMSOLL_VENV),.venv)
 # Real captures for `make demo`, where they lie beside the checkout.
 DATA ?= $(wildcard ../shared/data/can/hcrl_sa)
 
-.PHONY: help demo build package test check bench format lint clean bootstrap
+.PHONY: help demo build package test check bench bench-peers format lint clean bootstrap
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: build ## From captures to teachers, students and verdicts; DATA=FOLDER names other captures
 	@DATA='$(DATA)' scripts/demo
@@ -28,6 +28,10 @@ check: build package ## Lint, clang-tidy, sanitizers and slow tests
 
 bench: build ## Measure against the peers of bench/
 	@scripts/bench
+
+bench-peers: bootstrap ## The peer of bench/sampling.sh, built from source in 20 minutes, into build/peers
+	@FORCE_ONLY_CPU=1 $(VENV)/bin/python -m pip install --no-deps --no-build-isolation --target build/peers \
+	  torch-scatter==2.1.2 torch-sparse==0.6.18
 
 format: bootstrap ## Format C++ in place
 	@scripts/format

@@ -44,7 +44,10 @@ enum class Purpose : uint32_t {
   attention_dropout = 5,
   loop_dropout = 6,
   latent_noise = 7,
-  id_dropout = 8
+  id_dropout = 8,
+  neighbours = 9,
+  walks = 10,
+  negative_edges = 11
 };
 
 /// Counter words of the numbers 4*quad .. 4*quad+3 of one (purpose, layer, epoch, item) stream.

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/philox.h"
+
+namespace plimsoll {
+
+/// A 64-bit key of its own for everything drawn for one item (a seed node, a start, an edge) in an epoch.
+constexpr uint64_t item_key(uint64_t seed, Purpose purpose, uint32_t epoch, int64_t item) {
+  const auto id = static_cast<uint64_t>(item);
+  const Philox::Counter bits = Philox(seed)({static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32),
+                                             epoch, static_cast<uint32_t>(purpose) << 16});
+  return uint64_t{bits[0]} << 32 | bits[1];
+}
+
+/// A stream of random numbers that depends on (key, purpose, part) alone: the next number, and the next.
+class Draws {
+ public:
+  Draws(uint64_t key, Purpose purpose, uint64_t part)
+      : philox_(key),
+        counter_{0, static_cast<uint32_t>(part), static_cast<uint32_t>(part >> 32),
+                 static_cast<uint32_t>(purpose) << 16 | 1} {}
+
+  uint32_t bits() {
+    if (next_ == four_.size()) {
+      four_ = philox_(counter_);
+      ++counter_[0];
+      next_ = 0;
+    }
+    return four_[next_++];
+  }
+
+  /// Exactly uniform in 0 .. n-1. Below 2^32 by Lemire, "Fast random integer generation in an interval",
+  /// ACM TOMACS 29(1), 2019; above it by rejection.
+  uint64_t below(uint64_t n) {
+    if (n > UINT32_MAX) {
+      const uint64_t mask = ~uint64_t{0} >> std::countl_zero(n - 1);
+      for (;;) {
+        const uint64_t high = bits();
+        const uint64_t number = (high << 32 | bits()) & mask;
+        if (number < n) return number;
+      }
+    }
+    const auto range = static_cast<uint32_t>(n);
+    uint64_t product = uint64_t{bits()} * range;
+    if (static_cast<uint32_t>(product) < range) {
+      const uint32_t unfair = (0U - range) % range;
+      while (static_cast<uint32_t>(product) < unfair) product = uint64_t{bits()} * range;
+    }
+    return product >> 32;
+  }
+
+  /// Uniform in (0, 1) with 52 bits.
+  double uniform() {
+    const uint64_t high = bits();
+    return (static_cast<double>((high << 32 | bits()) >> 12) + 0.5) * 0x1p-52;
+  }
+
+ private:
+  Philox philox_;
+  Philox::Counter counter_;
+  Philox::Counter four_{};
+  size_t next_ = 4;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "memory/vector.h"
+#include "sample/topology.h"
+
+namespace plimsoll {
+
+/// Searches many neighbour lists at once, a comparison in each at a time: reads come in batches, O(log
+/// degree) of them. Lists have to be ascending, without repetition: require_ascending_lists() looks whether
+/// they are. Not thread-safe: it keeps scratch memory. The topology has to outlive it.
+class ListSearch {
+ public:
+  explicit ListSearch(const Topology& topology) : topology_(topology) {}
+
+  /// places[i]: how many neighbours of lists[i] are below nodes[i]. found[i]: 1 if nodes[i] is one itself.
+  void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes, std::span<int64_t> places,
+            std::span<uint8_t> found);
+
+  /// nodes[i] becomes the node number ranks[i], from 0, of those that are not in lists[i].
+  void find_missing(std::span<const EdgeRange> lists, std::span<const int64_t> ranks,
+                    std::span<int64_t> nodes);
+
+ private:
+  struct Open {
+    size_t list;
+    int64_t low;
+    int64_t high;
+    int64_t middle() const { return low + (high - low) / 2; }
+  };
+  template <typename IsBelow>
+  void search(std::span<const EdgeRange> lists, std::span<int64_t> places, const IsBelow& is_below);
+
+  const Topology& topology_;
+  Vector<Open, Tag::blocks> open_;  // the lists in which the place is not known yet
+  Vector<int64_t, Tag::blocks> edges_;
+  Vector<int64_t, Tag::blocks> neighbours_;
+};
+
+/// Reads all lists once. Errors: InputError that names the first one that does not ascend.
+void require_ascending_lists(const Topology& topology);
+
+}  // namespace plimsoll

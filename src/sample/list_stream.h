@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+
+#include "memory/vector.h"
+#include "sample/topology.h"
+
+namespace plimsoll {
+
+/// Calls use(node, neighbours) for all nodes in order, where `neighbours` is a piece of the node's list: the
+/// whole list comes in one or more pieces, none if it is empty; done(node) follows the last. Reads some lists
+/// and some edges at a time, whatever their length.
+template <typename Use, typename Done>
+void stream_lists(const Topology& topology, const Use& use, const Done& done) {
+  constexpr int64_t kNodes = 1024;
+  constexpr int64_t kEdges = 4096;
+  Vector<int64_t, Tag::blocks> nodes(kNodes);
+  Vector<EdgeRange, Tag::blocks> lists(kNodes);
+  Vector<int64_t, Tag::blocks> edges(kEdges);
+  Vector<int64_t, Tag::blocks> neighbours(kEdges);
+  int64_t read_to = 0;  // `neighbours` are those of the edges read_from .. read_to-1
+  int64_t read_from = 0;
+  for (int64_t first = 0; first < topology.nodes(); first += kNodes) {
+    const auto count = static_cast<size_t>(std::min(kNodes, topology.nodes() - first));
+    std::iota(nodes.begin(), nodes.begin() + static_cast<int64_t>(count), first);
+    topology.read_lists(std::span(nodes).first(count), lists);
+    const int64_t end = lists[count - 1].first + lists[count - 1].degree;
+    for (size_t i = 0; i < count; ++i) {
+      int64_t edge = lists[i].first;
+      const int64_t list_end = edge + lists[i].degree;
+      while (edge < list_end) {
+        if (edge < read_from || edge >= read_to) {
+          read_from = edge;
+          read_to = std::min(edge + kEdges, end);
+          const auto piece = static_cast<size_t>(read_to - read_from);
+          std::iota(edges.begin(), edges.begin() + static_cast<int64_t>(piece), read_from);
+          topology.read_neighbours(std::span(edges).first(piece), neighbours);
+        }
+        const int64_t piece_end = std::min(list_end, read_to);
+        use(nodes[i],
+            std::span<const int64_t>(neighbours)
+                .subspan(static_cast<size_t>(edge - read_from), static_cast<size_t>(piece_end - edge)));
+        edge = piece_end;
+      }
+      done(nodes[i]);
+    }
+  }
+}
+
+}  // namespace plimsoll

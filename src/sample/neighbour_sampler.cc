@@ -1,0 +1,100 @@
+#include "sample/neighbour_sampler.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "sample/subgraph_types.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kAhead = 8;  // nodes whose slots are fetched ahead of their search
+
+}  // namespace
+
+void SampledSubgraph::clear() {
+  for (Column* column : {&row, &col, &node, &edge, &batch, &nodes_per_hop, &edges_per_hop}) column->clear();
+}
+
+NeighbourSampler::NeighbourSampler(const Topology& topology, NeighbourOptions options, uint64_t seed)
+    : topology_(topology), options_(std::move(options)), seed_(seed) {
+  for (const int64_t fan_out : options_.fan_outs)
+    if (fan_out < NeighbourChoice::kAll)
+      throw UsageError(
+          fmt::format("found a fan-out of {}, expected -1 for all neighbours, 0 or more", fan_out));
+  if (options_.weighted && !topology.weighted())
+    throw UsageError("neighbours by weight: the graph has no weights; give it some, or sample without");
+}
+
+void NeighbourSampler::sample(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out) {
+  begin(seeds, epoch, out);
+  size_t first = 0;
+  for (const int64_t fan_out : options_.fan_outs) {
+    const size_t end = out.node.size();
+    const size_t edges = out.edge.size();
+    expand(first, end, fan_out, out);
+    out.nodes_per_hop.push_back(static_cast<int64_t>(out.node.size() - end));
+    out.edges_per_hop.push_back(static_cast<int64_t>(out.edge.size() - edges));
+    first = end;
+  }
+  if (options_.subgraph == SubgraphType::bidirectional) make_bidirectional(out);
+  if (options_.subgraph == SubgraphType::induced) induce(topology_, table_, out);
+}
+
+void NeighbourSampler::begin(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out) {
+  out.clear();
+  table_.begin(out.node, out.batch, options_.disjoint);
+  keys_.resize(seeds.size());
+  for (size_t i = 0; i < seeds.size(); ++i) {
+    keys_[i] = item_key(seed_, Purpose::neighbours, epoch, seeds[i]);
+    if (table_.find_or_add(seeds[i], static_cast<int64_t>(i)) != static_cast<int64_t>(i))
+      throw UsageError(fmt::format(
+          "seed {} stands twice in a batch; expected seeds that differ, or `disjoint`", seeds[i]));
+  }
+  out.nodes_per_hop.push_back(static_cast<int64_t>(seeds.size()));
+}
+
+void NeighbourSampler::expand(size_t first, size_t end, int64_t fan_out, SampledSubgraph& out) {
+  const size_t first_edge = out.edge.size();
+  lists_.resize(end - first);
+  topology_.read_lists(std::span(out.node).subspan(first, end - first), lists_);
+  choose(first, end, fan_out, out);
+  out.row.resize(out.edge.size());
+  topology_.read_neighbours(std::span(out.edge).subspan(first_edge), std::span(out.row).subspan(first_edge));
+  number(first_edge, out);
+}
+
+// Appends the chosen edges of the nodes first .. end-1, and whose they are.
+void NeighbourSampler::choose(size_t first, size_t end, int64_t fan_out, SampledSubgraph& out) {
+  size_t edges = out.edge.size();
+  size_t most = edges;
+  for (const EdgeRange& list : lists_)
+    most += static_cast<size_t>(NeighbourChoice::most(list.degree, fan_out, options_.replace));
+  out.edge.resize(most);
+  out.col.resize(most);
+  for (size_t i = first; i < end; ++i) {
+    const EdgeRange& list = lists_[i - first];
+    Draws draws(keys_[static_cast<size_t>(out.batch[i])], Purpose::neighbours,
+                static_cast<uint64_t>(out.node[i]));
+    int64_t* const to = out.edge.data() + edges;
+    const int64_t chosen = options_.weighted
+                               ? choice_.weighted(topology_, list, fan_out, options_.replace, draws, to)
+                               : choice_.uniform(list, fan_out, options_.replace, draws, to);
+    for (int64_t j = 0; j < chosen; ++j) out.col[edges++] = static_cast<int64_t>(i);
+  }
+  out.edge.resize(edges);
+  out.col.resize(edges);
+}
+
+// Turns the neighbours of new edges, which are nodes of the graph, into numbers of the batch.
+void NeighbourSampler::number(size_t first_edge, SampledSubgraph& out) {
+  const auto tree = [&](size_t i) { return out.batch[static_cast<size_t>(out.col[i])]; };
+  for (size_t i = first_edge; i < out.row.size(); ++i) {
+    if (i + kAhead < out.row.size()) table_.fetch(out.row[i + kAhead], tree(i + kAhead));
+    out.row[i] = table_.find_or_add(out.row[i], tree(i));
+  }
+}
+
+}  // namespace plimsoll

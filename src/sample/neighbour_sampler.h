@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "memory/vector.h"
+#include "sample/neighbour_choice.h"
+#include "sample/node_table.h"
+#include "sample/topology.h"
+
+namespace plimsoll {
+
+/// Which edges a batch has, as in PyTorch Geometric.
+enum class SubgraphType : uint8_t {
+  directional,    ///< those sampled, each from a neighbour to the node it was sampled for
+  bidirectional,  ///< those sampled and their reverse edges, each pair once
+  induced         ///< all edges of the graph between nodes of the batch
+};
+
+struct NeighbourOptions {
+  std::vector<int64_t> fan_outs;  ///< how many neighbours of a node, hop by hop; -1: all
+  bool replace = false;           ///< whether an edge may be sampled again
+  bool weighted = false;          ///< by the weights of the edges: NeighbourChoice::weighted
+  bool disjoint = false;          ///< each seed has a subgraph by itself
+  SubgraphType subgraph = SubgraphType::directional;
+};
+
+/// What was sampled for a batch of seeds: the output of pyg-lib's neighbor_sample with csc = true. Its memory
+/// stays for the next batch.
+struct SampledSubgraph {
+  using Column = Vector<int64_t, Tag::blocks>;
+  Column row;            ///< [M] the neighbour of each edge: a number 0 .. N-1
+  Column col;            ///< [M] the node whose neighbour it is: a number 0 .. N-1
+  Column node;           ///< [N] which nodes these are, in the order in which they were reached; seeds first
+  Column edge;           ///< [M] which edges these are: places in `indices`
+  Column batch;          ///< [N] the seed, 0 .. S-1, whose subgraph it is in, or that first reached it
+  Column nodes_per_hop;  ///< [hops + 1] new nodes; seeds are hop 0
+  Column edges_per_hop;  ///< [hops] sampled edges; empty for bidirectional and induced
+
+  void clear();
+};
+
+/// Samples neighbours hop by hop: of each node that the hop before it reached first, up to a fan-out of its
+/// neighbours (Hamilton et al., "Inductive representation learning on large graphs", NeurIPS 2017).
+///
+/// What is drawn for a node is a function of (seed, epoch, seed node, node), where *seed node* is the one in
+/// whose disjoint subgraph it is, or the one that first reached it where seeds share their nodes. So
+/// - threads, read paths and budgets have no influence, nor has the number of a batch;
+/// - a seed's own neighbours do not depend on the rest of its batch, and in a disjoint batch nothing does;
+/// - draws of one batch are independent: a node is expanded once, so no key is used twice. The key of a node
+///   says who reached it, which earlier draws decide, but no draw for the node itself had a part in that;
+/// - batches of an epoch are independent, as long as a node is a seed of one of them. A key without the seed
+///   node would make two batches that meet a node see the same neighbours for a whole epoch.
+///
+/// One sampler a thread: it keeps scratch memory. The topology has to outlive it.
+class NeighbourSampler {
+ public:
+  /// Errors: UsageError for a fan-out below -1, weights where the graph has none.
+  NeighbourSampler(const Topology& topology, NeighbourOptions options, uint64_t seed);
+
+  /// Replaces `out` by the sample of these seeds. A seed that stands twice in a disjoint batch has the same
+  /// subgraph twice.
+  /// Errors: UsageError for a seed that is not in the graph, or that stands twice in a batch that is not
+  /// disjoint; those of the topology; BudgetExceeded.
+  void sample(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out);
+
+ private:
+  void begin(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out);
+  void expand(size_t first, size_t end, int64_t fan_out, SampledSubgraph& out);
+  void choose(size_t first, size_t end, int64_t fan_out, SampledSubgraph& out);
+  void number(size_t first_edge, SampledSubgraph& out);
+
+  const Topology& topology_;
+  NeighbourOptions options_;
+  uint64_t seed_;
+  NodeTable table_;
+  NeighbourChoice choice_;
+  Vector<uint64_t, Tag::blocks> keys_;    // of each seed
+  Vector<EdgeRange, Tag::blocks> lists_;  // of the nodes that a hop expands
+};
+
+}  // namespace plimsoll

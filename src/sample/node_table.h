@@ -1,0 +1,64 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+/// Numbers the nodes of a batch in the order in which they come, from 0. In a disjoint batch a node has a
+/// number in each tree. Open addressing with linear probing over 32-bit numbers, at most half full; its
+/// memory stays for the next batch. Not thread-safe.
+class NodeTable {
+ public:
+  using Column = Vector<int64_t, Tag::blocks>;
+  static constexpr int64_t kNone = -1;
+
+  /// Empties it. New nodes are appended to `node`, and their trees to `tree`, both empty and outliving the
+  /// use of this table.
+  void begin(Column& node, Column& tree, bool disjoint);
+
+  /// The number of a node; kNone if it has none.
+  int64_t find(int64_t of, int64_t tree) const {
+    const uint32_t number = slots_[slot_of(of, tree)];
+    return number == kEmpty ? kNone : number;
+  }
+  /// The number of a node, the next one if it has none. Errors: InputError beyond 2^32 - 1 nodes,
+  /// BudgetExceeded.
+  int64_t find_or_add(int64_t of, int64_t tree) {
+    const size_t slot = slot_of(of, tree);
+    return slots_[slot] == kEmpty ? add(slot, of, tree) : slots_[slot];
+  }
+  /// Has the place where a search begins fetched, ahead of it.
+  void fetch(int64_t of, int64_t tree) const { __builtin_prefetch(slots_.data() + begin_of(of, tree)); }
+
+ private:
+  static constexpr uint32_t kEmpty = std::numeric_limits<uint32_t>::max();
+
+  size_t begin_of(int64_t of, int64_t tree) const {
+    const uint64_t key = static_cast<uint64_t>(of) + (disjoint_ ? static_cast<uint64_t>(tree) << 40 : 0);
+    return (key ^ key >> 32) * 0x9E3779B97F4A7C15 >> shift_;
+  }
+  // Where a node stands, or the empty slot where it would.
+  size_t slot_of(int64_t of, int64_t tree) const {
+    size_t slot = begin_of(of, tree);
+    for (uint32_t number = slots_[slot]; number != kEmpty; number = slots_[slot]) {
+      if ((*node_)[number] == of && (!disjoint_ || (*tree_)[number] == tree)) break;
+      slot = (slot + 1) & (slots_.size() - 1);
+    }
+    return slot;
+  }
+  int64_t add(size_t slot, int64_t of, int64_t tree);
+  void lay_out(size_t slots);
+
+  Vector<uint32_t, Tag::blocks> slots_;  // a power of two of them
+  int shift_ = 0;
+  Column* node_ = nullptr;
+  Column* tree_ = nullptr;
+  bool disjoint_ = false;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,107 @@
+#include "sample/subgraph_types.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+using Column = SampledSubgraph::Column;
+
+constexpr int64_t kPiece = 4096;  // edges, or lists, that are read together
+
+struct End {
+  int64_t col;
+  int64_t row;
+  int64_t rank;  // sampled edges before reverse ones, each in their order
+};
+
+// Appends the edges of one list whose neighbours have numbers.
+class ListFilter {
+ public:
+  ListFilter(const Topology& topology, const NodeTable& table) : topology_(topology), table_(table) {}
+
+  void add(EdgeRange list, int64_t col, SampledSubgraph& out) {
+    for (int64_t done = 0; done < list.degree; done += kPiece) {
+      const int64_t piece = std::min(kPiece, list.degree - done);
+      edges_.clear();
+      for (int64_t i = 0; i < piece; ++i) edges_.push_back(list.first + done + i);
+      neighbours_.resize(edges_.size());
+      topology_.read_neighbours(edges_, neighbours_);
+      for (size_t i = 0; i < edges_.size(); ++i) {
+        const int64_t row = table_.find(neighbours_[i], out.batch[static_cast<size_t>(col)]);
+        if (row == NodeTable::kNone) continue;
+        out.row.push_back(row);
+        out.col.push_back(col);
+        out.edge.push_back(edges_[i]);
+      }
+    }
+  }
+
+ private:
+  const Topology& topology_;
+  const NodeTable& table_;
+  Column edges_;
+  Column neighbours_;
+};
+
+}  // namespace
+
+void make_bidirectional(SampledSubgraph& subgraph) {
+  const auto sampled = static_cast<int64_t>(subgraph.edge.size());
+  Vector<End, Tag::blocks> ends;
+  ends.reserve(2 * subgraph.edge.size());
+  for (size_t i = 0; i < subgraph.edge.size(); ++i)
+    ends.push_back({subgraph.col[i], subgraph.row[i], static_cast<int64_t>(i)});
+  for (size_t i = 0; i < subgraph.edge.size(); ++i)
+    ends.push_back({subgraph.row[i], subgraph.col[i], sampled + static_cast<int64_t>(i)});
+  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) {
+    return std::tie(a.col, a.row, a.rank) < std::tie(b.col, b.row, b.rank);
+  });
+  ends.erase(std::unique(ends.begin(), ends.end(),
+                         [](const End& a, const End& b) { return a.col == b.col && a.row == b.row; }),
+             ends.end());
+
+  const Column edge = std::move(subgraph.edge);
+  subgraph.row.clear();
+  subgraph.col.clear();
+  subgraph.edge.clear();
+  for (const End& end : ends) {
+    subgraph.row.push_back(end.row);
+    subgraph.col.push_back(end.col);
+    subgraph.edge.push_back(edge[static_cast<size_t>(end.rank % sampled)]);
+  }
+  subgraph.edges_per_hop.clear();
+}
+
+void induce(const Topology& topology, const NodeTable& table, SampledSubgraph& subgraph) {
+  subgraph.row.clear();
+  subgraph.col.clear();
+  subgraph.edge.clear();
+  subgraph.edges_per_hop.clear();
+  ListFilter filter(topology, table);
+  Vector<EdgeRange, Tag::blocks> lists(kPiece);
+  for (size_t first = 0; first < subgraph.node.size(); first += kPiece) {
+    const size_t piece = std::min(subgraph.node.size() - first, static_cast<size_t>(kPiece));
+    topology.read_lists(std::span(subgraph.node).subspan(first, piece), lists);
+    for (size_t i = 0; i < piece; ++i) filter.add(lists[i], static_cast<int64_t>(first + i), subgraph);
+  }
+}
+
+void induced_subgraph(const Topology& topology, std::span<const int64_t> nodes, SampledSubgraph& out) {
+  out.clear();
+  NodeTable table;
+  table.begin(out.node, out.batch, false);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (table.find_or_add(nodes[i], 0) != static_cast<int64_t>(i))
+      throw UsageError(fmt::format("node {} stands twice; expected nodes that differ", nodes[i]));
+  out.nodes_per_hop.push_back(static_cast<int64_t>(nodes.size()));
+  induce(topology, table, out);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "sample/neighbour_sampler.h"
+
+namespace plimsoll {
+
+/// Adds the reverse of each edge, as PyTorch Geometric's to_bidirectional: no two edges have the same ends,
+/// and they are sorted by (col, row). `edge` names the edge that was sampled between these ends, or if there
+/// is none the one whose reverse it is; of several the one sampled first. Empties edges_per_hop.
+/// Errors: BudgetExceeded.
+void make_bidirectional(SampledSubgraph& subgraph);
+
+/// Replaces the edges by all edges of the graph between nodes of the batch, node by node in the order of
+/// their lists. `table` has the numbers of these nodes. Empties edges_per_hop. Reads each list whole, some at
+/// a time. Errors: those of the topology, BudgetExceeded.
+void induce(const Topology& topology, const NodeTable& table, SampledSubgraph& subgraph);
+
+/// The induced subgraph of `nodes`, which differ: a batch of clusters (ClusterBatches). nodes_per_hop is
+/// their number. Errors: UsageError for a node that is not in the graph or stands twice, and those above.
+void induced_subgraph(const Topology& topology, std::span<const int64_t> nodes, SampledSubgraph& out);
+
+}  // namespace plimsoll

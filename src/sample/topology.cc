@@ -1,0 +1,81 @@
+#include "sample/topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+// How far ahead of their use numbers at random places are fetched: enough to have as many cache misses under
+// way as a core can. Measured: bench/results/sampling.md.
+constexpr size_t kAhead = 16;
+
+template <typename T, typename Use>
+void gather(const T* column, std::span<const int64_t> places, const Use& use) {
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (i + kAhead < places.size()) __builtin_prefetch(column + places[i + kAhead]);
+    use(i, column + places[i]);
+  }
+}
+
+bool within(int64_t value, int64_t end) {
+  return static_cast<uint64_t>(value) < static_cast<uint64_t>(end);
+}
+
+}  // namespace
+
+CsrTopology::CsrTopology(std::span<const int64_t> indptr, Indices indices, std::span<const float> weights)
+    : indptr_(indptr), indices_(indices), weights_(weights) {
+  const size_t entries = std::visit([](const auto& column) { return column.size(); }, indices_);
+  if (indptr.empty() || indptr.front() != 0 || indptr.back() != static_cast<int64_t>(entries))
+    throw InputError(fmt::format(
+        "indptr: found {} entries from {} to {}, expected one more than nodes, from 0 to the {} entries of "
+        "indices; make the data set again",
+        indptr.size(), indptr.empty() ? 0 : indptr.front(), indptr.empty() ? 0 : indptr.back(), entries));
+  if (!weights.empty() && weights.size() != entries)
+    throw InputError(
+        fmt::format("weights: found {}, expected one for each of {} edges", weights.size(), entries));
+}
+
+void CsrTopology::read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const {
+  for (const int64_t node : nodes)
+    if (!within(node, this->nodes()))
+      throw UsageError(fmt::format("node {} is not in the graph; expected 0 to {}", node, this->nodes() - 1));
+  gather(indptr_.data(), nodes, [&](size_t i, const int64_t* begin) {
+    lists[i] = {begin[0], begin[1] - begin[0]};
+    if (begin[0] < 0 || begin[0] > begin[1] || begin[1] > edges())
+      throw InputError(fmt::format(
+          "indptr: found {} and {} at node {}, expected ascending numbers from 0 to {}; `plimsoll "
+          "verify` says what else is damaged",
+          begin[0], begin[1], nodes[i], edges()));
+  });
+}
+
+void CsrTopology::read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const {
+  std::visit(
+      [&](const auto& column) {
+        bool good = true;
+        gather(column.data(), edges, [&](size_t i, const auto* neighbour) {
+          neighbours[i] = static_cast<int64_t>(*neighbour);
+          good &= within(neighbours[i], nodes());
+        });
+        if (good) return;
+        const auto bad =
+            std::find_if(neighbours.begin(), neighbours.begin() + static_cast<int64_t>(edges.size()),
+                         [&](int64_t node) { return !within(node, nodes()); });
+        throw InputError(
+            fmt::format("indices: found node {} at edge {}, expected 0 to {}; `plimsoll verify` says what "
+                        "else is damaged",
+                        *bad, edges[static_cast<size_t>(bad - neighbours.begin())], nodes() - 1));
+      },
+      indices_);
+}
+
+void CsrTopology::read_weights(std::span<const int64_t> edges, std::span<float> weights) const {
+  gather(weights_.data(), edges, [&](size_t i, const float* weight) { weights[i] = *weight; });
+}
+
+}  // namespace plimsoll

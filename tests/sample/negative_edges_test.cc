@@ -1,0 +1,126 @@
+#include "sample/negative_edges.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+#include <vector>
+
+#include "support/chi_square.h"
+#include "support/errors.h"
+#include "support/giant_graph.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr NegativeOptions kAll[] = {{true, false}, {true, true}, {false, false}, {false, true}};
+
+bool is_allowed(const GiantGraph& graph, const NegativeOptions& options, int64_t node, int64_t neighbour) {
+  return (options.self_loops || node != neighbour) &&
+         (!options.avoid_existing || !graph.has_edge(node, neighbour));
+}
+
+// Node 0 has all neighbours but one other than itself, node 2 itself, the last none.
+GiantGraph dense_graph() {
+  return GiantGraph({{1, 2, 4}, {0}, {2, 3}, {0, 1, 4}, {}});
+}
+
+TEST(NegativeEdges, UniformPairsAreAllowedAndAsLikely) {
+  const GiantGraph graph = dense_graph();
+  const CsrTopology topology = graph.topology();
+  for (const NegativeOptions& options : kAll) {
+    std::map<std::pair<int64_t, int64_t>, int64_t> counts;
+    for (int64_t a = 0; a < 5; ++a)
+      for (int64_t b = 0; b < 5; ++b)
+        if (is_allowed(graph, options, a, b)) counts[{a, b}] = 0;
+    const size_t pairs = 1000 * counts.size();
+    std::vector<int64_t> nodes(pairs);
+    std::vector<int64_t> neighbours(pairs);
+    NegativeEdges(topology, options, 3).uniform(0, 1, nodes, neighbours);
+    for (size_t i = 0; i < pairs; ++i) {
+      ASSERT_TRUE(counts.contains({nodes[i], neighbours[i]})) << nodes[i] << " " << neighbours[i];
+      ++counts[{nodes[i], neighbours[i]}];
+    }
+    std::vector<int64_t> found;
+    for (const auto& [pair, count] : counts) found.push_back(count);
+    EXPECT_LT(chi_square_deviations(found, std::vector<double>(found.size(), 1000)), 5);
+  }
+}
+
+TEST(NegativeEdges, StructuredNeighboursAreAllowedAndAsLikely) {
+  const GiantGraph graph = dense_graph();
+  const CsrTopology topology = graph.topology();
+  for (const NegativeOptions& options : kAll)
+    for (int64_t node = 0; node < 5; ++node) {
+      std::map<int64_t, int64_t> counts;
+      for (int64_t neighbour = 0; neighbour < 5; ++neighbour)
+        if (is_allowed(graph, options, node, neighbour)) counts[neighbour] = 0;
+      std::vector<int64_t> edges(1000 * counts.size());
+      std::iota(edges.begin(), edges.end(), 0);
+      std::vector<int64_t> neighbours(edges.size());
+      NegativeEdges(topology, options, 3)
+          .structured(std::vector<int64_t>(edges.size(), node), edges, 1, neighbours);
+      for (const int64_t neighbour : neighbours) {
+        ASSERT_TRUE(counts.contains(neighbour)) << node << " " << neighbour;
+        ++counts[neighbour];
+      }
+      std::vector<int64_t> found;
+      for (const auto& [neighbour, count] : counts) found.push_back(count);
+      if (found.size() > 1) {
+        EXPECT_LT(chi_square_deviations(found, std::vector<double>(found.size(), 1000)), 5);
+      }
+    }
+}
+
+TEST(NegativeEdges, NoneExistsInALargerGraph) {
+  const GiantGraph graph = skewed_graph(500, 2);
+  const CsrTopology topology = graph.topology();
+  std::vector<int64_t> nodes(5000);
+  std::vector<int64_t> neighbours(5000);
+  NegativeEdges(topology, {}, 3).uniform(0, 1, nodes, neighbours);
+  for (size_t i = 0; i < nodes.size(); ++i) EXPECT_TRUE(is_allowed(graph, {}, nodes[i], neighbours[i]));
+}
+
+TEST(NegativeEdges, DependOnTheirNumberAlone) {
+  const GiantGraph graph = skewed_graph(500, 2);
+  const CsrTopology topology = graph.topology();
+  NegativeEdges negatives(topology, {}, 3);
+  const auto pairs = [&](int64_t first, size_t count, uint32_t epoch) {
+    std::vector<int64_t> nodes(count);
+    std::vector<int64_t> neighbours(count);
+    negatives.uniform(first, epoch, nodes, neighbours);
+    nodes.insert(nodes.end(), neighbours.begin(), neighbours.end());
+    return nodes;
+  };
+  const std::vector<int64_t> all = pairs(0, 40, 1);
+  const std::vector<int64_t> some = pairs(10, 30, 1);
+  EXPECT_EQ(std::vector<int64_t>(all.begin() + 10, all.begin() + 40),
+            std::vector<int64_t>(some.begin(), some.begin() + 30));
+  EXPECT_NE(all, pairs(0, 40, 2));
+
+  std::vector<int64_t> one(1);
+  std::vector<int64_t> two(2);
+  negatives.structured(std::vector<int64_t>{8}, std::vector<int64_t>{77}, 1, one);
+  negatives.structured(std::vector<int64_t>{9, 8}, std::vector<int64_t>{5, 77}, 1, two);
+  EXPECT_EQ(one[0], two[1]);
+}
+
+TEST(NegativeEdges, RefuseAGraphOrNodeWithoutAny) {
+  const GiantGraph complete({{0, 1, 2}, {0, 1, 2}, {0, 1, 2}});
+  EXPECT_THAT(error_text<UsageError>([&] { NegativeEdges(complete.topology(), {}, 1); }),
+              HasSubstr("found 9 edges between 3 nodes"));
+  const GiantGraph graph({{1, 2}, {}, {}});
+  const CsrTopology topology = graph.topology();
+  std::vector<int64_t> out(1);
+  EXPECT_THAT(
+      error_text<UsageError>([&] {
+        NegativeEdges(topology, {}, 1).structured(std::vector<int64_t>{0}, std::vector<int64_t>{0}, 1, out);
+      }),
+      HasSubstr("node 0 has edges to all 3 nodes"));
+}
+
+}  // namespace
+}  // namespace plimsoll

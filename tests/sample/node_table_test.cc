@@ -1,0 +1,60 @@
+#include "sample/node_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/ledger_cap.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(NodeTable, NumbersNodesInTheOrderInWhichTheyCome) {
+  NodeTable table;
+  NodeTable::Column node;
+  NodeTable::Column tree;
+  table.begin(node, tree, false);
+  EXPECT_EQ(table.find(7, 0), NodeTable::kNone);
+  EXPECT_EQ(table.find_or_add(7, 0), 0);
+  EXPECT_EQ(table.find_or_add(3, 1), 1);
+  EXPECT_EQ(table.find_or_add(7, 2), 0);
+  EXPECT_EQ(table.find(3, 5), 1);
+  EXPECT_THAT(node, ElementsAre(7, 3));
+  EXPECT_THAT(tree, ElementsAre(0, 1));
+}
+
+TEST(NodeTable, ADisjointBatchHasANumberForEachTree) {
+  NodeTable table;
+  NodeTable::Column node;
+  NodeTable::Column tree;
+  table.begin(node, tree, true);
+  EXPECT_EQ(table.find_or_add(7, 0), 0);
+  EXPECT_EQ(table.find_or_add(7, 1), 1);
+  EXPECT_EQ(table.find_or_add(7, 0), 0);
+  EXPECT_EQ(table.find(7, 2), NodeTable::kNone);
+}
+
+// Nodes that meet in few places, from all over the 64-bit numbers.
+TEST(NodeTable, GrowsAndKeepsAllNumbers) {
+  NodeTable table;
+  for (int batch = 0; batch < 2; ++batch) {
+    NodeTable::Column node;
+    NodeTable::Column tree;
+    table.begin(node, tree, false);
+    for (int64_t i = 0; i < 10'000; ++i) ASSERT_EQ(table.find_or_add(i << (i % 40), 0) <= i, true);
+    for (size_t number = 0; number < node.size(); ++number)
+      ASSERT_EQ(table.find(node[number], 0), static_cast<int64_t>(number));
+  }
+}
+
+TEST(NodeTable, ItsMemoryStandsInTheLedger) {
+  const LedgerCap cap(3000);
+  NodeTable table;
+  NodeTable::Column node;
+  NodeTable::Column tree;
+  EXPECT_THROW(table.begin(node, tree, false), BudgetExceeded);
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,136 @@
+#include "sample/random_walks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "support/chi_square.h"
+#include "support/errors.h"
+#include "support/giant_graph.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Walks walks_of(const GiantGraph& graph, const WalkOptions& options, const std::vector<int64_t>& starts,
+               uint32_t epoch = 1) {
+  Walks out;
+  const CsrTopology topology = graph.topology();
+  RandomWalks(topology, options, 7).walk(starts, epoch, out);
+  return out;
+}
+
+// An undirected graph in which from node 1, reached from 0, neighbours are of all three kinds.
+GiantGraph small_graph() {
+  std::vector<std::set<int64_t>> lists(7);
+  for (const auto& [a, b] : std::vector<std::pair<size_t, size_t>>{
+           {0, 1}, {1, 2}, {0, 2}, {1, 3}, {1, 4}, {3, 4}, {4, 5}, {5, 6}, {0, 6}, {2, 5}}) {
+    lists[a].insert(static_cast<int64_t>(b));
+    lists[b].insert(static_cast<int64_t>(a));
+  }
+  return GiantGraph(lists);
+}
+
+TEST(RandomWalks, EachStepIsAnEdge) {
+  const GiantGraph graph = skewed_graph(100, 1);
+  for (const double p : {1.0, 0.3}) {
+    const Walks walks = walks_of(graph, {.length = 10, .walks_per_node = 3, .p = p}, {0, 5, 6, 50});
+    ASSERT_EQ(walks.node.size(), 4U * 3 * 11);
+    ASSERT_EQ(walks.edge.size(), 4U * 3 * 10);
+    for (size_t walk = 0; walk < 12; ++walk)
+      for (size_t step = 0; step < 10; ++step) {
+        const int64_t from = walks.node[walk * 11 + step];
+        const int64_t to = walks.node[walk * 11 + step + 1];
+        const int64_t edge = walks.edge[walk * 10 + step];
+        if (graph.degree(from) == 0) {
+          EXPECT_EQ(to, from);
+          EXPECT_EQ(edge, -1);
+        } else {
+          EXPECT_EQ(graph.owner(edge), from);
+          EXPECT_EQ(graph.indices[static_cast<size_t>(edge)], to);
+        }
+      }
+  }
+}
+
+// The frequency of each third node, given the first two, against the formula.
+void expect_transitions(double p, double q) {
+  const GiantGraph graph = small_graph();
+  std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> counts;
+  const Walks walks = walks_of(graph, {.length = 30, .walks_per_node = 4000, .p = p, .q = q}, {0});
+  for (size_t walk = 0; walk < 4000; ++walk)
+    for (size_t step = 2; step <= 30; ++step) {
+      const int64_t* const x = walks.node.data() + walk * 31 + step;
+      std::vector<int64_t>& row = counts[{x[-2], x[-1]}];
+      row.resize(7);
+      ++row[static_cast<size_t>(*x)];
+    }
+  ASSERT_EQ(counts.size(), 20U);
+  for (const auto& [pair, row] : counts) {
+    const auto& [t, v] = pair;
+    std::vector<int64_t> found;
+    std::vector<double> expected;
+    double sum = 0;
+    int64_t seen = 0;
+    for (int64_t x = 0; x < 7; ++x) {
+      if (!graph.has_edge(v, x)) {
+        EXPECT_EQ(row[static_cast<size_t>(x)], 0);
+        continue;
+      }
+      expected.push_back(x == t ? 1 / p : graph.has_edge(t, x) ? 1 : 1 / q);
+      found.push_back(row[static_cast<size_t>(x)]);
+      sum += expected.back();
+      seen += found.back();
+    }
+    for (double& value : expected) value *= static_cast<double>(seen) / sum;
+    if (expected.size() > 1) {
+      EXPECT_LT(chi_square_deviations(found, expected), 5) << t << " " << v;
+    }
+  }
+}
+
+TEST(RandomWalks, TransitionsAreThoseOfTheFormula) {
+  expect_transitions(1, 1);
+  expect_transitions(0.25, 4);
+  expect_transitions(4, 0.5);
+  expect_transitions(2, 1);
+}
+
+TEST(RandomWalks, AWalkDependsOnItsStartAlone) {
+  const GiantGraph graph = small_graph();
+  const WalkOptions options{.length = 6, .walks_per_node = 2, .p = 2, .q = 0.5};
+  const Walks alone = walks_of(graph, options, {3});
+  const Walks among = walks_of(graph, options, {0, 3, 3});
+  for (const size_t first : {14, 28})
+    EXPECT_TRUE(
+        std::equal(alone.node.begin(), alone.node.end(), among.node.begin() + static_cast<int64_t>(first)));
+  EXPECT_NE(std::vector<int64_t>(alone.node.begin(), alone.node.begin() + 7),
+            std::vector<int64_t>(alone.node.begin() + 7, alone.node.end()));
+  EXPECT_NE(walks_of(graph, options, {3}, 2).node, alone.node);
+}
+
+TEST(RandomWalks, StaysWhereThereIsNoNeighbour) {
+  const GiantGraph graph = star(1);
+  const Walks walks = walks_of(graph, {.length = 3, .p = 3}, {0, 1});
+  EXPECT_THAT(walks.node, ElementsAre(0, 1, 1, 1, 1, 1, 1, 1));
+  EXPECT_THAT(walks.edge, ElementsAre(0, -1, -1, -1, -1, -1));
+  EXPECT_THAT(walks_of(graph, {.length = 0}, {1}).node, ElementsAre(1));
+}
+
+TEST(RandomWalks, RefusesWhatIsNoWalk) {
+  const GiantGraph graph = star(1);
+  const auto text = [&](const WalkOptions& options) {
+    return error_text<UsageError>([&] { walks_of(graph, options, {0}); });
+  };
+  EXPECT_THAT(text({.length = -1}), HasSubstr("found -1 steps"));
+  EXPECT_THAT(text({.length = 1, .p = 0}), HasSubstr("found p 0"));
+  EXPECT_THAT(text({.length = 1, .q = -2}), HasSubstr("q -2, expected numbers above 0"));
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+namespace plimsoll {
+
+/// How many standard deviations Pearson's statistic of counts lies above its mean, were they drawn with the
+/// probabilities `expected / sum`: beyond 5 they were not. By Wilson and Hilferty's cube root, PNAS 17, 1931.
+inline double chi_square_deviations(std::span<const int64_t> counts, std::span<const double> expected) {
+  double statistic = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const double difference = static_cast<double>(counts[i]) - expected[i];
+    statistic += difference * difference / expected[i];
+  }
+  const double degrees = static_cast<double>(counts.size()) - 1;
+  const double spread = 2 / (9 * degrees);
+  return (std::cbrt(statistic / degrees) - (1 - spread)) / std::sqrt(spread);
+}
+
+}  // namespace plimsoll
