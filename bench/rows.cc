@@ -66,10 +66,11 @@ std::vector<int64_t> random_rows(size_t count, int64_t rows, uint32_t seed) {
 }
 
 // Reads a second of the device itself: no rows, no copies, the depth as many buffers as there are.
-double device(const MadeFile& made, ReadWay way, int64_t bytes, int depth, uint32_t seed) {
+double device(const MadeFile& made, ReadWay way, int64_t bytes, int depth, bool in_order, uint32_t seed) {
   const auto opened = open_way(made.path(), way, bytes, depth * bytes);
   if (!opened) return 0;
-  const auto places = random_rows(depth < 8 ? kRows / 8 : kRows, opened->file->bytes / bytes, seed);
+  auto places = random_rows(depth < 8 ? kRows / 8 : kRows, opened->file->bytes / bytes, seed);
+  if (in_order) std::sort(places.begin(), places.end());
   size_t at = 0;
   const auto next = [&](Extent& extent) {
     if (at == places.size()) return false;
@@ -112,11 +113,14 @@ void measure_cold(const MadeFile& made, int64_t file_rows) {
   for (int round = 0; round < kRounds; ++round) {
     for (const ReadWay way : {ReadWay::ring_direct, ReadWay::pool_direct})
       for (const int64_t bytes : {512, 4096})
-        for (const int depth : kDepths) {
-          if (way == ReadWay::pool_direct && depth > 32) continue;  // it has no more threads
-          double& most = ceiling[fmt::format("{:<12} {:>4} bytes, {:>3} under way", way_name(way), bytes, depth)];
-          most = std::max(most, device(made, way, bytes, depth, ++seed));
-        }
+        for (const int depth : kDepths)
+          for (const bool in_order : {false, true}) {
+            if (way == ReadWay::pool_direct && depth > 32) continue;  // it has no more threads
+            if (in_order && depth < 64) continue;
+            double& most = ceiling[fmt::format("{:<12} {:>4} bytes, {:>3} under way{}", way_name(way), bytes, depth,
+                                               in_order ? ", in the order of the file" : "")];
+            most = std::max(most, device(made, way, bytes, depth, in_order, ++seed));
+          }
     for (const ReadWay way : kWays) {
       const Cold cold = rows(made, way, file_rows, ++seed);
       if (cold.rows_a_second > best[way].rows_a_second) best[way] = cold;
