@@ -1,7 +1,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <vector>
+#include <mutex>
 
 #include "base/workers.h"
 #include "io/extent_reader.h"
@@ -12,19 +12,30 @@ namespace {
 class PoolReader : public ExtentReader {
  public:
   PoolReader(const AlignedFile& file, int buffers, int64_t buffer_bytes)
-      : file_(file),
-        buffers_(buffers, buffer_bytes),
-        extents_(static_cast<size_t>(buffers)),
-        workers_(buffers) {}
+      : file_(file), buffers_(buffers, buffer_bytes), workers_(buffers) {}
 
+  // A thread takes extents until there are none: as items of their own they would wake all threads each time.
   void read(const Next& next, const Use& use) override {
-    workers_.run_stream([&](int64_t, int worker) { return next(extents_[static_cast<size_t>(worker)]); },
-                        [&](int64_t, Turn& turn) {
-                          const Extent& extent = extents_[static_cast<size_t>(turn.worker())];
-                          std::byte* const data = buffers_[turn.worker()];
-                          fetch(extent, data);
-                          use(extent, data);
-                        });
+    std::mutex mutex;
+    bool more = true;  // guarded by mutex
+    workers_.run_ordered(buffers_.count(), [&](int64_t buffer, Turn&) {
+      std::byte* const data = buffers_[static_cast<int>(buffer)];
+      Extent extent;
+      const auto take = [&] {
+        const std::lock_guard lock(mutex);
+        return more = more && next(extent);
+      };
+      try {
+        while (take()) {
+          fetch(extent, data);
+          use(extent, data);
+        }
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        more = false;
+        throw;
+      }
+    });
   }
 
  private:
@@ -40,7 +51,6 @@ class PoolReader : public ExtentReader {
 
   const AlignedFile& file_;
   ReadBuffers buffers_;
-  std::vector<Extent> extents_;  // [workers]
   Workers workers_;
 };
 

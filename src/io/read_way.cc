@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<const char*, 4> kNames = {"ring-direct", "pool-direct", "ring", "pool"};
 constexpr int64_t kPage = 4096;
-constexpr int kMostThreads = 32;
+constexpr int kMostThreads = 16;
 constexpr int kMostQueued = 256;
 
 bool is_direct(ReadWay way) {
