@@ -18,9 +18,9 @@ void raise_to(std::atomic<int64_t>& peak, int64_t value) {
 }  // namespace
 
 const char* tag_name(Tag tag) {
-  static constexpr std::array<const char*, kTags> kNames = {"ingest",    "output",      "columns",
-                                                            "blocks",    "parameters",  "gradients",
-                                                            "optimizer", "activations", "other"};
+  static constexpr std::array<const char*, kTags> kNames = {
+      "ingest",     "output",    "columns",   "cache",       "blocks",
+      "parameters", "gradients", "optimizer", "activations", "other"};
   return kNames[static_cast<size_t>(tag)];
 }
 

@@ -21,6 +21,7 @@ enum class Tag : uint8_t {
   ingest,       ///< text, decompression windows and frames on their way to disk
   output,       ///< buffers of files being written
   columns,      ///< whole columns held in memory: vocabularies, shapes, permutations, scores
+  cache,        ///< rows of files: a cache of them, what is planned of it, buffers they are read into
   blocks,       ///< blocks of graphs as they come from a BlockSource
   parameters,   ///< model parameters
   gradients,    ///< gradient sums
@@ -28,7 +29,7 @@ enum class Tag : uint8_t {
   activations,  ///< the slab: tensors of forward and backward, and gradients waiting for their turn
   other,        ///< anything torch allocates outside a tag's scope
 };
-inline constexpr int kTags = 9;
+inline constexpr int kTags = 10;
 const char* tag_name(Tag tag);
 
 /// Thrown when an entry would pass the cap: a typed, recoverable event, not the end of the process.

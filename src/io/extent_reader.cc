@@ -1,0 +1,38 @@
+#include "io/extent_reader.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kPage = 4096;
+
+}  // namespace
+
+ReadBuffers::ReadBuffers(int count, int64_t bytes)
+    : memory_(static_cast<size_t>(count * bytes + kPage)), count_(count), bytes_(bytes) {
+  const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory_.data()) % kPage);
+  first_ = memory_.data() + (kPage - past) % kPage;
+}
+
+bool advance(const AlignedFile& file, const Extent& extent, int64_t& done, int64_t got) {
+  if (got == -EINTR || got == -EAGAIN) return false;
+  const std::string& path = file.file.path();
+  if (got < 0)
+    throw Failure(fmt::format("cannot read {}: {} bytes at byte {}: {}", path, extent.bytes, extent.offset,
+                              std::strerror(static_cast<int>(-got))));
+  if (done + got >= extent.needed) return true;
+  const int64_t end = extent.offset + done + got;
+  got -= got % file.alignment;  // a direct read goes on where a sector begins
+  done += got;
+  if (got == 0)
+    throw InputError(fmt::format(
+        "{}: the file ends at byte {}, expected {} bytes at byte {}; it was cut short while it was read",
+        path, end, extent.needed, extent.offset));
+  return false;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,63 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <mutex>
+
+#include "base/workers.h"
+#include "io/extent_reader.h"
+
+namespace plimsoll {
+namespace {
+
+class PoolReader : public ExtentReader {
+ public:
+  PoolReader(const AlignedFile& file, int buffers, int64_t buffer_bytes)
+      : file_(file), buffers_(buffers, buffer_bytes), workers_(buffers) {}
+
+  // A thread takes extents until there are none: as items of their own they would wake all threads each time.
+  void read(const Next& next, const Use& use) override {
+    std::mutex mutex;
+    bool more = true;  // guarded by mutex
+    workers_.run_ordered(buffers_.count(), [&](int64_t buffer, Turn&) {
+      std::byte* const data = buffers_[static_cast<int>(buffer)];
+      Extent extent;
+      const auto take = [&] {
+        const std::lock_guard lock(mutex);
+        return more = more && next(extent);
+      };
+      try {
+        while (take()) {
+          fetch(extent, data);
+          use(extent, data);
+        }
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        more = false;
+        throw;
+      }
+    });
+  }
+
+ private:
+  void fetch(const Extent& extent, std::byte* data) const {
+    int64_t done = 0;
+    int64_t got = 0;
+    do {
+      got = ::pread(file_.file.descriptor(), data + done, static_cast<size_t>(extent.bytes - done),
+                    extent.offset + done);
+      if (got < 0) got = -errno;
+    } while (!advance(file_, extent, done, got));
+  }
+
+  const AlignedFile& file_;
+  ReadBuffers buffers_;
+  Workers workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<ExtentReader> make_pool_reader(const AlignedFile& file, int buffers, int64_t buffer_bytes) {
+  return std::make_unique<PoolReader>(file, buffers, buffer_bytes);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,115 @@
+#include "io/read_way.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+namespace plimsoll {
+namespace {
+
+constexpr std::array<const char*, 4> kNames = {"ring-direct", "pool-direct", "ring", "pool"};
+constexpr int64_t kPage = 4096;
+constexpr int kMostThreads = 16;
+constexpr int kMostQueued = 256;
+
+bool is_direct(ReadWay way) {
+  return way == ReadWay::ring_direct || way == ReadWay::pool_direct;
+}
+bool is_ring(ReadWay way) {
+  return way == ReadWay::ring_direct || way == ReadWay::ring;
+}
+
+// Random reads a second over some milliseconds; 0 if the way is refused.
+double probe(const std::filesystem::path& path, ReadWay way) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kReads = 128;
+  constexpr auto kLong = std::chrono::milliseconds(5);
+  const auto opened = open_way(path, way, kPage, kMostQueued * kPage);
+  if (!opened) return 0;
+  const int64_t places = opened->file->bytes / kPage;
+  uint64_t state = 1;
+  int64_t reads = 0;
+  int left = 0;
+  const auto next = [&](Extent& extent) {
+    state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's: any scatter will do
+    extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(places)) * kPage, kPage, kPage};
+    return left-- > 0;
+  };
+  const auto round = [&] {
+    left = kReads;
+    opened->reader->read(next, [](const Extent&, const std::byte*) {});
+  };
+  round();  // threads and pages come up
+  const auto start = Clock::now();
+  for (; Clock::now() - start < kLong; reads += kReads) round();
+  return static_cast<double>(reads) / std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Where a probe says nothing: too small a file. The first that is allowed.
+ReadWay first_allowed(const std::filesystem::path& path) {
+  for (const ReadWay way : {ReadWay::ring_direct, ReadWay::pool_direct, ReadWay::ring})
+    if (open_way(path, way, kPage, kPage)) return way;
+  return ReadWay::pool;
+}
+
+ReadWay quickest(const std::filesystem::path& path) {
+  // Threads cost processor time that the caller wants: they have to be clearly better.
+  constexpr double kClearly = 1.25;
+  for (const auto& [ring, pool] :
+       {std::pair(ReadWay::ring_direct, ReadWay::pool_direct), std::pair(ReadWay::ring, ReadWay::pool)}) {
+    const double by_ring = probe(path, ring);
+    const double by_pool = probe(path, pool);
+    if (by_ring > 0 || by_pool > 0) return by_pool > kClearly * by_ring ? pool : ring;
+  }
+  return ReadWay::pool;
+}
+
+}  // namespace
+
+const char* way_name(ReadWay way) {
+  return kNames[static_cast<size_t>(way)];
+}
+
+ReadWay way_from_name(const std::string& name) {
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (name == kNames[i]) return static_cast<ReadWay>(i);
+  throw UsageError(fmt::format("'{}' is no way to read; expected one of {}", name, fmt::join(kNames, ", ")));
+}
+
+std::optional<OpenedWay> open_way(const std::filesystem::path& path, ReadWay way, int64_t longest,
+                                  int64_t buffer_bytes) {
+  OpenedWay opened;
+  if (is_direct(way)) {
+    auto file = open_direct(path);
+    if (!file) return std::nullopt;
+    opened.file = std::make_unique<AlignedFile>(std::move(*file));
+  } else {
+    opened.file = std::make_unique<AlignedFile>(open_buffered(path));
+  }
+  const int64_t alignment = opened.file->alignment;
+  const int64_t room = (longest + 2 * (alignment - 1)) / alignment * alignment;
+  const int64_t most = is_ring(way) ? kMostQueued : kMostThreads;
+  const auto buffers = static_cast<int>(std::clamp(buffer_bytes / room, int64_t{1}, most));
+  opened.reader = is_ring(way) ? make_ring_reader(*opened.file, buffers, room)
+                               : make_pool_reader(*opened.file, buffers, room);
+  if (!opened.reader) return std::nullopt;
+  return opened;
+}
+
+ReadWay choose_way(const std::filesystem::path& path) {
+  static std::mutex mutex;
+  static std::map<uint64_t, ReadWay> chosen;  // by device
+  if (const char* const forced = std::getenv("PLIMSOLL_READ")) return way_from_name(forced);
+  const AlignedFile file = open_buffered(path);
+  if (file.bytes < 256 * kPage) return first_allowed(path);
+  const std::lock_guard lock(mutex);
+  const auto known = chosen.find(file.device);
+  return known != chosen.end() ? known->second : chosen.emplace(file.device, quickest(path)).first->second;
+}
+
+}  // namespace plimsoll

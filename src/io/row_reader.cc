@@ -1,0 +1,101 @@
+#include "io/row_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kPiece = 4096;  // rows below this length are read together up to it
+
+}  // namespace
+
+RowReader::RowReader(const std::filesystem::path& path, const RowLayout& layout, const Options& options)
+    : layout_(layout),
+      longest_gap_(options.longest_gap),
+      longest_extent_(std::max(kPiece, layout.row_bytes)),
+      way_(options.way ? *options.way : choose_way(path)) {
+  auto opened = open_way(path, way_, longest_extent_, options.buffer_bytes);
+  if (!opened) {
+    if (options.way || std::getenv("PLIMSOLL_READ") != nullptr)
+      throw Failure(fmt::format("cannot read {} by {}: kernel or file system refuse it; unset PLIMSOLL_READ",
+                                path.string(), way_name(way_)));
+  }
+  // What was chosen on this device may be forbidden to this thread.
+  for (const ReadWay way : {ReadWay::pool_direct, ReadWay::pool})
+    if (!opened) opened = open_way(path, way_ = way, longest_extent_, options.buffer_bytes);
+  opened_ = std::move(*opened);
+  const int64_t bytes = layout.offset + layout.rows * layout.row_bytes;
+  if (opened_.file->bytes < bytes)
+    throw InputError(fmt::format("{}: {} bytes, expected {} for {} rows of {} bytes from byte {} on",
+                                 path.string(), opened_.file->bytes, bytes, layout.rows, layout.row_bytes,
+                                 layout.offset));
+}
+
+RowReader::RowReader(const std::filesystem::path& path, const RowLayout& layout)
+    : RowReader(path, layout, Options{}) {}
+
+void RowReader::require(int64_t row) const {
+  if (row < 0 || row >= layout_.rows)
+    throw InputError(fmt::format("{}: row {} is wanted of a file with {} rows, counted from 0",
+                                 opened_.file->file.path(), row, layout_.rows));
+}
+
+// The extent of the rows from wanted[extent.last] on.
+bool RowReader::next(std::span<const WantedRow> wanted, Extent& extent) const {
+  const int64_t sector = opened_.file->alignment;
+  const auto begin_of = [&](const WantedRow& wanted_row) {
+    return (layout_.offset + wanted_row.row * layout_.row_bytes) / sector * sector;
+  };
+  const auto end_of = [&](const WantedRow& wanted_row) {
+    const int64_t end = layout_.offset + (wanted_row.row + 1) * layout_.row_bytes;
+    return (end + sector - 1) / sector * sector;
+  };
+  const auto first = static_cast<size_t>(extent.last);
+  if (first == wanted.size()) return false;
+  const int64_t begin = begin_of(wanted[first]);
+  int64_t end = end_of(wanted[first]);
+  size_t last = first + 1;
+  for (; last < wanted.size(); ++last) {
+    const int64_t longer = end_of(wanted[last]);
+    if (longer == end) continue;
+    if (begin_of(wanted[last]) - end > longest_gap_ || longer - begin > longest_extent_) break;
+    end = longer;
+  }
+  const int64_t needed = layout_.offset + (wanted[last - 1].row + 1) * layout_.row_bytes - begin;
+  extent = {begin, end - begin, needed, static_cast<int64_t>(first), static_cast<int64_t>(last)};
+  return true;
+}
+
+void RowReader::read(std::span<WantedRow> wanted) {
+  if (wanted.empty()) return;
+  std::sort(wanted.begin(), wanted.end(),
+            [](const WantedRow& a, const WantedRow& b) { return a.row < b.row; });
+  require(wanted.front().row);
+  require(wanted.back().row);
+  Extent at;
+  const auto next_extent = [&](Extent& extent) {
+    if (!next(wanted, at)) return false;
+    extent = at;
+    ++counts_.reads;
+    counts_.bytes_read += at.bytes;
+    for (int64_t i = at.first; i < at.last; ++i) {
+      const auto here = static_cast<size_t>(i);
+      if (i == at.first || wanted[here].row != wanted[here - 1].row)
+        counts_.bytes_wanted += layout_.row_bytes;
+    }
+    return true;
+  };
+  const auto copy_rows = [&](const Extent& extent, const std::byte* data) {
+    for (const WantedRow& one :
+         wanted.subspan(static_cast<size_t>(extent.first), static_cast<size_t>(extent.last - extent.first)))
+      std::memcpy(one.data, data + (layout_.offset + one.row * layout_.row_bytes - extent.offset),
+                  static_cast<size_t>(layout_.row_bytes));
+  };
+  opened_.reader->read(next_extent, copy_rows);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+/// Batches are counted from 0 on; a row that no planned batch wants is next used in kNever.
+inline constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
+
+/// The slots of a cache by the batch that next uses their row, and those of one batch by when they were put
+/// there: an order of eviction. The first to go is the slot of the farthest batch (Belady, "A study of
+/// replacement algorithms for a virtual-storage computer", 1966), which is the least recently used one where
+/// nothing is planned. Every operation is O(1), given that batches come and go in order. Not thread-safe.
+class NextUseOrder {
+ public:
+  static constexpr int64_t kSlotBytes = 12;
+  /// `slots` of them, none in the order. Errors: BudgetExceeded (Tag::cache).
+  explicit NextUseOrder(int64_t slots);
+
+  /// Puts a slot behind all others of the same batch, wherever it was. `batch` is not below that of
+  /// forget_before().
+  void place(int32_t slot, int32_t batch);
+  /// What place() was last told of the slot.
+  int32_t next_use(int32_t slot) const { return nodes_[static_cast<size_t>(slot)].batch; }
+  /// The slot to go first. There has to be one in the order.
+  int32_t first_to_go();
+  /// How many slots are next used in a batch.
+  int64_t count(int32_t batch) const;
+  /// Batches below this one are over. Slots that it still finds there are next used in kNever.
+  void forget_before(int32_t batch);
+
+ private:
+  static constexpr int32_t kNone = -1;
+  static constexpr int32_t kNowhere = -2;  // as the batch of a slot: not in the order
+  struct Node {
+    int32_t before;
+    int32_t after;
+    int32_t batch;
+  };
+  struct List {
+    int32_t first = kNone;
+    int32_t last = kNone;
+    int64_t count = 0;
+  };
+  List& list_of(int32_t batch);
+  void remove(int32_t slot);
+
+  Vector<Node, Tag::cache> nodes_;  // [slots]
+  List never_;
+  std::deque<List> lists_;  // of the batches from first_batch_ on
+  int32_t first_batch_ = 0;
+};
+
+}  // namespace plimsoll

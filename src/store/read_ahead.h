@@ -1,0 +1,56 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "io/row_reader.h"
+
+namespace plimsoll {
+
+/// A thread that reads rows of one batch while its owner works on another. begin() and wait() are of one
+/// thread. The reader is its own from begin() to wait().
+class ReadAhead {
+ public:
+  /// Room for `rows` rows (Tag::cache); with none there is no thread. Errors: BudgetExceeded.
+  ReadAhead(RowReader& reader, int64_t rows);
+  ~ReadAhead();
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+
+  int64_t room() const { return room_; }
+  /// Adds a row to the next read, which is the one at `index` of its batch, as long as there is room.
+  void add(int64_t row, int32_t index);
+  bool full() const { return static_cast<int64_t>(index_.size()) == room_; }
+  /// Starts to read what was added.
+  void begin();
+  /// Returns when nothing is being read. Errors: those of RowReader::read(), once.
+  void wait();
+
+  /// What was read and is not cleared: rows in the order of add().
+  size_t size() const { return index_.size(); }
+  int32_t index(size_t i) const { return index_[i]; }
+  const std::byte* data(size_t i) const { return rows_.data() + i * row_bytes_; }
+  void clear();
+
+ private:
+  void run();
+
+  RowReader& reader_;
+  int64_t room_;
+  size_t row_bytes_;
+  Vector<std::byte, Tag::cache> rows_;  // [room, row_bytes]
+  Vector<WantedRow, Tag::cache> wanted_;
+  Vector<int32_t, Tag::cache> index_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool reading_ = false;  // guarded by mutex_
+  bool ending_ = false;   // guarded by mutex_
+  std::exception_ptr error_;
+  std::thread thread_;
+};
+
+}  // namespace plimsoll

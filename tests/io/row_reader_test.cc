@@ -1,0 +1,222 @@
+#include "io/row_reader.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/errors.h"
+#include "support/temp_folder.h"
+#include "support/write_bytes.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr ReadWay kWays[] = {ReadWay::ring_direct, ReadWay::pool_direct, ReadWay::ring, ReadWay::pool};
+
+std::string random_bytes(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string bytes(static_cast<size_t>(count), '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
+}
+
+// io_uring_setup fails for this thread from now on, as in a container that forbids it.
+void forbid_rings() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the number of the call
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{4, code};
+  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+class RowReaderTest : public testing::TestWithParam<ReadWay> {
+ protected:
+  // What a reader gives for these rows, one behind the other.
+  static std::string read(RowReader& reader, const std::vector<int64_t>& rows) {
+    const auto row_bytes = static_cast<size_t>(reader.layout().row_bytes);
+    std::string out(rows.size() * row_bytes, '?');
+    std::vector<WantedRow> wanted;
+    for (size_t i = 0; i < rows.size(); ++i)
+      wanted.push_back({rows[i], reinterpret_cast<std::byte*>(out.data() + i * row_bytes)});
+    reader.read(wanted);
+    return out;
+  }
+  static std::string expected(const std::string& file, const RowLayout& layout,
+                              const std::vector<int64_t>& rows) {
+    std::string out;
+    for (const int64_t row : rows)
+      out.append(file, static_cast<size_t>(layout.offset + row * layout.row_bytes),
+                 static_cast<size_t>(layout.row_bytes));
+    return out;
+  }
+  // A refused way is not there to be tested: no io_uring, or a file system without O_DIRECT.
+  bool refused() { return !open_way(file_, GetParam(), 4096, 4096); }
+
+  TempFolder folder_;
+  std::filesystem::path file_ = folder_ / "rows";
+};
+
+TEST_P(RowReaderTest, GivesTheBytesOfAPlainRead) {
+  std::mt19937 random(7);
+  for (const int64_t row_bytes : {4, 7, 64, 511, 512, 513, 1000, 4095, 4096, 4100, 20000}) {
+    const RowLayout layout{row_bytes % 2 == 0 ? 4096 : 77, row_bytes, 300};
+    const std::string bytes = random_bytes(layout.offset + layout.rows * row_bytes + row_bytes % 3, 1);
+    write_bytes(file_, bytes);
+    if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+    for (const int64_t buffers : {1, 16 * 1024, 1024 * 1024}) {
+      RowReader reader(file_, layout, {GetParam(), buffers, 2048});
+      for (const size_t count : {0, 1, 5, 150, 900}) {
+        std::vector<int64_t> rows(count);
+        for (int64_t& row : rows) row = static_cast<int64_t>(random() % 300);
+        if (count == 5) rows.back() = 299;
+        ASSERT_EQ(read(reader, rows), expected(bytes, layout, rows)) << row_bytes << " " << count;
+      }
+    }
+  }
+}
+
+TEST_P(RowReaderTest, ReadsARowOnceAndNeighboursTogether) {
+  write_bytes(file_, random_bytes(4096 + 64 * 512, 2));
+  if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+  RowReader reader(file_, {4096, 512, 64}, {GetParam(), 64 * 1024, 1024});
+  read(reader, {9, 3, 9, 4, 3, 40});  // the gap from 4 to 9 is 2048 bytes, too long
+  EXPECT_EQ(reader.counts().reads, 3);
+  EXPECT_EQ(reader.counts().bytes_read, 4 * 512);
+  EXPECT_EQ(reader.counts().bytes_wanted, 4 * 512);
+  read(reader, {10, 13});
+  EXPECT_EQ(reader.counts().reads, 4);
+  EXPECT_EQ(reader.counts().bytes_read, 8 * 512);
+}
+
+TEST_P(RowReaderTest, FileCutShortWhileOpenIsAnErrorAndNoSignal) {
+  write_bytes(file_, random_bytes(100 * 1000, 3));
+  if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+  RowReader reader(file_, {0, 1000, 100}, {GetParam()});
+  const std::string kept = read(reader, {1, 20, 39});
+  std::filesystem::resize_file(file_, 40'100);
+  EXPECT_EQ(read(reader, {1, 20, 39}), kept);
+  for (const int64_t row : {40, 41, 99}) {
+    const std::string text = error_text<InputError>([&] { read(reader, {1, 20, row, 39}); });
+    EXPECT_THAT(text, HasSubstr(file_.string() + ": the file ends at byte "));
+    EXPECT_THAT(text, HasSubstr("cut short"));
+  }
+  EXPECT_EQ(read(reader, {39, 1, 20}), kept.substr(2000) + kept.substr(0, 2000))
+      << "it goes on after an error";
+}
+
+TEST_P(RowReaderTest, RowsThatAreNotThereAreAnError) {
+  write_bytes(file_, random_bytes(1000, 5));
+  if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+  RowReader reader(file_, {0, 100, 10}, {GetParam()});
+  for (const int64_t row : {-1, 10})
+    EXPECT_EQ(
+        error_text<InputError>([&] {
+          read(reader, {3, row});
+        }),
+        fmt::format("{}: row {} is wanted of a file with 10 rows, counted from 0", file_.string(), row));
+  EXPECT_EQ(error_text<InputError>([&] {
+              RowReader(file_, {0, 100, 11}, {GetParam()});
+            }),
+            file_.string() + ": 1000 bytes, expected 1100 for 11 rows of 100 bytes from byte 0 on");
+  EXPECT_EQ(error_text<InputError>([&] {
+              RowReader(folder_ / "none", {0, 1, 1}, {GetParam()});
+            }),
+            "no such file: " + (folder_ / "none").string());
+}
+
+TEST_P(RowReaderTest, LedgerHoldsItsBuffersAndGetsThemBack) {
+  write_bytes(file_, random_bytes(1000, 6));
+  if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+  const int64_t before = Ledger::process().held();
+  {
+    const RowReader reader(file_, {0, 100, 10}, {GetParam(), 64 * 1024});
+    const int64_t held = Ledger::process().held(Tag::cache);
+    EXPECT_GT(held, 32 * 1024);
+    EXPECT_LE(held, (64 + 4) * 1024);
+  }
+  EXPECT_EQ(Ledger::process().held(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, RowReaderTest, testing::ValuesIn(kWays), [](const auto& one) {
+  std::string name = way_name(one.param);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+using ReadWayTest = RowReaderTest;
+
+TEST_F(ReadWayTest, ForbiddenRingIsReplaced) {
+  const std::string bytes = random_bytes(2 << 20, 8);
+  write_bytes(file_, bytes);
+  const RowLayout layout{0, 512, 4096};
+  const RowReader before(file_, layout);  // what is remembered of the device may be a ring
+  std::thread([&] {
+    forbid_rings();
+    EXPECT_FALSE(open_way(file_, ReadWay::ring, 4096, 4096));
+    RowReader reader(file_, layout);
+    EXPECT_TRUE(reader.way() == ReadWay::pool_direct || reader.way() == ReadWay::pool)
+        << way_name(reader.way());
+    EXPECT_EQ(read(reader, {5, 4000, 6}), expected(bytes, layout, {5, 4000, 6}));
+    EXPECT_THAT(error_text<Failure>([&] { RowReader(file_, layout, {ReadWay::ring}); }),
+                HasSubstr("cannot read " + file_.string() + " by ring: "));
+    write_bytes(folder_ / "small", "x");
+    EXPECT_NE(choose_way(folder_ / "small"), ReadWay::ring_direct);
+  }).join();
+}
+
+// Where nothing is mapped, the memory of a process reads like a bad block. (It has no O_DIRECT; what becomes
+// of errors is the same with it.)
+TEST_F(ReadWayTest, BadBlockIsAFailureWithFileAndOffset) {
+  std::string good = random_bytes(4096, 4);
+  const auto here = static_cast<int64_t>(reinterpret_cast<intptr_t>(good.data()));
+  for (const ReadWay way : {ReadWay::ring, ReadWay::pool}) {
+    const auto opened = open_way("/proc/self/mem", way, 4096, 64 * 1024);
+    if (!opened) continue;
+    int at = 0;
+    const auto next = [&](Extent& extent) {
+      extent = {at % 2 == 0 ? here : 4096, 4096, 4096};
+      return at++ < 20;
+    };
+    const std::string text =
+        error_text<Failure>([&] { opened->reader->read(next, [](const Extent&, const std::byte*) {}); });
+    EXPECT_EQ(text, "cannot read /proc/self/mem: 4096 bytes at byte 4096: Input/output error")
+        << way_name(way);
+  }
+}
+
+TEST_F(ReadWayTest, FileSystemWithoutDirectReadsIsReadThroughThePageCache) {
+  EXPECT_FALSE(open_way("/proc/self/mem", ReadWay::ring_direct, 4096, 4096));
+  EXPECT_FALSE(open_way("/proc/self/mem", ReadWay::pool_direct, 4096, 4096));
+  const ReadWay way = choose_way("/proc/self/mem");
+  EXPECT_TRUE(way == ReadWay::ring || way == ReadWay::pool);
+}
+
+TEST_F(ReadWayTest, EnvironmentNamesTheWay) {
+  write_bytes(file_, "0123456789");
+  ::setenv("PLIMSOLL_READ", "pool", 1);
+  EXPECT_EQ(RowReader(file_, {0, 1, 10}).way(), ReadWay::pool);
+  ::setenv("PLIMSOLL_READ", "fast", 1);
+  EXPECT_EQ(error_text<UsageError>([&] {
+              RowReader(file_, {0, 1, 10});
+            }),
+            "'fast' is no way to read; expected one of ring-direct, pool-direct, ring, pool");
+  ::unsetenv("PLIMSOLL_READ");
+}
+
+}  // namespace
+}  // namespace plimsoll
