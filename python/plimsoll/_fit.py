@@ -253,7 +253,7 @@ def _plan(
     state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients
     range_bytes = max(tape.recording.packed() for tape in needs.tapes.values())
     _torch.give_back_freed_memory()
-    outside = _torch.anonymous() - _torch.held() + held_before
+    outside = _torch.outside() + held_before
     # A batch of a graph_set lies in buffers that are up to an eighth larger than its tensors.
     need = outside + state + worst.batch * 9 // 8
     found.smallest_budget = smallest_budget(need + worst.step)

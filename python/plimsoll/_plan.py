@@ -123,7 +123,7 @@ def plan(
         if isinstance(optimizer, torch.optim.Optimizer):
             elsewhere += tensors_in(optimizer.state)
         _torch.give_back_freed_memory()
-        outside = _torch.anonymous() - _torch.held() + held_before - bytes_of(elsewhere)
+        outside = _torch.outside() + held_before - bytes_of(elsewhere)
         if found.in_memory:
             outside -= worst.batch
         room = memory.bytes - _torch.slack(memory.bytes) - outside - fixed

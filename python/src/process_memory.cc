@@ -53,6 +53,7 @@ void bind_memory(nb::module_& module) {
   module.def("format_bytes", [](int64_t bytes) { return format_bytes(bytes); });
   module.def("slack", &ProcessBudget::slack);
   module.def("anonymous", [] { return process_memory().anonymous; });
+  module.def("outside", &ProcessBudget::outside_ledger, nb::call_guard<nb::gil_scoped_release>());
   module.def("give_back_freed_memory", &give_back_freed_memory);
   module.def("held", [] { return Ledger::process().held(); });
   module.def("begin_peak", [] {
