@@ -9,7 +9,6 @@ with the start of its workers. Memory, and the time to open the set and have a f
 
 import argparse
 import json
-import os
 import resource
 import statistics
 import subprocess

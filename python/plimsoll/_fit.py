@@ -7,11 +7,9 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from plimsoll import _torch
@@ -64,16 +62,17 @@ def fit(
     (`seed`, epoch, block), and it is as before when `fit` returns. So the weights are the same to the bit for every
     budget, at a fixed number of torch's threads.
 
-    `loss(out, batch.y)` is a plain mean over the rows of `batch.y`, by which blocks are weighted: without class weights and
-    `ignore_index`, whose means are of something else. `optimizer` is over the model's parameters, or makes one of
+    `loss(out, batch.y)` is a plain mean over the rows of `batch.y`, by which blocks are weighted: without class weights
+    and `ignore_index`, whose means are of something else. `optimizer` is over the model's parameters, or makes one of
     them; by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is called after each epoch, and the place
     to step a schedule; `optimizer.register_step_pre_hook` that to clip gradients. The model is left in training mode.
-    torch's generator is one for all threads: runs in several threads at once are not reproducible. An operation that looks at all graphs together, such as batch norm, sees those of a block, not of
-    the batch: these modules are in `Fit.couples`, and a warning names them.
+    torch's generator is one for all threads: runs in several threads at once are not reproducible. An operation that
+    looks at all graphs together, such as batch norm, sees those of a block, not of the batch: these modules are in
+    `Fit.couples`, and a warning names them.
 
     Before it trains it plans (`plan`): a budget that the largest block does not fit in is refused with the smallest
     that works. Errors: `BudgetExceeded`; `UsageError`; what model and loss raise. The model then has the weights of
-    the last whole batch.
+    the last whole batch; running statistics may be of blocks after it.
     """
     require_cpu(model)
     epochs = whole("epochs", epochs, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -181,9 +181,8 @@ class _Found:
 
     def graphs(self) -> NDArray[np.int64]:
         """The counts of each graph that batches may have."""
-        dataset = getattr(self._batches, "dataset", None)
-        if isinstance(dataset, Graphs) or (isinstance(dataset, Sequence) and dataset and isinstance(dataset[0], Data)):
-            return sizes_of(dataset)
-        if isinstance(dataset, Dataset):
+        dataset: Any = getattr(self._batches, "dataset", None)
+        of_data = isinstance(dataset, Sequence) and len(dataset) > 0 and isinstance(dataset[0], Data)
+        if of_data or isinstance(dataset, Graphs | Dataset):
             return sizes_of(dataset)
         return graphs_of(self._largest[:1])

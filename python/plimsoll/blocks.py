@@ -14,7 +14,7 @@ from plimsoll._batch import Collator
 from plimsoll.arguments import whole
 from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs
-from plimsoll.sizes import Size, sizes_of, targets_of
+from plimsoll.sizes import Size, sizes_and_targets_of
 
 
 class BlockLimits(NamedTuple):
@@ -50,7 +50,7 @@ class BlockList:
         limits = BlockLimits(*(whole(f"block.{name}", limit, 1) for name, limit in zip(BlockLimits._fields, limits)))
         self.dataset, self.batch_size, self.limits = dataset, batch_size, limits
         self.seed, self.shuffle = seed, shuffle
-        self.sizes, self.targets = sizes_of(dataset), targets_of(dataset)
+        self.sizes, self.targets = sizes_and_targets_of(dataset)
         if isinstance(dataset, Graphs):
             self._collator = Collator(dataset)
         if not len(self.sizes):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Batch, Data
 
 from plimsoll import _torch
-from plimsoll.errors import BudgetExceeded, UsageError
+from plimsoll.errors import BudgetExceeded
 from plimsoll.sizes import Size, size_of
 from plimsoll.trial import Tape, Trial
 

@@ -50,17 +50,18 @@ def sizes_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:
     return np.array([size_of(graphs[i]) for i in range(len(graphs))], np.int64).reshape(-1, 4)
 
 
-def targets_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:
-    """How many rows of `y` each graph has, i64 [G]. Errors: `UsageError` for a graph without."""
+def sizes_and_targets_of(graphs: Sequence[Data] | Graphs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same, and how many rows of `y` each graph has, i64 [G]. Errors: `UsageError` for a graph without."""
     if isinstance(graphs, Graphs):
-        return np.ones(len(graphs), np.int64)
-    counts = np.empty(len(graphs), np.int64)
+        return _sizes_in(graphs), np.ones(len(graphs), np.int64)
+    sizes, targets = np.empty((len(graphs), 4), np.int64), np.empty(len(graphs), np.int64)
     for i in range(len(graphs)):
-        y = graphs[i].y
-        if y is None:
-            raise UsageError(f"graph {i}: has no y; expected the targets of the loss, or loss=lambda out, y: ...")
-        counts[i] = len(y) if isinstance(y, torch.Tensor) and y.dim() else 1
-    return counts
+        graph = graphs[i]
+        sizes[i] = size_of(graph)
+        if graph.y is None:
+            raise UsageError(f"graph {i}: has no y; expected the targets of the loss")
+        targets[i] = len(graph.y) if isinstance(graph.y, torch.Tensor) and graph.y.dim() else 1
+    return sizes, targets
 
 
 def _sizes_in(graphs: Graphs) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from plimsoll.errors import UsageError
+from plimsoll.errors import BudgetExceeded, UsageError
 
 Forward: TypeAlias = Callable[[torch.nn.Module, Data], Tensor]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
@@ -49,6 +49,8 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
             )
     try:
         return model(**fields)
+    except BudgetExceeded:
+        raise
     except Exception as error:
         error.add_note(
             f"{type(model).__name__} was called with the batch's {', '.join(fields)}; "

@@ -26,7 +26,6 @@ class ProcessBudget {
   ProcessBudget(const ProcessBudget&) = delete;
   ProcessBudget& operator=(const ProcessBudget&) = delete;
 
-  int64_t bytes() const { return bytes_; }
   /// The most of the process's anonymous memory that was seen, in bytes; a sample, so a short peak may be
   /// missed.
   int64_t peak_anonymous();

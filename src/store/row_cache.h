@@ -37,7 +37,7 @@ class RowCache {
     int64_t bytes = 0;        ///< of rows and what is kept of them (Tag::cache), all taken at once
     int64_t ahead_bytes = 0;  ///< of these, for rows that are read ahead; 0: none are
   };
-  /// The reader has to outlive the cache, which alone uses it. Beside `bytes` there are the plan and 16 bytes
+  /// The reader has to outlive the cache, which alone uses it. Beside `bytes` there are the plan and 20 bytes
   /// for each miss of the batch with most. Errors: BudgetExceeded (Tag::cache); UsageError if no row fits.
   RowCache(RowReader& reader, const Options& options);
 
