@@ -99,6 +99,7 @@ class LedgerCpuAllocator final : public c10::Allocator {
   static void release(void* data) {
     if (data == nullptr) return;
     strike_out(place_of(data));
+    c10::profiledCPUMemoryReporter().Delete(data);
     // A copy: the header is part of the piece.
     const Header header = *(static_cast<Header*>(data) - 1);
     if (header.in_slab.data != nullptr) {
@@ -122,6 +123,7 @@ class LedgerCpuAllocator final : public c10::Allocator {
                                                  : take_from_heap(bytes);
     void* const data = header + 1;
     write_down(place_of(data), bytes);
+    c10::profiledCPUMemoryReporter().New(data, bytes);
     return {data, data, &release, cpu};
   }
 };

@@ -285,6 +285,16 @@ def test_a_budget_sees_what_others_take():
         assert taken.sum() == 15 * MIB
 
 
+def test_the_profiler_sees_tensors():
+    """torch.profiler counts what a model allocates under a budget as it does without."""
+    activity = torch.profiler.ProfilerActivity.CPU
+    with plimsoll.budget("64GiB"), torch.profiler.profile(activities=[activity], profile_memory=True) as profile:
+        held = torch.empty(MIB)
+        del held
+    events = [event for event in profile.profiler.kineto_results.events() if event.name() == "[memory]"]
+    assert [event.nbytes() for event in events] == [4 * MIB, -4 * MIB]
+
+
 def test_a_gradient_from_before_is_not_used():
     model = classifier(dropout=0.3)
     by_hand = Batch.from_data_list(made_up())
