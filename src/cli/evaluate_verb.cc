@@ -11,7 +11,9 @@
 #include "cli/train_verb.h"
 #include "cli/training_data.h"
 #include "io/file.h"
+#include "io/new_folder.h"
 #include "store/split_name.h"
+#include "telemetry/progress.h"
 #include "train/classification_stage.h"
 #include "train/planner.h"
 #include "train/warm_up.h"
@@ -45,7 +47,7 @@ std::vector<NamedGraphList> lists_to_judge(const TrainingData& data, std::span<c
   std::vector<std::string> trained;
   const bool is_the_data = model.trained_on == data.identity_hash();
   if (is_the_data) {
-    TrainingSplit split = split_for(recipe, data.source(), shapes);
+    TrainingSplit split = split_for(recipe, data, shapes);
     trained = split.contents;
     lists.push_back({"validation", std::move(split.validation)});
     if (!split.test.empty()) lists.push_back({"test", std::move(split.test)});
@@ -95,6 +97,34 @@ Markup classes_report(const std::vector<ClassificationVerdict>& verdicts, const 
   return report.html();
 }
 
+std::vector<ClassificationVerdict> judge_graphs(const EvaluateOptions& options, const TrainingData& data,
+                                                const Recipe& recipe, const GnnModel& model, int threads,
+                                                int64_t outside_ledger) {
+  const auto shapes = read_shapes(data.source(), threads);
+  return judge_classifier(data.source(), shapes, model, limits_of(recipe), threads, outside_ledger,
+                          lists_to_judge(data, shapes, recipe, model, options.split));
+}
+
+// Its splits that do not train, from all neighbours.
+std::vector<ClassificationVerdict> judge_giant_graph(const EvaluateOptions& options, const TrainingData& data,
+                                                     const RunFolder& folder, const GnnModel& model,
+                                                     int threads) {
+  std::vector<std::string> splits;
+  const GraphView& graph = data.neighbours()->graph();
+  for (size_t split = 1; split < kGraphSplits.size(); ++split)
+    if (!graph.split(split).empty() && (options.split.empty() || options.split == kGraphSplits[split]))
+      splits.emplace_back(kGraphSplits[split]);
+  if (splits.empty())
+    throw UsageError(fmt::format("no split '{}' to judge; there are valid and test, as the graph has them",
+                                 options.split));
+  const NewFolder scratch(folder.root / "layers", /*replace=*/false);
+  Progress progress("evaluate", "nodes");
+  return judge_nodes_of(graph, model, splits,
+                        {.scratch = scratch.path(),
+                         .threads = threads,
+                         .progress = [&](int64_t done, int64_t total) { progress.update(done, total, ""); }});
+}
+
 Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
                        int threads, int64_t outside_ledger) {
   if (!options.compare.empty() || !options.scores.empty())
@@ -104,10 +134,9 @@ Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, con
   const GnnModel model = load_gnn(folder.model(recipe));
   const TrainingData data(options.data, recipe, {.vocabulary = model.vocabulary});
   require_same_features(model, data.source());
-  const auto shapes = read_shapes(data.source(), threads);
-  const auto verdicts =
-      judge_classifier(data.source(), shapes, model, limits_of(recipe), threads, outside_ledger,
-                       lists_to_judge(data, shapes, recipe, model, options.split));
+  const auto verdicts = data.neighbours() != nullptr
+                            ? judge_giant_graph(options, data, folder, model, threads)
+                            : judge_graphs(options, data, recipe, model, threads, outside_ledger);
   Findings findings{
       classification_json(verdicts, recipe.gnn.conv, recipe.seed), classification_table(verdicts), {}, 0, {}};
   for (const ClassificationVerdict& verdict : verdicts) findings.graphs += verdict.graphs;

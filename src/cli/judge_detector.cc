@@ -31,7 +31,7 @@ std::optional<TrainingSplit> split_that_trained(const TrainingData& data, const 
                                                 const DetectorFacts& facts) {
   if (training_contents(data.source().tables(), recipe.split.leave_out) != facts.trained_on)
     return std::nullopt;
-  return split_for(recipe, data.source(), {});
+  return split_for(recipe, data, {});
 }
 
 // Flags a window that holds an ID never seen in benign training traffic.

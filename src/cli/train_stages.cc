@@ -74,11 +74,12 @@ Trained train_detector(const TrainingData& data, const Recipe& recipe, const Sta
 
 Trained train_classes(const TrainingData& data, const Recipe& recipe, const StageRuns& runs) {
   const auto shapes = read_shapes(data.source(), runs.run.threads);
-  const TrainingSplit split = split_for(recipe, data.source(), shapes);
+  const TrainingSplit split = split_for(recipe, data, shapes);
+  const Recipe of_blocks = block_recipe(recipe, data);
   const ClassificationResult result =
       train_classifier({.source = &data.source(),
                         .shapes = shapes,
-                        .recipe = &recipe,
+                        .recipe = &of_blocks,
                         .split = &split,
                         .data = data.identity_hash(),
                         .run = run_of(runs, recipe.seed, "gnn", "train gnn")});
@@ -134,10 +135,11 @@ const MemoryPlan& decisive(const StagePlans& plans) {
 StagePlans plan_stages(const TrainingData& data, const Recipe& recipe, const RunOptions& run) {
   const auto shapes = read_shapes(data.source(), run.threads);
   if (!is_about_attacks(recipe)) {
-    const TrainingSplit split = split_for(recipe, data.source(), shapes);
+    const TrainingSplit split = split_for(recipe, data, shapes);
+    const Recipe of_blocks = block_recipe(recipe, data);
     return {{"gnn", plan_classifier({.source = &data.source(),
                                      .shapes = shapes,
-                                     .recipe = &recipe,
+                                     .recipe = &of_blocks,
                                      .split = &split,
                                      .data = data.identity_hash(),
                                      .run = run})}};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -41,6 +42,34 @@ void require_no_identity(const Recipe& recipe) {
       "data.without: [id_index]");
 }
 
+// What is about one giant graph, and cannot be asked of it.
+void require_node_classification(const Recipe& recipe) {
+  if (recipe.task != "node_classification")
+    throw UsageError(
+        fmt::format("task '{}' is not for one giant graph; set task: node_classification", recipe.task));
+  if (!recipe.data.without.empty())
+    throw UsageError("data.without is not for one giant graph; give `plimsoll ingest graph` other features");
+  if (recipe.gnn.norm == "graph")
+    throw UsageError("gnn.norm graph is taken over a whole graph, and blocks hold samples of one; set batch");
+  const auto hops = static_cast<int64_t>(recipe.sampling.fan_outs.size());
+  if (hops != recipe.gnn.layers)
+    throw UsageError(fmt::format(
+        "sampling.fan_outs has {} hops, but gnn.layers is {}: each layer needs the hop that it reads", hops,
+        recipe.gnn.layers));
+}
+
+NeighbourSourceOptions neighbour_options(const Recipe& recipe) {
+  const auto seed = static_cast<uint64_t>(recipe.seed);
+  return {.neighbours = {.fan_outs = recipe.sampling.fan_outs,
+                         .replace = recipe.sampling.replace,
+                         .weighted = recipe.sampling.weighted},
+          .blocks = {.epochs = recipe.training.max_epochs,
+                     .batch_size = recipe.training.batch_size,
+                     .block_seeds = std::min(recipe.training.block.seeds, recipe.training.batch_size),
+                     .seed = seed},
+          .seed = seed};
+}
+
 }  // namespace
 
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, LearnedBefore known,
@@ -51,6 +80,14 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
     identity_ = graphs->set().identity();
     source_ = std::move(graphs);
     hide_features(recipe);
+    return;
+  }
+  if (kind == "graph") {
+    require_node_classification(recipe);
+    auto graph = std::make_unique<NeighbourSource>(folder, neighbour_options(recipe));
+    identity_ = graph->graph().set().identity();
+    neighbours_ = graph.get();
+    source_ = std::move(graph);
     return;
   }
   frames_.emplace(folder);
@@ -88,7 +125,20 @@ std::string TrainingData::identity_hash() const {
   return hasher.hex64();
 }
 
-TrainingSplit split_for(const Recipe& recipe, const BlockSource& source, std::span<const GraphShape> shapes) {
+Recipe block_recipe(Recipe recipe, const TrainingData& data) {
+  if (data.neighbours() == nullptr) return recipe;
+  constexpr auto kNone = std::numeric_limits<int64_t>::max();
+  recipe.training.batch_size = data.neighbours()->blocks().per_batch();
+  recipe.training.block = {.graphs = 1, .nodes = kNone, .edges = kNone};
+  return recipe;
+}
+
+TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes) {
+  if (const NeighbourSource* const graph = data.neighbours())
+    return {.training = graph->blocks().numbers(0),
+            .validation = graph->blocks().numbers(1),
+            .fresh_epochs = true};
+  const BlockSource& source = data.source();
   const Recipe::Split& split = recipe.split;
   const auto seed = static_cast<uint64_t>(recipe.seed);
   const GraphSetTables& tables = source.tables();
@@ -110,7 +160,7 @@ TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {
         "task '{}' needs a data set of frames; for a graph_set set task: graph_classification", recipe.task));
   if (recipe.split.by == "graph")
     throw UsageError(fmt::format("task '{}' needs split.by: time or recording", recipe.task));
-  return split_for(recipe, data.source(), {});
+  return split_for(recipe, data, {});
 }
 
 }  // namespace plimsoll

@@ -7,6 +7,7 @@
 #include "config/recipe.h"
 #include "ingest/windows.h"
 #include "sample/block.h"
+#include "sample/neighbour_source.h"
 #include "store/frames.h"
 #include "train/split.h"
 
@@ -17,7 +18,8 @@ inline bool is_about_attacks(const Recipe& recipe) {
   return recipe.task == "detection" || recipe.task == "distillation";
 }
 
-/// A data set as training sees it: graphs of a `graph_set`, or windows made on the fly of `frames`.
+/// A data set as training sees it: graphs of a `graph_set`, windows made on the fly of `frames`, or blocks of
+/// seeds of one giant `graph` with their neighbours.
 class TrainingData {
  public:
   /// Features that recipe.data.without names are hidden. `known`: of a trained model; what is absent is that
@@ -30,6 +32,8 @@ class TrainingData {
   /// Null for a `graph_set`; the windows with all their features.
   const FramesView* frames() const { return frames_ ? &*frames_ : nullptr; }
   const WindowSource* windows() const { return windows_; }
+  /// Null but for a `graph`.
+  const NeighbourSource* neighbours() const { return neighbours_; }
   /// What benign traffic of frames does, for DetectorFacts::benign: the profile of behaviour windows, and the
   /// timing rule of the windows that train.
   std::shared_ptr<const NamedTensors> benign(const TrainingSplit& split) const;
@@ -42,12 +46,17 @@ class TrainingData {
 
   std::optional<FramesView> frames_;
   std::unique_ptr<BlockSource> source_;
-  const WindowSource* windows_ = nullptr;  // below or in source_
+  const WindowSource* windows_ = nullptr;        // below or in source_
+  const NeighbourSource* neighbours_ = nullptr;  // source_
   Json identity_;
 };
 
 /// The split that a recipe asks for. `shapes` has an entry for each graph.
-TrainingSplit split_for(const Recipe& recipe, const BlockSource& source, std::span<const GraphShape> shapes);
+TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes);
+
+/// The recipe as the block engine counts: of one giant graph a block is one graph, and a batch so many
+/// blocks.
+Recipe block_recipe(Recipe recipe, const TrainingData& data);
 
 /// The windows of a detector's data and how they are split. Errors: UsageError where the recipe's task is not
 /// one for this data.

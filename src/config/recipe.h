@@ -48,8 +48,16 @@ struct Recipe {
       int64_t graphs = 64;
       int64_t nodes = 4096;
       int64_t edges = 16384;
+      int64_t seeds = 128;  ///< of one giant graph
     } block;
   } training;
+
+  /// Of one giant graph: what is sampled for a seed.
+  struct Sampling {
+    std::vector<int64_t> fan_outs = {15, 10, 5};  ///< neighbours a node, hop by hop; -1: all
+    bool replace = false;
+    bool weighted = false;
+  } sampling;
 
   struct Memory {
     std::string estimation = "measured";

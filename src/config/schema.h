@@ -97,6 +97,10 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.block.graphs", r.training.block.graphs, kCount);
   visit("training.block.nodes", r.training.block.nodes, kCount);
   visit("training.block.edges", r.training.block.edges, kCount);
+  visit("training.block.seeds", r.training.block.seeds, kCount);
+  visit("sampling.fan_outs", r.sampling.fan_outs, Numbers{-1, 65536});
+  visit("sampling.replace", r.sampling.replace, Flag{});
+  visit("sampling.weighted", r.sampling.weighted, Flag{});
   visit("memory.estimation", r.memory.estimation, Choice{"static|measured|trial"});
   visit_gat("gat", r.gat, visit);
   visit_vgae("vgae", r.vgae, visit);

@@ -38,6 +38,9 @@ struct Batch {
   at::Tensor neighbour_ptr;
   at::Tensor neighbour_ids;
 
+  /// f32 [N], edges into each node but self-loops, where the block does not have all of them; else undefined.
+  at::Tensor degrees;
+
   at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
 
   /// Where normalisation over the block leaves its statistics; null where nobody asks.

@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include <numeric>
+
 #include "base/error.h"
 #include "nn/gat_conv.h"
 #include "nn/neighbour_convs.h"
@@ -122,12 +124,33 @@ at::Tensor Gnn::forward(const Batch& batch, const DropoutKey& key) const {
   const bool joined = options_.jk != "last";
   for (size_t i = 0; i < convs_.size(); ++i) {
     const Layer layer = [this, i, batch, key](const at::Tensor& x) { return run(i, x, batch, key); };
-    h = run_layer(layer, h, layer_parameters_[i], batch.recompute && (joined || i + 1 < convs_.size()));
+    h = plimsoll::run_layer(layer, h, layer_parameters_[i],
+                            batch.recompute && (joined || i + 1 < convs_.size()));
     if (joined) outputs.push_back(h);
   }
-  if (options_.jk == "cat") h = at::cat(outputs, 1);
-  if (options_.jk == "max") h = at::amax(at::stack(outputs), 0);
+  if (joined) h = join(outputs);
   return head_.forward(options_.node_head ? h : segment_reduce(h, batch.graph_ptr, options_.pooling));
+}
+
+at::Tensor Gnn::join(const std::vector<at::Tensor>& outputs) const {
+  if (options_.jk == "cat") return at::cat(outputs, 1);
+  if (options_.jk == "max") return at::amax(at::stack(outputs), 0);
+  return outputs.back();
+}
+
+at::Tensor Gnn::run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const {
+  return run(static_cast<size_t>(layer), x, batch, {});
+}
+
+at::Tensor Gnn::judge_nodes(const std::vector<at::Tensor>& outputs) const {
+  return head_.forward(join(outputs));
+}
+
+std::vector<int64_t> Gnn::judged() const {
+  if (options_.jk == "last") return {options_.layers - 1};
+  std::vector<int64_t> all(static_cast<size_t>(options_.layers));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 }  // namespace plimsoll

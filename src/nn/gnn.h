@@ -37,6 +37,15 @@ class Gnn : public GraphModel {
   ~Gnn() override;
 
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  /// forward() in its parts, for who runs a layer over all of a graph before the next: what the first layer
+  /// reads; what layer `layer` makes of what the one before said of the batch's nodes; and logits [N,
+  /// classes()] of nodes, from what those layers of judged() said of them, in order.
+  at::Tensor inputs(const Batch& batch) const;
+  at::Tensor run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const;
+  at::Tensor judge_nodes(const std::vector<at::Tensor>& outputs) const;
+  /// The layers whose outputs are judged.
+  std::vector<int64_t> judged() const;
+
   const ParameterList& parameters() const override { return parameters_; }
   int64_t classes() const override { return options_.classes; }
   CollateOptions collate_options() const override;
@@ -46,7 +55,7 @@ class Gnn : public GraphModel {
   class Conv;
 
  private:
-  at::Tensor inputs(const Batch& batch) const;
+  at::Tensor join(const std::vector<at::Tensor>& outputs) const;
   at::Tensor normalise(const at::Tensor& x, size_t layer, const Batch& batch, bool training) const;
   at::Tensor run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const;
 

@@ -13,7 +13,8 @@ GCNConv::GCNConv(ParameterList& parameters, const std::string& prefix, int64_t i
 
 at::Tensor GCNConv::forward(const at::Tensor& x, const Batch& batch) const {
   const at::Tensor z = at::mm(x, weight_.t());
-  const at::Tensor degree = in_degrees(batch.edge_order, x.size(0)).add_(1);
+  const at::Tensor degree =
+      batch.degrees.defined() ? batch.degrees + 1 : in_degrees(batch.edge_order, x.size(0)).add_(1);
   const at::Tensor root = degree.rsqrt();
   const at::Tensor neighbours = aggregate(z, batch.edge_order, root, root);
   return neighbours + z * degree.reciprocal_().unsqueeze(1) + bias_;

@@ -108,10 +108,11 @@ int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
               widths.teacher_numbers(size.graphs, size.nodes));
 }
 
-Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {
+// Read a few graphs at a time.
+Vector<GraphShape, Tag::columns> BlockSource::shapes(int threads) const {
   constexpr int64_t kPiece = 32;
   constexpr int64_t kBytes = 256 * 1024;  // about what is read at once, where graphs are not larger
-  const int64_t graphs = source.graphs();
+  const int64_t graphs = this->graphs();
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs));
   Workers workers(threads);
   std::vector<GraphBlock> blocks(static_cast<size_t>(threads));
@@ -125,10 +126,10 @@ Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int thre
       std::array<int64_t, kPiece> wanted{};
       count = std::min(count, end - first);
       std::iota(wanted.begin(), wanted.begin() + count, first);
-      source.read(std::span(wanted).first(static_cast<size_t>(count)), block);
+      read(std::span(wanted).first(static_cast<size_t>(count)), block);
       for (int64_t g = 0; g < count; ++g)
         shapes[static_cast<size_t>(first + g)] = shape_of(block, static_cast<size_t>(g), degrees[worker]);
-      const int64_t bytes = GraphBlock::bytes_for({count, block.nodes(), block.edge_count()}, source.room());
+      const int64_t bytes = GraphBlock::bytes_for({count, block.nodes(), block.edge_count()}, room());
       first += count;
       count = std::clamp<int64_t>(kBytes * count / std::max<int64_t>(bytes, 1), 1, kPiece);
     }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "memory/vector.h"
 #include "store/graph_set.h"
+#include "store/row_counters.h"
 
 namespace plimsoll {
 
@@ -92,12 +94,24 @@ class BlockSource {
   /// Replaces `block` by the graphs asked for, in that order.
   virtual void read(std::span<const int64_t> graphs, GraphBlock& block) const = 0;
 
+  /// The shape of every graph, by index, on `threads` threads. Errors: InputError for counts or labels beyond
+  /// 32 bits.
+  virtual Vector<GraphShape, Tag::columns> shapes(int threads) const;
+
+  /// Bytes (Tag::cache) that make reading quicker, beyond those that it has from the start; 0: none do.
+  virtual int64_t most_cache_bytes() const { return 0; }
+  /// Takes so many, in place of those before. Errors: BudgetExceeded.
+  virtual void resize_cache(int64_t /*bytes*/) const {}
+  /// What its cache has done so far; none: it has none.
+  virtual std::optional<RowCounters> row_counters() const { return std::nullopt; }
+
   /// Tells the system that these graphs will be read soon, where they lie on a disk.
   virtual void will_need(std::span<const int64_t> /*graphs*/) const {}
 };
 
-/// The shape of every graph of a source, by index, read a few graphs at a time on `threads` threads. Errors:
-/// InputError for counts or labels beyond 32 bits.
-Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads);
+/// source.shapes(threads).
+inline Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {
+  return source.shapes(threads);
+}
 
 }  // namespace plimsoll

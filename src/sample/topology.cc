@@ -78,4 +78,10 @@ void CsrTopology::read_weights(std::span<const int64_t> edges, std::span<float> 
   gather(weights_.data(), edges, [&](size_t i, const float* weight) { weights[i] = *weight; });
 }
 
+CsrTopology topology_of(const GraphView& graph) {
+  CsrTopology::Indices indices = graph.indices();
+  if (!graph.wide_indices().empty()) indices = graph.wide_indices();
+  return {graph.indptr(), indices, graph.edge_weight()};
+}
+
 }  // namespace plimsoll

@@ -4,6 +4,8 @@
 #include <span>
 #include <variant>
 
+#include "store/graph.h"
+
 namespace plimsoll {
 
 /// The neighbour list of a node: the edges first .. first + degree - 1.
@@ -56,5 +58,8 @@ class CsrTopology final : public Topology {
   Indices indices_;
   std::span<const float> weights_;
 };
+
+/// The edges of a data set, which has to outlive them.
+CsrTopology topology_of(const GraphView& graph);
 
 }  // namespace plimsoll

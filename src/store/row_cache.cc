@@ -59,6 +59,11 @@ void RowCache::plan(std::span<const int64_t> rows) {
   if (plan_.batches().size() == 1) begin_ahead();
 }
 
+void RowCache::reserve(int64_t batch_rows) {
+  missed_.reserve(static_cast<size_t>(batch_rows));
+  missed_at_.reserve(static_cast<size_t>(batch_rows));
+}
+
 void RowCache::begin_window() {
   const int32_t front = plan_.front().number;
   if (front < window_end_) return;
@@ -90,6 +95,18 @@ void RowCache::gather_planned(std::byte* out) {
     throw;
   }
   counters_.planned_misses += counters_.misses - before;
+  plan_.pop();
+  begin_ahead();
+}
+
+void RowCache::skip_planned() {
+  if (plan_.empty()) throw Failure("a planned batch is to be left out, and none is planned");
+  ahead_.wait();
+  begin_window();
+  const RowPlan::Batch& batch = plan_.front();
+  order_.forget_before(batch.number);
+  for (size_t i = 0; i < batch.rows.size(); ++i)
+    if (const int32_t* const slot = slot_of_.find(batch.rows[i])) order_.place(*slot, batch.next_use[i]);
   plan_.pop();
   begin_ahead();
 }

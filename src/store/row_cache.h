@@ -6,20 +6,10 @@
 
 #include "io/row_reader.h"
 #include "store/read_ahead.h"
+#include "store/row_counters.h"
 #include "store/row_plan.h"
 
 namespace plimsoll {
-
-/// What a cache has done so far.
-struct RowCounters {
-  int64_t hits = 0;            ///< rows that were in memory
-  int64_t misses = 0;          ///< rows that had to be read, each once a batch
-  int64_t planned_misses = 0;  ///< those of planned batches alone, for comparison with
-  int64_t fewest_misses = 0;   ///< the fewest there could be (RowCache says of what)
-  int64_t bytes_useful = 0;    ///< of rows that were missed
-  int64_t bytes_read = 0;      ///< to have them
-  double waited_seconds = 0;   ///< for the disk, by who asked for rows
-};
 
 /// Rows of a file in memory, as many as a budget allows; the others are read. What is evicted is what is used
 /// last of all that is planned, or of the rest what was used least recently; a missed row that would be the
@@ -41,6 +31,10 @@ class RowCache {
   /// for each miss of the batch with most. Errors: BudgetExceeded (Tag::cache); UsageError if no row fits.
   RowCache(RowReader& reader, const Options& options);
 
+  /// Makes room for what is kept of the misses of a batch of so many rows, so that none is taken later.
+  /// Errors: BudgetExceeded.
+  void reserve(int64_t batch_rows);
+
   /// Appends a batch to what is planned; its rows are all different. Errors: BudgetExceeded, with nothing
   /// changed: so far the budget allows to plan; Failure (a row twice).
   void plan(std::span<const int64_t> rows);
@@ -50,7 +44,10 @@ class RowCache {
   /// Fills in the rows of the next planned batch, in its order: [rows, row_bytes]. Errors: those of
   /// RowReader::read(), the batch then being over; Failure if none is planned.
   void gather_planned(std::byte* out);
-  /// The same for rows that nobody planned; they may occur more than once.
+  /// Takes the next planned batch out of the plan: it was read before its turn, or will not be. Errors:
+  /// Failure if none is planned.
+  void skip_planned();
+  /// The same as gather_planned() for rows that nobody planned; they may occur more than once.
   void gather(std::span<const int64_t> rows, std::byte* out);
 
   int64_t slots() const { return slots_; }  ///< how many rows it holds at most

@@ -22,6 +22,7 @@ struct Flight {
   BlockSize largest = {};   ///< what each thread has room for
   int64_t prefetch = 0;     ///< blocks read ahead
   int64_t keep = 0;         ///< blocks whose graphs a BatchTeacher's student need not read again
+  int64_t cache_bytes = 0;  ///< for the source's cache (BlockSource::resize_cache)
   bool recompute = false;   ///< layers run again in backward (nn/recompute.h)
   std::shared_ptr<const RangePlanner> training = nullptr;    ///< of blocks forward and backward
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< of blocks forward

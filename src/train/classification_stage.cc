@@ -85,6 +85,19 @@ Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<con
   return labels;
 }
 
+// As the loss of training, in double precision.
+double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t> labels, int64_t classes) {
+  double sum = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const auto row = logits.subspan(i * static_cast<size_t>(classes), static_cast<size_t>(classes));
+    const double highest = *std::ranges::max_element(row);
+    double exponentials = 0;
+    for (const float logit : row) exponentials += std::exp(logit - highest);
+    sum += highest + std::log(exponentials) - row[static_cast<size_t>(labels[i])];
+  }
+  return labels.empty() ? 0 : sum / static_cast<double>(labels.size());
+}
+
 Json number(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
@@ -168,6 +181,44 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
     const double loss = engine.predict(lists[i].graphs, found);
     verdicts.push_back({lists[i].name, static_cast<int64_t>(lists[i].graphs.size()), loss,
                         classification_figures(found, labels[i], model.model->classes())});
+  }
+  return verdicts;
+}
+
+std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, const GnnModel& model,
+                                                  const std::vector<std::string>& splits,
+                                                  const FullNeighbourOptions& options) {
+  struct List {
+    std::string name;
+    size_t first;
+    size_t count;
+  };
+  std::vector<List> lists;
+  Vector<int64_t, Tag::columns> nodes, labels;
+  const int64_t classes = model.model->classes();
+  for (const std::string& name : splits) {
+    const size_t first = nodes.size();
+    const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
+    for (const int64_t node : graph.split(split)) {
+      const int64_t label = graph.y()[static_cast<size_t>(node)];
+      if (label < 0) continue;
+      if (label >= classes)
+        throw InputError(fmt::format("{}: the label of node {} is {}, but the model knows classes 0 .. {}",
+                                     name, graph.id(node), label, classes - 1));
+      nodes.push_back(node);
+      labels.push_back(label);
+    }
+    lists.push_back({name, first, nodes.size() - first});
+  }
+  Vector<float, Tag::columns> logits(nodes.size() * static_cast<size_t>(classes));
+  judge_nodes(graph, *model.model, nodes, options, logits);
+  std::vector<ClassificationVerdict> verdicts;
+  for (const List& list : lists) {
+    const std::span<const float> found = std::span(logits).subspan(list.first * static_cast<size_t>(classes),
+                                                                   list.count * static_cast<size_t>(classes));
+    const std::span<const int64_t> expected = std::span(labels).subspan(list.first, list.count);
+    verdicts.push_back({list.name, 1, mean_cross_entropy(found, expected, classes),
+                        classification_figures(found, expected, classes)});
   }
   return verdicts;
 }

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "train/classification_metrics.h"
 #include "train/fit.h"
+#include "train/full_neighbours.h"
 #include "train/gnn_file.h"
 
 namespace plimsoll {
@@ -52,6 +53,12 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
                                                     const BlockLimits& limits, int threads,
                                                     int64_t outside_ledger,
                                                     const std::vector<NamedGraphList>& lists);
+
+/// Judges a model on nodes of one giant graph from all their neighbours (train/full_neighbours.h); each list
+/// is a split of the graph. Errors: InputError for a label it does not know, and those of judge_nodes().
+std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, const GnnModel& model,
+                                                  const std::vector<std::string>& splits,
+                                                  const FullNeighbourOptions& options);
 
 /// The fields of `evaluate --json` (docs/command-line.md).
 Json classification_json(const std::vector<ClassificationVerdict>& verdicts, const std::string& model,

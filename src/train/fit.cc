@@ -95,6 +95,7 @@ MemoryPlan plan_with(const FitOptions& options) {
       .training = options.split->training,
       .seed = static_cast<uint64_t>(options.recipe->seed),
       .curriculum = options.curriculum,
+      .fresh_epochs = options.split->fresh_epochs,
       .epochs = training.max_epochs,
       .batch_size = training.batch_size,
       .predicted = {options.split->validation},
@@ -123,6 +124,7 @@ class Fit {
         plan_(plan_with(options)),
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
                 require_feasible(plan_), options.teacher.batches) {
+    options.source->resize_cache(plan_.flight.cache_bytes);
     engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
       journal_.write(event.name, {{"epoch", position_.epoch},
                                   {"step", position_.step},
@@ -213,8 +215,8 @@ class Fit {
     seconds_before_ = position_.so_far.seconds;
     const auto seed = static_cast<uint64_t>(options_.recipe->seed);
     const auto epoch = static_cast<uint32_t>(position_.epoch);
-    graphs_of_epoch(options_.split->training, options_.curriculum, position_.epoch, held_.order);
-    shuffle(held_.order, seed, epoch);
+    const EpochOrder order{options_.split->training, options_.curriculum, seed, options_.split->fresh_epochs};
+    order.graphs_of(position_.epoch, held_.order);
     engine_.runner().expect(batch(position_.step));
     for (;;) {
       const std::span<const int64_t> graphs = batch(position_.step);

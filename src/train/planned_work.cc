@@ -62,8 +62,8 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind of)
 bool PlannedWork::visit(const std::function<void(std::span<const int64_t>)>& block) const {
   bool all = true;
   if (kind != WorkKind::prediction && !input->training.empty())
-    all = visit_training_blocks(input->training, input->curriculum, input->seed, input->epochs,
-                                input->batch_size, input->shapes, input->limits, kMostVisited, block);
+    all = visit_training_blocks(input->order(), input->epochs, input->batch_size, input->shapes,
+                                input->limits, kMostVisited, block);
   if (kind != WorkKind::training)
     for (const std::span<const int64_t> list : input->predicted)
       visit_blocks(list, input->shapes, input->limits, block);

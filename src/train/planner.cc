@@ -206,6 +206,9 @@ class Planner {
       flight.keep =
           std::min({spare, teaching_->most_at_once, BatchTeacher::kMostBytes / std::max<int64_t>(graphs, 1)});
     flight.prefetch = std::min(spare - flight.keep, in_.prefetch);
+    const int64_t rest =
+        slab(blocks) - flight.slab_bytes - (flight.keep + flight.prefetch) * std::max<int64_t>(graphs, 1);
+    flight.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->most_cache_bytes());
     plan.heap = blocks * one_heap;
     const auto budget_for = [&](int count) {
       return in_.outside_ledger + fixed + count * (graphs + one_heap) + needed(count);
@@ -272,6 +275,7 @@ class Planner {
     add("graphs of blocks", plan.flight.blocks * graphs);
     add("graphs kept", plan.flight.keep * graphs);
     add("prefetch", plan.flight.prefetch * graphs);
+    add("cache", plan.flight.cache_bytes);
     add("other", other);
     plan.peak = in_.outside_ledger + plan.heap;
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
@@ -348,9 +352,7 @@ class Planner {
     if (!in_.training.empty()) {
       // A step of the run: other blocks were not planned.
       GraphList order(in_.training.size());
-      const bool known = in_.curriculum == nullptr || in_.curriculum->known();
-      graphs_of_epoch(in_.training, known ? in_.curriculum : nullptr, 1, order);
-      shuffle(order, in_.seed, 1);
+      in_.order().graphs_of(1, order);
       engine.try_out(std::span(order).first(std::min(static_cast<size_t>(in_.batch_size), order.size())));
     }
     const BlockRunner& runner = engine.runner();

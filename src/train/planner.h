@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "train/block_engine.h"
 #include "train/block_plan.h"
-#include "train/curriculum.h"
+#include "train/epoch_order.h"
 
 namespace plimsoll {
 
@@ -35,6 +35,7 @@ struct PlanInput {
   std::span<const int64_t> training = {};  ///< empty: prediction alone
   uint64_t seed = 0;                       ///< of the shuffling of every epoch
   const Curriculum* curriculum = nullptr;  ///< none: every epoch trains on all
+  bool fresh_epochs = false;               ///< EpochOrder::fresh
   int64_t epochs = 0;
   int64_t batch_size = 0;
   std::vector<std::span<const int64_t>> predicted = {};  ///< lists, each in its order
@@ -48,6 +49,8 @@ struct PlanInput {
   int64_t later = 0;           ///< bytes that the caller takes once the run is under way, such as scores
   NotYetHeld missing = {};
   std::optional<int64_t> cap = {};  ///< of the ledger; none: as it is now
+
+  EpochOrder order() const { return {training, curriculum, seed, fresh_epochs}; }
 };
 
 /// What a run needs of memory, and what it gets. All bytes.

@@ -29,24 +29,21 @@ void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> s
     visit(graphs.subspan(static_cast<size_t>(begins[b]), static_cast<size_t>(begins[b + 1] - begins[b])));
 }
 
-bool visit_training_blocks(std::span<const int64_t> training, const Curriculum* curriculum, uint64_t seed,
-                           int64_t epochs, int64_t batch_size, std::span<const GraphShape> shapes,
-                           const BlockLimits& limits, int64_t most_graphs,
+bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
+                           std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t most_graphs,
                            const std::function<void(std::span<const int64_t> block)>& visit) {
-  const bool known = curriculum == nullptr || curriculum->known();
-  GraphList order(training.size());
+  GraphList graphs(order.training.size());
   int64_t seen = 0;
   for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
     if (seen >= most_graphs) return false;
-    graphs_of_epoch(training, known ? curriculum : nullptr, epoch, order);
-    shuffle(order, seed, static_cast<uint32_t>(epoch));
-    const std::span<const int64_t> all(order);
+    order.graphs_of(epoch, graphs);
+    const std::span<const int64_t> all(graphs);
     for (size_t first = 0; first < all.size(); first += static_cast<size_t>(batch_size))
       visit_blocks(all.subspan(first, std::min(static_cast<size_t>(batch_size), all.size() - first)), shapes,
                    limits, visit);
-    seen += static_cast<int64_t>(order.size());
+    seen += static_cast<int64_t>(graphs.size());
   }
-  return known;
+  return order.known();
 }
 
 Terms corner(std::span<const int64_t> graphs, std::span<const GraphShape> shapes, const BlockLimits& limits,

@@ -6,7 +6,7 @@
 
 #include "sample/batches.h"
 #include "train/block_terms.h"
-#include "train/curriculum.h"
+#include "train/epoch_order.h"
 
 namespace plimsoll {
 
@@ -20,12 +20,11 @@ struct TermBox {
   void widen(const Terms& least, const Terms& most);
 };
 
-/// Every block of `epochs` epochs of shuffled batches, in their order, as Fit cuts them. Stops when `visit`
-/// has seen blocks of `most_graphs` graphs; returns whether all were seen. Of a curriculum that does not know
-/// its graphs yet, it visits those of epochs of all graphs, and returns false.
-bool visit_training_blocks(std::span<const int64_t> training, const Curriculum* curriculum, uint64_t seed,
-                           int64_t epochs, int64_t batch_size, std::span<const GraphShape> shapes,
-                           const BlockLimits& limits, int64_t most_graphs,
+/// Every block of `epochs` epochs, in their order, as Fit cuts them. Stops when `visit`
+/// has seen blocks of `most_graphs` graphs; returns whether all were seen. Of an order that is not known yet,
+/// it visits epochs of all graphs, and returns false.
+bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
+                           std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t most_graphs,
                            const std::function<void(std::span<const int64_t> block)>& visit);
 /// Every block of a list in its order.
 void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,

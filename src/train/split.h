@@ -19,6 +19,7 @@ struct TrainingSplit {
   std::vector<std::string> contents = {};  ///< content_of each of them
   std::vector<std::string> copies = {};    ///< left out because one with the same content is used already
   std::map<std::string, GraphList> left_out = {};  ///< graphs of attacks that were to be left out, by attack
+  bool fresh_epochs = false;  ///< each epoch trains on graphs of its own (EpochOrder::fresh)
 };
 
 /// The name under which graphs of an attack that was left out are judged.

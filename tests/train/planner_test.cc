@@ -256,7 +256,7 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
     BlockEngine engine(source, shapes, *any.objective, limits, {.recompute = recompute == "on"});
     std::vector<GraphList> blocks;
     visit_training_blocks(
-        all, nullptr, 3, 2, 100, shapes, limits, 1 << 20,
+        {all, nullptr, 3}, 2, 100, shapes, limits, 1 << 20,
         [&](std::span<const int64_t> block) { blocks.emplace_back(block.begin(), block.end()); });
     std::shuffle(blocks.begin(), blocks.end(), random);
     std::vector<GraphList> predicted;
@@ -350,7 +350,7 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
     BlockEngine engine(source, shapes, *any.objective, limits, {.recompute = recompute});
     std::vector<GraphList> blocks;
     visit_training_blocks(
-        all, nullptr, 3, 2, 100, shapes, limits, 1 << 20,
+        {all, nullptr, 3}, 2, 100, shapes, limits, 1 << 20,
         [&](std::span<const int64_t> block) { blocks.emplace_back(block.begin(), block.end()); });
     std::shuffle(blocks.begin(), blocks.end(), random);
     std::vector<GraphList> predicted;

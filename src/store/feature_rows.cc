@@ -1,0 +1,88 @@
+#include "store/feature_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+// What a row costs in a cache beside its bytes, and in a plan (store/row_cache.h, store/row_plan.h).
+constexpr int64_t kCachedRow = 40;
+constexpr int64_t kPlannedRow = 12 + 43;
+// Shares of a cache for the plan and for the rows that are read ahead.
+constexpr int64_t kPlanShare = 8;
+constexpr int64_t kAheadShare = 8;
+
+RowCounters sum(RowCounters a, const RowCounters& b) {
+  a.hits += b.hits;
+  a.misses += b.misses;
+  a.planned_misses += b.planned_misses;
+  a.fewest_misses += b.fewest_misses;
+  a.bytes_useful += b.bytes_useful;
+  a.waited_seconds += b.waited_seconds;
+  a.bytes_read = b.bytes_read;  // of the reader, which stays
+  return a;
+}
+
+}  // namespace
+
+FeatureFile FeatureFile::column(const DataSetView& set, const std::string& name) {
+  const auto found = set.columns().find(name);
+  if (found == set.columns().end())
+    throw InputError(fmt::format("{}: there is no column {}", set.folder().string(), name));
+  const NpyView& values = found->second;
+  const std::vector<int64_t>& shape = values.shape().shape;
+  if (shape.size() != 2 || shape[1] == 0)
+    throw InputError(
+        fmt::format("{}: column {} is expected to be [rows, features]", set.folder().string(), name));
+  const auto bytes = static_cast<int64_t>(values.values<float>().size_bytes());
+  const std::filesystem::path path = set.folder() / (name + ".npy");
+  return {path, static_cast<int64_t>(std::filesystem::file_size(path)) - bytes, shape[0], shape[1]};
+}
+
+FeatureRows::FeatureRows(const FeatureFile& file, int64_t least_bytes)
+    : file_(file), least_bytes_(least_bytes), reader_(file.path, {file.offset, row_bytes(), file.rows}) {
+  make_cache(least_bytes_);
+}
+
+void FeatureRows::make_cache(int64_t bytes) {
+  const int64_t least = 4 * (row_bytes() + kCachedRow) + 1024;
+  bytes = std::max(bytes, least);
+  const bool is_least = bytes <= least_bytes_;
+  const int64_t planned = is_least ? 0 : bytes / kPlanShare;
+  const int64_t ahead = is_least ? 0 : (bytes - planned) / kAheadShare;
+  cache_.emplace(reader_, RowCache::Options{bytes - planned, ahead});
+  cache_->reserve(batch_rows_);
+  horizon_ = planned / kPlannedRow;
+}
+
+void FeatureRows::resize(int64_t bytes) {
+  before_ = counters();
+  cache_.reset();
+  try {
+    make_cache(std::max(bytes, least_bytes_));
+  } catch (const BudgetExceeded&) {
+    make_cache(least_bytes_);
+    throw;
+  }
+}
+
+void FeatureRows::reserve(int64_t batch_rows) {
+  batch_rows_ = std::max(batch_rows_, batch_rows);
+  cache_->reserve(batch_rows_);
+}
+
+int64_t FeatureRows::most_bytes() const {
+  const int64_t all = file_.rows * (row_bytes() + kCachedRow) + 4096;
+  return all * kPlanShare / (kPlanShare - 1) * kAheadShare / (kAheadShare - 1);
+}
+
+RowCounters FeatureRows::counters() {
+  return sum(before_, cache_->counters());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "io/row_reader.h"
+#include "store/data_set.h"
+#include "store/row_cache.h"
+
+namespace plimsoll {
+
+/// A file of f32 rows of equal length.
+struct FeatureFile {
+  std::filesystem::path path;
+  int64_t offset = 0;  ///< of the first row, in bytes
+  int64_t rows = 0;
+  int64_t width = 0;  ///< F
+
+  /// An f32 column [N, F] of a data set. Errors: InputError (no such column, or another dtype or shape).
+  static FeatureFile column(const DataSetView& set, const std::string& name);
+};
+
+/// The rows of such a file, through a cache whose size can change. Not thread-safe.
+class FeatureRows {
+ public:
+  /// `least_bytes`: of the cache, until it is resized. Errors: those of RowReader and RowCache.
+  explicit FeatureRows(const FeatureFile& file, int64_t least_bytes = kLeastBytes);
+  static constexpr int64_t kLeastBytes = 256 * 1024;
+
+  int64_t width() const { return file_.width; }
+
+  /// A cache of so many bytes (Tag::cache) in place of the one there is, empty and with nothing planned; it
+  /// keeps at least what it was made with. Part of them are for coming rows: of the next batch themselves,
+  /// and of later ones who wants them when. Errors: BudgetExceeded, the cache being the least one then.
+  void resize(int64_t bytes);
+  /// Has room for batches of so many rows, whatever cache there is. Errors: BudgetExceeded.
+  void reserve(int64_t batch_rows);
+  /// The bytes with which every row stays in memory.
+  int64_t most_bytes() const;
+  /// Rows that may be planned at once.
+  int64_t horizon() const { return horizon_; }
+
+  RowCache& cache() { return *cache_; }
+  /// Of all caches there were.
+  RowCounters counters();
+
+ private:
+  void make_cache(int64_t bytes);
+  int64_t row_bytes() const { return file_.width * int64_t{sizeof(float)}; }
+
+  FeatureFile file_;
+  int64_t least_bytes_;
+  int64_t horizon_ = 0;
+  int64_t batch_rows_ = 0;
+  RowReader reader_;
+  std::optional<RowCache> cache_;
+  RowCounters before_;  // of earlier caches
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,188 @@
+#include "train/full_neighbours.h"
+
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <optional>
+
+#include "base/error.h"
+#include "base/workers.h"
+#include "io/file.h"
+#include "memory/ledger.h"
+#include "ops/allocator.h"
+#include "sample/neighbour_sampler.h"
+#include "store/feature_rows.h"
+#include "train/collate.h"
+
+namespace plimsoll {
+namespace {
+
+// A piece ends before it would have more of either; a node with more is one by itself.
+constexpr int64_t kPieceNodes = 1024;
+constexpr int64_t kPieceEdges = 16384;
+// Of what the budget leaves, the share for the cache of rows; blocks have the rest.
+constexpr int64_t kCacheShare = 2;
+
+// Where pieces begin: places among nodes 0 .. V-1, with V at the end.
+Vector<int64_t, Tag::columns> cut_pieces(const GraphView& graph) {
+  Vector<int64_t, Tag::columns> begins{0};
+  const std::span<const int64_t> indptr = graph.indptr();
+  for (int64_t node = 0; node < graph.nodes(); ++node) {
+    const int64_t first = begins.back();
+    const int64_t edges = indptr[static_cast<size_t>(node) + 1] - indptr[static_cast<size_t>(first)];
+    if (node > first && (node - first == kPieceNodes || edges > kPieceEdges)) begins.push_back(node);
+  }
+  if (graph.nodes() > 0) begins.push_back(graph.nodes());
+  return begins;
+}
+
+// Edges into each node but self-loops.
+Vector<float, Tag::columns> degrees_of(const GraphView& graph) {
+  Vector<float, Tag::columns> degrees(static_cast<size_t>(graph.nodes()));
+  for (int64_t node = 0; node < graph.nodes(); ++node) {
+    const auto at = static_cast<size_t>(node);
+    int64_t count = 0;
+    for (int64_t e = graph.indptr()[at]; e < graph.indptr()[at + 1]; ++e) count += graph.neighbour(e) != node;
+    degrees[at] = static_cast<float>(count);
+  }
+  return degrees;
+}
+
+// One layer over all nodes.
+class LayerRun {
+ public:
+  LayerRun(const GraphView& graph, const Gnn& model, int64_t layer, const FeatureFile& from,
+           std::span<const float> degrees)
+      : model_(model), layer_(layer), topology_(topology_of(graph)), degrees_(degrees), rows_(from) {
+    Ledger& ledger = Ledger::process();
+    const int64_t left =
+        ledger.cap() == Ledger::kUnlimited ? rows_.most_bytes() : ledger.cap() - ledger.held();
+    rows_.resize(std::min(left / kCacheShare, rows_.most_bytes()));
+  }
+
+  // f32 [end - first, hidden] of the nodes first .. end-1. Thread-safe, each with a worker of its own.
+  struct Worker {
+    explicit Worker(const Topology& topology) : sampler(topology, {.fan_outs = {NeighbourChoice::kAll}}, 0) {}
+    NeighbourSampler sampler;
+    SampledSubgraph sample;
+    Vector<int64_t, Tag::blocks> targets;
+    GraphBlock block;
+  };
+  Worker make_worker() const { return Worker(topology_); }
+  at::Tensor run(int64_t first, int64_t end, Worker& worker) {
+    at::init_num_threads();
+    const TagScope scope(Tag::activations);
+    const c10::AutoGradMode no_gradients(false);
+    worker.targets.resize(static_cast<size_t>(end - first));
+    std::iota(worker.targets.begin(), worker.targets.end(), first);
+    worker.sampler.sample(worker.targets, 0, worker.sample);
+    fill(worker.sample, worker.block);
+    Batch batch = collate(worker.block, {rows_.width(), 0}, collate_options());
+    if (!degrees_.empty()) {
+      batch.degrees = at::empty({batch.nodes()}, at::kFloat);
+      auto* degree = batch.degrees.mutable_data_ptr<float>();
+      for (const int64_t node : worker.sample.node) *degree++ = degrees_[static_cast<size_t>(node)];
+    }
+    const at::Tensor x = layer_ == 0 ? model_.inputs(batch) : batch.x;
+    return model_.run_layer(layer_, x, batch).narrow(0, 0, end - first).contiguous();
+  }
+
+ private:
+  CollateOptions collate_options() const {
+    CollateOptions options = model_.collate_options();
+    options.items = Items::nodes;
+    return options;
+  }
+
+  // The targets come first, and then what they have edges from.
+  void fill(const SampledSubgraph& sample, GraphBlock& block) {
+    const auto nodes = static_cast<int64_t>(sample.node.size());
+    const auto edges = static_cast<int64_t>(sample.row.size());
+    block.clear();
+    block.graph.push_back(0);
+    block.node_ptr.push_back(nodes);
+    block.edge_ptr.push_back(edges);
+    block.y.push_back(0);
+    for (size_t e = 0; e < sample.row.size(); ++e) {
+      block.edges.push_back(static_cast<int32_t>(sample.row[e]));
+      block.edges.push_back(static_cast<int32_t>(sample.col[e]));
+    }
+    block.x.resize(static_cast<size_t>(nodes * rows_.width()));
+    const std::lock_guard lock(mutex_);
+    rows_.cache().gather(sample.node, reinterpret_cast<std::byte*>(block.x.data()));
+  }
+
+  const Gnn& model_;
+  const int64_t layer_;
+  const CsrTopology topology_;
+  const std::span<const float> degrees_;
+  std::mutex mutex_;
+  FeatureRows rows_;  // guarded by mutex_
+};
+
+// What the layers said of the nodes asked for, a few at a time.
+void judge(const Gnn& model, const std::vector<FeatureFile>& files, std::span<const int64_t> nodes,
+           std::span<float> logits) {
+  const TagScope scope(Tag::activations);
+  const c10::AutoGradMode no_gradients(false);
+  at::init_num_threads();
+  std::vector<std::unique_ptr<FeatureRows>> said;
+  for (const int64_t layer : model.judged())
+    said.push_back(std::make_unique<FeatureRows>(files[static_cast<size_t>(layer)]));
+  const auto classes = static_cast<size_t>(model.classes());
+  for (size_t first = 0; first < nodes.size(); first += kPieceNodes) {
+    const std::span<const int64_t> piece =
+        nodes.subspan(first, std::min<size_t>(kPieceNodes, nodes.size() - first));
+    std::vector<at::Tensor> outputs;
+    for (const auto& rows : said) {
+      outputs.push_back(at::empty({static_cast<int64_t>(piece.size()), rows->width()}, at::kFloat));
+      rows->cache().gather(piece, static_cast<std::byte*>(outputs.back().mutable_data_ptr()));
+    }
+    const at::Tensor found = model.judge_nodes(outputs).contiguous();
+    std::copy_n(found.const_data_ptr<float>(), piece.size() * classes,
+                logits.begin() + static_cast<int64_t>(first * classes));
+  }
+}
+
+}  // namespace
+
+void judge_nodes(const GraphView& graph, const Gnn& model, std::span<const int64_t> nodes,
+                 const FullNeighbourOptions& options, std::span<float> logits) {
+  const Vector<int64_t, Tag::columns> begins = cut_pieces(graph);
+  Vector<float, Tag::columns> degrees;
+  if (model.options().conv == "gcn") degrees = degrees_of(graph);
+  const auto pieces = static_cast<int64_t>(begins.size()) - 1;
+  const int64_t layers = model.options().layers;
+  const std::vector<int64_t> judged = model.judged();
+  std::vector<FeatureFile> files;
+  FeatureFile from = FeatureFile::column(graph.set(), "x");
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    const std::filesystem::path path = options.scratch / fmt::format("layer-{}.f32", layer);
+    File out = File::create(path);
+    {
+      LayerRun run(graph, model, layer, from, degrees);
+      std::vector<LayerRun::Worker> own;
+      for (int i = 0; i < options.threads; ++i) own.push_back(run.make_worker());
+      Workers workers(options.threads);
+      workers.run_ordered(pieces, [&](int64_t piece, Turn& turn) {
+        const auto at = static_cast<size_t>(piece);
+        const at::Tensor said = run.run(begins[at], begins[at + 1], own[static_cast<size_t>(turn.worker())]);
+        turn.wait();
+        out.write(said.const_data_ptr(), said.nbytes());
+        options.progress(layer * graph.nodes() + begins[at + 1], layers * graph.nodes());
+      });
+    }
+    from = {path, 0, graph.nodes(), model.options().hidden};
+    files.push_back(from);
+    if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end())
+      std::filesystem::remove(files[static_cast<size_t>(layer) - 1].path);
+  }
+  judge(model, files, nodes, logits);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+
+#include "nn/gnn.h"
+#include "store/graph.h"
+
+namespace plimsoll {
+
+struct FullNeighbourOptions {
+  std::filesystem::path
+      scratch;  ///< a folder that is there: f32 [V, hidden] for each layer lie in it meanwhile
+  int threads = 1;
+  std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
+};
+
+/// What a Gnn says of nodes of one giant graph from all neighbours, f32 [nodes, classes] into `logits`: one
+/// layer over all nodes before the next (Hamilton et al., NeurIPS 2017, Algorithm 1), so that no
+/// neighbourhood grows with the layers. What a layer says goes to a file, from which the next one reads its
+/// rows through a cache of what the budget leaves. A piece of work is some nodes with all their neighbours,
+/// cut in the same places for every budget and number of threads; results are the same bits for both.
+///
+/// Errors: BudgetExceeded, where one node with all its neighbours does not fit; InputError; Failure (disk).
+void judge_nodes(const GraphView& graph, const Gnn& model, std::span<const int64_t> nodes,
+                 const FullNeighbourOptions& options, std::span<float> logits);
+
+}  // namespace plimsoll

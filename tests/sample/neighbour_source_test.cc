@@ -1,0 +1,162 @@
+#include "sample/neighbour_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "memory/ledger.h"
+#include "support/errors.h"
+#include "support/graph_folder.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kFeatures = 512;  // so that a small cache is small
+
+class NeighbourSourceTest : public testing::Test {
+ protected:
+  NeighbourSourceTest() : graph_(skewed_graph(600, 4)) { write_graph(folder_ / "graph", graph_, kFeatures); }
+
+  NeighbourSource open(uint64_t seed = 5) const {
+    return {folder_ / "graph",
+            {.neighbours = {.fan_outs = {4, 3}},
+             .blocks = {.epochs = 2, .batch_size = 64, .block_seeds = 16, .seed = seed},
+             .seed = seed}};
+  }
+  static GraphBlock block(const NeighbourSource& source, int64_t number) {
+    GraphBlock block;
+    source.read(std::span(&number, 1), block);
+    return block;
+  }
+
+  TempFolder folder_;
+  GiantGraph graph_;
+};
+
+void expect_equal(const GraphBlock& a, const GraphBlock& b) {
+  EXPECT_EQ(a.graph, b.graph);
+  EXPECT_EQ(a.edges, b.edges);
+  EXPECT_EQ(a.x, b.x);
+  EXPECT_EQ(a.node_y, b.node_y);
+}
+
+TEST_F(NeighbourSourceTest, ABlockIsItsSeedsAndWhatWasReached) {
+  const NeighbourSource source = open();
+  Vector<int64_t, Tag::blocks> seeds, labels;
+  for (const int64_t number : {int64_t{0}, int64_t{7}, source.graphs() - 1}) {
+    source.blocks().seeds(source.blocks().block(number), seeds, labels);
+    const GraphBlock read = block(source, number);
+    ASSERT_EQ(read.graphs(), 1);
+    const int64_t nodes = read.nodes();
+    ASSERT_EQ(read.x.size(), static_cast<size_t>(kFeatures * nodes));
+    for (int64_t n = 0; n < nodes; ++n) {
+      const auto at = static_cast<size_t>(n);
+      const auto v = static_cast<int64_t>(read.x[kFeatures * at]);
+      EXPECT_EQ(read.x[kFeatures * at + 1], 2 * v);
+      EXPECT_EQ(read.x[kFeatures * at + 2], -v);
+      const bool is_seed = at < seeds.size();
+      EXPECT_EQ(read.node_y[at], is_seed ? v % 3 : -1);
+      if (is_seed) {
+        EXPECT_EQ(v, seeds[at]);
+      }
+    }
+    for (size_t e = 0; e < read.edges.size(); e += 2) {
+      const auto v = [&](int32_t n) {
+        return static_cast<int64_t>(read.x[static_cast<size_t>(kFeatures * n)]);
+      };
+      EXPECT_TRUE(graph_.has_edge(v(read.edges[e + 1]), v(read.edges[e])));
+    }
+  }
+}
+
+TEST_F(NeighbourSourceTest, ShapesAreThoseOfTheBlocks) {
+  const NeighbourSource source = open();
+  for (const int threads : {1, 3}) {
+    const auto shapes = source.shapes(threads);
+    ASSERT_EQ(static_cast<int64_t>(shapes.size()), source.graphs());
+    for (int64_t number = 0; number < source.graphs(); ++number) {
+      const GraphShape expected = shapes_of(block(source, number)).front();
+      const GraphShape& found = shapes[static_cast<size_t>(number)];
+      EXPECT_EQ(found.nodes, expected.nodes);
+      EXPECT_EQ(found.edges, expected.edges);
+      EXPECT_EQ(found.self_loops, expected.self_loops);
+      EXPECT_EQ(found.most_in, expected.most_in);
+      EXPECT_EQ(found.most_in_without_loops, expected.most_in_without_loops);
+      EXPECT_EQ(found.labelled_nodes, expected.labelled_nodes);
+      EXPECT_EQ(found.highest_node_label, expected.highest_node_label);
+    }
+  }
+}
+
+// In the order of a run, with jumps, blocks out of order and blocks that are read again.
+TEST_F(NeighbourSourceTest, BlocksAreTheSameWhateverTheCacheAndTheOrder) {
+  const NeighbourSource plain = open();
+  std::vector<GraphBlock> expected;
+  for (int64_t number = 0; number < plain.graphs(); ++number) expected.push_back(block(plain, number));
+  std::mt19937 random(1);
+  for (const int64_t bytes : {int64_t{0}, int64_t{400'000}, int64_t{900'000}, plain.most_cache_bytes()}) {
+    const NeighbourSource source = open();
+    source.resize_cache(bytes);
+    const int64_t epoch = source.blocks().per_epoch();
+    std::vector<int64_t> order;
+    for (int64_t round = 0; round < 2; ++round) {
+      for (int64_t b = 0; b < epoch; ++b) order.push_back(round * epoch + b);
+      for (const int64_t b : source.blocks().numbers(1)) order.push_back(b);
+    }
+    for (int swap = 0; swap < 12; ++swap) {
+      const size_t at = random() % (order.size() - 2);
+      std::swap(order[at], order[at + 1 + random() % 2]);
+    }
+    for (int again = 0; again < 6; ++again) {
+      const auto at = static_cast<std::ptrdiff_t>(random() % order.size());
+      order.insert(order.begin() + at, order[static_cast<size_t>(at)]);
+    }
+    order.insert(order.begin() + 3, {epoch + 2, 1, epoch + 3});
+    for (const int64_t number : order)
+      expect_equal(block(source, number), expected[static_cast<size_t>(number)]);
+  }
+}
+
+TEST_F(NeighbourSourceTest, InTheOrderOfARunRowsAreReadAsSeldomAsCanBe) {
+  const NeighbourSource source = open();
+  source.resize_cache(700'000);
+  const int64_t epoch = source.blocks().per_epoch();
+  for (int64_t round = 0; round < 2; ++round) {
+    for (int64_t b = 0; b < epoch; ++b) block(source, round * epoch + b);
+    for (const int64_t b : source.blocks().numbers(1)) block(source, b);
+  }
+  const RowCounters counters = source.row_counters().value();
+  EXPECT_GT(counters.misses, 0);
+  EXPECT_GT(counters.planned_misses, 0);
+  EXPECT_GE(counters.planned_misses, counters.fewest_misses);
+}
+
+TEST_F(NeighbourSourceTest, ItsCacheIsInTheLedger) {
+  Ledger& ledger = Ledger::process();
+  const NeighbourSource source = open();
+  source.shapes(1);
+  const int64_t before = ledger.held(Tag::cache);
+  source.resize_cache(2'000'000);
+  for (int64_t number = 0; number < source.graphs(); ++number) block(source, number);
+  EXPECT_LE(ledger.held(Tag::cache), before + 2'000'000);
+  EXPECT_GT(ledger.held(Tag::cache), before);
+  source.resize_cache(0);
+  EXPECT_LE(ledger.held(Tag::cache), before);
+}
+
+TEST_F(NeighbourSourceTest, RefusesAGraphWithoutWhatItTrainsOn) {
+  {
+    GraphWriter writer(folder_ / "bare", true);
+    writer.append_row_ends(std::vector<int64_t>{0, 0});
+    writer.append_x(std::vector<float>{1, 2}, 1);
+    writer.publish({}, make_provenance("made up", {}));
+  }
+  EXPECT_THAT(error_text<InputError>([&] { NeighbourSource(folder_ / "bare", {}); }), HasSubstr("no labels"));
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "store/graph.h"
+#include "support/giant_graph.h"
+
+namespace plimsoll {
+
+/// A `graph` of made-up columns: x[v] = (v, 2v, -v) and zeros, y[v] = v % 3, and of four nodes two train, one
+/// validates and one tests.
+inline void write_graph(const std::filesystem::path& folder, const GiantGraph& graph, size_t features = 3) {
+  GraphWriter writer(folder, true);
+  std::vector<float> x;
+  std::vector<int64_t> y, train, valid, test;
+  for (int64_t v = 0; v < graph.nodes(); ++v) {
+    for (const int64_t value : {v, 2 * v, -v}) x.push_back(static_cast<float>(value));
+    x.resize(x.size() + features - 3);
+    y.push_back(v % 3);
+    (v % 4 < 2 ? train : v % 4 == 2 ? valid : test).push_back(v);
+  }
+  const std::vector<uint32_t> indices(graph.indices.begin(), graph.indices.end());
+  writer.append_row_ends(std::span(graph.indptr).subspan(1));
+  writer.append_indices(std::span<const uint32_t>(indices));
+  writer.append_x(x, static_cast<int64_t>(features));
+  writer.append_y(y);
+  writer.append_split(0, train);
+  writer.append_split(1, valid);
+  writer.append_split(2, test);
+  writer.publish({.classes = 3}, make_provenance("made up", {}));
+}
+
+}  // namespace plimsoll
