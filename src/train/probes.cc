@@ -64,9 +64,11 @@ std::vector<Probe> make_probes(const Terms& highest, bool closed, const RowWidth
                                const CollateOptions& options) {
   ProbeMaker maker(widths, options);
   if (!closed) {
-    for (int64_t i = 0; i < 12; ++i)
-      maker.add({kMostPiece + 1 + 37 * i + (i % 4) * 1024, 2 + maker.draw(5)}, 3 + maker.draw(40),
-                maker.draw(3));
+    for (int64_t i = 0; i < 12; ++i) {
+      std::vector<int64_t> nodes{kMostPiece + 1 + 37 * i + (i % 4) * 1024};
+      for (int64_t more = i % 3; more > 0; --more) nodes.push_back(2 + maker.draw(5));
+      maker.add(nodes, 3 + maker.draw(40), maker.draw(3));
+    }
     return std::move(maker.probes);
   }
   for (int64_t i = 0; i < 12; ++i) {

@@ -1,0 +1,202 @@
+"""Node classification on one giant graph: the same bits for every budget, and what PyTorch Geometric says."""
+
+import json
+import random
+import re
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+RECIPE = """
+task: node_classification
+sampling: {fan_outs: [6, 4]}
+training: {max_epochs: 3, batch_size: 100, learning_rate: 0.01, weight_decay: 0, checkpoint_every_s: 0,
+           block: {seeds: 32}}
+gnn: {conv: sage, layers: 2, hidden: 16, dropout: 0.3}
+"""
+CONVS = ["sage", "gcn", "gat", "gatv2"]
+
+
+@pytest.fixture(scope="module")
+def graph(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("giant") / "graph"
+    run("plimsoll", "simulate", "graph", "--nodes", 6000, "--degree", 10, "--features", 64, "--classes", 4, "--out", folder,
+        "--seed", 2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory):
+    path = tmp_path_factory.mktemp("recipe") / "nodes.yaml"
+    path.write_text(RECIPE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def train(bin_dir, graph, recipe):
+    """train(run, *arguments): trains into a run; its summary."""
+
+    def train_into(run, *arguments, environment=None):
+        command = [bin_dir / "plimsoll", "train", recipe, "--data", graph, "--run", run, "--json", *arguments]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600,
+                              env=environment)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return train_into
+
+
+@pytest.fixture(scope="module")
+def whole(train, tmp_path_factory):
+    return train(tmp_path_factory.mktemp("whole") / "run", "--threads", 1)["weights"]
+
+
+def least_budget(bin_dir, recipe, graph):
+    command = [bin_dir / "plimsoll", "plan", recipe, "--data", graph, "--threads", 1, "--json"]
+    return json.loads(subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True,
+                                     timeout=600).stdout)
+
+
+def test_bits_do_not_depend_on_threads_prefetch_or_cache(train, whole, tmp_path):
+    for i, arguments in enumerate([("--threads", 2), ("--threads", 3, "--prefetch", 0), ("--prefetch", 5)]):
+        assert train(tmp_path / str(i), *arguments)["weights"] == whole
+
+
+def test_the_smallest_budget_works_and_changes_no_bit(bin_dir, recipe, graph, train, whole, tmp_path):
+    plan = least_budget(bin_dir, recipe, graph)
+    assert plan["exact"]
+    for budget in (plan["min_budget_bytes"], plan["min_budget_bytes"] + 400_000):
+        summary = train(tmp_path / str(budget), "--threads", 1, "--budget", budget)
+        assert summary["weights"] == whole
+
+
+@pytest.mark.parametrize("way", ["ring-direct", "pool-direct", "ring", "pool"])
+def test_bits_do_not_depend_on_the_way_of_reading(bin_dir, recipe, graph, train, whole, tmp_path, way):
+    import os
+
+    budget = least_budget(bin_dir, recipe, graph)["min_budget_bytes"] + 500_000
+    try:
+        summary = train(tmp_path / way, "--budget", budget, environment={**os.environ, "PLIMSOLL_READ": way})
+    except AssertionError as refusal:
+        if "PLIMSOLL_READ" not in str(refusal) and way.split("-")[0] not in str(refusal):
+            raise
+        pytest.skip(f"{way} is refused here")
+    assert summary["weights"] == whole
+
+
+def test_kills_change_no_bit(bin_dir, recipe, graph, train, whole, tmp_path):
+    """kill -9 at random moments, then resume."""
+    moments = random.Random(3)
+    folder = tmp_path / "run"
+    command = [bin_dir / "plimsoll", "train", recipe, "--data", graph, "--run", folder, "--json", "--resume"]
+    for _ in range(8):
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(moments.uniform(0.3, 1.6))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert train(folder, "--resume")["weights"] == whole
+
+
+def pyg_model(conv, tensors, hidden, classes, layers):
+    """The model of a run, in PyTorch Geometric with its weights."""
+    torch = pytest.importorskip("torch")
+    geometric = pytest.importorskip("torch_geometric.nn")
+    kind = {"sage": geometric.SAGEConv, "gcn": geometric.GCNConv, "gat": geometric.GATConv,
+            "gatv2": geometric.GATv2Conv}[conv]
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.convs = torch.nn.ModuleList(kind(64 if i == 0 else hidden, hidden) for i in range(layers))
+            self.lin = torch.nn.Linear(hidden, classes)
+
+        def forward(self, x, edge_index):
+            for layer in self.convs:
+                x = layer(x, edge_index).relu()
+            return self.lin(x)
+
+    model = Model()
+    state = {name: torch.from_numpy(value.copy()) for name, value in tensors.items() if not name.startswith("vocabulary")}
+    model.load_state_dict(state)
+    return model.eval()
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_evaluation_takes_all_neighbours_as_pyg_does(bin_dir, graph, train, tmp_path, conv):
+    torch = pytest.importorskip("torch")
+    safetensors = pytest.importorskip("safetensors.numpy")
+    run = tmp_path / "run"
+    train(run, "-O", f"gnn.conv={conv}", "-O", "gnn.jk=last")
+    command = [str(bin_dir / "plimsoll"), "evaluate", str(run), "--data", str(graph), "--json"]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout)
+
+    tensors = safetensors.load_file(run / "seed-42" / "gnn" / "model.safetensors")
+    indptr, indices = (np.load(graph / f"{name}.npy") for name in ("indptr", "indices"))
+    target = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    edge_index = torch.from_numpy(np.stack([indices.astype(np.int64), target]))
+    model = pyg_model(conv, tensors, 16, 4, 2)
+    with torch.no_grad():
+        logits = model(torch.from_numpy(np.load(graph / "x.npy")), edge_index)
+    y = torch.from_numpy(np.load(graph / "y.npy"))
+    for split in found["splits"]:
+        nodes = torch.from_numpy(np.load(graph / f"{split['name']}_idx.npy"))
+        loss = torch.nn.functional.cross_entropy(logits[nodes], y[nodes]).item()
+        accuracy = (logits[nodes].argmax(1) == y[nodes]).float().mean().item()
+        assert split["models"][0]["loss"] == pytest.approx(loss, rel=2e-5)
+        assert split["models"][0]["accuracy"] == pytest.approx(accuracy, abs=2 / len(nodes))
+    assert {split["name"] for split in found["splits"]} == {"valid", "test"}
+
+
+def test_evaluation_is_the_same_in_a_small_budget(bin_dir, graph, train, tmp_path):
+    run = tmp_path / "run"
+    train(run)
+    said = []
+    for arguments in ([], ["--threads", "1", "--budget", "80MiB"], ["--threads", "3"]):
+        command = [str(bin_dir / "plimsoll"), "evaluate", str(run), "--data", str(graph), "--json", *arguments]
+        said.append(subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout)
+    assert said[0] == said[1] == said[2]
+
+
+def refusal(bin_dir, recipe, data, tmp_path, *arguments):
+    command = [bin_dir / "plimsoll", "train", recipe, "--data", data, "--run", tmp_path / "refused", *arguments]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)
+    assert not (tmp_path / "refused").exists()
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("arguments, code, about", [
+    (("-O", "task=detection"), 2, "node_classification"),
+    (("-O", "gnn.layers=3"), 2, "fan_outs"),
+    (("-O", "gnn.norm=graph"), 2, "norm"),
+    (("-O", "sampling.weighted=true"), 2, "no weights"),
+    (("-O", "sampling.fan_outs=[-2, 1]"), 2, "fan_outs"),
+    (("--budget", "20MiB"), 4, "smallest budget"),
+])
+def test_what_cannot_be_is_refused(bin_dir, recipe, graph, tmp_path, arguments, code, about):
+    found, text = refusal(bin_dir, recipe, graph, tmp_path, *arguments)
+    assert found == code and about in text, text
+
+
+def test_a_column_that_was_cut_short_is_named(bin_dir, recipe, graph, tmp_path):
+    import shutil
+
+    copy = tmp_path / "graph"
+    shutil.copytree(graph, copy)
+    with open(copy / "x.npy", "r+b") as file:
+        file.truncate(1_000_000)
+    code, text = refusal(bin_dir, recipe, copy, tmp_path)
+    assert code == 3 and "x.npy" in text, text
+
+
+def test_learns_what_neighbours_say(train, bin_dir, graph, tmp_path):
+    """The simulated graph's classes can be told from neighbours far better than by chance."""
+    run = tmp_path / "run"
+    train(run, "-O", "training.max_epochs=8")
+    done = subprocess.run([str(bin_dir / "plimsoll"), "evaluate", str(run), "--data", str(graph), "--json"],
+                          capture_output=True, text=True, check=True, timeout=600)
+    accuracy = {split["name"]: split["models"][0]["accuracy"] for split in json.loads(done.stdout)["splits"]}
+    assert accuracy["test"] > 0.8, accuracy
+    assert re.search(r"out of|budget", done.stderr) is None
