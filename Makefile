@@ -6,13 +6,19 @@ VENV := $(or $(PLIMSOLL_VENV),.venv)
 # Real captures for `make demo`, where they lie beside the checkout.
 DATA ?= $(wildcard ../shared/data/can/hcrl_sa)
 
-.PHONY: help demo build package test check bench bench-peers format lint clean bootstrap
+# The graph of `make demo-graph`, likewise.
+GRAPH ?= $(wildcard ../shared/data/graph-cnr2000)
+
+.PHONY: help demo demo-graph build package test check bench bench-peers format lint clean bootstrap
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: build ## From captures to teachers, students and verdicts; DATA=FOLDER names other captures
 	@DATA='$(DATA)' scripts/demo
+
+demo-graph: build ## One giant graph in a fifth of its memory; GRAPH=FOLDER names another cnr-2000
+	@DATA='$(GRAPH)' scripts/demo-graph
 
 build: bootstrap $(BUILD)/build.ninja ## Programs in build/release/bin
 	@cmake --build $(BUILD) --parallel $$(scripts/jobs)

@@ -52,9 +52,10 @@ void print_one(const StageReport& stage, const TrainReport& report, Budget& budg
   fmt::print("{} with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
              report.trained->model, format_count(stage.parameters), fit.epochs.size(), fit.best_epoch,
              best.training_loss, best.validation_loss);
-  fmt::print("{} ({} graphs/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
+  if (fit.reading) fmt::print("{}\n", reading_in_words(*fit.reading));
+  fmt::print("{} ({} {}/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
              format_seconds(report.seconds), format_count(static_cast<int64_t>(graphs_per_second(stage))),
-             fit.plan.flight.blocks, report.threads, format_bytes(fit.plan.worst.range_bytes),
+             stage.unit, fit.plan.flight.blocks, report.threads, format_bytes(fit.plan.worst.range_bytes),
              budget.report());
   fmt::print("planned: {} bytes ({}), {}; smallest budget {}\n", format_count(fit.plan.peak),
              format_bytes(fit.plan.peak), fit.plan.exact ? "exact" : "not exact: " + fit.plan.why_inexact,
@@ -158,7 +159,9 @@ Json report_json(const TrainReport& report, Budget& budget) {
                   {"recompute", fit.plan.flight.recompute},
                   {"prefetch", fit.plan.flight.prefetch},
                   {"planned_peak_bytes", fit.plan.peak},
-                  {"planned_heap_bytes", fit.plan.heap}});
+                  {"planned_heap_bytes", fit.plan.heap},
+                  {"cache_bytes", fit.plan.flight.cache_bytes}});
+  if (fit.reading) summary["reading"] = reading_json(*fit.reading);
   return summary;
 }
 

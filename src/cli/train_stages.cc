@@ -84,7 +84,18 @@ Trained train_classes(const TrainingData& data, const Recipe& recipe, const Stag
                         .data = data.identity_hash(),
                         .run = run_of(runs, recipe.seed, "gnn", "train gnn")});
   const int64_t parameters = result.trained.model->parameters().count();
-  return {{{recipe.seed, report_of("gnn", result, parameters, split, runs.run.outside_ledger)}},
+  StageReport report = report_of("gnn", result, parameters, split, runs.run.outside_ledger);
+  if (data.neighbours() != nullptr) {
+    const std::vector<SeedList>& lists = data.neighbours()->blocks().lists();
+    report.graphs = lists[0].size() + lists[1].size();
+    report.unit = "seeds";
+    return {{{recipe.seed, std::move(report)}},
+            recipe.gnn.conv,
+            fmt::format("{} seeds an epoch, in {} blocks, validated on {}", format_count(lists[0].size()),
+                        format_count(static_cast<int64_t>(split.training.size())),
+                        format_count(lists[1].size()))};
+  }
+  return {{{recipe.seed, std::move(report)}},
           recipe.gnn.conv,
           fmt::format("{} graphs, validated on {}, {} left for a test",
                       format_count(static_cast<int64_t>(split.training.size())),

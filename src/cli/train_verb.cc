@@ -147,7 +147,9 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
   if (enforcement) manifest["enforced"] = enforced_json(enforcement.get());
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   write_text(folder.recipe(), recipe_yaml(recipe));
-  const char* const what = is_about_attacks(recipe) ? "windows" : "graphs";
+  const char* const what = is_about_attacks(recipe)        ? "windows"
+                           : data->neighbours() != nullptr ? "blocks"
+                                                           : "graphs";
   std::optional<Progress> progress;
   run.resume = options.resume;
   run.pressure = &pressure;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <new>
 #include <utility>
 
@@ -138,7 +139,9 @@ void BlockRunner::read(const Blocks& blocks, int64_t block, Pass pass, GraphBloc
       return;
     }
   }
+  const auto start = std::chrono::steady_clock::now();
   prefetcher_.read(wanted, graphs);
+  stalled_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
 }
 
 void BlockRunner::run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -92,6 +93,8 @@ class BlockRunner {
   int64_t unforeseen() const { return slab_.unforeseen(); }
   /// Blocks that were read ahead.
   int64_t prefetched() const { return prefetcher_.hits(); }
+  /// How long workers had to wait until their block was read, of all together.
+  double stalled_seconds() const { return 1e-9 * static_cast<double>(stalled_ns_.load()); }
   const BlockSource& source() const { return source_; }
 
  private:
@@ -121,6 +124,7 @@ class BlockRunner {
   int64_t least_bytes_ = 0;
   int64_t reruns_ = 0;
   int64_t sheds_ = 0;
+  std::atomic<int64_t> stalled_ns_ = 0;
   int level_ = 0;  // of pressure, as followed; changes between runs of the workers
   Pressure* pressure_ = nullptr;
   Tell tell_ = [](const Event&) {};

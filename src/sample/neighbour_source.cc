@@ -187,9 +187,9 @@ void NeighbourSource::gather(int64_t number, std::span<const int64_t> nodes, std
   if (!planned_.empty() && planned_.front() == number) {
     drop_front();
     rows_.cache().gather_planned(out);
-  } else if (std::ranges::find(planned_, number) != planned_.end()) {
+  } else if (const auto at = std::ranges::find(planned_, number); at != planned_.end()) {
     early_.insert(number);
-    rows_.cache().gather(nodes, out);
+    rows_.cache().gather_early(at - planned_.begin(), out);
   } else {
     if (std::ranges::find(recent_, number) == recent_.end()) {  // the run goes on elsewhere
       forget_plan();

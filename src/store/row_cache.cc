@@ -89,7 +89,7 @@ void RowCache::gather_planned(std::byte* out) {
   order_.forget_before(batch.number);
   const int64_t before = counters_.misses;
   try {
-    gather(batch.rows, batch.next_use.data(), out);
+    gather(batch.rows, batch.next_use.data(), Turn::next, out);
   } catch (...) {
     plan_.pop();
     throw;
@@ -99,10 +99,18 @@ void RowCache::gather_planned(std::byte* out) {
   begin_ahead();
 }
 
+void RowCache::gather_early(int64_t place, std::byte* out) {
+  if (place >= planned()) throw Failure("rows of a planned batch are asked for, and it is not planned");
+  begin_window();
+  const RowPlan::Batch& batch = plan_.batches()[static_cast<size_t>(place)];
+  const int64_t before = counters_.misses;
+  gather(batch.rows, batch.next_use.data(), Turn::early, out);
+  counters_.planned_misses += counters_.misses - before;
+}
+
 void RowCache::skip_planned() {
   if (plan_.empty()) throw Failure("a planned batch is to be left out, and none is planned");
   ahead_.wait();
-  begin_window();
   const RowPlan::Batch& batch = plan_.front();
   order_.forget_before(batch.number);
   for (size_t i = 0; i < batch.rows.size(); ++i)
@@ -112,12 +120,12 @@ void RowCache::skip_planned() {
 }
 
 void RowCache::gather(std::span<const int64_t> rows, std::byte* out) {
-  gather(rows, nullptr, out);
+  gather(rows, nullptr, Turn::unplanned, out);
 }
 
-void RowCache::gather(std::span<const int64_t> rows, const int32_t* next_use, std::byte* out) {
+void RowCache::gather(std::span<const int64_t> rows, const int32_t* next_use, Turn turn, std::byte* out) {
   constexpr size_t kAhead = 8;  // rows whose bucket is on its way from memory
-  const bool planned = next_use != nullptr;
+  const bool planned = turn != Turn::unplanned;
   const auto row_bytes = static_cast<size_t>(row_bytes_);
   Clock::time_point start = Clock::now();
   ahead_.wait();
@@ -129,8 +137,8 @@ void RowCache::gather(std::span<const int64_t> rows, const int32_t* next_use, st
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
     std::byte* const to = out + i * row_bytes;
-    const bool here =
-        planned && read_ahead < ahead_.size() && ahead_.index(read_ahead) == static_cast<int32_t>(i);
+    const bool here = turn == Turn::next && read_ahead < ahead_.size() &&
+                      ahead_.index(read_ahead) == static_cast<int32_t>(i);
     if (here) ++read_ahead;
     if (const int32_t* const slot = slot_of_.find(rows[i])) {
       std::memcpy(to, data_of(*slot), row_bytes);

@@ -44,6 +44,9 @@ class RowCache {
   /// Fills in the rows of the next planned batch, in its order: [rows, row_bytes]. Errors: those of
   /// RowReader::read(), the batch then being over; Failure if none is planned.
   void gather_planned(std::byte* out);
+  /// The same for a later one, `place` batches behind the next, which stays planned: skip_planned() ends it
+  /// when it comes to be the next. Errors: Failure if there is none.
+  void gather_early(int64_t place, std::byte* out);
   /// Takes the next planned batch out of the plan: it was read before its turn, or will not be. Errors:
   /// Failure if none is planned.
   void skip_planned();
@@ -54,7 +57,8 @@ class RowCache {
   RowCounters counters();
 
  private:
-  void gather(std::span<const int64_t> rows, const int32_t* next_use, std::byte* out);
+  enum class Turn : uint8_t { next, early, unplanned };
+  void gather(std::span<const int64_t> rows, const int32_t* next_use, Turn turn, std::byte* out);
   void insert(int64_t row, int32_t next_use, const std::byte* data);
   void begin_window();
   void begin_ahead();

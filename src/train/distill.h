@@ -28,8 +28,9 @@ struct StageReport {
   std::string stage;
   std::string weights;  ///< hash; empty for a stage that computes columns
   int64_t parameters = 0;
-  int64_t graphs = 0;  ///< that train and validate, or that a column is about
-  FitResult fit;       ///< of a column its plan alone
+  int64_t graphs = 0;  ///< that train and validate, or that a column is about; of one giant graph seeds
+  std::string unit = "graphs";
+  FitResult fit;  ///< of a column its plan alone
   double seconds = 0;
   int64_t measured_peak = 0;  ///< bytes: the highest anonymous memory of the process since it began
 };

@@ -169,7 +169,8 @@ class Fit {
             .reruns = engine_.runner().reruns(),
             .sheds = engine_.runner().sheds(),
             .overflows = engine_.runner().overflows(),
-            .unforeseen = engine_.runner().unforeseen()};
+            .unforeseen = engine_.runner().unforeseen(),
+            .reading = reading_};
   }
 
  private:
@@ -213,6 +214,8 @@ class Fit {
   void train_epoch() {
     epoch_start_ = Clock::now();
     seconds_before_ = position_.so_far.seconds;
+    stalled_before_ = engine_.runner().stalled_seconds();
+    rows_before_ = options_.source->row_counters().value_or(RowCounters{});
     const auto seed = static_cast<uint64_t>(options_.recipe->seed);
     const auto epoch = static_cast<uint32_t>(position_.epoch);
     const EpochOrder order{options_.split->training, options_.curriculum, seed, options_.split->fresh_epochs};
@@ -264,10 +267,18 @@ class Fit {
     ++position_.epoch;
     note_ = fmt::format("epoch {}, loss={:.4f}, validation={:.4f}", metrics.epoch, metrics.training_loss,
                         metrics.validation_loss);
-    journal_.write("epoch", {{"epoch", metrics.epoch},
-                             {"training_loss", metrics.training_loss},
-                             {"validation_loss", metrics.validation_loss},
-                             {"reruns", engine_.runner().reruns()}});
+    Json entry = {{"epoch", metrics.epoch},
+                  {"training_loss", metrics.training_loss},
+                  {"validation_loss", metrics.validation_loss},
+                  {"reruns", engine_.runner().reruns()}};
+    if (const auto rows = options_.source->row_counters()) {
+      const double stalled = engine_.runner().stalled_seconds() - stalled_before_;
+      const Reading reading{rows_between(rows_before_, *rows), seconds_since(epoch_start_),
+                            stalled / plan_.flight.blocks};
+      entry["reading"] = reading_json(reading);
+      reading_ = reading_ ? sum(*reading_, reading) : reading;
+    }
+    journal_.write("epoch", std::move(entry));
   }
 
   // Behind it the files agree: a run that goes on from here writes the same metrics.
@@ -306,6 +317,9 @@ class Fit {
   std::string note_;
   Clock::time_point epoch_start_ = Clock::now();
   double seconds_before_ = 0;  // of this epoch, in an earlier process
+  RowCounters rows_before_;    // this epoch
+  double stalled_before_ = 0;
+  std::optional<Reading> reading_;
   Clock::time_point last_checkpoint_ = Clock::now();
 };
 

@@ -14,6 +14,7 @@
 #include "train/checkpoint.h"
 #include "train/curriculum.h"
 #include "train/planner.h"
+#include "train/reading.h"
 #include "train/split.h"
 #include "train/stage_teacher.h"
 
@@ -72,6 +73,7 @@ struct FitResult {
   int64_t sheds = 0;                 ///< times that memory was given back because the system was short of it
   int64_t overflows = 0;             ///< tensors that found no room in their block's range
   int64_t unforeseen = 0;            ///< blocks whose tensors were not as planned
+  std::optional<Reading> reading = {};  ///< of all epochs in this process; none: the source has no cache
 };
 
 /// What fit() would need and get of memory: all that it holds is made, and probes are run, but no step is

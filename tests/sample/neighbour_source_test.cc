@@ -135,6 +135,20 @@ TEST_F(NeighbourSourceTest, InTheOrderOfARunRowsAreReadAsSeldomAsCanBe) {
   EXPECT_GE(counters.planned_misses, counters.fewest_misses);
 }
 
+// Two blocks change places again and again, as where two workers read: all misses count for the comparison.
+TEST_F(NeighbourSourceTest, BlocksReadEarlyMissAsOftenAsOthers) {
+  const NeighbourSource source = open();
+  source.resize_cache(700'000);
+  block(source, 0);
+  for (int64_t b = 1; b + 1 < source.blocks().per_epoch(); b += 2) {
+    block(source, b + 1);
+    block(source, b);
+  }
+  const RowCounters counters = source.row_counters().value();
+  EXPECT_GE(counters.planned_misses, counters.fewest_misses);
+  EXPECT_GT(counters.fewest_misses, 0);
+}
+
 TEST_F(NeighbourSourceTest, ItsCacheIsInTheLedger) {
   Ledger& ledger = Ledger::process();
   const NeighbourSource source = open();

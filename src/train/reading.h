@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "store/row_counters.h"
+
+namespace plimsoll {
+
+/// How rows were read in some time, such as an epoch.
+struct Reading {
+  RowCounters rows;
+  double seconds = 0;
+  double stalled_seconds = 0;  ///< that a worker waited for blocks, on average
+};
+
+/// What a source's cache did between two looks at it.
+RowCounters rows_between(const RowCounters& before, const RowCounters& after);
+/// Of two stretches of time.
+Reading sum(const Reading& a, const Reading& b);
+
+/// For the journal: {rows, misses, planned_misses, fewest_misses, miss_ratio, bytes_read, bytes_useful,
+/// waited_s, stalled_s, seconds, binds}.
+Json reading_json(const Reading& reading);
+/// One sentence: what came from memory, how near to the fewest misses, and what binds.
+std::string reading_in_words(const Reading& reading);
+
+}  // namespace plimsoll
