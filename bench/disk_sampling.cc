@@ -1,7 +1,7 @@
 // How fast neighbours are sampled with the topology on disk, beside the same in memory: fan-outs 15, 10, 5, complete
 // batches of 1,024 seeds, one thread.
 //
-//     bench_disk_sampling GRAPH ROUNDS [PAGE_BYTES]     GRAPH is a data set of kind `graph`
+//     bench_disk_sampling GRAPH ROUNDS [PAGE_BYTES [PERCENT...]]     GRAPH is a data set of kind `graph`
 //
 // For each share of the topology: a first pass over 20,000 seeds with an empty cache, and ROUNDS more, each an epoch of
 // its own, which take turns with passes in memory. The page cache of the kernel is told to let the columns go before each
@@ -82,7 +82,8 @@ std::vector<int64_t> draw_seeds(const GraphView& graph) {
   return seeds;
 }
 
-void measure(const std::filesystem::path& folder, uint32_t rounds, const PageCache::Options& options) {
+void measure(const std::filesystem::path& folder, uint32_t rounds, const PageCache::Options& options,
+             const std::vector<int64_t>& percents) {
   std::vector<int64_t> seeds;
   int64_t bytes = 0;
   std::vector<int64_t> indptr;
@@ -100,7 +101,7 @@ void measure(const std::filesystem::path& folder, uint32_t rounds, const PageCac
   run(memory, seeds, 1);
   fmt::print("{} seeds, {} bytes of indptr and indices, pages of {}\n", seeds.size(), bytes, options.page_bytes);
   for (const bool cold : {false, true})
-    for (const int percent : {10, 20, 50, 110}) {
+    for (const int64_t percent : percents) {
       DiskTopology disk(folder, bytes * percent / 100, options);
       Passes passes;
       Passes first;
@@ -140,10 +141,13 @@ void measure(const std::filesystem::path& folder, uint32_t rounds, const PageCac
 int main(int argc, char** argv) {
   using namespace plimsoll;
   try {
-    if (argc < 3 || argc > 4) throw UsageError("usage: bench_disk_sampling GRAPH ROUNDS [PAGE_BYTES]");
+    if (argc < 3) throw UsageError("usage: bench_disk_sampling GRAPH ROUNDS [PAGE_BYTES [PERCENT...]]");
     PageCache::Options options;
-    if (argc == 4) options.page_bytes = std::atoll(argv[3]);
-    measure(argv[1], static_cast<uint32_t>(std::stoul(argv[2])), options);
+    if (argc > 3) options.page_bytes = std::atoll(argv[3]);
+    std::vector<int64_t> percents;
+    for (int i = 4; i < argc; ++i) percents.push_back(std::atoll(argv[i]));
+    if (percents.empty()) percents = {10, 20, 50, 110};
+    measure(argv[1], static_cast<uint32_t>(std::stoul(argv[2])), options, percents);
     return 0;
   } catch (const Error& error) {
     fmt::print(stderr, "bench_disk_sampling: {}\n", error.what());

@@ -23,6 +23,19 @@ constexpr int64_t kMostBuffers = 2 * 1024 * 1024;
 constexpr int64_t kLongestPiece = 64 * 1024;
 constexpr int64_t kLongestGap = 16 * 1024;
 
+// Adds the time of its scope.
+class Waiting {
+ public:
+  explicit Waiting(double& seconds) : seconds_(seconds) {}
+  ~Waiting() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 RowLayout pages_of(const std::filesystem::path& path, const NumberLayout& layout, int64_t page_bytes) {
   if (!std::has_single_bit(static_cast<uint64_t>(page_bytes)) || page_bytes % layout.number_bytes != 0)
     throw UsageError(
@@ -82,6 +95,7 @@ void PageCache::resize(int64_t bytes) {
                                  bytes, page_bytes_, least_bytes()));
   std::fill(slot_of_.begin(), slot_of_.end(), kNone);
   hand_ = 0;
+  loaded_ = false;
   data_ = Pages();
   page_of_ = Slots();
   const auto slots = static_cast<size_t>(std::min((bytes - fixed_bytes_) / slot_bytes(), pages()));
@@ -137,15 +151,13 @@ void PageCache::read_missed(const std::function<void(int32_t, const std::byte*)>
   choose_slots();
   wanted_.clear();
   for (const Missed& missed : missed_) wanted_.push_back({missed.page, nullptr});
-  const auto start = std::chrono::steady_clock::now();
+  const Waiting waiting(counters_.waited_seconds);
   const auto end = [&](bool good) {
     for (const Missed& missed : missed_) {
       slot_of_[static_cast<size_t>(missed.page)] = good ? missed.slot : kNone;
       if (missed.slot != kNone) page_of_[static_cast<size_t>(missed.slot)] = good ? missed.page : kNone;
     }
     missed_.clear();
-    counters_.waited_seconds +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   try {
     reader_.read(wanted_, [&](const WantedRow& page, const std::byte* data) {
@@ -161,6 +173,20 @@ void PageCache::read_missed(const std::function<void(int32_t, const std::byte*)>
   }
   counters_.pages_read += static_cast<int64_t>(missed_.size());
   end(true);
+}
+
+// One pass over the file costs less than its pages one by one.
+void PageCache::load() {
+  const Waiting waiting(counters_.waited_seconds);
+  const auto together = static_cast<int64_t>(wanted_.capacity());
+  for (int64_t first = 0; first < pages(); first += together) {
+    wanted_.clear();
+    for (int64_t page = first; page < std::min(first + together, pages()); ++page)
+      wanted_.push_back({page, data_.data() + page * page_bytes_});
+    reader_.read(wanted_);
+  }
+  counters_.pages_read += pages();
+  loaded_ = true;
 }
 
 PageCounters PageCache::counters() const {

@@ -34,8 +34,8 @@ struct PageCounters {
 
 /// Single numbers of a file, of which as many pages stay in memory as a budget allows. A number that is there
 /// costs a look into a table of all pages, 5 bytes for each, and no system call; pages that are missed are
-/// read together, each once a call. Those stay that are used most (PageUses); where there is room for all,
-/// all that were used.
+/// read together, each once a call. Those stay that are used most (PageUses). Where there is room for all,
+/// the first call reads the whole file, and then it is as fast as memory.
 ///
 /// Any number of threads may call it at once; they take turns. Numbers are the same for every budget.
 class PageCache {
@@ -72,8 +72,7 @@ class PageCache {
  private:
   static constexpr int32_t kNone = -1;   // in slot_of_; below that the page is missed_[-2 - it]
   static constexpr int32_t kTaken = -2;  // in page_of_: a page is on its way there
-  static constexpr size_t kSlotAhead = 32;
-  static constexpr size_t kNumberAhead = 16;
+  static constexpr size_t kAhead = 16;   // numbers that are on their way from memory
 
   using Pages = Vector<std::byte, Tag::cache>;
   using Slots = Vector<int32_t, Tag::cache>;
@@ -83,12 +82,16 @@ class PageCache {
     int32_t slot = kNone;
   };
 
+  bool holds_all() const { return page_of_.size() == slot_of_.size(); }
   int64_t slot_bytes() const { return page_bytes_ + static_cast<int64_t>(sizeof(int32_t)); }
   template <typename T, typename Use>
   size_t find(std::span<const int64_t> places, const Use& use);
+  template <typename T, typename Use>
+  void use_all(std::span<const int64_t> places, const Use& use);
   bool wait_for(int32_t page, int32_t place);
   void read_missed(const std::function<void(int32_t, const std::byte*)>& use);
   void choose_slots();
+  void load();
 
   RowReader reader_;
   int64_t page_bytes_;
@@ -100,15 +103,20 @@ class PageCache {
   Vector<int32_t, Tag::cache> waiting_;  // of a place of a call, the one before it that waits for its page
   Vector<Missed, Tag::cache> missed_;    // pages of a call
   Vector<WantedRow, Tag::cache> wanted_;
-  Pages data_;       // [slots, page_bytes]
-  Slots page_of_;    // [slots]
-  size_t hand_ = 0;  // the slot that is looked at next
+  Pages data_;           // [slots, page_bytes]
+  Slots page_of_;        // [slots]
+  size_t hand_ = 0;      // the slot that is looked at next
+  bool loaded_ = false;  // the whole file is in data_, as it is there
   PageCounters counters_;
 };
 
 template <typename T, typename Use>
 void PageCache::read(std::span<const int64_t> places, const Use& use) {
   const std::lock_guard lock(mutex_);
+  if (holds_all()) {
+    if (!loaded_) load();
+    return use_all<T>(places, use);
+  }
   for (size_t first = 0; first < places.size();) {
     const auto piece = places.subspan(first, std::min(waiting_.size(), places.size() - first));
     const auto use_here = [&](size_t i, const T* number) { use(first + i, number); };
@@ -130,29 +138,35 @@ size_t PageCache::find(std::span<const int64_t> places, const Use& use) {
   const T* const data = reinterpret_cast<const T*>(data_.data());
   const int shift = shift_;
   const int64_t within = numbers_per_page() - 1;
-  const auto number_at = [&](int64_t place, int64_t slot) {
-    return data + (slot << shift) + (place & within);
-  };
   const int64_t missed = counters_.misses;
   int64_t last_page = -1;
   size_t i = 0;
   for (; i < places.size(); ++i) {
-    if (i + kSlotAhead < places.size()) {
-      __builtin_prefetch(slot_of + (places[i + kSlotAhead] >> shift));
-      const int64_t soon = places[i + kNumberAhead];
-      __builtin_prefetch(number_at(soon, std::max(slot_of[soon >> shift], 0)));
+    if (i + kAhead < places.size()) {
+      const int64_t soon = places[i + kAhead];
+      __builtin_prefetch(data + (slot_of[soon >> shift] * (within + 1) + (soon & within)));
     }
     const int64_t page = places[i] >> shift;
     const int32_t slot = slot_of[page];
     if (page != last_page) uses_.add(static_cast<int32_t>(page));  // a list of a node counts once
     last_page = page;
     if (slot >= 0) [[likely]]
-      use(i, number_at(places[i], slot));
+      use(i, data + (slot * (within + 1) + (places[i] & within)));
     else if (!wait_for(static_cast<int32_t>(page), static_cast<int32_t>(i)))
       break;
   }
   counters_.hits += static_cast<int64_t>(i) - (counters_.misses - missed);
   return i;
+}
+
+template <typename T, typename Use>
+void PageCache::use_all(std::span<const int64_t> places, const Use& use) {
+  const T* const data = reinterpret_cast<const T*>(data_.data());
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (i + kAhead < places.size()) __builtin_prefetch(data + places[i + kAhead]);
+    use(i, data + places[i]);
+  }
+  counters_.hits += static_cast<int64_t>(places.size());
 }
 
 }  // namespace plimsoll
