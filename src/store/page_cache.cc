@@ -17,11 +17,11 @@ namespace {
 constexpr int64_t kMostPlaces = 64 * 1024;  // that are looked up before missed pages are read
 constexpr int64_t kMostMissed = 16 * 1024;  // pages that are read together
 constexpr int64_t kLeastBuffers = 4096;
-constexpr int64_t kMostBuffers = 2 * 1024 * 1024;
+constexpr int64_t kMostBuffers = 1024 * 1024;
 // A call wants pages from all over the file, often many that are near each other, and a read costs more than
 // the bytes in between. Measured: bench/results/sampling.md.
-constexpr int64_t kLongestPiece = 64 * 1024;
-constexpr int64_t kLongestGap = 16 * 1024;
+constexpr int64_t kLongestPiece = 32 * 1024;
+constexpr int64_t kLongestGap = 8 * 1024;
 
 // Adds the time of its scope.
 class Waiting {
@@ -56,7 +56,7 @@ int64_t share_of(const NumberLayout& layout, int64_t share, int64_t least, int64
 
 RowReader::Options reading(const NumberLayout& layout, const PageCache::Options& options) {
   return {.way = options.way,
-          .buffer_bytes = share_of(layout, 16, kLeastBuffers, kMostBuffers),
+          .buffer_bytes = share_of(layout, 32, kLeastBuffers, kMostBuffers),
           .longest_gap = kLongestGap,
           .longest_piece = std::min(kLongestPiece, share_of(layout, 64, kLeastBuffers, kMostBuffers))};
 }

@@ -47,7 +47,8 @@ class PageCache {
     int64_t page_bytes = kPageBytes;  ///< a power of two, a multiple of number_bytes
   };
 
-  /// Holds no page before resize(). Takes fixed_bytes() of Tag::cache. Errors: those of RowReader.
+  /// Holds no page before resize(), but takes bytes_for(0) of Tag::cache. Errors: those of RowReader,
+  /// UsageError for pages of another length.
   PageCache(const std::filesystem::path& path, const NumberLayout& layout, const Options& options);
 
   /// What it takes to hold `pages` pages, everything in it.
@@ -136,6 +137,7 @@ size_t PageCache::find(std::span<const int64_t> places, const Use& use) {
   // Copies: what `use` writes could else be any of these.
   const int32_t* const slot_of = slot_of_.data();
   const T* const data = reinterpret_cast<const T*>(data_.data());
+  const auto begin = reinterpret_cast<uintptr_t>(data);
   const int shift = shift_;
   const int64_t within = numbers_per_page() - 1;
   const int64_t missed = counters_.misses;
@@ -144,7 +146,10 @@ size_t PageCache::find(std::span<const int64_t> places, const Use& use) {
   for (; i < places.size(); ++i) {
     if (i + kAhead < places.size()) {
       const int64_t soon = places[i + kAhead];
-      __builtin_prefetch(data + (slot_of[soon >> shift] * (within + 1) + (soon & within)));
+      // As a number: of a page that is missed this is the address of nothing.
+      const int64_t ahead = slot_of[soon >> shift] * (within + 1) + (soon & within);
+      __builtin_prefetch(
+          reinterpret_cast<const void*>(begin + static_cast<uintptr_t>(ahead) * sizeof(T)));  // NOLINT
     }
     const int64_t page = places[i] >> shift;
     const int32_t slot = slot_of[page];
