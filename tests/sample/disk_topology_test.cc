@@ -98,7 +98,7 @@ class DiskTopologyTest : public testing::Test {
 };
 
 TEST_F(DiskTopologyTest, GivesWhatTheGraphInMemoryGives) {
-  for (const int64_t nodes : {1, 8, 63, 700}) {
+  for (const int64_t nodes : {1, 8, 63, 300}) {
     GiantGraph graph = weighted_graph(nodes);
     for (const bool weights : {true, false}) {
       if (!weights) graph.weights.clear();
@@ -111,15 +111,25 @@ TEST_F(DiskTopologyTest, GivesWhatTheGraphInMemoryGives) {
           EXPECT_EQ(topology.weighted(), weights && !graph.weights.empty());
           for (const int64_t bytes : budgets(topology)) {
             topology.resize(bytes);
-            for (uint32_t seed = 0; seed < 3; ++seed) expect_equal(graph.topology(), topology, seed);
+            for (uint32_t seed = 0; seed < 2; ++seed) expect_equal(graph.topology(), topology, seed);
           }
         }
     }
   }
 }
 
+TEST_F(DiskTopologyTest, AGraphWithoutEdgesHasEmptyLists) {
+  const GiantGraph graph({{}, {}, {}});
+  DiskTopology topology(write<uint32_t>(graph), 100'000'000);
+  for (const int64_t bytes : {topology.least_bytes(), topology.most_bytes()}) {
+    topology.resize(bytes);
+    expect_equal(graph.topology(), topology, 1);
+    EXPECT_TRUE(sample(topology, {.fan_outs = {-1}}, 1).edge.empty());
+  }
+}
+
 TEST_F(DiskTopologyTest, SamplesDoNotDependOnTheBudget) {
-  const GiantGraph graph = weighted_graph(2'000);
+  const GiantGraph graph = weighted_graph(1'000);
   const CsrTopology memory = graph.topology();
   DiskTopology disk(write<uint32_t>(graph), 100'000'000, kSmallPages);
   for (const int64_t bytes : budgets(disk)) {
@@ -148,14 +158,14 @@ TEST_F(DiskTopologyTest, EveryWayOfReadingGivesTheSame) {
 }
 
 TEST_F(DiskTopologyTest, ThreadsSampleAtOnceWhileItsBytesChange) {
-  const GiantGraph graph = weighted_graph(2'000);
+  const GiantGraph graph = weighted_graph(1'000);
   const CsrTopology memory = graph.topology();
   DiskTopology disk(write<uint32_t>(graph), 100'000'000, kSmallPages);
   const Numbers bytes = budgets(disk);
   std::vector<std::thread> threads;
   for (uint32_t thread = 0; thread < 4; ++thread)
     threads.emplace_back([&, thread] {
-      for (uint32_t epoch = 0; epoch < 12; ++epoch) {
+      for (uint32_t epoch = 0; epoch < 6; ++epoch) {
         if (thread == 0) disk.resize(bytes[epoch % bytes.size()]);
         expect_same_sample(memory, disk, {.fan_outs = {15, 10, 5}}, 4 * epoch + thread);
       }
