@@ -6,14 +6,9 @@
 #include <cstring>
 
 namespace plimsoll {
-namespace {
-
-constexpr int64_t kPage = 4096;
-
-}  // namespace
 
 ReadBuffers::ReadBuffers(int count, int64_t bytes)
-    : memory_(static_cast<size_t>(count * bytes + kPage)), count_(count), bytes_(bytes) {
+    : memory_(static_cast<size_t>(taken(count, bytes))), count_(count), bytes_(bytes) {
   const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory_.data()) % kPage);
   first_ = memory_.data() + (kPage - past) % kPage;
 }

@@ -24,11 +24,16 @@ struct Extent {
 class ReadBuffers {
  public:
   ReadBuffers(int count, int64_t bytes);
+  static int64_t taken(int count, int64_t bytes) {
+    return count * bytes + kPage;
+  }  ///< of the ledger, in bytes
   int count() const { return count_; }
   int64_t bytes() const { return bytes_; }  ///< of one
   std::byte* operator[](int buffer) { return first_ + buffer * bytes_; }
 
  private:
+  static constexpr int64_t kPage = 4096;
+
   Vector<std::byte, Tag::cache> memory_;
   std::byte* first_;
   int count_;

@@ -76,6 +76,8 @@ class NpyView {
 
   const NpyShape& shape() const { return shape_; }
   std::span<const std::byte> data() const { return data_; }
+  /// Where data begins in the file, in bytes.
+  int64_t offset() const { return data_.data() - file_.bytes().data(); }
 
   /// All elements in C order. Errors: InputError if the dtype is not T's.
   template <typename T>

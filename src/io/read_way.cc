@@ -98,6 +98,7 @@ std::optional<OpenedWay> open_way(const std::filesystem::path& path, ReadWay way
   opened.reader = is_ring(way) ? make_ring_reader(*opened.file, buffers, room)
                                : make_pool_reader(*opened.file, buffers, room);
   if (!opened.reader) return std::nullopt;
+  opened.buffer_bytes = ReadBuffers::taken(buffers, room);
   return opened;
 }
 

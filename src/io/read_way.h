@@ -25,6 +25,7 @@ ReadWay way_from_name(const std::string& name);
 struct OpenedWay {
   std::unique_ptr<AlignedFile> file;  ///< behind a pointer, as the reader refers to it
   std::unique_ptr<ExtentReader> reader;
+  int64_t buffer_bytes = 0;  ///< of the ledger
 };
 
 /// Opens a file for reads of at most `longest` bytes behind a begin of any alignment, with `buffer_bytes` of

@@ -7,16 +7,11 @@
 #include <cstring>
 
 namespace plimsoll {
-namespace {
-
-constexpr int64_t kPiece = 4096;  // rows below this length are read together up to it
-
-}  // namespace
 
 RowReader::RowReader(const std::filesystem::path& path, const RowLayout& layout, const Options& options)
     : layout_(layout),
       longest_gap_(options.longest_gap),
-      longest_extent_(std::max(kPiece, layout.row_bytes)),
+      longest_extent_(std::max(options.longest_piece, layout.row_bytes)),
       way_(options.way ? *options.way : choose_way(path)) {
   auto opened = open_way(path, way_, longest_extent_, options.buffer_bytes);
   if (!opened) {
@@ -28,7 +23,7 @@ RowReader::RowReader(const std::filesystem::path& path, const RowLayout& layout,
   for (const ReadWay way : {ReadWay::pool_direct, ReadWay::pool})
     if (!opened) opened = open_way(path, way_ = way, longest_extent_, options.buffer_bytes);
   opened_ = std::move(*opened);
-  const int64_t bytes = layout.offset + layout.rows * layout.row_bytes;
+  const int64_t bytes = layout.rows > 0 ? layout.end_of(layout.rows - 1) : layout.offset;
   if (opened_.file->bytes < bytes)
     throw InputError(fmt::format("{}: {} bytes, expected {} for {} rows of {} bytes from byte {} on",
                                  path.string(), opened_.file->bytes, bytes, layout.rows, layout.row_bytes,
@@ -51,8 +46,7 @@ bool RowReader::next(std::span<const WantedRow> wanted, Extent& extent) const {
     return (layout_.offset + wanted_row.row * layout_.row_bytes) / sector * sector;
   };
   const auto end_of = [&](const WantedRow& wanted_row) {
-    const int64_t end = layout_.offset + (wanted_row.row + 1) * layout_.row_bytes;
-    return (end + sector - 1) / sector * sector;
+    return (layout_.end_of(wanted_row.row) + sector - 1) / sector * sector;
   };
   const auto first = static_cast<size_t>(extent.last);
   if (first == wanted.size()) return false;
@@ -65,12 +59,18 @@ bool RowReader::next(std::span<const WantedRow> wanted, Extent& extent) const {
     if (begin_of(wanted[last]) - end > longest_gap_ || longer - begin > longest_extent_) break;
     end = longer;
   }
-  const int64_t needed = layout_.offset + (wanted[last - 1].row + 1) * layout_.row_bytes - begin;
+  const int64_t needed = layout_.end_of(wanted[last - 1].row) - begin;
   extent = {begin, end - begin, needed, static_cast<int64_t>(first), static_cast<int64_t>(last)};
   return true;
 }
 
 void RowReader::read(std::span<WantedRow> wanted) {
+  read(wanted, [this](const WantedRow& one, const std::byte* data) {
+    std::memcpy(one.data, data, static_cast<size_t>(layout_.bytes_of(one.row)));
+  });
+}
+
+void RowReader::read(std::span<WantedRow> wanted, const Use& use) {
   if (wanted.empty()) return;
   std::sort(wanted.begin(), wanted.end(),
             [](const WantedRow& a, const WantedRow& b) { return a.row < b.row; });
@@ -85,17 +85,16 @@ void RowReader::read(std::span<WantedRow> wanted) {
     for (int64_t i = at.first; i < at.last; ++i) {
       const auto here = static_cast<size_t>(i);
       if (i == at.first || wanted[here].row != wanted[here - 1].row)
-        counts_.bytes_wanted += layout_.row_bytes;
+        counts_.bytes_wanted += layout_.bytes_of(wanted[here].row);
     }
     return true;
   };
-  const auto copy_rows = [&](const Extent& extent, const std::byte* data) {
+  const auto use_rows = [&](const Extent& extent, const std::byte* data) {
     for (const WantedRow& one :
          wanted.subspan(static_cast<size_t>(extent.first), static_cast<size_t>(extent.last - extent.first)))
-      std::memcpy(one.data, data + (layout_.offset + one.row * layout_.row_bytes - extent.offset),
-                  static_cast<size_t>(layout_.row_bytes));
+      use(one, data + (layout_.offset + one.row * layout_.row_bytes - extent.offset));
   };
-  opened_.reader->read(next_extent, copy_rows);
+  opened_.reader->read(next_extent, use_rows);
 }
 
 }  // namespace plimsoll

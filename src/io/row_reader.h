@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -10,11 +11,16 @@
 
 namespace plimsoll {
 
-/// Rows of equal length, one behind the other in a file: those of a .npy, say.
+/// Rows of equal length, one behind the other in a file: those of a .npy, say, or pages of one.
 struct RowLayout {
   int64_t offset = 0;  ///< of the first row, in bytes
   int64_t row_bytes = 0;
   int64_t rows = 0;
+  int64_t last_row_bytes = row_bytes;  ///< the last one may be shorter
+
+  int64_t bytes_of(int64_t row) const { return row == rows - 1 ? last_row_bytes : row_bytes; }
+  /// Where a row ends in the file.
+  int64_t end_of(int64_t row) const { return offset + row * row_bytes + bytes_of(row); }
 };
 
 /// A row that is wanted, and the row_bytes bytes of the caller that it goes to.
@@ -38,6 +44,7 @@ class RowReader {
     std::optional<ReadWay> way;          ///< choose_way() where none is given
     int64_t buffer_bytes = 1024 * 1024;  ///< Tag::cache; more where a single row takes more
     int64_t longest_gap = 2048;          ///< between rows that are still read in one piece, in bytes
+    int64_t longest_piece = 4096;        ///< up to which rows are read together, in bytes
   };
 
   /// Errors: InputError (no such file, or shorter than `layout` says), UsageError (PLIMSOLL_READ),
@@ -49,9 +56,15 @@ class RowReader {
   /// InputError (no such row; the file has been cut short), Failure (the disk's, with file and offset); what
   /// the rows' memory holds is undefined then, and the reader can go on.
   void read(std::span<WantedRow> wanted);
+  /// What becomes of a row: its bytes are gone when it returns. Maybe called on several threads at once, in
+  /// any order. May not throw.
+  using Use = std::function<void(const WantedRow&, const std::byte*)>;
+  /// The same where rows need not be copied: use(wanted row, its bytes) for each of them.
+  void read(std::span<WantedRow> wanted, const Use& use);
 
   const RowLayout& layout() const { return layout_; }
   ReadWay way() const { return way_; }
+  int64_t buffer_bytes() const { return opened_.buffer_bytes; }  ///< that it took of the ledger
   const ReadCounts& counts() const { return counts_; }
 
  private:

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "sample/damaged_topology.h"
 
 namespace plimsoll {
 namespace {
@@ -19,10 +18,6 @@ void gather(const T* column, std::span<const int64_t> places, const Use& use) {
     if (i + kAhead < places.size()) __builtin_prefetch(column + places[i + kAhead]);
     use(i, column + places[i]);
   }
-}
-
-bool within(int64_t value, int64_t end) {
-  return static_cast<uint64_t>(value) < static_cast<uint64_t>(end);
 }
 
 }  // namespace
@@ -41,16 +36,10 @@ CsrTopology::CsrTopology(std::span<const int64_t> indptr, Indices indices, std::
 }
 
 void CsrTopology::read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const {
-  for (const int64_t node : nodes)
-    if (!within(node, this->nodes()))
-      throw UsageError(fmt::format("node {} is not in the graph; expected 0 to {}", node, this->nodes() - 1));
+  require_nodes(nodes, this->nodes());
   gather(indptr_.data(), nodes, [&](size_t i, const int64_t* begin) {
     lists[i] = {begin[0], begin[1] - begin[0]};
-    if (begin[0] < 0 || begin[0] > begin[1] || begin[1] > edges())
-      throw InputError(fmt::format(
-          "indptr: found {} and {} at node {}, expected ascending numbers from 0 to {}; `plimsoll "
-          "verify` says what else is damaged",
-          begin[0], begin[1], nodes[i], edges()));
+    require_list(lists[i], nodes[i], edges());
   });
 }
 
@@ -60,16 +49,9 @@ void CsrTopology::read_neighbours(std::span<const int64_t> edges, std::span<int6
         bool good = true;
         gather(column.data(), edges, [&](size_t i, const auto* neighbour) {
           neighbours[i] = static_cast<int64_t>(*neighbour);
-          good &= within(neighbours[i], nodes());
+          good &= is_below(neighbours[i], nodes());
         });
-        if (good) return;
-        const auto bad =
-            std::find_if(neighbours.begin(), neighbours.begin() + static_cast<int64_t>(edges.size()),
-                         [&](int64_t node) { return !within(node, nodes()); });
-        throw InputError(
-            fmt::format("indices: found node {} at edge {}, expected 0 to {}; `plimsoll verify` says what "
-                        "else is damaged",
-                        *bad, edges[static_cast<size_t>(bad - neighbours.begin())], nodes() - 1));
+        if (!good) require_neighbours(neighbours.first(edges.size()), edges, nodes());
       },
       indices_);
 }

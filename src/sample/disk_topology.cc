@@ -1,0 +1,111 @@
+#include "sample/disk_topology.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "sample/damaged_topology.h"
+#include "store/graph.h"
+
+namespace plimsoll {
+namespace {
+
+std::unique_ptr<PageCache> open_column(const GraphView& graph, const std::string& name,
+                                       const PageCache::Options& options) {
+  const NpyView& column = graph.set().columns().at(name);
+  return std::make_unique<PageCache>(
+      graph.set().folder() / (name + ".npy"),
+      NumberLayout{column.offset(), npy_item_bytes(column.shape().dtype), column.shape().elements()},
+      options);
+}
+
+}  // namespace
+
+DiskTopology::DiskTopology(const std::filesystem::path& folder, int64_t bytes,
+                           const PageCache::Options& options)
+    : DiskTopology(GraphView(folder), bytes, options) {}
+
+DiskTopology::DiskTopology(const GraphView& graph, int64_t bytes, const PageCache::Options& options)
+    : nodes_(graph.nodes()),
+      edges_(graph.edges()),
+      wide_(!graph.wide_indices().empty()),
+      lists_(open_column(graph, "indptr", options)),
+      neighbours_(open_column(graph, "indices", options)) {
+  if (!graph.edge_weight().empty()) weights_ = open_column(graph, "edge_weight", options);
+  resize(bytes);
+}
+
+int64_t DiskTopology::least_bytes() const {
+  return lists_->least_bytes() + neighbours_->least_bytes() + (weights_ ? weights_->least_bytes() : 0);
+}
+
+int64_t DiskTopology::most_bytes() const {
+  return lists_->most_bytes() + neighbours_->most_bytes() + (weights_ ? weights_->most_bytes() : 0);
+}
+
+void DiskTopology::resize(int64_t bytes) {
+  int64_t spare = bytes - least_bytes();
+  if (spare < 0)
+    throw UsageError(
+        fmt::format("a topology on disk was given {} bytes, expected {} or more", bytes, least_bytes()));
+  const auto give = [&](PageCache& column, int64_t most) {
+    const int64_t given = std::min(most, column.most_bytes() - column.least_bytes());
+    column.resize(column.least_bytes() + given);
+    spare -= given;
+  };
+  for (PageCache* const column : {lists_.get(), neighbours_.get(), weights_.get()})
+    if (column != nullptr) column->resize(column->least_bytes());  // before others grow
+  // A page of lists saves twice the reads that another saves: each neighbour is read by way of its list.
+  give(*lists_, spare / 2);
+  give(*neighbours_, weights_ ? spare / 2 : spare);
+  if (weights_) give(*weights_, spare);
+}
+
+void DiskTopology::read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const {
+  require_nodes(nodes, nodes_);
+  const int64_t within = lists_->numbers_per_page() - 1;
+  const auto ends_on_next_page = [=](int64_t node) { return (node & within) == within; };
+  lists_->read<int64_t>(nodes, [&](size_t i, const int64_t* begin) {
+    lists[i].first = begin[0];
+    if (!ends_on_next_page(nodes[i])) lists[i].degree = begin[1] - begin[0];
+  });
+  std::array<size_t, 64> open;
+  std::array<int64_t, open.size()> places;
+  size_t count = 0;
+  for (size_t i = 0; i <= nodes.size(); ++i) {
+    if (i < nodes.size() && ends_on_next_page(nodes[i])) {
+      open[count] = i;
+      places[count++] = nodes[i] + 1;
+    }
+    if (count == open.size() || i == nodes.size()) {
+      lists_->read<int64_t>(std::span(places).first(count), [&](size_t j, const int64_t* end) {
+        lists[open[j]].degree = *end - lists[open[j]].first;
+      });
+      count = 0;
+    }
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) require_list(lists[i], nodes[i], edges_);
+}
+
+void DiskTopology::read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const {
+  const auto keep = [&](size_t i, const auto* neighbour) {
+    neighbours[i] = static_cast<int64_t>(*neighbour);
+  };
+  if (wide_)
+    neighbours_->read<int64_t>(edges, keep);
+  else
+    neighbours_->read<uint32_t>(edges, keep);
+  require_neighbours(neighbours.first(edges.size()), edges, nodes_);
+}
+
+void DiskTopology::read_weights(std::span<const int64_t> edges, std::span<float> weights) const {
+  weights_->read<float>(edges, [&](size_t i, const float* weight) { weights[i] = *weight; });
+}
+
+TopologyCounters DiskTopology::counters() const {
+  return {lists_->counters(), neighbours_->counters(), weights_ ? weights_->counters() : PageCounters{}};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "sample/topology.h"
+#include "store/page_cache.h"
+
+namespace plimsoll {
+
+class GraphView;
+
+/// What a topology on disk has done so far, column by column.
+struct TopologyCounters {
+  PageCounters lists;       ///< of `indptr`
+  PageCounters neighbours;  ///< of `indices`
+  PageCounters weights;     ///< of `edge_weight`
+};
+
+/// The topology of a `graph` data set that stays on disk, but for as many pages of its columns as a budget
+/// allows. What it gives is what CsrTopology gives, for every budget and way of reading.
+class DiskTopology final : public Topology {
+ public:
+  /// Reads the graph at `folder`, with `bytes` of Tag::cache for everything: least_bytes() or more.
+  /// Errors: InputError (no graph, or damaged), UsageError (fewer bytes; PLIMSOLL_READ), BudgetExceeded.
+  DiskTopology(const std::filesystem::path& folder, int64_t bytes, const PageCache::Options& options = {});
+
+  int64_t nodes() const override { return nodes_; }
+  int64_t edges() const override { return edges_; }
+  bool weighted() const override { return weights_ != nullptr; }
+  /// Errors of these, beside those of CsrTopology: InputError (a file has been cut short), Failure (the
+  /// disk's).
+  void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const override;
+  void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const override;
+  void read_weights(std::span<const int64_t> edges, std::span<float> weights) const override;
+
+  int64_t least_bytes() const;  ///< with one page of each column
+  int64_t most_bytes() const;   ///< with all of them: more is of no use
+  /// Goes on with so many bytes, and begins with empty caches. Other threads may be reading.
+  /// Errors: UsageError for less than least_bytes(); BudgetExceeded: nothing is kept in memory then.
+  void resize(int64_t bytes);
+  TopologyCounters counters() const;
+
+ private:
+  DiskTopology(const GraphView& graph, int64_t bytes, const PageCache::Options& options);
+
+  int64_t nodes_;
+  int64_t edges_;
+  bool wide_;  // indices of i64
+  std::unique_ptr<PageCache> lists_;
+  std::unique_ptr<PageCache> neighbours_;
+  std::unique_ptr<PageCache> weights_;  // where there are any
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,199 @@
+#include "store/page_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kMostPlaces = 64 * 1024;  // that are looked up before missed pages are read
+constexpr int64_t kMostMissed = 16 * 1024;  // pages that are read together
+constexpr int64_t kLeastBuffers = 4096;
+constexpr int64_t kMostBuffers = 1024 * 1024;
+// A call wants pages from all over the file, often many that are near each other, and a read costs more than
+// the bytes in between. Measured: bench/results/sampling.md.
+constexpr int64_t kLongestPiece = 32 * 1024;
+constexpr int64_t kLongestGap = 8 * 1024;
+
+// Adds the time of its scope.
+class Waiting {
+ public:
+  explicit Waiting(double& seconds) : seconds_(seconds) {}
+  ~Waiting() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+RowLayout pages_of(const std::filesystem::path& path, const NumberLayout& layout, int64_t page_bytes) {
+  if (!std::has_single_bit(static_cast<uint64_t>(page_bytes)) || page_bytes % layout.number_bytes != 0)
+    throw UsageError(
+        fmt::format("pages of {} bytes for numbers of {}, expected a power of two and a multiple", page_bytes,
+                    layout.number_bytes));
+  const int64_t bytes = layout.count * layout.number_bytes;
+  const int64_t pages = (bytes + page_bytes - 1) / page_bytes;
+  if (pages > std::numeric_limits<int32_t>::max())
+    throw UsageError(fmt::format("{}: {} pages of {} bytes; expected no more than 2^31 - 1, take larger ones",
+                                 path.string(), pages, page_bytes));
+  return {layout.offset, page_bytes, pages, bytes - (pages - 1) * page_bytes};
+}
+
+// A small column has no use for much: it would take more than the pages it saves.
+int64_t share_of(const NumberLayout& layout, int64_t share, int64_t least, int64_t most) {
+  return std::clamp(layout.count * layout.number_bytes / share, least, most);
+}
+
+RowReader::Options reading(const NumberLayout& layout, const PageCache::Options& options) {
+  return {.way = options.way,
+          .buffer_bytes = share_of(layout, 32, kLeastBuffers, kMostBuffers),
+          .longest_gap = kLongestGap,
+          .longest_piece = std::min(kLongestPiece, share_of(layout, 64, kLeastBuffers, kMostBuffers))};
+}
+
+}  // namespace
+
+PageCounters& PageCounters::operator+=(const PageCounters& more) {
+  hits += more.hits;
+  misses += more.misses;
+  pages_read += more.pages_read;
+  bytes_read += more.bytes_read;
+  waited_seconds += more.waited_seconds;
+  return *this;
+}
+
+PageCache::PageCache(const std::filesystem::path& path, const NumberLayout& layout, const Options& options)
+    : reader_(path, pages_of(path, layout, options.page_bytes), reading(layout, options)),
+      page_bytes_(options.page_bytes),
+      shift_(std::countr_zero(static_cast<uint64_t>(options.page_bytes / layout.number_bytes))),
+      slot_of_(static_cast<size_t>(pages()), kNone),
+      uses_(pages()),
+      waiting_(static_cast<size_t>(share_of(layout, 256, 256, kMostPlaces))) {
+  const auto most_missed =
+      static_cast<size_t>(std::min({pages(), kMostMissed, static_cast<int64_t>(waiting_.size())}));
+  missed_.reserve(most_missed);
+  wanted_.reserve(most_missed);
+  fixed_bytes_ = static_cast<int64_t>(slot_of_.size() * sizeof(int32_t) + waiting_.size() * sizeof(int32_t) +
+                                      most_missed * (sizeof(Missed) + sizeof(WantedRow))) +
+                 PageUses::bytes_for(pages()) + reader_.buffer_bytes();
+}
+
+void PageCache::resize(int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes < least_bytes())
+    throw UsageError(fmt::format("a cache of {} bytes has no room for a page of {}; expected {} or more",
+                                 bytes, page_bytes_, least_bytes()));
+  std::fill(slot_of_.begin(), slot_of_.end(), kNone);
+  hand_ = 0;
+  loaded_ = false;
+  data_ = Pages();
+  page_of_ = Slots();
+  const auto slots = static_cast<size_t>(std::min((bytes - fixed_bytes_) / slot_bytes(), pages()));
+  page_of_.resize(slots, kNone);
+  try {
+    data_.resize(slots * static_cast<size_t>(page_bytes_));
+  } catch (...) {
+    page_of_ = Slots();
+    throw;
+  }
+}
+
+// False if there is no room for one more page.
+bool PageCache::wait_for(int32_t page, int32_t place) {
+  int32_t& slot = slot_of_[static_cast<size_t>(page)];
+  if (slot == kNone) {
+    if (missed_.size() == missed_.capacity()) return false;
+    slot = -2 - static_cast<int32_t>(missed_.size());
+    missed_.push_back({page, -1, kNone});
+  }
+  Missed& missed = missed_[static_cast<size_t>(-2 - slot)];
+  waiting_[static_cast<size_t>(place)] = missed.last;
+  missed.last = place;
+  ++counters_.misses;
+  return true;
+}
+
+// Which of the missed pages take which slots: of some that stand next to each other an empty one, or that of
+// the page which is used least, if it is used less than the missed one.
+void PageCache::choose_slots() {
+  constexpr size_t kLookedAt = 8;
+  for (Missed& missed : missed_) {
+    int least = uses_[missed.page];
+    for (size_t i = 0; i < std::min(kLookedAt, page_of_.size()) && least >= 0; ++i) {
+      const int32_t page = page_of_[hand_];
+      const int uses = page == kNone ? -1 : page == kTaken ? INT_MAX : uses_[page];
+      if (uses < least) {
+        least = uses;
+        missed.slot = static_cast<int32_t>(hand_);
+      }
+      hand_ = (hand_ + 1) % page_of_.size();
+    }
+    if (missed.slot == kNone) continue;
+    int32_t& page = page_of_[static_cast<size_t>(missed.slot)];
+    if (page != kNone) slot_of_[static_cast<size_t>(page)] = kNone;
+    page = kTaken;
+  }
+}
+
+// Calls use(the last place that waits for it, its bytes) for each missed page, and keeps some of them.
+void PageCache::read_missed(const std::function<void(int32_t, const std::byte*)>& use) {
+  if (missed_.empty()) return;
+  choose_slots();
+  wanted_.clear();
+  for (const Missed& missed : missed_) wanted_.push_back({missed.page, nullptr});
+  const Waiting waiting(counters_.waited_seconds);
+  const auto end = [&](bool good) {
+    for (const Missed& missed : missed_) {
+      slot_of_[static_cast<size_t>(missed.page)] = good ? missed.slot : kNone;
+      if (missed.slot != kNone) page_of_[static_cast<size_t>(missed.slot)] = good ? missed.page : kNone;
+    }
+    missed_.clear();
+  };
+  try {
+    reader_.read(wanted_, [&](const WantedRow& page, const std::byte* data) {
+      const Missed& missed = missed_[static_cast<size_t>(-2 - slot_of_[static_cast<size_t>(page.row)])];
+      use(missed.last, data);
+      if (missed.slot != kNone)
+        std::memcpy(data_.data() + missed.slot * page_bytes_, data,
+                    static_cast<size_t>(reader_.layout().bytes_of(page.row)));
+    });
+  } catch (...) {
+    end(false);
+    throw;
+  }
+  counters_.pages_read += static_cast<int64_t>(missed_.size());
+  end(true);
+}
+
+// One pass over the file costs less than its pages one by one.
+void PageCache::load() {
+  const Waiting waiting(counters_.waited_seconds);
+  const auto together = static_cast<int64_t>(wanted_.capacity());
+  for (int64_t first = 0; first < pages(); first += together) {
+    wanted_.clear();
+    for (int64_t page = first; page < std::min(first + together, pages()); ++page)
+      wanted_.push_back({page, data_.data() + page * page_bytes_});
+    reader_.read(wanted_);
+  }
+  counters_.pages_read += pages();
+  loaded_ = true;
+}
+
+PageCounters PageCache::counters() const {
+  const std::lock_guard lock(mutex_);
+  PageCounters counters = counters_;
+  counters.bytes_read = reader_.counts().bytes_read;
+  return counters;
+}
+
+}  // namespace plimsoll
