@@ -25,16 +25,18 @@ std::unique_ptr<PageCache> open_column(const GraphView& graph, const std::string
 
 DiskTopology::DiskTopology(const std::filesystem::path& folder, int64_t bytes,
                            const PageCache::Options& options)
-    : DiskTopology(GraphView(folder), bytes, options) {}
+    : DiskTopology(GraphView(folder), options) {
+  resize(bytes);
+}
 
-DiskTopology::DiskTopology(const GraphView& graph, int64_t bytes, const PageCache::Options& options)
+DiskTopology::DiskTopology(const GraphView& graph, const PageCache::Options& options)
     : nodes_(graph.nodes()),
       edges_(graph.edges()),
       wide_(!graph.wide_indices().empty()),
       lists_(open_column(graph, "indptr", options)),
       neighbours_(open_column(graph, "indices", options)) {
   if (!graph.edge_weight().empty()) weights_ = open_column(graph, "edge_weight", options);
-  resize(bytes);
+  resize(least_bytes());
 }
 
 int64_t DiskTopology::least_bytes() const {

@@ -26,6 +26,8 @@ class DiskTopology final : public Topology {
   /// Reads the graph at `folder`, with `bytes` of Tag::cache for everything: least_bytes() or more.
   /// Errors: InputError (no graph, or damaged), UsageError (fewer bytes; PLIMSOLL_READ), BudgetExceeded.
   DiskTopology(const std::filesystem::path& folder, int64_t bytes, const PageCache::Options& options = {});
+  /// The same of an open graph, with least_bytes().
+  explicit DiskTopology(const GraphView& graph, const PageCache::Options& options = {});
 
   int64_t nodes() const override { return nodes_; }
   int64_t edges() const override { return edges_; }
@@ -44,8 +46,6 @@ class DiskTopology final : public Topology {
   TopologyCounters counters() const;
 
  private:
-  DiskTopology(const GraphView& graph, int64_t bytes, const PageCache::Options& options);
-
   int64_t nodes_;
   int64_t edges_;
   bool wide_;  // indices of i64

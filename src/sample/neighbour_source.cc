@@ -8,12 +8,15 @@
 #include "base/error.h"
 #include "base/workers.h"
 #include "memory/c_heap.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {
 
 // Blocks that may be under way at once: one that is read again is among the last so many.
 constexpr size_t kRecent = 64;
+// Of a cache, the share that topology has if it needs it.
+constexpr int64_t kTopologyShare = 2;
 
 SeedList list_of(const GraphView& graph, const std::string& name) {
   const auto* const split = std::ranges::find(kGraphSplits, name);
@@ -44,11 +47,11 @@ std::vector<SeedList> lists_of(const GraphView& graph, const std::vector<std::st
 NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options)
     : graph_(folder),
       options_(options),
-      topology_(std::make_unique<CsrTopology>(topology_of(graph_))),
+      topology_(graph_),
       blocks_(lists_of(graph_, options.splits), options.blocks),
       width_(graph_.node_features()),
       rows_(FeatureFile::column(graph_.set(), "x")),
-      sampler_(*topology_, options.neighbours, options.seed) {
+      sampler_(topology_, options.neighbours, options.seed) {
   tables_.node_features = graph_.tables().node_features;
 }
 
@@ -82,13 +85,17 @@ GraphShape NeighbourSource::shape_of(const Sample& sample) {
 
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs()));
+  // Nothing else needs the memory yet, and samples take little.
+  const Ledger& ledger = Ledger::process();
+  const bool unlimited = ledger.cap() == Ledger::kUnlimited;
+  resize_topology(unlimited ? topology_.most_bytes() : (ledger.cap() - ledger.held()) / 2);
   struct Own {
     NeighbourSampler sampler;
     Sample sample;
   };
   {
     std::vector<Own> own;
-    for (int i = 0; i < threads; ++i) own.push_back({{*topology_, options_.neighbours, options_.seed}, {}});
+    for (int i = 0; i < threads; ++i) own.push_back({{topology_, options_.neighbours, options_.seed}, {}});
     Workers workers(threads);
     workers.run_ordered(graphs(), [&](int64_t number, Turn& turn) {
       Own& mine = own[static_cast<size_t>(turn.worker())];
@@ -96,6 +103,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
       shapes[static_cast<size_t>(number)] = shape_of(mine.sample);
     });
   }
+  resize_topology(0);
   give_back_freed_memory();
   // What is read needs room that does not grow once the run is planned.
   const std::lock_guard lock(mutex_);
@@ -207,8 +215,12 @@ void NeighbourSource::gather(int64_t number, std::span<const int64_t> nodes, std
   plan_ahead();
 }
 
+void NeighbourSource::resize_topology(int64_t bytes) const {
+  topology_.resize(std::clamp(bytes, topology_.least_bytes(), topology_.most_bytes()));
+}
+
 int64_t NeighbourSource::most_cache_bytes() const {
-  return rows_.most_bytes();
+  return rows_.most_bytes() + topology_.most_bytes();
 }
 
 void NeighbourSource::resize_cache(int64_t bytes) const {
@@ -218,7 +230,12 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   planned_rows_ = 0;
   early_.clear();
   recent_.clear();
-  rows_.resize(bytes);
+  // Features go first, lest both be there at once.
+  rows_.resize(0);
+  const int64_t least = topology_.least_bytes();
+  const int64_t for_topology = std::max(bytes / kTopologyShare, bytes - rows_.most_bytes());
+  resize_topology(least + for_topology);
+  rows_.resize(bytes - std::min(for_topology, topology_.most_bytes() - least));
 }
 
 std::optional<RowCounters> NeighbourSource::row_counters() const {

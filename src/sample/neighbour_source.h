@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sample/block.h"
+#include "sample/disk_topology.h"
 #include "sample/neighbour_sampler.h"
 #include "sample/seed_blocks.h"
 #include "store/feature_rows.h"
@@ -67,9 +68,11 @@ class NeighbourSource : public BlockSource {
   void plan_ahead() const;
   std::optional<int64_t> behind(int64_t number) const;
 
+  void resize_topology(int64_t bytes) const;
+
   GraphView graph_;
   NeighbourSourceOptions options_;
-  std::unique_ptr<Topology> topology_;
+  mutable DiskTopology topology_;
   SeedBlocks blocks_;
   GraphSetTables tables_;
   int64_t width_;
