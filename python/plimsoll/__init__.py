@@ -16,6 +16,7 @@ from plimsoll.data_set import DataSet
 from plimsoll.detect import Detector, Verdict
 from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
 from plimsoll.frames import Frame, FrameColumns, Frames
+from plimsoll.graph import Graph
 from plimsoll.graph_set import Graphs, GraphSet, GraphView
 from plimsoll.loader import DataLoader
 from plimsoll.pyg import from_pyg
@@ -60,6 +61,7 @@ __all__ = [
     "Frame",
     "FrameColumns",
     "Frames",
+    "Graph",
     "GraphRecording",
     "GraphSet",
     "GraphView",

@@ -117,6 +117,51 @@ class SimulateOptions:
     force: bool
     def set_attacks(self, names: str) -> None: ...
 
+class EdgeListOptions:
+    files: list[Path]
+    source: str
+    target: str
+    weight: str
+    features: list[str]
+    header: bool
+
+class NodeTableOptions:
+    table: str  # a path, or empty, as the other two
+    id: str
+    label: str
+    split: str
+    features: list[str]
+    unlabelled: str
+    feature_array: str
+    label_array: str
+
+class GraphOptions:
+    edges: EdgeListOptions
+    nodes: NodeTableOptions
+    splits: list[str]  # paths of train, valid and test, or empty
+    node_count: int
+    ids: str
+    direction: str
+    undirected: bool
+    dedup: bool
+    self_loops: str
+    order: str
+    out: Path
+    threads: int
+    force: bool
+
+class GraphSimulation:
+    nodes: int
+    degree: float
+    features: int
+    classes: int
+    seed: int
+    out: Path
+    threads: int
+    force: bool
+
+def make_graph(options: GraphOptions, budget: str, progress: Progress) -> None: ...
+def make_communities(options: GraphSimulation, budget: str, progress: Progress) -> None: ...
 def make_frames(options: IngestOptions, budget: str, progress: Progress) -> None: ...
 def make_tu(options: TuOptions, budget: str, progress: Progress) -> None: ...
 def make_windows(options: WindowsOptions, budget: str, progress: Progress) -> None: ...
