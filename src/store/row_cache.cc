@@ -59,6 +59,18 @@ void RowCache::plan(std::span<const int64_t> rows) {
   if (plan_.batches().size() == 1) begin_ahead();
 }
 
+void RowCache::forget_plan() {
+  if (plan_.empty()) return;
+  try {
+    ahead_.wait();
+  } catch (const Error&) {  // nobody wants these rows any more
+  }
+  ahead_.clear();
+  const int32_t coming = plan_.batches().back().number + 1;
+  while (!plan_.empty()) plan_.pop();
+  order_.forget_before(coming);
+}
+
 void RowCache::begin_window() {
   const int32_t front = plan_.front().number;
   if (front < window_end_) return;
