@@ -19,6 +19,7 @@ from plimsoll.frames import Frame, FrameColumns, Frames
 from plimsoll.graph import Graph
 from plimsoll.graph_set import Graphs, GraphSet, GraphView
 from plimsoll.loader import DataLoader
+from plimsoll.neighbours import NeighborLoader
 from plimsoll.pyg import from_pyg
 from plimsoll.tables import Features, GraphRecording, Recording, Split
 
@@ -68,6 +69,7 @@ __all__ = [
     "Graphs",
     "InputError",
     "MissingPackage",
+    "NeighborLoader",
     "Plan",
     "Recording",
     "Split",

@@ -27,10 +27,9 @@ class Mapping {
   /// Errors: UsageError where it is closed. Null where it is of another kind.
   std::shared_ptr<const GraphSetView> graph_set() const;
   std::shared_ptr<const GraphView> graph() const;
-
- private:
   const DataSetView& view() const;
 
+ private:
   std::shared_ptr<const DataSetView> view_;
   std::shared_ptr<const GraphSetView> graph_set_;
   std::shared_ptr<const GraphView> graph_;

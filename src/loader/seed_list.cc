@@ -1,0 +1,29 @@
+#include "loader/seed_list.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace plimsoll {
+
+BatchList list_seeds(int64_t count, const SeedBatching& batching, uint32_t epoch, const Share& share) {
+  GraphList order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  if (batching.shuffle) shuffle(order, batching.seed, epoch);
+  const int64_t mine = batching.drop_last ? count / share.ranks : (count + share.ranks - 1) / share.ranks;
+  const int64_t taken = batching.drop_last ? mine / batching.batch_size * batching.batch_size : mine;
+  BatchList list;
+  if (share.ranks == 1) {
+    list.graphs = std::move(order);
+    list.graphs.resize(static_cast<size_t>(taken));
+  } else {
+    for (int64_t i = 0; i < taken; ++i)
+      list.graphs.push_back(order[static_cast<size_t>((i * share.ranks + share.rank) % count)]);
+  }
+  for (int64_t end = 0; end < taken;) {
+    end = std::min(end + batching.batch_size, taken);
+    list.begins.push_back(end);
+  }
+  return list;
+}
+
+}  // namespace plimsoll
