@@ -15,6 +15,8 @@ from plimsoll.tables import Features
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+    from plimsoll.stores import FeatureStore, GraphStore
+
 SPLITS = ("train", "valid", "test")
 
 
@@ -130,6 +132,18 @@ class Graph(DataSet):
         from plimsoll.pyg import to_giant_data
 
         return to_giant_data(self)
+
+    def stores(self) -> tuple[FeatureStore, GraphStore]:
+        """The graph as PyTorch Geometric's own loaders take it: `NeighborLoader(graph.stores(), ...)`.
+
+        `plimsoll.NeighborLoader` needs less memory. Errors: `MissingPackage` without torch or PyTorch Geometric.
+        """
+        from plimsoll.pyg import require_pyg
+
+        require_pyg("stores")
+        from plimsoll.stores import FeatureStore, GraphStore
+
+        return FeatureStore(self), GraphStore(self)
 
     def _optional(self, name: str) -> NDArray[Any] | None:
         return self._column(name) if self._mapping.has_column(name) else None

@@ -14,6 +14,11 @@ class FullNeighbourhood(BaseSampler):
         self.disjoint, self.bidirectional = disjoint, bidirectional
 
     def sample_from_nodes(self, inputs):
+        found = self.sample(inputs.node)
+        found.metadata = (inputs.input_id, inputs.time)
+        return found.to_bidirectional() if self.bidirectional else found
+
+    def sample(self, seeds):
         number, node, tree = {}, [], []
         row, col, edge, nodes_per_hop, edges_per_hop = [], [], [], [], []
 
@@ -25,7 +30,7 @@ class FullNeighbourhood(BaseSampler):
                 tree.append(seed)
             return number[key]
 
-        for i, v in enumerate(inputs.node.tolist()):
+        for i, v in enumerate(seeds.tolist()):
             number_of(v, i)
         nodes_per_hop.append(len(node))
         first = 0
@@ -39,10 +44,9 @@ class FullNeighbourhood(BaseSampler):
             nodes_per_hop.append(len(node) - end)
             edges_per_hop.append(len(edge) - edges)
             first = end
-        found = SamplerOutput(torch.tensor(node), torch.tensor(row, dtype=torch.long), torch.tensor(col, dtype=torch.long),
-                              torch.tensor(edge, dtype=torch.long), torch.tensor(tree) if self.disjoint else None,
-                              nodes_per_hop, edges_per_hop, metadata=(inputs.input_id, inputs.time))
-        return found.to_bidirectional() if self.bidirectional else found
+        return SamplerOutput(torch.tensor(node), torch.tensor(row, dtype=torch.long), torch.tensor(col, dtype=torch.long),
+                             torch.tensor(edge, dtype=torch.long), torch.tensor(tree) if self.disjoint else None,
+                             nodes_per_hop, edges_per_hop)
 
     def sample_from_edges(self, inputs, neg_sampling=None):
         raise NotImplementedError
