@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from plimsoll._epoch import Batch_co, Epoch, Native, Position, Progress
 from plimsoll.arguments import whole
 from plimsoll.errors import MissingPackage, UsageError
 
 if TYPE_CHECKING:
     from torch import Tensor
-    from torch_geometric.data import Data
 
-    from plimsoll._core import BatchStream
-
-Batch_co = TypeVar("Batch_co", covariant=True)
 _MAX_EPOCH = 2**32 - 1
-
-
-class Native(Protocol):
-    """What C++ has for all epochs of one loader: `_core.Batches` or `_core.Neighbours`."""
-
-    @property
-    def live_bytes(self) -> int: ...
-    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> BatchStream: ...
-    def steps(self, epoch: int, rank: int, ranks: int) -> int: ...
-    def next(self, stream: BatchStream) -> dict[str, Tensor]: ...
 
 
 class EpochLoader(Iterable[Batch_co]):
@@ -50,8 +35,8 @@ class EpochLoader(Iterable[Batch_co]):
         self.prefetch_factor = whole("prefetch_factor", prefetch_factor, 0)
         self._options = options
         self._rank, self._num_replicas = rank, num_replicas
-        self._coming = _Position(0, 0)
-        self._running: _Progress | None = None
+        self._coming = Position(0, 0)
+        self._running: Progress | None = None
         self._native: tuple[int, Native] | None = None
         self._steps: tuple[tuple[int, int, int], int] | None = None
         self._batches()
@@ -85,7 +70,7 @@ class EpochLoader(Iterable[Batch_co]):
 
     def set_epoch(self, epoch: int) -> None:
         """Names the epoch that begins next, with its first batch."""
-        self._coming = _Position(whole("epoch", epoch, 0, _MAX_EPOCH), 0)
+        self._coming = Position(whole("epoch", epoch, 0, _MAX_EPOCH), 0)
         self._running = None
 
     def __iter__(self) -> Iterator[Batch_co]:
@@ -95,7 +80,7 @@ class EpochLoader(Iterable[Batch_co]):
             raise MissingPackage(
                 f"{type(self).__name__}: {error}; install both: pip install torch torch_geometric"
             ) from error
-        return _Epoch(self)
+        return Epoch(self)
 
     def __len__(self) -> int:
         """How many batches the coming epoch has."""
@@ -140,7 +125,7 @@ class EpochLoader(Iterable[Batch_co]):
         if data != self._identity():
             raise UsageError("load_state_dict: the state is of other data; open the data set that it was taken of")
         self.set_epoch(epoch)
-        self._coming = _Position(epoch, whole("position", position, 0), ranks)
+        self._coming = Position(epoch, whole("position", position, 0), ranks)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_native": None, "_running": None, "_steps": None}
@@ -161,79 +146,3 @@ class EpochLoader(Iterable[Batch_co]):
 
     def _given(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in self._options.items() if value or name == "seed")
-
-
-class _Position(NamedTuple):
-    epoch: int
-    first: int  # batches of it that were delivered
-    ranks: int | None = None  # of which this is the position; None: any number
-
-
-@dataclass
-class _Progress:
-    """Of an epoch that has begun."""
-
-    epoch: int
-    delivered: int
-    steps: int
-    ranks: int
-
-    def position(self) -> _Position:
-        if self.delivered == self.steps:
-            return _Position(self.epoch + 1, 0, self.ranks)
-        return _Position(self.epoch, self.delivered, self.ranks)
-
-
-class _Epoch(Iterator[Batch_co]):
-    """One epoch of a loader, which begins when its first batch is asked for."""
-
-    def __init__(self, loader: EpochLoader[Batch_co]) -> None:
-        self._loader = loader
-        self._pin = loader.pin_memory and _can_pin()
-        self._progress: _Progress | None = None
-        self._stream: BatchStream | None = None
-        self._process = 0
-
-    def __next__(self) -> Batch_co:
-        progress = self._progress or self._begin()
-        if progress.delivered == progress.steps:
-            raise StopIteration
-        if self._process != os.getpid():
-            # A child of fork() has not the thread of its parent's stream.
-            self._open(progress.epoch, progress.delivered)
-        assert self._stream is not None
-        tensors = self._batches.next(self._stream)
-        progress.delivered += 1
-        if progress.delivered == progress.steps:
-            self._stream = None  # ends its thread
-        batch: Any = self._loader._finish(tensors)
-        return batch.pin_memory() if self._pin else batch  # type: ignore[no-any-return]
-
-    def _begin(self) -> _Progress:
-        loader = self._loader
-        self._share = loader._share()
-        epoch, first, ranks = loader._coming
-        if ranks not in (None, self._share[1]):
-            raise UsageError(f"load_state_dict: the state is of {ranks} ranks, and there are {self._share[1]}")
-        steps = self._open(epoch, first)
-        if first > steps:
-            raise UsageError(f"load_state_dict: the state is behind batch {first}, and the epoch has {steps}")
-        loader._coming = _Position(epoch + 1, 0)
-        loader._running = self._progress = _Progress(epoch, first, steps, self._share[1])
-        return self._progress
-
-    def _open(self, epoch: int, first: int) -> int:
-        loader = self._loader
-        self._process = os.getpid()
-        self._batches = loader._batches()
-        self._stream = self._batches.stream(epoch, *self._share, first, loader.prefetch_factor)
-        return self._stream.size
-
-
-def _can_pin() -> bool:
-    import torch
-
-    if not torch.cuda.is_available():
-        warnings.warn("pin_memory=True, but there is no CUDA: batches are not pinned", stacklevel=3)
-        return False
-    return True

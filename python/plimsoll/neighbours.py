@@ -88,7 +88,7 @@ class NeighborLoader(EpochLoader["Data"]):
         self._has_x = data.x is not None
         self._seeds, self._masked = _nodes(data, input_nodes)
         options = {
-            "num_neighbors": [whole("num_neighbors", count, -1) for count in num_neighbors],
+            "num_neighbors": [whole("num_neighbors", count, -1) for count in _listed(num_neighbors)],
             "replace": bool(replace),
             "subgraph_type": str(getattr(subgraph_type, "value", subgraph_type)),
             "disjoint": bool(disjoint),
@@ -141,16 +141,23 @@ class NeighborLoader(EpochLoader["Data"]):
         return self.data.closed
 
     def _identity(self) -> str:
-        return _core.identity(self.data._mapping, self._seeds)
+        chosen = np.empty(0, np.int64) if self._seeds is None else self._seeds
+        return _core.identity(self.data._mapping, chosen)
 
     def __repr__(self) -> str:
         return f"NeighborLoader({self.data!r}, {self._given()})"
 
 
-def _nodes(graph: Graph, given: Any) -> tuple[NDArray[np.int64], bool]:
-    """Nodes as i64 [n], and whether they were a mask."""
+def _listed(num_neighbors: Any) -> list[Any]:
+    if not isinstance(num_neighbors, Iterable) or isinstance(num_neighbors, dict):
+        raise UsageError(f"num_neighbors={num_neighbors!r}: expected a list of whole numbers, one a hop")
+    return list(num_neighbors)
+
+
+def _nodes(graph: Graph, given: Any) -> tuple[NDArray[np.int64] | None, bool]:
+    """Nodes as i64 [n], None for all, and whether they were a mask."""
     if given is None:
-        return np.arange(graph.num_nodes), False
+        return None, False
     if isinstance(given, str):
         return np.array(graph.splits[one_of("input_nodes", given, tuple(graph.splits))]), False
     nodes = np.asarray(given)

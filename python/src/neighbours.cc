@@ -1,10 +1,12 @@
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -18,12 +20,16 @@ namespace {
 
 using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+std::optional<std::span<const int64_t>> span_of(const std::optional<Indices>& numbers) {
+  if (!numbers) return std::nullopt;
+  return std::span(numbers->data(), numbers->size());
+}
+
 /// What the epochs of one loader share.
 class Neighbours {
  public:
-  Neighbours(const Mapping& mapping, const Indices& seeds, const NeighbourLoading& loading)
-      : source_(std::make_shared<NeighbourSource>(mapping.graph(), std::span(seeds.data(), seeds.size()),
-                                                  loading)),
+  Neighbours(const Mapping& mapping, const std::optional<Indices>& seeds, const NeighbourLoading& loading)
+      : source_(std::make_shared<NeighbourSource>(mapping.graph(), span_of(seeds), loading)),
         memory_(BatchMemory::make()) {}
 
   std::unique_ptr<BatchStream> stream(uint32_t epoch, int64_t rank, int64_t ranks, int64_t first,
@@ -32,8 +38,8 @@ class Neighbours {
         std::make_unique<NeighbourBatches>(source_, epoch, Share{rank, ranks}, memory_), first, ahead,
         memory_);
   }
-  int64_t steps(uint32_t epoch, int64_t rank, int64_t ranks) const {
-    return source_->list(epoch, {rank, ranks}).size();
+  int64_t steps(uint32_t /*epoch*/, int64_t rank, int64_t ranks) const {
+    return count_batches(source_->seeds(), source_->loading().batching, {rank, ranks});
   }
   nb::dict next(BatchStream& stream) const { return next_tensors(stream, source_->fields()); }
   int64_t live_bytes() const { return memory_->live(); }
@@ -63,6 +69,7 @@ class Neighbours {
 }  // namespace
 
 void bind_neighbours(nb::module_& module) {
+  using namespace nb::literals;
   nb::class_<NeighbourOptions>(module, "NeighbourOptions")
       .def_rw("fan_outs", &NeighbourOptions::fan_outs)
       .def_rw("replace", &NeighbourOptions::replace)
@@ -83,8 +90,9 @@ void bind_neighbours(nb::module_& module) {
       .def_rw("cache_bytes", &NeighbourLoading::cache_bytes)
       .def_rw("horizon", &NeighbourLoading::horizon);
   nb::class_<Neighbours>(module, "Neighbours")
-      .def(nb::init<const Mapping&, const Indices&, const NeighbourLoading&>())
-      .def("stream", &Neighbours::stream)
+      .def(nb::init<const Mapping&, const std::optional<Indices>&, const NeighbourLoading&>(), "mapping"_a,
+           "seeds"_a.none(), "loading"_a)
+      .def("stream", &Neighbours::stream, nb::call_guard<nb::gil_scoped_release>())
       .def("steps", &Neighbours::steps)
       .def("next", &Neighbours::next)
       .def("row_counters", &Neighbours::row_counters)

@@ -42,16 +42,17 @@ SubgraphType subgraph_type_from_name(const std::string& name) {
       fmt::format("subgraph_type '{}': expected one of directional, bidirectional, induced", name));
 }
 
-NeighbourSource::NeighbourSource(std::shared_ptr<const GraphView> graph, std::span<const int64_t> seeds,
-                                 NeighbourLoading loading)
+NeighbourSource::NeighbourSource(std::shared_ptr<const GraphView> graph,
+                                 std::optional<std::span<const int64_t>> seeds, NeighbourLoading loading)
     : graph_(std::move(graph)),
       topology_(topology_of(*graph_)),
       loading_(std::move(loading)),
       fields_(*graph_, loading_.sampling),
-      seeds_(seeds.begin(), seeds.end()),
       rows_(graph_, loading_.cache_bytes) {
   NeighbourSampler(topology_, loading_.sampling, loading_.batching.seed);  // refuses what cannot be sampled
-  for (const int64_t node : seeds_)
+  if (!seeds) return;
+  seeds_.emplace(seeds->begin(), seeds->end());
+  for (const int64_t node : *seeds_)
     if (node < 0 || node >= graph_->nodes())
       throw UsageError(fmt::format("input_nodes: node {} of {}; expected 0 to {}", node, graph_->nodes(),
                                    graph_->nodes() - 1));
@@ -61,7 +62,7 @@ NeighbourBatches::NeighbourBatches(std::shared_ptr<NeighbourSource> source, uint
                                    const Share& share, std::shared_ptr<BatchMemory> memory)
     : source_(std::move(source)),
       epoch_(epoch),
-      list_(source_->list(epoch, share)),
+      list_(list_seeds(source_->seeds(), source_->loading().batching, epoch, share)),
       memory_(std::move(memory)),
       sampler_(source_->topology(), source_->loading().sampling, source_->loading().batching.seed) {}
 
@@ -89,7 +90,7 @@ NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
   }
   sample.batch = batch;
   seeds_.clear();
-  for (const int64_t i : list_[batch]) seeds_.push_back(source_->seeds()[static_cast<size_t>(i)]);
+  for (const int64_t i : list_[batch]) seeds_.push_back(source_->seed(i));
   sampler_.sample(seeds_, epoch_, sample.graph);
   FeatureRows& rows = source_->rows();
   if (!rows.cached()) return sample;

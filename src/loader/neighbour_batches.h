@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,27 +33,25 @@ struct NeighbourLoading {
 /// What the epochs of one loader share. The graph is used by way of its map.
 class NeighbourSource {
  public:
-  /// `seeds`: nodes to go over. Errors: UsageError for one that is not in the graph, and those of
-  /// NeighbourSampler and FeatureRows.
-  NeighbourSource(std::shared_ptr<const GraphView> graph, std::span<const int64_t> seeds,
+  /// `seeds`: nodes to go over; none: all of them. Errors: UsageError for one that is not in the graph, and
+  /// those of NeighbourSampler and FeatureRows.
+  NeighbourSource(std::shared_ptr<const GraphView> graph, std::optional<std::span<const int64_t>> seeds,
                   NeighbourLoading loading);
 
   const GraphView& graph() const { return *graph_; }
   const Topology& topology() const { return topology_; }
   const NeighbourLoading& loading() const { return loading_; }
   const NeighbourFields& fields() const { return fields_; }
-  std::span<const int64_t> seeds() const { return seeds_; }
+  int64_t seeds() const { return seeds_ ? static_cast<int64_t>(seeds_->size()) : graph_->nodes(); }
+  int64_t seed(int64_t i) const { return seeds_ ? (*seeds_)[static_cast<size_t>(i)] : i; }
   FeatureRows& rows() { return rows_; }
-  BatchList list(uint32_t epoch, const Share& share) const {
-    return list_seeds(static_cast<int64_t>(seeds_.size()), loading_.batching, epoch, share);
-  }
 
  private:
   const std::shared_ptr<const GraphView> graph_;
   const CsrTopology topology_;
   const NeighbourLoading loading_;
   const NeighbourFields fields_;
-  const GraphList seeds_;
+  std::optional<GraphList> seeds_;
   FeatureRows rows_;
 };
 

@@ -20,4 +20,7 @@ struct SeedBatching {
 /// BudgetExceeded.
 BatchList list_seeds(int64_t count, const SeedBatching& batching, uint32_t epoch, const Share& share);
 
+/// How many batches that list has.
+int64_t count_batches(int64_t count, const SeedBatching& batching, const Share& share);
+
 }  // namespace plimsoll

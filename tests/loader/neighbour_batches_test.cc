@@ -42,15 +42,13 @@ class NeighbourBatchesTest : public testing::Test {
   }
 
   std::shared_ptr<NeighbourSource> source(NeighbourLoading loading = {}, int64_t cache_bytes = 0,
-                                          std::vector<int64_t> seeds = {}) const {
-    if (seeds.empty()) {
-      seeds.resize(kNodes);
-      std::iota(seeds.begin(), seeds.end(), 0);
-    }
+                                          std::optional<std::vector<int64_t>> seeds = {}) const {
     loading.sampling.fan_outs = {4, 3};
     loading.batching = {.batch_size = kBatch, .shuffle = true, .seed = 9};
     loading.cache_bytes = cache_bytes;
-    return std::make_shared<NeighbourSource>(graph_, seeds, loading);
+    std::optional<std::span<const int64_t>> nodes;
+    if (seeds) nodes = *seeds;
+    return std::make_shared<NeighbourSource>(graph_, nodes, loading);
   }
   NeighbourBatches batches(std::shared_ptr<NeighbourSource> of) const {
     return {std::move(of), 1, {}, memory_};
@@ -140,13 +138,16 @@ TEST_F(NeighbourBatchesTest, EpochsOfOneCacheTakeTurns) {
 }
 
 TEST_F(NeighbourBatchesTest, RefusesWhatItCannotSample) {
-  EXPECT_THAT(error_text<UsageError>([&] { source({}, 0, {3, kNodes}); }), HasSubstr("node 500 of 500"));
+  EXPECT_THAT(error_text<UsageError>([&] {
+                source({}, 0, std::vector<int64_t>{3, kNodes});
+              }),
+              HasSubstr("node 500 of 500"));
   NeighbourLoading weighted;
   weighted.sampling.weighted = true;
   EXPECT_THAT(error_text<UsageError>([&] { source(weighted); }), HasSubstr("weights"));
   EXPECT_THAT(error_text<UsageError>([&] { source({}, 10); }), HasSubstr("no room for a row"));
   EXPECT_THAT(error_text<UsageError>([] { subgraph_type_from_name("both"); }), HasSubstr("'both'"));
-  NeighbourBatches twice = batches(source({}, 0, {3, 3}));
+  NeighbourBatches twice = batches(source({}, 0, std::vector<int64_t>{3, 3}));
   EXPECT_THAT(error_text<UsageError>([&] { twice.make(0); }), HasSubstr("stands twice"));
 }
 
@@ -175,6 +176,11 @@ TEST(SeedList, CutsAndShares) {
   EXPECT_THAT(numbers(list_seeds(5, {.batch_size = 2, .drop_last = true}, 0, {1, 2})),
               ElementsAreArray({1, 3}));
   EXPECT_EQ(list_seeds(0, {.batch_size = 2}, 0, {}).size(), 0);
+  for (const bool drop_last : {false, true})
+    for (int64_t count = 0; count < 20; ++count) {
+      const SeedBatching batching{.batch_size = 3, .drop_last = drop_last};
+      EXPECT_EQ(list_seeds(count, batching, 0, {1, 2}).size(), count_batches(count, batching, {1, 2}));
+    }
   EXPECT_NE(numbers(list_seeds(50, {.shuffle = true}, 0, {})),
             numbers(list_seeds(50, {.shuffle = true}, 1, {})));
 }

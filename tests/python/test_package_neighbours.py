@@ -378,6 +378,9 @@ def test_wrong_arguments(graph):
             Loader(graph, [3], **options)
     with pytest.raises(plimsoll.UsageError, match="num_neighbors=-2"):
         Loader(graph, [3, -2])
+    with pytest.raises(plimsoll.UsageError, match="one a hop"):
+        Loader(graph, 3)
+    assert len(Loader(graph, [3], [])) == len(list(Loader(graph, [3], []))) == 0
     with pytest.raises(plimsoll.UsageError, match="stands twice"):
         list(Loader(graph, [3], ONE_NODE_TWICE, batch_size=2))
     one, two = (Loader(graph, [3], ONE_NODE_TWICE, batch_size=2, disjoint=True, cache_bytes=cache)
