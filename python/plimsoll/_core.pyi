@@ -83,6 +83,7 @@ class SeedBatching:
 class NeighbourLoading:
     sampling: NeighbourOptions
     batching: SeedBatching
+    columns: bool
     cache_bytes: int
     horizon: int
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from plimsoll.tables import Features
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+    from plimsoll.samplers import NeighborSampler
     from plimsoll.stores import FeatureStore, GraphStore
 
 SPLITS = ("train", "valid", "test")
@@ -144,6 +146,28 @@ class Graph(DataSet):
         from plimsoll.stores import FeatureStore, GraphStore
 
         return FeatureStore(self), GraphStore(self)
+
+    def sampler(
+        self,
+        num_neighbors: Iterable[int],
+        replace: bool = False,
+        subgraph_type: str = "directional",
+        disjoint: bool = False,
+        weight_attr: str | None = None,
+        seed: int | None = None,
+    ) -> NeighborSampler:
+        """What samples in PyTorch Geometric's loaders, without pyg-lib: `NodeLoader(graph.stores(), graph.sampler([10, 5]))`.
+
+        Arguments as of `plimsoll.NeighborLoader`. `seed` None: each batch is drawn by torch's generator, as PyTorch
+        Geometric does it; a number: what is sampled for a node depends on it, the seed node and the node alone.
+        Errors: `UsageError` for arguments; `MissingPackage` without torch or PyTorch Geometric.
+        """
+        from plimsoll.pyg import require_pyg
+
+        require_pyg("sampler")
+        from plimsoll.samplers import NeighborSampler
+
+        return NeighborSampler(self, num_neighbors, replace, subgraph_type, disjoint, weight_attr, seed)
 
     def _optional(self, name: str) -> NDArray[Any] | None:
         return self._column(name) if self._mapping.has_column(name) else None

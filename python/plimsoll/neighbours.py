@@ -80,19 +80,13 @@ class NeighborLoader(EpochLoader["Data"]):
     ) -> None:
         if not isinstance(data, Graph):
             raise UsageError(f"data: is {type(data).__name__}, expected a plimsoll.Graph; plimsoll.open(path) opens one")
-        if weight_attr not in (None, "edge_weight"):
-            raise UsageError(f"weight_attr={weight_attr!r}: expected 'edge_weight' or None")
         self.data = data
         self.cache_bytes = 0 if cache_bytes is None else _core.parse_size(str(cache_bytes))
         self.horizon = whole("horizon", horizon, 0)
         self._has_x = data.x is not None
         self._seeds, self._masked = _nodes(data, input_nodes)
         options = {
-            "num_neighbors": [whole("num_neighbors", count, -1) for count in _listed(num_neighbors)],
-            "replace": bool(replace),
-            "subgraph_type": str(getattr(subgraph_type, "value", subgraph_type)),
-            "disjoint": bool(disjoint),
-            "weight_attr": weight_attr,
+            **sampling_options(num_neighbors, replace, subgraph_type, disjoint, weight_attr),
             "batch_size": whole("batch_size", batch_size, 1),
             "shuffle": bool(shuffle),
             "drop_last": bool(drop_last),
@@ -112,10 +106,8 @@ class NeighborLoader(EpochLoader["Data"]):
 
     def _make(self) -> _core.Neighbours:
         loading = _core.NeighbourLoading()
-        sampling, batching, options = loading.sampling, loading.batching, self._options
-        sampling.fan_outs, sampling.replace = options["num_neighbors"], options["replace"]
-        sampling.weighted, sampling.disjoint = options["weight_attr"] is not None, options["disjoint"]
-        sampling.set_subgraph(options["subgraph_type"])
+        batching, options = loading.batching, self._options
+        set_sampling(loading.sampling, options)
         batching.batch_size, batching.drop_last = options["batch_size"], options["drop_last"]
         batching.shuffle, batching.seed = options["shuffle"], options["seed"]
         loading.cache_bytes, loading.horizon = self.cache_bytes, self.horizon
@@ -148,10 +140,27 @@ class NeighborLoader(EpochLoader["Data"]):
         return f"NeighborLoader({self.data!r}, {self._given()})"
 
 
-def _listed(num_neighbors: Any) -> list[Any]:
+def sampling_options(
+    num_neighbors: Iterable[int], replace: bool, subgraph_type: str, disjoint: bool, weight_attr: str | None
+) -> dict[str, Any]:
+    """What is sampled, as `NeighborLoader` takes it. Errors: `UsageError`."""
     if not isinstance(num_neighbors, Iterable) or isinstance(num_neighbors, dict):
         raise UsageError(f"num_neighbors={num_neighbors!r}: expected a list of whole numbers, one a hop")
-    return list(num_neighbors)
+    if weight_attr not in (None, "edge_weight"):
+        raise UsageError(f"weight_attr={weight_attr!r}: expected 'edge_weight' or None")
+    return {
+        "num_neighbors": [whole("num_neighbors", count, -1) for count in num_neighbors],
+        "replace": bool(replace),
+        "subgraph_type": str(getattr(subgraph_type, "value", subgraph_type)),
+        "disjoint": bool(disjoint),
+        "weight_attr": weight_attr,
+    }
+
+
+def set_sampling(sampling: _core.NeighbourOptions, options: dict[str, Any]) -> None:
+    sampling.fan_outs, sampling.replace = options["num_neighbors"], options["replace"]
+    sampling.weighted, sampling.disjoint = options["weight_attr"] is not None, options["disjoint"]
+    sampling.set_subgraph(options["subgraph_type"])
 
 
 def _nodes(graph: Graph, given: Any) -> tuple[NDArray[np.int64] | None, bool]:

@@ -87,6 +87,7 @@ void bind_neighbours(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("sampling", &NeighbourLoading::sampling)
       .def_rw("batching", &NeighbourLoading::batching)
+      .def_rw("columns", &NeighbourLoading::columns)
       .def_rw("cache_bytes", &NeighbourLoading::cache_bytes)
       .def_rw("horizon", &NeighbourLoading::horizon);
   nb::class_<Neighbours>(module, "Neighbours")

@@ -47,7 +47,7 @@ NeighbourSource::NeighbourSource(std::shared_ptr<const GraphView> graph,
     : graph_(std::move(graph)),
       topology_(topology_of(*graph_)),
       loading_(std::move(loading)),
-      fields_(*graph_, loading_.sampling),
+      fields_(*graph_, loading_.sampling, loading_.columns),
       rows_(graph_, loading_.cache_bytes) {
   NeighbourSampler(topology_, loading_.sampling, loading_.batching.seed);  // refuses what cannot be sampled
   if (!seeds) return;

@@ -26,6 +26,7 @@ SubgraphType subgraph_type_from_name(const std::string& name);
 struct NeighbourLoading {
   NeighbourOptions sampling;
   SeedBatching batching;
+  bool columns = true;      ///< whether batches have rows of the graph's columns, or nodes and edges alone
   int64_t cache_bytes = 0;  ///< for rows of features; 0: they come from the map
   int64_t horizon = 8;      ///< with a cache: batches that are sampled before they are due, so that it knows
 };

@@ -2,17 +2,17 @@
 
 namespace plimsoll {
 
-NeighbourFields::NeighbourFields(const GraphView& graph, const NeighbourOptions& options)
+NeighbourFields::NeighbourFields(const GraphView& graph, const NeighbourOptions& options, bool columns)
     : node_features_(graph.node_features()),
       edge_features_(graph.edge_features()),
       hops_(static_cast<int64_t>(options.fan_outs.size())) {
   const bool by_hop = options.subgraph == SubgraphType::directional;
   has_.fill(true);
   const auto keep = [&](NeighbourField field, bool kept) { has_[static_cast<size_t>(field)] = kept; };
-  keep(NeighbourField::x, node_features_ != 0);
-  keep(NeighbourField::edge_attr, edge_features_ != 0);
-  keep(NeighbourField::y, !graph.y().empty());
-  keep(NeighbourField::edge_weight, !graph.edge_weight().empty());
+  keep(NeighbourField::x, columns && node_features_ != 0);
+  keep(NeighbourField::edge_attr, columns && edge_features_ != 0);
+  keep(NeighbourField::y, columns && !graph.y().empty());
+  keep(NeighbourField::edge_weight, columns && !graph.edge_weight().empty());
   keep(NeighbourField::batch, options.disjoint);
   keep(NeighbourField::nodes_per_hop, by_hop);
   keep(NeighbourField::edges_per_hop, by_hop);

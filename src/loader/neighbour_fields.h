@@ -32,9 +32,9 @@ class NeighbourFields {
   using Field = NeighbourField;
   static constexpr int kCount = 11;
 
-  /// Those that the graph has columns for; `batch` where seeds do not share nodes, what is counted by hop
-  /// where edges are those sampled.
-  NeighbourFields(const GraphView& graph, const NeighbourOptions& options);
+  /// Those that the graph has columns for, unless these are left out; `batch` where seeds do not share nodes,
+  /// what is counted by hop where edges are those sampled.
+  NeighbourFields(const GraphView& graph, const NeighbourOptions& options, bool columns = true);
 
   static const char* name(NeighbourField field);
   static bool is_float(NeighbourField field);  ///< f32; i64 otherwise
