@@ -40,6 +40,9 @@ class BatchMaker {
   /// Batch 0 .. size()-1: the same whenever it is made. Errors, after which it may be asked for again:
   /// BudgetExceeded, InputError.
   virtual CollatedBatch make(int64_t batch) = 0;
+  /// Lets go of what it has prepared for coming batches. Takes no memory of the ledger, and may be called by
+  /// any thread while make() does not run.
+  virtual void give_up() {}
   /// The options that make batches smaller.
   virtual const char* limits() const = 0;
 };

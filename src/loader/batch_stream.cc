@@ -45,9 +45,7 @@ class BatchStream::State {
       ready_.pop_front();
     } else {
       resting_ = true;  // so that the thread does not begin with the same
-      lock.unlock();
-      batch = make_now();
-      lock.lock();
+      batch = make_now(lock);
     }
     for (BatchBuffer& tensor : batch.tensors) tensor.deliver();
     ++position_;
@@ -60,7 +58,27 @@ class BatchStream::State {
   int64_t size() const { return maker_->size(); }
 
  private:
-  CollatedBatch make_now() const {
+  /// While it lives the maker is at work, and the mutex is free.
+  class Making {
+   public:
+    Making(State& state, std::unique_lock<std::mutex>& lock) : state_(state), lock_(lock) {
+      state_.making_ = true;
+      lock_.unlock();
+    }
+    ~Making() {
+      lock_.lock();
+      state_.making_ = false;
+    }
+    Making(const Making&) = delete;
+    Making& operator=(const Making&) = delete;
+
+   private:
+    State& state_;
+    std::unique_lock<std::mutex>& lock_;
+  };
+
+  CollatedBatch make_now(std::unique_lock<std::mutex>& lock) {
+    const Making making(*this, lock);
     try {
       return maker_->make(position_);
     } catch (const BudgetExceeded& refusal) {
@@ -94,6 +112,7 @@ class BatchStream::State {
     const std::lock_guard lock(mutex_);
     ready_.clear();
     resting_ = true;
+    if (!making_) maker_->give_up();
     memory_->drop();
   }
 
@@ -101,15 +120,12 @@ class BatchStream::State {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [&] { return has_room(); }) && !stop.stop_requested()) {
       const int64_t coming = position_ + static_cast<int64_t>(ready_.size());
-      making_ = true;
-      lock.unlock();
       std::optional<CollatedBatch> made;
       try {
+        const Making making(*this, lock);
         made = maker_->make(coming);
       } catch (const std::exception&) {  // next() meets it again, in its turn
       }
-      lock.lock();
-      making_ = false;
       // What was given up meanwhile comes first.
       if (made && coming == position_ + static_cast<int64_t>(ready_.size())) {
         last_bytes_ = made->bytes();
@@ -133,7 +149,7 @@ class BatchStream::State {
   std::condition_variable_any changed_;
   int64_t position_;                 // guarded by mutex_, as all below; batches delivered
   std::deque<CollatedBatch> ready_;  // those from position_ on
-  bool making_ = false;              // the thread makes the one after
+  bool making_ = false;              // the one after is being made
   bool resting_ = true;              // the thread does not begin another
   int64_t last_bytes_ = 0;
   std::jthread thread_;

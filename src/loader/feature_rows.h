@@ -15,7 +15,7 @@ namespace plimsoll {
 
 /// The features of nodes of one giant graph, for the batches of one loader: from the map or, with a cache,
 /// read into memory of a given size. The cache keeps its rows from one epoch to the next. It knows what
-/// comes from one plan at a time: that of the epoch that began last; another one goes without. Thread-safe. A
+/// comes from one plan at a time, the one begun last; an epoch with another goes without. Thread-safe. A
 /// child of fork() may destroy what its parent made.
 class FeatureRows {
  public:

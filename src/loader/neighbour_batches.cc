@@ -64,15 +64,35 @@ NeighbourBatches::NeighbourBatches(std::shared_ptr<NeighbourSource> source, uint
       epoch_(epoch),
       list_(list_seeds(source_->seeds(), source_->loading().batching, epoch, share)),
       memory_(std::move(memory)),
-      sampler_(source_->topology(), source_->loading().sampling, source_->loading().batching.seed) {}
+      sampler_(source_->topology(), source_->loading().sampling, source_->loading().batching.seed),
+      horizon_(static_cast<size_t>(source_->rows().cached() ? source_->loading().horizon : 0)) {}
 
-CollatedBatch NeighbourBatches::make(int64_t batch) {
-  sample_to(batch);
+void NeighbourBatches::give_up() {
+  samples_.clear();
+  spare_.clear();
+}
+
+CollatedBatch NeighbourBatches::take(int64_t batch) {
   const SampledSubgraph& graph = samples_.front().graph;
   CollatedBatch made;
   made.counts = {static_cast<int64_t>(list_[batch].size()), static_cast<int64_t>(graph.node.size()),
                  static_cast<int64_t>(graph.edge.size())};
   made.tensors = memory_->take(source_->fields().bytes(made.counts));
+  return made;
+}
+
+CollatedBatch NeighbourBatches::make(int64_t batch) {
+  CollatedBatch made;
+  while (made.tensors.empty()) {
+    sample_to(batch);
+    try {
+      made = take(batch);
+    } catch (const BudgetExceeded&) {
+      if (samples_.size() == 1) throw;
+      horizon_ = (samples_.size() - 1) / 2;
+      give_up();
+    }
+  }
   fill(samples_.front(), made);
   // Whatever comes of its rows, the batch is no longer the next of the plan.
   Sample sample = std::move(samples_.front());
@@ -114,9 +134,8 @@ void NeighbourBatches::sample_to(int64_t batch) {
     plan_ = source_->rows().begin_plan();
     samples_.push_back(sample(batch));
   }
-  const auto most = static_cast<size_t>(source_->rows().cached() ? source_->loading().horizon : 0);
   try {
-    while (samples_.size() <= most && samples_.back().planned && samples_.back().batch + 1 < size())
+    while (samples_.size() <= horizon_ && samples_.back().planned && samples_.back().batch + 1 < size())
       samples_.push_back(sample(samples_.back().batch + 1));
   } catch (const std::exception&) {  // a batch meets it again, in its turn
   }

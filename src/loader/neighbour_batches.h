@@ -66,7 +66,9 @@ class NeighbourBatches final : public BatchMaker {
 
   int64_t size() const override { return list_.size(); }
   /// Errors beside those of BatchMaker: UsageError for a seed that stands twice where seeds share nodes.
+  /// Where memory is short, what was sampled ahead gives way.
   CollatedBatch make(int64_t batch) override;
+  void give_up() override;
   const char* limits() const override { return "batch_size, num_neighbors"; }
 
  private:
@@ -79,6 +81,7 @@ class NeighbourBatches final : public BatchMaker {
   };
   Sample sample(int64_t batch);
   void sample_to(int64_t batch);
+  CollatedBatch take(int64_t batch);
   void fill(const Sample& sample, CollatedBatch& batch) const;
   void gather_features(const Sample& sample, float* x);
 
@@ -91,6 +94,7 @@ class NeighbourBatches final : public BatchMaker {
   SampledSubgraph::Column tree_;
   SampledSubgraph::Column seeds_;
   int64_t plan_ = 0;
+  size_t horizon_;              // batches that are sampled ahead at most
   std::deque<Sample> samples_;  // consecutive batches
   std::vector<Sample> spare_;   // whose memory is used again
 };

@@ -129,6 +129,26 @@ TEST_F(NeighbourBatchesTest, GoesWithoutAPlanWhereMemoryIsShort) {
   }
 }
 
+TEST_F(NeighbourBatchesTest, WhatIsSampledAheadGivesWay) {
+  NeighbourLoading far;
+  far.horizon = 50;
+  const auto shared = source(far, 2'000);
+  NeighbourBatches made = batches(shared);
+  const auto expected = contents(made.make(0), shared->fields());
+  const int64_t held = Ledger::process().held();
+  made.give_up();
+  const int64_t freed = held - Ledger::process().held();
+  EXPECT_GT(freed, 7 * kBatch * 17 * 8);
+  EXPECT_EQ(contents(made.make(0), shared->fields()), expected);
+
+  // With all samples there is no room for tensors, with fewer there is.
+  const int64_t tensors = made.make(1).bytes();
+  made.give_up();
+  const LedgerCap cap(freed / 2 + 2 * tensors);
+  EXPECT_EQ(contents(made.make(0), shared->fields()), expected);
+  EXPECT_LE(Ledger::process().held() - (held - freed), freed / 2 + 2 * tensors);
+}
+
 TEST_F(NeighbourBatchesTest, EpochsOfOneCacheTakeTurns) {
   const auto shared = source({}, 3'000);
   NeighbourBatches one = batches(shared);

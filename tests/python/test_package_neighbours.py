@@ -183,6 +183,14 @@ def test_sampled_neighbours(graph, options):
             assert torch.equal(*batch.batch[batch.edge_index])
 
 
+def test_rows_of_targets_are_followed_from_their_node(tmp_path):
+    (tmp_path / "edges.txt").write_text("0 1\n0 2\n1 3\n4 0\n")
+    graph = plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", direction="out")
+    (batch,) = plimsoll.NeighborLoader(graph, [-1, -1], [0])
+    assert batch.n_id.tolist() == [0, 1, 2, 3] and batch.edge_index.tolist() == [[1, 2, 3], [0, 0, 1]]
+    assert torch.equal(batch.n_id[batch.edge_index].flip(0), graph.to_pyg().edge_index[:, batch.e_id])
+
+
 def test_weights_of_zero_are_never_sampled(tmp_path):
     (tmp_path / "edges.txt").write_text("".join(f"{u} 0 {u % 2}\n" for u in range(1, 41)))
     graph = plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", weight=2)
