@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class NeighborLoader(EpochLoader["Data"]):
       edges between the nodes. What is counted by hop is of directional ones alone.
     - `disjoint`: each seed has a subgraph by itself.
     - `weight_attr`: `edge_weight`: neighbours are sampled in proportion to the weights of edges.
+    - `transform`: called with each batch, on the caller's thread; what it gives is delivered.
     - `batch_size`, `shuffle`, `drop_last`, `seed`, `rank`, `num_replicas`, `pin_memory`, `prefetch_factor`: as of
       `plimsoll.DataLoader`.
     - `cache_bytes`: memory for rows of `x`, a number or text such as "64MiB". The other rows are read from the file past
@@ -62,11 +63,12 @@ class NeighborLoader(EpochLoader["Data"]):
         data: Graph,
         num_neighbors: Iterable[int],
         input_nodes: ArrayLike | str | None = None,
+        *,
         replace: bool = False,
         subgraph_type: str = "directional",
         disjoint: bool = False,
         weight_attr: str | None = None,
-        *,
+        transform: Callable[[Data], Data] | None = None,
         batch_size: int = 1,
         shuffle: bool = False,
         drop_last: bool = False,
@@ -81,6 +83,7 @@ class NeighborLoader(EpochLoader["Data"]):
         if not isinstance(data, Graph):
             raise UsageError(f"data: is {type(data).__name__}, expected a plimsoll.Graph; plimsoll.open(path) opens one")
         self.data = data
+        self.transform = transform
         self.cache_bytes = 0 if cache_bytes is None else _core.parse_size(str(cache_bytes))
         self.horizon = whole("horizon", horizon, 0)
         self._has_x = data.x is not None
@@ -127,7 +130,7 @@ class NeighborLoader(EpochLoader["Data"]):
             else:
                 batch[name] = tensor
         batch.batch_size = len(tensors["input_id"])
-        return batch
+        return batch if self.transform is None else self.transform(batch)
 
     def _closed(self) -> bool:
         return self.data.closed

@@ -108,6 +108,23 @@ def test_to_pyg_without_features_knows_its_nodes(tmp_path):
     assert data.num_nodes == 5 and data.x is None and data.edge_index.tolist() == [[0], [1]]
 
 
+def test_needs_neither_torch_nor_pyg_until_it_is_asked_for(tmp_path):
+    out = python(f"""
+import sys
+sys.modules.update({{"torch": None, "torch_geometric": None}})
+import plimsoll
+graph = plimsoll.simulate.graph({str(tmp_path / "graph")!r}, nodes=50)
+loader = plimsoll.NeighborLoader(graph, [3], batch_size=10)
+print(len(loader))
+for asked in (graph.to_pyg, graph.stores, lambda: graph.sampler([3]), lambda: iter(loader), lambda: graph.tensor("y")):
+    try:
+        asked()
+    except plimsoll.MissingPackage as error:
+        print(error)
+""")
+    assert out.startswith("5") and out.count("pip install torch") == 5
+
+
 def test_to_pyg_copies_no_features(tmp_path):
     pytest.importorskip("torch_geometric")
     plimsoll.simulate.graph(tmp_path / "graph", nodes=200_000, degree=1, features=256)

@@ -191,6 +191,15 @@ def test_rows_of_targets_are_followed_from_their_node(tmp_path):
     assert torch.equal(batch.n_id[batch.edge_index].flip(0), graph.to_pyg().edge_index[:, batch.e_id])
 
 
+def test_transform(graph):
+    def doubled(batch):
+        batch.x = 2 * batch.x
+        return batch
+
+    for batch in plimsoll.NeighborLoader(graph, [3], "train", batch_size=100, transform=doubled):
+        assert torch.equal(batch.x, 2 * graph.tensor("x")[batch.n_id])
+
+
 def test_weights_of_zero_are_never_sampled(tmp_path):
     (tmp_path / "edges.txt").write_text("".join(f"{u} 0 {u % 2}\n" for u in range(1, 41)))
     graph = plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", weight=2)
