@@ -44,7 +44,7 @@ class NeighborLoader(EpochLoader["Data"]):
     - `batch_size`, `shuffle`, `drop_last`, `seed`, `rank`, `num_replicas`, `pin_memory`, `prefetch_factor`: as of
       `plimsoll.DataLoader`.
     - `cache_bytes`: memory for rows of `x`, a number or text such as "64MiB". The other rows are read from the file past
-      the page cache, those together that lie together; which stay is decided by what coming batches want. None: rows
+      the page cache, those together that lie together; which stay is decided by what coming batches want; 1 MiB to read into comes on top. None: rows
       come from the map, and the system's page cache is what keeps them.
     - `horizon`: with `cache_bytes`, how many batches are sampled before they are due, so that the cache knows them.
       Fewer where memory is short.
