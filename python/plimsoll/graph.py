@@ -94,7 +94,7 @@ class Graph(DataSet):
 
     @property
     def direction(self) -> str:
-        """Whose neighbours rows hold: `in`, the sources of a node's incoming edges, or `out`, the targets of others."""
+        """Which neighbours a row holds: `in`, the sources of the edges into its node, or `out`, the targets of those out."""
         return str(self.manifest["direction"])
 
     @cached_property
