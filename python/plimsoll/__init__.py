@@ -16,8 +16,10 @@ from plimsoll.data_set import DataSet
 from plimsoll.detect import Detector, Verdict
 from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
 from plimsoll.frames import Frame, FrameColumns, Frames
+from plimsoll.graph import Graph
 from plimsoll.graph_set import Graphs, GraphSet, GraphView
 from plimsoll.loader import DataLoader
+from plimsoll.neighbours import NeighborLoader
 from plimsoll.pyg import from_pyg
 from plimsoll.tables import Features, GraphRecording, Recording, Split
 
@@ -60,12 +62,14 @@ __all__ = [
     "Frame",
     "FrameColumns",
     "Frames",
+    "Graph",
     "GraphRecording",
     "GraphSet",
     "GraphView",
     "Graphs",
     "InputError",
     "MissingPackage",
+    "NeighborLoader",
     "Plan",
     "Recording",
     "Split",

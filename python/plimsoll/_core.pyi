@@ -56,7 +56,6 @@ class Batching:
 
 class BatchStream:
     size: int
-    def next(self, batches: Batches) -> dict[str, Tensor]: ...
 
 class Batches:
     live_bytes: int
@@ -64,10 +63,39 @@ class Batches:
         self, mapping: Mapping, graphs: NDArray[np.int64], left_out: Sequence[str], batching: Batching
     ) -> None: ...
     def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> BatchStream: ...
+    def next(self, stream: BatchStream) -> dict[str, Tensor]: ...
     def batch_of(self, graphs: NDArray[np.int64]) -> dict[str, Tensor]: ...
     def steps(self, epoch: int, rank: int, ranks: int) -> int: ...
 
-def identity(mapping: Mapping, graphs: NDArray[np.int64]) -> str: ...
+class NeighbourOptions:
+    fan_outs: list[int]
+    replace: bool
+    weighted: bool
+    disjoint: bool
+    def set_subgraph(self, name: str) -> None: ...
+
+class SeedBatching:
+    batch_size: int
+    drop_last: bool
+    shuffle: bool
+    seed: int
+
+class NeighbourLoading:
+    sampling: NeighbourOptions
+    batching: SeedBatching
+    columns: bool
+    cache_bytes: int
+    horizon: int
+
+class Neighbours:
+    live_bytes: int
+    def __init__(self, mapping: Mapping, seeds: NDArray[np.int64] | None, loading: NeighbourLoading) -> None: ...
+    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> BatchStream: ...
+    def steps(self, epoch: int, rank: int, ranks: int) -> int: ...
+    def next(self, stream: BatchStream) -> dict[str, Tensor]: ...
+    def row_counters(self) -> dict[str, Any]: ...
+
+def identity(mapping: Mapping, chosen: NDArray[np.int64]) -> str: ...
 def parse_size(text: str) -> int: ...
 
 class FormatOptions:
@@ -117,6 +145,51 @@ class SimulateOptions:
     force: bool
     def set_attacks(self, names: str) -> None: ...
 
+class EdgeListOptions:
+    files: list[Path]
+    source: str
+    target: str
+    weight: str
+    features: list[str]
+    header: bool
+
+class NodeTableOptions:
+    table: str  # a path, or empty, as the other two
+    id: str
+    label: str
+    split: str
+    features: list[str]
+    unlabelled: str
+    feature_array: str
+    label_array: str
+
+class GraphOptions:
+    edges: EdgeListOptions
+    nodes: NodeTableOptions
+    splits: list[str]  # paths of train, valid and test, or empty
+    node_count: int
+    ids: str
+    direction: str
+    undirected: bool
+    dedup: bool
+    self_loops: str
+    order: str
+    out: Path
+    threads: int
+    force: bool
+
+class GraphSimulation:
+    nodes: int
+    degree: float
+    features: int
+    classes: int
+    seed: int
+    out: Path
+    threads: int
+    force: bool
+
+def make_graph(options: GraphOptions, budget: str, progress: Progress) -> None: ...
+def make_communities(options: GraphSimulation, budget: str, progress: Progress) -> None: ...
 def make_frames(options: IngestOptions, budget: str, progress: Progress) -> None: ...
 def make_tu(options: TuOptions, budget: str, progress: Progress) -> None: ...
 def make_windows(options: WindowsOptions, budget: str, progress: Progress) -> None: ...

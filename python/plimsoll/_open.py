@@ -6,19 +6,20 @@ from plimsoll import _core
 from plimsoll.arguments import PathLike
 from plimsoll.errors import InputError
 from plimsoll.frames import Frames
+from plimsoll.graph import Graph
 from plimsoll.graph_set import GraphSet
 
 
-def open(path: PathLike) -> Frames | GraphSet:
+def open(path: PathLike) -> Frames | GraphSet | Graph:
     """Opens a data set for reading, of whichever kind it is.
 
     Its columns are mapped: opening takes milliseconds and no memory for them. Errors: `InputError`.
     """
     kind = _core.kind_of(Path(path))
-    for known in (Frames, GraphSet):
+    for known in (Frames, GraphSet, Graph):
         if known._kind == kind:
             return known(path)
-    raise InputError(f"{path}: is a data set of the unknown kind {kind!r}, expected frames or graph_set")
+    raise InputError(f"{path}: is a data set of the unknown kind {kind!r}, expected frames, graph_set or graph")
 
 
 def verify(path: PathLike) -> list[str]:

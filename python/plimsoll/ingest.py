@@ -15,10 +15,11 @@ from pathlib import Path
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, texts, thread_count
+from plimsoll._ingest_graph import graph
 from plimsoll.frames import Frames
 from plimsoll.graph_set import GraphSet
 
-__all__ = ["can", "tu"]
+__all__ = ["can", "graph", "tu"]
 
 _FORMATS = ("auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "table")
 

@@ -1,4 +1,4 @@
-"""Made-up traffic (docs/simulator.md)."""
+"""Made-up traffic (docs/simulator.md), and made-up graphs (docs/giant-graphs.md)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll import _core
-from plimsoll.arguments import Budget, PathLike, Progress, budget_text, texts
+from plimsoll.arguments import Budget, PathLike, Progress, budget_text, texts, thread_count, whole
 from plimsoll.errors import UsageError
 from plimsoll.frames import Frames
+from plimsoll.graph import Graph
 
-__all__ = ["can"]
+__all__ = ["can", "graph"]
 
 _ATTACKS = ("DoS", "fuzzing", "spoofing", "replay", "suppression", "masquerade")
 
@@ -45,3 +46,36 @@ def can(
     options.force = force
     _core.make_traffic(options, budget_text(budget), progress)
     return Frames(out)
+
+
+def graph(
+    out: PathLike,
+    *,
+    nodes: int,
+    degree: float = 20,
+    features: int = 0,
+    classes: int = 2,
+    seed: int = 1,
+    force: bool = False,
+    budget: Budget = None,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Graph:
+    """One graph of communities and hubs, of any size, to `graph`, which is opened.
+
+    A network can learn the communities, which are the classes, from features and neighbours. `degree` is how many
+    neighbours a node has, on average and about. The same of all arguments down to `seed` give the same bytes;
+    progress counts nodes. The other arguments are those of `plimsoll.ingest`.
+    Errors: `UsageError`, `BudgetExceeded`, `Failure`.
+    """
+    options = _core.GraphSimulation()
+    options.out = Path(out)
+    options.nodes = whole("nodes", nodes, 1)
+    options.degree = float(degree)
+    options.features = whole("features", features, 0)
+    options.classes = whole("classes", classes, 1)
+    options.seed = whole("seed", seed, 0, 2**64 - 1)
+    options.force = force
+    options.threads = thread_count(threads)
+    _core.make_communities(options, budget_text(budget), progress)
+    return Graph(out)

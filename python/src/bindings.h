@@ -10,7 +10,9 @@ namespace nb = nanobind;
 void translate_errors();
 void bind_data_sets(nb::module_& module);
 void bind_loading(nb::module_& module);
+void bind_neighbours(nb::module_& module);
 void bind_making(nb::module_& module);
+void bind_graph_making(nb::module_& module);
 void bind_batches(nb::module_& module);
 void bind_detection(nb::module_& module);
 

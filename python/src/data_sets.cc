@@ -32,6 +32,9 @@ Mapping::Mapping(const std::filesystem::path& folder, const std::string& kind) {
   if (kind == "frames") {
     const auto frames = std::make_shared<const FramesView>(folder);
     view_ = {frames, &frames->set()};
+  } else if (kind == "graph") {
+    graph_ = std::make_shared<const GraphView>(folder);
+    view_ = {graph_, &graph_->set()};
   } else {
     graph_set_ = std::make_shared<const GraphSetView>(folder);
     view_ = {graph_set_, &graph_set_->set()};
@@ -41,6 +44,7 @@ Mapping::Mapping(const std::filesystem::path& folder, const std::string& kind) {
 void Mapping::close() {
   view_.reset();
   graph_set_.reset();
+  graph_.reset();
 }
 
 const DataSetView& Mapping::view() const {
@@ -51,6 +55,11 @@ const DataSetView& Mapping::view() const {
 std::shared_ptr<const GraphSetView> Mapping::graph_set() const {
   static_cast<void>(view());
   return graph_set_;
+}
+
+std::shared_ptr<const GraphView> Mapping::graph() const {
+  static_cast<void>(view());
+  return graph_;
 }
 
 nb::ndarray<nb::numpy, nb::ro> Mapping::column(const std::string& name) const {
@@ -75,10 +84,10 @@ auto span_of(const Array& array) {
 }
 
 /// A GraphSetWriter and the budget for its buffers.
-class GraphWriter {
+class BudgetedWriter {
  public:
-  GraphWriter(const std::filesystem::path& folder, bool replace, int64_t node_features, int64_t edge_features,
-              const std::string& budget)
+  BudgetedWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
+                 int64_t edge_features, const std::string& budget)
       : budget_(std::in_place, budget, 256 * kMiB),
         writer_(std::in_place, folder, replace, node_features, edge_features) {}
 
@@ -137,12 +146,12 @@ void bind_data_sets(nb::module_& module) {
       .def("manifest", &Mapping::manifest)
       .def("has_column", &Mapping::has_column)
       .def("column", &Mapping::column);
-  nb::class_<GraphWriter>(module, "GraphWriter")
+  nb::class_<BudgetedWriter>(module, "GraphWriter")
       .def(nb::init<const std::filesystem::path&, bool, int64_t, int64_t, const std::string&>())
-      .def("append", &GraphWriter::append, "nodes"_a, "x"_a.noconvert(), "edges"_a.noconvert(),
+      .def("append", &BudgetedWriter::append, "nodes"_a, "x"_a.noconvert(), "edges"_a.noconvert(),
            "edge_attr"_a.noconvert(), "y"_a, "node_y"_a.none())
-      .def("publish", &GraphWriter::publish, nb::call_guard<nb::gil_scoped_release>())
-      .def("abandon", &GraphWriter::abandon, nb::call_guard<nb::gil_scoped_release>());
+      .def("publish", &BudgetedWriter::publish, nb::call_guard<nb::gil_scoped_release>())
+      .def("abandon", &BudgetedWriter::abandon, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace plimsoll

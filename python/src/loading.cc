@@ -12,7 +12,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/units.h"
+#include "batch_tensors.h"
 #include "bindings.h"
+#include "loader/batch_collation.h"
 #include "loader/batch_list.h"
 #include "loader/batch_stream.h"
 #include "mapping.h"
@@ -34,8 +36,9 @@ class Batches {
 
   std::unique_ptr<BatchStream> stream(uint32_t epoch, int64_t rank, int64_t ranks, int64_t first,
                                       int64_t ahead) const {
-    return std::make_unique<BatchStream>(set_, fields_, lister_.list(epoch, {rank, ranks}), first, ahead,
-                                         memory_);
+    auto batches =
+        std::make_unique<CollatedBatches>(set_, fields_, lister_.list(epoch, {rank, ranks}), memory_);
+    return std::make_unique<BatchStream>(std::move(batches), first, ahead, memory_);
   }
   int64_t steps(uint32_t epoch, int64_t rank, int64_t ranks) const {
     return lister_.list(epoch, {rank, ranks}).size();
@@ -50,6 +53,7 @@ class Batches {
     return batch;
   }
   const BatchFields& fields() const { return fields_; }
+  nb::dict next(BatchStream& stream) const { return next_tensors(stream, fields_); }
   int64_t live_bytes() const { return memory_->live(); }
 
  private:
@@ -59,53 +63,30 @@ class Batches {
   std::shared_ptr<BatchMemory> memory_;
 };
 
-nb::object tensor(BatchBuffer buffer, const BatchFields& fields, BatchField field,
-                  const BatchCounts& counts) {
-  const std::vector<int64_t> shape = fields.shape(field, counts);
-  const std::vector<size_t> sizes(shape.begin(), shape.end());
-  const auto dtype = BatchFields::is_float(field) ? nb::dtype<float>() : nb::dtype<int64_t>();
-  void* const data = buffer.data();
-  const nb::capsule owner(new BatchBuffer(std::move(buffer)),
-                          [](void* held) noexcept { delete static_cast<BatchBuffer*>(held); });
-  return nb::cast(nb::ndarray<nb::pytorch>(data, sizes.size(), sizes.data(), owner, nullptr, dtype));
-}
-
-nb::dict tensors_of(CollatedBatch batch, const BatchFields& fields) {
-  nb::dict tensors;
-  for (int i = 0; i < kBatchFields; ++i) {
-    const auto field = static_cast<BatchField>(i);
-    if (fields.has(field))
-      tensors[BatchFields::name(field)] = tensor(std::move(batch[field]), fields, field, batch.counts);
-  }
-  return tensors;
-}
-
-/// The tensors by name. There is one: the caller counts.
-nb::dict next_batch(BatchStream& stream, const Batches& batches) {
-  std::optional<CollatedBatch> batch;
-  {
-    const nb::gil_scoped_release released;
-    batch = stream.next();
-  }
-  if (!batch) throw nb::stop_iteration();
-  return tensors_of(std::move(*batch), batches.fields());
-}
-
 /// Any graphs of the set as tensors by name.
 nb::dict batch_of(const Batches& batches, const Indices& graphs) {
   return tensors_of(batches.collated(std::span(graphs.data(), graphs.size())), batches.fields());
 }
 
-/// Tells data sets, and graphs chosen of them, apart.
-std::string identity(const Mapping& mapping, const Indices& graphs) {
+/// Tells data sets, and graphs or nodes chosen of them, apart.
+std::string identity(const Mapping& mapping, const Indices& chosen) {
   Hasher hasher;
-  const std::string set = mapping.graph_set()->set().identity().dump();
+  const std::string set = mapping.view().identity().dump();
   hasher.add(set.data(), set.size());
-  hasher.add(std::span(graphs.data(), graphs.size()));
+  hasher.add(std::span(chosen.data(), chosen.size()));
   return hasher.hex64();
 }
 
 }  // namespace
+
+nb::object batch_tensor(BatchBuffer buffer, const std::vector<int64_t>& shape, bool is_float) {
+  const std::vector<size_t> sizes(shape.begin(), shape.end());
+  const auto dtype = is_float ? nb::dtype<float>() : nb::dtype<int64_t>();
+  void* const data = buffer.data();
+  const nb::capsule owner(new BatchBuffer(std::move(buffer)),
+                          [](void* held) noexcept { delete static_cast<BatchBuffer*>(held); });
+  return nb::cast(nb::ndarray<nb::pytorch>(data, sizes.size(), sizes.data(), owner, nullptr, dtype));
+}
 
 void bind_loading(nb::module_& module) {
   nb::class_<Batching>(module, "Batching")
@@ -119,12 +100,11 @@ void bind_loading(nb::module_& module) {
       .def_rw("drop_last", &Batching::drop_last)
       .def_rw("shuffle", &Batching::shuffle)
       .def_rw("seed", &Batching::seed);
-  nb::class_<BatchStream>(module, "BatchStream")
-      .def("next", &next_batch)
-      .def_prop_ro("size", &BatchStream::size);
+  nb::class_<BatchStream>(module, "BatchStream").def_prop_ro("size", &BatchStream::size);
   nb::class_<Batches>(module, "Batches")
       .def(nb::init<const Mapping&, const Indices&, const std::vector<std::string>&, const Batching&>())
       .def("stream", &Batches::stream)
+      .def("next", &Batches::next)
       .def("batch_of", &batch_of)
       .def("steps", &Batches::steps)
       .def_prop_ro("live_bytes", &Batches::live_bytes);

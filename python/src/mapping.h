@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "store/frames.h"
+#include "store/graph.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {
@@ -25,12 +26,13 @@ class Mapping {
   nb::ndarray<nb::numpy, nb::ro> column(const std::string& name) const;
   /// Errors: UsageError where it is closed. Null where it is of another kind.
   std::shared_ptr<const GraphSetView> graph_set() const;
-
- private:
+  std::shared_ptr<const GraphView> graph() const;
   const DataSetView& view() const;
 
+ private:
   std::shared_ptr<const DataSetView> view_;
   std::shared_ptr<const GraphSetView> graph_set_;
+  std::shared_ptr<const GraphView> graph_;
 };
 
 }  // namespace plimsoll

@@ -13,7 +13,9 @@ NB_MODULE(_core, module) {
   plimsoll::translate_errors();
   plimsoll::bind_data_sets(module);
   plimsoll::bind_loading(module);
+  plimsoll::bind_neighbours(module);
   plimsoll::bind_making(module);
+  plimsoll::bind_graph_making(module);
   plimsoll::bind_batches(module);
   plimsoll::bind_detection(module);
 }

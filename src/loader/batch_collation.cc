@@ -83,4 +83,8 @@ CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::s
   return batch;
 }
 
+CollatedBatch CollatedBatches::make(int64_t batch) {
+  return collate(*set_, fields_, list_[batch], *memory_);
+}
+
 }  // namespace plimsoll

@@ -1,27 +1,40 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "loader/batch_fields.h"
+#include "loader/batch_list.h"
+#include "loader/batch_maker.h"
 #include "loader/batch_memory.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {
 
-/// Graphs as one disconnected graph: a tensor for each field of BatchFields, row-major, the rows of the
-/// graphs one behind the other, edge_index counting nodes in the whole batch.
-struct CollatedBatch {
-  BatchCounts counts;
-  std::vector<BatchBuffer> tensors;  ///< [kBatchFields]; a field that is left out has 0 bytes
-
-  BatchBuffer& operator[](BatchField field) { return tensors[static_cast<size_t>(field)]; }
-};
-
-/// Copies the rows of `graphs`, in their order. Errors: InputError for a graph whose pointers or edges point
-/// outside of it; BudgetExceeded.
+/// Graphs as one disconnected graph: copies their rows one behind the other, in their order, edge_index
+/// counting nodes in the whole batch. Errors: InputError for a graph whose pointers or edges point outside of
+/// it; BudgetExceeded.
 CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::span<const int64_t> graphs,
                       BatchMemory& memory);
+
+/// The batches of a list.
+class CollatedBatches final : public BatchMaker {
+ public:
+  CollatedBatches(std::shared_ptr<const GraphSetView> set, const BatchFields& fields, BatchList list,
+                  std::shared_ptr<BatchMemory> memory)
+      : set_(std::move(set)), fields_(fields), list_(std::move(list)), memory_(std::move(memory)) {}
+
+  int64_t size() const override { return list_.size(); }
+  CollatedBatch make(int64_t batch) override;
+  const char* limits() const override { return "batch_size, max_bytes"; }
+
+ private:
+  const std::shared_ptr<const GraphSetView> set_;
+  const BatchFields fields_;
+  const BatchList list_;
+  const std::shared_ptr<BatchMemory> memory_;
+};
 
 }  // namespace plimsoll

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "loader/batch_maker.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {
@@ -14,15 +15,12 @@ namespace plimsoll {
 enum class BatchField : uint8_t { x, edge_index, edge_attr, y, node_y, batch, ptr, edge_ptr };
 inline constexpr int kBatchFields = 8;
 
-struct BatchCounts {
-  int64_t graphs = 0;
-  int64_t nodes = 0;
-  int64_t edges = 0;
-};
-
 /// Which tensors batches of a data set have, and how large they are.
 class BatchFields {
  public:
+  using Field = BatchField;
+  static constexpr int kCount = kBatchFields;
+
   /// Those that the data set has columns for, but `left_out`, which names some of x, edge_index, edge_attr, y
   /// and node_y.
   explicit BatchFields(const GraphSetView& set, const std::vector<std::string>& left_out = {});

@@ -23,6 +23,7 @@ class BatchBuffer {
   ~BatchBuffer();
 
   void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }  ///< as entered in the ledger
   template <typename T>
   T* as() const {
     return static_cast<T*>(data_);

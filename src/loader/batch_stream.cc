@@ -19,14 +19,8 @@ namespace plimsoll {
 
 class BatchStream::State {
  public:
-  State(std::shared_ptr<const GraphSetView> set, const BatchFields& fields, BatchList list, int64_t first,
-        int64_t ahead, std::shared_ptr<BatchMemory> memory)
-      : set_(std::move(set)),
-        fields_(fields),
-        list_(std::move(list)),
-        memory_(std::move(memory)),
-        ahead_(ahead),
-        position_(first) {
+  State(std::unique_ptr<BatchMaker> maker, int64_t first, int64_t ahead, std::shared_ptr<BatchMemory> memory)
+      : memory_(std::move(memory)), maker_(std::move(maker)), ahead_(ahead), position_(first) {
     if (ahead_ == 0) return;
     keeping_.emplace(*memory_);
     relief_.emplace([this] { give_up(); });
@@ -44,40 +38,56 @@ class BatchStream::State {
     const std::lock_guard turn(turn_);
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !ready_.empty() || !making_; });
-    if (position_ == list_.size()) return std::nullopt;
+    if (position_ == size()) return std::nullopt;
     CollatedBatch batch;
     if (!ready_.empty()) {
       batch = std::move(ready_.front());
       ready_.pop_front();
     } else {
       resting_ = true;  // so that the thread does not begin with the same
-      lock.unlock();
-      batch = make_now();
-      lock.lock();
+      batch = make_now(lock);
     }
     for (BatchBuffer& tensor : batch.tensors) tensor.deliver();
     ++position_;
     resting_ = false;
-    if (ahead_ > 0 && !thread_.joinable() && position_ < list_.size()) start();
+    if (ahead_ > 0 && !thread_.joinable() && position_ < size()) start();
     changed_.notify_all();
     return batch;
   }
 
-  int64_t size() const { return list_.size(); }
+  int64_t size() const { return maker_->size(); }
 
  private:
-  CollatedBatch make(int64_t batch) const { return collate(*set_, fields_, list_[batch], *memory_); }
+  /// While it lives the maker is at work, and the mutex is free.
+  class Making {
+   public:
+    Making(State& state, std::unique_lock<std::mutex>& lock) : state_(state), lock_(lock) {
+      state_.making_ = true;
+      lock_.unlock();
+    }
+    ~Making() {
+      lock_.lock();
+      state_.making_ = false;
+    }
+    Making(const Making&) = delete;
+    Making& operator=(const Making&) = delete;
 
-  CollatedBatch make_now() const {
+   private:
+    State& state_;
+    std::unique_lock<std::mutex>& lock_;
+  };
+
+  CollatedBatch make_now(std::unique_lock<std::mutex>& lock) {
+    const Making making(*this, lock);
     try {
-      return make(position_);
+      return maker_->make(position_);
     } catch (const BudgetExceeded& refusal) {
       const int64_t live = memory_->live();
       throw BudgetExceeded(
           fmt::format(
               "batch {} of {}: batches that were delivered and are still in use hold {} ({} bytes); let go "
-              "of them, or make batches smaller (batch_size, max_bytes)",
-              position_ + 1, list_.size(), format_bytes(live), live),
+              "of them, or make batches smaller ({})",
+              position_ + 1, size(), format_bytes(live), live, maker_->limits()),
           refusal);
     }
   }
@@ -91,7 +101,7 @@ class BatchStream::State {
 
   bool has_room() const {
     const int64_t coming = position_ + static_cast<int64_t>(ready_.size());
-    if (resting_ || coming == list_.size() || static_cast<int64_t>(ready_.size()) == ahead_) return false;
+    if (resting_ || coming == size() || static_cast<int64_t>(ready_.size()) == ahead_) return false;
     return ready_.empty() || memory_->ahead() + last_bytes_ <= BatchMemory::kAhead;
   }
 
@@ -102,6 +112,7 @@ class BatchStream::State {
     const std::lock_guard lock(mutex_);
     ready_.clear();
     resting_ = true;
+    if (!making_) maker_->give_up();
     memory_->drop();
   }
 
@@ -109,18 +120,15 @@ class BatchStream::State {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [&] { return has_room(); }) && !stop.stop_requested()) {
       const int64_t coming = position_ + static_cast<int64_t>(ready_.size());
-      making_ = true;
-      lock.unlock();
       std::optional<CollatedBatch> made;
       try {
-        made = make(coming);
+        const Making making(*this, lock);
+        made = maker_->make(coming);
       } catch (const std::exception&) {  // next() meets it again, in its turn
       }
-      lock.lock();
-      making_ = false;
       // What was given up meanwhile comes first.
       if (made && coming == position_ + static_cast<int64_t>(ready_.size())) {
-        last_bytes_ = fields_.bytes(made->counts);
+        last_bytes_ = made->bytes();
         ready_.push_back(std::move(*made));
       } else {
         resting_ = true;
@@ -129,10 +137,8 @@ class BatchStream::State {
     }
   }
 
-  const std::shared_ptr<const GraphSetView> set_;
-  const BatchFields fields_;
-  const BatchList list_;
   const std::shared_ptr<BatchMemory> memory_;
+  const std::unique_ptr<BatchMaker> maker_;  // called by one at a time: next(), or the thread while it makes
   const int64_t ahead_;
   const pid_t process_ = getpid();
   std::optional<BatchMemory::Keeping> keeping_;
@@ -143,16 +149,15 @@ class BatchStream::State {
   std::condition_variable_any changed_;
   int64_t position_;                 // guarded by mutex_, as all below; batches delivered
   std::deque<CollatedBatch> ready_;  // those from position_ on
-  bool making_ = false;              // the thread makes the one after
+  bool making_ = false;              // the one after is being made
   bool resting_ = true;              // the thread does not begin another
   int64_t last_bytes_ = 0;
   std::jthread thread_;
 };
 
-BatchStream::BatchStream(std::shared_ptr<const GraphSetView> set, const BatchFields& fields, BatchList list,
-                         int64_t first, int64_t ahead, std::shared_ptr<BatchMemory> memory)
-    : state_(
-          std::make_unique<State>(std::move(set), fields, std::move(list), first, ahead, std::move(memory))),
+BatchStream::BatchStream(std::unique_ptr<BatchMaker> maker, int64_t first, int64_t ahead,
+                         std::shared_ptr<BatchMemory> memory)
+    : state_(std::make_unique<State>(std::move(maker), first, ahead, std::move(memory))),
       process_(getpid()) {}
 
 BatchStream::~BatchStream() {

@@ -6,8 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "loader/batch_collation.h"
-#include "loader/batch_list.h"
+#include "loader/batch_maker.h"
 
 namespace plimsoll {
 
@@ -17,10 +16,10 @@ namespace plimsoll {
 /// and how far ahead it is, changes no batch. next() is thread-safe: each batch goes to one caller.
 class BatchStream {
  public:
-  /// Begins with batch `first` of the list. `ahead`: the most batches that are made ahead; 0: no thread.
-  /// Beyond the first of them they stay within BatchMemory::kAhead.
-  BatchStream(std::shared_ptr<const GraphSetView> set, const BatchFields& fields, BatchList list,
-              int64_t first, int64_t ahead, std::shared_ptr<BatchMemory> memory);
+  /// Begins with batch `first`. `ahead`: the most batches that are made ahead; 0: no thread. Beyond the first
+  /// of them they stay within BatchMemory::kAhead. `memory` is where the maker takes them from.
+  BatchStream(std::unique_ptr<BatchMaker> maker, int64_t first, int64_t ahead,
+              std::shared_ptr<BatchMemory> memory);
   /// Ends the thread; waits for the batch that it makes. In a child of fork(), which has no such thread, it
   /// leaves everything behind.
   ~BatchStream();
@@ -30,7 +29,7 @@ class BatchStream {
   /// The next batch, or none after the last. Errors, after which the same batch may be asked for again:
   /// BudgetExceeded, at once, whose text says what delivered batches hold; InputError.
   std::optional<CollatedBatch> next();
-  /// How many batches the list has.
+  /// How many batches there are.
   int64_t size() const;
 
  private:

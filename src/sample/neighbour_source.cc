@@ -161,7 +161,8 @@ std::optional<int64_t> NeighbourSource::behind(int64_t number) const {
 }
 
 void NeighbourSource::forget_plan() const {
-  for (; !planned_.empty(); planned_.pop_front()) rows_.cache().skip_planned();
+  rows_.cache().forget_plan();
+  planned_.clear();
   rows_of_planned_.clear();
   planned_rows_ = 0;
   early_.clear();

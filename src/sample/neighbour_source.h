@@ -13,7 +13,7 @@
 #include "sample/disk_topology.h"
 #include "sample/neighbour_sampler.h"
 #include "sample/seed_blocks.h"
-#include "store/feature_rows.h"
+#include "store/cached_rows.h"
 #include "store/graph.h"
 
 namespace plimsoll {
@@ -78,7 +78,7 @@ class NeighbourSource : public BlockSource {
   int64_t width_;
 
   mutable std::mutex mutex_;  // guards what follows
-  mutable FeatureRows rows_;
+  mutable CachedRows rows_;
   mutable NeighbourSampler sampler_;
   mutable Sample sample_;                // of the block that is read
   mutable Sample coming_;                // of one that is planned

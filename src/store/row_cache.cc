@@ -64,6 +64,18 @@ void RowCache::reserve(int64_t batch_rows) {
   missed_at_.reserve(static_cast<size_t>(batch_rows));
 }
 
+void RowCache::forget_plan() {
+  if (plan_.empty()) return;
+  try {
+    ahead_.wait();
+  } catch (const Error&) {  // nobody wants these rows any more
+  }
+  ahead_.clear();
+  const int32_t coming = plan_.batches().back().number + 1;
+  while (!plan_.empty()) plan_.pop();
+  order_.forget_before(coming);
+}
+
 void RowCache::begin_window() {
   const int32_t front = plan_.front().number;
   if (front < window_end_) return;

@@ -38,6 +38,9 @@ class RowCache {
   /// Appends a batch to what is planned; its rows are all different. Errors: BudgetExceeded, with nothing
   /// changed: so far the budget allows to plan; Failure (a row twice).
   void plan(std::span<const int64_t> rows);
+  /// Ends the plan: of the rows that are there, none is known to be wanted. In fewest_misses the window that
+  /// had begun stays counted.
+  void forget_plan();
   /// Batches that are planned and not yet gathered.
   int64_t planned() const { return static_cast<int64_t>(plan_.batches().size()); }
 

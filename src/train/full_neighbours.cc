@@ -16,7 +16,7 @@
 #include "memory/ledger.h"
 #include "ops/allocator.h"
 #include "sample/neighbour_sampler.h"
-#include "store/feature_rows.h"
+#include "store/cached_rows.h"
 #include "train/collate.h"
 
 namespace plimsoll {
@@ -122,7 +122,7 @@ class LayerRun {
   const CsrTopology topology_;
   const std::span<const float> degrees_;
   std::mutex mutex_;
-  FeatureRows rows_;  // guarded by mutex_
+  CachedRows rows_;  // guarded by mutex_
 };
 
 // What the layers said of the nodes asked for, a few at a time.
@@ -131,9 +131,9 @@ void judge(const Gnn& model, const std::vector<FeatureFile>& files, std::span<co
   const TagScope scope(Tag::activations);
   const c10::AutoGradMode no_gradients(false);
   at::init_num_threads();
-  std::vector<std::unique_ptr<FeatureRows>> said;
+  std::vector<std::unique_ptr<CachedRows>> said;
   for (const int64_t layer : model.judged())
-    said.push_back(std::make_unique<FeatureRows>(files[static_cast<size_t>(layer)]));
+    said.push_back(std::make_unique<CachedRows>(files[static_cast<size_t>(layer)]));
   const auto classes = static_cast<size_t>(model.classes());
   for (size_t first = 0; first < nodes.size(); first += kPieceNodes) {
     const std::span<const int64_t> piece =

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "loader/batch_collation.h"
 #include "loader/loader_set.h"
 #include "memory/ledger.h"
 #include "memory/relief.h"
@@ -25,7 +26,11 @@ class BatchStreams : public testing::Test {
  protected:
   BatchStream stream(int64_t ahead, int64_t graphs_a_batch = 1, int64_t first = 0) const {
     const BatchLister lister(*set_, fields_, first_numbers(kGraphs), {.graphs = graphs_a_batch});
-    return BatchStream(set_, fields_, lister.list(0), first, ahead, memory_);
+    return BatchStream(maker(set_, fields_, lister.list(0)), first, ahead, memory_);
+  }
+  std::unique_ptr<BatchMaker> maker(std::shared_ptr<const GraphSetView> set, const BatchFields& fields,
+                                    BatchList list) const {
+    return std::make_unique<CollatedBatches>(std::move(set), fields, std::move(list), memory_);
   }
   static int64_t label(CollatedBatch& batch) { return batch[BatchField::y].as<int64_t>()[0]; }
 
@@ -157,7 +162,7 @@ TEST_F(BatchStreams, MeetsADamagedGraphInItsTurn) {
   const auto set = files.open();
   const BatchFields fields(*set);
   const BatchLister lister(*set, fields, first_numbers(6), {});
-  BatchStream batches(set, fields, lister.list(0), 0, 2, memory_);
+  BatchStream batches(maker(set, fields, lister.list(0)), 0, 2, memory_);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(batches.next());
   for (int i = 0; i < 2; ++i)
     EXPECT_THAT(error_text<InputError>([&] { batches.next(); }), HasSubstr("graph 3"));
@@ -171,8 +176,8 @@ TEST_F(BatchStreams, EndsAtAnyPoint) {
 }
 
 TEST_F(BatchStreams, AChildOfForkLeavesItBehind) {
-  auto batches = std::make_unique<BatchStream>(
-      set_, fields_, BatchLister(*set_, fields_, first_numbers(kGraphs), {}).list(0), 0, 4, memory_);
+  BatchList list = BatchLister(*set_, fields_, first_numbers(kGraphs), {}).list(0);
+  auto batches = std::make_unique<BatchStream>(maker(set_, fields_, std::move(list)), 0, 4, memory_);
   batches->next();
   const pid_t child = fork();
   ASSERT_GE(child, 0);

@@ -251,5 +251,22 @@ TEST_F(RowCacheTest, WhatIsNotAPlanIsAFailure) {
   EXPECT_EQ(error_text<Failure>([&] { cache.plan(Rows{4, 5, 4}); }), "row 4 is twice in a planned batch");
 }
 
+TEST_F(RowCacheTest, APlanThatIsForgottenLeavesItsRows) {
+  RowReader& reader = make_reader(40);
+  for (const int64_t ahead : {0, 200}) {
+    RowCache cache(reader, {bytes_of(6) + ahead, ahead});
+    for (int64_t first = 0; first < 20; first += 2) cache.plan(Rows{first, first + 1, 30});
+    EXPECT_EQ(gather(cache, {0, 1, 30}, true), expected({0, 1, 30}));
+    cache.forget_plan();
+    cache.forget_plan();
+    EXPECT_EQ(cache.planned(), 0);
+    const int64_t before = cache.counters().misses;
+    for (int64_t first = 20; first < 30; first += 2) cache.plan(Rows{first, first + 1, 1});
+    for (int64_t first = 20; first < 30; first += 2)
+      EXPECT_EQ(gather(cache, {first, first + 1, 1}, true), expected({first, first + 1, 1}));
+    EXPECT_EQ(cache.counters().misses, before + 10);
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll

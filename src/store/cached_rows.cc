@@ -1,4 +1,4 @@
-#include "store/feature_rows.h"
+#include "store/cached_rows.h"
 
 #include <fmt/format.h>
 
@@ -44,12 +44,12 @@ FeatureFile FeatureFile::column(const DataSetView& set, const std::string& name)
   return {path, static_cast<int64_t>(std::filesystem::file_size(path)) - bytes, shape[0], shape[1]};
 }
 
-FeatureRows::FeatureRows(const FeatureFile& file, int64_t least_bytes)
+CachedRows::CachedRows(const FeatureFile& file, int64_t least_bytes)
     : file_(file), least_bytes_(least_bytes), reader_(file.path, {file.offset, row_bytes(), file.rows}) {
   make_cache(least_bytes_);
 }
 
-void FeatureRows::make_cache(int64_t bytes) {
+void CachedRows::make_cache(int64_t bytes) {
   const int64_t least = 4 * (row_bytes() + kCachedRow) + 1024;
   bytes = std::max(bytes, least);
   const bool is_least = bytes <= least_bytes_;
@@ -60,7 +60,7 @@ void FeatureRows::make_cache(int64_t bytes) {
   horizon_ = planned / kPlannedRow;
 }
 
-void FeatureRows::resize(int64_t bytes) {
+void CachedRows::resize(int64_t bytes) {
   before_ = counters();
   cache_.reset();
   try {
@@ -71,17 +71,17 @@ void FeatureRows::resize(int64_t bytes) {
   }
 }
 
-void FeatureRows::reserve(int64_t batch_rows) {
+void CachedRows::reserve(int64_t batch_rows) {
   batch_rows_ = std::max(batch_rows_, batch_rows);
   cache_->reserve(batch_rows_);
 }
 
-int64_t FeatureRows::most_bytes() const {
+int64_t CachedRows::most_bytes() const {
   const int64_t all = file_.rows * (row_bytes() + kCachedRow) + 4096;
   return all * kPlanShare / (kPlanShare - 1) * kAheadShare / (kAheadShare - 1);
 }
 
-RowCounters FeatureRows::counters() {
+RowCounters CachedRows::counters() {
   return sum(before_, cache_->counters());
 }
 

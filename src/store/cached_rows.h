@@ -23,10 +23,10 @@ struct FeatureFile {
 };
 
 /// The rows of such a file, through a cache whose size can change. Not thread-safe.
-class FeatureRows {
+class CachedRows {
  public:
   /// `least_bytes`: of the cache, until it is resized. Errors: those of RowReader and RowCache.
-  explicit FeatureRows(const FeatureFile& file, int64_t least_bytes = kLeastBytes);
+  explicit CachedRows(const FeatureFile& file, int64_t least_bytes = kLeastBytes);
   static constexpr int64_t kLeastBytes = 256 * 1024;
 
   int64_t width() const { return file_.width; }

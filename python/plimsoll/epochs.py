@@ -1,0 +1,148 @@
+"""What loaders have in common: epochs one after the other, where they stand, ranks, forks and the thread of C++."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from plimsoll._epoch import Batch_co, Epoch, Native, Position, Progress
+from plimsoll.arguments import whole
+from plimsoll.errors import MissingPackage, UsageError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_MAX_EPOCH = 2**32 - 1
+
+
+class EpochLoader(Iterable[Batch_co]):
+    """A loader whose epochs C++ makes, as `_make` says; `_finish` makes a batch of the tensors of each.
+
+    `options` are what changes batches: they are part of the state.
+    """
+
+    def __init__(
+        self, options: dict[str, Any], rank: int | None, num_replicas: int | None, pin_memory: bool, prefetch_factor: int
+    ) -> None:
+        both = rank is not None and num_replicas is not None and 0 <= rank < num_replicas
+        if not (both or rank is num_replicas is None):
+            raise UsageError(
+                f"rank={rank}, num_replicas={num_replicas}: expected both, 0 <= rank < num_replicas, or neither"
+            )
+        self.pin_memory = pin_memory
+        self.prefetch_factor = whole("prefetch_factor", prefetch_factor, 0)
+        self._options = options
+        self._rank, self._num_replicas = rank, num_replicas
+        self._coming = Position(0, 0)
+        self._running: Progress | None = None
+        self._native: tuple[int, Native] | None = None
+        self._steps: tuple[tuple[int, int, int], int] | None = None
+        self._batches()
+
+    def _make(self) -> Native:
+        raise NotImplementedError
+
+    def _finish(self, tensors: dict[str, Tensor]) -> Batch_co:
+        raise NotImplementedError
+
+    def _closed(self) -> bool:
+        raise NotImplementedError
+
+    def _identity(self) -> str:
+        """Tells data sets and what was chosen of them apart."""
+        raise NotImplementedError
+
+    @property
+    def batch_size(self) -> int | None:
+        size: int | None = self._options["batch_size"]
+        return size
+
+    @property
+    def drop_last(self) -> bool:
+        return bool(self._options["drop_last"])
+
+    @property
+    def live_bytes(self) -> int:
+        """What delivered batches hold that have not been freed, in bytes, as entered in the ledger."""
+        return 0 if self._native is None or self._native[0] != os.getpid() else self._native[1].live_bytes
+
+    def set_epoch(self, epoch: int) -> None:
+        """Names the epoch that begins next, with its first batch."""
+        self._coming = Position(whole("epoch", epoch, 0, _MAX_EPOCH), 0)
+        self._running = None
+
+    def __iter__(self) -> Iterator[Batch_co]:
+        try:
+            import torch_geometric.data  # noqa: F401
+        except ImportError as error:
+            raise MissingPackage(
+                f"{type(self).__name__}: {error}; install both: pip install torch torch_geometric"
+            ) from error
+        return Epoch(self)
+
+    def __len__(self) -> int:
+        """How many batches the coming epoch has."""
+        coming = (self._coming.epoch, *self._share())
+        if self._steps is None or self._steps[0] != coming:
+            self._steps = coming, self._batches().steps(*coming)
+        return self._steps[1]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the epoch begun last stands: plain numbers and texts, for `load_state_dict`.
+
+        `epoch`, `position` (batches delivered of it), `num_replicas`, `options` and `data`, which tells data sets
+        and what was chosen of them apart. After its last batch an epoch is over: the state is the begin of the next.
+        It is the same on all ranks.
+        """
+        epoch, position, ranks = self._coming if self._running is None else self._running.position()
+        return {
+            "epoch": epoch,
+            "position": position,
+            "num_replicas": ranks,
+            "options": dict(self._options),
+            "data": self._identity(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Lets the next epoch go on behind the last batch that was delivered when `state` was taken.
+
+        Errors: `UsageError` for the state of other data, other options or, when the epoch begins, another
+        `num_replicas`.
+        """
+        try:
+            epoch, position, ranks = state["epoch"], state["position"], state["num_replicas"]
+            options, data = state["options"], state["data"]
+        except (KeyError, TypeError):
+            raise UsageError(f"load_state_dict: expected what {type(self).__name__}.state_dict() gave") from None
+        for name, value in self._options.items():
+            if options.get(name) != value:
+                raise UsageError(
+                    f"load_state_dict: the state is of a loader with {name}={options.get(name)!r}, and this one has "
+                    f"{value!r}; give both the same"
+                )
+        if data != self._identity():
+            raise UsageError("load_state_dict: the state is of other data; open the data set that it was taken of")
+        self.set_epoch(epoch)
+        self._coming = Position(epoch, whole("position", position, 0), ranks)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_native": None, "_running": None, "_steps": None}
+
+    def _batches(self) -> Native:
+        # A child of fork() makes its own: a lock of its parent's may be held by a thread that the child has not.
+        if self._native is None or self._native[0] != os.getpid() or self._closed():
+            self._native = os.getpid(), self._make()
+        return self._native[1]
+
+    def _share(self) -> tuple[int, int]:
+        if self._num_replicas is not None:
+            return self._rank or 0, self._num_replicas
+        distributed = sys.modules.get("torch.distributed")
+        if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+            return 0, 1
+        return distributed.get_rank(), distributed.get_world_size()
+
+    def _given(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in self._options.items() if value or name == "seed")

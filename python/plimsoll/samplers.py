@@ -1,0 +1,61 @@
+"""Neighbours for PyTorch Geometric's loaders, sampled in C++ from the files of a graph. `Graph.sampler` makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, NegativeSampling, NodeSamplerInput, SamplerOutput
+from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
+
+from plimsoll import _core
+from plimsoll.arguments import whole
+from plimsoll.errors import UsageError
+from plimsoll.graph import Graph
+from plimsoll.neighbours import sampling_options, set_sampling
+
+
+class NeighborSampler(BaseSampler):  # type: ignore[misc]
+    """What `Graph.sampler` says: samples around nodes for `NodeLoader` and around edges for `LinkLoader`.
+
+    Nodes and edges are those of `Graph.to_pyg` and `Graph.stores`. It holds nothing but the mapping; in other processes
+    it opens the graph by its path. Errors of sampling: `UsageError` for a node that is not there or, of nodes, stands
+    twice, unless disjoint, and for times; `InputError` for a damaged graph; `BudgetExceeded`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        num_neighbors: Iterable[int],
+        replace: bool = False,
+        subgraph_type: str = "directional",
+        disjoint: bool = False,
+        weight_attr: str | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.graph = graph
+        self.seed = None if seed is None else whole("seed", seed, 0, 2**64 - 1)
+        self._options = sampling_options(num_neighbors, replace, subgraph_type, disjoint, weight_attr)
+        self._sample(torch.empty(0, dtype=torch.int64))  # what cannot be sampled is refused here
+
+    def sample_from_nodes(self, index: NodeSamplerInput) -> SamplerOutput:
+        return node_sample(index, self._sample)
+
+    def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None) -> SamplerOutput:
+        return edge_sample(index, self._sample, self.graph.num_nodes, self._options["disjoint"], None, neg_sampling)
+
+    def _sample(self, seeds: Tensor, times: Tensor | None = None) -> SamplerOutput:
+        if times is not None:
+            raise UsageError("times of seeds: a graph has none; leave them out")
+        loading = _core.NeighbourLoading()
+        set_sampling(loading.sampling, self._options)
+        loading.columns = False
+        loading.batching.batch_size = max(len(seeds), 1)
+        loading.batching.seed = int(torch.randint(2**63 - 1, ())) if self.seed is None else self.seed
+        made = _core.Neighbours(self.graph._mapping, seeds.to(torch.int64).contiguous().numpy(), loading)
+        if len(seeds) == 0:
+            return SamplerOutput(seeds, seeds, seeds, seeds)
+        tensors = made.next(made.stream(0, 0, 1, 0, 0))
+        counts = (tensors[name].tolist() if name in tensors else None for name in ("num_sampled_nodes", "num_sampled_edges"))
+        return SamplerOutput(tensors["n_id"], *tensors["edge_index"], tensors["e_id"], tensors.get("batch"), *counts)

@@ -1,0 +1,97 @@
+"""A `Graph` as PyTorch Geometric's remote backends: what its loaders take in place of `Data`. `Graph.stores` makes both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import EdgeAttr, TensorAttr
+from torch_geometric.data import FeatureStore as PygFeatureStore
+from torch_geometric.data import GraphStore as PygGraphStore
+
+from plimsoll.errors import UsageError
+from plimsoll.graph import Graph
+
+
+class FeatureStore(PygFeatureStore):  # type: ignore[misc]
+    """`x` f32 [V, F] and `y` i64 [V] of a graph, those that it has, over the mapped files.
+
+    All rows are a tensor without copies, as `Graph.tensor` gives it; some, by a tensor, slice or number, are copies. PyTorch Geometric knows no features of edges here. It can be pickled, by the path of the graph. Errors:
+    `UsageError` for what would write to it; `KeyError` for a name that it does not have, `IndexError` for a node.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.__dict__["_graph"] = graph
+        names = [name for name in ("x", "y") if getattr(graph, name) is not None]
+        self.__dict__["_columns"] = {name: graph.tensor(name) for name in names}
+
+    def get_all_tensor_attrs(self) -> list[TensorAttr]:
+        return [TensorAttr(group_name=None, attr_name=name) for name in self._columns]
+
+    def _column(self, attr: TensorAttr) -> Tensor:
+        column: Tensor | None = self._columns.get(attr.attr_name)
+        if column is None or attr.group_name is not None:
+            raise KeyError(f"{attr.group_name!r}, {attr.attr_name!r}: expected None and one of {', '.join(self._columns)}")
+        return column
+
+    def _get_tensor(self, attr: TensorAttr) -> Tensor:
+        column, index = self._column(attr), attr.index
+        if index is None or isinstance(index, slice) and index == slice(None):
+            return column
+        if isinstance(index, Tensor) and index.dtype != torch.bool:
+            return column.index_select(0, index.to(torch.int64))
+        return column[index].clone()
+
+    def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...]:
+        return tuple((self._column(attr) if attr.index is None else self._get_tensor(attr)).shape)
+
+    def _put_tensor(self, tensor: Any, attr: TensorAttr) -> bool:
+        raise _read_only(self._graph)
+
+    def _remove_tensor(self, attr: TensorAttr) -> bool:
+        raise _read_only(self._graph)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FeatureStore, (self._graph,)
+
+
+class GraphStore(PygGraphStore):  # type: ignore[misc]
+    """The edges of a graph: one type, None, in the layout in which they lie, csc with `direction` in and csr with out.
+
+    `indptr` comes without copies. PyTorch Geometric wants neighbours as i64, which takes 8 bytes an edge of memory where
+    `indices` is u32; they are kept for the next time. Its loaders sort edges of csr, for more. It can be pickled, by the
+    path of the graph. Errors: `UsageError` for what would write to it; `KeyError` for another type or layout.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.__dict__["_graph"] = graph
+        self.__dict__["_edges"] = None
+
+    def get_all_edge_attrs(self) -> list[EdgeAttr]:
+        nodes, layout = self._graph.num_nodes, "csc" if self._graph.direction == "in" else "csr"
+        return [EdgeAttr(edge_type=None, layout=layout, is_sorted=layout == "csc", size=(nodes, nodes))]
+
+    def _get_edge_index(self, edge_attr: EdgeAttr) -> tuple[Tensor, Tensor] | None:
+        (there,) = self.get_all_edge_attrs()
+        if edge_attr.edge_type is not None or edge_attr.layout != there.layout:
+            return None
+        if self._edges is None:
+            self.__dict__["_edges"] = self._graph.tensor("indptr"), self._graph.tensor("indices").to(torch.int64)
+        pointers, neighbours = self._edges
+        return (neighbours, pointers) if self._graph.direction == "in" else (pointers, neighbours)
+
+    def _put_edge_index(self, edge_index: Any, edge_attr: EdgeAttr) -> bool:
+        raise _read_only(self._graph)
+
+    def _remove_edge_index(self, edge_attr: EdgeAttr) -> bool:
+        raise _read_only(self._graph)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return GraphStore, (self._graph,)
+
+
+def _read_only(graph: Graph) -> UsageError:
+    return UsageError(f"{graph.path}: a data set is not written to; plimsoll.ingest.graph makes another")

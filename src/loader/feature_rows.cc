@@ -1,0 +1,87 @@
+#include "loader/feature_rows.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "memory/ledger.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kAhead = 8;  // rows of the map whose begin is on its way from memory
+
+// The reader opens the file by its name, which may be that of another data set by now.
+void require_same_file(const DataSetView& set) {
+  if (read_manifest(set.folder()).at("columns").at("x") != set.manifest().at("columns").at("x"))
+    throw UsageError(set.folder().string() + ": has been replaced since it was opened; open it again");
+}
+
+}  // namespace
+
+FeatureRows::FeatureRows(std::shared_ptr<const GraphView> graph, int64_t cache_bytes)
+    : graph_(std::move(graph)), process_(getpid()) {
+  if (cache_bytes == 0 || graph_->node_features() == 0) return;
+  const auto row_bytes = graph_->node_features() * static_cast<int64_t>(sizeof(float));
+  reader_ = std::make_unique<RowReader>(graph_->set().folder() / "x.npy",
+                                        RowLayout{kNpyDataOffset, row_bytes, graph_->nodes()});
+  require_same_file(graph_->set());
+  cache_ = std::make_unique<RowCache>(
+      *reader_, RowCache::Options{.bytes = cache_bytes, .ahead_bytes = cache_bytes / kAheadPart});
+}
+
+FeatureRows::~FeatureRows() {
+  if (getpid() == process_) return;
+  // The cache would wait for its thread, which the child has not.
+  static_cast<void>(cache_.release());
+  static_cast<void>(reader_.release());
+}
+
+int64_t FeatureRows::begin_plan() {
+  const std::lock_guard lock(mutex_);
+  if (cache_) cache_->forget_plan();
+  return ++plan_;
+}
+
+bool FeatureRows::plan(int64_t number, std::span<const int64_t> nodes) {
+  const std::lock_guard lock(mutex_);
+  if (!cache_ || number != plan_) return false;
+  try {
+    cache_->plan(nodes);
+  } catch (const BudgetExceeded&) {
+    return false;
+  }
+  return true;
+}
+
+void FeatureRows::gather_planned(int64_t number, std::span<const int64_t> nodes, float* out) {
+  const std::lock_guard lock(mutex_);
+  if (number == plan_)
+    cache_->gather_planned(reinterpret_cast<std::byte*>(out));
+  else
+    cache_->gather(nodes, reinterpret_cast<std::byte*>(out));
+}
+
+void FeatureRows::gather(std::span<const int64_t> nodes, float* out) {
+  if (!cache_) return copy(nodes, out);
+  const std::lock_guard lock(mutex_);
+  cache_->gather(nodes, reinterpret_cast<std::byte*>(out));
+}
+
+void FeatureRows::copy(std::span<const int64_t> nodes, float* out) const {
+  const int64_t width = graph_->node_features();
+  const float* const x = graph_->x().data();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (i + kAhead < nodes.size()) __builtin_prefetch(x + nodes[i + kAhead] * width);
+    out = std::copy_n(x + nodes[i] * width, width, out);
+  }
+}
+
+RowCounters FeatureRows::counters() {
+  const std::lock_guard lock(mutex_);
+  return cache_ ? cache_->counters() : RowCounters{};
+}
+
+}  // namespace plimsoll

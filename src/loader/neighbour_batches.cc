@@ -1,0 +1,179 @@
+#include "loader/neighbour_batches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+#include "memory/ledger.h"
+
+namespace plimsoll {
+namespace {
+
+CsrTopology topology_of(const GraphView& graph) {
+  if (graph.wide_indices().empty()) return {graph.indptr(), graph.indices(), graph.edge_weight()};
+  return {graph.indptr(), graph.wide_indices(), graph.edge_weight()};
+}
+
+// The rows of a column at these places.
+template <typename T>
+void copy_rows(std::span<const T> column, int64_t width, std::span<const int64_t> places, BatchBuffer& to) {
+  constexpr size_t kAhead = 16;
+  T* out = to.as<T>();
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (i + kAhead < places.size()) __builtin_prefetch(column.data() + places[i + kAhead] * width);
+    out = std::copy_n(column.data() + places[i] * width, width, out);
+  }
+}
+
+void copy_all(std::span<const int64_t> from, BatchBuffer& to) {
+  std::copy(from.begin(), from.end(), to.as<int64_t>());
+}
+
+}  // namespace
+
+SubgraphType subgraph_type_from_name(const std::string& name) {
+  if (name == "directional") return SubgraphType::directional;
+  if (name == "bidirectional") return SubgraphType::bidirectional;
+  if (name == "induced") return SubgraphType::induced;
+  throw UsageError(
+      fmt::format("subgraph_type '{}': expected one of directional, bidirectional, induced", name));
+}
+
+NeighbourSource::NeighbourSource(std::shared_ptr<const GraphView> graph,
+                                 std::optional<std::span<const int64_t>> seeds, NeighbourLoading loading)
+    : graph_(std::move(graph)),
+      topology_(topology_of(*graph_)),
+      loading_(std::move(loading)),
+      fields_(*graph_, loading_.sampling, loading_.columns),
+      rows_(graph_, loading_.cache_bytes) {
+  NeighbourSampler(topology_, loading_.sampling, loading_.batching.seed);  // refuses what cannot be sampled
+  if (!seeds) return;
+  seeds_.emplace(seeds->begin(), seeds->end());
+  for (const int64_t node : *seeds_)
+    if (node < 0 || node >= graph_->nodes())
+      throw UsageError(fmt::format("input_nodes: node {} of {}; expected 0 to {}", node, graph_->nodes(),
+                                   graph_->nodes() - 1));
+}
+
+NeighbourBatches::NeighbourBatches(std::shared_ptr<NeighbourSource> source, uint32_t epoch,
+                                   const Share& share, std::shared_ptr<BatchMemory> memory)
+    : source_(std::move(source)),
+      epoch_(epoch),
+      list_(list_seeds(source_->seeds(), source_->loading().batching, epoch, share)),
+      memory_(std::move(memory)),
+      sampler_(source_->topology(), source_->loading().sampling, source_->loading().batching.seed),
+      horizon_(static_cast<size_t>(source_->rows().cached() ? source_->loading().horizon : 0)) {}
+
+void NeighbourBatches::give_up() {
+  samples_.clear();
+  spare_.clear();
+}
+
+CollatedBatch NeighbourBatches::take(int64_t batch) {
+  const SampledSubgraph& graph = samples_.front().graph;
+  CollatedBatch made;
+  made.counts = {static_cast<int64_t>(list_[batch].size()), static_cast<int64_t>(graph.node.size()),
+                 static_cast<int64_t>(graph.edge.size())};
+  made.tensors = memory_->take(source_->fields().bytes(made.counts));
+  return made;
+}
+
+CollatedBatch NeighbourBatches::make(int64_t batch) {
+  CollatedBatch made;
+  while (made.tensors.empty()) {
+    sample_to(batch);
+    try {
+      made = take(batch);
+    } catch (const BudgetExceeded&) {
+      if (samples_.size() == 1) throw;
+      horizon_ = (samples_.size() - 1) / 2;
+      give_up();
+    }
+  }
+  fill(samples_.front(), made);
+  // Whatever comes of its rows, the batch is no longer the next of the plan.
+  Sample sample = std::move(samples_.front());
+  samples_.pop_front();
+  if (source_->fields().has(NeighbourField::x)) gather_features(sample, made[NeighbourField::x].as<float>());
+  spare_.push_back(std::move(sample));
+  return made;
+}
+
+NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
+  Sample sample;
+  if (!spare_.empty()) {
+    sample = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  sample.batch = batch;
+  seeds_.clear();
+  for (const int64_t i : list_[batch]) seeds_.push_back(source_->seed(i));
+  sampler_.sample(seeds_, epoch_, sample.graph);
+  FeatureRows& rows = source_->rows();
+  if (!rows.cached()) return sample;
+  if (source_->loading().sampling.disjoint) {
+    sample.different.clear();
+    tree_.clear();
+    table_.begin(sample.different, tree_, false);
+    sample.number.resize(sample.graph.node.size());
+    std::transform(sample.graph.node.begin(), sample.graph.node.end(), sample.number.begin(),
+                   [&](int64_t node) { return table_.find_or_add(node, 0); });
+  }
+  sample.planned =
+      rows.plan(plan_, source_->loading().sampling.disjoint ? sample.different : sample.graph.node);
+  return sample;
+}
+
+// Has the batch in front, and as many behind it as the horizon and memory allow.
+void NeighbourBatches::sample_to(int64_t batch) {
+  if (samples_.empty() || samples_.front().batch != batch) {
+    samples_.clear();
+    plan_ = source_->rows().begin_plan();
+    samples_.push_back(sample(batch));
+  }
+  try {
+    while (samples_.size() <= horizon_ && samples_.back().planned && samples_.back().batch + 1 < size())
+      samples_.push_back(sample(samples_.back().batch + 1));
+  } catch (const std::exception&) {  // a batch meets it again, in its turn
+  }
+}
+
+void NeighbourBatches::fill(const Sample& sample, CollatedBatch& batch) const {
+  const NeighbourFields& fields = source_->fields();
+  const GraphView& view = source_->graph();
+  const SampledSubgraph& graph = sample.graph;
+  const auto to = [&](NeighbourField field) -> BatchBuffer& { return batch[field]; };
+  std::copy(graph.col.begin(), graph.col.end(),
+            std::copy(graph.row.begin(), graph.row.end(), to(NeighbourField::edge_index).as<int64_t>()));
+  copy_all(graph.node, to(NeighbourField::n_id));
+  copy_all(graph.edge, to(NeighbourField::e_id));
+  copy_all(list_[sample.batch], to(NeighbourField::input_id));
+  if (fields.has(NeighbourField::batch)) copy_all(graph.batch, to(NeighbourField::batch));
+  if (fields.has(NeighbourField::nodes_per_hop)) {
+    copy_all(graph.nodes_per_hop, to(NeighbourField::nodes_per_hop));
+    copy_all(graph.edges_per_hop, to(NeighbourField::edges_per_hop));
+  }
+  if (fields.has(NeighbourField::y)) copy_rows(view.y(), 1, graph.node, to(NeighbourField::y));
+  if (fields.has(NeighbourField::edge_weight))
+    copy_rows(view.edge_weight(), 1, graph.edge, to(NeighbourField::edge_weight));
+  if (fields.has(NeighbourField::edge_attr))
+    copy_rows(view.edge_attr(), view.edge_features(), graph.edge, to(NeighbourField::edge_attr));
+}
+
+void NeighbourBatches::gather_features(const Sample& sample, float* x) {
+  FeatureRows& rows = source_->rows();
+  if (!sample.planned) return rows.gather(sample.graph.node, x);
+  if (!source_->loading().sampling.disjoint) return rows.gather_planned(plan_, sample.graph.node, x);
+  rows.gather_planned(plan_, sample.different, x);
+  // A node stands at its number among different ones, or behind: from the back no row is lost.
+  const int64_t width = source_->graph().node_features();
+  for (auto i = static_cast<int64_t>(sample.number.size()) - 1; i >= 0; --i) {
+    const int64_t number = sample.number[static_cast<size_t>(i)];
+    if (number != i) std::copy_n(x + number * width, width, x + i * width);
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "loader/batch_maker.h"
+#include "loader/feature_rows.h"
+#include "loader/neighbour_fields.h"
+#include "loader/seed_list.h"
+#include "sample/neighbour_sampler.h"
+#include "sample/node_table.h"
+#include "sample/topology.h"
+#include "store/graph.h"
+
+namespace plimsoll {
+
+/// By PyTorch Geometric's name. Errors: UsageError that lists the names.
+SubgraphType subgraph_type_from_name(const std::string& name);
+
+/// What to sample around the seeds, and how features come.
+struct NeighbourLoading {
+  NeighbourOptions sampling;
+  SeedBatching batching;
+  bool columns = true;      ///< whether batches have rows of the graph's columns, or nodes and edges alone
+  int64_t cache_bytes = 0;  ///< for rows of features; 0: they come from the map
+  int64_t horizon = 8;      ///< with a cache: batches that are sampled before they are due, so that it knows
+};
+
+/// What the epochs of one loader share. The graph is used by way of its map.
+class NeighbourSource {
+ public:
+  /// `seeds`: nodes to go over; none: all of them. Errors: UsageError for one that is not in the graph, and
+  /// those of NeighbourSampler and FeatureRows.
+  NeighbourSource(std::shared_ptr<const GraphView> graph, std::optional<std::span<const int64_t>> seeds,
+                  NeighbourLoading loading);
+
+  const GraphView& graph() const { return *graph_; }
+  const Topology& topology() const { return topology_; }
+  const NeighbourLoading& loading() const { return loading_; }
+  const NeighbourFields& fields() const { return fields_; }
+  int64_t seeds() const { return seeds_ ? static_cast<int64_t>(seeds_->size()) : graph_->nodes(); }
+  int64_t seed(int64_t i) const { return seeds_ ? (*seeds_)[static_cast<size_t>(i)] : i; }
+  FeatureRows& rows() { return rows_; }
+
+ private:
+  const std::shared_ptr<const GraphView> graph_;
+  const CsrTopology topology_;
+  const NeighbourLoading loading_;
+  const NeighbourFields fields_;
+  std::optional<GraphList> seeds_;
+  FeatureRows rows_;
+};
+
+/// The batches of an epoch: seeds of a list, what NeighbourSampler gives for them, and the rows of columns of
+/// these nodes and edges. A batch is a function of the seed, the epoch and its seeds, in their order; neither
+/// the cache nor how far ahead is sampled has an influence.
+class NeighbourBatches final : public BatchMaker {
+ public:
+  NeighbourBatches(std::shared_ptr<NeighbourSource> source, uint32_t epoch, const Share& share,
+                   std::shared_ptr<BatchMemory> memory);
+
+  int64_t size() const override { return list_.size(); }
+  /// Errors beside those of BatchMaker: UsageError for a seed that stands twice where seeds share nodes.
+  /// Where memory is short, what was sampled ahead gives way.
+  CollatedBatch make(int64_t batch) override;
+  void give_up() override;
+  const char* limits() const override { return "batch_size, num_neighbors"; }
+
+ private:
+  struct Sample {
+    int64_t batch = 0;
+    bool planned = false;
+    SampledSubgraph graph;
+    SampledSubgraph::Column different;  // of disjoint subgraphs: their nodes, each once
+    SampledSubgraph::Column number;     // and the place of each node among these
+  };
+  Sample sample(int64_t batch);
+  void sample_to(int64_t batch);
+  CollatedBatch take(int64_t batch);
+  void fill(const Sample& sample, CollatedBatch& batch) const;
+  void gather_features(const Sample& sample, float* x);
+
+  const std::shared_ptr<NeighbourSource> source_;
+  const uint32_t epoch_;
+  const BatchList list_;
+  const std::shared_ptr<BatchMemory> memory_;
+  NeighbourSampler sampler_;
+  NodeTable table_;
+  SampledSubgraph::Column tree_;
+  SampledSubgraph::Column seeds_;
+  int64_t plan_ = 0;
+  size_t horizon_;              // batches that are sampled ahead at most
+  std::deque<Sample> samples_;  // consecutive batches
+  std::vector<Sample> spare_;   // whose memory is used again
+};
+
+}  // namespace plimsoll
