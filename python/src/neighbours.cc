@@ -29,7 +29,7 @@ std::optional<std::span<const int64_t>> span_of(const std::optional<Indices>& nu
 class Neighbours {
  public:
   Neighbours(const Mapping& mapping, const std::optional<Indices>& seeds, const NeighbourLoading& loading)
-      : source_(std::make_shared<NeighbourSource>(mapping.graph(), span_of(seeds), loading)),
+      : source_(std::make_shared<LoadedGraph>(mapping.graph(), span_of(seeds), loading)),
         memory_(BatchMemory::make()) {}
 
   std::unique_ptr<BatchStream> stream(uint32_t epoch, int64_t rank, int64_t ranks, int64_t first,
@@ -62,7 +62,7 @@ class Neighbours {
   }
 
  private:
-  std::shared_ptr<NeighbourSource> source_;
+  std::shared_ptr<LoadedGraph> source_;
   std::shared_ptr<BatchMemory> memory_;
 };
 

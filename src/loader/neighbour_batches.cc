@@ -12,11 +12,6 @@
 namespace plimsoll {
 namespace {
 
-CsrTopology topology_of(const GraphView& graph) {
-  if (graph.wide_indices().empty()) return {graph.indptr(), graph.indices(), graph.edge_weight()};
-  return {graph.indptr(), graph.wide_indices(), graph.edge_weight()};
-}
-
 // The rows of a column at these places.
 template <typename T>
 void copy_rows(std::span<const T> column, int64_t width, std::span<const int64_t> places, BatchBuffer& to) {
@@ -42,8 +37,8 @@ SubgraphType subgraph_type_from_name(const std::string& name) {
       fmt::format("subgraph_type '{}': expected one of directional, bidirectional, induced", name));
 }
 
-NeighbourSource::NeighbourSource(std::shared_ptr<const GraphView> graph,
-                                 std::optional<std::span<const int64_t>> seeds, NeighbourLoading loading)
+LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph,
+                         std::optional<std::span<const int64_t>> seeds, NeighbourLoading loading)
     : graph_(std::move(graph)),
       topology_(topology_of(*graph_)),
       loading_(std::move(loading)),
@@ -58,8 +53,8 @@ NeighbourSource::NeighbourSource(std::shared_ptr<const GraphView> graph,
                                    graph_->nodes() - 1));
 }
 
-NeighbourBatches::NeighbourBatches(std::shared_ptr<NeighbourSource> source, uint32_t epoch,
-                                   const Share& share, std::shared_ptr<BatchMemory> memory)
+NeighbourBatches::NeighbourBatches(std::shared_ptr<LoadedGraph> source, uint32_t epoch, const Share& share,
+                                   std::shared_ptr<BatchMemory> memory)
     : source_(std::move(source)),
       epoch_(epoch),
       list_(list_seeds(source_->seeds(), source_->loading().batching, epoch, share)),

@@ -32,12 +32,12 @@ struct NeighbourLoading {
 };
 
 /// What the epochs of one loader share. The graph is used by way of its map.
-class NeighbourSource {
+class LoadedGraph {
  public:
   /// `seeds`: nodes to go over; none: all of them. Errors: UsageError for one that is not in the graph, and
   /// those of NeighbourSampler and FeatureRows.
-  NeighbourSource(std::shared_ptr<const GraphView> graph, std::optional<std::span<const int64_t>> seeds,
-                  NeighbourLoading loading);
+  LoadedGraph(std::shared_ptr<const GraphView> graph, std::optional<std::span<const int64_t>> seeds,
+              NeighbourLoading loading);
 
   const GraphView& graph() const { return *graph_; }
   const Topology& topology() const { return topology_; }
@@ -61,7 +61,7 @@ class NeighbourSource {
 /// the cache nor how far ahead is sampled has an influence.
 class NeighbourBatches final : public BatchMaker {
  public:
-  NeighbourBatches(std::shared_ptr<NeighbourSource> source, uint32_t epoch, const Share& share,
+  NeighbourBatches(std::shared_ptr<LoadedGraph> source, uint32_t epoch, const Share& share,
                    std::shared_ptr<BatchMemory> memory);
 
   int64_t size() const override { return list_.size(); }
@@ -85,7 +85,7 @@ class NeighbourBatches final : public BatchMaker {
   void fill(const Sample& sample, CollatedBatch& batch) const;
   void gather_features(const Sample& sample, float* x);
 
-  const std::shared_ptr<NeighbourSource> source_;
+  const std::shared_ptr<LoadedGraph> source_;
   const uint32_t epoch_;
   const BatchList list_;
   const std::shared_ptr<BatchMemory> memory_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include "base/error.h"
@@ -15,8 +16,11 @@ namespace {
 
 // Blocks that may be under way at once: one that is read again is among the last so many.
 constexpr size_t kRecent = 64;
-// Of a cache, the share that topology has if it needs it.
-constexpr int64_t kTopologyShare = 2;
+// Blocks in which it is counted how often a node is used: a byte has room for all.
+constexpr int64_t kCountedBlocks = 255;
+// Of a cache, what the topology has if it needs it: a page of lists is wanted by more blocks than the rows of
+// features that would fit in its place.
+constexpr int64_t kTopologyQuarters = 3;
 
 SeedList list_of(const GraphView& graph, const std::string& name) {
   const auto* const split = std::ranges::find(kGraphSplits, name);
@@ -42,6 +46,16 @@ std::vector<SeedList> lists_of(const GraphView& graph, const std::vector<std::st
   return lists;
 }
 
+// Source and target of each edge.
+template <typename Edges>
+void pair_edges(const SampledSubgraph& graph, Edges& edges) {
+  edges.clear();
+  for (size_t e = 0; e < graph.row.size(); ++e) {
+    edges.push_back(static_cast<int32_t>(graph.row[e]));
+    edges.push_back(static_cast<int32_t>(graph.col[e]));
+  }
+}
+
 }  // namespace
 
 NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options)
@@ -51,7 +65,8 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
       blocks_(lists_of(graph_, options.splits), options.blocks),
       width_(graph_.node_features()),
       rows_(FeatureFile::column(graph_.set(), "x")),
-      sampler_(topology_, options.neighbours, options.seed) {
+      sampler_(topology_, options.neighbours, options.seed),
+      ahead_sampler_(topology_, options.neighbours, options.seed) {
   tables_.node_features = graph_.tables().node_features;
 }
 
@@ -97,10 +112,15 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
     std::vector<Own> own;
     for (int i = 0; i < threads; ++i) own.push_back({{topology_, options_.neighbours, options_.seed}, {}});
     Workers workers(threads);
+    uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
+    const int64_t step = (graphs() + kCountedBlocks - 1) / kCountedBlocks;
     workers.run_ordered(graphs(), [&](int64_t number, Turn& turn) {
       Own& mine = own[static_cast<size_t>(turn.worker())];
       sample(mine.sampler, number, mine.sample);
       shapes[static_cast<size_t>(number)] = shape_of(mine.sample);
+      if (number % step != 0) return;
+      for (const int64_t node : mine.sample.graph.node)
+        std::atomic_ref(uses_[static_cast<size_t>(node)]).fetch_add(1, std::memory_order_relaxed);
     });
   }
   resize_topology(0);
@@ -110,36 +130,90 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   for (const auto of : {&GraphShape::nodes, &GraphShape::edges}) {
     const int64_t largest = std::ranges::max_element(shapes, {}, of) - shapes.begin();
     sample(sampler_, largest, sample_);
-    sample(sampler_, largest, coming_);
+    sample(ahead_sampler_, largest, ahead_sample_);
+    edges_.reserve(2 * sample_.graph.row.size());
   }
   rows_.reserve(static_cast<int64_t>(sample_.graph.node.capacity()));
+  rows_.set_uses(uses_);
   return shapes;
 }
 
 void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   block.clear();
-  for (const int64_t number : graphs) append(number, block);
+  for (const int64_t number : graphs) append(number, block, lock);
 }
 
-void NeighbourSource::append(int64_t number, GraphBlock& block) const {
-  sample(sampler_, number, sample_);
-  const SampledSubgraph& graph = sample_.graph;
-  const size_t nodes = graph.node.size();
+// Returns where the features of its nodes go.
+float* NeighbourSource::append_graph(int64_t number, std::span<const int64_t> labels, int64_t nodes,
+                                     std::span<const int32_t> edges, GraphBlock& block) const {
   const size_t first = block.node_y.size();
-  block.graph.push_back(number);
-  block.node_ptr.push_back(block.node_ptr.back() + static_cast<int64_t>(nodes));
-  block.edge_ptr.push_back(block.edge_ptr.back() + static_cast<int64_t>(graph.row.size()));
-  block.y.push_back(0);
-  block.node_y.insert(block.node_y.end(), sample_.labels.begin(), sample_.labels.end());
-  block.node_y.resize(first + nodes, -1);
-  for (size_t e = 0; e < graph.row.size(); ++e) {
-    block.edges.push_back(static_cast<int32_t>(graph.row[e]));
-    block.edges.push_back(static_cast<int32_t>(graph.col[e]));
-  }
   const size_t begin = block.x.size();
-  block.x.resize(begin + nodes * static_cast<size_t>(width_));
-  gather(number, graph.node, reinterpret_cast<std::byte*>(block.x.data() + begin));
+  block.graph.push_back(number);
+  block.node_ptr.push_back(block.node_ptr.back() + nodes);
+  block.edge_ptr.push_back(block.edge_ptr.back() + static_cast<int64_t>(edges.size() / 2));
+  block.y.push_back(0);
+  block.node_y.insert(block.node_y.end(), labels.begin(), labels.end());
+  block.node_y.resize(first + static_cast<size_t>(nodes), -1);
+  block.edges.insert(block.edges.end(), edges.begin(), edges.end());
+  block.x.resize(begin + static_cast<size_t>(nodes * width_));
+  return block.x.data() + begin;
+}
+
+void NeighbourSource::append(int64_t number, GraphBlock& block, std::unique_lock<std::mutex>& lock) const {
+  changed_.wait(lock, [&] { return sampling_ != number; });
+  const auto found = std::ranges::find(coming_, number, &Coming::number);
+  if (found == coming_.end()) {
+    append_now(number, block);
+  } else {
+    float* const x =
+        append_graph(number, found->labels, static_cast<int64_t>(found->nodes.size()), found->edges, block);
+    if (found == coming_.begin() && !found->early) {
+      rows_.cache().gather_planned(reinterpret_cast<std::byte*>(x));
+      coming_bytes_ -= found->bytes;
+      coming_.pop_front();
+    } else {
+      found->early = true;
+      rows_.cache().gather_early(found - coming_.begin(), reinterpret_cast<std::byte*>(x));
+    }
+  }
+  recent_.push_back(number);
+  if (recent_.size() > kRecent) recent_.pop_front();
+  drop_read();
+  changed_.notify_all();
+}
+
+// A block that nobody knew to come, or that is read again.
+void NeighbourSource::append_now(int64_t number, GraphBlock& block) const {
+  if (std::ranges::find(recent_, number) == recent_.end()) start_behind(number);
+  sample(sampler_, number, sample_);
+  pair_edges(sample_.graph, edges_);
+  const std::span<const int64_t> nodes = sample_.graph.node;
+  float* const x = append_graph(number, sample_.labels, static_cast<int64_t>(nodes.size()), edges_, block);
+  rows_.cache().gather(nodes, reinterpret_cast<std::byte*>(x));
+}
+
+// Blocks in front that were read before their turn, or that nobody comes to read.
+void NeighbourSource::drop_read() const {
+  const auto early = std::ranges::count_if(coming_, &Coming::early);
+  bool stuck = static_cast<size_t>(early) > kRecent;
+  while (!coming_.empty() && (coming_.front().early || stuck)) {
+    coming_bytes_ -= coming_.front().bytes;
+    coming_.pop_front();
+    rows_.cache().skip_planned();
+    stuck = false;
+  }
+}
+
+// What was planned is not what comes: from now on it is what comes behind this block.
+void NeighbourSource::start_behind(int64_t number) const {
+  rows_.cache().forget_plan();
+  coming_.clear();
+  coming_bytes_ = 0;
+  ++begun_;
+  next_ = behind(number);
+  if (rows_.plan_bytes() > 0 && !thread_.joinable())
+    thread_ = std::jthread([this](const std::stop_token& stop) { sample_ahead(stop); });
 }
 
 // The block that comes behind another where a run goes on: its epoch's, then those that validate.
@@ -160,60 +234,55 @@ std::optional<int64_t> NeighbourSource::behind(int64_t number) const {
   return std::nullopt;
 }
 
-void NeighbourSource::forget_plan() const {
-  rows_.cache().forget_plan();
-  planned_.clear();
-  rows_of_planned_.clear();
-  planned_rows_ = 0;
-  early_.clear();
+// Plans the block that the thread has sampled; false where there is no room for it.
+bool NeighbourSource::add_coming(int64_t number) const {
+  const SampledSubgraph& graph = ahead_sample_.graph;
+  const auto nodes = static_cast<int64_t>(graph.node.size());
+  const auto edges = static_cast<int64_t>(graph.row.size());
+  const int64_t bytes = nodes * (CachedRows::kPlannedRow + int64_t{sizeof(int64_t)}) +
+                        edges * 2 * int64_t{sizeof(int32_t)} +
+                        static_cast<int64_t>(ahead_sample_.labels.size() * sizeof(int64_t));
+  if (coming_bytes_ + bytes > rows_.plan_bytes()) return false;
+  try {
+    Coming coming{number, false,
+                  bytes,  {graph.node.begin(), graph.node.end()},
+                  {},     {ahead_sample_.labels.begin(), ahead_sample_.labels.end()}};
+    coming.edges.reserve(static_cast<size_t>(2 * edges));
+    pair_edges(graph, coming.edges);
+    rows_.cache().plan(graph.node);
+    coming_.push_back(std::move(coming));
+  } catch (const BudgetExceeded&) {
+    return false;  // so far the budget allows to plan
+  }
+  coming_bytes_ += bytes;
+  return true;
 }
 
-void NeighbourSource::plan_ahead() const {
-  while (planned_rows_ < rows_.horizon()) {
-    const std::optional<int64_t> next = behind(last_);
-    if (!next) return;
-    sample(sampler_, *next, coming_);
-    const auto count = static_cast<int64_t>(coming_.graph.node.size());
-    if (planned_rows_ + count > rows_.horizon()) return;
+void NeighbourSource::sample_ahead(const std::stop_token& stop) const {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return next_ && rows_.plan_bytes() > 0; })) {
+    const int64_t number = *next_;
+    const int64_t begun = begun_;
+    sampling_ = number;
+    lock.unlock();
+    bool sampled = true;
     try {
-      rows_.cache().plan(coming_.graph.node);
-    } catch (const BudgetExceeded&) {
-      return;  // so far the budget allows to plan
+      sample(ahead_sampler_, number, ahead_sample_);
+    } catch (const std::exception&) {
+      sampled = false;  // who reads the block finds the same, and says so
     }
-    planned_.push_back(*next);
-    rows_of_planned_.push_back(count);
-    planned_rows_ += count;
-    last_ = *next;
-  }
-}
-
-void NeighbourSource::gather(int64_t number, std::span<const int64_t> nodes, std::byte* out) const {
-  const auto drop_front = [&] {
-    planned_rows_ -= rows_of_planned_.front();
-    rows_of_planned_.pop_front();
-    planned_.pop_front();
-  };
-  if (!planned_.empty() && planned_.front() == number) {
-    drop_front();
-    rows_.cache().gather_planned(out);
-  } else if (const auto at = std::ranges::find(planned_, number); at != planned_.end()) {
-    early_.insert(number);
-    rows_.cache().gather_early(at - planned_.begin(), out);
-  } else {
-    if (std::ranges::find(recent_, number) == recent_.end()) {  // the run goes on elsewhere
-      forget_plan();
-      last_ = number;
+    lock.lock();
+    sampling_ = -1;
+    changed_.notify_all();
+    if (begun != begun_) continue;
+    next_.reset();
+    if (!sampled) continue;
+    while (begun == begun_ && !add_coming(number)) {
+      const int64_t before = coming_bytes_;
+      if (!changed_.wait(lock, stop, [&] { return begun != begun_ || coming_bytes_ < before; })) return;
     }
-    rows_.cache().gather(nodes, out);
+    if (begun == begun_) next_ = behind(number);
   }
-  recent_.push_back(number);
-  if (recent_.size() > kRecent) recent_.pop_front();
-  // A front that nobody reads would keep the plan where it is.
-  while (!planned_.empty() && (early_.erase(planned_.front()) > 0 || early_.size() > kRecent)) {
-    drop_front();
-    rows_.cache().skip_planned();
-  }
-  plan_ahead();
 }
 
 void NeighbourSource::resize_topology(int64_t bytes) const {
@@ -226,15 +295,15 @@ int64_t NeighbourSource::most_cache_bytes() const {
 
 void NeighbourSource::resize_cache(int64_t bytes) const {
   const std::lock_guard lock(mutex_);
-  planned_.clear();
-  rows_of_planned_.clear();
-  planned_rows_ = 0;
-  early_.clear();
+  coming_.clear();
+  coming_bytes_ = 0;
   recent_.clear();
+  next_.reset();
+  ++begun_;
   // Features go first, lest both be there at once.
   rows_.resize(0);
   const int64_t least = topology_.least_bytes();
-  const int64_t for_topology = std::max(bytes / kTopologyShare, bytes - rows_.most_bytes());
+  const int64_t for_topology = std::max(bytes / 4 * kTopologyQuarters, bytes - rows_.most_bytes());
   resize_topology(least + for_topology);
   rows_.resize(bytes - std::min(for_topology, topology_.most_bytes() - least));
 }

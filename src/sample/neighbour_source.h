@@ -1,12 +1,12 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <thread>
 #include <vector>
 
 #include "sample/block.h"
@@ -30,9 +30,8 @@ struct NeighbourSourceOptions {
 /// are the seeds, which alone have labels, and then what was reached, in the order of hops. The same for
 /// every cache, budget and thread.
 ///
-/// Every sample is known in advance, so a block that is read has those behind it sampled too, as far as the
-/// plan of the cache has room, and their rows planned (store/row_cache.h). They are sampled again when their
-/// turn comes: that is cheaper than to keep them.
+/// Every sample is known in advance, so a thread samples the blocks behind the one that is read, as far as a
+/// part of the cache has room for them, and plans their rows (store/row_cache.h).
 class NeighbourSource : public BlockSource {
  public:
   /// Errors: InputError (no graph, no features, no labels, an empty split), UsageError (fan-outs).
@@ -60,14 +59,26 @@ class NeighbourSource : public BlockSource {
     Vector<int64_t, Tag::blocks> seeds;
     Vector<int64_t, Tag::blocks> labels;
   };
+  // A block that was sampled ahead and whose rows are planned.
+  struct Coming {
+    int64_t number = 0;
+    bool early = false;  // it was read before its turn
+    int64_t bytes = 0;   // that it takes, with its rows in the plan
+    Vector<int64_t, Tag::cache> nodes;
+    Vector<int32_t, Tag::cache> edges;  // [M, 2] source and target
+    Vector<int64_t, Tag::cache> labels;
+  };
   void sample(NeighbourSampler& sampler, int64_t number, Sample& into) const;
   static GraphShape shape_of(const Sample& sample);
-  void append(int64_t number, GraphBlock& block) const;
-  void gather(int64_t number, std::span<const int64_t> nodes, std::byte* out) const;
-  void forget_plan() const;
-  void plan_ahead() const;
+  void append(int64_t number, GraphBlock& block, std::unique_lock<std::mutex>& lock) const;
+  void append_now(int64_t number, GraphBlock& block) const;
+  float* append_graph(int64_t number, std::span<const int64_t> labels, int64_t nodes,
+                      std::span<const int32_t> edges, GraphBlock& block) const;
+  void drop_read() const;
+  void start_behind(int64_t number) const;
   std::optional<int64_t> behind(int64_t number) const;
-
+  bool add_coming(int64_t number) const;
+  void sample_ahead(const std::stop_token& stop) const;
   void resize_topology(int64_t bytes) const;
 
   GraphView graph_;
@@ -77,18 +88,23 @@ class NeighbourSource : public BlockSource {
   GraphSetTables tables_;
   int64_t width_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards what follows, but for what the thread has for itself
+  mutable std::condition_variable_any changed_;
+  mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in kCountedBlocks of the run's blocks
   mutable CachedRows rows_;
-  mutable NeighbourSampler sampler_;
-  mutable Sample sample_;                // of the block that is read
-  mutable Sample coming_;                // of one that is planned
-  mutable std::deque<int64_t> planned_;  // blocks in the plan of the cache
-  mutable int64_t planned_rows_ = 0;
-  mutable std::deque<int64_t> rows_of_planned_;
-  mutable std::set<int64_t> early_;     // of these, those that were read before their turn
-  mutable std::deque<int64_t> recent_;  // blocks that were read last
-  mutable int64_t last_ = -1;           // block that was planned or read in order last
-  mutable uint32_t last_epoch_ = 0;     // of training
+  mutable NeighbourSampler sampler_;  // of blocks that were not sampled ahead
+  mutable Sample sample_;
+  mutable Vector<int32_t, Tag::blocks> edges_;
+  mutable std::deque<Coming> coming_;  // as planned in rows_
+  mutable int64_t coming_bytes_ = 0;
+  mutable std::optional<int64_t> next_;     // the block to be sampled next
+  mutable int64_t sampling_ = -1;           // the one that the thread works on
+  mutable int64_t begun_ = 0;               // how often coming_ was begun anew
+  mutable std::deque<int64_t> recent_;      // blocks that were read last
+  mutable uint32_t last_epoch_ = 0;         // of training
+  mutable NeighbourSampler ahead_sampler_;  // the thread's
+  mutable Sample ahead_sample_;             // the thread's
+  mutable std::jthread thread_;             // the last: it ends before what it works on
 };
 
 }  // namespace plimsoll

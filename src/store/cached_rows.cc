@@ -10,9 +10,8 @@
 namespace plimsoll {
 namespace {
 
-// What a row costs in a cache beside its bytes, and in a plan (store/row_cache.h, store/row_plan.h).
+// What a row costs in a cache beside its bytes (store/row_cache.h).
 constexpr int64_t kCachedRow = 40;
-constexpr int64_t kPlannedRow = 12 + 43;
 // Shares of a cache for the plan and for the rows that are read ahead.
 constexpr int64_t kPlanShare = 8;
 constexpr int64_t kAheadShare = 8;
@@ -57,7 +56,8 @@ void CachedRows::make_cache(int64_t bytes) {
   const int64_t ahead = is_least ? 0 : (bytes - planned) / kAheadShare;
   cache_.emplace(reader_, RowCache::Options{bytes - planned, ahead});
   cache_->reserve(batch_rows_);
-  horizon_ = planned / kPlannedRow;
+  cache_->set_uses(uses_);
+  plan_bytes_ = planned;
 }
 
 void CachedRows::resize(int64_t bytes) {
@@ -69,6 +69,11 @@ void CachedRows::resize(int64_t bytes) {
     make_cache(least_bytes_);
     throw;
   }
+}
+
+void CachedRows::set_uses(std::span<const uint8_t> uses) {
+  uses_ = uses;
+  cache_->set_uses(uses);
 }
 
 void CachedRows::reserve(int64_t batch_rows) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "io/row_reader.h"
@@ -35,12 +36,17 @@ class CachedRows {
   /// keeps at least what it was made with. Part of them are for coming rows: of the next batch themselves,
   /// and of later ones who wants them when. Errors: BudgetExceeded, the cache being the least one then.
   void resize(int64_t bytes);
+  /// RowCache::set_uses() of whatever cache there is.
+  void set_uses(std::span<const uint8_t> uses);
   /// Has room for batches of so many rows, whatever cache there is. Errors: BudgetExceeded.
   void reserve(int64_t batch_rows);
   /// The bytes with which every row stays in memory.
   int64_t most_bytes() const;
-  /// Rows that may be planned at once.
-  int64_t horizon() const { return horizon_; }
+  /// Of a cache's bytes, those that are left out for its plan and what belongs to it, for who plans to keep
+  /// to.
+  int64_t plan_bytes() const { return plan_bytes_; }
+  /// What a planned row takes at most (store/row_plan.h).
+  static constexpr int64_t kPlannedRow = 12 + 43;
 
   RowCache& cache() { return *cache_; }
   /// Of all caches there were.
@@ -52,8 +58,9 @@ class CachedRows {
 
   FeatureFile file_;
   int64_t least_bytes_;
-  int64_t horizon_ = 0;
+  int64_t plan_bytes_ = 0;
   int64_t batch_rows_ = 0;
+  std::span<const uint8_t> uses_;
   RowReader reader_;
   std::optional<RowCache> cache_;
   RowCounters before_;  // of earlier caches

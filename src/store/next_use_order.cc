@@ -6,7 +6,7 @@ NextUseOrder::NextUseOrder(int64_t slots)
     : nodes_(static_cast<size_t>(slots), Node{kNone, kNone, kNowhere}) {}
 
 NextUseOrder::List& NextUseOrder::list_of(int32_t batch) {
-  if (batch == kNever) return never_;
+  if (is_never(batch)) return never_[static_cast<size_t>(kNever - batch)];
   const auto index = static_cast<size_t>(batch - first_batch_);
   if (index >= lists_.size()) lists_.resize(index + 1);
   return lists_[index];
@@ -31,13 +31,14 @@ void NextUseOrder::place(int32_t slot, int32_t batch) {
 }
 
 int32_t NextUseOrder::first_to_go() {
-  if (never_.first != kNone) return never_.first;
+  for (const List& list : never_)
+    if (list.first != kNone) return list.first;
   while (lists_.back().first == kNone) lists_.pop_back();
   return lists_.back().first;
 }
 
 int64_t NextUseOrder::count(int32_t batch) const {
-  if (batch == kNever) return never_.count;
+  if (is_never(batch)) return never_[static_cast<size_t>(kNever - batch)].count;
   const auto index = static_cast<size_t>(batch - first_batch_);
   return index < lists_.size() ? lists_[index].count : 0;
 }

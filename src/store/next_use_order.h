@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -10,11 +13,21 @@ namespace plimsoll {
 
 /// Batches are counted from 0 on; a row that no planned batch wants is next used in kNever.
 inline constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
+/// Of rows that no planned batch wants, those that are used more often in all go later: kNever - level.
+inline constexpr int32_t kUseLevels = 8;
+constexpr bool is_never(int32_t batch) {
+  return batch > kNever - kUseLevels;
+}
+/// The level of a row that is used in so many of a few hundred batches.
+constexpr int32_t use_level(uint8_t uses) {
+  return std::min(static_cast<int32_t>(std::bit_width(uses)), kUseLevels - 1);
+}
 
 /// The slots of a cache by the batch that next uses their row, and those of one batch by when they were put
 /// there: an order of eviction. The first to go is the slot of the farthest batch (Belady, "A study of
-/// replacement algorithms for a virtual-storage computer", 1966), which is the least recently used one where
-/// nothing is planned. Every operation is O(1), given that batches come and go in order. Not thread-safe.
+/// replacement algorithms for a virtual-storage computer", 1966), which is the least recently used one of the
+/// lowest level where nothing is planned. Every operation is O(1), given that batches come and go in order.
+/// Not thread-safe.
 class NextUseOrder {
  public:
   static constexpr int64_t kSlotBytes = 12;
@@ -30,7 +43,7 @@ class NextUseOrder {
   int32_t first_to_go();
   /// How many slots are next used in a batch.
   int64_t count(int32_t batch) const;
-  /// Batches below this one are over. Slots that it still finds there are next used in kNever.
+  /// Batches below this one are over. Slots that it still finds there are next used in kNever, at level 0.
   void forget_before(int32_t batch);
 
  private:
@@ -50,7 +63,7 @@ class NextUseOrder {
   void remove(int32_t slot);
 
   Vector<Node, Tag::cache> nodes_;  // [slots]
-  List never_;
+  std::array<List, kUseLevels> never_;
   std::deque<List> lists_;  // of the batches from first_batch_ on
   int32_t first_batch_ = 0;
 };

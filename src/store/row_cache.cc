@@ -117,7 +117,8 @@ void RowCache::gather_early(int64_t place, std::byte* out) {
   const RowPlan::Batch& batch = plan_.batches()[static_cast<size_t>(place)];
   const int64_t before = counters_.misses;
   gather(batch.rows, batch.next_use.data(), Turn::early, out);
-  counters_.planned_misses += counters_.misses - before;
+  // Of a batch behind the window the fewest are not counted either.
+  if (batch.number < window_end_) counters_.planned_misses += counters_.misses - before;
 }
 
 void RowCache::skip_planned() {
@@ -126,7 +127,8 @@ void RowCache::skip_planned() {
   const RowPlan::Batch& batch = plan_.front();
   order_.forget_before(batch.number);
   for (size_t i = 0; i < batch.rows.size(); ++i)
-    if (const int32_t* const slot = slot_of_.find(batch.rows[i])) order_.place(*slot, batch.next_use[i]);
+    if (const int32_t* const slot = slot_of_.find(batch.rows[i]))
+      order_.place(*slot, place_of(batch.rows[i], batch.next_use[i]));
   plan_.pop();
   begin_ahead();
 }
@@ -154,7 +156,7 @@ void RowCache::gather(std::span<const int64_t> rows, const int32_t* next_use, Tu
     if (here) ++read_ahead;
     if (const int32_t* const slot = slot_of_.find(rows[i])) {
       std::memcpy(to, data_of(*slot), row_bytes);
-      order_.place(*slot, planned ? next_use[i] : order_.next_use(*slot));
+      order_.place(*slot, planned ? place_of(rows[i], next_use[i]) : order_.next_use(*slot));
       ++counters_.hits;
     } else if (here) {
       std::memcpy(to, ahead_.data(read_ahead - 1), row_bytes);
@@ -176,7 +178,7 @@ void RowCache::gather(std::span<const int64_t> rows, const int32_t* next_use, Tu
       continue;
     }
     ++counters_.misses;
-    insert(rows[i], planned ? next_use[i] : kNever, out + i * row_bytes);
+    insert(rows[i], place_of(rows[i], planned ? next_use[i] : kNever), out + i * row_bytes);
   }
 }
 
@@ -187,7 +189,7 @@ void RowCache::insert(int64_t row, int32_t next_use, const std::byte* data) {
   } else {
     slot = order_.first_to_go();
     const int32_t farthest = order_.next_use(slot);
-    if (next_use > farthest || (next_use == farthest && next_use != kNever)) return;
+    if (next_use > farthest || (next_use == farthest && !is_never(next_use))) return;
     slot_of_.erase(row_of_[static_cast<size_t>(slot)]);
   }
   slot_of_.insert_or_assign(row, slot);

@@ -12,8 +12,9 @@
 namespace plimsoll {
 
 /// Rows of a file in memory, as many as a budget allows; the others are read. What is evicted is what is used
-/// last of all that is planned, or of the rest what was used least recently; a missed row that would be the
-/// next to go does not enter. While the caller works on a batch, misses of the next planned one are read.
+/// last of all that is planned, or of the rest what is used least often, and of those least recently; a
+/// missed row that would be the next to go does not enter. While the caller works on a batch, misses of the
+/// next planned one are read.
 ///
 /// fewest_misses is a bound: when the last batch of what was once planned is over, all that is planned then
 /// is a window, and no cache of this size that holds what this one holds could have fewer misses in it
@@ -31,6 +32,9 @@ class RowCache {
   /// for each miss of the batch with most. Errors: BudgetExceeded (Tag::cache); UsageError if no row fits.
   RowCache(RowReader& reader, const Options& options);
 
+  /// How often each row is used, [rows] in some hundred batches (use_level); the caller's, who keeps it as
+  /// long as the cache lives. Without, rows that are not planned are all alike.
+  void set_uses(std::span<const uint8_t> uses) { uses_ = uses; }
   /// Makes room for what is kept of the misses of a batch of so many rows, so that none is taken later.
   /// Errors: BudgetExceeded.
   void reserve(int64_t batch_rows);
@@ -65,6 +69,10 @@ class RowCache {
   void insert(int64_t row, int32_t next_use, const std::byte* data);
   void begin_window();
   void begin_ahead();
+  int32_t place_of(int64_t row, int32_t next_use) const {
+    return next_use != kNever || uses_.empty() ? next_use
+                                               : kNever - use_level(uses_[static_cast<size_t>(row)]);
+  }
   std::byte* data_of(int32_t slot) { return rows_.data() + slot * row_bytes_; }
 
   RowReader& reader_;
@@ -74,6 +82,7 @@ class RowCache {
   Vector<int64_t, Tag::cache> row_of_;  // [slots]
   RowTable<int32_t> slot_of_;
   NextUseOrder order_;
+  std::span<const uint8_t> uses_;
   int32_t used_ = 0;  // slots that hold a row; the first ones
   RowPlan plan_;
   int32_t window_end_ = 0;  // the first batch behind the window of fewest_misses

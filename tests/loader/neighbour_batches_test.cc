@@ -41,18 +41,16 @@ class NeighbourBatchesTest : public testing::Test {
     graph_ = std::make_shared<const GraphView>(folder_ / "graph");
   }
 
-  std::shared_ptr<NeighbourSource> source(NeighbourLoading loading = {}, int64_t cache_bytes = 0,
-                                          std::optional<std::vector<int64_t>> seeds = {}) const {
+  std::shared_ptr<LoadedGraph> source(NeighbourLoading loading = {}, int64_t cache_bytes = 0,
+                                      std::optional<std::vector<int64_t>> seeds = {}) const {
     loading.sampling.fan_outs = {4, 3};
     loading.batching = {.batch_size = kBatch, .shuffle = true, .seed = 9};
     loading.cache_bytes = cache_bytes;
     std::optional<std::span<const int64_t>> nodes;
     if (seeds) nodes = *seeds;
-    return std::make_shared<NeighbourSource>(graph_, nodes, loading);
+    return std::make_shared<LoadedGraph>(graph_, nodes, loading);
   }
-  NeighbourBatches batches(std::shared_ptr<NeighbourSource> of) const {
-    return {std::move(of), 1, {}, memory_};
-  }
+  NeighbourBatches batches(std::shared_ptr<LoadedGraph> of) const { return {std::move(of), 1, {}, memory_}; }
 
   // All tensors of a batch but the floats, which have to be those of n_id.
   static std::vector<std::vector<int64_t>> contents(CollatedBatch batch, const NeighbourFields& fields) {
