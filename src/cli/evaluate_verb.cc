@@ -180,7 +180,8 @@ void run_evaluate(const EvaluateOptions& options) {
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
-  const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, threads);
+  const std::unique_ptr<Enforcement> enforcement =
+      enforce(options.enforce, budget, threads + threads_that_read(options.data));
   const RunFolder folder{options.run};
   const Recipe recipe = load_recipe(folder.recipe(), {});
   const Findings findings = judge(options, recipe, folder, threads, budget);

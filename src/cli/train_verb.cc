@@ -131,7 +131,8 @@ const MemoryPlan& largest_plan(const Trained& trained) {
 void train_within(Budget& budget, const TrainOptions& options, const Recipe& recipe, RunOptions run) {
   const Stopwatch watch;
   PressureWatch pressure;
-  const std::unique_ptr<Enforcement> enforcement = enforce(options.enforce, budget, run.threads);
+  const std::unique_ptr<Enforcement> enforcement =
+      enforce(options.enforce, budget, run.threads + threads_that_read(options.data));
   std::optional<TrainingData> data(std::in_place, options.data, recipe);
 
   const RunFolder folder{options.run};

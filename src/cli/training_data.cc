@@ -133,6 +133,13 @@ Recipe block_recipe(Recipe recipe, const TrainingData& data) {
   return recipe;
 }
 
+int threads_that_read(const std::filesystem::path& folder) {
+  // Of one giant graph: those of a pool for each of three columns and for trying it out (io/read_way.h), one
+  // that reads rows ahead and one that samples.
+  constexpr int kOfGraph = 4 * 16 + 2;
+  return read_manifest(folder).value("kind", "") == "graph" ? kOfGraph : 0;
+}
+
 TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes) {
   if (const NeighbourSource* const graph = data.neighbours())
     return {.training = graph->blocks().numbers(0),

@@ -51,6 +51,9 @@ class TrainingData {
   Json identity_;
 };
 
+/// Threads that read a data set beside those that read blocks ahead, at most: their stacks take addresses.
+int threads_that_read(const std::filesystem::path& folder);
+
 /// The split that a recipe asks for. `shapes` has an entry for each graph.
 TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes);
 

@@ -103,7 +103,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   // Nothing else needs the memory yet, and samples take little.
   const Ledger& ledger = Ledger::process();
   const bool unlimited = ledger.cap() == Ledger::kUnlimited;
-  resize_topology(unlimited ? topology_.most_bytes() : (ledger.cap() - ledger.held()) / 2);
+  resize_topology(unlimited ? topology_.most_bytes() : (ledger.cap() - ledger.held()) / 4 * 3);
   struct Own {
     NeighbourSampler sampler;
     Sample sample;
