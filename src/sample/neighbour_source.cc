@@ -169,9 +169,10 @@ void NeighbourSource::append(int64_t number, GraphBlock& block, std::unique_lock
     float* const x =
         append_graph(number, found->labels, static_cast<int64_t>(found->nodes.size()), found->edges, block);
     if (found == coming_.begin() && !found->early) {
-      rows_.cache().gather_planned(reinterpret_cast<std::byte*>(x));
+      // It leaves the plan as well, whatever becomes of reading.
       coming_bytes_ -= found->bytes;
       coming_.pop_front();
+      rows_.cache().gather_planned(reinterpret_cast<std::byte*>(x));
     } else {
       found->early = true;
       rows_.cache().gather_early(found - coming_.begin(), reinterpret_cast<std::byte*>(x));

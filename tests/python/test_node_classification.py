@@ -191,6 +191,29 @@ def test_a_column_that_was_cut_short_is_named(bin_dir, recipe, graph, tmp_path):
     assert code == 3 and "x.npy" in text, text
 
 
+def test_a_column_that_is_cut_short_in_a_run_is_named(bin_dir, recipe, graph, train, whole, tmp_path):
+    """The run ends with a checkpoint, and goes on from there when the file is whole again."""
+    import shutil
+
+    copy, folder = tmp_path / "graph", tmp_path / "run"
+    shutil.copytree(graph, copy)
+    column = (copy / "x.npy").read_bytes()
+    budget = least_budget(bin_dir, recipe, graph)["min_budget_bytes"] + 300_000
+    command = [bin_dir / "plimsoll", "train", recipe, "--data", copy, "--run", folder, "--budget", budget, "--threads", 1]
+    words = [str(word) for word in command]
+    long = ["-O", "training.max_epochs=500", "-O", "training.patience=500"]
+    run = subprocess.Popen(words + long, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    with open(copy / "x.npy", "r+b") as file:
+        file.truncate(400_000)
+    _, text = run.communicate(timeout=100)
+    assert run.returncode == 3 and "x.npy" in text, text
+    (copy / "x.npy").write_bytes(column)
+    words += ["--resume", "-O", "training.max_epochs=1"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
 def test_learns_what_neighbours_say(train, bin_dir, graph, tmp_path):
     """The simulated graph's classes can be told from neighbours far better than by chance."""
     run = tmp_path / "run"
