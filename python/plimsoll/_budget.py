@@ -14,11 +14,17 @@ if TYPE_CHECKING:
     from plimsoll._torch import ProcessBudget
 
 
-def smallest_budget(peak: int) -> int:
-    """The least budget, in whole MiB, that a process with this peak works with: slack is kept free beside it."""
+SPREAD = 2 << 20
+"""Bytes by which one process holds more than another that runs the same, such as those of libraries at start."""
+
+
+def smallest_budget(peak: int, spread: int = SPREAD) -> int:
+    """The least budget, in whole MiB, that a process with this peak works with, and others that run the same: slack is
+    kept free beside it. With `spread` 0 this process alone."""
     from plimsoll import _torch
 
     mib = 1 << 20
+    peak += spread
     size = -(-peak // mib) * mib
     while size - _torch.slack(size) < peak:
         size += mib

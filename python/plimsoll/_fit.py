@@ -256,7 +256,7 @@ def _plan(
     # A batch of a graph_set lies in buffers that are up to an eighth larger than its tensors.
     need = outside + state + worst.batch * 9 // 8
     found.smallest_budget = smallest_budget(need + worst.step)
-    if found.smallest_budget > budget:
+    if smallest_budget(need + worst.step, spread=0) > budget:
         text = _torch.format_bytes
         raise BudgetExceeded(
             f"a block of {worst.size} needs {text(worst.step)} at {worst.operation or 'its start'}, beside {text(need)} "

@@ -57,13 +57,14 @@ class Plan:
 
     @property
     def smallest_budget(self) -> int:
-        """The least budget that the run works with, in whole MiB: the peak and the slack of `plimsoll.budget`."""
+        """The least budget that the run works with in any process like this, in whole MiB: the peak, the slack of
+        `plimsoll.budget` and 2 MiB."""
         return smallest_budget(self.peak)
 
     @property
     def fits(self) -> bool:
         """Whether it works within the budget; True without one."""
-        return self.budget is None or self.smallest_budget <= self.budget
+        return self.budget is None or smallest_budget(self.peak, spread=0) <= self.budget
 
     def __str__(self) -> str:
         size = _torch.format_bytes

@@ -2,9 +2,10 @@
 
 import gc
 import warnings
+from pathlib import Path
 
 import pytest
-from package_data import plimsoll
+from package_data import plimsoll, python
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -293,6 +294,20 @@ def test_the_profiler_sees_tensors():
         del held
     events = [event for event in profile.profiler.kineto_results.events() if event.name() == "[memory]"]
     assert [event.nbytes() for event in events] == [4 * MIB, -4 * MIB]
+
+
+def test_the_smallest_budget_works_in_other_processes():
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import torch, plimsoll
+from test_package_fit import fitted
+torch.set_num_threads(1)
+print(fitted(budget=BUDGET)[1].smallest_budget)
+"""
+    smallest = python(code.replace("BUDGET", "'8GiB'")).split()[-1]
+    for _ in range(3):
+        assert int(python(code.replace("BUDGET", smallest)).split()[-1]) <= int(smallest) + 2 * MIB
 
 
 def test_a_gradient_from_before_is_not_used():
