@@ -309,6 +309,11 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   rows_.resize(bytes - std::min(for_topology, topology_.most_bytes() - least));
 }
 
+int64_t NeighbourSource::planned() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(coming_.size());
+}
+
 std::optional<RowCounters> NeighbourSource::row_counters() const {
   const std::lock_guard lock(mutex_);
   return rows_.counters();

@@ -50,6 +50,8 @@ class NeighbourSource : public BlockSource {
   void resize_cache(int64_t bytes) const override;
   std::optional<RowCounters> row_counters() const override;
 
+  /// Blocks that are sampled ahead at this moment.
+  int64_t planned() const;
   const SeedBlocks& blocks() const { return blocks_; }
   const GraphView& graph() const { return graph_; }
 

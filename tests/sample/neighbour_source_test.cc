@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "memory/ledger.h"
 #include "support/errors.h"
@@ -31,6 +33,13 @@ class NeighbourSourceTest : public testing::Test {
     GraphBlock block;
     source.read(std::span(&number, 1), block);
     return block;
+  }
+
+  // Until the thread has sampled so many blocks ahead.
+  static void wait_for(const NeighbourSource& source, int64_t planned) {
+    for (int i = 0; i < 10'000 && source.planned() < planned; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_GE(source.planned(), planned);
   }
 
   TempFolder folder_;
@@ -126,8 +135,15 @@ TEST_F(NeighbourSourceTest, InTheOrderOfARunRowsAreReadAsSeldomAsCanBe) {
   source.resize_cache(700'000);
   const int64_t epoch = source.blocks().per_epoch();
   for (int64_t round = 0; round < 2; ++round) {
-    for (int64_t b = 0; b < epoch; ++b) block(source, round * epoch + b);
-    for (const int64_t b : source.blocks().numbers(1)) block(source, b);
+    for (int64_t b = 0; b < epoch; ++b) {
+      block(source, round * epoch + b);
+      wait_for(source, 1);
+    }
+    for (const int64_t b : source.blocks().numbers(1)) {
+      wait_for(source, 1);
+      block(source, b);
+    }
+    if (round == 0) wait_for(source, 1);
   }
   const RowCounters counters = source.row_counters().value();
   EXPECT_GT(counters.misses, 0);
@@ -135,19 +151,19 @@ TEST_F(NeighbourSourceTest, InTheOrderOfARunRowsAreReadAsSeldomAsCanBe) {
   EXPECT_GE(counters.planned_misses, counters.fewest_misses);
 }
 
-// Two blocks change places again and again, as where two workers read: all misses count for the comparison,
-// which is of another order then, and so near.
-TEST_F(NeighbourSourceTest, BlocksReadEarlyMissAsOftenAsOthers) {
+// Two blocks change places again and again, as where two workers read: they are part of the plan all the
+// same.
+TEST_F(NeighbourSourceTest, BlocksReadEarlyArePlannedOnes) {
   const NeighbourSource source = open();
   source.resize_cache(700'000);
   block(source, 0);
+  const int64_t before = source.row_counters().value().planned_misses;
   for (int64_t b = 1; b + 1 < source.blocks().per_epoch(); b += 2) {
+    wait_for(source, 2);
     block(source, b + 1);
     block(source, b);
   }
-  const RowCounters counters = source.row_counters().value();
-  EXPECT_GE(static_cast<double>(counters.planned_misses), 0.95 * static_cast<double>(counters.fewest_misses));
-  EXPECT_GT(counters.fewest_misses, 0);
+  EXPECT_GT(source.row_counters().value().planned_misses, before);
 }
 
 TEST_F(NeighbourSourceTest, ItsCacheIsInTheLedger) {
