@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
+#include <chrono>
+#include <utility>
 
 #include "base/error.h"
 #include "base/workers.h"
@@ -18,9 +19,17 @@ namespace {
 constexpr size_t kRecent = 64;
 // Blocks in which it is counted how often a node is used: a byte has room for all.
 constexpr int64_t kCountedBlocks = 255;
-// Of a cache, what the topology has if it needs it: a page of lists is wanted by more blocks than the rows of
-// features that would fit in its place.
-constexpr int64_t kTopologyQuarters = 3;
+// What blocks that are sampled ahead may take of a cache; what they do take follows from how large they are.
+constexpr double kLeastAheadShare = 1.0 / 16;
+constexpr double kMostAheadShare = 1.0 / 2;
+// The part of a block's rows that no other block wants while it is planned, roughly.
+constexpr double kOwnRows = 0.5;
+// Groups of blocks that are sampled in a round over the rows, roughly: each reads the topology once a hop.
+constexpr int64_t kGroupsARound = 2;
+// Blocks of a group where lists are in memory: no more than keep the thread and its readers from waiting for
+// each other.
+constexpr int64_t kGroupInMemory = 2;
+constexpr int64_t kLargestGroup = 1024;
 
 SeedList list_of(const GraphView& graph, const std::string& name) {
   const auto* const split = std::ranges::find(kGraphSplits, name);
@@ -46,14 +55,13 @@ std::vector<SeedList> lists_of(const GraphView& graph, const std::vector<std::st
   return lists;
 }
 
-// Source and target of each edge.
-template <typename Edges>
-void pair_edges(const SampledSubgraph& graph, Edges& edges) {
-  edges.clear();
-  for (size_t e = 0; e < graph.row.size(); ++e) {
-    edges.push_back(static_cast<int32_t>(graph.row[e]));
-    edges.push_back(static_cast<int32_t>(graph.col[e]));
-  }
+RowCounters sum(RowCounters a, const RowCounters& b) {
+  a.hits += b.hits;
+  a.misses += b.misses;
+  a.bytes_useful += b.bytes_useful;
+  a.bytes_read += b.bytes_read;
+  a.waited_seconds += b.waited_seconds;
+  return a;
 }
 
 }  // namespace
@@ -65,28 +73,33 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
       blocks_(lists_of(graph_, options.splits), options.blocks),
       width_(graph_.node_features()),
       rows_(FeatureFile::column(graph_.set(), "x")),
+      reader_(rows_.path, rows_.layout()),
       sampler_(topology_, options.neighbours, options.seed),
       ahead_sampler_(topology_, options.neighbours, options.seed) {
   tables_.node_features = graph_.tables().node_features;
 }
 
-void NeighbourSource::sample(NeighbourSampler& sampler, int64_t number, Sample& into) const {
+void NeighbourSource::seeds_of(int64_t number, Sample& sample) const {
   const SeedBlocks::Block block = blocks_.block(number);
-  blocks_.seeds(block, into.seeds, into.labels);
-  sampler.sample(into.seeds, block.epoch, into.graph);
+  sample.batch.epoch = block.epoch;
+  blocks_.seeds(block, sample.batch.node, sample.labels);
+}
+
+void NeighbourSource::sample_alone(BulkSampler& sampler, int64_t number, Sample& sample) const {
+  seeds_of(number, sample);
+  sampler.sample(std::span(&sample.batch, 1));
 }
 
 GraphShape NeighbourSource::shape_of(const Sample& sample) {
-  const SampledSubgraph& graph = sample.graph;
+  const SampledBatch& batch = sample.batch;
   GraphShape shape;
-  shape.nodes = static_cast<int32_t>(graph.node.size());
-  shape.edges = static_cast<int32_t>(graph.row.size());
-  // Edges into a node stand together: it was expanded once.
-  for (size_t first = 0, end = 0; first < graph.col.size(); first = end) {
-    int32_t loops = 0;
-    for (; end < graph.col.size() && graph.col[end] == graph.col[first]; ++end)
-      loops += graph.row[end] == graph.col[end];
-    const auto in = static_cast<int32_t>(end - first);
+  shape.nodes = static_cast<int32_t>(batch.nodes());
+  shape.edges = static_cast<int32_t>(batch.edges());
+  const uint32_t* source = batch.source.data();
+  for (uint32_t target = 0; target < batch.in.size(); ++target) {
+    const auto in = static_cast<int32_t>(batch.in[target]);
+    const auto loops = static_cast<int32_t>(std::count(source, source + in, target));
+    source += in;
     shape.self_loops += loops;
     shape.most_in = std::max(shape.most_in, in);
     shape.most_in_without_loops = std::max(shape.most_in_without_loops, in - loops);
@@ -98,43 +111,83 @@ GraphShape NeighbourSource::shape_of(const Sample& sample) {
   return shape;
 }
 
-Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
-  Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs()));
-  // Nothing else needs the memory yet, and samples take little.
+// Blocks are sampled in groups, as large as a part of what the budget leaves has room for.
+void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const {
+  // Nothing else needs the memory yet.
   const Ledger& ledger = Ledger::process();
   const bool unlimited = ledger.cap() == Ledger::kUnlimited;
-  resize_topology(unlimited ? topology_.most_bytes() : (ledger.cap() - ledger.held()) / 4 * 3);
+  const int64_t left = unlimited ? 0 : ledger.cap() - ledger.held();
+  resize_topology(unlimited ? topology_.most_bytes() : left / 2);
+  const bool in_memory = unlimited || left / 2 >= topology_.most_bytes();
+  const int64_t room = left / 4 / threads;
   struct Own {
-    NeighbourSampler sampler;
-    Sample sample;
+    BulkSampler sampler;
+    std::vector<Sample> samples;
+    int64_t first = 0;
+    int64_t count = 0;
   };
-  {
-    std::vector<Own> own;
-    for (int i = 0; i < threads; ++i) own.push_back({{topology_, options_.neighbours, options_.seed}, {}});
-    Workers workers(threads);
-    uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
-    const int64_t step = (graphs() + kCountedBlocks - 1) / kCountedBlocks;
-    workers.run_ordered(graphs(), [&](int64_t number, Turn& turn) {
-      Own& mine = own[static_cast<size_t>(turn.worker())];
-      sample(mine.sampler, number, mine.sample);
-      shapes[static_cast<size_t>(number)] = shape_of(mine.sample);
-      if (number % step != 0) return;
-      for (const int64_t node : mine.sample.graph.node)
+  std::vector<Own> own;
+  for (int i = 0; i < threads; ++i)
+    own.push_back({{topology_, options_.neighbours, options_.seed}, {}, 0, 0});
+  std::atomic<int64_t> largest = 0;  // bytes of a block, so far
+  int64_t next = 0;
+  const int64_t step = (graphs() + kCountedBlocks - 1) / kCountedBlocks;
+  const auto take = [&](int64_t, int worker) {
+    Own& mine = own[static_cast<size_t>(worker)];
+    const int64_t most = in_memory ? kGroupInMemory : kLargestGroup;
+    mine.first = next;
+    mine.count = std::clamp<int64_t>(largest == 0 ? 1 : room / (2 * largest), 1, most);
+    mine.count = std::min(mine.count, graphs() - next);
+    next += mine.count;
+    return mine.count > 0;
+  };
+  const auto work = [&](int64_t, Turn& turn) {
+    Own& mine = own[static_cast<size_t>(turn.worker())];
+    std::vector<SampledBatch> batches(static_cast<size_t>(mine.count));
+    mine.samples.resize(std::max(mine.samples.size(), batches.size()));
+    for (size_t i = 0; i < batches.size(); ++i) {
+      seeds_of(mine.first + static_cast<int64_t>(i), mine.samples[i]);
+      std::swap(batches[i], mine.samples[i].batch);
+    }
+    mine.sampler.sample(batches);
+    for (size_t i = 0; i < batches.size(); ++i) {
+      Sample& sample = mine.samples[i];
+      std::swap(batches[i], sample.batch);
+      const int64_t number = mine.first + static_cast<int64_t>(i);
+      const GraphShape shape = shape_of(sample);
+      shapes[static_cast<size_t>(number)] = shape;
+      const int64_t bytes = BulkSampler::bytes_for(shape.nodes, shape.edges);
+      for (int64_t before = largest; before < bytes && !largest.compare_exchange_weak(before, bytes);) {
+      }
+      if (number % step != 0) continue;
+      for (const int64_t node : sample.batch.node)
         std::atomic_ref(uses_[static_cast<size_t>(node)]).fetch_add(1, std::memory_order_relaxed);
-    });
+    }
+  };
+  Workers(threads).run_stream(take, work);
+}
+
+void NeighbourSource::measure(std::span<const GraphShape> shapes) const {
+  sizes_ = {};
+  for (const GraphShape& shape : shapes) {
+    sizes_.most_bytes = std::max(sizes_.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges));
+    sizes_.nodes += static_cast<double>(shape.nodes) / static_cast<double>(shapes.size());
+    sizes_.edges += static_cast<double>(shape.edges) / static_cast<double>(shapes.size());
   }
+}
+
+Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
+  Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs()));
+  uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
+  sample_all(threads, shapes);
   resize_topology(0);
   give_back_freed_memory();
   // What is read needs room that does not grow once the run is planned.
   const std::lock_guard lock(mutex_);
-  for (const auto of : {&GraphShape::nodes, &GraphShape::edges}) {
-    const int64_t largest = std::ranges::max_element(shapes, {}, of) - shapes.begin();
-    sample(sampler_, largest, sample_);
-    sample(ahead_sampler_, largest, ahead_sample_);
-    edges_.reserve(2 * sample_.graph.row.size());
-  }
-  rows_.reserve(static_cast<int64_t>(sample_.graph.node.capacity()));
-  rows_.set_uses(uses_);
+  measure(shapes);
+  for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
+    sample_alone(sampler_, std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
+  wanted_.reserve(sample_.batch.node.capacity());
   return shapes;
 }
 
@@ -145,76 +198,121 @@ void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) c
 }
 
 // Returns where the features of its nodes go.
-float* NeighbourSource::append_graph(int64_t number, std::span<const int64_t> labels, int64_t nodes,
-                                     std::span<const int32_t> edges, GraphBlock& block) const {
+float* NeighbourSource::append_graph(int64_t number, const Sample& sample, GraphBlock& block) const {
+  const SampledBatch& batch = sample.batch;
   const size_t first = block.node_y.size();
   const size_t begin = block.x.size();
   block.graph.push_back(number);
-  block.node_ptr.push_back(block.node_ptr.back() + nodes);
-  block.edge_ptr.push_back(block.edge_ptr.back() + static_cast<int64_t>(edges.size() / 2));
+  block.node_ptr.push_back(block.node_ptr.back() + batch.nodes());
+  block.edge_ptr.push_back(block.edge_ptr.back() + batch.edges());
   block.y.push_back(0);
-  block.node_y.insert(block.node_y.end(), labels.begin(), labels.end());
-  block.node_y.resize(first + static_cast<size_t>(nodes), -1);
-  block.edges.insert(block.edges.end(), edges.begin(), edges.end());
-  block.x.resize(begin + static_cast<size_t>(nodes * width_));
+  block.node_y.insert(block.node_y.end(), sample.labels.begin(), sample.labels.end());
+  block.node_y.resize(first + batch.node.size(), -1);
+  batch.each_edge([&](uint32_t source, uint32_t target) {
+    block.edges.push_back(static_cast<int32_t>(source));
+    block.edges.push_back(static_cast<int32_t>(target));
+  });
+  block.x.resize(begin + batch.node.size() * static_cast<size_t>(width_));
   return block.x.data() + begin;
 }
 
 void NeighbourSource::append(int64_t number, GraphBlock& block, std::unique_lock<std::mutex>& lock) const {
-  changed_.wait(lock, [&] { return sampling_ != number; });
-  const auto found = std::ranges::find(coming_, number, &Coming::number);
-  if (found == coming_.end()) {
-    append_now(number, block);
-  } else {
-    float* const x =
-        append_graph(number, found->labels, static_cast<int64_t>(found->nodes.size()), found->edges, block);
-    if (found == coming_.begin() && !found->early) {
-      // It leaves the plan as well, whatever becomes of reading.
-      coming_bytes_ -= found->bytes;
-      coming_.pop_front();
-      rows_.cache().gather_planned(reinterpret_cast<std::byte*>(x));
-    } else {
-      found->early = true;
-      rows_.cache().gather_early(found - coming_.begin(), reinterpret_cast<std::byte*>(x));
+  changed_.wait(lock, [&] { return std::ranges::find(sampling_, number) == sampling_.end(); });
+  if (const std::optional<Coming> coming = take_coming(number)) {
+    const std::span<const int64_t> nodes = coming->sample.batch.node;
+    float* const x = append_graph(number, coming->sample, block);
+    try {
+      if (coming->planned) {
+        ++gathering_;
+        lock.unlock();
+        sweep_->gather(nodes, reinterpret_cast<std::byte*>(x));
+        lock.lock();
+        --gathering_;
+      } else {
+        read_rows(nodes, x);
+      }
+    } catch (...) {
+      if (!lock.owns_lock()) {
+        lock.lock();
+        --gathering_;
+      }
+      end(*coming);
+      throw;
     }
+    end(*coming);
+  } else {
+    append_now(number, block);
   }
   recent_.push_back(number);
   if (recent_.size() > kRecent) recent_.pop_front();
-  drop_read();
-  changed_.notify_all();
 }
 
 // A block that nobody knew to come, or that is read again.
 void NeighbourSource::append_now(int64_t number, GraphBlock& block) const {
   if (std::ranges::find(recent_, number) == recent_.end()) start_behind(number);
-  sample(sampler_, number, sample_);
-  pair_edges(sample_.graph, edges_);
-  const std::span<const int64_t> nodes = sample_.graph.node;
-  float* const x = append_graph(number, sample_.labels, static_cast<int64_t>(nodes.size()), edges_, block);
-  rows_.cache().gather(nodes, reinterpret_cast<std::byte*>(x));
+  sample_alone(sampler_, number, sample_);
+  read_rows(sample_.batch.node, append_graph(number, sample_, block));
 }
 
-// Blocks in front that were read before their turn, or that nobody comes to read.
-void NeighbourSource::drop_read() const {
-  const auto early = std::ranges::count_if(coming_, &Coming::early);
-  bool stuck = static_cast<size_t>(early) > kRecent;
-  while (!coming_.empty() && (coming_.front().early || stuck)) {
-    coming_bytes_ -= coming_.front().bytes;
+void NeighbourSource::read_rows(std::span<const int64_t> nodes, float* x) const {
+  wanted_.clear();
+  for (const int64_t node : nodes) {
+    wanted_.push_back({node, reinterpret_cast<std::byte*>(x)});
+    x += width_;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  reader_.read(wanted_);
+  before_.waited_seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  before_.misses += static_cast<int64_t>(nodes.size());
+  before_.bytes_useful += static_cast<int64_t>(nodes.size()) * rows_.layout().row_bytes;
+}
+
+// Takes a block out of those that come, and what is so far before it that nobody will come to read it.
+std::optional<NeighbourSource::Coming> NeighbourSource::take_coming(int64_t number) const {
+  const auto found = std::ranges::find(coming_, number, &Coming::number);
+  if (found == coming_.end()) return std::nullopt;
+  Coming taken = std::move(*found);
+  for (size_t before = static_cast<size_t>(coming_.erase(found) - coming_.begin()); before > kRecent; --before) {
+    const Coming passed = std::move(coming_.front());
     coming_.pop_front();
-    rows_.cache().skip_planned();
-    stuck = false;
+    end(passed);
+  }
+  return taken;
+}
+
+void NeighbourSource::end(const Coming& coming) const {
+  coming_bytes_ -= coming.bytes;
+  if (coming.planned) sweep_->end(coming.sample.batch.node);
+  plan_coming();
+  changed_.notify_all();
+}
+
+void NeighbourSource::plan_coming() const {
+  for (Coming& coming : coming_) {
+    if (coming.planned) continue;
+    if (!sweep_->plan(coming.sample.batch.node)) return;
+    coming.planned = true;
   }
 }
 
 // What was planned is not what comes: from now on it is what comes behind this block.
 void NeighbourSource::start_behind(int64_t number) const {
-  rows_.cache().forget_plan();
-  coming_.clear();
-  coming_bytes_ = 0;
-  ++begun_;
+  if (ahead_bytes_ == 0) return;
+  forget_coming();
   next_ = behind(number);
-  if (rows_.plan_bytes() > 0 && !thread_.joinable())
+  if (!thread_.joinable())
     thread_ = std::jthread([this](const std::stop_token& stop) { sample_ahead(stop); });
+  changed_.notify_all();
+}
+
+void NeighbourSource::forget_coming() const {
+  for (const Coming& coming : coming_)
+    if (coming.planned) sweep_->end(coming.sample.batch.node);
+  for (const Coming& coming : coming_) coming_bytes_ -= coming.bytes;
+  coming_.clear();
+  next_.reset();
+  ++begun_;
 }
 
 // The block that comes behind another where a run goes on: its epoch's, then those that validate.
@@ -235,54 +333,50 @@ std::optional<int64_t> NeighbourSource::behind(int64_t number) const {
   return std::nullopt;
 }
 
-// Plans the block that the thread has sampled; false where there is no room for it.
-bool NeighbourSource::add_coming(int64_t number) const {
-  const SampledSubgraph& graph = ahead_sample_.graph;
-  const auto nodes = static_cast<int64_t>(graph.node.size());
-  const auto edges = static_cast<int64_t>(graph.row.size());
-  const int64_t bytes = nodes * (CachedRows::kPlannedRow + int64_t{sizeof(int64_t)}) +
-                        edges * 2 * int64_t{sizeof(int32_t)} +
-                        static_cast<int64_t>(ahead_sample_.labels.size() * sizeof(int64_t));
-  if (coming_bytes_ + bytes > rows_.plan_bytes()) return false;
-  try {
-    Coming coming{number, false,
-                  bytes,  {graph.node.begin(), graph.node.end()},
-                  {},     {ahead_sample_.labels.begin(), ahead_sample_.labels.end()}};
-    coming.edges.reserve(static_cast<size_t>(2 * edges));
-    pair_edges(graph, coming.edges);
-    rows_.cache().plan(graph.node);
-    coming_.push_back(std::move(coming));
-  } catch (const BudgetExceeded&) {
-    return false;  // so far the budget allows to plan
-  }
-  coming_bytes_ += bytes;
-  return true;
+bool NeighbourSource::has_room() const {
+  return ahead_bytes_ > 0 && coming_bytes_ + group_ * sizes_.most_bytes <= ahead_bytes_;
 }
 
 void NeighbourSource::sample_ahead(const std::stop_token& stop) const {
+  std::vector<Coming> group;
+  std::vector<SampledBatch> batches;
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return next_ && rows_.plan_bytes() > 0; })) {
-    const int64_t number = *next_;
+  while (changed_.wait(lock, stop, [&] { return next_ && has_room(); })) {
     const int64_t begun = begun_;
-    sampling_ = number;
+    for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < group_; number = behind(*number))
+      sampling_.push_back(*number);
+    next_ = behind(sampling_.back());
     lock.unlock();
+    group.clear();
+    batches.clear();
     bool sampled = true;
     try {
-      sample(ahead_sampler_, number, ahead_sample_);
+      for (const int64_t number : sampling_) {
+        group.push_back({number, false, 0, {}});
+        seeds_of(number, group.back().sample);
+        batches.push_back(std::move(group.back().sample.batch));
+      }
+      ahead_sampler_.sample(batches);
     } catch (const std::exception&) {
-      sampled = false;  // who reads the block finds the same, and says so
+      sampled = false;  // who reads the blocks finds the same, and says so
     }
     lock.lock();
-    sampling_ = -1;
-    changed_.notify_all();
-    if (begun != begun_) continue;
-    next_.reset();
-    if (!sampled) continue;
-    while (begun == begun_ && !add_coming(number)) {
-      const int64_t before = coming_bytes_;
-      if (!changed_.wait(lock, stop, [&] { return begun != begun_ || coming_bytes_ < before; })) return;
+    sampling_.clear();
+    if (begun != begun_) ahead_sampler_.forget();
+    if (begun == begun_ && !sampled) next_.reset();
+    if (begun == begun_ && sampled) {
+      for (size_t i = 0; i < group.size(); ++i) {
+        Coming& coming = group[i];
+        coming.sample.batch = std::move(batches[i]);
+        coming.bytes = coming.sample.batch.bytes();
+        coming_bytes_ += coming.bytes;
+        coming_.push_back(std::move(coming));
+      }
+      plan_coming();
     }
-    if (begun == begun_) next_ = behind(number);
+    group.clear();
+    batches.clear();
+    changed_.notify_all();
   }
 }
 
@@ -291,32 +385,69 @@ void NeighbourSource::resize_topology(int64_t bytes) const {
 }
 
 int64_t NeighbourSource::most_cache_bytes() const {
-  return rows_.most_bytes() + topology_.most_bytes();
+  const int64_t lists_and_rows = topology_.most_bytes() + RowSweep::most_bytes(rows_.layout());
+  return lists_and_rows + lists_and_rows / 8 + (1 << 20);
+}
+
+// Whether all of the topology is worth its place: what it takes makes rounds over the rows shorter, and more
+// of them; without it, each group of blocks reads it once a hop.
+bool NeighbourSource::topology_stays(int64_t bytes) const {
+  const int64_t topology = topology_.most_bytes() - topology_.least_bytes();
+  const auto hops = static_cast<int64_t>(options_.neighbours.fan_outs.size());
+  const int64_t rows = rows_.rows * rows_.layout().row_bytes;
+  return bytes > topology && rows < kGroupsARound * hops * (bytes - topology);
 }
 
 void NeighbourSource::resize_cache(int64_t bytes) const {
-  const std::lock_guard lock(mutex_);
-  coming_.clear();
-  coming_bytes_ = 0;
+  std::unique_lock lock(mutex_);
+  forget_coming();
+  changed_.wait(lock, [&] { return gathering_ == 0 && sampling_.empty(); });
+  ahead_sampler_.forget();
   recent_.clear();
-  next_.reset();
-  ++begun_;
-  // Features go first, lest both be there at once.
-  rows_.resize(0);
+  if (sweep_) before_ = sum(before_, sweep_->counters());
+  sweep_.reset();
+  ahead_bytes_ = 0;
   const int64_t least = topology_.least_bytes();
-  const int64_t for_topology = std::max(bytes / 4 * kTopologyQuarters, bytes - rows_.most_bytes());
-  resize_topology(least + for_topology);
-  rows_.resize(bytes - std::min(for_topology, topology_.most_bytes() - least));
+  resize_topology(least);
+  if (bytes <= 0) return;
+  if (sizes_.most_bytes == 0) {
+    sample_alone(sampler_, 0, sample_);
+    const GraphShape shape = shape_of(sample_);
+    measure(std::span(&shape, 1));
+    sizes_.most_bytes *= 2;
+  }
+  const bool stays = topology_stays(bytes);
+  const int64_t for_blocks = bytes - (stays ? topology_.most_bytes() - least : 0);
+  const double sample_bytes = static_cast<double>(BulkSampler::bytes_for(static_cast<int64_t>(sizes_.nodes),
+                                                                         static_cast<int64_t>(sizes_.edges)));
+  const double row_bytes = kOwnRows * sizes_.nodes * static_cast<double>(rows_.layout().row_bytes);
+  const double share =
+      std::clamp(sample_bytes / (sample_bytes + row_bytes), kLeastAheadShare, kMostAheadShare);
+  const auto ahead = std::max(static_cast<int64_t>(share * static_cast<double>(for_blocks)), sizes_.most_bytes);
+  const int64_t rows = std::min(for_blocks - ahead, RowSweep::most_bytes(rows_.layout()));
+  if (rows < RowSweep::least_bytes(rows_.layout())) return resize_topology(least + bytes);
+  if (stays) resize_topology(topology_.most_bytes());
+  try {
+    sweep_.emplace(rows_.path, rows_.layout(), rows);
+  } catch (const BudgetExceeded&) {
+    resize_topology(least);
+    throw;
+  }
+  sweep_->set_uses(uses_);
+  ahead_bytes_ = ahead;
+  group_ = std::clamp<int64_t>(ahead / sizes_.most_bytes / 2, 1, stays ? kGroupInMemory : kLargestGroup);
 }
 
 int64_t NeighbourSource::planned() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<int64_t>(coming_.size());
+  return std::ranges::count_if(coming_, &Coming::planned);
 }
 
 std::optional<RowCounters> NeighbourSource::row_counters() const {
   const std::lock_guard lock(mutex_);
-  return rows_.counters();
+  RowCounters counters = before_;
+  counters.bytes_read += reader_.counts().bytes_read;
+  return sweep_ ? sum(counters, sweep_->counters()) : counters;
 }
 
 }  // namespace plimsoll

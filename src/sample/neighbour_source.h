@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "sample/block.h"
+#include "sample/bulk_sampler.h"
 #include "sample/disk_topology.h"
-#include "sample/neighbour_sampler.h"
 #include "sample/seed_blocks.h"
-#include "store/cached_rows.h"
 #include "store/graph.h"
+#include "store/feature_file.h"
+#include "store/row_sweep.h"
 
 namespace plimsoll {
 
@@ -30,8 +31,9 @@ struct NeighbourSourceOptions {
 /// are the seeds, which alone have labels, and then what was reached, in the order of hops. The same for
 /// every cache, budget and thread.
 ///
-/// Every sample is known in advance, so a thread samples the blocks behind the one that is read, as far as a
-/// part of the cache has room for them, and plans their rows (store/row_cache.h).
+/// Every sample is known in advance, so a thread samples the blocks behind the one that is read, many at a
+/// time, as far as a part of the cache has room for them, and their rows are read in the order of the file
+/// (store/row_sweep.h).
 class NeighbourSource : public BlockSource {
  public:
   /// Errors: InputError (no graph, no features, no labels, an empty split), UsageError (fan-outs).
@@ -47,41 +49,53 @@ class NeighbourSource : public BlockSource {
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
 
   int64_t most_cache_bytes() const override;
+  /// Waits for calls of read().
   void resize_cache(int64_t bytes) const override;
   std::optional<RowCounters> row_counters() const override;
 
-  /// Blocks that are sampled ahead at this moment.
+  /// Blocks that are sampled ahead at this moment and whose rows are being read.
   int64_t planned() const;
   const SeedBlocks& blocks() const { return blocks_; }
   const GraphView& graph() const { return graph_; }
 
  private:
   struct Sample {
-    SampledSubgraph graph;
-    Vector<int64_t, Tag::blocks> seeds;
+    SampledBatch batch;
     Vector<int64_t, Tag::blocks> labels;
   };
-  // A block that was sampled ahead and whose rows are planned.
+  // A block that was sampled ahead.
   struct Coming {
     int64_t number = 0;
-    bool early = false;  // it was read before its turn
-    int64_t bytes = 0;   // that it takes, with its rows in the plan
-    Vector<int64_t, Tag::cache> nodes;
-    Vector<int32_t, Tag::cache> edges;  // [M, 2] source and target
-    Vector<int64_t, Tag::cache> labels;
+    bool planned = false;  // its rows are wanted of sweep_
+    int64_t bytes = 0;     // that the sample takes
+    Sample sample;
   };
-  void sample(NeighbourSampler& sampler, int64_t number, Sample& into) const;
+  // How large blocks are.
+  struct Sizes {
+    int64_t most_bytes = 0;  // of one while it is sampled
+    double nodes = 0;        // of one on average
+    double edges = 0;
+  };
+  void seeds_of(int64_t number, Sample& sample) const;
+  void sample_alone(BulkSampler& sampler, int64_t number, Sample& sample) const;
   static GraphShape shape_of(const Sample& sample);
+  void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
+  void measure(std::span<const GraphShape> shapes) const;
+
   void append(int64_t number, GraphBlock& block, std::unique_lock<std::mutex>& lock) const;
   void append_now(int64_t number, GraphBlock& block) const;
-  float* append_graph(int64_t number, std::span<const int64_t> labels, int64_t nodes,
-                      std::span<const int32_t> edges, GraphBlock& block) const;
-  void drop_read() const;
+  float* append_graph(int64_t number, const Sample& sample, GraphBlock& block) const;
+  void read_rows(std::span<const int64_t> nodes, float* x) const;
+  std::optional<Coming> take_coming(int64_t number) const;
+  void end(const Coming& coming) const;
+  void plan_coming() const;
   void start_behind(int64_t number) const;
   std::optional<int64_t> behind(int64_t number) const;
-  bool add_coming(int64_t number) const;
+  bool has_room() const;
   void sample_ahead(const std::stop_token& stop) const;
+  void forget_coming() const;
   void resize_topology(int64_t bytes) const;
+  bool topology_stays(int64_t bytes) const;
 
   GraphView graph_;
   NeighbourSourceOptions options_;
@@ -89,23 +103,30 @@ class NeighbourSource : public BlockSource {
   SeedBlocks blocks_;
   GraphSetTables tables_;
   int64_t width_;
+  FeatureFile rows_;
 
   mutable std::mutex mutex_;  // guards what follows, but for what the thread has for itself
   mutable std::condition_variable_any changed_;
   mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in kCountedBlocks of the run's blocks
-  mutable CachedRows rows_;
-  mutable NeighbourSampler sampler_;  // of blocks that were not sampled ahead
+  mutable Sizes sizes_;
+  mutable RowReader reader_;     // of blocks that were not sampled ahead, as what follows
+  mutable BulkSampler sampler_;
   mutable Sample sample_;
-  mutable Vector<int32_t, Tag::blocks> edges_;
-  mutable std::deque<Coming> coming_;  // as planned in rows_
+  mutable Vector<WantedRow, Tag::cache> wanted_;
+  mutable RowCounters before_;  // of reader_ and of earlier sweeps
+
+  mutable std::optional<RowSweep> sweep_;
+  mutable int64_t ahead_bytes_ = 0;         // for blocks that are sampled ahead; 0: none are
+  mutable int64_t group_ = 1;               // blocks that are sampled at a time
+  mutable std::deque<Coming> coming_;
   mutable int64_t coming_bytes_ = 0;
+  mutable int gathering_ = 0;               // calls that wait for sweep_
   mutable std::optional<int64_t> next_;     // the block to be sampled next
-  mutable int64_t sampling_ = -1;           // the one that the thread works on
+  mutable std::vector<int64_t> sampling_;   // those that the thread works on
   mutable int64_t begun_ = 0;               // how often coming_ was begun anew
   mutable std::deque<int64_t> recent_;      // blocks that were read last
   mutable uint32_t last_epoch_ = 0;         // of training
-  mutable NeighbourSampler ahead_sampler_;  // the thread's
-  mutable Sample ahead_sample_;             // the thread's
+  mutable BulkSampler ahead_sampler_;       // the thread's while sampling_ has any
   mutable std::jthread thread_;             // the last: it ends before what it works on
 };
 

@@ -15,7 +15,7 @@ void NodeTable::begin(Column& node, Column& tree, bool disjoint) {
   node_ = &node;
   tree_ = &tree;
   disjoint_ = disjoint;
-  lay_out(std::max(slots_.size(), kFewest));
+  lay_out(std::max({slots_.size(), kFewest, std::bit_ceil(2 * node.size())}));
 }
 
 void NodeTable::lay_out(size_t slots) {

@@ -1,29 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "io/row_reader.h"
-#include "store/data_set.h"
 #include "store/row_cache.h"
+#include "store/feature_file.h"
 
 namespace plimsoll {
 
-/// A file of f32 rows of equal length.
-struct FeatureFile {
-  std::filesystem::path path;
-  int64_t offset = 0;  ///< of the first row, in bytes
-  int64_t rows = 0;
-  int64_t width = 0;  ///< F
-
-  /// An f32 column [N, F] of a data set. Errors: InputError (no such column, or another dtype or shape).
-  static FeatureFile column(const DataSetView& set, const std::string& name);
-};
-
-/// The rows of such a file, through a cache whose size can change. Not thread-safe.
+/// The rows of a file, through a cache whose size can change. Not thread-safe.
 class CachedRows {
  public:
   /// `least_bytes`: of the cache, until it is resized. Errors: those of RowReader and RowCache.

@@ -13,12 +13,13 @@ NextUseOrder::List& NextUseOrder::list_of(int32_t batch) {
 }
 
 void NextUseOrder::remove(int32_t slot) {
-  const Node& node = nodes_[static_cast<size_t>(slot)];
+  const Node node = nodes_[static_cast<size_t>(slot)];
   if (node.batch == kNowhere) return;
   List& list = list_of(node.batch);
   (node.before == kNone ? list.first : nodes_[static_cast<size_t>(node.before)].after) = node.after;
   (node.after == kNone ? list.last : nodes_[static_cast<size_t>(node.after)].before) = node.before;
   --list.count;
+  nodes_[static_cast<size_t>(slot)].batch = kNowhere;
 }
 
 void NextUseOrder::place(int32_t slot, int32_t batch) {

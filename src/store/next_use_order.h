@@ -37,6 +37,8 @@ class NextUseOrder {
   /// Puts a slot behind all others of the same batch, wherever it was. `batch` is not below that of
   /// forget_before().
   void place(int32_t slot, int32_t batch);
+  /// Takes a slot out of the order, if it is in it.
+  void remove(int32_t slot);
   /// What place() was last told of the slot.
   int32_t next_use(int32_t slot) const { return nodes_[static_cast<size_t>(slot)].batch; }
   /// The slot to go first. There has to be one in the order.
@@ -60,7 +62,6 @@ class NextUseOrder {
     int64_t count = 0;
   };
   List& list_of(int32_t batch);
-  void remove(int32_t slot);
 
   Vector<Node, Tag::cache> nodes_;  // [slots]
   std::array<List, kUseLevels> never_;

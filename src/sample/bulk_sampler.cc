@@ -1,0 +1,185 @@
+#include "sample/bulk_sampler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kTogether = 64 * 1024;  // lists or edges that are read together
+constexpr size_t kAhead = 8;             // nodes whose slots are fetched ahead of their search
+
+template <typename Column>
+int64_t bytes_of(const Column& column) {
+  return static_cast<int64_t>(column.capacity() * sizeof(typename Column::value_type));
+}
+
+}  // namespace
+
+int64_t SampledBatch::bytes() const {
+  return bytes_of(node) + bytes_of(in) + bytes_of(source);
+}
+
+BulkSampler::BulkSampler(const Topology& topology, NeighbourOptions options, uint64_t seed)
+    : topology_(topology), options_(std::move(options)), seed_(seed) {
+  NeighbourSampler(topology_, options_, seed_);  // says what is wrong with options
+  if (options_.disjoint || options_.subgraph != SubgraphType::directional)
+    throw UsageError("batches are sampled in bulk from directional subgraphs that share their nodes");
+  if (topology.nodes() > std::numeric_limits<uint32_t>::max())
+    throw UsageError(fmt::format("a graph of {} nodes; expected fewer than 2^32", topology.nodes()));
+}
+
+void BulkSampler::sample(std::span<SampledBatch> batches) {
+  begin(batches);
+  for (const int64_t fan_out : options_.fan_outs) {
+    read_lists(batches);
+    lay_out(batches, fan_out);
+    choose(batches, fan_out);
+    for (size_t b = 0; b < batches.size(); ++b) number(batches[b], b);
+  }
+  for (NodeTable::Column& tree : trees_) tree.clear();
+}
+
+void BulkSampler::forget() {
+  trees_.clear();
+  const auto give_back = [](auto& column) { std::remove_reference_t<decltype(column)>().swap(column); };
+  give_back(expanded_);
+  give_back(lists_);
+  give_back(begins_);
+  give_back(edges_);
+  give_back(neighbours_);
+}
+
+void BulkSampler::begin(std::span<SampledBatch> batches) {
+  trees_.resize(std::max(trees_.size(), batches.size()));
+  first_of_.resize(batches.size());
+  NodeTable::Column seeds;
+  for (size_t b = 0; b < batches.size(); ++b) {
+    SampledBatch& batch = batches[b];
+    seeds.clear();
+    seeds.swap(batch.node);
+    NodeTable::Column& tree = trees_[b];
+    tree.clear();
+    table_.begin(batch.node, tree, false);
+    for (size_t i = 0; i < seeds.size(); ++i)
+      if (table_.find_or_add(seeds[i], static_cast<int64_t>(i)) != static_cast<int64_t>(i))
+        throw UsageError(fmt::format("seed {} stands twice in a batch; expected seeds that differ", seeds[i]));
+    batch.in.clear();
+    batch.source.clear();
+    batch.nodes_per_hop = {batch.nodes()};
+    batch.edges_per_hop.clear();
+  }
+}
+
+// The nodes that were new in the hop before, in the order of nodes, and their lists.
+void BulkSampler::read_lists(std::span<SampledBatch> batches) {
+  expanded_.clear();
+  for (size_t b = 0; b < batches.size(); ++b) {
+    const SampledBatch& batch = batches[b];
+    first_of_[b] = expanded_.size();
+    for (size_t i = batch.in.size(); i < batch.node.size(); ++i)
+      expanded_.push_back({batch.node[i], static_cast<uint32_t>(b), static_cast<uint32_t>(i)});
+  }
+  if (batches.size() > 1)
+    std::sort(expanded_.begin(), expanded_.end(),
+              [](const Expanded& a, const Expanded& b) { return a.node < b.node; });
+  lists_.resize(expanded_.size());
+  for (size_t first = 0; first < expanded_.size(); first += kTogether) {
+    const size_t count = std::min(kTogether, expanded_.size() - first);
+    edges_.resize(count);  // nodes, this once
+    for (size_t i = 0; i < count; ++i) edges_[i] = expanded_[first + i].node;
+    topology_.read_lists(edges_, std::span(lists_).subspan(first, count));
+  }
+}
+
+// Room for the edges of each node, in the order of its batch.
+void BulkSampler::lay_out(std::span<SampledBatch> batches, int64_t fan_out) {
+  for (SampledBatch& batch : batches) batch.in.resize(batch.node.size());
+  for (size_t i = 0; i < expanded_.size(); ++i)
+    batches[expanded_[i].batch].in[expanded_[i].place] =
+        static_cast<uint32_t>(NeighbourChoice::most(lists_[i].degree, fan_out, options_.replace));
+  begins_.resize(expanded_.size());
+  for (size_t b = 0; b < batches.size(); ++b) {
+    SampledBatch& batch = batches[b];
+    const size_t count = (b + 1 < batches.size() ? first_of_[b + 1] : expanded_.size()) - first_of_[b];
+    size_t edges = batch.source.size();
+    for (size_t i = 0; i < count; ++i) {
+      begins_[first_of_[b] + i] = static_cast<uint32_t>(edges);
+      edges += batch.in[batch.in.size() - count + i];
+    }
+    if (edges > std::numeric_limits<uint32_t>::max())
+      throw InputError("a batch of 2^32 edges; sample fewer seeds at a time");
+    batch.source.resize(edges);
+  }
+}
+
+void BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out) {
+  edges_.clear();
+  size_t first = 0;
+  for (size_t i = 0; i < expanded_.size(); ++i) {
+    const Expanded& of = expanded_[i];
+    SampledBatch& batch = batches[of.batch];
+    const auto seed = static_cast<size_t>(trees_[of.batch][of.place]);
+    Draws draws(item_key(seed_, Purpose::neighbours, batch.epoch, batch.node[seed]), Purpose::neighbours,
+                static_cast<uint64_t>(of.node));
+    const size_t before = edges_.size();
+    edges_.resize(before + batch.in[of.place]);
+    int64_t* const to = edges_.data() + before;
+    const int64_t chosen =
+        options_.weighted
+            ? choice_.weighted(topology_, lists_[i], fan_out, options_.replace, draws, to)
+            : choice_.uniform(lists_[i], fan_out, options_.replace, draws, to);
+    batch.in[of.place] = static_cast<uint32_t>(chosen);
+    edges_.resize(before + static_cast<size_t>(chosen));
+    if (edges_.size() < kTogether && i + 1 < expanded_.size()) continue;
+    read_chosen(batches, first, i + 1);
+    first = i + 1;
+  }
+}
+
+// Brings the neighbours of the chosen edges of some nodes to where their batch has room for them.
+void BulkSampler::read_chosen(std::span<SampledBatch> batches, size_t first, size_t end) {
+  neighbours_.resize(edges_.size());
+  topology_.read_neighbours(edges_, neighbours_);
+  edges_.clear();
+  const int64_t* from = neighbours_.data();
+  for (size_t i = first; i < end; ++i) {
+    const Expanded& of = expanded_[i];
+    SampledBatch& batch = batches[of.batch];
+    const size_t before = (of.batch + 1 < batches.size() ? first_of_[of.batch + 1] : expanded_.size());
+    const size_t place = before - (batch.in.size() - of.place);
+    uint32_t* const to = batch.source.data() + begins_[place];
+    for (uint32_t j = 0; j < batch.in[of.place]; ++j) to[j] = static_cast<uint32_t>(*from++);
+  }
+}
+
+// Turns neighbours, which are nodes of the graph, into numbers of the batch, and closes the gaps that are
+// left where fewer were chosen than there was room for.
+void BulkSampler::number(SampledBatch& batch, size_t index) {
+  NodeTable::Column& tree = trees_[index];
+  table_.begin(batch.node, tree, false);
+  const size_t before = batch.node.size();
+  const auto hop = static_cast<size_t>(batch.nodes_per_hop.back());
+  const size_t first = before - hop;
+  const size_t begin = hop == 0 ? batch.source.size() : begins_[first_of_[index]];
+  size_t edges = begin;
+  for (size_t i = first; i < before; ++i) {
+    size_t from = begins_[first_of_[index] + i - first];
+    const int64_t seed = tree[i];
+    for (uint32_t j = 0; j < batch.in[i]; ++j, ++from) {
+      if (from + kAhead < batch.source.size()) table_.fetch(batch.source[from + kAhead], seed);
+      batch.source[edges++] = static_cast<uint32_t>(table_.find_or_add(batch.source[from], seed));
+    }
+  }
+  batch.source.resize(edges);
+  batch.nodes_per_hop.push_back(static_cast<int64_t>(batch.node.size() - before));
+  batch.edges_per_hop.push_back(static_cast<int64_t>(edges - begin));
+}
+
+}  // namespace plimsoll

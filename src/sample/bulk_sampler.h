@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "memory/vector.h"
+#include "sample/neighbour_choice.h"
+#include "sample/neighbour_sampler.h"
+#include "sample/node_table.h"
+#include "sample/topology.h"
+
+namespace plimsoll {
+
+/// Seeds with the neighbours sampled for them, as small as it can be kept: the edges of each node stand
+/// together, one node behind the other.
+struct SampledBatch {
+  uint32_t epoch = 0;
+  Vector<int64_t, Tag::blocks> node;    ///< [N] in the order in which they were reached; seeds first
+  Vector<uint32_t, Tag::blocks> in;     ///< [expanded nodes] how many edges lead to each of the first nodes
+  Vector<uint32_t, Tag::blocks> source; ///< [M] where each edge comes from: a number 0 .. N-1
+  std::vector<int64_t> nodes_per_hop;   ///< [hops + 1] new nodes; seeds are hop 0
+  std::vector<int64_t> edges_per_hop;   ///< [hops]
+
+  int64_t nodes() const { return static_cast<int64_t>(node.size()); }
+  int64_t edges() const { return static_cast<int64_t>(source.size()); }
+  /// Calls use(source, target) for each edge in order.
+  template <typename Use>
+  void each_edge(const Use& use) const {
+    size_t e = 0;
+    for (size_t target = 0; target < in.size(); ++target)
+      for (uint32_t i = 0; i < in[target]; ++i) use(source[e++], static_cast<uint32_t>(target));
+  }
+  /// What it takes of the ledger.
+  int64_t bytes() const;
+};
+
+/// Samples neighbours for many batches at once (in bulk: Tripathy, Yelick and Buluc, "Distributed
+/// matrix-based sampling for graph neural network training", MLSys 2024). What a hop wants for all of them is
+/// read together and in the order of nodes, so that a topology on disk is read in few long pieces and not in
+/// scattered ones. Each batch is what NeighbourSampler gives for it alone, `directional` and not disjoint.
+///
+/// One a thread: it keeps scratch memory. The topology has to outlive it.
+class BulkSampler {
+ public:
+  /// Errors: those of NeighbourSampler; UsageError for a graph of 2^32 nodes or more, or another kind of
+  /// subgraph.
+  BulkSampler(const Topology& topology, NeighbourOptions options, uint64_t seed);
+
+  /// The sample of each batch, whose `epoch` and whose seeds, in `node`, are given. Errors: those of
+  /// NeighbourSampler::sample().
+  void sample(std::span<SampledBatch> batches);
+  /// Gives back what it keeps for the next call.
+  void forget();
+  /// What a batch takes at most while it is sampled, scratch memory included.
+  static int64_t bytes_for(int64_t nodes, int64_t edges) { return nodes * kNodeBytes + edges * kEdgeBytes; }
+
+ private:
+  // Columns grow to twice of what they hold.
+  static constexpr int64_t kNodeBytes = 2 * (8 + 8 + 4) + 16 + 16 + 4;
+  static constexpr int64_t kEdgeBytes = 2 * 4;
+
+  // A node that a hop expands.
+  struct Expanded {
+    int64_t node;
+    uint32_t batch;
+    uint32_t place;  // in the batch
+  };
+  using Batches = std::span<SampledBatch>;
+  void begin(Batches batches);
+  void read_lists(Batches batches);
+  void lay_out(Batches batches, int64_t fan_out);
+  void choose(Batches batches, int64_t fan_out);
+  void read_chosen(Batches batches, size_t first, size_t end);
+  void number(SampledBatch& batch, size_t index);
+
+  const Topology& topology_;
+  NeighbourOptions options_;
+  uint64_t seed_;
+  NeighbourChoice choice_;
+  NodeTable table_;
+  std::vector<NodeTable::Column> trees_;       // of each batch: the seed that reached each node first
+  Vector<Expanded, Tag::blocks> expanded_;     // in the order of nodes
+  Vector<EdgeRange, Tag::blocks> lists_;       // of these
+  Vector<uint32_t, Tag::blocks> begins_;       // batch by batch: where the edges of an expanded node begin
+  std::vector<size_t> first_of_;               // of each batch: in begins_
+  Vector<int64_t, Tag::blocks> edges_;         // that were chosen and not yet read
+  Vector<int64_t, Tag::blocks> neighbours_;    // of these
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,277 @@
+#include "store/row_sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Pieces and gaps with which a disk gives the most of either kind of reading; measured in
+// bench/results/giant.md.
+constexpr int64_t kLongestPiece = 32 * 1024;
+constexpr int64_t kLongestGap = 8 * 1024;
+constexpr int64_t kLeastBuffers = 64 * 1024;
+constexpr int64_t kMostBuffers = 2 * 1024 * 1024;
+constexpr int64_t kBufferShare = 16;
+// Rows that are read between two looks at what is wanted.
+constexpr int64_t kPieceRows = 8192;
+constexpr int64_t kPieceShare = 8;
+constexpr int64_t kLeastSlots = 16;
+// A round begins when a quarter of the slots is to be read, or when somebody waits.
+constexpr int64_t kRoundShare = 4;
+constexpr size_t kTogether = 256;  // rows that are looked up at a time
+constexpr size_t kAhead = 8;       // rows that are on their way from memory
+
+int64_t buffers_for(int64_t bytes) {
+  return std::clamp(bytes / kBufferShare, kLeastBuffers, kMostBuffers);
+}
+
+int64_t piece_for(int64_t slots) {
+  return std::clamp<int64_t>(slots / kPieceShare, kLeastSlots / 2, kPieceRows);
+}
+
+RowReader::Options reading(const RowLayout& layout, int64_t bytes) {
+  const int64_t buffers = buffers_for(bytes);
+  return {.way = {},
+          .buffer_bytes = buffers,
+          .longest_gap = kLongestGap,
+          .longest_piece = std::max(layout.row_bytes, std::min(kLongestPiece, buffers / 16))};
+}
+
+}  // namespace
+
+int64_t RowSweep::bytes_for(const RowLayout& layout, int64_t slots) {
+  const int64_t rows = slots * (layout.row_bytes + kSlotBytes) + RowTable<int32_t>::bytes_for(slots) +
+                       piece_for(slots) * static_cast<int64_t>(sizeof(WantedRow)) + layout.rows / 8 + 64;
+  // Buffers are a share of everything; a row that is long needs some of its length, and sectors around it.
+  const int64_t all = rows + rows / (kBufferShare - 1);
+  return std::max(all, rows + kLeastBuffers) + 2 * layout.row_bytes + 64 * 1024;
+}
+
+int64_t RowSweep::slots_for(const RowLayout& layout, int64_t bytes) {
+  int64_t least = 0, most = std::min<int64_t>(layout.rows, std::numeric_limits<int32_t>::max()) + 1;
+  while (most - least > 1) {  // `least` slots fit, `most` do not
+    const int64_t middle = least + (most - least) / 2;
+    (bytes_for(layout, middle) <= bytes ? least : most) = middle;
+  }
+  return least;
+}
+
+int64_t RowSweep::least_bytes(const RowLayout& layout) {
+  return bytes_for(layout, std::min(layout.rows, kLeastSlots));
+}
+
+int64_t RowSweep::most_bytes(const RowLayout& layout) {
+  return bytes_for(layout, layout.rows);
+}
+
+RowSweep::RowSweep(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes)
+    : reader_(path, layout, reading(layout, bytes)),
+      slots_(slots_for(layout, bytes)),
+      enough_(std::max<int64_t>(1, slots_ / kRoundShare)),
+      rows_(static_cast<size_t>(slots_ * layout.row_bytes)),
+      slot_(static_cast<size_t>(slots_)),
+      slot_of_(slots_),
+      unwanted_(slots_),
+      is_wanted_(static_cast<size_t>((layout.rows + 63) / 64), uint64_t{0}) {
+  if (slots_ < std::min(layout.rows, kLeastSlots))
+    throw UsageError(fmt::format("{} bytes for rows of {} bytes read in rounds, expected {} or more", bytes,
+                                 layout.row_bytes, least_bytes(layout)));
+  free_.reserve(static_cast<size_t>(slots_));
+  for (int64_t number = slots_; number-- > 0;) free_.push_back(static_cast<int32_t>(number));
+  piece_.reserve(static_cast<size_t>(piece_for(slots_)));
+  thread_ = std::jthread([this](const std::stop_token& stop) { read_on(stop); });
+}
+
+RowSweep::~RowSweep() = default;
+
+void RowSweep::set_uses(std::span<const uint8_t> uses) {
+  const std::lock_guard lock(mutex_);
+  uses_ = uses;
+}
+
+int32_t RowSweep::take_slot() {
+  int32_t number = 0;
+  if (!free_.empty()) {
+    number = free_.back();
+    free_.pop_back();
+  } else {
+    number = unwanted_.first_to_go();
+    unwanted_.remove(number);
+    --unwanted_count_;
+    slot_of_.erase(slot(number).row);
+  }
+  return number;
+}
+
+void RowSweep::want(int64_t row) {
+  if (const int32_t* const found = slot_of_.find(row)) {
+    Slot& there = slot(*found);
+    if (there.batches++ == 0 && there.state == State::there) {
+      unwanted_.remove(*found);
+      --unwanted_count_;
+    }
+    ++counters_.hits;
+    return;
+  }
+  const int32_t number = take_slot();
+  slot(number) = {row, 1, State::wanted};
+  slot_of_.insert_or_assign(row, number);
+  is_wanted_[static_cast<size_t>(row / 64)] |= uint64_t{1} << (row % 64);
+  ++wanted_;
+  ++counters_.misses;
+  counters_.bytes_useful += reader_.layout().row_bytes;
+}
+
+bool RowSweep::plan(std::span<const int64_t> rows) {
+  const std::lock_guard lock(mutex_);
+  // Rows that no batch wanted so far, with a slot or without, are no longer to be had for others.
+  int64_t more = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
+    const int32_t* const found = slot_of_.find(rows[i]);
+    more += found == nullptr || (slot(*found).batches == 0 && slot(*found).state == State::there);
+  }
+  if (more > static_cast<int64_t>(free_.size()) + unwanted_count_) return false;
+  // Those that are there first, lest they make room for the others.
+  for (const int64_t row : rows)
+    if (slot_of_.find(row) != nullptr) want(row);
+  for (const int64_t row : rows)
+    if (slot_of_.find(row) == nullptr) want(row);
+  changed_.notify_all();
+  return true;
+}
+
+void RowSweep::gather(std::span<const int64_t> rows, std::byte* out) {
+  const auto row_bytes = static_cast<size_t>(reader_.layout().row_bytes);
+  std::array<const std::byte*, kTogether> from;
+  for (size_t first = 0; first < rows.size(); first += kTogether) {
+    const auto some = rows.subspan(first, std::min(kTogether, rows.size() - first));
+    std::unique_lock lock(mutex_);
+    for (size_t i = 0; i < some.size(); ++i) {
+      if (i + kAhead < some.size()) slot_of_.prefetch(some[i + kAhead]);
+      const int32_t* const found = slot_of_.find(some[i]);
+      if (found == nullptr) throw Failure("a row is gathered that no batch has planned");
+      const int32_t number = *found;
+      from[i] = data_of(number);
+      if (slot(number).state == State::there) continue;
+      const auto start = Clock::now();
+      ++waiting_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return slot(number).state == State::there || error_; });
+      --waiting_;
+      counters_.waited_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+      if (slot(number).state != State::there) {
+        const std::exception_ptr error = std::exchange(error_, nullptr);
+        changed_.notify_all();
+        std::rethrow_exception(error);
+      }
+    }
+    lock.unlock();
+    for (size_t i = 0; i < some.size(); ++i) {
+      if (i + kAhead < some.size()) __builtin_prefetch(from[i + kAhead]);
+      std::memcpy(out + (first + i) * row_bytes, from[i], row_bytes);
+    }
+  }
+}
+
+// No batch wants the row of a slot any more.
+void RowSweep::release(int32_t number) {
+  const Slot& released = slot(number);
+  if (released.state == State::there) {
+    const uint8_t uses = uses_.empty() ? uint8_t{0} : uses_[static_cast<size_t>(released.row)];
+    unwanted_.place(number, kNever - use_level(uses));
+    ++unwanted_count_;
+  } else if (released.state == State::wanted) {
+    is_wanted_[static_cast<size_t>(released.row / 64)] &= ~(uint64_t{1} << (released.row % 64));
+    --wanted_;
+    slot_of_.erase(released.row);
+    free_.push_back(number);
+  }
+}
+
+void RowSweep::end(std::span<const int64_t> rows) {
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
+    const int32_t* const found = slot_of_.find(rows[i]);
+    if (found == nullptr) throw Failure("a batch ends that was not planned");
+    const int32_t number = *found;
+    if (--slot(number).batches == 0) release(number);
+  }
+}
+
+bool RowSweep::has_work() const {
+  return !error_ && wanted_ > 0 && (waiting_ > 0 || left_ > 0 || wanted_ >= enough_);
+}
+
+// The next wanted rows in the order of the file.
+void RowSweep::collect() {
+  const int64_t rows = reader_.layout().rows;
+  const int64_t from = position_;
+  piece_.clear();
+  auto word = static_cast<size_t>(position_ / 64);
+  uint64_t bits = is_wanted_[word] & ~uint64_t{0} << (position_ % 64);
+  while (piece_.size() < piece_.capacity()) {
+    while (bits == 0 && word + 1 < is_wanted_.size()) bits = is_wanted_[++word];
+    if (bits == 0) break;
+    const int bit = std::countr_zero(bits);
+    bits &= bits - 1;
+    is_wanted_[word] &= ~(uint64_t{1} << bit);
+    position_ = static_cast<int64_t>(word) * 64 + bit + 1;
+    const int32_t number = *slot_of_.find(position_ - 1);
+    slot(number).state = State::reading;
+    piece_.push_back({position_ - 1, data_of(number)});
+  }
+  wanted_ -= static_cast<int64_t>(piece_.size());
+  if (piece_.size() < piece_.capacity() || position_ == rows) position_ = rows;
+  left_ -= position_ - from;
+  if (position_ == rows) position_ = 0;
+}
+
+void RowSweep::read_on(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return has_work(); })) {
+    if (left_ <= 0) left_ = reader_.layout().rows;
+    collect();
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      reader_.read(piece_);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    for (const WantedRow& read : piece_) {
+      const int32_t number = *slot_of_.find(read.row);
+      Slot& of = slot(number);
+      of.state = error ? State::wanted : State::there;
+      if (error) {
+        is_wanted_[static_cast<size_t>(read.row / 64)] |= uint64_t{1} << (read.row % 64);
+        ++wanted_;
+      }
+      if (of.batches == 0) release(number);
+    }
+    error_ = error;
+    counters_.bytes_read = reader_.counts().bytes_read;
+    changed_.notify_all();
+  }
+}
+
+RowCounters RowSweep::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <thread>
+
+#include "io/row_reader.h"
+#include "store/next_use_order.h"
+#include "store/row_counters.h"
+#include "store/row_table.h"
+
+namespace plimsoll {
+
+/// Rows of a file that does not fit into memory, for batches that are known some time ahead. A thread reads
+/// what they want in the order of the file, round after round, as a lift stops where somebody waits: where
+/// many rows are wanted at a time, a round is one pass over the file, at the speed of long reads and not of
+/// scattered ones (Zukowski et al., "Cooperative scans", VLDB 2007). A row that a planned batch wants stays
+/// until that batch ends, and so is read once for all batches that are planned at a time; of the others those
+/// go first that are used least.
+///
+/// Any number of threads may call it at once. Rows are the same bytes for every size and order of calls.
+class RowSweep {
+ public:
+  /// `bytes` (Tag::cache) are for everything, and taken at once: least_bytes() or more.
+  /// Errors: those of RowReader, BudgetExceeded, UsageError (fewer bytes).
+  RowSweep(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes);
+  /// Batches that are planned are given up.
+  ~RowSweep();
+  RowSweep(const RowSweep&) = delete;
+  RowSweep& operator=(const RowSweep&) = delete;
+
+  /// With room for some rows, and with room for all: more is of no use.
+  static int64_t least_bytes(const RowLayout& layout);
+  static int64_t most_bytes(const RowLayout& layout);
+  /// Rows that it has room for.
+  int64_t slots() const { return slots_; }
+
+  /// How often each row is used, [rows] in some hundred batches (use_level); the caller's, who keeps it as
+  /// long as this lives.
+  void set_uses(std::span<const uint8_t> uses);
+
+  /// Has these rows, all different, read and kept for a batch; false if there is no room for them beside
+  /// those of other batches, with nothing changed.
+  bool plan(std::span<const int64_t> rows);
+  /// Copies the rows of a planned batch, [rows, row_bytes], and waits for those that are still to be read.
+  /// Errors: those of RowReader::read(); it can be called again then.
+  void gather(std::span<const int64_t> rows, std::byte* out);
+  /// A planned batch wants its rows no more.
+  void end(std::span<const int64_t> rows);
+
+  RowCounters counters() const;
+
+ private:
+  enum class State : uint8_t { wanted, reading, there };
+  struct Slot {
+    int64_t row = 0;
+    uint32_t batches = 0;  // that want it
+    State state = State::wanted;
+  };
+  static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + NextUseOrder::kSlotBytes;
+  static int64_t bytes_for(const RowLayout& layout, int64_t slots);
+  static int64_t slots_for(const RowLayout& layout, int64_t bytes);
+
+  Slot& slot(int32_t number) { return slot_[static_cast<size_t>(number)]; }
+  std::byte* data_of(int32_t number) { return rows_.data() + number * reader_.layout().row_bytes; }
+  void want(int64_t row);
+  void release(int32_t number);
+  int32_t take_slot();
+  bool has_work() const;
+  void collect();
+  void read_on(const std::stop_token& stop);
+
+  RowReader reader_;  // the thread's
+  int64_t slots_;
+  int64_t enough_;  // wanted rows that make a round worth it
+
+  mutable std::mutex mutex_;  // guards what follows, but for rows that are there and for those being read
+  std::condition_variable_any changed_;
+  Vector<std::byte, Tag::cache> rows_;    // [slots, row_bytes]
+  Vector<Slot, Tag::cache> slot_;         // [slots]
+  Vector<int32_t, Tag::cache> free_;      // slots of no row
+  RowTable<int32_t> slot_of_;             // of rows that have one
+  NextUseOrder unwanted_;                 // slots of rows that are there and that no batch wants
+  int64_t unwanted_count_ = 0;
+  Vector<uint64_t, Tag::cache> is_wanted_;  // a bit for each row of the file that is to be read
+  int64_t wanted_ = 0;                      // of these
+  int64_t position_ = 0;                    // the row where reading goes on
+  int64_t left_ = 0;                        // rows of the file until a round is over
+  int waiting_ = 0;                         // calls of gather() that wait for rows
+  Vector<WantedRow, Tag::cache> piece_;     // what is being read
+  std::exception_ptr error_;
+  std::span<const uint8_t> uses_;
+  RowCounters counters_;
+  std::jthread thread_;  // the last: it ends before what it works on
+};
+
+}  // namespace plimsoll

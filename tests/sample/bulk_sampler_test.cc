@@ -1,0 +1,118 @@
+#include "sample/bulk_sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "memory/ledger.h"
+#include "sample/disk_topology.h"
+#include "support/errors.h"
+#include "support/graph_folder.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::HasSubstr;
+
+class BulkSamplerTest : public testing::Test {
+ protected:
+  BulkSamplerTest() : graph_(skewed_graph(800, 4)) { write_graph(folder_ / "graph", graph_, 2); }
+
+  // Seeds that differ within a batch, and stand in several of them.
+  static std::vector<SampledBatch> make_batches(size_t count) {
+    std::mt19937 random(2);
+    std::vector<SampledBatch> batches(count);
+    for (SampledBatch& batch : batches) {
+      batch.epoch = random() % 3;
+      const auto step = static_cast<int64_t>(random() % 5 + 1);
+      const auto first = static_cast<int64_t>(random() % 700);
+      for (int64_t i = 0; i < static_cast<int64_t>(random() % 20); ++i) batch.node.push_back((first + i * step) % 800);
+    }
+    return batches;
+  }
+  static void expect_same(const Topology& topology, const NeighbourOptions& options) {
+    for (const size_t count : {1, 3, 40}) {
+      std::vector<SampledBatch> batches = make_batches(count);
+      BulkSampler bulk(topology, options, 7);
+      NeighbourSampler sampler(topology, options, 7);
+      bulk.sample(batches);
+      const std::vector<SampledBatch> seeds = make_batches(count);
+      for (size_t b = 0; b < count; ++b) {
+        SampledSubgraph alone;
+        sampler.sample(seeds[b].node, seeds[b].epoch, alone);
+        EXPECT_EQ(batches[b].node, alone.node);
+        std::vector<int64_t> row, col;
+        batches[b].each_edge([&](uint32_t source, uint32_t target) {
+          row.push_back(source);
+          col.push_back(target);
+        });
+        EXPECT_TRUE(std::ranges::equal(row, alone.row));
+        EXPECT_TRUE(std::ranges::equal(col, alone.col));
+        EXPECT_TRUE(std::ranges::equal(batches[b].nodes_per_hop, alone.nodes_per_hop));
+        EXPECT_TRUE(std::ranges::equal(batches[b].edges_per_hop, alone.edges_per_hop));
+      }
+    }
+  }
+
+  TempFolder folder_;
+  GiantGraph graph_;
+};
+
+TEST_F(BulkSamplerTest, EachBatchIsWhatItIsAlone) {
+  const GraphView view(folder_ / "graph");
+  DiskTopology disk(view);
+  for (const bool all : {false, true}) {
+    if (all) disk.resize(disk.most_bytes());
+    for (const bool replace : {false, true})
+      for (const std::vector<int64_t>& fan_outs :
+           std::vector<std::vector<int64_t>>{{4, 3}, {-1}, {2, 0, 5}, {3, -1, 2}, {}})
+        expect_same(disk, {.fan_outs = fan_outs, .replace = replace});
+  }
+}
+
+// Of lists with edges of weight 0 fewer may be chosen than there is room for.
+TEST_F(BulkSamplerTest, SoItIsByWeight) {
+  for (size_t i = 0; i < graph_.indices.size(); ++i) graph_.weights.push_back(static_cast<float>(i % 5 / 3));
+  const CsrTopology topology = graph_.topology();
+  for (const bool replace : {false, true})
+    expect_same(topology, {.fan_outs = {4, 3}, .replace = replace, .weighted = true});
+}
+
+// Memory of a call is bounded by what the batches come to be.
+TEST_F(BulkSamplerTest, TakesNoMoreThanIsSaid) {
+  const GraphView view(folder_ / "graph");
+  const CsrTopology topology = topology_of(view);
+  BulkSampler sampler(topology, {.fan_outs = {8, 8, 8}}, 1);
+  std::vector<SampledBatch> alone = make_batches(1);
+  sampler.sample(alone);  // the table, and what is read together, are there whatever the number of batches
+  Ledger& ledger = Ledger::process();
+  const int64_t before = ledger.held();
+  std::vector<SampledBatch> batches = make_batches(200);
+  ledger.begin_recent();
+  sampler.sample(batches);
+  int64_t bound = 0;
+  for (const SampledBatch& batch : batches) bound += BulkSampler::bytes_for(batch.nodes(), batch.edges());
+  EXPECT_LE(ledger.recent_peak() - before, bound + 2 * 64 * 1024 * 3 * 8);
+  sampler.forget();
+  batches.clear();
+  EXPECT_LE(ledger.held(), before);
+}
+
+TEST_F(BulkSamplerTest, RefusesWhatItCannotDo) {
+  const GraphView view(folder_ / "graph");
+  const CsrTopology topology = topology_of(view);
+  EXPECT_THAT(error_text<UsageError>([&] { BulkSampler(topology, {.fan_outs = {-2}}, 1); }), HasSubstr("fan-out"));
+  EXPECT_THAT(error_text<UsageError>([&] { BulkSampler(topology, {.fan_outs = {2}, .disjoint = true}, 1); }),
+              HasSubstr("directional"));
+  BulkSampler sampler(topology, {.fan_outs = {2}}, 1);
+  std::vector<SampledBatch> twice(1);
+  twice[0].node = {4, 4};
+  EXPECT_THAT(error_text<UsageError>([&] { sampler.sample(twice); }), HasSubstr("stands twice"));
+}
+
+}  // namespace
+}  // namespace plimsoll

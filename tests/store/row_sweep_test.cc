@@ -1,0 +1,194 @@
+#include "store/row_sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <numeric>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "memory/ledger.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+#include "support/write_bytes.h"
+
+namespace plimsoll {
+namespace {
+
+using Rows = std::vector<int64_t>;
+using ::testing::HasSubstr;
+
+class RowSweepTest : public testing::Test {
+ protected:
+  static constexpr int64_t kRowBytes = 256;
+
+  RowLayout make_file(int64_t rows) {
+    std::mt19937 random(3);
+    bytes_.resize(static_cast<size_t>(rows * kRowBytes));
+    for (char& byte : bytes_) byte = static_cast<char>(random());
+    write_bytes(file_, bytes_);
+    return {0, kRowBytes, rows};
+  }
+  std::string expected(const Rows& rows) const {
+    std::string out;
+    for (const int64_t row : rows) out.append(bytes_, static_cast<size_t>(row * kRowBytes), kRowBytes);
+    return out;
+  }
+  static std::string gather(RowSweep& sweep, const Rows& rows) {
+    std::string out(rows.size() * kRowBytes, '?');
+    sweep.gather(rows, reinterpret_cast<std::byte*>(out.data()));
+    return out;
+  }
+  // What a sweep of so many slots takes, roughly.
+  static int64_t bytes_of(const RowLayout& layout, int64_t slots) {
+    return RowSweep::least_bytes(layout) + slots * (kRowBytes + 60);
+  }
+  static Rows random_rows(std::mt19937& random, int64_t rows, size_t most) {
+    Rows batch(random() % most + 1);
+    for (int64_t& row : batch) row = static_cast<int64_t>(random() % static_cast<uint32_t>(rows));
+    std::ranges::sort(batch);
+    batch.erase(std::ranges::unique(batch).begin(), batch.end());
+    std::ranges::shuffle(batch, random);
+    return batch;
+  }
+
+  TempFolder folder_;
+  std::filesystem::path file_ = folder_ / "rows";
+  std::string bytes_;
+};
+
+// Batches planned as far ahead as there is room, gathered out of order now and then, given up now and then.
+TEST_F(RowSweepTest, GathersWhatStandsInTheFile) {
+  const RowLayout layout = make_file(3000);
+  for (const int64_t slots : {100, 700, 3000}) {
+    RowSweep sweep(file_, layout, bytes_of(layout, slots));
+    std::mt19937 random(static_cast<uint32_t>(slots));
+    std::deque<Rows> planned;
+    Rows next = random_rows(random, layout.rows, 60);
+    for (int turn = 0; turn < 400; ++turn) {
+      while (planned.size() < 50 && sweep.plan(next)) {
+        planned.push_back(next);
+        next = random_rows(random, layout.rows, 60);
+      }
+      ASSERT_FALSE(planned.empty());
+      const size_t at = random() % std::min<size_t>(3, planned.size());
+      const Rows batch = planned[at];
+      planned.erase(planned.begin() + static_cast<std::ptrdiff_t>(at));
+      if (turn % 7 != 0) ASSERT_EQ(gather(sweep, batch), expected(batch)) << turn;
+      sweep.end(batch);
+    }
+    for (const Rows& batch : planned) sweep.end(batch);
+  }
+}
+
+TEST_F(RowSweepTest, ARowIsReadOnceForAllBatchesThatArePlanned) {
+  const RowLayout layout = make_file(500);
+  RowSweep sweep(file_, layout, bytes_of(layout, 200));
+  const Rows first{5, 7, 9}, second{9, 5, 400};
+  ASSERT_TRUE(sweep.plan(first));
+  ASSERT_TRUE(sweep.plan(second));
+  EXPECT_EQ(sweep.counters().misses, 4);
+  EXPECT_EQ(sweep.counters().hits, 2);
+  EXPECT_EQ(gather(sweep, first), expected(first));
+  sweep.end(first);
+  EXPECT_EQ(gather(sweep, second), expected(second));
+  sweep.end(second);
+  ASSERT_TRUE(sweep.plan(first));  // they have stayed
+  EXPECT_EQ(sweep.counters().misses, 4);
+  EXPECT_EQ(sweep.counters().bytes_useful, 4 * kRowBytes);
+  EXPECT_GE(sweep.counters().bytes_read, 4 * kRowBytes);
+}
+
+// What is used most stays while there is room beside what is planned.
+TEST_F(RowSweepTest, RowsThatAreUsedLeastGoFirst) {
+  const RowLayout layout = make_file(2000);
+  RowSweep sweep(file_, layout, RowSweep::least_bytes(layout));
+  std::vector<uint8_t> uses(2000, 1);
+  uses[3] = 200;
+  sweep.set_uses(uses);
+  const auto use = [&](const Rows& batch) {
+    ASSERT_TRUE(sweep.plan(batch));
+    EXPECT_EQ(gather(sweep, batch), expected(batch));
+    sweep.end(batch);
+  };
+  use({3});
+  for (int64_t row = 100; row < 100 + 4 * sweep.slots(); ++row) use({row});
+  const int64_t before = sweep.counters().misses;
+  use({3});
+  EXPECT_EQ(sweep.counters().misses, before);
+  use({100});
+  EXPECT_EQ(sweep.counters().misses, before + 1);
+}
+
+TEST_F(RowSweepTest, PlansNoMoreThanThereIsRoomFor) {
+  const RowLayout layout = make_file(2000);
+  RowSweep sweep(file_, layout, RowSweep::least_bytes(layout));
+  Rows all(static_cast<size_t>(sweep.slots()));
+  std::iota(all.begin(), all.end(), 0);
+  const Rows more{1999};
+  ASSERT_TRUE(sweep.plan(all));
+  EXPECT_FALSE(sweep.plan(more));
+  EXPECT_TRUE(sweep.plan(Rows{3, 4}));  // these are there
+  EXPECT_EQ(gather(sweep, all), expected(all));
+  sweep.end(all);
+  EXPECT_TRUE(sweep.plan(more));
+  EXPECT_EQ(gather(sweep, {3, 4}), expected({3, 4}));
+  Rows too_many(all.size() - 2);
+  std::iota(too_many.begin(), too_many.end(), 500);
+  EXPECT_FALSE(sweep.plan(too_many));
+}
+
+TEST_F(RowSweepTest, ManyThreadsGatherAtOnce) {
+  const RowLayout layout = make_file(4000);
+  RowSweep sweep(file_, layout, bytes_of(layout, 1500));
+  std::vector<std::jthread> threads;
+  for (uint32_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      for (int turn = 0; turn < 100; ++turn) {
+        const Rows batch = random_rows(random, layout.rows, 300);
+        while (!sweep.plan(batch)) std::this_thread::yield();
+        EXPECT_EQ(gather(sweep, batch), expected(batch));
+        sweep.end(batch);
+      }
+    });
+}
+
+// A disk that fails fails the batch that waits; what comes next is tried again.
+TEST_F(RowSweepTest, AFileThatWasCutShortIsAnErrorOfWhoWaits) {
+  const RowLayout layout = make_file(3000);
+  RowSweep sweep(file_, layout, bytes_of(layout, 300));
+  std::filesystem::resize_file(file_, 1000 * kRowBytes);
+  const Rows gone{2500, 2600}, there{10, 20};
+  ASSERT_TRUE(sweep.plan(gone));
+  for (int turn = 0; turn < 2; ++turn)
+    EXPECT_THAT(error_text<InputError>([&] { gather(sweep, gone); }), HasSubstr(file_.string()));
+  sweep.end(gone);
+  ASSERT_TRUE(sweep.plan(there));
+  EXPECT_EQ(gather(sweep, there), expected(there));
+  sweep.end(there);
+}
+
+TEST_F(RowSweepTest, TakesItsBytesAndNoMore) {
+  Ledger& ledger = Ledger::process();
+  for (const int64_t rows : {10, 1000, 50'000}) {
+    const RowLayout layout = make_file(rows);
+    for (const int64_t bytes : {RowSweep::least_bytes(layout), RowSweep::least_bytes(layout) * 2,
+                                RowSweep::most_bytes(layout)}) {
+      const int64_t before = ledger.held();
+      RowSweep sweep(file_, layout, bytes);
+      EXPECT_LE(ledger.held() - before, bytes);
+      if (bytes == RowSweep::most_bytes(layout)) EXPECT_EQ(sweep.slots(), rows);
+    }
+    EXPECT_THAT(error_text<UsageError>([&] { RowSweep(file_, layout, RowSweep::least_bytes(layout) / 2); }),
+                HasSubstr("expected"));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
