@@ -1,7 +1,10 @@
 // How fast neighbours are sampled with the topology on disk, beside the same in memory: fan-outs 15, 10, 5, complete
 // batches of 1,024 seeds, one thread.
 //
-//     bench_disk_sampling GRAPH ROUNDS [PAGE_BYTES [PERCENT...]]     GRAPH is a data set of kind `graph`
+//     bench_disk_sampling GRAPH ROUNDS [PAGE_BYTES [BATCHES [PERCENT...]]]     GRAPH is a data set of kind `graph`
+//
+// Of those on disk BATCHES are sampled together (sample/bulk_sampler.h), 1 where nothing else is said; what that takes is
+// printed, and is beside the share.
 //
 // For each share of the topology: a first pass over 20,000 seeds with an empty cache, and ROUNDS more, each an epoch of
 // its own, which take turns with passes in memory. The page cache of the kernel is told to let the columns go before each
@@ -19,6 +22,8 @@
 
 #include "base/error.h"
 #include "io/file.h"
+#include "memory/ledger.h"
+#include "sample/bulk_sampler.h"
 #include "sample/disk_topology.h"
 #include "sample/neighbour_sampler.h"
 #include "store/graph.h"
@@ -50,15 +55,38 @@ double median(std::vector<double> seconds) {
   return kSeeds / seconds[seconds.size() / 2];
 }
 
-Pass run(const Topology& topology, const std::vector<int64_t>& seeds, uint32_t epoch) {
-  NeighbourSampler sampler(topology, {.fan_outs = {15, 10, 5}}, 1);
-  SampledSubgraph out;
+template <typename Work>
+Pass timed(const Work& work) {
   const std::clock_t processor = std::clock();
   const auto wall = std::chrono::steady_clock::now();
-  for (size_t first = 0; first < seeds.size(); first += kBatch)
-    sampler.sample(std::span(seeds).subspan(first, std::min(kBatch, seeds.size() - first)), epoch, out);
+  work();
   return {std::chrono::duration<double>(std::chrono::steady_clock::now() - wall).count(),
           static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC};
+}
+
+const NeighbourOptions kOptions{.fan_outs = {15, 10, 5}};
+
+Pass run(const Topology& topology, const std::vector<int64_t>& seeds, uint32_t epoch) {
+  NeighbourSampler sampler(topology, kOptions, 1);
+  SampledSubgraph out;
+  return timed([&] {
+    for (size_t first = 0; first < seeds.size(); first += kBatch)
+      sampler.sample(std::span(seeds).subspan(first, std::min(kBatch, seeds.size() - first)), epoch, out);
+  });
+}
+
+Pass run_in_bulk(BulkSampler& sampler, const std::vector<int64_t>& seeds, uint32_t epoch, size_t together) {
+  return timed([&] {
+    for (size_t first = 0; first < seeds.size();) {
+      std::vector<SampledBatch> batches;
+      for (; batches.size() < together && first < seeds.size(); first += kBatch) {
+        const auto batch = std::span(seeds).subspan(first, std::min(kBatch, seeds.size() - first));
+        batches.emplace_back().epoch = epoch;
+        batches.back().node.assign(batch.begin(), batch.end());
+      }
+      sampler.sample(batches);
+    }
+  });
 }
 
 void leave_page_cache(const std::filesystem::path& folder) {
@@ -83,7 +111,7 @@ std::vector<int64_t> draw_seeds(const GraphView& graph) {
 }
 
 void measure(const std::filesystem::path& folder, uint32_t rounds, const PageCache::Options& options,
-             const std::vector<int64_t>& percents) {
+             size_t together, const std::vector<int64_t>& percents) {
   std::vector<int64_t> seeds;
   int64_t bytes = 0;
   std::vector<int64_t> indptr;
@@ -99,15 +127,20 @@ void measure(const std::filesystem::path& folder, uint32_t rounds, const PageCac
   const CsrTopology memory(indptr, std::span<const uint32_t>(indices));
   Passes in_memory;
   run(memory, seeds, 1);
-  fmt::print("{} seeds, {} bytes of indptr and indices, pages of {}\n", seeds.size(), bytes, options.page_bytes);
+  fmt::print("{} seeds, {} bytes of indptr and indices, pages of {}, {} batches together\n", seeds.size(), bytes,
+             options.page_bytes, together);
   for (const bool cold : {false, true})
     for (const int64_t percent : percents) {
       DiskTopology disk(folder, bytes * percent / 100, options);
       Passes passes;
       Passes first;
+      BulkSampler sampler(disk, kOptions, 1);
+      Ledger& ledger = Ledger::process();
+      const int64_t held = ledger.held();
+      ledger.begin_recent();
       const auto pass = [&](uint32_t epoch, Passes& to) {
         if (cold) leave_page_cache(folder);
-        to.add(run(disk, seeds, epoch));
+        to.add(run_in_bulk(sampler, seeds, epoch, together));
       };
       pass(1, first);
       TopologyCounters before = disk.counters();
@@ -130,6 +163,7 @@ void measure(const std::filesystem::path& folder, uint32_t rounds, const PageCac
       };
       fmt::print("\n    lists {}\n    neighbours {}\n", count(before.lists, after.lists),
                  count(before.neighbours, after.neighbours));
+      fmt::print("    {:.2f} MB for batches\n", static_cast<double>(ledger.recent_peak() - held) / 1e6);
     }
   print("in memory", in_memory);
   fmt::print("\n");
@@ -141,13 +175,14 @@ void measure(const std::filesystem::path& folder, uint32_t rounds, const PageCac
 int main(int argc, char** argv) {
   using namespace plimsoll;
   try {
-    if (argc < 3) throw UsageError("usage: bench_disk_sampling GRAPH ROUNDS [PAGE_BYTES [PERCENT...]]");
+    if (argc < 3) throw UsageError("usage: bench_disk_sampling GRAPH ROUNDS [PAGE_BYTES [BATCHES [PERCENT...]]]");
     PageCache::Options options;
     if (argc > 3) options.page_bytes = std::atoll(argv[3]);
     std::vector<int64_t> percents;
-    for (int i = 4; i < argc; ++i) percents.push_back(std::atoll(argv[i]));
+    const size_t together = argc > 4 ? std::stoul(argv[4]) : 1;
+    for (int i = 5; i < argc; ++i) percents.push_back(std::atoll(argv[i]));
     if (percents.empty()) percents = {10, 20, 50, 110};
-    measure(argv[1], static_cast<uint32_t>(std::stoul(argv[2])), options, percents);
+    measure(argv[1], static_cast<uint32_t>(std::stoul(argv[2])), options, together, percents);
     return 0;
   } catch (const Error& error) {
     fmt::print(stderr, "bench_disk_sampling: {}\n", error.what());

@@ -96,12 +96,12 @@ void PageCache::resize(int64_t bytes) {
   std::fill(slot_of_.begin(), slot_of_.end(), kNone);
   hand_ = 0;
   loaded_ = false;
-  data_ = Pages();
+  data_.reset();
   page_of_ = Slots();
   const auto slots = static_cast<size_t>(std::min((bytes - fixed_bytes_) / slot_bytes(), pages()));
   page_of_.resize(slots, kNone);
   try {
-    data_.resize(slots * static_cast<size_t>(page_bytes_));
+    data_ = MappedBytes(Tag::cache, static_cast<int64_t>(slots) * page_bytes_);
   } catch (...) {
     page_of_ = Slots();
     throw;

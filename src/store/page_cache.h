@@ -10,6 +10,7 @@
 #include <span>
 
 #include "io/row_reader.h"
+#include "memory/mapped_bytes.h"
 #include "store/page_uses.h"
 
 namespace plimsoll {
@@ -75,7 +76,6 @@ class PageCache {
   static constexpr int32_t kTaken = -2;  // in page_of_: a page is on its way there
   static constexpr size_t kAhead = 16;   // numbers that are on their way from memory
 
-  using Pages = Vector<std::byte, Tag::cache>;
   using Slots = Vector<int32_t, Tag::cache>;
   struct Missed {
     int32_t page = 0;
@@ -104,7 +104,7 @@ class PageCache {
   Vector<int32_t, Tag::cache> waiting_;  // of a place of a call, the one before it that waits for its page
   Vector<Missed, Tag::cache> missed_;    // pages of a call
   Vector<WantedRow, Tag::cache> wanted_;
-  Pages data_;           // [slots, page_bytes]
+  MappedBytes data_;     // [slots, page_bytes]
   Slots page_of_;        // [slots]
   size_t hand_ = 0;      // the slot that is looked at next
   bool loaded_ = false;  // the whole file is in data_, as it is there

@@ -80,7 +80,7 @@ RowSweep::RowSweep(const std::filesystem::path& path, const RowLayout& layout, i
     : reader_(path, layout, reading(layout, bytes)),
       slots_(slots_for(layout, bytes)),
       enough_(std::max<int64_t>(1, slots_ / kRoundShare)),
-      rows_(static_cast<size_t>(slots_ * layout.row_bytes)),
+      rows_(Tag::cache, slots_ * layout.row_bytes),
       slot_(static_cast<size_t>(slots_)),
       slot_of_(slots_),
       unwanted_(slots_),

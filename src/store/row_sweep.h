@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "io/row_reader.h"
+#include "memory/mapped_bytes.h"
 #include "store/next_use_order.h"
 #include "store/row_counters.h"
 #include "store/row_table.h"
@@ -82,7 +83,7 @@ class RowSweep {
 
   mutable std::mutex mutex_;  // guards what follows, but for rows that are there and for those being read
   std::condition_variable_any changed_;
-  Vector<std::byte, Tag::cache> rows_;    // [slots, row_bytes]
+  MappedBytes rows_;                      // [slots, row_bytes]
   Vector<Slot, Tag::cache> slot_;         // [slots]
   Vector<int32_t, Tag::cache> free_;      // slots of no row
   RowTable<int32_t> slot_of_;             // of rows that have one

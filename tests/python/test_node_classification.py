@@ -1,11 +1,15 @@
 """Node classification on one giant graph: the same bits for every budget, and what PyTorch Geometric says."""
 
+import ctypes
 import json
+import os
 import random
 import re
 import signal
+import struct
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,8 +58,8 @@ def whole(train, tmp_path_factory):
     return train(tmp_path_factory.mktemp("whole") / "run", "--threads", 1)["weights"]
 
 
-def least_budget(bin_dir, recipe, graph):
-    command = [bin_dir / "plimsoll", "plan", recipe, "--data", graph, "--threads", 1, "--json"]
+def least_budget(bin_dir, recipe, graph, *arguments):
+    command = [bin_dir / "plimsoll", "plan", recipe, "--data", graph, "--threads", 1, "--json", *arguments]
     return json.loads(subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True,
                                      timeout=600).stdout)
 
@@ -75,8 +79,6 @@ def test_the_smallest_budget_works_and_changes_no_bit(bin_dir, recipe, graph, tr
 
 @pytest.mark.parametrize("way", ["ring-direct", "pool-direct", "ring", "pool"])
 def test_bits_do_not_depend_on_the_way_of_reading(bin_dir, recipe, graph, train, whole, tmp_path, way):
-    import os
-
     budget = least_budget(bin_dir, recipe, graph)["min_budget_bytes"] + 500_000
     try:
         summary = train(tmp_path / way, "--budget", budget, environment={**os.environ, "PLIMSOLL_READ": way})
@@ -198,10 +200,10 @@ def test_a_column_that_is_cut_short_in_a_run_is_named(bin_dir, recipe, graph, tr
     copy, folder = tmp_path / "graph", tmp_path / "run"
     shutil.copytree(graph, copy)
     column = (copy / "x.npy").read_bytes()
-    budget = least_budget(bin_dir, recipe, graph)["min_budget_bytes"] + 300_000
+    long = ["-O", "training.max_epochs=500", "-O", "training.patience=500"]
+    budget = least_budget(bin_dir, recipe, graph, *long)["min_budget_bytes"] + 300_000
     command = [bin_dir / "plimsoll", "train", recipe, "--data", copy, "--run", folder, "--budget", budget, "--threads", 1]
     words = [str(word) for word in command]
-    long = ["-O", "training.max_epochs=500", "-O", "training.patience=500"]
     run = subprocess.Popen(words + long, stderr=subprocess.PIPE, text=True)
     time.sleep(3)
     with open(copy / "x.npy", "r+b") as file:
@@ -212,6 +214,73 @@ def test_a_column_that_is_cut_short_in_a_run_is_named(bin_dir, recipe, graph, tr
     words += ["--resume", "-O", "training.max_epochs=1"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+def forbid_io_uring():
+    """For the process that comes: io_uring_setup fails, as in a container that forbids it (seccomp(2))."""
+    load, jump_equal, give = 0x20, 0x15, 0x06
+    instructions = [(load, 0, 0, 0), (jump_equal, 0, 1, 425), (give, 0, 0, 0x00050000 | 1), (give, 0, 0, 0x7FFF0000)]
+    code = b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
+    buffer = ctypes.create_string_buffer(code)
+    program = struct.pack("HxxxxxxQ", len(instructions), ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, set_seccomp, filter_mode = 38, 22, 2
+    if libc.prctl(no_new_privileges, 1, 0, 0, 0) != 0 or libc.prctl(set_seccomp, filter_mode, program, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+@pytest.mark.parametrize("more", [300_000, 3_000_000])
+def test_io_uring_may_be_forbidden(bin_dir, recipe, graph, whole, tmp_path, more):
+    budget = least_budget(bin_dir, recipe, graph)["min_budget_bytes"] + more
+    command = [bin_dir / "plimsoll", "train", recipe, "--data", graph, "--run", tmp_path / "run", "--json", "--threads", 1,
+               "--budget", budget]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300,
+                          preexec_fn=forbid_io_uring)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["weights"] == whole
+
+
+@pytest.mark.parametrize("column", ["x.npy", "indices.npy"])
+def test_a_block_of_the_disk_that_cannot_be_read_is_named(bin_dir, recipe, graph, whole, tmp_path, column):
+    """The run ends with file and offset, what was published stays, and it goes on when the disk is whole again."""
+    library = tmp_path / "failing_disk.so"
+    source = Path(__file__).parents[1] / "support" / "failing_disk.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    folder = tmp_path / "run"
+    budget = least_budget(bin_dir, recipe, graph)["min_budget_bytes"] + 300_000
+    command = [bin_dir / "plimsoll", "train", recipe, "--data", graph, "--run", folder, "--threads", 1, "--json", "--budget",
+               budget]
+    words = [str(word) for word in command]
+    pool = {**os.environ, "PLIMSOLL_READ": "pool"}
+    # Every seed wants some of the rows, so that the run gets no further than to the first block.
+    broken = {**pool, "LD_PRELOAD": str(library), "FAILING_FILE": column, "FAILING_FROM": "150000"}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=broken)
+    assert done.returncode == 1, done.stderr
+    assert column in done.stderr and "Input/output error" in done.stderr, done.stderr
+    whole_again = subprocess.run([*words, "--resume"], capture_output=True, text=True, timeout=300, env=pool)
+    assert whole_again.returncode == 0, whole_again.stderr
+    assert json.loads(whole_again.stdout)["weights"] == whole
+
+
+def test_a_full_disk_ends_training_and_a_larger_one_goes_on(bin_dir, recipe, graph, whole, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=36k", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("mount of a small file system is not allowed here")
+    words = [str(bin_dir / "plimsoll"), "train", str(recipe), "--data", str(graph), "--run", str(disk / "run"), "--json"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 1, done.stderr
+        assert "No space left on device" in done.stderr and "make room" in done.stderr, done.stderr
+        subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+        again = subprocess.run([*words, "--resume"], capture_output=True, text=True, timeout=300)
+        if again.returncode == 2:  # it ended before there was a run to go on with
+            again = subprocess.run(words, capture_output=True, text=True, timeout=300)
+        assert again.returncode == 0, again.stderr
+        assert json.loads(again.stdout)["weights"] == whole
+    finally:
+        subprocess.run(["umount", str(disk)], check=False)
 
 
 def test_learns_what_neighbours_say(train, bin_dir, graph, tmp_path):
