@@ -67,15 +67,14 @@ def main():
                 runs[share].append(train(arguments.graph, budget, overrides, Path(scratch) / "run"))
                 print(f"# {share:.0%}: {runs[share][-1]['epoch_s']}", file=sys.stderr, flush=True)
     whole = min(second for run in runs[max(runs)] for second in run["epoch_s"])
-    print("| share | budget | epoch, best / median | speed | from memory | misses / fewest | read | waited for disk"
-          " / stalled | binds |\n|---|---|---|---|---|---|---|---|---|")
+    print("| share | budget | epoch, best / median | speed | from memory | read | waited for disk"
+          " / stalled | binds |\n|---|---|---|---|---|---|---|---|")
     for share, done in runs.items():
         seconds = [second for run in done for second in run["epoch_s"]]
         reading = done[-1]["reading"]
-        fewest = reading["planned_misses"] / reading["fewest_misses"] if reading["fewest_misses"] else float("nan")
         print(f"| {share:.0%} | {done[-1]['memory']['budget_bytes'] / 2**20:.0f} MiB"
               f" | {min(seconds):.1f} / {statistics.median(seconds):.1f} s | {whole / min(seconds):.0%}"
-              f" | {1 - reading['miss_ratio']:.1%} | {fewest:.3f} | {reading['bytes_read'] / 2**30:.2f} GiB"
+              f" | {1 - reading['miss_ratio']:.1%} | {reading['bytes_read'] / 2**30:.2f} GiB"
               f" | {reading['waited_s']:.1f} / {reading['stalled_s']:.1f} of {reading['seconds']:.1f} s | {reading['binds']} |")
     weights = {run["weights"] for done in runs.values() for run in done}
     print(f"\nweights: {len(weights)} different: {', '.join(sorted(weights))}")

@@ -69,7 +69,8 @@ void BulkSampler::begin(std::span<SampledBatch> batches) {
     table_.begin(batch.node, tree, false);
     for (size_t i = 0; i < seeds.size(); ++i)
       if (table_.find_or_add(seeds[i], static_cast<int64_t>(i)) != static_cast<int64_t>(i))
-        throw UsageError(fmt::format("seed {} stands twice in a batch; expected seeds that differ", seeds[i]));
+        throw UsageError(
+            fmt::format("seed {} stands twice in a batch; expected seeds that differ", seeds[i]));
     batch.in.clear();
     batch.source.clear();
     batch.nodes_per_hop = {batch.nodes()};
@@ -131,10 +132,9 @@ void BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out) {
     const size_t before = edges_.size();
     edges_.resize(before + batch.in[of.place]);
     int64_t* const to = edges_.data() + before;
-    const int64_t chosen =
-        options_.weighted
-            ? choice_.weighted(topology_, lists_[i], fan_out, options_.replace, draws, to)
-            : choice_.uniform(lists_[i], fan_out, options_.replace, draws, to);
+    const int64_t chosen = options_.weighted
+                               ? choice_.weighted(topology_, lists_[i], fan_out, options_.replace, draws, to)
+                               : choice_.uniform(lists_[i], fan_out, options_.replace, draws, to);
     batch.in[of.place] = static_cast<uint32_t>(chosen);
     edges_.resize(before + static_cast<size_t>(chosen));
     if (edges_.size() < kTogether && i + 1 < expanded_.size()) continue;

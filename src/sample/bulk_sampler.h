@@ -16,11 +16,11 @@ namespace plimsoll {
 /// together, one node behind the other.
 struct SampledBatch {
   uint32_t epoch = 0;
-  Vector<int64_t, Tag::blocks> node;    ///< [N] in the order in which they were reached; seeds first
-  Vector<uint32_t, Tag::blocks> in;     ///< [expanded nodes] how many edges lead to each of the first nodes
-  Vector<uint32_t, Tag::blocks> source; ///< [M] where each edge comes from: a number 0 .. N-1
-  std::vector<int64_t> nodes_per_hop;   ///< [hops + 1] new nodes; seeds are hop 0
-  std::vector<int64_t> edges_per_hop;   ///< [hops]
+  Vector<int64_t, Tag::blocks> node;     ///< [N] in the order in which they were reached; seeds first
+  Vector<uint32_t, Tag::blocks> in;      ///< [expanded nodes] how many edges lead to each of the first nodes
+  Vector<uint32_t, Tag::blocks> source;  ///< [M] where each edge comes from: a number 0 .. N-1
+  std::vector<int64_t> nodes_per_hop;    ///< [hops + 1] new nodes; seeds are hop 0
+  std::vector<int64_t> edges_per_hop;    ///< [hops]
 
   int64_t nodes() const { return static_cast<int64_t>(node.size()); }
   int64_t edges() const { return static_cast<int64_t>(source.size()); }
@@ -79,13 +79,13 @@ class BulkSampler {
   uint64_t seed_;
   NeighbourChoice choice_;
   NodeTable table_;
-  std::vector<NodeTable::Column> trees_;       // of each batch: the seed that reached each node first
-  Vector<Expanded, Tag::blocks> expanded_;     // in the order of nodes
-  Vector<EdgeRange, Tag::blocks> lists_;       // of these
-  Vector<uint32_t, Tag::blocks> begins_;       // batch by batch: where the edges of an expanded node begin
-  std::vector<size_t> first_of_;               // of each batch: in begins_
-  Vector<int64_t, Tag::blocks> edges_;         // that were chosen and not yet read
-  Vector<int64_t, Tag::blocks> neighbours_;    // of these
+  std::vector<NodeTable::Column> trees_;     // of each batch: the seed that reached each node first
+  Vector<Expanded, Tag::blocks> expanded_;   // in the order of nodes
+  Vector<EdgeRange, Tag::blocks> lists_;     // of these
+  Vector<uint32_t, Tag::blocks> begins_;     // batch by batch: where the edges of an expanded node begin
+  std::vector<size_t> first_of_;             // of each batch: in begins_
+  Vector<int64_t, Tag::blocks> edges_;       // that were chosen and not yet read
+  Vector<int64_t, Tag::blocks> neighbours_;  // of these
 };
 
 }  // namespace plimsoll

@@ -262,8 +262,7 @@ void NeighbourSource::read_rows(std::span<const int64_t> nodes, float* x) const 
   }
   const auto start = std::chrono::steady_clock::now();
   reader_.read(wanted_);
-  before_.waited_seconds +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  before_.waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   before_.misses += static_cast<int64_t>(nodes.size());
   before_.bytes_useful += static_cast<int64_t>(nodes.size()) * rows_.layout().row_bytes;
 }
@@ -273,7 +272,8 @@ std::optional<NeighbourSource::Coming> NeighbourSource::take_coming(int64_t numb
   const auto found = std::ranges::find(coming_, number, &Coming::number);
   if (found == coming_.end()) return std::nullopt;
   Coming taken = std::move(*found);
-  for (size_t before = static_cast<size_t>(coming_.erase(found) - coming_.begin()); before > kRecent; --before) {
+  for (size_t before = static_cast<size_t>(coming_.erase(found) - coming_.begin()); before > kRecent;
+       --before) {
     const Coming passed = std::move(coming_.front());
     coming_.pop_front();
     end(passed);
@@ -343,7 +343,8 @@ void NeighbourSource::sample_ahead(const std::stop_token& stop) const {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return next_ && has_room(); })) {
     const int64_t begun = begun_;
-    for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < group_; number = behind(*number))
+    for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < group_;
+         number = behind(*number))
       sampling_.push_back(*number);
     next_ = behind(sampling_.back());
     lock.unlock();
@@ -418,12 +419,13 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   }
   const bool stays = topology_stays(bytes);
   const int64_t for_blocks = bytes - (stays ? topology_.most_bytes() - least : 0);
-  const double sample_bytes = static_cast<double>(BulkSampler::bytes_for(static_cast<int64_t>(sizes_.nodes),
-                                                                         static_cast<int64_t>(sizes_.edges)));
+  const double sample_bytes = static_cast<double>(
+      BulkSampler::bytes_for(static_cast<int64_t>(sizes_.nodes), static_cast<int64_t>(sizes_.edges)));
   const double row_bytes = kOwnRows * sizes_.nodes * static_cast<double>(rows_.layout().row_bytes);
   const double share =
       std::clamp(sample_bytes / (sample_bytes + row_bytes), kLeastAheadShare, kMostAheadShare);
-  const auto ahead = std::max(static_cast<int64_t>(share * static_cast<double>(for_blocks)), sizes_.most_bytes);
+  const auto ahead =
+      std::max(static_cast<int64_t>(share * static_cast<double>(for_blocks)), sizes_.most_bytes);
   const int64_t rows = std::min(for_blocks - ahead, RowSweep::most_bytes(rows_.layout()));
   if (rows < RowSweep::least_bytes(rows_.layout())) return resize_topology(least + bytes);
   if (stays) resize_topology(topology_.most_bytes());

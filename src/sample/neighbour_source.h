@@ -13,8 +13,8 @@
 #include "sample/bulk_sampler.h"
 #include "sample/disk_topology.h"
 #include "sample/seed_blocks.h"
-#include "store/graph.h"
 #include "store/feature_file.h"
+#include "store/graph.h"
 #include "store/row_sweep.h"
 
 namespace plimsoll {
@@ -109,25 +109,25 @@ class NeighbourSource : public BlockSource {
   mutable std::condition_variable_any changed_;
   mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in kCountedBlocks of the run's blocks
   mutable Sizes sizes_;
-  mutable RowReader reader_;     // of blocks that were not sampled ahead, as what follows
+  mutable RowReader reader_;  // of blocks that were not sampled ahead, as what follows
   mutable BulkSampler sampler_;
   mutable Sample sample_;
   mutable Vector<WantedRow, Tag::cache> wanted_;
   mutable RowCounters before_;  // of reader_ and of earlier sweeps
 
   mutable std::optional<RowSweep> sweep_;
-  mutable int64_t ahead_bytes_ = 0;         // for blocks that are sampled ahead; 0: none are
-  mutable int64_t group_ = 1;               // blocks that are sampled at a time
+  mutable int64_t ahead_bytes_ = 0;  // for blocks that are sampled ahead; 0: none are
+  mutable int64_t group_ = 1;        // blocks that are sampled at a time
   mutable std::deque<Coming> coming_;
   mutable int64_t coming_bytes_ = 0;
-  mutable int gathering_ = 0;               // calls that wait for sweep_
-  mutable std::optional<int64_t> next_;     // the block to be sampled next
-  mutable std::vector<int64_t> sampling_;   // those that the thread works on
-  mutable int64_t begun_ = 0;               // how often coming_ was begun anew
-  mutable std::deque<int64_t> recent_;      // blocks that were read last
-  mutable uint32_t last_epoch_ = 0;         // of training
-  mutable BulkSampler ahead_sampler_;       // the thread's while sampling_ has any
-  mutable std::jthread thread_;             // the last: it ends before what it works on
+  mutable int gathering_ = 0;              // calls that wait for sweep_
+  mutable std::optional<int64_t> next_;    // the block to be sampled next
+  mutable std::vector<int64_t> sampling_;  // those that the thread works on
+  mutable int64_t begun_ = 0;              // how often coming_ was begun anew
+  mutable std::deque<int64_t> recent_;     // blocks that were read last
+  mutable uint32_t last_epoch_ = 0;        // of training
+  mutable BulkSampler ahead_sampler_;      // the thread's while sampling_ has any
+  mutable std::jthread thread_;            // the last: it ends before what it works on
 };
 
 }  // namespace plimsoll

@@ -17,8 +17,8 @@ class NodeTable {
   using Column = Vector<int64_t, Tag::blocks>;
   static constexpr int64_t kNone = -1;
 
-  /// From now on numbers the nodes of `node` with their trees, which stand there already or are appended; both
-  /// outlive the use of this table.
+  /// From now on numbers the nodes of `node` with their trees, which stand there already or are appended;
+  /// both outlive the use of this table.
   void begin(Column& node, Column& tree, bool disjoint);
 
   /// The number of a node; kNone if it has none.

@@ -59,11 +59,6 @@ void RowCache::plan(std::span<const int64_t> rows) {
   if (plan_.batches().size() == 1) begin_ahead();
 }
 
-void RowCache::reserve(int64_t batch_rows) {
-  missed_.reserve(static_cast<size_t>(batch_rows));
-  missed_at_.reserve(static_cast<size_t>(batch_rows));
-}
-
 void RowCache::forget_plan() {
   if (plan_.empty()) return;
   try {
@@ -101,7 +96,7 @@ void RowCache::gather_planned(std::byte* out) {
   order_.forget_before(batch.number);
   const int64_t before = counters_.misses;
   try {
-    gather(batch.rows, batch.next_use.data(), Turn::next, out);
+    gather(batch.rows, batch.next_use.data(), out);
   } catch (...) {
     plan_.pop();
     throw;
@@ -111,35 +106,13 @@ void RowCache::gather_planned(std::byte* out) {
   begin_ahead();
 }
 
-void RowCache::gather_early(int64_t place, std::byte* out) {
-  if (place >= planned()) throw Failure("rows of a planned batch are asked for, and it is not planned");
-  begin_window();
-  const RowPlan::Batch& batch = plan_.batches()[static_cast<size_t>(place)];
-  const int64_t before = counters_.misses;
-  gather(batch.rows, batch.next_use.data(), Turn::early, out);
-  // Of a batch behind the window the fewest are not counted either.
-  if (batch.number < window_end_) counters_.planned_misses += counters_.misses - before;
-}
-
-void RowCache::skip_planned() {
-  if (plan_.empty()) throw Failure("a planned batch is to be left out, and none is planned");
-  ahead_.wait();
-  const RowPlan::Batch& batch = plan_.front();
-  order_.forget_before(batch.number);
-  for (size_t i = 0; i < batch.rows.size(); ++i)
-    if (const int32_t* const slot = slot_of_.find(batch.rows[i]))
-      order_.place(*slot, place_of(batch.rows[i], batch.next_use[i]));
-  plan_.pop();
-  begin_ahead();
-}
-
 void RowCache::gather(std::span<const int64_t> rows, std::byte* out) {
-  gather(rows, nullptr, Turn::unplanned, out);
+  gather(rows, nullptr, out);
 }
 
-void RowCache::gather(std::span<const int64_t> rows, const int32_t* next_use, Turn turn, std::byte* out) {
+void RowCache::gather(std::span<const int64_t> rows, const int32_t* next_use, std::byte* out) {
   constexpr size_t kAhead = 8;  // rows whose bucket is on its way from memory
-  const bool planned = turn != Turn::unplanned;
+  const bool planned = next_use != nullptr;
   const auto row_bytes = static_cast<size_t>(row_bytes_);
   Clock::time_point start = Clock::now();
   ahead_.wait();
@@ -151,12 +124,12 @@ void RowCache::gather(std::span<const int64_t> rows, const int32_t* next_use, Tu
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
     std::byte* const to = out + i * row_bytes;
-    const bool here = turn == Turn::next && read_ahead < ahead_.size() &&
-                      ahead_.index(read_ahead) == static_cast<int32_t>(i);
+    const bool here =
+        planned && read_ahead < ahead_.size() && ahead_.index(read_ahead) == static_cast<int32_t>(i);
     if (here) ++read_ahead;
     if (const int32_t* const slot = slot_of_.find(rows[i])) {
       std::memcpy(to, data_of(*slot), row_bytes);
-      order_.place(*slot, planned ? place_of(rows[i], next_use[i]) : order_.next_use(*slot));
+      order_.place(*slot, planned ? next_use[i] : order_.next_use(*slot));
       ++counters_.hits;
     } else if (here) {
       std::memcpy(to, ahead_.data(read_ahead - 1), row_bytes);
@@ -178,7 +151,7 @@ void RowCache::gather(std::span<const int64_t> rows, const int32_t* next_use, Tu
       continue;
     }
     ++counters_.misses;
-    insert(rows[i], place_of(rows[i], planned ? next_use[i] : kNever), out + i * row_bytes);
+    insert(rows[i], planned ? next_use[i] : kNever, out + i * row_bytes);
   }
 }
 

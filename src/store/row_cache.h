@@ -12,8 +12,8 @@
 namespace plimsoll {
 
 /// Rows of a file in memory, as many as a budget allows; the others are read. What is evicted is what is used
-/// last of all that is planned, or of the rest what is used least often, and of those least recently; a
-/// missed row that would be the next to go does not enter. While the caller works on a batch, misses of the
+/// last of all that is planned, or of the rest what was used least recently; a missed row that would be the
+/// next to go does not enter. While the caller works on a batch, misses of the
 /// next planned one are read.
 ///
 /// fewest_misses is a bound: when the last batch of what was once planned is over, all that is planned then
@@ -32,13 +32,6 @@ class RowCache {
   /// for each miss of the batch with most. Errors: BudgetExceeded (Tag::cache); UsageError if no row fits.
   RowCache(RowReader& reader, const Options& options);
 
-  /// How often each row is used, [rows] in some hundred batches (use_level); the caller's, who keeps it as
-  /// long as the cache lives. Without, rows that are not planned are all alike.
-  void set_uses(std::span<const uint8_t> uses) { uses_ = uses; }
-  /// Makes room for what is kept of the misses of a batch of so many rows, so that none is taken later.
-  /// Errors: BudgetExceeded.
-  void reserve(int64_t batch_rows);
-
   /// Appends a batch to what is planned; its rows are all different. Errors: BudgetExceeded, with nothing
   /// changed: so far the budget allows to plan; Failure (a row twice).
   void plan(std::span<const int64_t> rows);
@@ -51,12 +44,6 @@ class RowCache {
   /// Fills in the rows of the next planned batch, in its order: [rows, row_bytes]. Errors: those of
   /// RowReader::read(), the batch then being over; Failure if none is planned.
   void gather_planned(std::byte* out);
-  /// The same for a later one, `place` batches behind the next, which stays planned: skip_planned() ends it
-  /// when it comes to be the next. Errors: Failure if there is none.
-  void gather_early(int64_t place, std::byte* out);
-  /// Takes the next planned batch out of the plan: it was read before its turn, or will not be. Errors:
-  /// Failure if none is planned.
-  void skip_planned();
   /// The same as gather_planned() for rows that nobody planned; they may occur more than once.
   void gather(std::span<const int64_t> rows, std::byte* out);
 
@@ -64,15 +51,10 @@ class RowCache {
   RowCounters counters();
 
  private:
-  enum class Turn : uint8_t { next, early, unplanned };
-  void gather(std::span<const int64_t> rows, const int32_t* next_use, Turn turn, std::byte* out);
+  void gather(std::span<const int64_t> rows, const int32_t* next_use, std::byte* out);
   void insert(int64_t row, int32_t next_use, const std::byte* data);
   void begin_window();
   void begin_ahead();
-  int32_t place_of(int64_t row, int32_t next_use) const {
-    return next_use != kNever || uses_.empty() ? next_use
-                                               : kNever - use_level(uses_[static_cast<size_t>(row)]);
-  }
   std::byte* data_of(int32_t slot) { return rows_.data() + slot * row_bytes_; }
 
   RowReader& reader_;
@@ -82,7 +64,6 @@ class RowCache {
   Vector<int64_t, Tag::cache> row_of_;  // [slots]
   RowTable<int32_t> slot_of_;
   NextUseOrder order_;
-  std::span<const uint8_t> uses_;
   int32_t used_ = 0;  // slots that hold a row; the first ones
   RowPlan plan_;
   int32_t window_end_ = 0;  // the first batch behind the window of fewest_misses

@@ -83,11 +83,11 @@ class RowSweep {
 
   mutable std::mutex mutex_;  // guards what follows, but for rows that are there and for those being read
   std::condition_variable_any changed_;
-  MappedBytes rows_;                      // [slots, row_bytes]
-  Vector<Slot, Tag::cache> slot_;         // [slots]
-  Vector<int32_t, Tag::cache> free_;      // slots of no row
-  RowTable<int32_t> slot_of_;             // of rows that have one
-  NextUseOrder unwanted_;                 // slots of rows that are there and that no batch wants
+  MappedBytes rows_;                  // [slots, row_bytes]
+  Vector<Slot, Tag::cache> slot_;     // [slots]
+  Vector<int32_t, Tag::cache> free_;  // slots of no row
+  RowTable<int32_t> slot_of_;         // of rows that have one
+  NextUseOrder unwanted_;             // slots of rows that are there and that no batch wants
   int64_t unwanted_count_ = 0;
   Vector<uint64_t, Tag::cache> is_wanted_;  // a bit for each row of the file that is to be read
   int64_t wanted_ = 0;                      // of these

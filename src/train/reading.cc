@@ -37,8 +37,6 @@ const char* in_words(const std::string& what) {
 RowCounters rows_between(const RowCounters& before, const RowCounters& after) {
   return {.hits = after.hits - before.hits,
           .misses = after.misses - before.misses,
-          .planned_misses = after.planned_misses - before.planned_misses,
-          .fewest_misses = after.fewest_misses - before.fewest_misses,
           .bytes_useful = after.bytes_useful - before.bytes_useful,
           .bytes_read = after.bytes_read - before.bytes_read,
           .waited_seconds = after.waited_seconds - before.waited_seconds};
@@ -47,8 +45,6 @@ RowCounters rows_between(const RowCounters& before, const RowCounters& after) {
 Reading sum(const Reading& a, const Reading& b) {
   return {{.hits = a.rows.hits + b.rows.hits,
            .misses = a.rows.misses + b.rows.misses,
-           .planned_misses = a.rows.planned_misses + b.rows.planned_misses,
-           .fewest_misses = a.rows.fewest_misses + b.rows.fewest_misses,
            .bytes_useful = a.rows.bytes_useful + b.rows.bytes_useful,
            .bytes_read = a.rows.bytes_read + b.rows.bytes_read,
            .waited_seconds = a.rows.waited_seconds + b.rows.waited_seconds},
@@ -60,8 +56,6 @@ Json reading_json(const Reading& reading) {
   const RowCounters& rows = reading.rows;
   return {{"rows", rows_of(reading)},
           {"misses", rows.misses},
-          {"planned_misses", rows.planned_misses},
-          {"fewest_misses", rows.fewest_misses},
           {"miss_ratio", share(static_cast<double>(rows.misses), static_cast<double>(rows_of(reading)))},
           {"bytes_read", rows.bytes_read},
           {"bytes_useful", rows.bytes_useful},
@@ -80,10 +74,6 @@ std::string reading_in_words(const Reading& reading) {
   if (rows.misses > 0)
     text += fmt::format("; {} read, {:.2f} bytes for each that was wanted", format_bytes(rows.bytes_read),
                         share(static_cast<double>(rows.bytes_read), static_cast<double>(rows.bytes_useful)));
-  if (rows.fewest_misses > 0)
-    text +=
-        fmt::format("; misses {:.3f} of the fewest there could be",
-                    share(static_cast<double>(rows.planned_misses), static_cast<double>(rows.fewest_misses)));
   return text + fmt::format("; waited {} of {} for the disk, and {} for blocks: {}",
                             format_seconds(rows.waited_seconds), format_seconds(reading.seconds),
                             format_seconds(reading.stalled_seconds), in_words(binds(reading)));

@@ -19,10 +19,10 @@ RowCounters rows_between(const RowCounters& before, const RowCounters& after);
 /// Of two stretches of time.
 Reading sum(const Reading& a, const Reading& b);
 
-/// For the journal: {rows, misses, planned_misses, fewest_misses, miss_ratio, bytes_read, bytes_useful,
-/// waited_s, stalled_s, seconds, binds}.
+/// For the journal: {rows, misses, miss_ratio, bytes_read, bytes_useful, waited_s, stalled_s, seconds,
+/// binds}.
 Json reading_json(const Reading& reading);
-/// One sentence: what came from memory, how near to the fewest misses, and what binds.
+/// One sentence: what came from memory, what was read for the rest, and what binds.
 std::string reading_in_words(const Reading& reading);
 
 }  // namespace plimsoll

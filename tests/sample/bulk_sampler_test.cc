@@ -30,7 +30,8 @@ class BulkSamplerTest : public testing::Test {
       batch.epoch = random() % 3;
       const auto step = static_cast<int64_t>(random() % 5 + 1);
       const auto first = static_cast<int64_t>(random() % 700);
-      for (int64_t i = 0; i < static_cast<int64_t>(random() % 20); ++i) batch.node.push_back((first + i * step) % 800);
+      for (int64_t i = 0; i < static_cast<int64_t>(random() % 20); ++i)
+        batch.node.push_back((first + i * step) % 800);
     }
     return batches;
   }
@@ -105,7 +106,8 @@ TEST_F(BulkSamplerTest, TakesNoMoreThanIsSaid) {
 TEST_F(BulkSamplerTest, RefusesWhatItCannotDo) {
   const GraphView view(folder_ / "graph");
   const CsrTopology topology = topology_of(view);
-  EXPECT_THAT(error_text<UsageError>([&] { BulkSampler(topology, {.fan_outs = {-2}}, 1); }), HasSubstr("fan-out"));
+  EXPECT_THAT(error_text<UsageError>([&] { BulkSampler(topology, {.fan_outs = {-2}}, 1); }),
+              HasSubstr("fan-out"));
   EXPECT_THAT(error_text<UsageError>([&] { BulkSampler(topology, {.fan_outs = {2}, .disjoint = true}, 1); }),
               HasSubstr("directional"));
   BulkSampler sampler(topology, {.fan_outs = {2}}, 1);

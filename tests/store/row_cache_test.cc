@@ -268,34 +268,5 @@ TEST_F(RowCacheTest, APlanThatIsForgottenLeavesItsRows) {
   }
 }
 
-// Without a plan the rows that are used least in all go first, and of rows alike the least recently used.
-TEST_F(RowCacheTest, RowsThatAreUsedOftenStay) {
-  RowCache cache(make_reader(100), {.bytes = bytes_of(4)});
-  std::vector<uint8_t> uses(100, 1);
-  for (const size_t often : {7, 8}) uses[often] = 40;
-  cache.set_uses(uses);
-  for (const Rows& batch : {Rows{7}, Rows{8}, Rows{1}, Rows{2}, Rows{3}, Rows{4}, Rows{5}, Rows{6}})
-    EXPECT_EQ(gather(cache, batch, false), expected(batch));
-  const int64_t before = cache.counters().misses;
-  EXPECT_EQ(gather(cache, {7, 8, 5, 6}, false), expected({7, 8, 5, 6}));
-  EXPECT_EQ(cache.counters().misses, before);
-  gather(cache, {4}, false);
-  EXPECT_EQ(cache.counters().misses, before + 1);
-}
-
-// What is planned goes before what is only used often.
-TEST_F(RowCacheTest, APlanCountsForMoreThanUses) {
-  RowCache cache(make_reader(100), {.bytes = bytes_of(2)});
-  std::vector<uint8_t> uses(100, 0);
-  uses[7] = 255;
-  cache.set_uses(uses);
-  for (const Rows& batch : {Rows{7, 1}, Rows{2}, Rows{1}}) cache.plan(batch);
-  gather(cache, {7, 1}, true);
-  gather(cache, {2}, true);
-  const int64_t before = cache.counters().misses;
-  gather(cache, {1}, true);
-  EXPECT_EQ(cache.counters().misses, before);
-}
-
 }  // namespace
 }  // namespace plimsoll

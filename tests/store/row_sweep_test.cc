@@ -178,8 +178,8 @@ TEST_F(RowSweepTest, TakesItsBytesAndNoMore) {
   Ledger& ledger = Ledger::process();
   for (const int64_t rows : {10, 1000, 50'000}) {
     const RowLayout layout = make_file(rows);
-    for (const int64_t bytes : {RowSweep::least_bytes(layout), RowSweep::least_bytes(layout) * 2,
-                                RowSweep::most_bytes(layout)}) {
+    for (const int64_t bytes :
+         {RowSweep::least_bytes(layout), RowSweep::least_bytes(layout) * 2, RowSweep::most_bytes(layout)}) {
       const int64_t before = ledger.held();
       RowSweep sweep(file_, layout, bytes);
       EXPECT_LE(ledger.held() - before, bytes);
