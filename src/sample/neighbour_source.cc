@@ -10,6 +10,7 @@
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
+#include "sample/sample_shape.h"
 
 namespace plimsoll {
 namespace {
@@ -46,16 +47,6 @@ std::vector<SeedList> lists_of(const GraphView& graph, const std::vector<std::st
   return lists;
 }
 
-// Source and target of each edge.
-template <typename Edges>
-void pair_edges(const SampledSubgraph& graph, Edges& edges) {
-  edges.clear();
-  for (size_t e = 0; e < graph.row.size(); ++e) {
-    edges.push_back(static_cast<int32_t>(graph.row[e]));
-    edges.push_back(static_cast<int32_t>(graph.col[e]));
-  }
-}
-
 }  // namespace
 
 NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options)
@@ -76,28 +67,6 @@ void NeighbourSource::sample(NeighbourSampler& sampler, int64_t number, Sample& 
   sampler.sample(into.seeds, block.epoch, into.graph);
 }
 
-GraphShape NeighbourSource::shape_of(const Sample& sample) {
-  const SampledSubgraph& graph = sample.graph;
-  GraphShape shape;
-  shape.nodes = static_cast<int32_t>(graph.node.size());
-  shape.edges = static_cast<int32_t>(graph.row.size());
-  // Edges into a node stand together: it was expanded once.
-  for (size_t first = 0, end = 0; first < graph.col.size(); first = end) {
-    int32_t loops = 0;
-    for (; end < graph.col.size() && graph.col[end] == graph.col[first]; ++end)
-      loops += graph.row[end] == graph.col[end];
-    const auto in = static_cast<int32_t>(end - first);
-    shape.self_loops += loops;
-    shape.most_in = std::max(shape.most_in, in);
-    shape.most_in_without_loops = std::max(shape.most_in_without_loops, in - loops);
-  }
-  for (const int64_t label : sample.labels) {
-    shape.labelled_nodes += label >= 0;
-    shape.highest_node_label = std::max(shape.highest_node_label, static_cast<int32_t>(label));
-  }
-  return shape;
-}
-
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs()));
   // Nothing else needs the memory yet, and samples take little.
@@ -113,11 +82,15 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
     for (int i = 0; i < threads; ++i) own.push_back({{topology_, options_.neighbours, options_.seed}, {}});
     Workers workers(threads);
     uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
+    prefix_shapes_.resize(static_cast<size_t>(graphs() * hops()));
     const int64_t step = (graphs() + kCountedBlocks - 1) / kCountedBlocks;
     workers.run_ordered(graphs(), [&](int64_t number, Turn& turn) {
       Own& mine = own[static_cast<size_t>(turn.worker())];
       sample(mine.sampler, number, mine.sample);
-      shapes[static_cast<size_t>(number)] = shape_of(mine.sample);
+      shapes[static_cast<size_t>(number)] =
+          shape_of_sample(mine.sample.graph, mine.sample.labels,
+                          std::span(prefix_shapes_)
+                              .subspan(static_cast<size_t>(number * hops()), static_cast<size_t>(hops())));
       if (number % step != 0) return;
       for (const int64_t node : mine.sample.graph.node)
         std::atomic_ref(uses_[static_cast<size_t>(node)]).fetch_add(1, std::memory_order_relaxed);
@@ -133,6 +106,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
     sample(ahead_sampler_, largest, ahead_sample_);
     edges_.reserve(2 * sample_.graph.row.size());
   }
+  prefixes_.reserve(static_cast<size_t>(hops()));
   rows_.reserve(static_cast<int64_t>(sample_.graph.node.capacity()));
   rows_.set_uses(uses_);
   return shapes;
@@ -146,7 +120,8 @@ void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) c
 
 // Returns where the features of its nodes go.
 float* NeighbourSource::append_graph(int64_t number, std::span<const int64_t> labels, int64_t nodes,
-                                     std::span<const int32_t> edges, GraphBlock& block) const {
+                                     std::span<const int32_t> edges, std::span<const Prefix> prefixes,
+                                     GraphBlock& block) const {
   const size_t first = block.node_y.size();
   const size_t begin = block.x.size();
   block.graph.push_back(number);
@@ -157,6 +132,7 @@ float* NeighbourSource::append_graph(int64_t number, std::span<const int64_t> la
   block.node_y.resize(first + static_cast<size_t>(nodes), -1);
   block.edges.insert(block.edges.end(), edges.begin(), edges.end());
   block.x.resize(begin + static_cast<size_t>(nodes * width_));
+  block.prefixes.insert(block.prefixes.end(), prefixes.begin(), prefixes.end());
   return block.x.data() + begin;
 }
 
@@ -166,8 +142,8 @@ void NeighbourSource::append(int64_t number, GraphBlock& block, std::unique_lock
   if (found == coming_.end()) {
     append_now(number, block);
   } else {
-    float* const x =
-        append_graph(number, found->labels, static_cast<int64_t>(found->nodes.size()), found->edges, block);
+    float* const x = append_graph(number, found->labels, static_cast<int64_t>(found->nodes.size()),
+                                  found->edges, found->prefixes, block);
     if (found == coming_.begin() && !found->early) {
       // It leaves the plan as well, whatever becomes of reading.
       coming_bytes_ -= found->bytes;
@@ -188,9 +164,13 @@ void NeighbourSource::append(int64_t number, GraphBlock& block, std::unique_lock
 void NeighbourSource::append_now(int64_t number, GraphBlock& block) const {
   if (std::ranges::find(recent_, number) == recent_.end()) start_behind(number);
   sample(sampler_, number, sample_);
-  pair_edges(sample_.graph, edges_);
+  edges_.clear();
+  append_edges(sample_.graph, edges_);
+  prefixes_.clear();
+  append_prefixes(sample_.graph, prefixes_);
   const std::span<const int64_t> nodes = sample_.graph.node;
-  float* const x = append_graph(number, sample_.labels, static_cast<int64_t>(nodes.size()), edges_, block);
+  float* const x =
+      append_graph(number, sample_.labels, static_cast<int64_t>(nodes.size()), edges_, prefixes_, block);
   rows_.cache().gather(nodes, reinterpret_cast<std::byte*>(x));
 }
 
@@ -240,16 +220,19 @@ bool NeighbourSource::add_coming(int64_t number) const {
   const SampledSubgraph& graph = ahead_sample_.graph;
   const auto nodes = static_cast<int64_t>(graph.node.size());
   const auto edges = static_cast<int64_t>(graph.row.size());
-  const int64_t bytes = nodes * (CachedRows::kPlannedRow + int64_t{sizeof(int64_t)}) +
-                        edges * 2 * int64_t{sizeof(int32_t)} +
-                        static_cast<int64_t>(ahead_sample_.labels.size() * sizeof(int64_t));
+  const int64_t bytes =
+      nodes * (CachedRows::kPlannedRow + int64_t{sizeof(int64_t)}) + edges * 2 * int64_t{sizeof(int32_t)} +
+      static_cast<int64_t>(ahead_sample_.labels.size() * sizeof(int64_t)) + hops() * int64_t{sizeof(Prefix)};
   if (coming_bytes_ + bytes > rows_.plan_bytes()) return false;
   try {
     Coming coming{number, false,
                   bytes,  {graph.node.begin(), graph.node.end()},
-                  {},     {ahead_sample_.labels.begin(), ahead_sample_.labels.end()}};
+                  {},     {ahead_sample_.labels.begin(), ahead_sample_.labels.end()},
+                  {}};
     coming.edges.reserve(static_cast<size_t>(2 * edges));
-    pair_edges(graph, coming.edges);
+    append_edges(graph, coming.edges);
+    coming.prefixes.reserve(static_cast<size_t>(hops()));
+    append_prefixes(graph, coming.prefixes);
     rows_.cache().plan(graph.node);
     coming_.push_back(std::move(coming));
   } catch (const BudgetExceeded&) {

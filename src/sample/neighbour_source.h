@@ -40,9 +40,11 @@ class NeighbourSource : public BlockSource {
   int64_t graphs() const override { return blocks_.blocks(); }
   int64_t node_features() const override { return width_; }
   int64_t edge_features() const override { return 0; }
+  RowWidths widths() const override { return {.node_features = width_, .hops = hops()}; }
   const GraphSetTables& tables() const override { return tables_; }
   /// Samples every block of the run, without its features.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
+  std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
   /// Errors: those of the topology and of RowReader::read().
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
 
@@ -69,13 +71,15 @@ class NeighbourSource : public BlockSource {
     Vector<int64_t, Tag::cache> nodes;
     Vector<int32_t, Tag::cache> edges;  // [M, 2] source and target
     Vector<int64_t, Tag::cache> labels;
+    Vector<Prefix, Tag::cache> prefixes;
   };
   void sample(NeighbourSampler& sampler, int64_t number, Sample& into) const;
-  static GraphShape shape_of(const Sample& sample);
+  int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
   void append(int64_t number, GraphBlock& block, std::unique_lock<std::mutex>& lock) const;
   void append_now(int64_t number, GraphBlock& block) const;
   float* append_graph(int64_t number, std::span<const int64_t> labels, int64_t nodes,
-                      std::span<const int32_t> edges, GraphBlock& block) const;
+                      std::span<const int32_t> edges, std::span<const Prefix> prefixes,
+                      GraphBlock& block) const;
   void drop_read() const;
   void start_behind(int64_t number) const;
   std::optional<int64_t> behind(int64_t number) const;
@@ -90,6 +94,8 @@ class NeighbourSource : public BlockSource {
   GraphSetTables tables_;
   int64_t width_;
 
+  mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
+
   mutable std::mutex mutex_;  // guards what follows, but for what the thread has for itself
   mutable std::condition_variable_any changed_;
   mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in kCountedBlocks of the run's blocks
@@ -97,6 +103,7 @@ class NeighbourSource : public BlockSource {
   mutable NeighbourSampler sampler_;  // of blocks that were not sampled ahead
   mutable Sample sample_;
   mutable Vector<int32_t, Tag::blocks> edges_;
+  mutable Vector<Prefix, Tag::blocks> prefixes_;
   mutable std::deque<Coming> coming_;  // as planned in rows_
   mutable int64_t coming_bytes_ = 0;
   mutable std::optional<int64_t> next_;     // the block to be sampled next
