@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "nn/block_statistics.h"
 
@@ -18,13 +20,30 @@ struct CollateOptions {
   bool self_loops = false;     ///< stored self-loops stay in the order of edges
   bool neighbour_ids = false;  ///< of each node the IDs that it points to
   bool edge_index = false;     ///< source and target of each edge
+  int64_t layers = 0;          ///< of a model that judges a sample's seeds by Batch::layers; 0: it does not
+  bool degrees = false;        ///< Batch::degrees where layers do not have all edges
 };
 
-/// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges.
+/// The edges that one layer reads, and the nodes that it works on.
+struct LayerEdges {
+  at::Tensor order;                     ///< i32 (ops/attention.h)
+  std::optional<int64_t> targets = {};  ///< the first so many of the nodes that it reads; none: all
+
+  /// Of rows of the nodes that it reads those of its targets.
+  at::Tensor of_targets(const at::Tensor& rows) const { return targets ? rows.narrow(0, 0, *targets) : rows; }
+};
+
+/// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges: of a sample
+/// that is trimmed to its hops those that some layer reads.
 struct Batch {
   at::Tensor x;           ///< f32 [N, F]; may be a view of memory that must outlive the batch
   at::Tensor edge_attr;   ///< f32 [E, K], likewise
-  at::Tensor edge_order;  ///< i32, the stored edges, without self-loops if so asked (ops/attention.h)
+  at::Tensor edge_order;  ///< i32, the stored edges, without self-loops if so asked (ops/attention.h);
+                          ///< undefined where layers have their own
+  /// Of a sample, where the model asks for it: the edges of each layer. Nodes stand in the order of hops, so
+  /// a layer's targets are the first of what the one before made, and the last one's are the seeds. Else
+  /// empty.
+  std::vector<LayerEdges> layers;
   at::Tensor edge_index;  ///< i64 [2, E]: nodes of the block; undefined where nobody asks
   at::Tensor graph_ptr;   ///< i64 [G + 1]: nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; likewise
   at::Tensor items;       ///< i64 [items], the labelled nodes; undefined where items are graphs
@@ -51,10 +70,12 @@ struct Batch {
 
   // Keys of random numbers (base/philox.h).
   at::Tensor node_keys;    ///< i64 [3, N]: of each node the index of its graph in the data set, its number in
-                           ///< the graph, and the graph's first stored edge
+                           ///< the graph, and the graph's first stored edge; where layers have edges of
+                           ///< their own of the nodes that they make alone
   at::Tensor graph_item;   ///< i64 [G]: index in the data set
   at::Tensor graph_local;  ///< i64 [G]: zeros
 
+  LayerEdges edges_of(size_t layer) const { return layers.empty() ? LayerEdges{edge_order} : layers[layer]; }
   int64_t nodes() const { return x.size(0); }
   int64_t graphs() const { return graph_item.size(0); }
   at::Tensor node_item() const { return node_keys.select(0, 0); }

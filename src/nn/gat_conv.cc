@@ -83,7 +83,7 @@ GATConv::GATConv(ParameterList& parameters, const std::string& prefix, const GAT
 
 at::Tensor GATConv::forward(const at::Tensor& x, const EdgeInput& edges, const DropoutKey& key,
                             uint32_t place) const {
-  return forward(x, {}, edges, key, place);
+  return forward(x, edges.targets ? x.narrow(0, 0, *edges.targets) : at::Tensor(), edges, key, place);
 }
 
 at::Tensor GATConv::forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
@@ -94,10 +94,11 @@ at::Tensor GATConv::forward(const at::Tensor& x, const at::Tensor& x_target, con
   fill_tensors(in, x, edges, options_, key, place);
   in.weight = weight_;
   in.att_source = att_src_.view({heads, channels});
-  if (target_weight_.defined()) {
+  if (x_target.defined()) {
     // <x W, a> = <x, W a>: nothing of the width of W.
+    const at::Tensor& weight = target_weight_.defined() ? target_weight_ : weight_;
     const at::Tensor folded =
-        (target_weight_.view({heads, channels, -1}) * att_dst_.view({heads, channels, 1})).sum(1);
+        (weight.view({heads, channels, -1}) * att_dst_.view({heads, channels, 1})).sum(1);
     in.target_score = at::mm(x_target, folded.t());
   } else {
     in.att_target = att_dst_.view({heads, channels});
@@ -105,7 +106,7 @@ at::Tensor GATConv::forward(const at::Tensor& x, const at::Tensor& x_target, con
   if (edge_weight_.defined())
     in.q = (edge_weight_.view({heads, channels, -1}) * att_edge_.view({heads, channels, 1})).sum(1).t();
   if (options_.concat) in.bias = bias_;
-  return finish(gat(in, options_of(options_, key)).first, options_, target_weight_.defined() ? x_target : x,
+  return finish(gat(in, options_of(options_, key)).first, options_, x_target.defined() ? x_target : x,
                 residual_, bias_);
 }
 
@@ -132,7 +133,7 @@ GATv2Conv::GATv2Conv(ParameterList& parameters, const std::string& prefix, const
 
 at::Tensor GATv2Conv::forward(const at::Tensor& x, const EdgeInput& edges, const DropoutKey& key,
                               uint32_t place) const {
-  return forward(x, {}, edges, key, place);
+  return forward(x, edges.targets ? x.narrow(0, 0, *edges.targets) : at::Tensor(), edges, key, place);
 }
 
 at::Tensor GATv2Conv::forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <string>
 
 #include "nn/dropout.h"
@@ -35,8 +36,9 @@ struct GATConvOptions {
 /// added.
 struct EdgeInput {
   at::Tensor order;
-  at::Tensor edge_attr;  ///< f32 [E, edge_dim], or undefined
-  at::Tensor keys;       ///< i64 [3, T] of dropout (ops/attention.h), or undefined
+  at::Tensor edge_attr;                 ///< f32 [E, edge_dim], or undefined
+  at::Tensor keys;                      ///< i64 [3, T] of dropout (ops/attention.h), or undefined
+  std::optional<int64_t> targets = {};  ///< these are the first so many sources; none: all
 };
 
 /// Graph attention with PyG's GATConv arguments, parameter names and numbers. Velickovic et al., ICLR 2018.
@@ -48,7 +50,8 @@ class GATConv {
   /// "PREFIX.bias".
   GATConv(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options);
 
-  /// x [N, in] -> [N, out_width()]. `place` tells the uses of dropout within a model apart. Thread-safe.
+  /// x [N, in] -> [N, out_width()], or as many rows as there are targets. `place` tells the uses of dropout
+  /// within a model apart. Thread-safe.
   at::Tensor forward(const at::Tensor& x, const EdgeInput& edges, const DropoutKey& key,
                      uint32_t place) const;
   /// The same between different nodes: x_target [T, in_target] -> [T, out_width()].

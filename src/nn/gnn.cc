@@ -8,6 +8,7 @@
 #include "nn/gat_conv.h"
 #include "nn/neighbour_convs.h"
 #include "nn/recompute.h"
+#include "ops/attention.h"
 #include "ops/segment.h"
 
 namespace plimsoll {
@@ -26,8 +27,9 @@ class Neighbours : public Gnn::Conv {
  public:
   Neighbours(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out)
       : layer_(parameters, prefix, in, out) {}
-  at::Tensor forward(const at::Tensor& x, const Batch& batch, const DropoutKey&, uint32_t) const override {
-    return layer_.forward(x, batch);
+  at::Tensor forward(const at::Tensor& x, const Batch& batch, const DropoutKey&,
+                     uint32_t layer) const override {
+    return layer_.forward(x, batch, layer);
   }
 
  private:
@@ -41,7 +43,14 @@ class Attentive : public Gnn::Conv {
       : layer_(parameters, prefix, options) {}
   at::Tensor forward(const at::Tensor& x, const Batch& batch, const DropoutKey& key,
                      uint32_t layer) const override {
-    return layer_.forward(x, {batch.edge_order, batch.edge_attr, batch.node_keys}, key, layer);
+    EdgeInput input{batch.edge_order, batch.edge_attr, batch.node_keys};
+    if (!batch.layers.empty()) {
+      const LayerEdges edges = batch.edges_of(layer);
+      const int64_t count = edges_of_order(edges.order.numel(), *edges.targets);
+      // Attention has no dropout here, so that it needs no keys.
+      input = {edges.order, batch.edge_attr.narrow(0, 0, count), {}, edges.targets};
+    }
+    return layer_.forward(x, input, key, layer);
   }
 
  private:
@@ -93,7 +102,9 @@ Gnn::~Gnn() = default;
 
 CollateOptions Gnn::collate_options() const {
   return {.items = options_.node_head ? Items::labelled_nodes : Items::graphs,
-          .self_loops = options_.conv == "gin" || options_.conv == "sage"};
+          .self_loops = options_.conv == "gin" || options_.conv == "sage",
+          .layers = options_.node_head ? options_.layers : 0,
+          .degrees = options_.conv == "gcn"};
 }
 
 at::Tensor Gnn::inputs(const Batch& batch) const {
@@ -106,7 +117,9 @@ at::Tensor Gnn::normalise(const at::Tensor& x, size_t layer, const Batch& batch,
   if (!batch_norms_.empty()) return batch_norms_[layer].forward(x, batch, training);
   if (graph_norms_.empty()) return x;
   const GraphNorm& norm = graph_norms_[layer];
-  return graph_norm(x, batch.graph_ptr, norm.weight, norm.bias, norm.mean_scale, 1e-5);
+  // A sample is one graph.
+  const at::Tensor ptr = batch.layers.empty() ? batch.graph_ptr : batch.graph_ptr.clamp_max(x.size(0));
+  return graph_norm(x, ptr, norm.weight, norm.bias, norm.mean_scale, 1e-5);
 }
 
 at::Tensor Gnn::run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const {
@@ -114,7 +127,8 @@ at::Tensor Gnn::run(size_t layer, const at::Tensor& x, const Batch& batch, const
   // Each value goes as soon as the next is there.
   at::Tensor h = convs_[layer]->forward(x, batch, key, place);
   h = normalise(h, layer, batch, key.training);
-  return relu_dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
+  return relu_dropout(h, options_.dropout, place, key, batch.node_item().narrow(0, 0, h.size(0)),
+                      batch.node_local().narrow(0, 0, h.size(0)));
 }
 
 at::Tensor Gnn::forward(const Batch& batch, const DropoutKey& key) const {
@@ -126,7 +140,7 @@ at::Tensor Gnn::forward(const Batch& batch, const DropoutKey& key) const {
     const Layer layer = [this, i, batch, key](const at::Tensor& x) { return run(i, x, batch, key); };
     h = plimsoll::run_layer(layer, h, layer_parameters_[i],
                             batch.recompute && (joined || i + 1 < convs_.size()));
-    if (joined) outputs.push_back(h);
+    if (joined) outputs.push_back(batch.layers.empty() ? h : batch.layers.back().of_targets(h));
   }
   if (joined) h = join(outputs);
   return head_.forward(options_.node_head ? h : segment_reduce(h, batch.graph_ptr, options_.pooling));

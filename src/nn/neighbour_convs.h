@@ -9,14 +9,15 @@
 namespace plimsoll {
 
 // Graph convolutions that sum over neighbours (ops/aggregate.h), as PyG defines and names them, without edge
-// weights. x is f32 [N, in], the result [N, out].
+// weights. x is f32 [N, in], the result [N, out]; with edges of
+// its own in Batch::layers a layer makes rows of its targets alone.
 
 /// PyG's GCNConv (Kipf & Welling, ICLR 2017): D^-1/2 (A + I) D^-1/2 X W + b. Parameters lin.weight, bias.
 /// Wants an order without self-loops: every node gets one.
 class GCNConv {
  public:
   GCNConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
-  at::Tensor forward(const at::Tensor& x, const Batch& batch) const;
+  at::Tensor forward(const at::Tensor& x, const Batch& batch, size_t layer = 0) const;
 
  private:
   at::Tensor weight_;
@@ -28,7 +29,7 @@ class GCNConv {
 class SAGEConv {
  public:
   SAGEConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
-  at::Tensor forward(const at::Tensor& x, const Batch& batch) const;
+  at::Tensor forward(const at::Tensor& x, const Batch& batch, size_t layer = 0) const;
 
  private:
   Linear neighbours_;
@@ -40,7 +41,7 @@ class SAGEConv {
 class GINConv {
  public:
   GINConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
-  at::Tensor forward(const at::Tensor& x, const Batch& batch) const;
+  at::Tensor forward(const at::Tensor& x, const Batch& batch, size_t layer = 0) const;
 
  private:
   Linear first_;

@@ -3,6 +3,7 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
@@ -21,22 +22,26 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Tensor = at::Tensor;
+using Count = std::optional<int64_t>;
 
 constexpr int64_t kGrain = 256;  // rows that one thread takes at a time
 
 // The order's own length says how many edges its maker had.
-EdgeOrder view(const Tensor& order, int64_t nodes) {
+EdgeOrder view(const Tensor& order, int64_t sources, int64_t targets) {
   require(order.dim() == 1 && order.scalar_type() == at::kInt && order.is_contiguous(), "order i32", order);
-  const int64_t edges = (order.numel() - edge_order_size(nodes, 0)) / 2;
-  return view_edge_order(order.const_data_ptr<int32_t>(), order.numel(), nodes, nodes,
+  const int64_t edges = edges_of_order(order.numel(), targets);
+  return view_edge_order(order.const_data_ptr<int32_t>(), order.numel(), sources, targets,
                          std::max<int64_t>(edges, 0));
 }
 
-void check(const Tensor& x, const Optional& source_scale, const Optional& target_scale) {
+void check(const Tensor& x, int64_t sources, int64_t targets, const Optional& source_scale,
+           const Optional& target_scale) {
   require(x.dim() == 2 && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble),
-          "x f32 or f64 [N, F]", x);
-  for (const Optional* scale : {&source_scale, &target_scale})
-    if (*scale) require_like(x, **scale, {x.size(0)}, "a scale [N] of x's dtype");
+          "x f32 or f64 [S, F]", x);
+  if (sources < 0 || targets < 0)
+    throw UsageError(fmt::format("aggregate: found {} sources and {} targets", sources, targets));
+  if (source_scale) require_like(x, *source_scale, {sources}, "source_scale [S] of x's dtype");
+  if (target_scale) require_like(x, *target_scale, {targets}, "target_scale [T] of x's dtype");
 }
 
 void run(const Tensor& x, const int32_t* ptr, const int32_t* index, const Optional& entry_scale,
@@ -53,10 +58,10 @@ void run(const Tensor& x, const int32_t* ptr, const int32_t* index, const Option
 }
 
 Tensor aggregate_cpu(const Tensor& input, const Tensor& order, const Optional& source_scale,
-                     const Optional& target_scale) {
-  check(input, source_scale, target_scale);
-  const EdgeOrder edges = view(order, input.size(0));
-  const Tensor out = at::empty(input.sizes(), input.options());
+                     const Optional& target_scale, Count targets) {
+  check(input, input.size(0), targets.value_or(input.size(0)), source_scale, target_scale);
+  const EdgeOrder edges = view(order, input.size(0), targets.value_or(input.size(0)));
+  const Tensor out = at::empty({edges.targets, input.size(1)}, input.options());
   const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
   run(x, edges.in_ptr, edges.source, source_scale, target_scale, out);
@@ -64,10 +69,10 @@ Tensor aggregate_cpu(const Tensor& input, const Tensor& order, const Optional& s
 }
 
 Tensor aggregate_backward_cpu(const Tensor& grad, const Tensor& order, const Optional& source_scale,
-                              const Optional& target_scale) {
-  check(grad, source_scale, target_scale);
-  const EdgeOrder edges = view(order, grad.size(0));
-  const Tensor dx = at::empty(grad.sizes(), grad.options());
+                              const Optional& target_scale, Count sources) {
+  check(grad, sources.value_or(grad.size(0)), grad.size(0), source_scale, target_scale);
+  const EdgeOrder edges = view(order, sources.value_or(grad.size(0)), grad.size(0));
+  const Tensor dx = at::empty({edges.sources, grad.size(1)}, grad.options());
   const WorkspaceScope workspace;
   const Tensor dout = grad.contiguous();
   Tensor room;
@@ -76,19 +81,25 @@ Tensor aggregate_backward_cpu(const Tensor& grad, const Tensor& order, const Opt
   return dx;
 }
 
-Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Optional&) {
-  Tensor out = at::empty_like(x, at::MemoryFormat::Contiguous);
+Tensor empty_rows(const Tensor& like, Count rows) {
+  return at::empty_symint({rows ? c10::SymInt(*rows) : like.sym_size(0), like.sym_size(1)}, like.options());
+}
+
+Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Optional&, Count targets) {
+  Tensor out = empty_rows(x, targets);
   const WorkspaceScope workspace;
-  if (WithoutDataScope::order() != nullptr) x.contiguous();
+  if (WithoutDataScope::active()) x.contiguous();
   return out;
 }
 
-Tensor aggregate_backward_meta(const Tensor& grad, const Tensor&, const Optional&, const Optional&) {
-  Tensor dx = at::empty_like(grad, at::MemoryFormat::Contiguous);
+Tensor aggregate_backward_meta(const Tensor& grad, const Tensor& order, const Optional&, const Optional&,
+                               Count sources) {
+  Tensor dx = empty_rows(grad, sources);
   const WorkspaceScope workspace;
-  if (const OrderSizes* const order = WithoutDataScope::order()) {
+  if (WithoutDataScope::active()) {
     const Tensor dout = grad.contiguous();
-    at::empty({dout.size(0) + 1 + 2 * order->edges}, dout.options().dtype(at::kInt));  // out_edges()
+    const int64_t edges = WithoutDataScope::order(order.numel()).edges;
+    at::empty({dx.size(0) + 1 + 2 * edges}, dout.options().dtype(at::kInt));  // out_edges()
   }
   return dx;
 }
@@ -96,33 +107,36 @@ Tensor aggregate_backward_meta(const Tensor& grad, const Tensor&, const Optional
 class AggregateFunction : public torch::autograd::Function<AggregateFunction> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& order,
-                        const Optional& source_scale, const Optional& target_scale) {
+                        const Optional& source_scale, const Optional& target_scale, Count targets) {
     const at::AutoDispatchBelowADInplaceOrView guard;
     static const auto op = find_operator<decltype(aggregate_cpu)>("plimsoll::aggregate");
     context->save_for_backward({order, kept(source_scale), kept(target_scale)});
-    return op.call(x, order, source_scale, target_scale);
+    context->saved_data["sources"] = targets ? Count(x.size(0)) : std::nullopt;
+    return op.call(x, order, source_scale, target_scale, targets);
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list v = context->get_saved_variables();
     static const auto op = find_operator<decltype(aggregate_backward_cpu)>("plimsoll::aggregate_backward");
-    return {op.call(grads[0], v[0], maybe(v[1]), maybe(v[2])), Tensor(), Tensor(), Tensor()};
+    return {op.call(grads[0], v[0], maybe(v[1]), maybe(v[2]),
+                    context->saved_data["sources"].toOptional<int64_t>()),
+            Tensor(), Tensor(), Tensor(), Tensor()};
   }
 };
 
 Tensor aggregate_autograd(const Tensor& x, const Tensor& order, const Optional& source_scale,
-                          const Optional& target_scale) {
+                          const Optional& target_scale, Count targets) {
   for (const Optional* scale : {&source_scale, &target_scale})
     if (*scale && (*scale)->requires_grad())
       throw UsageError("aggregate: scales are numbers, not variables; multiply x or the result instead");
-  return AggregateFunction::apply(x, order, source_scale, target_scale);
+  return AggregateFunction::apply(x, order, source_scale, target_scale, targets);
 }
 
 Tensor aggregate_backward_autograd(const Tensor& grad, const Tensor& order, const Optional& source_scale,
-                                   const Optional& target_scale) {
+                                   const Optional& target_scale, Count sources) {
   const auto made = [&] {
     const at::AutoDispatchBelowADInplaceOrView guard;
     static const auto op = find_operator<decltype(aggregate_backward_cpu)>("plimsoll::aggregate_backward");
-    return op.call(grad, order, source_scale, target_scale);
+    return op.call(grad, order, source_scale, target_scale, sources);
   };
   Tensor dx = made();
   auto list = std::tie(dx);
@@ -132,25 +146,28 @@ Tensor aggregate_backward_autograd(const Tensor& grad, const Tensor& order, cons
 
 }  // namespace
 
-Tensor aggregate(const Tensor& x, const Tensor& order, const Tensor& source_scale,
-                 const Tensor& target_scale) {
+Tensor aggregate(const Tensor& x, const Tensor& order, const Tensor& source_scale, const Tensor& target_scale,
+                 Count targets) {
   static const auto op = find_operator<decltype(aggregate_cpu)>("plimsoll::aggregate");
-  return op.call(x, order, maybe(source_scale), maybe(target_scale));
+  return op.call(x, order, maybe(source_scale), maybe(target_scale), targets);
 }
 
-Tensor in_degrees(const Tensor& order, int64_t nodes) {
-  Tensor degrees = at::empty({nodes}, order.options().dtype(at::kFloat));
+Tensor in_degrees(const Tensor& order, int64_t sources, int64_t targets) {
+  Tensor degrees = at::empty({targets}, order.options().dtype(at::kFloat));
   if (order.is_meta()) return degrees;
-  const EdgeOrder edges = view(order, nodes);
+  const EdgeOrder edges = view(order, sources, targets);
   float* const out = degrees.mutable_data_ptr<float>();
-  for (int64_t i = 0; i < nodes; ++i) out[i] = static_cast<float>(edges.in_ptr[i + 1] - edges.in_ptr[i]);
+  for (int64_t i = 0; i < targets; ++i) out[i] = static_cast<float>(edges.in_ptr[i + 1] - edges.in_ptr[i]);
   return degrees;
 }
 
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
-  m.def("aggregate(Tensor x, Tensor order, Tensor? source_scale=None, Tensor? target_scale=None) -> Tensor");
   m.def(
-      "aggregate_backward(Tensor grad, Tensor order, Tensor? source_scale, Tensor? target_scale) -> Tensor");
+      "aggregate(Tensor x, Tensor order, Tensor? source_scale=None, Tensor? target_scale=None, "
+      "int? targets=None) -> Tensor");
+  m.def(
+      "aggregate_backward(Tensor grad, Tensor order, Tensor? source_scale, Tensor? target_scale, "
+      "int? sources=None) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("aggregate", aggregate_cpu);

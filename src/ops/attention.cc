@@ -31,11 +31,12 @@ at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t tar
   const int64_t edges = edge_index.size(1);
   const at::Tensor order = at::empty({edge_order_size(targets, edges)}, edge_index.options().dtype(at::kInt));
   const WorkspaceScope workspace;
-  const at::Tensor index = edge_index.contiguous();
-  if (index.is_meta()) return order;
-  const int64_t* const source = index.const_data_ptr<int64_t>();
-  make_edge_order(source, source + edges, edges, sources, targets, same_nodes, drop_loops,
-                  order.mutable_data_ptr<int32_t>(), graphs);
+  // Rows apart: the first edges of a longer edge_index need no copy.
+  const at::Tensor source = edge_index.select(0, 0).contiguous();
+  const at::Tensor target = edge_index.select(0, 1).contiguous();
+  if (order.is_meta()) return order;
+  make_edge_order(source.const_data_ptr<int64_t>(), target.const_data_ptr<int64_t>(), edges, sources, targets,
+                  same_nodes, drop_loops, order.mutable_data_ptr<int32_t>(), graphs);
   return order;
 }
 

@@ -105,7 +105,7 @@ AttentionShape shape_of(const AttentionTensors& in, const AttentionSizes& sizes,
           .heads = sizes.heads,
           .channels = sizes.channels,
           .dtype = in.x.scalar_type(),
-          .order = *WithoutDataScope::order(),
+          .order = WithoutDataScope::order(in.order.numel()),
           .loops = options.loops,
           .keep_projection = options.keep_projection,
           .return_attention = options.return_attention};

@@ -176,15 +176,15 @@ DeclaredBytes declare_gatv2_backward(const AttentionShape& shape, bool needs_x, 
   const int64_t z =
       shape.keep_projection ? 0 : layer.rows(shape.sources) + (own ? layer.rows(shape.targets) : 0);
   // Room for all parts of the products but the first, which is of the output; targets of their own have their
-  // own, for a while.
+  // own.
   const int64_t first =
       projections * layer.sum + (transposed_groups(shape.sources) - 1) * weights * layer.sum;
   const int64_t second =
       shape.other_targets ? (transposed_groups(shape.targets) - 1) * target_weights * layer.sum : 0;
   const int64_t room = shape.threads * layer.product_room(kProductRows, features);
   const int64_t threads = layer.threads(std::max(layer.ranges(), parts(shape.sources, kProductRows)));
-  return with_peak(output, always + layer.handed_on() + dz + z + sums + first +
-                               std::max(threads * scratch, second + room));
+  return with_peak(output, always + layer.handed_on() + dz + z + sums + first + second +
+                               std::max(threads * scratch, room));
 }
 
 namespace {

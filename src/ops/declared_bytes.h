@@ -30,6 +30,7 @@ struct OrderSizes {
   int64_t largest = 0;  ///< nodes of a piece
   int64_t edges = 0;    ///< without self-loops that the order leaves out
   int64_t most_in = 0;  ///< edges of one target
+  int64_t numbers = 0;  ///< that the order takes, where orders are told apart by it
 };
 /// Of an order that is there, and the most that one can have for so many graphs that are edges' own nodes, of
 /// which self_loops are left out, if none has more than graph_nodes nodes.

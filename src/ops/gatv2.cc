@@ -277,7 +277,10 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
   std::vector<Sums> sums(static_cast<size_t>(std::max<int64_t>(ranges.count(), 1)));
   for (Sums& mine : sums) mine = Sums(to, &mine == sums.data(), false);
   const at::Tensor& x_target = in.x_target.defined() ? in.x_target : in.x;
+  // Taken together, so that the peak is a sum and not the larger of two.
   const std::vector<at::Tensor> room_of_sums = transposed_room(dz, in.x);
+  const std::vector<at::Tensor> room_of_targets =
+      in.x_target.defined() ? transposed_room(dz_target, x_target) : std::vector<at::Tensor>();
   over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, options);
     for (int64_t r = first; r < last; ++r) {
@@ -297,8 +300,7 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
   if (in.weight_bias.defined()) sum_rows(dz, to.weight_bias);
   if (to.x.defined()) multiply_all(dz, in.weight, {}, to.x);
   if (!in.target_weight.defined()) return;
-  multiply_transposed(dz_target, x_target,
-                      in.x_target.defined() ? transposed_room(dz_target, x_target) : room_of_sums,
+  multiply_transposed(dz_target, x_target, in.x_target.defined() ? room_of_targets : room_of_sums,
                       to.target_weight);
   if (in.target_bias.defined()) sum_rows(dz_target, to.target_bias);
   if (in.x_target.defined()) {

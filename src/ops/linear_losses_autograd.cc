@@ -18,7 +18,7 @@ using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
 bool planning() {
-  return WithoutDataScope::order() != nullptr;
+  return WithoutDataScope::active();
 }
 
 // Whether all losses have one gradient.

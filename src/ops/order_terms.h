@@ -15,6 +15,7 @@ class OrderTerms {
   static constexpr int64_t kPieceNodes = plimsoll::kPieceNodes;
   static constexpr int64_t kMostPieceNodes = plimsoll::kMostPieceNodes;
   static constexpr int64_t kSegmentGrain = plimsoll::kSegmentGrain;
+  static constexpr int64_t kChunkRows = AttentionRanges::kNodes;
 
   /// The next graph of the block.
   void add(int64_t nodes) { pieces_.add(nodes); }
@@ -27,8 +28,7 @@ class OrderTerms {
   int64_t piece_rows(int64_t nodes) const { return closed() ? pieces_.largest() : transposed_groups(nodes); }
   /// Groups of pieces; else chunks of nodes.
   int64_t groups(int64_t nodes) const {
-    return closed() ? AttentionRanges::groups_of(pieces_.pieces())
-                    : (nodes + AttentionRanges::kNodes - 1) / AttentionRanges::kNodes;
+    return closed() ? AttentionRanges::groups_of(pieces_.pieces()) : (nodes + kChunkRows - 1) / kChunkRows;
   }
   static int64_t segment_groups(int64_t graphs) {
     return std::max<int64_t>((graphs + kSegmentGrain - 1) / kSegmentGrain, 1);

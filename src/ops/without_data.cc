@@ -2,12 +2,16 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
 #include "memory/tape.h"
 
 namespace plimsoll {
 namespace {
 
-thread_local const OrderSizes* scoped = nullptr;
+thread_local std::optional<std::span<const OrderSizes>> scoped;
 
 // Pieces of a workspace: those of each group, and those of a thread and of products.
 constexpr int64_t kGroupPieces = 10;
@@ -15,16 +19,22 @@ constexpr int64_t kMorePieces = 24;
 
 }  // namespace
 
-WithoutDataScope::WithoutDataScope(const OrderSizes& order) {
-  scoped = &order;
+WithoutDataScope::WithoutDataScope(std::span<const OrderSizes> orders) {
+  scoped = orders;
 }
 
 WithoutDataScope::~WithoutDataScope() {
-  scoped = nullptr;
+  scoped.reset();
 }
 
-const OrderSizes* WithoutDataScope::order() {
-  return scoped;
+bool WithoutDataScope::active() {
+  return scoped.has_value();
+}
+
+const OrderSizes& WithoutDataScope::order(int64_t numbers) {
+  const auto found = std::ranges::find(*scoped, numbers, &OrderSizes::numbers);
+  if (found == scoped->end()) throw Failure("a layer reads an order of edges that was not declared");
+  return *found;
 }
 
 void ask_for_workspace(const at::Tensor& like, int64_t bytes, int64_t groups) {

@@ -2,22 +2,26 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <span>
+
 #include "ops/declared_bytes.h"
 
 namespace plimsoll {
 
 /// While it lives, operators of this thread ask for tensors without data (torch's meta device) as they ask
-/// for those with data, on one thread: in the same order, and with their workspaces, where the order of edges
-/// has these sizes. Nothing is computed. May not be nested.
+/// for those with data, on one thread: in the same order, and with their workspaces, where orders of edges
+/// have these sizes, which are told apart by `numbers` and must outlive it. Nothing is computed. May not be
+/// nested.
 class WithoutDataScope {
  public:
-  explicit WithoutDataScope(const OrderSizes& order);
+  explicit WithoutDataScope(std::span<const OrderSizes> orders);
   ~WithoutDataScope();
   WithoutDataScope(const WithoutDataScope&) = delete;
   WithoutDataScope& operator=(const WithoutDataScope&) = delete;
 
-  /// That of this thread, or null.
-  static const OrderSizes* order();
+  /// Whether this thread has one, and its order of so many numbers. Errors: Failure where it has none such.
+  static bool active();
+  static const OrderSizes& order(int64_t numbers);
 };
 
 /// What an operator on `like` asks for in its WorkspaceScope, `bytes` at most at once. It takes no more

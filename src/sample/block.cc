@@ -23,6 +23,7 @@ void GraphBlock::clear() {
   y.clear();
   node_y.clear();
   teacher.clear();
+  prefixes.clear();
 }
 
 namespace {
@@ -99,11 +100,13 @@ void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
   fill_room_in(y, size.graphs);
   fill_room_in(node_y, size.nodes);
   fill_room_in(teacher, widths.teacher_numbers(size.graphs, size.nodes));
+  prefixes.reserve(static_cast<size_t>(size.graphs * widths.hops));
   clear();
 }
 
 int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
   return 8 * (4 * size.graphs + 2 + size.nodes) +
+         static_cast<int64_t>(sizeof(Prefix)) * size.graphs * widths.hops +
          4 * (size.nodes * widths.node_features + size.edges * (2 + widths.edge_features) +
               widths.teacher_numbers(size.graphs, size.nodes));
 }

@@ -37,12 +37,20 @@ struct BlockSize {
   }
 };
 
+/// What lies within some number of hops of a sample's seeds: its first nodes, and the edges into them, which
+/// are its first edges.
+struct Prefix {
+  int64_t nodes = 0;
+  int64_t edges = 0;
+};
+
 /// How many numbers stand beside each node, edge and graph of a source.
 struct RowWidths {
   int64_t node_features = 0;
   int64_t edge_features = 0;
   int64_t teacher = 0;            ///< what a teacher says of a graph, or of a node
   bool teacher_of_nodes = false;  ///< of a node
+  int64_t hops = 0;               ///< of the samples that its graphs are; 0: they are none
 
   /// Numbers of the teacher for graphs and nodes so many.
   int64_t teacher_numbers(int64_t graphs, int64_t nodes) const {
@@ -61,6 +69,8 @@ struct GraphBlock {
   Vector<int64_t, Tag::blocks> y;
   Vector<int64_t, Tag::blocks> node_y;  ///< [N], -1 without a label; empty where nodes have none
   Vector<float, Tag::blocks> teacher;   ///< [G, W] or [N, W], what a teacher says; empty where there is none
+  Vector<Prefix, Tag::blocks>
+      prefixes;  ///< [G, hops] within 0 .. hops-1 hops; empty where graphs are no samples
 
   /// Empties it, keeping its memory for the next block.
   void clear();
@@ -97,6 +107,10 @@ class BlockSource {
   /// The shape of every graph, by index, on `threads` threads. Errors: InputError for counts or labels beyond
   /// 32 bits.
   virtual Vector<GraphShape, Tag::columns> shapes(int threads) const;
+
+  /// Of sources of samples: the shapes of what lies within 0 .. hops-1 hops of a graph's seeds, labels aside.
+  /// [graphs(), hops], as shapes() found them; valid until it is called again.
+  virtual std::span<const GraphShape> prefix_shapes() const { return {}; }
 
   /// Bytes (Tag::cache) that make reading quicker, beyond those that it has from the start; 0: none do.
   virtual int64_t most_cache_bytes() const { return 0; }

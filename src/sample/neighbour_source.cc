@@ -11,6 +11,7 @@
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
+#include "sample/sample_shape.h"
 
 namespace plimsoll {
 namespace {
@@ -90,27 +91,6 @@ void NeighbourSource::sample_alone(BulkSampler& sampler, int64_t number, Sample&
   sampler.sample(std::span(&sample.batch, 1));
 }
 
-GraphShape NeighbourSource::shape_of(const Sample& sample) {
-  const SampledBatch& batch = sample.batch;
-  GraphShape shape;
-  shape.nodes = static_cast<int32_t>(batch.nodes());
-  shape.edges = static_cast<int32_t>(batch.edges());
-  const uint32_t* source = batch.source.data();
-  for (uint32_t target = 0; target < batch.in.size(); ++target) {
-    const auto in = static_cast<int32_t>(batch.in[target]);
-    const auto loops = static_cast<int32_t>(std::count(source, source + in, target));
-    source += in;
-    shape.self_loops += loops;
-    shape.most_in = std::max(shape.most_in, in);
-    shape.most_in_without_loops = std::max(shape.most_in_without_loops, in - loops);
-  }
-  for (const int64_t label : sample.labels) {
-    shape.labelled_nodes += label >= 0;
-    shape.highest_node_label = std::max(shape.highest_node_label, static_cast<int32_t>(label));
-  }
-  return shape;
-}
-
 // Blocks are sampled in groups, as large as a part of what the budget leaves has room for.
 void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const {
   // Nothing else needs the memory yet.
@@ -154,7 +134,10 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
       Sample& sample = mine.samples[i];
       std::swap(batches[i], sample.batch);
       const int64_t number = mine.first + static_cast<int64_t>(i);
-      const GraphShape shape = shape_of(sample);
+      const GraphShape shape = shape_of_sample(
+          sample.batch, sample.labels,
+          std::span(prefix_shapes_)
+              .subspan(static_cast<size_t>(number * hops()), static_cast<size_t>(hops())));
       shapes[static_cast<size_t>(number)] = shape;
       const int64_t bytes = BulkSampler::bytes_for(shape.nodes, shape.edges);
       for (int64_t before = largest; before < bytes && !largest.compare_exchange_weak(before, bytes);) {
@@ -179,6 +162,7 @@ void NeighbourSource::measure(std::span<const GraphShape> shapes) const {
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs()));
   uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
+  prefix_shapes_.resize(static_cast<size_t>(graphs() * hops()));
   sample_all(threads, shapes);
   resize_topology(0);
   give_back_freed_memory();
@@ -212,6 +196,7 @@ float* NeighbourSource::append_graph(int64_t number, const Sample& sample, Graph
     block.edges.push_back(static_cast<int32_t>(source));
     block.edges.push_back(static_cast<int32_t>(target));
   });
+  append_prefixes(batch, block.prefixes);
   block.x.resize(begin + batch.node.size() * static_cast<size_t>(width_));
   return block.x.data() + begin;
 }
@@ -413,7 +398,7 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   if (bytes <= 0) return;
   if (sizes_.most_bytes == 0) {
     sample_alone(sampler_, 0, sample_);
-    const GraphShape shape = shape_of(sample_);
+    const GraphShape shape = shape_of_sample(sample_.batch, sample_.labels, {});
     measure(std::span(&shape, 1));
     sizes_.most_bytes *= 2;
   }

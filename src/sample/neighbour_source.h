@@ -42,9 +42,11 @@ class NeighbourSource : public BlockSource {
   int64_t graphs() const override { return blocks_.blocks(); }
   int64_t node_features() const override { return width_; }
   int64_t edge_features() const override { return 0; }
+  RowWidths widths() const override { return {.node_features = width_, .hops = hops()}; }
   const GraphSetTables& tables() const override { return tables_; }
   /// Samples every block of the run, without its features.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
+  std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
   /// Errors: those of the topology and of RowReader::read().
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
 
@@ -78,7 +80,7 @@ class NeighbourSource : public BlockSource {
   };
   void seeds_of(int64_t number, Sample& sample) const;
   void sample_alone(BulkSampler& sampler, int64_t number, Sample& sample) const;
-  static GraphShape shape_of(const Sample& sample);
+  int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
   void measure(std::span<const GraphShape> shapes) const;
 
@@ -104,6 +106,7 @@ class NeighbourSource : public BlockSource {
   GraphSetTables tables_;
   int64_t width_;
   FeatureFile rows_;
+  mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
 
   mutable std::mutex mutex_;  // guards what follows, but for what the thread has for itself
   mutable std::condition_variable_any changed_;

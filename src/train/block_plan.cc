@@ -55,7 +55,7 @@ void BlockPlan::plan(const BlockTerms& block, RangePlan& plan) const {
   plan.pieces.resize(of.model.tape().pieces.size());
   of.model.rooms(block.terms, plan.pieces);
   plan.bytes = of.layout.place(plan.pieces);
-  if (block.terms[kNodes] >= 2) return;
+  if (nodes_judged(block.terms) >= 2) return;
   // A single row is contiguous however it is cut, and has no variance: torch and batch normalisation go other
   // ways. Tensors go where there is room.
   plan.bytes = std::max(2 * plan.bytes, of.model.envelope(block.terms));

@@ -16,9 +16,8 @@ namespace plimsoll {
 /// Thread-safe once it is laid out.
 class BlockPlan : public RangePlanner {
  public:
-  /// `shapes` has one entry for each graph of the source, and must outlive the plan.
-  BlockPlan(std::span<const GraphShape> shapes, const CollateOptions& options)
-      : shapes_(shapes), options_(options) {}
+  /// What `shapes` views must outlive the plan.
+  BlockPlan(const BlockShapes& shapes, const CollateOptions& options) : shapes_(shapes), options_(options) {}
 
   /// The tape of blocks whose pieces are closed, or of the others.
   void set_model(bool closed, TapeModel model) { kind(closed).model = std::move(model); }
@@ -61,7 +60,7 @@ class BlockPlan : public RangePlanner {
   Kind& kind(bool closed) { return kinds_[closed ? 1 : 0]; }
   const Kind& kind(bool closed) const { return kinds_[closed ? 1 : 0]; }
 
-  std::span<const GraphShape> shapes_;
+  BlockShapes shapes_;
   CollateOptions options_;
   std::array<Kind, 2> kinds_;
   std::string noted_;

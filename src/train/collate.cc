@@ -3,12 +3,15 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
 #include "ops/attention.h"
+#include "train/trimmed_layers.h"
 
 namespace plimsoll {
 
@@ -70,12 +73,30 @@ void list_neighbours(const GraphBlock& block, int64_t node_features, const at::T
   ptr[nodes] = to - ids;
 }
 
+// The sample that a block is, where the model judges its seeds layer by layer.
+std::optional<TrimmedLayers> trimmed(const GraphBlock& block, const CollateOptions& options) {
+  if (block.prefixes.empty() || options.layers == 0) return std::nullopt;
+  if (block.graphs() != 1)
+    throw Failure(
+        fmt::format("a block of {} samples cannot be trimmed to its hops, expected one", block.graphs()));
+  return TrimmedLayers(block.prefixes, {block.nodes(), block.edge_count()}, options.layers);
+}
+
+// Edges into each node but self-loops.
+at::Tensor count_degrees(const GraphBlock& block) {
+  at::Tensor degrees = at::zeros({block.nodes()}, at::kFloat);
+  float* const degree = degrees.mutable_data_ptr<float>();
+  for (size_t e = 0; e < block.edges.size(); e += 2)
+    if (block.edges[e] != block.edges[e + 1]) ++degree[block.edges[e + 1]];
+  return degrees;
+}
+
 }  // namespace
 
 Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOptions& options) {
   const int64_t graphs = block.graphs();
-  const int64_t nodes = block.nodes();
-  const int64_t edges = block.edge_count();
+  const std::optional<TrimmedLayers> layers = trimmed(block, options);
+  const auto [nodes, edges] = layers ? layers->read() : Prefix{block.nodes(), block.edge_count()};
 
   Batch batch;
   // from_blob takes no const pointer; nothing writes to these.
@@ -87,21 +108,24 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
     batch.teacher = at::from_blob(const_cast<float*>(block.teacher.data()),
                                   {widths.teacher_of_nodes ? nodes : graphs, widths.teacher}, at::kFloat);
   take_items(block, options, batch);
-  batch.node_keys = at::empty({3, nodes}, at::kLong);
+  const int64_t keyed = layers ? layers->made() : nodes;
+  batch.node_keys = at::empty({3, keyed}, at::kLong);
   batch.graph_item = at::empty({graphs}, at::kLong);
   batch.graph_local = at::zeros({graphs}, at::kLong);
+  if (layers && options.degrees) batch.degrees = count_degrees(block);
 
   const at::Tensor edge_index = at::empty({2, edges}, at::kLong);
   int64_t* source = edge_index.mutable_data_ptr<int64_t>();
   int64_t* target = source + edges;
   int64_t* const item = batch.node_keys.mutable_data_ptr<int64_t>();
-  int64_t* const local = item + nodes;
-  int64_t* const first_edge = local + nodes;
+  int64_t* const local = item + keyed;
+  int64_t* const first_edge = local + keyed;
   for (int64_t g = 0; g < graphs; ++g) {
     const auto at = static_cast<size_t>(g);
     const int64_t first = block.node_ptr[at];
-    const int64_t count = block.node_ptr[at + 1] - first;
-    for (int64_t e = block.edge_ptr[at]; e < block.edge_ptr[at + 1]; ++e) {
+    const int64_t count = std::min(block.node_ptr[at + 1], keyed) - first;
+    const int64_t end = std::min(block.edge_ptr[at + 1], edges);
+    for (int64_t e = block.edge_ptr[at]; e < end; ++e) {
       *source++ = first + block.edges[static_cast<size_t>(2 * e)];
       *target++ = first + block.edges[static_cast<size_t>(2 * e + 1)];
     }
@@ -109,6 +133,10 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
     std::iota(local + first, local + first + count, int64_t{0});
     std::fill_n(first_edge + first, count, block.edge_ptr[at]);
     batch.graph_item.mutable_data_ptr<int64_t>()[g] = block.graph[at];
+  }
+  if (layers) {
+    batch.layers = layers->edges(edge_index, /*drop_loops=*/!options.self_loops);
+    return batch;
   }
   if (options.neighbour_ids) list_neighbours(block, widths.node_features, edge_index, batch);
   if (options.edge_index) batch.edge_index = edge_index;

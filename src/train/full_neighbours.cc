@@ -16,6 +16,7 @@
 #include "memory/ledger.h"
 #include "ops/allocator.h"
 #include "sample/neighbour_sampler.h"
+#include "sample/sample_shape.h"
 #include "store/cached_rows.h"
 #include "train/collate.h"
 
@@ -88,14 +89,17 @@ class LayerRun {
       auto* degree = batch.degrees.mutable_data_ptr<float>();
       for (const int64_t node : worker.sample.node) *degree++ = degrees_[static_cast<size_t>(node)];
     }
+    batch.layers.resize(static_cast<size_t>(layer_) + 1, batch.layers.front());
     const at::Tensor x = layer_ == 0 ? model_.inputs(batch) : batch.x;
-    return model_.run_layer(layer_, x, batch).narrow(0, 0, end - first).contiguous();
+    return model_.run_layer(layer_, x, batch).contiguous();
   }
 
  private:
   CollateOptions collate_options() const {
     CollateOptions options = model_.collate_options();
     options.items = Items::nodes;
+    options.layers = 1;
+    options.degrees = false;  // those of the graph are known
     return options;
   }
 
@@ -108,10 +112,8 @@ class LayerRun {
     block.node_ptr.push_back(nodes);
     block.edge_ptr.push_back(edges);
     block.y.push_back(0);
-    for (size_t e = 0; e < sample.row.size(); ++e) {
-      block.edges.push_back(static_cast<int32_t>(sample.row[e]));
-      block.edges.push_back(static_cast<int32_t>(sample.col[e]));
-    }
+    append_edges(sample, block.edges);
+    append_prefixes(sample, block.prefixes);
     block.x.resize(static_cast<size_t>(nodes * rows_.width()));
     const std::lock_guard lock(mutex_);
     rows_.cache().gather(sample.node, reinterpret_cast<std::byte*>(block.x.data()));

@@ -36,27 +36,27 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind of)
       kind(of),
       objective(of == WorkKind::teaching ? &in.batch_teacher->objective() : in.objective),
       options(objective->collate_options()),
-      plan(std::make_shared<BlockPlan>(in.shapes, options)) {
+      plan(std::make_shared<BlockPlan>(in.block_shapes(), options)) {
   BlockTerms terms;
   BlocksAtOnce at_once{kind == WorkKind::training   ? in.batch_size
                        : kind == WorkKind::teaching ? in.batch_teacher->most_graphs()
                                                     : static_cast<int64_t>(in.shapes.size())};
   all_known = visit([&](std::span<const int64_t> block) {
     at_once.add(block);
-    count_terms(block, in.shapes, options, terms);
+    count_terms(block, in.block_shapes(), options, terms);
     boxes[terms.closed ? 1 : 0].add(terms.terms);
     ++blocks;
   });
   most_at_once = all_known ? at_once.most : in.batch_size;
   if (all_known) return;
-  Terms least(kTerms, 0);
-  least[kOne] = 1;
   // Small graphs and a large one may come together in a piece that is too large.
-  const Terms open = corner(in.training, in.shapes, in.limits, options, false);
+  const Terms open = corner(in.training, in.block_shapes(), in.limits, options, false);
+  Terms least(open.size(), 0);
+  least[kOne] = 1;
   if (open[kNodes] > OrderTerms::kMostPieceNodes) boxes[0].count = std::max<int64_t>(boxes[0].count, 1);
   for (const bool closed : {false, true})
     if (boxes[closed ? 1 : 0].count > 0)
-      boxes[closed ? 1 : 0].widen(least, corner(in.training, in.shapes, in.limits, options, closed));
+      boxes[closed ? 1 : 0].widen(least, corner(in.training, in.block_shapes(), in.limits, options, closed));
 }
 
 bool PlannedWork::visit(const std::function<void(std::span<const int64_t>)>& block) const {
@@ -75,7 +75,7 @@ void PlannedWork::find_worst() {
   most_bytes = 0;
   BlockTerms terms;
   visit([&](std::span<const int64_t> block) {
-    count_terms(block, input->shapes, options, terms);
+    count_terms(block, input->block_shapes(), options, terms);
     const int64_t bytes = plan->bytes(terms);
     sum += bytes;
     if (bytes <= most_bytes) return;

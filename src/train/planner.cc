@@ -16,6 +16,7 @@
 #include "train/block_plan.h"
 #include "train/planned_work.h"
 #include "train/probes.h"
+#include "train/sample_probes.h"
 #include "train/static_tape.h"
 #include "train/warm_up.h"
 
@@ -100,7 +101,7 @@ class Planner {
 
   // Tapes of probes, the model they give, and the blocks measured by it.
   void measure(PlannedWork& work, bool recompute) {
-    work.plan = std::make_shared<BlockPlan>(in_.shapes, work.options);
+    work.plan = std::make_shared<BlockPlan>(in_.block_shapes(), work.options);
     std::optional<BlockEngine> engine;
     if (!without_data())
       engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits, Flight{.recompute = recompute},
@@ -115,16 +116,20 @@ class Planner {
       std::vector<Tape> tapes;
       std::vector<Terms> terms;
       int64_t graphs = 0;  // bytes of probes' own graphs
-      for (const Probe& probe :
-           make_probes(box.highest, closed, engine ? widths : RowWidths(), work.options)) {
-        if (probe.terms.closed != closed) continue;
+      const auto record = [&](const Probe& probe) {
+        if (probe.terms.closed != closed) return;
         tapes.push_back(engine ? work.record(*engine, probe.block)
                                : tape_without_data(*work.objective, probe.terms, widths,
                                                    work.kind == WorkKind::training, recompute));
         terms.push_back(probe.terms.terms);
         graphs += graph_bytes({probe.block.graphs(), probe.block.nodes(), probe.block.edge_count()});
         probes_ = std::max(probes_, graphs + packed_as_they_come(tapes.back()));
-      }
+      };
+      const RowWidths of_probes = engine ? widths : RowWidths();
+      if (prefixes_in(box.highest) > 0)
+        visit_sample_probes(box.highest, of_probes, work.options, record);
+      else
+        std::ranges::for_each(make_probes(box.highest, closed, of_probes, work.options), record);
       work.plan->set_model(closed, TapeModel(tapes, terms));
       work.plan->lay_out(closed, box.lowest, box.highest);
     }

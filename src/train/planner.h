@@ -50,6 +50,7 @@ struct PlanInput {
   NotYetHeld missing = {};
   std::optional<int64_t> cap = {};  ///< of the ledger; none: as it is now
 
+  BlockShapes block_shapes() const { return {shapes, source->prefix_shapes()}; }
   EpochOrder order() const { return {training, curriculum, seed, fresh_epochs}; }
 };
 

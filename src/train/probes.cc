@@ -40,7 +40,7 @@ class ProbeMaker {
     }
     const GraphList graphs(block.graph.begin(), block.graph.end());
     const auto shapes = shapes_of(block);
-    probes.push_back({std::move(block), terms_of(graphs, shapes, options_)});
+    probes.push_back({std::move(block), terms_of(graphs, {shapes}, options_)});
   }
 
   int64_t draw(int64_t below) {

@@ -46,7 +46,7 @@ bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batc
   return order.known();
 }
 
-Terms corner(std::span<const int64_t> graphs, std::span<const GraphShape> shapes, const BlockLimits& limits,
+Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const BlockLimits& limits,
              const CollateOptions& options, bool closed) {
   const auto count = static_cast<size_t>(
       std::clamp<int64_t>(limits.graphs, 1, std::max<int64_t>(static_cast<int64_t>(graphs.size()), 1)));
@@ -54,7 +54,7 @@ Terms corner(std::span<const int64_t> graphs, std::span<const GraphShape> shapes
   const auto most = [&](auto of, int64_t limit) {
     std::vector<int64_t> values;
     values.reserve(graphs.size());
-    for (const int64_t g : graphs) values.push_back(of(shapes[static_cast<size_t>(g)]));
+    for (const int64_t g : graphs) values.push_back(of(shapes.graphs[static_cast<size_t>(g)]));
     if (values.empty()) return int64_t{0};
     const size_t top = std::min(count, values.size());
     std::partial_sort(values.begin(), values.begin() + static_cast<int64_t>(top), values.end(),

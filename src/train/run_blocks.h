@@ -33,7 +33,7 @@ void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> s
 
 /// The corner of the limits: no block of these graphs, in whatever order, has more of any term; and each
 /// graph larger than the limits.
-Terms corner(std::span<const int64_t> graphs, std::span<const GraphShape> shapes, const BlockLimits& limits,
+Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const BlockLimits& limits,
              const CollateOptions& options, bool closed);
 
 }  // namespace plimsoll

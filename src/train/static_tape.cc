@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "ops/attention.h"
 #include "ops/without_data.h"
+#include "train/trimmed_layers.h"
 
 namespace plimsoll {
 namespace {
@@ -151,25 +152,49 @@ TORCH_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("sub_.Tensor", with_common_<&at::meta::sub_, const at::Scalar&>);
 }
 
-OrderSizes order_of(const BlockTerms& block, bool self_loops) {
+// The prefixes of a trimmed sample, as collate() has them.
+std::vector<Prefix> prefixes_of(const Terms& t) {
+  std::vector<Prefix> prefixes;
+  for (size_t p = 0; p < prefixes_in(t); ++p)
+    prefixes.push_back({t[place_of(p, kPrefixNodes)], t[place_of(p, kPrefixEdges)]});
+  return prefixes;
+}
+
+TrimmedLayers layers_of(const Terms& t, const std::vector<Prefix>& prefixes, const CollateOptions& options) {
+  return {prefixes, {t[kNodes], t[kEdges]}, options.layers};
+}
+
+// The orders that layers may read: that of all edges, and of a trimmed sample those of its prefixes.
+std::vector<OrderSizes> orders_of(const BlockTerms& block, bool self_loops) {
   const Terms& t = block.terms;
-  return {.closed = block.closed,
-          .pieces = 4 * t[kGroups],  // as many as make so many groups
-          .largest = t[kPieceRows],
-          .edges = t[kEdges] - (self_loops ? 0 : t[kSelfLoops]),
-          .most_in = t[kMostIn]};
+  std::vector<OrderSizes> orders{{.closed = block.closed,
+                                  .pieces = 4 * t[kGroups],  // as many as make so many groups
+                                  .largest = t[kPieceRows],
+                                  .edges = t[kEdges] - (self_loops ? 0 : t[kSelfLoops]),
+                                  .most_in = t[kMostIn],
+                                  .numbers = edge_order_size(t[kNodes], t[kEdges])}};
+  for (size_t p = 0; p < prefixes_in(t); ++p) {
+    const auto of = [&](PrefixTerm term) { return t[place_of(p, term)]; };
+    orders.push_back({.edges = of(kPrefixEdges) - (self_loops ? 0 : of(kPrefixSelfLoops)),
+                      .most_in = of(kPrefixMostIn),
+                      .numbers = edge_order_size(of(kPrefixNodes), of(kPrefixEdges))});
+  }
+  return orders;
 }
 
 // What collate() does not take from the allocator.
-Batch given_inputs(const Terms& t, const RowWidths& widths) {
+Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions& options) {
   const at::TensorOptions meta(c10::DeviceType::Meta);
+  const std::vector<Prefix> prefixes = prefixes_of(t);
+  const auto [nodes, edges] =
+      prefixes.empty() ? Prefix{t[kNodes], t[kEdges]} : layers_of(t, prefixes, options).read();
   Batch batch;
-  batch.x = at::empty({t[kNodes], widths.node_features}, meta.dtype(at::kFloat));
-  batch.edge_attr = at::empty({t[kEdges], widths.edge_features}, meta.dtype(at::kFloat));
+  batch.x = at::empty({nodes, widths.node_features}, meta.dtype(at::kFloat));
+  batch.edge_attr = at::empty({edges, widths.edge_features}, meta.dtype(at::kFloat));
   batch.graph_ptr = at::empty({t[kGraphs] + 1}, meta.dtype(at::kLong));
   if (widths.teacher > 0)
     batch.teacher =
-        at::empty({widths.teacher_of_nodes ? t[kNodes] : t[kGraphs], widths.teacher}, meta.dtype(at::kFloat));
+        at::empty({widths.teacher_of_nodes ? nodes : t[kGraphs], widths.teacher}, meta.dtype(at::kFloat));
   return batch;
 }
 
@@ -177,13 +202,21 @@ Batch given_inputs(const Terms& t, const RowWidths& widths) {
 Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& options) {
   const at::TensorOptions i64 = batch.graph_ptr.options();
   const bool labelled = options.items == Items::labelled_nodes;
+  const std::vector<Prefix> prefixes = prefixes_of(t);
+  const TrimmedLayers layers = layers_of(t, prefixes, options);
+  const int64_t edges = batch.edge_attr.size(0);
   batch.item_count = options.items == Items::nodes ? t[kNodes] : labelled ? t[kItems] : t[kGraphs];
   if (labelled) batch.items = at::empty({t[kItems]}, i64);
   if (options.items != Items::nodes) batch.y = at::empty({batch.item_count}, i64);
-  batch.node_keys = at::empty({3, t[kNodes]}, i64);
+  batch.node_keys = at::empty({3, prefixes.empty() ? t[kNodes] : layers.made()}, i64);
   batch.graph_item = at::empty({t[kGraphs]}, i64);
   batch.graph_local = at::zeros({t[kGraphs]}, i64);
-  const Tensor edge_index = at::empty({2, t[kEdges]}, i64);
+  if (!prefixes.empty() && options.degrees) batch.degrees = at::zeros({t[kNodes]}, i64.dtype(at::kFloat));
+  const Tensor edge_index = at::empty({2, edges}, i64);
+  if (!prefixes.empty()) {
+    batch.layers = layers.edges(edge_index, /*drop_loops=*/!options.self_loops);
+    return batch;
+  }
   if (options.neighbour_ids) {
     batch.neighbour_ptr = at::zeros({t[kNodes] + 1}, i64);
     batch.neighbour_ids = at::empty({t[kEdges]}, i64);
@@ -227,11 +260,12 @@ void predict(const Objective& objective, const Batch& given, const Terms& terms)
 
 Tape tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
                        bool training, bool recompute) {
-  const OrderSizes order = order_of(block, objective.collate_options().self_loops);
-  const Batch given = given_inputs(block.terms, widths);
+  const CollateOptions options = objective.collate_options();
+  const std::vector<OrderSizes> orders = orders_of(block, options.self_loops);
+  const Batch given = given_inputs(block.terms, widths, options);
   TapeRecorder recorder;
   try {
-    const WithoutDataScope without_data(order);
+    const WithoutDataScope without_data(orders);
     const TapeScope scope(recorder);
     if (training)
       train(objective, given, block.terms, recompute);

@@ -184,11 +184,11 @@ def four_nodes(edges=5):
 ONES = torch.ones(4, 2)
 NOT_THIS_ORDER = "the edge order is not one of 4 sources, 4 targets"
 BAD = {
-    "x is a vector": (lambda: (torch.ones(4), four_nodes()), r"x f32 or f64 \[N, F\].*found Float of shape \[4\]"),
-    "x is three-dimensional": (lambda: (ONES[None], four_nodes()), r"x f32 or f64 \[N, F\]"),
-    "x i64": (lambda: (ONES.long(), four_nodes()), r"x f32 or f64 \[N, F\].*Long"),
-    "x f16": (lambda: (ONES.half(), four_nodes()), r"x f32 or f64 \[N, F\].*Half"),
-    "x bf16": (lambda: (ONES.bfloat16(), four_nodes()), r"x f32 or f64 \[N, F\].*BFloat16"),
+    "x is a vector": (lambda: (torch.ones(4), four_nodes()), r"x f32 or f64 \[S, F\].*found Float of shape \[4\]"),
+    "x is three-dimensional": (lambda: (ONES[None], four_nodes()), r"x f32 or f64 \[S, F\]"),
+    "x i64": (lambda: (ONES.long(), four_nodes()), r"x f32 or f64 \[S, F\].*Long"),
+    "x f16": (lambda: (ONES.half(), four_nodes()), r"x f32 or f64 \[S, F\].*Half"),
+    "x bf16": (lambda: (ONES.bfloat16(), four_nodes()), r"x f32 or f64 \[S, F\].*BFloat16"),
     "order i64": (lambda: (ONES, four_nodes().long()), r"order i32.*Long"),
     "order is a matrix": (lambda: (ONES, four_nodes()[None]), "order i32"),
     "order with a stride": (lambda: (ONES, four_nodes().repeat_interleave(2)[::2]), "order i32.*not contiguous"),
@@ -201,12 +201,12 @@ BAD = {
     "order of more sources": (
         lambda: (ONES, torch.ops.plimsoll.edge_order(edges([(4, 1)]), 5, 4, False, False)), NOT_THIS_ORDER),
     "an order cut short": (lambda: (ONES, four_nodes()[:-2]), NOT_THIS_ORDER),
-    "source_scale of other nodes": (lambda: (ONES, four_nodes(), torch.ones(3)), r"a scale \[N\] of x's dtype"),
-    "target_scale of other nodes": (lambda: (ONES, four_nodes(), None, torch.ones(5)), r"a scale \[N\]"),
-    "source_scale f64": (lambda: (ONES, four_nodes(), torch.ones(4).double()), r"a scale \[N\].*Double"),
-    "target_scale i64": (lambda: (ONES, four_nodes(), None, torch.ones(4).long()), r"a scale \[N\].*Long"),
-    "source_scale of features": (lambda: (ONES, four_nodes(), ONES), r"a scale \[N\]"),
-    "target_scale is a column": (lambda: (ONES, four_nodes(), None, torch.ones(4, 1)), r"a scale \[N\]"),
+    "source_scale of other nodes": (lambda: (ONES, four_nodes(), torch.ones(3)), r"source_scale \[S\] of x's dtype"),
+    "target_scale of other nodes": (lambda: (ONES, four_nodes(), None, torch.ones(5)), r"target_scale \[T\]"),
+    "source_scale f64": (lambda: (ONES, four_nodes(), torch.ones(4).double()), r"source_scale \[S\].*Double"),
+    "target_scale i64": (lambda: (ONES, four_nodes(), None, torch.ones(4).long()), r"target_scale \[T\].*Long"),
+    "source_scale of features": (lambda: (ONES, four_nodes(), ONES), r"source_scale \[S\]"),
+    "target_scale is a column": (lambda: (ONES, four_nodes(), None, torch.ones(4, 1)), r"target_scale \[T\]"),
 }
 
 
@@ -223,6 +223,26 @@ def test_bad_input_of_backward_is_an_error(name):
     given = (*arguments(), None, None)[:4]
     with pytest.raises(RuntimeError, match=text):
         torch.ops.plimsoll.aggregate_backward(*given)
+
+
+def rectangular(dtype=torch.float64):
+    """Edges from nine sources to four targets, one of which has none."""
+    order = torch.ops.plimsoll.edge_order(edges([(8, 1), (4, 1), (4, 0), (3, 3)]), 9, 4, False, False)
+    x, source_scale, target_scale = inputs(9, 3, dtype)
+    return x, order, source_scale, target_scale[:4].contiguous(), 4
+
+
+def test_fewer_targets_than_sources():
+    x, order, *rest = rectangular()
+    assert torch.autograd.gradcheck(lambda x: torch.ops.plimsoll.aggregate(x, order, *rest), x.requires_grad_())
+    found = torch.ops.plimsoll.aggregate(torch.ones(9, 1), order, None, None, 4)
+    assert found.flatten().tolist() == [1, 2, 0, 1]
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_opcheck_of_fewer_targets(dtype):
+    x, *rest = rectangular(dtype)
+    torch.library.opcheck(torch.ops.plimsoll.aggregate.default, (x.requires_grad_(), *rest), test_utils=OPCHECKS)
 
 
 @pytest.mark.parametrize("which", [0, 1])

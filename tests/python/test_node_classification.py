@@ -152,6 +152,48 @@ def test_evaluation_takes_all_neighbours_as_pyg_does(bin_dir, graph, train, tmp_
     assert {split["name"] for split in found["splits"]} == {"valid", "test"}
 
 
+@pytest.mark.parametrize("conv, norm", [(conv, "none") for conv in CONVS] + [("sage", "batch")])
+def test_a_step_is_that_of_pyg(graph, train, tmp_path, conv, norm):
+    """A sample of all neighbours in PyTorch Geometric, every layer on all of its nodes; normalised are those that a
+    trimmed layer makes."""
+    torch = pytest.importorskip("torch")
+    safetensors = pytest.importorskip("safetensors.numpy")
+    rate = 10
+    weights = []
+    for learning_rate in (0, rate):
+        run = tmp_path / str(learning_rate)
+        options = {"gnn.conv": conv, "gnn.norm": norm, "gnn.dropout": 0, "sampling.fan_outs": "[-1,-1]",
+                   "training.max_epochs": 1, "training.optimizer": "sgd", "training.learning_rate": learning_rate,
+                   "training.batch_size": 1000, "training.block.seeds": 1000}
+        train(run, *(word for key, value in options.items() for word in ("-O", f"{key}={value}")))
+        weights.append(safetensors.load_file(run / "seed-42" / "gnn" / "model.safetensors"))
+
+    indptr, indices = (np.load(graph / f"{name}.npy").astype(np.int64) for name in ("indptr", "indices"))
+    seeds = np.load(graph / "train_idx.npy")
+    assert len(seeds) <= 1000
+    target = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    made = np.union1d(seeds, indices[np.isin(target, seeds)])  # by the first layer
+    assert len(made) < len(indptr) - 1
+    sampled = np.isin(target, made)
+    edge_index = torch.from_numpy(np.stack([indices[sampled], target[sampled]]))
+    model = pyg_model(conv, {name: value for name, value in weights[0].items() if "norms" not in name}, 16, 4, 2)
+    norms = {f"norms.{i}": torch.nn.BatchNorm1d(16) if norm == "batch" else torch.nn.Identity() for i in (0, 1)}
+    x = torch.from_numpy(np.load(graph / "x.npy"))
+    for i, rows in enumerate((made, seeds)):
+        x = model.convs[i](x, edge_index)
+        x = x.index_copy(0, torch.from_numpy(rows), norms[f"norms.{i}"](x[rows]).relu())
+    loss = torch.nn.functional.cross_entropy(model.lin(x[seeds]), torch.from_numpy(np.load(graph / "y.npy"))[seeds])
+    loss.backward()
+    expected = dict(model.named_parameters())
+    for name, layer in norms.items():
+        expected |= {f"{name}.{key}": value for key, value in layer.named_parameters()}
+    assert len(expected) > 4
+    for name, parameter in expected.items():
+        found = (weights[0][name].astype(np.float64) - weights[1][name]) / rate
+        gradient = parameter.grad.numpy()
+        assert np.abs(found - gradient).max() <= 1e-5 * max(np.abs(gradient).max(), 1e-2), name
+
+
 def test_evaluation_is_the_same_in_a_small_budget(bin_dir, graph, train, tmp_path):
     run = tmp_path / "run"
     train(run)

@@ -51,6 +51,11 @@ void expect_equal(const GraphBlock& a, const GraphBlock& b) {
   EXPECT_EQ(a.edges, b.edges);
   EXPECT_EQ(a.x, b.x);
   EXPECT_EQ(a.node_y, b.node_y);
+  ASSERT_EQ(a.prefixes.size(), b.prefixes.size());
+  for (size_t p = 0; p < a.prefixes.size(); ++p) {
+    EXPECT_EQ(a.prefixes[p].nodes, b.prefixes[p].nodes);
+    EXPECT_EQ(a.prefixes[p].edges, b.prefixes[p].edges);
+  }
 }
 
 TEST_F(NeighbourSourceTest, ABlockIsItsSeedsAndWhatWasReached) {
@@ -97,6 +102,43 @@ TEST_F(NeighbourSourceTest, ShapesAreThoseOfTheBlocks) {
       EXPECT_EQ(found.most_in_without_loops, expected.most_in_without_loops);
       EXPECT_EQ(found.labelled_nodes, expected.labelled_nodes);
       EXPECT_EQ(found.highest_node_label, expected.highest_node_label);
+    }
+  }
+}
+
+TEST_F(NeighbourSourceTest, PrefixesAreTheFirstNodesWithTheEdgesIntoThem) {
+  const NeighbourSource source = open();
+  source.shapes(2);
+  ASSERT_EQ(static_cast<int64_t>(source.prefix_shapes().size()), 2 * source.graphs());
+  Vector<int64_t, Tag::blocks> seeds, labels;
+  for (int64_t number = 0; number < source.graphs(); ++number) {
+    source.blocks().seeds(source.blocks().block(number), seeds, labels);
+    const GraphBlock read = block(source, number);
+    ASSERT_EQ(read.prefixes.size(), 2U);
+    EXPECT_EQ(read.prefixes[0].nodes, static_cast<int64_t>(seeds.size()));
+    EXPECT_EQ(read.prefixes[1].edges, read.edge_count()) << "nodes of the last hop have no edges";
+    for (size_t hops = 0; hops < 2; ++hops) {
+      // Cut behind the prefix: what shapes_of() finds in it.
+      GraphBlock cut = read;
+      cut.node_ptr.back() = read.prefixes[hops].nodes;
+      cut.edge_ptr.back() = read.prefixes[hops].edges;
+      const GraphShape expected = shapes_of(cut).front();
+      const GraphShape& found = source.prefix_shapes()[static_cast<size_t>(2 * number) + hops];
+      EXPECT_EQ(found.nodes, expected.nodes);
+      EXPECT_EQ(found.edges, expected.edges);
+      EXPECT_EQ(found.self_loops, expected.self_loops);
+      EXPECT_EQ(found.most_in, expected.most_in);
+      EXPECT_EQ(found.most_in_without_loops, expected.most_in_without_loops);
+      // Edges into the prefix stand in front of all others, and come from one hop further at most.
+      const int64_t next = hops == 0 ? read.prefixes[1].nodes : read.nodes();
+      for (int64_t e = 0; e < read.edge_count(); ++e) {
+        const int32_t from = read.edges[static_cast<size_t>(2 * e)];
+        const int32_t to = read.edges[static_cast<size_t>(2 * e) + 1];
+        EXPECT_EQ(to < read.prefixes[hops].nodes, e < read.prefixes[hops].edges);
+        if (e < read.prefixes[hops].edges) {
+          EXPECT_LT(from, next);
+        }
+      }
     }
   }
 }

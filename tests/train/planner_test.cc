@@ -420,7 +420,7 @@ TEST_F(PlannerTest, IsNotUnderThePeakOfALargeGraphWithoutRunningIt) {
       const Classification objective(model);
       const Classification without_data(bare);
       BlockEngine engine(source, shapes, objective, {}, {.recompute = recompute});
-      const BlockTerms terms = terms_of(all, shapes, objective.collate_options());
+      const BlockTerms terms = terms_of(all, {shapes}, objective.collate_options());
       EXPECT_FALSE(terms.closed);
       for (const bool training : {false, true}) {
         const int64_t found = engine.record(source.block(), training).peak().bytes;

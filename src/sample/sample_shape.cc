@@ -1,0 +1,34 @@
+#include "sample/sample_shape.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+
+GraphShape shape_of_sample(const SampledBatch& sample, std::span<const int64_t> labels,
+                           std::span<GraphShape> prefixes) {
+  GraphShape shape;
+  const uint32_t* source = sample.source.data();
+  uint32_t target = 0;
+  // Each hop expanded the nodes that were new in the one before.
+  for (size_t hop = 0; hop < sample.edges_per_hop.size(); ++hop) {
+    shape.nodes += static_cast<int32_t>(sample.nodes_per_hop[hop]);
+    for (; target < static_cast<uint32_t>(shape.nodes); ++target) {
+      const auto in = static_cast<int32_t>(sample.in[target]);
+      const auto loops = static_cast<int32_t>(std::count(source, source + in, target));
+      source += in;
+      shape.edges += in;
+      shape.self_loops += loops;
+      shape.most_in = std::max(shape.most_in, in);
+      shape.most_in_without_loops = std::max(shape.most_in_without_loops, in - loops);
+    }
+    if (hop < prefixes.size()) prefixes[hop] = shape;
+  }
+  shape.nodes = static_cast<int32_t>(sample.nodes());
+  for (const int64_t label : labels) {
+    shape.labelled_nodes += label >= 0;
+    shape.highest_node_label = std::max(shape.highest_node_label, static_cast<int32_t>(label));
+  }
+  return shape;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "sample/block.h"
+#include "sample/bulk_sampler.h"
+
+namespace plimsoll {
+
+/// The shape of a sample as a graph whose first nodes have these labels (-1: none); and, into `prefixes`, of
+/// what lies within 0 .. prefixes.size()-1 hops of its seeds, labels aside.
+GraphShape shape_of_sample(const SampledBatch& sample, std::span<const int64_t> labels,
+                           std::span<GraphShape> prefixes);
+
+/// The same prefixes without their shapes, appended to `prefixes`: one for each hop.
+template <typename Prefixes>
+void append_prefixes(const SampledBatch& sample, Prefixes& prefixes) {
+  Prefix within;
+  for (size_t hop = 0; hop < sample.edges_per_hop.size(); ++hop) {
+    within.nodes += sample.nodes_per_hop[hop];
+    within.edges += sample.edges_per_hop[hop];
+    prefixes.push_back(within);
+  }
+}
+
+}  // namespace plimsoll

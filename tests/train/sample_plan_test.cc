@@ -1,0 +1,159 @@
+// What a plan says of samples whose layers are trimmed to their hops is what a run takes.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "memory/ledger.h"
+#include "nn/classification.h"
+#include "nn/gnn.h"
+#include "ops/allocator.h"
+#include "support/sample_source.h"
+#include "train/planner.h"
+#include "train/static_tape.h"
+#include "train/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr auto kNone = std::numeric_limits<int64_t>::max();
+constexpr BlockLimits kOneSample{.graphs = 1, .nodes = kNone, .edges = kNone};
+
+constexpr std::array kConvs = {"gat", "gatv2", "gcn", "gin", "sage"};
+
+// A random model that judges seeds. Each kind of layer meets samples of many seeds.
+GnnOptions any_options(std::mt19937_64& random, int64_t layers, int model) {
+  const auto pick = [&](auto... values) {
+    const std::vector list{values...};
+    return list[random() % list.size()];
+  };
+  return {.conv = kConvs[static_cast<size_t>(model % 10 == 9 ? model / 10 % 5 : random() % 5)],
+          .in_features = SampleSource::kFeatures,
+          .layers = layers,
+          .hidden = pick(8, 16, 32),
+          .heads = pick(1, 2, 4),
+          .norm = pick("none", "batch", "graph"),
+          .jk = pick("last", "cat", "max"),
+          .dropout = random() % 2 == 0 ? 0.3 : 0.0,
+          .classes = 3,
+          .node_head = true};
+}
+
+struct Samples {
+  Samples(std::mt19937_64& random, int64_t hops, int64_t most_seeds)
+      : source(random(), 24, hops, most_seeds), shapes(read_shapes(source, 1)), all(shapes.size()) {
+    std::iota(all.begin(), all.end(), int64_t{0});
+  }
+  PlanInput input(const Objective& objective, bool recompute, const char* estimation) const {
+    return {.source = &source,
+            .shapes = shapes,
+            .objective = &objective,
+            .limits = kOneSample,
+            .training = all,
+            .seed = 3,
+            .epochs = 2,
+            .batch_size = 4,
+            .predicted = {all},
+            .recompute = recompute ? "on" : "off",
+            .estimation = estimation};
+  }
+  SampleSource source;
+  Vector<GraphShape, Tag::columns> shapes;
+  GraphList all;
+};
+
+class SamplePlanTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    install_ledger_allocator();
+    warm_up_torch(2);
+  }
+  static int models() { return std::getenv("PLIMSOLL_SLOW") != nullptr ? 200 : 50; }
+};
+
+// Every tenth of so many seeds that its hops have several chunks and parts.
+int64_t most_seeds(int model) {
+  return model % 10 == 9 ? 2500 : 40;
+}
+
+TEST_F(SamplePlanTest, PredictsThePeakOfRandomModelsToTheByte) {
+  std::mt19937_64 random(17);
+  for (int m = 0; m < models(); ++m) {
+    const auto hops = 1 + static_cast<int64_t>(random() % 3);
+    const auto layers = 1 + static_cast<int64_t>(random() % 4);
+    const Samples samples(random, hops, most_seeds(m));
+    const GnnOptions options = any_options(random, layers, m);
+    const Gnn model(options, 1);
+    const Classification objective(model);
+    const bool recompute = random() % 3 == 0;
+    SCOPED_TRACE(testing::Message() << options.conv << ", norm " << options.norm << ", jk " << options.jk
+                                    << ", " << layers << " layers, " << hops << " hops, model " << m);
+    const MemoryPlan plan = make_plan(samples.input(objective, recompute, "measured"));
+    EXPECT_TRUE(plan.exact) << plan.why_inexact;
+    BlockEngine engine(samples.source, samples.shapes, objective, kOneSample, {.recompute = recompute});
+    GraphBlock block;
+    for (const int64_t graph : samples.all) {
+      const std::span one(&graph, 1);
+      samples.source.read(one, block);
+      const bool several_seeds = samples.source.sample(graph).nodes_per_hop[0] > 1;
+      for (const bool training : {true, false}) {
+        const BlockPlan& planned = training ? *plan.training : *plan.prediction;
+        const BlockTerms terms = planned.terms(one);
+        RangePlan range;
+        planned.plan(terms, range);
+        const Tape tape = engine.record(block, training, range);
+        if (several_seeds) {
+          EXPECT_EQ(tape.peak().bytes, planned.peak(terms).bytes) << "sample " << graph;
+        }
+        EXPECT_LE(range.bytes, plan.worst.range_bytes);
+      }
+    }
+    EXPECT_EQ(engine.runner().unforeseen(), 0);
+    EXPECT_EQ(engine.runner().overflows(), 0);
+  }
+}
+
+TEST_F(SamplePlanTest, IsNeverUnderThePeakWithoutRunningAnything) {
+  std::mt19937_64 random(19);
+  std::vector<double> over;
+  for (int m = 0; m < models(); ++m) {
+    const auto hops = 1 + static_cast<int64_t>(random() % 3);
+    const auto layers = 1 + static_cast<int64_t>(random() % 4);
+    const Samples samples(random, hops, most_seeds(m));
+    const GnnOptions options = any_options(random, layers, m);
+    const Gnn model(options, 1);
+    std::optional<WithoutData> scope(std::in_place);
+    const Gnn bare(options, 1);
+    scope.reset();
+    const Classification objective(model);
+    const Classification without_data(bare);
+    const bool recompute = random() % 3 == 0;
+    SCOPED_TRACE(testing::Message() << options.conv << ", norm " << options.norm << ", jk " << options.jk
+                                    << ", " << layers << " layers, " << hops << " hops, model " << m);
+    const MemoryPlan plan = make_plan(samples.input(without_data, recompute, "static"));
+    BlockEngine engine(samples.source, samples.shapes, objective, kOneSample, {.recompute = recompute});
+    GraphBlock block;
+    for (const int64_t graph : samples.all) {
+      if (samples.source.sample(graph).nodes_per_hop[0] < 2) continue;
+      const std::span one(&graph, 1);
+      samples.source.read(one, block);
+      for (const bool training : {true, false}) {
+        const BlockPlan& planned = training ? *plan.training : *plan.prediction;
+        const int64_t expected = planned.peak(planned.terms(one)).bytes;
+        const int64_t found = engine.record(block, training).peak().bytes;
+        EXPECT_LE(found, expected);
+        over.push_back(static_cast<double>(expected) / static_cast<double>(found));
+      }
+    }
+  }
+  std::ranges::nth_element(over, over.begin() + std::ssize(over) / 2);
+  EXPECT_LE(over[over.size() / 2], 1.05) << "in the median";
+}
+
+}  // namespace
+}  // namespace plimsoll
