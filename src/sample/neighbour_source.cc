@@ -35,14 +35,28 @@ SeedList list_of(const GraphView& graph, const std::string& name) {
   return list;
 }
 
-std::vector<SeedList> lists_of(const GraphView& graph, const std::vector<std::string>& names) {
+SeedList edges_of(const GraphView& graph, const std::string& name) {
+  const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
+  if (!graph.set().has_column(edges_column(split)))
+    throw InputError(fmt::format(
+        "{}: found no edges to predict (column {}), expected a graph whose edges are split; make one by "
+        "`plimsoll split-edges`",
+        graph.set().folder().string(), edges_column(split)));
+  return {.name = name, .edges = graph.split_edges(split)};
+}
+
+std::vector<SeedList> lists_of(const GraphView& graph, const NeighbourSourceOptions& options) {
   const std::string folder = graph.set().folder().string();
   if (graph.x().empty())
     throw InputError(folder + ": nodes have no features (column x); give some to `plimsoll ingest graph`");
+  std::vector<SeedList> lists;
+  if (options.negatives) {
+    for (const std::string& name : options.splits) lists.push_back(edges_of(graph, name));
+    return lists;
+  }
   if (graph.y().empty())
     throw InputError(folder + ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
-  std::vector<SeedList> lists;
-  for (const std::string& name : names) lists.push_back(list_of(graph, name));
+  for (const std::string& name : options.splits) lists.push_back(list_of(graph, name));
   return lists;
 }
 
@@ -62,7 +76,7 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
     : graph_(folder),
       options_(options),
       topology_(graph_),
-      blocks_(lists_of(graph_, options.splits), options.blocks),
+      blocks_(lists_of(graph_, options), options.blocks),
       width_(graph_.node_features()),
       rows_(FeatureFile::column(graph_.set(), "x")),
       sampler_(topology_, options.neighbours, options.seed),
@@ -72,7 +86,12 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
 
 void NeighbourSource::sample(NeighbourSampler& sampler, int64_t number, Sample& into) const {
   const SeedBlocks::Block block = blocks_.block(number);
-  blocks_.seeds(block, into.seeds, into.labels);
+  if (options_.negatives) {
+    if (!into.links) into.links.emplace(topology_, graph_, *options_.negatives, options_.seed);
+    into.links->make(blocks_, block, into.seeds, into.pairs, into.pair_y);
+  } else {
+    blocks_.seeds(block, into.seeds, into.labels);
+  }
   sampler.sample(into.seeds, block.epoch, into.graph);
 }
 
@@ -91,6 +110,7 @@ GraphShape NeighbourSource::shape_of(const Sample& sample) {
     shape.most_in = std::max(shape.most_in, in);
     shape.most_in_without_loops = std::max(shape.most_in_without_loops, in - loops);
   }
+  shape.pairs = static_cast<int32_t>(sample.pair_y.size());
   for (const int64_t label : sample.labels) {
     shape.labelled_nodes += label >= 0;
     shape.highest_node_label = std::max(shape.highest_node_label, static_cast<int32_t>(label));
@@ -145,15 +165,18 @@ void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) c
 }
 
 // Returns where the features of its nodes go.
-float* NeighbourSource::append_graph(int64_t number, std::span<const int64_t> labels, int64_t nodes,
+float* NeighbourSource::append_graph(int64_t number, const Judged& judged, int64_t nodes,
                                      std::span<const int32_t> edges, GraphBlock& block) const {
   const size_t first = block.node_y.size();
+  const auto first_node = static_cast<int32_t>(block.nodes());
+  for (const int32_t node : judged.pairs) block.pairs.push_back(first_node + node);
+  block.pair_y.insert(block.pair_y.end(), judged.pair_y.begin(), judged.pair_y.end());
   const size_t begin = block.x.size();
   block.graph.push_back(number);
   block.node_ptr.push_back(block.node_ptr.back() + nodes);
   block.edge_ptr.push_back(block.edge_ptr.back() + static_cast<int64_t>(edges.size() / 2));
   block.y.push_back(0);
-  block.node_y.insert(block.node_y.end(), labels.begin(), labels.end());
+  block.node_y.insert(block.node_y.end(), judged.labels.begin(), judged.labels.end());
   block.node_y.resize(first + static_cast<size_t>(nodes), -1);
   block.edges.insert(block.edges.end(), edges.begin(), edges.end());
   block.x.resize(begin + static_cast<size_t>(nodes * width_));
@@ -166,8 +189,8 @@ void NeighbourSource::append(int64_t number, GraphBlock& block, std::unique_lock
   if (found == coming_.end()) {
     append_now(number, block);
   } else {
-    float* const x =
-        append_graph(number, found->labels, static_cast<int64_t>(found->nodes.size()), found->edges, block);
+    float* const x = append_graph(number, {found->labels, found->pairs, found->pair_y},
+                                  static_cast<int64_t>(found->nodes.size()), found->edges, block);
     if (found == coming_.begin() && !found->early) {
       // It leaves the plan as well, whatever becomes of reading.
       coming_bytes_ -= found->bytes;
@@ -190,7 +213,8 @@ void NeighbourSource::append_now(int64_t number, GraphBlock& block) const {
   sample(sampler_, number, sample_);
   pair_edges(sample_.graph, edges_);
   const std::span<const int64_t> nodes = sample_.graph.node;
-  float* const x = append_graph(number, sample_.labels, static_cast<int64_t>(nodes.size()), edges_, block);
+  float* const x = append_graph(number, {sample_.labels, sample_.pairs, sample_.pair_y},
+                                static_cast<int64_t>(nodes.size()), edges_, block);
   rows_.cache().gather(nodes, reinterpret_cast<std::byte*>(x));
 }
 
@@ -242,12 +266,17 @@ bool NeighbourSource::add_coming(int64_t number) const {
   const auto edges = static_cast<int64_t>(graph.row.size());
   const int64_t bytes = nodes * (CachedRows::kPlannedRow + int64_t{sizeof(int64_t)}) +
                         edges * 2 * int64_t{sizeof(int32_t)} +
-                        static_cast<int64_t>(ahead_sample_.labels.size() * sizeof(int64_t));
+                        static_cast<int64_t>(ahead_sample_.labels.size() * sizeof(int64_t) +
+                                             ahead_sample_.pairs.size() * sizeof(int32_t) +
+                                             ahead_sample_.pair_y.size() * sizeof(float));
   if (coming_bytes_ + bytes > rows_.plan_bytes()) return false;
   try {
-    Coming coming{number, false,
-                  bytes,  {graph.node.begin(), graph.node.end()},
-                  {},     {ahead_sample_.labels.begin(), ahead_sample_.labels.end()}};
+    Coming coming{.number = number,
+                  .bytes = bytes,
+                  .nodes = {graph.node.begin(), graph.node.end()},
+                  .labels = {ahead_sample_.labels.begin(), ahead_sample_.labels.end()},
+                  .pairs = {ahead_sample_.pairs.begin(), ahead_sample_.pairs.end()},
+                  .pair_y = {ahead_sample_.pair_y.begin(), ahead_sample_.pair_y.end()}};
     coming.edges.reserve(static_cast<size_t>(2 * edges));
     pair_edges(graph, coming.edges);
     rows_.cache().plan(graph.node);

@@ -11,6 +11,7 @@
 
 #include "sample/block.h"
 #include "sample/disk_topology.h"
+#include "sample/link_seeds.h"
 #include "sample/neighbour_sampler.h"
 #include "sample/seed_blocks.h"
 #include "store/cached_rows.h"
@@ -24,17 +25,21 @@ struct NeighbourSourceOptions {
   uint64_t seed = 0;  ///< of what is sampled
   /// The splits that are asked for; the first trains.
   std::vector<std::string> splits = {"train", "valid"};
+  /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
+  std::optional<int64_t> negatives = {};
 };
 
 /// Blocks of seeds of one giant graph with the neighbours sampled for them: a block is one graph, whose nodes
-/// are the seeds, which alone have labels, and then what was reached, in the order of hops. The same for
-/// every cache, budget and thread.
+/// are the seeds, which alone have labels, and then what was reached, in the order of hops. Where seeds are
+/// edges, its first nodes are the ends of the pairs that LinkSeeds makes of them. The same for every cache,
+/// budget and thread.
 ///
 /// Every sample is known in advance, so a thread samples the blocks behind the one that is read, as far as a
 /// part of the cache has room for them, and plans their rows (store/row_cache.h).
 class NeighbourSource : public BlockSource {
  public:
-  /// Errors: InputError (no graph, no features, no labels, an empty split), UsageError (fan-outs).
+  /// Errors: InputError (no graph, no features, no labels or edges to predict, an empty split), UsageError
+  /// (fan-outs).
   NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options);
 
   int64_t graphs() const override { return blocks_.blocks(); }
@@ -60,22 +65,32 @@ class NeighbourSource : public BlockSource {
     SampledSubgraph graph;
     Vector<int64_t, Tag::blocks> seeds;
     Vector<int64_t, Tag::blocks> labels;
+    Vector<int32_t, Tag::blocks> pairs;
+    Vector<float, Tag::blocks> pair_y;
+    std::optional<LinkSeeds> links;  // made when first asked for
   };
   // A block that was sampled ahead and whose rows are planned.
   struct Coming {
     int64_t number = 0;
     bool early = false;  // it was read before its turn
     int64_t bytes = 0;   // that it takes, with its rows in the plan
-    Vector<int64_t, Tag::cache> nodes;
-    Vector<int32_t, Tag::cache> edges;  // [M, 2] source and target
-    Vector<int64_t, Tag::cache> labels;
+    Vector<int64_t, Tag::cache> nodes = {};
+    Vector<int32_t, Tag::cache> edges = {};  // [M, 2] source and target
+    Vector<int64_t, Tag::cache> labels = {};
+    Vector<int32_t, Tag::cache> pairs = {};  // as in GraphBlock
+    Vector<float, Tag::cache> pair_y = {};
   };
   void sample(NeighbourSampler& sampler, int64_t number, Sample& into) const;
   static GraphShape shape_of(const Sample& sample);
   void append(int64_t number, GraphBlock& block, std::unique_lock<std::mutex>& lock) const;
   void append_now(int64_t number, GraphBlock& block) const;
-  float* append_graph(int64_t number, std::span<const int64_t> labels, int64_t nodes,
-                      std::span<const int32_t> edges, GraphBlock& block) const;
+  struct Judged {
+    std::span<const int64_t> labels;
+    std::span<const int32_t> pairs;
+    std::span<const float> pair_y;
+  };
+  float* append_graph(int64_t number, const Judged& judged, int64_t nodes, std::span<const int32_t> edges,
+                      GraphBlock& block) const;
   void drop_read() const;
   void start_behind(int64_t number) const;
   std::optional<int64_t> behind(int64_t number) const;
