@@ -71,6 +71,9 @@ void add_split_edges(CLI::App& app) {
   verb->add_option("--test", split.test, "Share of edges that tests")
       ->type_name("SHARE")
       ->capture_default_str();
+  verb->add_option("--train", split.train, "Of those that stay, the share that trains")
+      ->type_name("SHARE")
+      ->capture_default_str();
   verb->add_option("--seed", split.seed, "Another seed holds others out")->capture_default_str();
   verb->add_flag("--force", split.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");

@@ -11,7 +11,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kChunk = 1 << 14;  // edges, nodes or numbers that are written at once
+constexpr size_t kNone = kGraphSplits.size();  // no split
+constexpr size_t kChunk = 1 << 14;             // edges, nodes or numbers that are written at once
 
 // Two words of a pair of nodes, whichever comes first.
 struct PairHash {
@@ -42,7 +43,12 @@ class EdgeSplit {
  public:
   EdgeSplit(const EdgeSplitOptions& options, const GraphView& graph,
             const std::function<void(int64_t, int64_t)>& progress)
-      : options_(options), graph_(graph), progress_(progress), hash_{Philox(options.seed)} {}
+      : options_(options),
+        graph_(graph),
+        progress_(progress),
+        hash_{Philox(options.seed)},
+        edges_at_once_(
+            std::max<size_t>(kChunk / static_cast<size_t>(std::max<int64_t>(graph.edge_features(), 1)), 1)) {}
 
   EdgeSplitResult write(GraphWriter& writer) {
     result_.undirected = is_undirected();
@@ -93,9 +99,15 @@ class EdgeSplit {
     return up == down;
   }
 
+  static double share_of(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+
+  // kNone: it stays, and is not predicted.
   size_t split_of(int64_t node, int64_t neighbour) const {
-    const double share = static_cast<double>(hash_(node, neighbour)[0] >> 11) * 0x1p-53;
-    return share < options_.valid ? 1 : share < options_.valid + options_.test ? 2 : 0;
+    const auto words = hash_(node, neighbour);
+    const double share = share_of(words[0]);
+    if (share < options_.valid) return 1;
+    if (share < options_.valid + options_.test) return 2;
+    return share_of(words[1]) < options_.train ? 0 : kNone;
   }
 
   void write_edges(GraphWriter& writer) {
@@ -103,20 +115,17 @@ class EdgeSplit {
     each_edge(
         graph_.edges(),
         [&](int64_t node, int64_t neighbour, int64_t edge) {
-          size_t split = 0;
-          if (node != neighbour) {
-            split = split_of(node, neighbour);
-            // Of an edge that stands both ways, that from the smaller node is the pair.
-            if (!result_.undirected || neighbour < node) {
-              pairs_[split].insert(pairs_[split].end(), {neighbour, node});
-              ++result_.pairs[split];
-              if (pairs_[split].size() >= kChunk) write_pairs(writer, split);
-            }
+          const size_t split = node == neighbour ? kNone : split_of(node, neighbour);
+          // Of an edge that stands both ways, that from the smaller node is the pair.
+          if (split != kNone && (!result_.undirected || neighbour < node)) {
+            pairs_[split].insert(pairs_[split].end(), {neighbour, node});
+            ++result_.pairs[split];
+            if (pairs_[split].size() >= kChunk) write_pairs(writer, split);
           }
-          if (split > 0) return;
+          if (split == 1 || split == 2) return;
           ++kept;
           edges_.push_back(edge);
-          if (edges_.size() == kChunk) write_kept(writer);
+          if (edges_.size() == edges_at_once_) write_kept(writer);
         },
         [&](int64_t) {
           ends_.push_back(kept);
@@ -185,6 +194,7 @@ class EdgeSplit {
   const GraphView& graph_;
   const std::function<void(int64_t, int64_t)>& progress_;
   PairHash hash_;
+  size_t edges_at_once_;  // that are written
   EdgeSplitResult result_;
   Vector<int64_t, Tag::ingest> edges_, ends_;
   std::array<Vector<int64_t, Tag::ingest>, kGraphSplits.size()> pairs_;
@@ -195,19 +205,22 @@ class EdgeSplit {
 EdgeSplitResult split_edges(const EdgeSplitOptions& options,
                             const std::function<void(int64_t, int64_t)>& progress, FileSystem& files) {
   if (!(options.valid > 0 && options.test >= 0 && options.valid + options.test < 1))
+    throw UsageError(fmt::format(
+        "--valid {} and --test {}: expected shares of edges, 0 < valid, 0 <= test, less than 1 together",
+        options.valid, options.test));
+  if (!(options.train > 0 && options.train <= 1))
     throw UsageError(
-        fmt::format("--valid {} and --test {}: expected shares of edges, 0 < valid, 0 <= test, less "
-                    "than 1 together",
-                    options.valid, options.test));
+        fmt::format("--train {}: expected a share of edges, above 0 and up to 1", options.train));
   const GraphView graph(options.graph);
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     if (!graph.split_edges(split).empty())
       throw InputError(
           fmt::format("{}: its edges are split already (column {}); split the graph it was made from",
                       options.graph.string(), edges_column(split)));
-  const Json provenance =
-      make_provenance({graph.set().identity()},
-                      {{"valid_edges", options.valid}, {"test_edges", options.test}, {"seed", options.seed}});
+  const Json provenance = make_provenance({graph.set().identity()}, {{"train_edges", options.train},
+                                                                     {"valid_edges", options.valid},
+                                                                     {"test_edges", options.test},
+                                                                     {"seed", options.seed}});
   const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
   if (existing == Existing::same) {
     const GraphView there(options.out);

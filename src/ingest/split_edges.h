@@ -16,6 +16,7 @@ struct EdgeSplitOptions {
   std::filesystem::path out = {};
   double valid = 0.05;  ///< share of pairs of nodes with an edge that validates
   double test = 0.05;   ///< and that tests
+  double train = 1;     ///< of those that stay, the share that trains
   uint64_t seed = 42;
   bool force = false;  ///< replace an existing output
 };

@@ -36,7 +36,7 @@ struct LinkVerdict {
 
 /// Judges a model on the splits of a graph's edges, each by its name, from embeddings of all nodes
 /// (train/full_neighbours.h). Negative pairs are no edges, nor were they held out; they depend on `seed`
-/// alone. Holds 20 bytes an edge. Errors: those of judge_all_nodes(); InputError for a damaged column.
+/// alone. Holds 26 bytes an edge. Errors: those of judge_all_nodes(); InputError for a damaged column.
 std::vector<LinkVerdict> judge_links(const GraphView& graph, const GnnModel& model,
                                      const std::vector<std::string>& splits, uint64_t seed,
                                      const FullNeighbourOptions& options);

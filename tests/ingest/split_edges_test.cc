@@ -88,6 +88,17 @@ TEST_F(SplitEdges, OfADirectedGraphPredictsEachEdgeAndKeepsSelfLoops) {
   for (int64_t v = 0; v < graph.nodes(); ++v) EXPECT_EQ(kept.contains({v, v}), graph.has_edge(v, v));
 }
 
+TEST_F(SplitEdges, AShareOfWhatStaysTrains) {
+  const GiantGraph graph = undirected_graph(400, 1);
+  split(graph);
+  const Pairs all = pairs_of(there(), 0), valid = pairs_of(there(), 1), kept = edges_of(there());
+  const EdgeSplitResult result = split(graph, {.train = 0.25});
+  EXPECT_NEAR(static_cast<double>(result.pairs[0]), 0.25 * static_cast<double>(all.size()), 70);
+  for (const auto& pair : pairs_of(there(), 0)) EXPECT_TRUE(all.contains(pair));
+  EXPECT_EQ(pairs_of(there(), 1), valid);
+  EXPECT_EQ(edges_of(there()), kept);
+}
+
 TEST_F(SplitEdges, WhatIsKnownOfEdgesAndNodesStaysWithThem) {
   const GiantGraph graph = undirected_graph(100, 2);
   split(graph);
@@ -136,6 +147,7 @@ TEST_F(SplitEdges, RefusesSharesRowsAndGraphsThatCannotBe) {
   EXPECT_THAT(error_text<UsageError>([&] { split(graph, {.valid = 0}); }), HasSubstr("--valid 0"));
   EXPECT_THAT(error_text<UsageError>([&] { split(graph, {.valid = 0.5, .test = 0.5}); }),
               HasSubstr("--test"));
+  EXPECT_THAT(error_text<UsageError>([&] { split(graph, {.train = 0}); }), HasSubstr("--train 0"));
   GiantGraph twice = graph;
   twice.indices[1] = twice.indices[0];
   EXPECT_THAT(error_text<InputError>([&] { split(twice); }), HasSubstr("--dedup"));
