@@ -47,7 +47,8 @@ enum class Purpose : uint32_t {
   id_dropout = 8,
   neighbours = 9,
   walks = 10,
-  negative_edges = 11
+  negative_edges = 11,
+  edge_split = 12
 };
 
 /// Counter words of the numbers 4*quad .. 4*quad+3 of one (purpose, layer, epoch, item) stream.

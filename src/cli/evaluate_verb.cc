@@ -14,7 +14,9 @@
 #include "io/new_folder.h"
 #include "store/split_name.h"
 #include "telemetry/progress.h"
+#include "telemetry/table.h"
 #include "train/classification_stage.h"
+#include "train/link_evaluation.h"
 #include "train/planner.h"
 #include "train/warm_up.h"
 
@@ -79,10 +81,16 @@ void require_same_features(const GnnModel& model, const BlockSource& source) {
     throw InputError("the data set's vocabulary is not the model's: its IDs have other indices");
 }
 
-// The tables of the verdicts, losses, memory and what was run.
-Markup classes_report(const std::vector<ClassificationVerdict>& verdicts, const RunRecord& run) {
-  Report report(run.name, "Classes, judged by plimsoll evaluate");
+// A table of verdicts, losses, memory and what was run.
+Markup table_report(const std::string& title, const Report::Table& table, const RunRecord& run) {
+  Report report(run.name, title);
   report.section("Results");
+  report.table(table);
+  add_run(report, run);
+  return report.html();
+}
+
+Markup classes_report(const std::vector<ClassificationVerdict>& verdicts, const RunRecord& run) {
   const auto share = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.4f}", *value) : std::string("-");
   };
@@ -92,9 +100,7 @@ Markup classes_report(const std::vector<ClassificationVerdict>& verdicts, const 
                            fmt::format("{:.4f}", verdict.loss), share(verdict.figures.accuracy),
                            share(verdict.figures.f1), share(verdict.figures.auc)},
                           Report::Table::Kind::plain});
-  report.table(table);
-  add_run(report, run);
-  return report.html();
+  return table_report("Classes, judged by plimsoll evaluate", table, run);
 }
 
 std::vector<ClassificationVerdict> judge_graphs(const EvaluateOptions& options, const TrainingData& data,
@@ -105,28 +111,64 @@ std::vector<ClassificationVerdict> judge_graphs(const EvaluateOptions& options, 
                           lists_to_judge(data, shapes, recipe, model, options.split));
 }
 
-// Its splits that do not train, from all neighbours.
+// The splits of one giant graph that do not train; `has` says whether there is such a one.
+template <typename Has>
+std::vector<std::string> splits_to_judge(const std::string& only, const Has& has) {
+  std::vector<std::string> splits;
+  for (size_t split = 1; split < kGraphSplits.size(); ++split)
+    if (has(split) && (only.empty() || only == kGraphSplits[split])) splits.emplace_back(kGraphSplits[split]);
+  if (splits.empty())
+    throw UsageError(
+        fmt::format("no split '{}' to judge; there are valid and test, as the graph has them", only));
+  return splits;
+}
+
+// Calls judge(options) for one giant graph, from all neighbours.
+template <typename Judge>
+auto judge_from_all(const RunFolder& folder, int threads, const Judge& judge) {
+  const NewFolder scratch(folder.root / "layers", /*replace=*/false);
+  Progress progress("evaluate", "nodes");
+  return judge(FullNeighbourOptions{
+      .scratch = scratch.path(), .threads = threads, .progress = [&](int64_t done, int64_t total) {
+        progress.update(done, total, "");
+      }});
+}
+
 std::vector<ClassificationVerdict> judge_giant_graph(const EvaluateOptions& options, const TrainingData& data,
                                                      const RunFolder& folder, const GnnModel& model,
                                                      int threads) {
-  std::vector<std::string> splits;
   const GraphView& graph = data.neighbours()->graph();
-  for (size_t split = 1; split < kGraphSplits.size(); ++split)
-    if (!graph.split(split).empty() && (options.split.empty() || options.split == kGraphSplits[split]))
-      splits.emplace_back(kGraphSplits[split]);
-  if (splits.empty())
-    throw UsageError(fmt::format("no split '{}' to judge; there are valid and test, as the graph has them",
-                                 options.split));
-  const NewFolder scratch(folder.root / "layers", /*replace=*/false);
-  Progress progress("evaluate", "nodes");
-  return judge_nodes_of(graph, model, splits,
-                        {.scratch = scratch.path(),
-                         .threads = threads,
-                         .progress = [&](int64_t done, int64_t total) { progress.update(done, total, ""); }});
+  const auto splits =
+      splits_to_judge(options.split, [&](size_t split) { return !graph.split(split).empty(); });
+  return judge_from_all(folder, threads, [&](const FullNeighbourOptions& from) {
+    return judge_nodes_of(graph, model, splits, from);
+  });
 }
 
-Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
-                       int threads, int64_t outside_ledger) {
+Findings judge_edges(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
+                     const TrainingData& data, const GnnModel& model, int threads) {
+  const GraphView& graph = data.neighbours()->graph();
+  const auto splits =
+      splits_to_judge(options.split, [&](size_t split) { return !graph.split_edges(split).empty(); });
+  const auto verdicts = judge_from_all(folder, threads, [&](const FullNeighbourOptions& from) {
+    return judge_links(graph, model, splits, static_cast<uint64_t>(recipe.seed), from);
+  });
+  Table table(link_columns());
+  Report::Table rows{link_columns(), {}};
+  Findings findings{links_json(verdicts, recipe.gnn.conv, recipe.seed), {}, {}, 0, {}};
+  for (const LinkVerdict& verdict : verdicts) {
+    table.add(link_row(verdict));
+    rows.rows.push_back({link_row(verdict), Report::Table::Kind::plain});
+    ++findings.graphs;
+  }
+  findings.table = table.text();
+  if (options.split.empty())
+    findings.report = table_report("Edges, judged by plimsoll evaluate", rows, read_run_record(folder));
+  return findings;
+}
+
+Findings judge_gnn(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder, int threads,
+                   int64_t outside_ledger) {
   if (!options.compare.empty() || !options.scores.empty())
     throw UsageError("--compare and --scores are for detectors; this run's task is " + recipe.task);
   if (options.calibrate > 0 || options.ablation)
@@ -134,6 +176,7 @@ Findings judge_classes(const EvaluateOptions& options, const Recipe& recipe, con
   const GnnModel model = load_gnn(folder.model(recipe));
   const TrainingData data(options.data, recipe, {.vocabulary = model.vocabulary});
   require_same_features(model, data.source());
+  if (recipe.task == "link_prediction") return judge_edges(options, recipe, folder, data, model, threads);
   const auto verdicts = data.neighbours() != nullptr
                             ? judge_giant_graph(options, data, folder, model, threads)
                             : judge_graphs(options, data, recipe, model, threads, outside_ledger);
@@ -161,8 +204,7 @@ Findings judge(const EvaluateOptions& options, const Recipe& recipe, const RunFo
     throw BudgetTooSmall(
         fmt::format("budget {} is below what this process holds before any data, {}; give more",
                     format_bytes(budget.bytes()), format_bytes(budget.outside_ledger())));
-  if (!is_about_attacks(recipe))
-    return judge_classes(options, recipe, folder, threads, budget.outside_ledger());
+  if (!is_about_attacks(recipe)) return judge_gnn(options, recipe, folder, threads, budget.outside_ledger());
   if (budget.is_below_floor()) refuse(options, recipe, folder, threads, budget, 0);
   try {
     return judge_detector(options, recipe, folder, threads, budget.outside_ledger());

@@ -88,6 +88,10 @@ void inspect_graph(const std::string& folder) {
     if (!graph.split(split).empty())
       fmt::print("{}: {} nodes\n", kGraphSplits[split],
                  format_count(static_cast<int64_t>(graph.split(split).size())));
+  for (size_t split = 0; split < kGraphSplits.size(); ++split)
+    if (!graph.split_edges(split).empty())
+      fmt::print("{}: {} edges to predict\n", kGraphSplits[split],
+                 format_count(static_cast<int64_t>(graph.split_edges(split).size() / 2)));
   fmt::print("\n{}", table.text());
 }
 

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
   plimsoll::add_ingest(app);
   plimsoll::add_simulate(app);
+  plimsoll::add_split_edges(app);
   plimsoll::add_windows(app);
   plimsoll::add_inspect(app);
   plimsoll::add_verify(app);

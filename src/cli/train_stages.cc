@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "io/file_system.h"
 #include "memory/ledger.h"
-#include "train/classification_stage.h"
 #include "train/detection_labels.h"
+#include "train/gnn_stage.h"
 
 namespace plimsoll {
 namespace {
@@ -72,28 +72,26 @@ Trained train_detector(const TrainingData& data, const Recipe& recipe, const Sta
           windows_in_words(split, shapes)};
 }
 
-Trained train_classes(const TrainingData& data, const Recipe& recipe, const StageRuns& runs) {
+Trained train_one_gnn(const TrainingData& data, const Recipe& recipe, const StageRuns& runs) {
   const auto shapes = read_shapes(data.source(), runs.run.threads);
   const TrainingSplit split = split_for(recipe, data, shapes);
   const Recipe of_blocks = block_recipe(recipe, data);
-  const ClassificationResult result =
-      train_classifier({.source = &data.source(),
-                        .shapes = shapes,
-                        .recipe = &of_blocks,
-                        .split = &split,
-                        .data = data.identity_hash(),
-                        .run = run_of(runs, recipe.seed, "gnn", "train gnn")});
+  const GnnStageResult result = train_gnn({.source = &data.source(),
+                                           .shapes = shapes,
+                                           .recipe = &of_blocks,
+                                           .split = &split,
+                                           .data = data.identity_hash(),
+                                           .run = run_of(runs, recipe.seed, "gnn", "train gnn")});
   const int64_t parameters = result.trained.model->parameters().count();
   StageReport report = report_of("gnn", result, parameters, split, runs.run.outside_ledger);
   if (data.neighbours() != nullptr) {
     const std::vector<SeedList>& lists = data.neighbours()->blocks().lists();
     report.graphs = lists[0].size() + lists[1].size();
-    report.unit = "seeds";
-    return {{{recipe.seed, std::move(report)}},
-            recipe.gnn.conv,
-            fmt::format("{} seeds an epoch, in {} blocks, validated on {}", format_count(lists[0].size()),
-                        format_count(static_cast<int64_t>(split.training.size())),
-                        format_count(lists[1].size()))};
+    report.unit = recipe.task == "link_prediction" ? "edges" : "seeds";
+    std::string on = fmt::format(
+        "{} {} an epoch, in {} blocks, validated on {}", format_count(lists[0].size()), report.unit,
+        format_count(static_cast<int64_t>(split.training.size())), format_count(lists[1].size()));
+    return {{{recipe.seed, std::move(report)}}, recipe.gnn.conv, std::move(on)};
   }
   return {{{recipe.seed, std::move(report)}},
           recipe.gnn.conv,
@@ -136,7 +134,7 @@ Trained train_distillation(const TrainingData& data, const Recipe& recipe, const
 Trained train_stages(const TrainingData& data, const Recipe& recipe, const StageRuns& runs) {
   if (recipe.task == "detection") return train_detector(data, recipe, runs);
   if (recipe.task == "distillation") return train_distillation(data, recipe, runs);
-  return train_classes(data, recipe, runs);
+  return train_one_gnn(data, recipe, runs);
 }
 
 const MemoryPlan& decisive(const StagePlans& plans) {
@@ -148,12 +146,12 @@ StagePlans plan_stages(const TrainingData& data, const Recipe& recipe, const Run
   if (!is_about_attacks(recipe)) {
     const TrainingSplit split = split_for(recipe, data, shapes);
     const Recipe of_blocks = block_recipe(recipe, data);
-    return {{"gnn", plan_classifier({.source = &data.source(),
-                                     .shapes = shapes,
-                                     .recipe = &of_blocks,
-                                     .split = &split,
-                                     .data = data.identity_hash(),
-                                     .run = run})}};
+    return {{"gnn", plan_gnn({.source = &data.source(),
+                              .shapes = shapes,
+                              .recipe = &of_blocks,
+                              .split = &split,
+                              .data = data.identity_hash(),
+                              .run = run})}};
   }
   const TrainingSplit split = detection_split(recipe, data);
   const DetectorFacts facts = facts_of(data, recipe, split);

@@ -43,10 +43,11 @@ void require_no_identity(const Recipe& recipe) {
 }
 
 // What is about one giant graph, and cannot be asked of it.
-void require_node_classification(const Recipe& recipe) {
-  if (recipe.task != "node_classification")
+void require_for_giant_graph(const Recipe& recipe) {
+  if (recipe.task != "node_classification" && recipe.task != "link_prediction")
     throw UsageError(
-        fmt::format("task '{}' is not for one giant graph; set task: node_classification", recipe.task));
+        fmt::format("task '{}' is not for one giant graph; set task: node_classification or link_prediction",
+                    recipe.task));
   if (!recipe.data.without.empty())
     throw UsageError("data.without is not for one giant graph; give `plimsoll ingest graph` other features");
   if (recipe.gnn.norm == "graph")
@@ -67,7 +68,9 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe) {
                      .batch_size = recipe.training.batch_size,
                      .block_seeds = std::min(recipe.training.block.seeds, recipe.training.batch_size),
                      .seed = seed},
-          .seed = seed};
+          .seed = seed,
+          .negatives =
+              recipe.task == "link_prediction" ? std::optional(recipe.sampling.negatives) : std::nullopt};
 }
 
 }  // namespace
@@ -75,6 +78,11 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe) {
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, LearnedBefore known,
                            CalibrationFold fold) {
   const std::string kind = read_manifest(folder).value("kind", "");
+  if (kind != "graph" && recipe.task == "link_prediction")
+    throw UsageError(
+        fmt::format("{}: found a data set of kind '{}', and task link_prediction is for one giant graph; "
+                    "make one by `plimsoll ingest graph` and `plimsoll split-edges`",
+                    folder.string(), kind));
   if (kind == "graph_set") {
     auto graphs = std::make_unique<GraphSetSource>(folder);
     identity_ = graphs->set().identity();
@@ -83,7 +91,7 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
     return;
   }
   if (kind == "graph") {
-    require_node_classification(recipe);
+    require_for_giant_graph(recipe);
     auto graph = std::make_unique<NeighbourSource>(folder, neighbour_options(recipe));
     identity_ = graph->graph().set().identity();
     neighbours_ = graph.get();

@@ -10,6 +10,7 @@ void add_ingest_tu(CLI::App& ingest);     // below `ingest`
 void add_ingest_graph(CLI::App& ingest);  // likewise
 void add_simulate(CLI::App& app);
 void add_simulate_graph(CLI::App& simulate);  // below `simulate`
+void add_split_edges(CLI::App& app);
 void add_windows(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_verify(CLI::App& app);

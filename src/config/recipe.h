@@ -57,6 +57,7 @@ struct Recipe {
     std::vector<int64_t> fan_outs = {15, 10, 5};  ///< neighbours a node, hop by hop; -1: all
     bool replace = false;
     bool weighted = false;
+    int64_t negatives = 1;  ///< pairs without an edge for each that has one
   } sampling;
 
   struct Memory {

@@ -72,7 +72,8 @@ template <typename RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
   constexpr Range kCount{1, 1e12};
   visit("seed", r.seed, Range{0, 9e15});
-  visit("task", r.task, Choice{"detection|distillation|graph_classification|node_classification"});
+  visit("task", r.task,
+        Choice{"detection|distillation|graph_classification|node_classification|link_prediction"});
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, kCount);
@@ -101,6 +102,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("sampling.fan_outs", r.sampling.fan_outs, Numbers{-1, 65536});
   visit("sampling.replace", r.sampling.replace, Flag{});
   visit("sampling.weighted", r.sampling.weighted, Flag{});
+  visit("sampling.negatives", r.sampling.negatives, Range{1, 1024});
   visit("memory.estimation", r.memory.estimation, Choice{"static|measured|trial"});
   visit_gat("gat", r.gat, visit);
   visit_vgae("vgae", r.vgae, visit);

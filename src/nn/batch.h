@@ -12,7 +12,7 @@
 namespace plimsoll {
 
 /// What has a loss of its own; the loss of a batch is the mean over them.
-enum class Items { graphs, labelled_nodes, nodes };
+enum class Items { graphs, labelled_nodes, nodes, pairs };
 
 /// What a model wants of a block.
 struct CollateOptions {
@@ -47,7 +47,9 @@ struct Batch {
   at::Tensor edge_index;  ///< i64 [2, E]: nodes of the block; undefined where nobody asks
   at::Tensor graph_ptr;   ///< i64 [G + 1]: nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; likewise
   at::Tensor items;       ///< i64 [items], the labelled nodes; undefined where items are graphs
-  at::Tensor y;           ///< i64 [items], the labels of graphs or labelled nodes; undefined for nodes
+  at::Tensor pairs;       ///< i64 [2, items], nodes that may have an edge; undefined where items are no pairs
+  at::Tensor y;  ///< the labels of items: i64 [items] of graphs or labelled nodes, f32 [items] of pairs, 1
+                 ///< or 0; undefined for nodes
   int64_t item_count = 0;
 
   /// Of each node the distinct IDs x[:, 0] of the nodes its stored edges point to, itself included where it

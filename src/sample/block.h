@@ -22,6 +22,7 @@ struct GraphShape {
   int32_t label = 0;
   int32_t labelled_nodes = 0;
   int32_t highest_node_label = -1;
+  int32_t pairs = 0;  ///< of nodes, to be judged
 };
 
 /// How much is in a block.
@@ -29,11 +30,13 @@ struct BlockSize {
   int64_t graphs = 0;
   int64_t nodes = 0;
   int64_t edges = 0;
+  int64_t pairs = 0;
 
   void add(const GraphShape& shape) {
     ++graphs;
     nodes += shape.nodes;
     edges += shape.edges;
+    pairs += shape.pairs;
   }
 };
 
@@ -68,7 +71,10 @@ struct GraphBlock {
   Vector<float, Tag::blocks> edge_attr;
   Vector<int64_t, Tag::blocks> y;
   Vector<int64_t, Tag::blocks> node_y;  ///< [N], -1 without a label; empty where nodes have none
-  Vector<float, Tag::blocks> teacher;   ///< [G, W] or [N, W], what a teacher says; empty where there is none
+  Vector<int32_t, Tag::blocks>
+      pairs;  ///< [P, 2] nodes of the block that may have an edge; empty where none are asked
+  Vector<float, Tag::blocks> pair_y;   ///< [P] 1 if they have, else 0
+  Vector<float, Tag::blocks> teacher;  ///< [G, W] or [N, W], what a teacher says; empty where there is none
   Vector<Prefix, Tag::blocks>
       prefixes;  ///< [G, hops] within 0 .. hops-1 hops; empty where graphs are no samples
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "memory/vector.h"
@@ -23,27 +24,38 @@ struct NegativeOptions {
 /// influence. Not thread-safe: it keeps scratch memory. The topology has to outlive it.
 class NegativeEdges {
  public:
+  /// Whether a pair may not be drawn for a reason of the caller's: another one is drawn in its place.
+  using Excluded = std::function<bool(int64_t node, int64_t neighbour)>;
+
   /// To look edges up, lists have to ascend: require_ascending_lists(). Errors: UsageError for a graph of
   /// V (V - 1) edges or more, where none may be left.
-  NegativeEdges(const Topology& topology, const NegativeOptions& options, uint64_t seed);
+  NegativeEdges(const Topology& topology, const NegativeOptions& options, uint64_t seed,
+                Excluded excluded = {});
 
   /// Uniform: the pairs number first, first + 1, ... of an epoch, as many as `nodes` and `neighbours` have
   /// room for. A pair may come again.
   void uniform(int64_t first, uint32_t epoch, std::span<int64_t> nodes, std::span<int64_t> neighbours);
+  /// The pairs with these numbers.
+  void uniform(std::span<const int64_t> numbers, uint32_t epoch, std::span<int64_t> nodes,
+               std::span<int64_t> neighbours);
 
   /// Structured, as PyTorch Geometric's structured_negative_sampling: for each of `nodes` a neighbour that it
   /// does not have. edges[i] is the number that keys what is drawn for nodes[i], for example that of the
-  /// positive edge. Errors: UsageError for a node that has no negative edge; those of the topology.
+  /// positive edge. Errors: UsageError for a node that has no negative edge, or hardly any;
+  /// those of the topology.
   void structured(std::span<const int64_t> nodes, std::span<const int64_t> edges, uint32_t epoch,
                   std::span<int64_t> neighbours);
 
  private:
   void count_allowed(std::span<const int64_t> nodes);
   void find_neighbours(std::span<const int64_t> nodes, std::span<int64_t> neighbours);
+  void draw_pairs(std::span<int64_t> nodes);
+  void keep_excluded(std::span<const int64_t> nodes, std::span<int64_t> neighbours);
 
   const Topology& topology_;
   NegativeOptions options_;
   uint64_t seed_;
+  Excluded excluded_;
   ListSearch search_;
 
   template <typename T>
@@ -55,7 +67,11 @@ class NegativeEdges {
   Column<int64_t> ranks_;    // which of them is
   Column<Draws> draws_;      // of the pairs that are not decided yet
   Column<size_t> waiting_;   // which these are
+  Column<size_t> rejected_;  // of which the ranks as well
   Column<int64_t> drawn_;    // nodes of such pairs
+  Column<int64_t> found_;    // and what was drawn for them
+  Column<int64_t> all_ranks_;
+  Column<int64_t> numbers_;
 };
 
 }  // namespace plimsoll

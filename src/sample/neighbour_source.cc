@@ -45,14 +45,28 @@ SeedList list_of(const GraphView& graph, const std::string& name) {
   return list;
 }
 
-std::vector<SeedList> lists_of(const GraphView& graph, const std::vector<std::string>& names) {
+SeedList edges_of(const GraphView& graph, const std::string& name) {
+  const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
+  if (!graph.set().has_column(edges_column(split)))
+    throw InputError(fmt::format(
+        "{}: found no edges to predict (column {}), expected a graph whose edges are split; make one by "
+        "`plimsoll split-edges`",
+        graph.set().folder().string(), edges_column(split)));
+  return {.name = name, .edges = graph.split_edges(split)};
+}
+
+std::vector<SeedList> lists_of(const GraphView& graph, const NeighbourSourceOptions& options) {
   const std::string folder = graph.set().folder().string();
   if (graph.x().empty())
     throw InputError(folder + ": nodes have no features (column x); give some to `plimsoll ingest graph`");
+  std::vector<SeedList> lists;
+  if (options.negatives) {
+    for (const std::string& name : options.splits) lists.push_back(edges_of(graph, name));
+    return lists;
+  }
   if (graph.y().empty())
     throw InputError(folder + ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
-  std::vector<SeedList> lists;
-  for (const std::string& name : names) lists.push_back(list_of(graph, name));
+  for (const std::string& name : options.splits) lists.push_back(list_of(graph, name));
   return lists;
 }
 
@@ -71,24 +85,39 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
     : graph_(folder),
       options_(options),
       topology_(graph_),
-      blocks_(lists_of(graph_, options.splits), options.blocks),
+      blocks_(lists_of(graph_, options), options.blocks),
       width_(graph_.node_features()),
       rows_(FeatureFile::column(graph_.set(), "x")),
       reader_(rows_.path, rows_.layout()),
-      sampler_(topology_, options.neighbours, options.seed),
-      ahead_sampler_(topology_, options.neighbours, options.seed) {
+      sampler_(*this),
+      ahead_sampler_(*this) {
   tables_.node_features = graph_.tables().node_features;
 }
 
-void NeighbourSource::seeds_of(int64_t number, Sample& sample) const {
-  const SeedBlocks::Block block = blocks_.block(number);
-  sample.batch.epoch = block.epoch;
-  blocks_.seeds(block, sample.batch.node, sample.labels);
+NeighbourSource::Sampler::Sampler(const NeighbourSource& source)
+    : neighbours(source.topology_, source.options_.neighbours, source.options_.seed) {
+  const NeighbourSourceOptions& options = source.options_;
+  if (options.negatives) links.emplace(source.topology_, source.graph_, *options.negatives, options.seed);
 }
 
-void NeighbourSource::sample_alone(BulkSampler& sampler, int64_t number, Sample& sample) const {
-  seeds_of(number, sample);
-  sampler.sample(std::span(&sample.batch, 1));
+void NeighbourSource::seeds_of(Sampler& sampler, int64_t number, Sample& sample) const {
+  const SeedBlocks::Block block = blocks_.block(number);
+  sample.batch.epoch = block.epoch;
+  if (sampler.links)
+    sampler.links->make(blocks_, block, sample.batch.node, sample.pairs, sample.pair_y);
+  else
+    blocks_.seeds(block, sample.batch.node, sample.labels);
+}
+
+void NeighbourSource::sample_alone(Sampler& sampler, int64_t number, Sample& sample) const {
+  seeds_of(sampler, number, sample);
+  sampler.neighbours.sample(std::span(&sample.batch, 1));
+}
+
+GraphShape NeighbourSource::shape_of(const Sample& sample, std::span<GraphShape> prefixes) const {
+  GraphShape shape = shape_of_sample(sample.batch, sample.labels, prefixes);
+  shape.pairs = static_cast<int32_t>(sample.pair_y.size());
+  return shape;
 }
 
 // Blocks are sampled in groups, as large as a part of what the budget leaves has room for.
@@ -101,14 +130,14 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const bool in_memory = unlimited || left / 2 >= topology_.most_bytes();
   const int64_t room = left / 4 / threads;
   struct Own {
-    BulkSampler sampler;
-    std::vector<Sample> samples;
+    Sampler sampler;
+    std::vector<Sample> samples = {};
     int64_t first = 0;
     int64_t count = 0;
   };
   std::vector<Own> own;
   for (int i = 0; i < threads; ++i)
-    own.push_back({{topology_, options_.neighbours, options_.seed}, {}, 0, 0});
+    own.push_back({Sampler(*this)});
   std::atomic<int64_t> largest = 0;  // bytes of a block, so far
   int64_t next = 0;
   const int64_t step = (graphs() + kCountedBlocks - 1) / kCountedBlocks;
@@ -126,18 +155,17 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
     std::vector<SampledBatch> batches(static_cast<size_t>(mine.count));
     mine.samples.resize(std::max(mine.samples.size(), batches.size()));
     for (size_t i = 0; i < batches.size(); ++i) {
-      seeds_of(mine.first + static_cast<int64_t>(i), mine.samples[i]);
+      seeds_of(mine.sampler, mine.first + static_cast<int64_t>(i), mine.samples[i]);
       std::swap(batches[i], mine.samples[i].batch);
     }
-    mine.sampler.sample(batches);
+    mine.sampler.neighbours.sample(batches);
     for (size_t i = 0; i < batches.size(); ++i) {
       Sample& sample = mine.samples[i];
       std::swap(batches[i], sample.batch);
       const int64_t number = mine.first + static_cast<int64_t>(i);
-      const GraphShape shape = shape_of_sample(
-          sample.batch, sample.labels,
-          std::span(prefix_shapes_)
-              .subspan(static_cast<size_t>(number * hops()), static_cast<size_t>(hops())));
+      const GraphShape shape =
+          shape_of(sample, std::span(prefix_shapes_)
+                               .subspan(static_cast<size_t>(number * hops()), static_cast<size_t>(hops())));
       shapes[static_cast<size_t>(number)] = shape;
       const int64_t bytes = BulkSampler::bytes_for(shape.nodes, shape.edges);
       for (int64_t before = largest; before < bytes && !largest.compare_exchange_weak(before, bytes);) {
@@ -185,6 +213,9 @@ void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) c
 float* NeighbourSource::append_graph(int64_t number, const Sample& sample, GraphBlock& block) const {
   const SampledBatch& batch = sample.batch;
   const size_t first = block.node_y.size();
+  const auto first_node = static_cast<int32_t>(block.nodes());
+  for (const int32_t node : sample.pairs) block.pairs.push_back(first_node + node);
+  block.pair_y.insert(block.pair_y.end(), sample.pair_y.begin(), sample.pair_y.end());
   const size_t begin = block.x.size();
   block.graph.push_back(number);
   block.node_ptr.push_back(block.node_ptr.back() + batch.nodes());
@@ -338,17 +369,17 @@ void NeighbourSource::sample_ahead(const std::stop_token& stop) const {
     bool sampled = true;
     try {
       for (const int64_t number : sampling_) {
-        group.push_back({number, false, 0, {}});
-        seeds_of(number, group.back().sample);
+        group.push_back({.number = number});
+        seeds_of(ahead_sampler_, number, group.back().sample);
         batches.push_back(std::move(group.back().sample.batch));
       }
-      ahead_sampler_.sample(batches);
+      ahead_sampler_.neighbours.sample(batches);
     } catch (const std::exception&) {
       sampled = false;  // who reads the blocks finds the same, and says so
     }
     lock.lock();
     sampling_.clear();
-    if (begun != begun_) ahead_sampler_.forget();
+    if (begun != begun_) ahead_sampler_.neighbours.forget();
     if (begun == begun_ && !sampled) next_.reset();
     if (begun == begun_ && sampled) {
       for (size_t i = 0; i < group.size(); ++i) {
@@ -388,7 +419,7 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   std::unique_lock lock(mutex_);
   forget_coming();
   changed_.wait(lock, [&] { return gathering_ == 0 && sampling_.empty(); });
-  ahead_sampler_.forget();
+  ahead_sampler_.neighbours.forget();
   recent_.clear();
   if (sweep_) before_ = sum(before_, sweep_->counters());
   sweep_.reset();
@@ -398,7 +429,7 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   if (bytes <= 0) return;
   if (sizes_.most_bytes == 0) {
     sample_alone(sampler_, 0, sample_);
-    const GraphShape shape = shape_of_sample(sample_.batch, sample_.labels, {});
+    const GraphShape shape = shape_of(sample_, {});
     measure(std::span(&shape, 1));
     sizes_.most_bytes *= 2;
   }

@@ -12,6 +12,7 @@
 #include "sample/block.h"
 #include "sample/bulk_sampler.h"
 #include "sample/disk_topology.h"
+#include "sample/link_seeds.h"
 #include "sample/seed_blocks.h"
 #include "store/feature_file.h"
 #include "store/graph.h"
@@ -25,18 +26,22 @@ struct NeighbourSourceOptions {
   uint64_t seed = 0;  ///< of what is sampled
   /// The splits that are asked for; the first trains.
   std::vector<std::string> splits = {"train", "valid"};
+  /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
+  std::optional<int64_t> negatives = {};
 };
 
 /// Blocks of seeds of one giant graph with the neighbours sampled for them: a block is one graph, whose nodes
-/// are the seeds, which alone have labels, and then what was reached, in the order of hops. The same for
-/// every cache, budget and thread.
+/// are the seeds, which alone have labels, and then what was reached, in the order of hops. Where seeds are
+/// edges, its first nodes are the ends of the pairs that LinkSeeds makes of them. The same for every cache,
+/// budget and thread.
 ///
 /// Every sample is known in advance, so a thread samples the blocks behind the one that is read, many at a
 /// time, as far as a part of the cache has room for them, and their rows are read in the order of the file
 /// (store/row_sweep.h).
 class NeighbourSource : public BlockSource {
  public:
-  /// Errors: InputError (no graph, no features, no labels, an empty split), UsageError (fan-outs).
+  /// Errors: InputError (no graph, no features, no labels or edges to predict, an empty split), UsageError
+  /// (fan-outs).
   NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options);
 
   int64_t graphs() const override { return blocks_.blocks(); }
@@ -62,15 +67,23 @@ class NeighbourSource : public BlockSource {
 
  private:
   struct Sample {
-    SampledBatch batch;
-    Vector<int64_t, Tag::blocks> labels;
+    SampledBatch batch = {};
+    Vector<int64_t, Tag::blocks> labels = {};
+    Vector<int32_t, Tag::blocks> pairs = {};  // as in GraphBlock, where seeds are edges
+    Vector<float, Tag::blocks> pair_y = {};
+  };
+  // What makes samples, of one thread.
+  struct Sampler {
+    explicit Sampler(const NeighbourSource& source);
+    BulkSampler neighbours;
+    std::optional<LinkSeeds> links;  // where seeds are edges
   };
   // A block that was sampled ahead.
   struct Coming {
     int64_t number = 0;
     bool planned = false;  // its rows are wanted of sweep_
     int64_t bytes = 0;     // that the sample takes
-    Sample sample;
+    Sample sample = {};
   };
   // How large blocks are.
   struct Sizes {
@@ -78,8 +91,9 @@ class NeighbourSource : public BlockSource {
     double nodes = 0;        // of one on average
     double edges = 0;
   };
-  void seeds_of(int64_t number, Sample& sample) const;
-  void sample_alone(BulkSampler& sampler, int64_t number, Sample& sample) const;
+  void seeds_of(Sampler& sampler, int64_t number, Sample& sample) const;
+  void sample_alone(Sampler& sampler, int64_t number, Sample& sample) const;
+  GraphShape shape_of(const Sample& sample, std::span<GraphShape> prefixes) const;
   int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
   void measure(std::span<const GraphShape> shapes) const;
@@ -113,7 +127,7 @@ class NeighbourSource : public BlockSource {
   mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in kCountedBlocks of the run's blocks
   mutable Sizes sizes_;
   mutable RowReader reader_;  // of blocks that were not sampled ahead, as what follows
-  mutable BulkSampler sampler_;
+  mutable Sampler sampler_;
   mutable Sample sample_;
   mutable Vector<WantedRow, Tag::cache> wanted_;
   mutable RowCounters before_;  // of reader_ and of earlier sweeps
@@ -129,7 +143,7 @@ class NeighbourSource : public BlockSource {
   mutable int64_t begun_ = 0;              // how often coming_ was begun anew
   mutable std::deque<int64_t> recent_;     // blocks that were read last
   mutable uint32_t last_epoch_ = 0;        // of training
-  mutable BulkSampler ahead_sampler_;      // the thread's while sampling_ has any
+  mutable Sampler ahead_sampler_;      // the thread's while sampling_ has any
   mutable std::jthread thread_;            // the last: it ends before what it works on
 };
 

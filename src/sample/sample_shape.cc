@@ -31,4 +31,15 @@ GraphShape shape_of_sample(const SampledBatch& sample, std::span<const int64_t> 
   return shape;
 }
 
+SampledBatch batch_of(const SampledSubgraph& sample) {
+  SampledBatch batch;
+  batch.node = sample.node;
+  batch.nodes_per_hop.assign(sample.nodes_per_hop.begin(), sample.nodes_per_hop.end());
+  batch.edges_per_hop.assign(sample.edges_per_hop.begin(), sample.edges_per_hop.end());
+  batch.in.resize(sample.node.size() - static_cast<size_t>(sample.nodes_per_hop.back()), 0);
+  for (const int64_t target : sample.col) ++batch.in[static_cast<size_t>(target)];
+  batch.source.assign(sample.row.begin(), sample.row.end());
+  return batch;
+}
+
 }  // namespace plimsoll

@@ -18,7 +18,9 @@ int64_t pieces(int64_t count, int64_t of) {
 SeedBlocks::SeedBlocks(std::vector<SeedList> lists, const SeedBlockOptions& options)
     : lists_(std::move(lists)), options_(options) {
   for (const SeedList& list : lists_)
-    if (list.size() == 0) throw InputError("the split '" + list.name + "' of the graph has no nodes");
+    if (list.size() == 0)
+      throw InputError("the split '" + list.name + "' of the graph has no " +
+                       (list.edges.data() == nullptr ? "nodes" : "edges"));
   const int64_t seeds = lists_.front().size();
   const int64_t rest = seeds % options.batch_size;
   blocks_of_epoch_ = seeds / options.batch_size * per_batch() + pieces(rest, options.block_seeds);
@@ -55,16 +57,22 @@ GraphList SeedBlocks::numbers(size_t list) const {
   return numbers;
 }
 
+void SeedBlocks::places(const Block& block, Vector<int64_t, Tag::blocks>& places) const {
+  const SeedPermutation order(options_.seed, block.epoch, block.list == 0 ? lists_.front().size() : 0);
+  places.clear();
+  for (int64_t place = block.first; place < block.first + block.count; ++place)
+    places.push_back(block.list == 0 ? order(place) : place);
+}
+
 void SeedBlocks::seeds(const Block& block, Vector<int64_t, Tag::blocks>& nodes,
                        Vector<int64_t, Tag::blocks>& labels) const {
   const SeedList& list = lists_[block.list];
-  const SeedPermutation order(options_.seed, block.epoch, block.list == 0 ? list.size() : 0);
-  nodes.clear();
+  places(block, nodes);
   labels.clear();
-  for (int64_t place = block.first; place < block.first + block.count; ++place) {
-    const auto at = static_cast<size_t>(block.list == 0 ? order(place) : place);
-    nodes.push_back(list.nodes[at]);
+  for (int64_t& node : nodes) {
+    const auto at = static_cast<size_t>(node);
     labels.push_back(list.labels[at]);
+    node = list.nodes[at];
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,13 +9,14 @@
 
 namespace plimsoll {
 
-/// Nodes of one giant graph that are to be judged, and what is known of them.
+/// Nodes of one giant graph that are to be judged, and what is known of them; or edges that are.
 struct SeedList {
-  std::string name;                      ///< of the split
-  Vector<int64_t, Tag::columns> nodes;   ///< all different
-  Vector<int64_t, Tag::columns> labels;  ///< of each; -1: none
+  std::string name;                           ///< of the split
+  Vector<int64_t, Tag::columns> nodes = {};   ///< all different
+  Vector<int64_t, Tag::columns> labels = {};  ///< of each; -1: none
+  std::span<const int64_t> edges = {};        ///< [n, 2] in place of nodes; of who made the list
 
-  int64_t size() const { return static_cast<int64_t>(nodes.size()); }
+  int64_t size() const { return static_cast<int64_t>(edges.empty() ? nodes.size() : edges.size() / 2); }
 };
 
 struct SeedBlockOptions {
@@ -46,7 +48,9 @@ class SeedBlocks {
   /// The numbers of a list's blocks; of the first those of epoch 1.
   GraphList numbers(size_t list) const;
 
-  /// The seeds of a block and their labels.
+  /// Where the seeds of a block stand in its list.
+  void places(const Block& block, Vector<int64_t, Tag::blocks>& places) const;
+  /// The seeds of a block, which are nodes, and their labels.
   void seeds(const Block& block, Vector<int64_t, Tag::blocks>& nodes,
              Vector<int64_t, Tag::blocks>& labels) const;
   const std::vector<SeedList>& lists() const { return lists_; }

@@ -30,6 +30,10 @@ std::string split_column(size_t split) {
 
 }  // namespace
 
+std::string edges_column(size_t split) {
+  return std::string(kGraphSplits[split]) + "_edges";
+}
+
 GraphWriter::GraphWriter(const std::filesystem::path& folder, bool replace, FileSystem& files)
     : set_(folder, replace, files), indptr_(set_.column<int64_t>("indptr")) {
   const int64_t zero = 0;
@@ -98,6 +102,10 @@ void GraphWriter::append_split(size_t split, std::span<const int64_t> nodes) {
   column<int64_t>(splits_[split], split_column(split)).append(nodes);
 }
 
+void GraphWriter::append_split_edges(size_t split, std::span<const int64_t> edges) {
+  column<int64_t>(split_edges_[split], edges_column(split), {2}).append(edges);
+}
+
 void GraphWriter::require_counts() const {
   const auto require = [](const Counted& column, int64_t rows, const char* name) {
     if (column.writer != nullptr && column.rows != rows)
@@ -146,8 +154,10 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, "graph"
   name_ptr_ = optional_column<int64_t>(set_, "node_name_ptr");
   const auto names = optional_column<uint8_t>(set_, "node_name");
   names_ = {reinterpret_cast<const char*>(names.data()), names.size()};
-  for (size_t split = 0; split < kGraphSplits.size(); ++split)
+  for (size_t split = 0; split < kGraphSplits.size(); ++split) {
     splits_[split] = optional_column<int64_t>(set_, split_column(split));
+    split_edges_[split] = optional_column<int64_t>(set_, edges_column(split), {2});
+  }
 
   const auto damaged = [&](const std::string& what) {
     return InputError(fmt::format("{}: {}; the data set is damaged, make it again", folder.string(), what));

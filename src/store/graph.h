@@ -14,6 +14,9 @@ namespace plimsoll {
 /// The splits a graph can have, in the order of the data set: column NAME_idx.
 inline constexpr std::array<const char*, 3> kGraphSplits = {"train", "valid", "test"};
 
+/// The name of a split's column of edges, NAME_edges; `split` counts in kGraphSplits.
+std::string edges_column(size_t split);
+
 /// What a graph says of itself, beside the columns.
 struct GraphTables {
   std::string direction = "in";  ///< which neighbours a row holds: "in": sources of its edges; "out": targets
@@ -51,6 +54,8 @@ class GraphWriter {
   void append_node_name(std::string_view name);
   /// The next nodes of a split, ascending; `split` counts in kGraphSplits.
   void append_split(size_t split, std::span<const int64_t> nodes);
+  /// The next edges of a split, each the neighbour and the node in whose row it is, or was.
+  void append_split_edges(size_t split, std::span<const int64_t> edges);
 
   int64_t nodes() const { return nodes_; }
   int64_t edges() const { return edges_; }
@@ -73,6 +78,7 @@ class GraphWriter {
   NpyWriter* names_ = nullptr;
   int64_t name_bytes_ = 0;
   std::array<NpyWriter*, kGraphSplits.size()> splits_{};
+  std::array<NpyWriter*, kGraphSplits.size()> split_edges_{};
   int64_t nodes_ = 0;
   int64_t edges_ = 0;  // where the last row ends
 };
@@ -106,6 +112,8 @@ class GraphView {
   std::span<const float> x() const { return x_; }                      ///< [V, F], or empty
   std::span<const int64_t> y() const { return y_; }                    ///< [V], or empty
   std::span<const int64_t> split(size_t split) const { return splits_[split]; }
+  /// [n, 2] of a split the edges to be predicted, each a neighbour and a node; or empty.
+  std::span<const int64_t> split_edges(size_t split) const { return split_edges_[split]; }
 
   /// Whether the user has names (texts) for nodes.
   bool has_names() const { return !name_ptr_.empty(); }
@@ -134,6 +142,7 @@ class GraphView {
   std::span<const int64_t> y_, node_id_, name_ptr_;
   std::string_view names_;
   std::array<std::span<const int64_t>, kGraphSplits.size()> splits_;
+  std::array<std::span<const int64_t>, kGraphSplits.size()> split_edges_;
 };
 
 }  // namespace plimsoll

@@ -39,6 +39,40 @@ void verify_topology(const GraphView& graph, Findings& findings) {
     }
 }
 
+// Whether a row has a neighbour; rows ascend.
+bool has_edge(const GraphView& graph, int64_t node, int64_t neighbour) {
+  int64_t low = graph.indptr()[static_cast<size_t>(node)];
+  int64_t high = graph.indptr()[static_cast<size_t>(node) + 1];
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (graph.neighbour(middle) < neighbour)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < graph.indptr()[static_cast<size_t>(node) + 1] && graph.neighbour(low) == neighbour;
+}
+
+// Edges that train are edges of the graph, and those that were held out are not.
+void verify_split_edges(const GraphView& graph, size_t split, Findings& findings) {
+  const std::span<const int64_t> edges = graph.split_edges(split);
+  const auto wrong = [&](size_t row, const char* what) {
+    findings.push_back(fmt::format("column '{}': row {} {}", edges_column(split), row, what));
+  };
+  for (size_t at = 0; at < edges.size(); at += 2) {
+    const int64_t neighbour = edges[at];
+    const int64_t node = edges[at + 1];
+    if (neighbour < 0 || neighbour >= graph.nodes() || node < 0 || node >= graph.nodes())
+      return wrong(at / 2, "names no node of the graph");
+    if (at > 0 && (edges[at - 1] > node || (edges[at - 1] == node && edges[at - 2] >= neighbour)))
+      return wrong(at / 2, "does not ascend, by node and neighbour");
+    const bool there = has_edge(graph, node, neighbour);
+    if (split == 0 && !there) return wrong(at / 2, "is no edge of the graph");
+    if (split > 0 && (there || has_edge(graph, neighbour, node)))
+      return wrong(at / 2, "is an edge of the graph, and was to be held out");
+  }
+}
+
 void verify_finite(std::span<const float> values, const char* name, Findings& findings) {
   const int64_t at = find_first(values, [](float value) { return !std::isfinite(value); });
   if (at >= 0)
@@ -64,6 +98,9 @@ void verify_graph(const GraphView& graph, Findings& findings) {
   if (odd >= 0)
     findings.push_back(fmt::format("node {}: y {} is neither -1 (unlabelled) nor below the {} classes", odd,
                                    graph.y()[static_cast<size_t>(odd)], classes));
+  const bool sound = findings.empty();  // rows rise and ascend
+  for (size_t split = 0; sound && split < kGraphSplits.size(); ++split)
+    verify_split_edges(graph, split, findings);
   for (size_t split = 0; split < kGraphSplits.size(); ++split) {
     const std::span<const int64_t> nodes = graph.split(split);
     const bool inside = nodes.empty() || (nodes.front() >= 0 && nodes.back() < graph.nodes());

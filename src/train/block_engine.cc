@@ -39,6 +39,8 @@ int64_t items_of(const GraphShape& shape, const CollateOptions& options) {
       return shape.labelled_nodes;
     case Items::nodes:
       return shape.nodes;
+    case Items::pairs:
+      return shape.pairs;
     default:
       return 1;
   }
@@ -79,7 +81,8 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
   require_finite_features(block, runner_.source());
   int64_t graph = item;
   if (objective_.collate_options().items != Items::graphs) {
-    const int64_t node = batch.items.defined() ? batch.items.const_data_ptr<int64_t>()[item] : item;
+    const at::Tensor& nodes = batch.pairs.defined() ? batch.pairs : batch.items;
+    const int64_t node = nodes.defined() ? nodes.const_data_ptr<int64_t>()[item] : item;
     graph = std::upper_bound(block.node_ptr.begin(), block.node_ptr.end(), node) - block.node_ptr.begin() - 1;
   }
   const int64_t index = block.graph[static_cast<size_t>(graph)];

@@ -55,6 +55,7 @@ void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, con
     t[kEdges] += shape.edges;
     t[kSelfLoops] += shape.self_loops;
     if (options.items == Items::labelled_nodes) t[kItems] += shape.labelled_nodes;
+    if (options.items == Items::pairs) t[kItems] += shape.pairs;
     t[kMostIn] = std::max(t[kMostIn], most_in(shape, options));
     if (prefixes)
       raise_prefixes(shapes.prefixes_of(static_cast<size_t>(g)), options, t);

@@ -15,55 +15,6 @@
 namespace plimsoll {
 namespace {
 
-// Classes are counted from 0; a label above this is taken for a mistake.
-constexpr int32_t kMostClasses = 65536;
-
-// The highest label of a list, which has to be labels of classes and not empty.
-int32_t highest_label(const GraphList& graphs, const char* side, std::span<const GraphShape> shapes,
-                      bool node_head) {
-  int32_t highest = -1;
-  for (const int64_t g : graphs) {
-    const GraphShape& shape = shapes[static_cast<size_t>(g)];
-    const int32_t label = node_head ? shape.highest_node_label : shape.label;
-    if ((!node_head && label < 0) || label >= kMostClasses)
-      throw InputError(fmt::format("graph {} has the label {}, expected a class 0, 1, ... {}", g, label,
-                                   kMostClasses - 1));
-    highest = std::max(highest, label);
-  }
-  if (highest < 0)
-    throw InputError(fmt::format("no node of the {} graphs has a label (column node_y)", side));
-  return highest;
-}
-
-int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> shapes, bool node_head) {
-  const int32_t training = highest_label(split.training, "training", shapes, node_head);
-  const int32_t highest =
-      std::max(training, highest_label(split.validation, "validation", shapes, node_head));
-  if (highest < 1) throw InputError("all labels are 0: a classifier needs two classes");
-  return int64_t{highest} + 1;
-}
-
-GnnOptions model_options(const ClassificationOptions& options) {
-  const Recipe::Gnn& gnn = options.recipe->gnn;
-  const auto ids = static_cast<int64_t>(options.source->tables().vocabulary.size());
-  const bool node_head = options.recipe->task == "node_classification";
-  if (options.source->node_features() == 0) throw InputError("the data set has no node features");
-  return {.conv = gnn.conv,
-          .in_features = options.source->node_features(),
-          .edge_features = options.source->edge_features(),
-          .num_ids = ids == 0 ? 0 : ids + 1,
-          .embedding = gnn.embedding,
-          .layers = gnn.layers,
-          .hidden = gnn.hidden,
-          .heads = gnn.heads,
-          .norm = gnn.norm,
-          .jk = gnn.jk,
-          .pooling = gnn.pooling,
-          .dropout = gnn.dropout,
-          .classes = count_classes(*options.split, options.shapes, node_head),
-          .node_head = node_head};
-}
-
 // The labels that predict() says something about, in its order.
 Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<const GraphShape> shapes,
                                         const GraphList& graphs, bool node_head) {
@@ -114,37 +65,7 @@ std::string cell(const std::optional<double>& value) {
   return value ? fmt::format("{:.4f}", *value) : "-";
 }
 
-FitOptions fit_options(const ClassificationOptions& options, const Classification& objective) {
-  return {.source = options.source,
-          .shapes = options.shapes,
-          .objective = &objective,
-          .recipe = options.recipe,
-          .split = options.split,
-          .run = options.run};
-}
-
 }  // namespace
-
-MemoryPlan plan_classifier(const ClassificationOptions& options) {
-  std::optional<WithoutData> without_data;
-  if (options.run.without_data) without_data.emplace();
-  const Gnn model(model_options(options), static_cast<uint64_t>(options.recipe->seed));
-  const Classification objective(model);
-  return plan_fit(fit_options(options, objective));
-}
-
-ClassificationResult train_classifier(const ClassificationOptions& options) {
-  ClassificationResult result;
-  result.trained.model =
-      std::make_unique<Gnn>(model_options(options), static_cast<uint64_t>(options.recipe->seed));
-  result.trained.vocabulary = options.source->tables().vocabulary;
-  result.trained.trained_on = options.data;
-  const Classification objective(*result.trained.model);
-  result.fit = fit(fit_options(options, objective));
-  result.weights_hash = objective.parameters().hash();
-  save_gnn(options.run.folder / "model.safetensors", result.trained);
-  return result;
-}
 
 std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
                                                     std::span<const GraphShape> shapes, const GnnModel& model,

@@ -4,34 +4,13 @@
 #include <vector>
 
 #include "base/json.h"
+#include "sample/batches.h"
+#include "sample/block.h"
 #include "train/classification_metrics.h"
-#include "train/fit.h"
 #include "train/full_neighbours.h"
 #include "train/gnn_file.h"
 
 namespace plimsoll {
-
-struct ClassificationOptions {
-  const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes;  ///< one for each graph of the source
-  const Recipe* recipe = nullptr;
-  const TrainingSplit* split = nullptr;
-  std::string data;  ///< identity of the data set
-  RunOptions run;    ///< model.safetensors goes to its folder as well
-};
-
-struct ClassificationResult {
-  GnnModel trained;  ///< the best epoch's weights
-  FitResult fit;
-  std::string weights_hash;
-};
-
-/// What train_classifier() would need and get of memory; nothing is written. Errors: as train_classifier().
-MemoryPlan plan_classifier(const ClassificationOptions& options);
-
-/// Trains a Gnn that says the class of each graph, or of each labelled node, and writes it to
-/// model.safetensors. Errors: as fit(); InputError for labels that are no classes 0, 1, ...
-ClassificationResult train_classifier(const ClassificationOptions& options);
 
 /// A model's figures on a list of graphs.
 struct ClassificationVerdict {

@@ -28,6 +28,17 @@ void take_items(const GraphBlock& block, const CollateOptions& options, Batch& b
     std::copy(block.y.begin(), block.y.end(), batch.y.mutable_data_ptr<int64_t>());
     return;
   }
+  if (options.items == Items::pairs) {
+    const auto pairs = static_cast<int64_t>(block.pair_y.size());
+    batch.item_count = pairs;
+    batch.pairs = at::empty({2, pairs}, at::kLong);
+    batch.y = at::empty({pairs}, at::kFloat);
+    auto* const first = batch.pairs.mutable_data_ptr<int64_t>();
+    for (size_t i = 0; i < block.pairs.size(); ++i)
+      first[static_cast<int64_t>(i % 2) * pairs + static_cast<int64_t>(i / 2)] = block.pairs[i];
+    std::ranges::copy(block.pair_y, batch.y.mutable_data_ptr<float>());
+    return;
+  }
   if (static_cast<int64_t>(block.node_y.size()) != block.nodes())
     throw InputError("the data set has no column node_y: nodes have no labels to learn");
   const auto labelled =

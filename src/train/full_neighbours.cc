@@ -127,34 +127,34 @@ class LayerRun {
   CachedRows rows_;  // guarded by mutex_
 };
 
-// What the layers said of the nodes asked for, a few at a time.
-void judge(const Gnn& model, const std::vector<FeatureFile>& files, std::span<const int64_t> nodes,
-           std::span<float> logits) {
-  const TagScope scope(Tag::activations);
-  const c10::AutoGradMode no_gradients(false);
-  at::init_num_threads();
-  std::vector<std::unique_ptr<CachedRows>> said;
-  for (const int64_t layer : model.judged())
-    said.push_back(std::make_unique<CachedRows>(files[static_cast<size_t>(layer)]));
-  const auto classes = static_cast<size_t>(model.classes());
-  for (size_t first = 0; first < nodes.size(); first += kPieceNodes) {
-    const std::span<const int64_t> piece =
-        nodes.subspan(first, std::min<size_t>(kPieceNodes, nodes.size() - first));
-    std::vector<at::Tensor> outputs;
-    for (const auto& rows : said) {
-      outputs.push_back(at::empty({static_cast<int64_t>(piece.size()), rows->width()}, at::kFloat));
-      rows->cache().gather(piece, static_cast<std::byte*>(outputs.back().mutable_data_ptr()));
-    }
-    const at::Tensor found = model.judge_nodes(outputs).contiguous();
-    std::copy_n(found.const_data_ptr<float>(), piece.size() * classes,
-                logits.begin() + static_cast<int64_t>(first * classes));
+// What the layers said of nodes, judged.
+class Judge {
+ public:
+  Judge(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
+    for (const int64_t layer : model.judged())
+      said_.push_back(std::make_unique<CachedRows>(files[static_cast<size_t>(layer)]));
   }
-}
+  // f32 [nodes, classes], of kPieceNodes at most.
+  at::Tensor run(std::span<const int64_t> nodes) {
+    const TagScope scope(Tag::activations);
+    const c10::AutoGradMode no_gradients(false);
+    at::init_num_threads();
+    std::vector<at::Tensor> outputs;
+    for (const auto& rows : said_) {
+      outputs.push_back(at::empty({static_cast<int64_t>(nodes.size()), rows->width()}, at::kFloat));
+      rows->cache().gather(nodes, static_cast<std::byte*>(outputs.back().mutable_data_ptr()));
+    }
+    return model_.judge_nodes(outputs).contiguous();
+  }
 
-}  // namespace
+ private:
+  const Gnn& model_;
+  std::vector<std::unique_ptr<CachedRows>> said_;
+};
 
-void judge_nodes(const GraphView& graph, const Gnn& model, std::span<const int64_t> nodes,
-                 const FullNeighbourOptions& options, std::span<float> logits) {
+// Where each layer said something of all nodes; the files of those that are not judged are gone.
+std::vector<FeatureFile> run_layers(const GraphView& graph, const Gnn& model,
+                                    const FullNeighbourOptions& options) {
   const Vector<int64_t, Tag::columns> begins = cut_pieces(graph);
   Vector<float, Tag::columns> degrees;
   if (model.options().conv == "gcn") degrees = degrees_of(graph);
@@ -184,7 +184,34 @@ void judge_nodes(const GraphView& graph, const Gnn& model, std::span<const int64
     if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end())
       std::filesystem::remove(files[static_cast<size_t>(layer) - 1].path);
   }
-  judge(model, files, nodes, logits);
+  return files;
+}
+
+}  // namespace
+
+void judge_nodes(const GraphView& graph, const Gnn& model, std::span<const int64_t> nodes,
+                 const FullNeighbourOptions& options, std::span<float> logits) {
+  Judge judge(model, run_layers(graph, model, options));
+  for (size_t first = 0; first < nodes.size(); first += kPieceNodes) {
+    const at::Tensor found =
+        judge.run(nodes.subspan(first, std::min<size_t>(kPieceNodes, nodes.size() - first)));
+    std::copy_n(found.const_data_ptr<float>(), found.numel(),
+                logits.begin() + static_cast<int64_t>(first) * model.classes());
+  }
+}
+
+FeatureFile judge_all_nodes(const GraphView& graph, const Gnn& model, const FullNeighbourOptions& options) {
+  Judge judge(model, run_layers(graph, model, options));
+  const std::filesystem::path path = options.scratch / "nodes.f32";
+  File out = File::create(path);
+  Vector<int64_t, Tag::columns> nodes;
+  for (int64_t first = 0; first < graph.nodes(); first += kPieceNodes) {
+    nodes.resize(static_cast<size_t>(std::min(kPieceNodes, graph.nodes() - first)));
+    std::iota(nodes.begin(), nodes.end(), first);
+    const at::Tensor found = judge.run(nodes);
+    out.write(found.const_data_ptr(), found.nbytes());
+  }
+  return {path, 0, graph.nodes(), model.classes()};
 }
 
 }  // namespace plimsoll

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "nn/gnn.h"
+#include "store/cached_rows.h"
 #include "store/graph.h"
 
 namespace plimsoll {
@@ -26,5 +27,8 @@ struct FullNeighbourOptions {
 /// Errors: BudgetExceeded, where one node with all its neighbours does not fit; InputError; Failure (disk).
 void judge_nodes(const GraphView& graph, const Gnn& model, std::span<const int64_t> nodes,
                  const FullNeighbourOptions& options, std::span<float> logits);
+
+/// The same of every node, to a file in `scratch`: f32 [V, classes]. Errors: likewise.
+FeatureFile judge_all_nodes(const GraphView& graph, const Gnn& model, const FullNeighbourOptions& options);
 
 }  // namespace plimsoll

@@ -103,6 +103,7 @@ BlockSize PlannedWork::largest() const {
     size.graphs = std::max(size.graphs, box.highest[kGraphs]);
     size.nodes = std::max(size.nodes, box.highest[kNodes]);
     size.edges = std::max(size.edges, box.highest[kEdges]);
+    if (options.items == Items::pairs) size.pairs = std::max(size.pairs, box.highest[kItems]);
   }
   return size;
 }

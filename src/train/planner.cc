@@ -163,7 +163,7 @@ class Planner {
     if (training != nullptr) {
       const BlockSize of = training->largest();
       flight.largest = {std::max(flight.largest.graphs, of.graphs), std::max(flight.largest.nodes, of.nodes),
-                        std::max(flight.largest.edges, of.edges)};
+                        std::max(flight.largest.edges, of.edges), std::max(flight.largest.pairs, of.pairs)};
     }
     const PlannedWork& teaching = teaching_ ? *teaching_ : prediction;
     const int64_t worst =
@@ -315,7 +315,9 @@ class Planner {
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute},
                        in_.batch_teacher);
     GraphBlock block;
-    block.make_room({terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges]}, in_.source->room());
+    const int64_t pairs = work.options.items == Items::pairs ? terms.terms[kItems] : 0;
+    block.make_room({terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges], pairs},
+                    in_.source->room());
     in_.source->read(work.worst, block);
     const int64_t found = work.record(engine, block, range).peak().bytes;
     const int64_t expected = work.plan->peak(terms).bytes;

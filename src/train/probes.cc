@@ -14,7 +14,7 @@ class ProbeMaker {
   ProbeMaker(const RowWidths& widths, const CollateOptions& options) : widths_(widths), options_(options) {}
 
   // Graphs with these numbers of nodes, each with `edges` edges, of which `loops` are self-loops, and as many
-  // labelled nodes as it likes. Sizes alone matter: features are zeros.
+  // labelled nodes or pairs as it likes. Sizes alone matter: features are zeros.
   void add(const std::vector<int64_t>& nodes, int64_t edges, int64_t loops) {
     GraphBlock block;
     block.clear();
@@ -39,7 +39,14 @@ class ProbeMaker {
       block.node_y.front() = 0;
     }
     const GraphList graphs(block.graph.begin(), block.graph.end());
-    const auto shapes = shapes_of(block);
+    auto shapes = shapes_of(block);
+    if (options_.items == Items::pairs)
+      for (size_t g = 0; g < shapes.size(); ++g) {
+        shapes[g].pairs = static_cast<int32_t>(1 + draw(6));
+        for (int32_t end = 0; end < 2 * shapes[g].pairs; ++end)
+          block.pairs.push_back(static_cast<int32_t>(block.node_ptr[g] + draw(shapes[g].nodes)));
+      }
+    block.pair_y.resize(block.pairs.size() / 2, 0.0F);
     probes.push_back({std::move(block), terms_of(graphs, {shapes}, options_)});
   }
 

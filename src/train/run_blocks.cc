@@ -1,6 +1,7 @@
 #include "train/run_blocks.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace plimsoll {
 
@@ -71,6 +72,9 @@ Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const B
   highest[kSelfLoops] = most([](const GraphShape& s) { return int64_t{s.self_loops}; }, highest[kEdges]);
   if (options.items == Items::labelled_nodes)
     highest[kItems] = most([](const GraphShape& s) { return int64_t{s.labelled_nodes}; }, highest[kNodes]);
+  if (options.items == Items::pairs)
+    highest[kItems] =
+        most([](const GraphShape& s) { return int64_t{s.pairs}; }, std::numeric_limits<int64_t>::max());
   complete_corner(graphs, shapes, options, closed, highest);
   return highest;
 }

@@ -68,7 +68,13 @@ class SampleMaker {
     block.node_y.resize(static_cast<size_t>(block.nodes()), -1);
     for (size_t seed = 0; seed < seeds; ++seed) block.node_y[seed] = seed > 0 && draw(3) == 0 ? -1 : 0;
     std::vector<GraphShape> prefixes(hops_);
-    const GraphShape shape = shape_of_sample(sample, std::span(block.node_y).first(seeds), prefixes);
+    GraphShape shape = shape_of_sample(batch_of(sample), std::span(block.node_y).first(seeds), prefixes);
+    if (options_.items == Items::pairs) {
+      shape.pairs = static_cast<int32_t>(1 + draw(6));
+      for (int32_t end = 0; end < 2 * shape.pairs; ++end)
+        block.pairs.push_back(static_cast<int32_t>(draw(sample.nodes_per_hop.front())));
+      block.pair_y.resize(static_cast<size_t>(shape.pairs), 0.0F);
+    }
     const int64_t graph = 0;
     BlockTerms terms = terms_of(std::span(&graph, 1), {std::span(&shape, 1), prefixes}, options_);
     return {std::move(block), std::move(terms)};

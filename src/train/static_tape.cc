@@ -128,6 +128,13 @@ Tensor scatter_add_meta(const Tensor& self, int64_t dim, const Tensor& index, co
   return at::meta::scatter_add(self, dim, index, values);
 }
 
+// As scatter_add_meta(), of index_select().
+Tensor index_add_meta(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                      const at::Scalar& alpha) {
+  if (std::string_view(current_operation()) == "IndexSelectBackward0") return self;
+  return at::meta::index_add(self, dim, index, source, alpha);
+}
+
 constexpr Tensor (*kDivide)(const Tensor&, const Tensor&) = &at::meta::div;
 constexpr Tensor& (*kDivide_)(Tensor&, const Tensor&) = &at::meta::div_;
 
@@ -138,6 +145,7 @@ TORCH_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("native_batch_norm", native_batch_norm_meta);
   m.impl("native_batch_norm_backward", native_batch_norm_backward_meta);
   m.impl("scatter_add", scatter_add_meta);
+  m.impl("index_add", index_add_meta);
   m.impl("sum.dim_IntList", sum_meta);
   m.impl("mul.out", mul_out_meta);
   m.impl("where.self", where_meta);
@@ -202,12 +210,15 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
 Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& options) {
   const at::TensorOptions i64 = batch.graph_ptr.options();
   const bool labelled = options.items == Items::labelled_nodes;
+  const bool pairs = options.items == Items::pairs;
   const std::vector<Prefix> prefixes = prefixes_of(t);
   const TrimmedLayers layers = layers_of(t, prefixes, options);
   const int64_t edges = batch.edge_attr.size(0);
-  batch.item_count = options.items == Items::nodes ? t[kNodes] : labelled ? t[kItems] : t[kGraphs];
+  batch.item_count = options.items == Items::nodes ? t[kNodes] : labelled || pairs ? t[kItems] : t[kGraphs];
   if (labelled) batch.items = at::empty({t[kItems]}, i64);
-  if (options.items != Items::nodes) batch.y = at::empty({batch.item_count}, i64);
+  if (pairs) batch.pairs = at::empty({2, t[kItems]}, i64);
+  if (options.items != Items::nodes)
+    batch.y = at::empty({batch.item_count}, pairs ? i64.dtype(at::kFloat) : i64);
   batch.node_keys = at::empty({3, prefixes.empty() ? t[kNodes] : layers.made()}, i64);
   batch.graph_item = at::empty({t[kGraphs]}, i64);
   batch.graph_local = at::zeros({t[kGraphs]}, i64);

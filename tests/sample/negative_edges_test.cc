@@ -108,6 +108,39 @@ TEST(NegativeEdges, DependOnTheirNumberAlone) {
   EXPECT_EQ(one[0], two[1]);
 }
 
+TEST(NegativeEdges, WhatIsExcludedIsDrawnAgainAndTheRestIsAsLikely) {
+  const GiantGraph graph = dense_graph();
+  const CsrTopology topology = graph.topology();
+  const auto excluded = [](int64_t node, int64_t neighbour) { return node == 4 && neighbour < 2; };
+  NegativeEdges negatives(topology, {}, 3, excluded);
+  std::map<std::pair<int64_t, int64_t>, int64_t> uniform, structured;
+  for (int64_t a = 0; a < 5; ++a)
+    for (int64_t b = 0; b < 5; ++b)
+      if (is_allowed(graph, {}, a, b) && !excluded(a, b)) {
+        uniform[{a, b}] = 0;
+        if (a == 4) structured[{a, b}] = 0;
+      }
+  std::vector<int64_t> nodes(1000 * uniform.size());
+  std::vector<int64_t> neighbours(nodes.size());
+  const auto expect_as_likely = [&](std::map<std::pair<int64_t, int64_t>, int64_t> counts) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      ASSERT_TRUE(counts.contains({nodes[i], neighbours[i]})) << nodes[i] << " " << neighbours[i];
+      ++counts[{nodes[i], neighbours[i]}];
+    }
+    std::vector<int64_t> found;
+    for (const auto& [pair, count] : counts) found.push_back(count);
+    const auto each = static_cast<double>(nodes.size()) / static_cast<double>(found.size());
+    EXPECT_LT(chi_square_deviations(found, std::vector<double>(found.size(), each)), 5);
+  };
+  negatives.uniform(0, 1, nodes, neighbours);
+  expect_as_likely(uniform);
+  std::ranges::fill(nodes, 4);
+  std::vector<int64_t> edges(nodes.size());
+  std::iota(edges.begin(), edges.end(), 0);
+  negatives.structured(nodes, edges, 1, neighbours);
+  expect_as_likely(structured);
+}
+
 TEST(NegativeEdges, RefuseAGraphOrNodeWithoutAny) {
   const GiantGraph complete({{0, 1, 2}, {0, 1, 2}, {0, 1, 2}});
   EXPECT_THAT(error_text<UsageError>([&] { NegativeEdges(complete.topology(), {}, 1); }),
@@ -120,6 +153,12 @@ TEST(NegativeEdges, RefuseAGraphOrNodeWithoutAny) {
         NegativeEdges(topology, {}, 1).structured(std::vector<int64_t>{0}, std::vector<int64_t>{0}, 1, out);
       }),
       HasSubstr("node 0 has edges to all 3 nodes"));
+  const GiantGraph empty({{}, {}, {}});
+  const CsrTopology without = empty.topology();
+  NegativeEdges none(without, {}, 1, [](int64_t, int64_t) { return true; });
+  EXPECT_THAT(error_text<UsageError>(
+                  [&] { none.structured(std::vector<int64_t>{0}, std::vector<int64_t>{0}, 1, out); }),
+              HasSubstr("node 0 has edges to all 3 nodes"));
 }
 
 }  // namespace

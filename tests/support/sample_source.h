@@ -23,7 +23,7 @@ class SampleSource : public BlockSource {
       for (int64_t& label : labels_.back()) label = draw(4) - 1;
       labels_.back().front() = 1;
       prefixes_.resize(prefixes_.size() + static_cast<size_t>(hops));
-      shapes_.push_back(shape_of_sample(samples_.back(), labels_.back(),
+      shapes_.push_back(shape_of_sample(batch_of(samples_.back()), labels_.back(),
                                         std::span(prefixes_).last(static_cast<size_t>(hops))));
     }
   }

@@ -53,6 +53,18 @@ TEST(Collate, ABlockOfNoNodesAndNoEdgesHasEmptyLists) {
   EXPECT_EQ(batch.item_count, 1);
 }
 
+TEST(Collate, PairsAreTheirEndsAndWhetherTheyHaveAnEdge) {
+  const OddGraphs source(3, std::vector<int64_t>{5});
+  GraphBlock block = source.block();
+  block.pairs = {0, 4, 2, 2, 1, 3};
+  block.pair_y = {1, 0, 0};
+  const Batch batch = collate(block, {OddGraphs::kFeatures, OddGraphs::kFeatures}, {.items = Items::pairs});
+  EXPECT_EQ(batch.item_count, 3);
+  EXPECT_EQ(values(batch.pairs, 6), (std::vector<int64_t>{0, 2, 1, 4, 2, 3}));
+  const float* const y = batch.y.const_data_ptr<float>();
+  EXPECT_EQ(std::vector<float>(y, y + 3), (std::vector<float>{1, 0, 0}));
+}
+
 TEST(Collate, CountsItsItems) {
   const OddGraphs source(3, std::vector<int64_t>{40, 1, -7});
   const GraphBlock& block = source.block();

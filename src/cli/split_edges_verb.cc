@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/verbs.h"
+#include "ingest/split_edges.h"
+#include "telemetry/progress.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  EdgeSplitOptions split;
+  Resources resources;
+  bool json = false;
+};
+
+void run(Options& options) {
+  const Stopwatch watch;
+  Budget budget(options.resources, 256 * kMiB);
+  EdgeSplitResult result;
+  {
+    Progress progress("split", "edges");
+    result = split_edges(options.split, [&](int64_t done, int64_t total) { progress.update(done, total); });
+  }
+  const std::string out = options.split.out.string();
+  if (options.json) {
+    Json summary = {{"out", out},
+                    {"already_there", result.already_there},
+                    {"nodes", result.nodes},
+                    {"edges", result.edges},
+                    {"train_edges", result.pairs[0]},
+                    {"valid_edges", result.pairs[1]},
+                    {"test_edges", result.pairs[2]},
+                    {"seconds", watch.seconds()},
+                    {"memory", budget.report_json()}};
+    if (!result.already_there) summary["undirected"] = result.undirected;
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  fmt::print("{}: {} nodes, {} edges stay; to predict: {} train, {} validate, {} test\n", out,
+             format_count(result.nodes), format_count(result.edges), format_count(result.pairs[0]),
+             format_count(result.pairs[1]), format_count(result.pairs[2]));
+  if (result.already_there) {
+    fmt::print("already there from the same options: nothing done\n");
+    return;
+  }
+  fmt::print("{}\n{}; {}\n",
+             result.undirected
+                 ? "every edge stands both ways: a pair is held out both ways, and predicted once"
+                 : "edges are directed: each is predicted, and held out with its reverse",
+             format_seconds(watch.seconds()), budget.report());
+}
+
+}  // namespace
+
+void add_split_edges(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  EdgeSplitOptions& split = options->split;
+  CLI::App* verb = app.add_subcommand("split-edges", "Hold edges of a graph out, to train link prediction");
+  verb->add_option("graph", split.graph, "The graph")->required()->type_name("GRAPH");
+  verb->add_option("--out", split.out, "The graph to make, without what is held out")
+      ->required()
+      ->type_name("DIR");
+  verb->add_option("--valid", split.valid, "Share of edges that validates")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  verb->add_option("--test", split.test, "Share of edges that tests")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  verb->add_option("--train", split.train, "Of those that stay, the share that trains")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  verb->add_option("--seed", split.seed, "Another seed holds others out")->capture_default_str();
+  verb->add_flag("--force", split.force, "Replace an existing output");
+  verb->add_flag("--json", options->json, "The summary as JSON");
+  options->resources.add_budget(*verb);
+  verb->footer("Example: plimsoll split-edges graph --out split --valid 0.05 --test 0.05");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

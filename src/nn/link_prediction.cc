@@ -1,0 +1,28 @@
+#include "nn/link_prediction.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+
+namespace plimsoll {
+
+CollateOptions LinkPrediction::collate_options() const {
+  CollateOptions options = model_.collate_options();
+  options.items = Items::pairs;
+  return options;
+}
+
+at::Tensor LinkPrediction::forward(const Batch& batch, const DropoutKey& key) const {
+  const at::Tensor embeddings = model_.forward(batch, key);
+  // Both ends at once: one gradient of all embeddings, not two.
+  const std::vector<at::Tensor> ends = embeddings.index_select(0, batch.pairs.view(-1))
+                                           .view({2, batch.item_count, embeddings.size(1)})
+                                           .unbind(0);
+  return (ends[0] * ends[1]).sum(1, /*keepdim=*/true);
+}
+
+at::Tensor LinkPrediction::losses(const at::Tensor& scores, const Batch& batch) const {
+  // log(1 + exp(-s)) of an edge, log(1 + exp(s)) of a pair without.
+  return at::softplus(scores.squeeze(1) * (1 - 2 * batch.y));
+}
+
+}  // namespace plimsoll

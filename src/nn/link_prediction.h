@@ -1,0 +1,25 @@
+#pragma once
+
+#include "nn/graph_model.h"
+#include "nn/objective.h"
+
+namespace plimsoll {
+
+/// Whether pairs of nodes have an edge: binary cross-entropy of the dot product of what a model says of the
+/// two (Kipf and Welling, "Variational graph auto-encoders", 2016, section 1.1, by logits).
+class LinkPrediction : public Objective {
+ public:
+  /// `model` judges nodes: its classes() are the channels of an embedding. It must outlive this.
+  explicit LinkPrediction(const GraphModel& model) : model_(model) {}
+
+  const ParameterList& parameters() const override { return model_.parameters(); }
+  CollateOptions collate_options() const override;
+  int64_t outputs() const override { return 1; }
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor losses(const at::Tensor& scores, const Batch& batch) const override;
+
+ private:
+  const GraphModel& model_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include "train/fit.h"
+#include "train/gnn_file.h"
+
+namespace plimsoll {
+
+struct GnnStageOptions {
+  const BlockSource* source = nullptr;
+  std::span<const GraphShape> shapes;  ///< one for each graph of the source
+  const Recipe* recipe = nullptr;      ///< its task is what the Gnn learns
+  const TrainingSplit* split = nullptr;
+  std::string data;  ///< identity of the data set
+  RunOptions run;    ///< model.safetensors goes to its folder as well
+};
+
+struct GnnStageResult {
+  GnnModel trained;  ///< the best epoch's weights
+  FitResult fit;
+  std::string weights_hash;
+};
+
+/// What train_gnn() would need and get of memory; nothing is written. Errors: as train_gnn().
+MemoryPlan plan_gnn(const GnnStageOptions& options);
+
+/// Trains a Gnn and writes it to model.safetensors: one that says the class of each graph, or of each
+/// labelled node, or for link prediction one whose classes() are the `gnn.hidden` channels of a node's
+/// embedding. Errors: as fit(); InputError for labels that are no classes 0, 1, ...
+GnnStageResult train_gnn(const GnnStageOptions& options);
+
+}  // namespace plimsoll

@@ -1,0 +1,210 @@
+#include "train/link_evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "memory/ledger.h"
+#include "sample/link_seeds.h"
+#include "store/cached_rows.h"
+#include "train/ranking.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kPieceEdges = 4096;     // whose negatives are drawn at once, at most
+constexpr int64_t kPieceBytes = 4 << 20;  // of the embeddings that are read at once, about
+// Of what the budget leaves, the share for the cache of embeddings; scores have room before.
+constexpr int64_t kCacheShare = 2;
+
+using Column = Vector<int64_t, Tag::columns>;
+
+// Pairs and their scores, some at a time.
+class Scores {
+ public:
+  explicit Scores(const FeatureFile& embeddings) : rows_(embeddings) {
+    const Ledger& ledger = Ledger::process();
+    const int64_t left =
+        ledger.cap() == Ledger::kUnlimited ? rows_.most_bytes() : ledger.cap() - ledger.held();
+    rows_.resize(std::min(left / kCacheShare, rows_.most_bytes()));
+  }
+
+  // scores[i]: of nodes[i] and neighbours[i], added up in double precision.
+  void score(std::span<const int64_t> nodes, std::span<const int64_t> neighbours, std::span<float> scores) {
+    const int64_t width = rows_.width();
+    const auto step = static_cast<size_t>(std::max<int64_t>(kPieceBytes / (8 * width), 1));
+    for (size_t first = 0; first < nodes.size(); first += step) {
+      const size_t count = std::min(step, nodes.size() - first);
+      ends_.assign(nodes.begin() + static_cast<int64_t>(first),
+                   nodes.begin() + static_cast<int64_t>(first + count));
+      const auto others = neighbours.subspan(first, count);
+      ends_.insert(ends_.end(), others.begin(), others.end());
+      embeddings_.resize(ends_.size() * static_cast<size_t>(width));
+      rows_.cache().gather(ends_, reinterpret_cast<std::byte*>(embeddings_.data()));
+      for (size_t i = 0; i < count; ++i) {
+        const float* const a = embeddings_.data() + static_cast<int64_t>(i) * width;
+        const float* const b = embeddings_.data() + static_cast<int64_t>(count + i) * width;
+        double sum = 0;
+        for (int64_t f = 0; f < width; ++f) sum += double{a[f]} * double{b[f]};
+        scores[first + i] = static_cast<float>(sum);
+      }
+    }
+  }
+
+ private:
+  CachedRows rows_;
+  Column ends_;
+  Vector<float, Tag::columns> embeddings_;
+};
+
+// log(1 + exp(-x)) without overflow.
+double softplus_of_minus(double x) {
+  return std::max(-x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
+class SplitJudge {
+ public:
+  SplitJudge(const GraphView& graph, size_t split, uint64_t seed)
+      : graph_(graph),
+        topology_(topology_of(graph)),
+        negatives_(topology_, graph, split, seed),
+        split_(split),
+        edges_(static_cast<int64_t>(graph.split_edges(split).size()) / 2),
+        scores_(static_cast<size_t>(2 * edges_)),
+        truth_(scores_.size(), 0) {
+    std::fill_n(truth_.begin(), edges_, uint8_t{1});
+  }
+
+  LinkVerdict judge(Scores& scores) {
+    verdict_.name = kGraphSplits[split_];
+    verdict_.edges = edges_;
+    const int64_t step = std::max<int64_t>(kPieceEdges / kRankedNegatives, 1);
+    for (int64_t first = 0; first < edges_; first += step)
+      judge_piece(first, std::min(step, edges_ - first), scores);
+    const auto count = static_cast<double>(edges_);
+    for (size_t i = 0; i < scores_.size(); ++i)
+      verdict_.loss += softplus_of_minus(truth_[i] != 0 ? scores_[i] : -scores_[i]);
+    verdict_.loss /= 2 * count;
+    verdict_.mrr /= count;
+    for (double& hits : verdict_.hits) hits /= count;
+    const Ranking ranking(scores_, truth_);
+    verdict_.auc = ranking.auc();
+    verdict_.average_precision = ranking.average_precision();
+    return verdict_;
+  }
+
+ private:
+  void judge_piece(int64_t first, int64_t count, Scores& scores) {
+    const auto n = static_cast<size_t>(count);
+    read(first, count);
+    const std::span<float> all(scores_);
+    const std::span<float> found = all.subspan(static_cast<size_t>(first), n);
+    scores.score(nodes_, neighbours_, found);
+
+    negative_nodes_.resize(n);
+    negative_neighbours_.resize(n);
+    negatives_.uniform(first, negative_nodes_, negative_neighbours_);
+    scores.score(negative_nodes_, negative_neighbours_, all.subspan(static_cast<size_t>(edges_ + first), n));
+
+    negatives_.ranked(first, nodes_, kRankedNegatives, negative_nodes_, negative_neighbours_);
+    ranked_.resize(negative_nodes_.size());
+    scores.score(negative_nodes_, negative_neighbours_, ranked_);
+    for (size_t i = 0; i < n; ++i) rank(found[i], i * static_cast<size_t>(kRankedNegatives));
+  }
+
+  void read(int64_t first, int64_t count) {
+    const std::span<const int64_t> rows = graph_.split_edges(split_);
+    nodes_.clear();
+    neighbours_.clear();
+    for (int64_t row = first; row < first + count; ++row) {
+      neighbours_.push_back(rows[static_cast<size_t>(2 * row)]);
+      nodes_.push_back(rows[static_cast<size_t>(2 * row) + 1]);
+      for (const int64_t node : {neighbours_.back(), nodes_.back()})
+        if (node < 0 || node >= graph_.nodes())
+          throw InputError(fmt::format(
+              "{}: row {} of {} names node {}, expected 0 .. {}; run `plimsoll verify`",
+              graph_.set().folder().string(), row, edges_column(split_), node, graph_.nodes() - 1));
+    }
+  }
+
+  void rank(float score, size_t first) {
+    double rank = 1;
+    for (size_t k = first; k < first + static_cast<size_t>(kRankedNegatives); ++k)
+      rank += ranked_[k] > score ? 1 : ranked_[k] == score ? 0.5 : 0;
+    verdict_.mrr += 1 / rank;
+    for (size_t h = 0; h < kHits.size(); ++h) verdict_.hits[h] += rank <= static_cast<double>(kHits[h]);
+  }
+
+  const GraphView& graph_;
+  CsrTopology topology_;
+  JudgedNegatives negatives_;
+  size_t split_;
+  int64_t edges_;
+  LinkVerdict verdict_;
+  Vector<float, Tag::columns> scores_;  // of edges, then of as many pairs without
+  Vector<uint8_t, Tag::columns> truth_;
+  Column nodes_, neighbours_, negative_nodes_, negative_neighbours_;
+  Vector<float, Tag::columns> ranked_;
+};
+
+std::string cell(const std::optional<double>& value) {
+  return value ? fmt::format("{:.4f}", *value) : "-";
+}
+
+Json number(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+}  // namespace
+
+std::vector<LinkVerdict> judge_links(const GraphView& graph, const GnnModel& model,
+                                     const std::vector<std::string>& splits, uint64_t seed,
+                                     const FullNeighbourOptions& options) {
+  const FeatureFile embeddings = judge_all_nodes(graph, *model.model, options);
+  std::vector<LinkVerdict> verdicts;
+  for (const std::string& name : splits) {
+    const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
+    SplitJudge judge(graph, split, seed);
+    Scores scores(embeddings);
+    verdicts.push_back(judge.judge(scores));
+  }
+  return verdicts;
+}
+
+Json links_json(const std::vector<LinkVerdict>& verdicts, const std::string& model, int64_t seed) {
+  Json splits = Json::array();
+  for (const LinkVerdict& verdict : verdicts) {
+    Json hits = Json::object();
+    for (size_t h = 0; h < kHits.size(); ++h) hits[std::to_string(kHits[h])] = verdict.hits[h];
+    splits.push_back({{"name", verdict.name},
+                      {"edges", verdict.edges},
+                      {"ranked_negatives", kRankedNegatives},
+                      {"models",
+                       {{{"name", model},
+                         {"seed", seed},
+                         {"loss", verdict.loss},
+                         {"auc", number(verdict.auc)},
+                         {"average_precision", number(verdict.average_precision)},
+                         {"mrr", verdict.mrr},
+                         {"hits", std::move(hits)}}}}});
+  }
+  return {{"splits", std::move(splits)}};
+}
+
+std::vector<std::string> link_columns() {
+  std::vector<std::string> names = {"<split", "edges", "loss", "AUC", "AP", "MRR"};
+  for (const int64_t k : kHits) names.push_back(fmt::format("Hits@{}", k));
+  return names;
+}
+
+std::vector<std::string> link_row(const LinkVerdict& verdict) {
+  std::vector<std::string> row = {verdict.name,      format_count(verdict.edges),     cell(verdict.loss),
+                                  cell(verdict.auc), cell(verdict.average_precision), cell(verdict.mrr)};
+  for (const double hits : verdict.hits) row.push_back(cell(hits));
+  return row;
+}
+
+}  // namespace plimsoll
