@@ -69,8 +69,8 @@ struct GraphBlock {
   Vector<int64_t, Tag::blocks> y;
   Vector<int64_t, Tag::blocks> node_y;  ///< [N], -1 without a label; empty where nodes have none
   Vector<float, Tag::blocks> teacher;   ///< [G, W] or [N, W], what a teacher says; empty where there is none
-  Vector<Prefix, Tag::blocks>
-      prefixes;  ///< [G, hops] within 0 .. hops-1 hops; empty where graphs are no samples
+  /// [G, hops] within 0 .. hops-1 hops; empty where graphs are no samples.
+  Vector<Prefix, Tag::blocks> prefixes;
 
   /// Empties it, keeping its memory for the next block.
   void clear();
