@@ -24,18 +24,26 @@ namespace {
 constexpr auto kNone = std::numeric_limits<int64_t>::max();
 constexpr BlockLimits kOneSample{.graphs = 1, .nodes = kNone, .edges = kNone};
 
+// Every tenth model meets samples of so many seeds that all hops have several chunks and parts.
+bool large(int model) {
+  return model % 10 == 9;
+}
+int64_t most_seeds(int model) {
+  return large(model) ? 2500 : 40;
+}
+
 constexpr std::array kConvs = {"gat", "gatv2", "gcn", "gin", "sage"};
 
-// A random model that judges seeds. Each kind of layer meets samples of many seeds.
+// A random model that judges seeds. Each kind of layer meets large samples.
 GnnOptions any_options(std::mt19937_64& random, int64_t layers, int model) {
   const auto pick = [&](auto... values) {
     const std::vector list{values...};
     return list[random() % list.size()];
   };
-  return {.conv = kConvs[static_cast<size_t>(model % 10 == 9 ? model / 10 % 5 : random() % 5)],
+  return {.conv = kConvs[static_cast<size_t>(large(model) ? model / 10 % 5 : random() % 5)],
           .in_features = SampleSource::kFeatures,
           .layers = layers,
-          .hidden = pick(8, 16, 32),
+          .hidden = large(model) ? 64 : pick(8, 16, 32),
           .heads = pick(1, 2, 4),
           .norm = pick("none", "batch", "graph"),
           .jk = pick("last", "cat", "max"),
@@ -76,16 +84,11 @@ class SamplePlanTest : public ::testing::Test {
   static int models() { return std::getenv("PLIMSOLL_SLOW") != nullptr ? 200 : 50; }
 };
 
-// Every tenth of so many seeds that its hops have several chunks and parts.
-int64_t most_seeds(int model) {
-  return model % 10 == 9 ? 2500 : 40;
-}
-
 TEST_F(SamplePlanTest, PredictsThePeakOfRandomModelsToTheByte) {
   std::mt19937_64 random(17);
   for (int m = 0; m < models(); ++m) {
-    const auto hops = 1 + static_cast<int64_t>(random() % 3);
-    const auto layers = 1 + static_cast<int64_t>(random() % 4);
+    const int64_t hops = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 3);
+    const int64_t layers = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 4);
     const Samples samples(random, hops, most_seeds(m));
     const GnnOptions options = any_options(random, layers, m);
     const Gnn model(options, 1);
@@ -122,8 +125,8 @@ TEST_F(SamplePlanTest, IsNeverUnderThePeakWithoutRunningAnything) {
   std::mt19937_64 random(19);
   std::vector<double> over;
   for (int m = 0; m < models(); ++m) {
-    const auto hops = 1 + static_cast<int64_t>(random() % 3);
-    const auto layers = 1 + static_cast<int64_t>(random() % 4);
+    const int64_t hops = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 3);
+    const int64_t layers = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 4);
     const Samples samples(random, hops, most_seeds(m));
     const GnnOptions options = any_options(random, layers, m);
     const Gnn model(options, 1);
