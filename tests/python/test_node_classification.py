@@ -198,7 +198,7 @@ def test_a_column_that_is_cut_short_in_a_run_is_named(bin_dir, recipe, graph, tr
     copy, folder = tmp_path / "graph", tmp_path / "run"
     shutil.copytree(graph, copy)
     column = (copy / "x.npy").read_bytes()
-    budget = least_budget(bin_dir, recipe, graph)["min_budget_bytes"] + 300_000
+    budget = least_budget(bin_dir, recipe, graph)["min_budget_bytes"] + 400_000
     command = [bin_dir / "plimsoll", "train", recipe, "--data", copy, "--run", folder, "--budget", budget, "--threads", 1]
     words = [str(word) for word in command]
     long = ["-O", "training.max_epochs=500", "-O", "training.patience=500"]
