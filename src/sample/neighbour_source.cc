@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -20,13 +21,11 @@ namespace {
 constexpr size_t kRecent = 64;
 // Blocks in which it is counted how often a node is used: a byte has room for all.
 constexpr int64_t kCountedBlocks = 255;
-// What blocks that are sampled ahead may take of a cache; what they do take follows from how large they are.
-constexpr double kLeastAheadShare = 1.0 / 16;
-constexpr double kMostAheadShare = 1.0 / 2;
 // The part of a block's rows that no other block wants while it is planned, roughly.
 constexpr double kOwnRows = 0.5;
-// Groups of blocks that are sampled in a round over the rows, roughly: each reads the topology once a hop.
-constexpr int64_t kGroupsARound = 2;
+// Blocks that are sampled at a time, beside those whose rows are planned: at least and at most.
+constexpr double kLeastGroup = 1.0 / 4;
+constexpr double kMostGroup = 4;
 // Blocks of a group where lists are in memory: no more than keep the thread and its readers from waiting for
 // each other.
 constexpr int64_t kGroupInMemory = 2;
@@ -406,13 +405,25 @@ int64_t NeighbourSource::most_cache_bytes() const {
   return lists_and_rows + lists_and_rows / 8 + (1 << 20);
 }
 
-// Whether all of the topology is worth its place: what it takes makes rounds over the rows shorter, and more
-// of them; without it, each group of blocks reads it once a hop.
-bool NeighbourSource::topology_stays(int64_t bytes) const {
-  const int64_t topology = topology_.most_bytes() - topology_.least_bytes();
-  const auto hops = static_cast<int64_t>(options_.neighbours.fan_outs.size());
-  const int64_t rows = rows_.rows * rows_.layout().row_bytes;
-  return bytes > topology && rows < kGroupsARound * hops * (bytes - topology);
+// How a cache of so many bytes is divided so that the fewest bytes are read for a block. With rows of `window`
+// blocks planned a round over the rows serves so many, and a group of blocks reads the topology once a hop,
+// if it does not stay in memory.
+NeighbourSource::Shares NeighbourSource::divide(int64_t bytes) const {
+  const double sample = 12 * sizes_.nodes + 4 * sizes_.edges;  // as it is kept
+  const double scratch = static_cast<double>(sizes_.most_bytes);
+  const double rows = kOwnRows * sizes_.nodes * static_cast<double>(rows_.layout().row_bytes + RowSweep::kRowBytes);
+  const auto all_rows = static_cast<double>(rows_.rows * rows_.layout().row_bytes);
+  const double topology = static_cast<double>(topology_.most_bytes() - topology_.least_bytes());
+  const double lists = topology * static_cast<double>(options_.neighbours.fan_outs.size());
+
+  const double best = std::sqrt(lists / all_rows * (sample + rows) / scratch);
+  const double group = std::clamp(best, kLeastGroup, kMostGroup);
+  const double window = static_cast<double>(bytes) / (sample + rows + group * scratch);
+  const double left = static_cast<double>(bytes) - topology - kGroupInMemory * scratch;
+  const double window_beside = left / (sample + rows);
+  if (left > 0 && all_rows / window_beside < all_rows / window + lists / (group * window))
+    return {true, static_cast<int64_t>(window_beside * sample + kGroupInMemory * scratch), kGroupInMemory};
+  return {false, static_cast<int64_t>(window * (sample + group * scratch)), static_cast<int64_t>(group * window)};
 }
 
 void NeighbourSource::resize_cache(int64_t bytes) const {
@@ -433,18 +444,12 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
     measure(std::span(&shape, 1));
     sizes_.most_bytes *= 2;
   }
-  const bool stays = topology_stays(bytes);
-  const int64_t for_blocks = bytes - (stays ? topology_.most_bytes() - least : 0);
-  const double sample_bytes = static_cast<double>(
-      BulkSampler::bytes_for(static_cast<int64_t>(sizes_.nodes), static_cast<int64_t>(sizes_.edges)));
-  const double row_bytes = kOwnRows * sizes_.nodes * static_cast<double>(rows_.layout().row_bytes);
-  const double share =
-      std::clamp(sample_bytes / (sample_bytes + row_bytes), kLeastAheadShare, kMostAheadShare);
-  const auto ahead =
-      std::max(static_cast<int64_t>(share * static_cast<double>(for_blocks)), sizes_.most_bytes);
+  const Shares shares = divide(bytes);
+  const int64_t for_blocks = bytes - (shares.topology ? topology_.most_bytes() - least : 0);
+  const int64_t ahead = std::max(shares.ahead_bytes, sizes_.most_bytes);
   const int64_t rows = std::min(for_blocks - ahead, RowSweep::most_bytes(rows_.layout()));
   if (rows < RowSweep::least_bytes(rows_.layout())) return resize_topology(least + bytes);
-  if (stays) resize_topology(topology_.most_bytes());
+  if (shares.topology) resize_topology(topology_.most_bytes());
   try {
     sweep_.emplace(rows_.path, rows_.layout(), rows);
   } catch (const BudgetExceeded&) {
@@ -453,7 +458,7 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   }
   sweep_->set_uses(uses_);
   ahead_bytes_ = ahead;
-  group_ = std::clamp<int64_t>(ahead / sizes_.most_bytes / 2, 1, stays ? kGroupInMemory : kLargestGroup);
+  group_ = std::clamp<int64_t>(shares.group, 1, std::min(kLargestGroup, ahead / sizes_.most_bytes));
 }
 
 int64_t NeighbourSource::planned() const {

@@ -85,6 +85,12 @@ class NeighbourSource : public BlockSource {
     int64_t bytes = 0;     // that the sample takes
     Sample sample = {};
   };
+  // How a cache is used.
+  struct Shares {
+    bool topology = false;    // all of it stays in memory
+    int64_t ahead_bytes = 0;  // for blocks that are sampled ahead
+    int64_t group = 1;        // of them that are sampled at a time
+  };
   // How large blocks are.
   struct Sizes {
     int64_t most_bytes = 0;  // of one while it is sampled
@@ -111,7 +117,7 @@ class NeighbourSource : public BlockSource {
   void sample_ahead(const std::stop_token& stop) const;
   void forget_coming() const;
   void resize_topology(int64_t bytes) const;
-  bool topology_stays(int64_t bytes) const;
+  Shares divide(int64_t bytes) const;
 
   GraphView graph_;
   NeighbourSourceOptions options_;

@@ -56,7 +56,7 @@ int64_t share_of(const NumberLayout& layout, int64_t share, int64_t least, int64
 
 RowReader::Options reading(const NumberLayout& layout, const PageCache::Options& options) {
   return {.way = options.way,
-          .buffer_bytes = share_of(layout, 32, kLeastBuffers, kMostBuffers),
+          .buffer_bytes = share_of(layout, 16, kLeastBuffers, kMostBuffers),
           .longest_gap = kLongestGap,
           .longest_piece = std::min(kLongestPiece, share_of(layout, 64, kLeastBuffers, kMostBuffers))};
 }

@@ -39,6 +39,8 @@ class RowSweep {
   /// With room for some rows, and with room for all: more is of no use.
   static int64_t least_bytes(const RowLayout& layout);
   static int64_t most_bytes(const RowLayout& layout);
+  /// What a row takes beside its bytes, roughly.
+  static constexpr int64_t kRowBytes = 48;
   /// Rows that it has room for.
   int64_t slots() const { return slots_; }
 

@@ -205,7 +205,9 @@ TEST_F(NeighbourSourceTest, BlocksReadEarlyArePlannedOnes) {
     block(source, b + 1);
     block(source, b);
     // Rows that were planned are no more counted, unless blocks behind them have been planned since.
-    if (source.planned() == 0) EXPECT_EQ(source.row_counters().value().misses, before);
+    if (source.planned() == 0) {
+      EXPECT_EQ(source.row_counters().value().misses, before);
+    }
   }
 }
 

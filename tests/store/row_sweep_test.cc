@@ -79,7 +79,9 @@ TEST_F(RowSweepTest, GathersWhatStandsInTheFile) {
       const size_t at = random() % std::min<size_t>(3, planned.size());
       const Rows batch = planned[at];
       planned.erase(planned.begin() + static_cast<std::ptrdiff_t>(at));
-      if (turn % 7 != 0) ASSERT_EQ(gather(sweep, batch), expected(batch)) << turn;
+      if (turn % 7 != 0) {
+        ASSERT_EQ(gather(sweep, batch), expected(batch)) << turn;
+      }
       sweep.end(batch);
     }
     for (const Rows& batch : planned) sweep.end(batch);
@@ -183,7 +185,9 @@ TEST_F(RowSweepTest, TakesItsBytesAndNoMore) {
       const int64_t before = ledger.held();
       RowSweep sweep(file_, layout, bytes);
       EXPECT_LE(ledger.held() - before, bytes);
-      if (bytes == RowSweep::most_bytes(layout)) EXPECT_EQ(sweep.slots(), rows);
+      if (bytes == RowSweep::most_bytes(layout)) {
+        EXPECT_EQ(sweep.slots(), rows);
+      }
     }
     EXPECT_THAT(error_text<UsageError>([&] { RowSweep(file_, layout, RowSweep::least_bytes(layout) / 2); }),
                 HasSubstr("expected"));
