@@ -211,7 +211,7 @@ def main():
             print(rows[-1], file=sys.stderr, flush=True)
         if arguments.bits and (Path(scratch) / arguments.bits).is_dir():
             same, differ = bits(Path(scratch) / arguments.bits)
-            weights = [f"\nWeights of {arguments.bits}: {differ} different.\n",
+            weights = [f"\nWeights of {arguments.bits}, {'all the same' if differ == 1 else 'which differ'}:\n",
                        "| threads | budget | weights |", "|---|---|---|", *same]
     text = ["| graph | nodes | edges, both ways | features | classes | train / valid / test |", "|---|---|---|---|---|---|",
             *about, f"\n{len(seeds)} seeds, mean ± standard deviation in %:\n",
