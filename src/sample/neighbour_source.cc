@@ -135,8 +135,7 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
     int64_t count = 0;
   };
   std::vector<Own> own;
-  for (int i = 0; i < threads; ++i)
-    own.push_back({Sampler(*this)});
+  for (int i = 0; i < threads; ++i) own.push_back({Sampler(*this)});
   std::atomic<int64_t> largest = 0;  // bytes of a block, so far
   int64_t next = 0;
   const int64_t step = (graphs() + kCountedBlocks - 1) / kCountedBlocks;
@@ -405,13 +404,14 @@ int64_t NeighbourSource::most_cache_bytes() const {
   return lists_and_rows + lists_and_rows / 8 + (1 << 20);
 }
 
-// How a cache of so many bytes is divided so that the fewest bytes are read for a block. With rows of `window`
-// blocks planned a round over the rows serves so many, and a group of blocks reads the topology once a hop,
-// if it does not stay in memory.
+// How a cache of so many bytes is divided so that the fewest bytes are read for a block. With rows of
+// `window` blocks planned a round over the rows serves so many, and a group of blocks reads the topology once
+// a hop, if it does not stay in memory.
 NeighbourSource::Shares NeighbourSource::divide(int64_t bytes) const {
   const double sample = 12 * sizes_.nodes + 4 * sizes_.edges;  // as it is kept
   const double scratch = static_cast<double>(sizes_.most_bytes);
-  const double rows = kOwnRows * sizes_.nodes * static_cast<double>(rows_.layout().row_bytes + RowSweep::kRowBytes);
+  const double rows =
+      kOwnRows * sizes_.nodes * static_cast<double>(rows_.layout().row_bytes + RowSweep::kRowBytes);
   const auto all_rows = static_cast<double>(rows_.rows * rows_.layout().row_bytes);
   const double topology = static_cast<double>(topology_.most_bytes() - topology_.least_bytes());
   const double lists = topology * static_cast<double>(options_.neighbours.fan_outs.size());
@@ -423,7 +423,8 @@ NeighbourSource::Shares NeighbourSource::divide(int64_t bytes) const {
   const double window_beside = left / (sample + rows);
   if (left > 0 && all_rows / window_beside < all_rows / window + lists / (group * window))
     return {true, static_cast<int64_t>(window_beside * sample + kGroupInMemory * scratch), kGroupInMemory};
-  return {false, static_cast<int64_t>(window * (sample + group * scratch)), static_cast<int64_t>(group * window)};
+  return {false, static_cast<int64_t>(window * (sample + group * scratch)),
+          static_cast<int64_t>(group * window)};
 }
 
 void NeighbourSource::resize_cache(int64_t bytes) const {

@@ -149,7 +149,7 @@ class NeighbourSource : public BlockSource {
   mutable int64_t begun_ = 0;              // how often coming_ was begun anew
   mutable std::deque<int64_t> recent_;     // blocks that were read last
   mutable uint32_t last_epoch_ = 0;        // of training
-  mutable Sampler ahead_sampler_;      // the thread's while sampling_ has any
+  mutable Sampler ahead_sampler_;          // the thread's while sampling_ has any
   mutable std::jthread thread_;            // the last: it ends before what it works on
 };
 

@@ -13,8 +13,8 @@ namespace plimsoll {
 GraphShape shape_of_sample(const SampledBatch& sample, std::span<const int64_t> labels,
                            std::span<GraphShape> prefixes);
 
-/// A sample as BulkSampler leaves it, from one that has each node's edges in the order of nodes, as NeighbourSampler leaves
-/// them.
+/// A sample as BulkSampler leaves it, from one that has each node's edges in the order of nodes, as
+/// NeighbourSampler leaves them.
 SampledBatch batch_of(const SampledSubgraph& sample);
 
 /// The same prefixes without their shapes, appended to `prefixes`: one for each hop.
