@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 #include "base/error.h"
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
+#include "sample/cache_shares.h"
 #include "sample/sample_shape.h"
+#include "sample/seed_lists.h"
 
 namespace plimsoll {
 namespace {
@@ -21,53 +22,7 @@ namespace {
 constexpr size_t kRecent = 64;
 // Blocks in which it is counted how often a node is used: a byte has room for all.
 constexpr int64_t kCountedBlocks = 255;
-// The part of a block's rows that no other block wants while it is planned, roughly.
-constexpr double kOwnRows = 0.5;
-// Blocks that are sampled at a time, beside those whose rows are planned: at least and at most.
-constexpr double kLeastGroup = 1.0 / 4;
-constexpr double kMostGroup = 4;
-// Blocks of a group where lists are in memory: no more than keep the thread and its readers from waiting for
-// each other.
-constexpr int64_t kGroupInMemory = 2;
 constexpr int64_t kLargestGroup = 1024;
-
-SeedList list_of(const GraphView& graph, const std::string& name) {
-  const auto* const split = std::ranges::find(kGraphSplits, name);
-  const std::span<const int64_t> nodes = graph.split(static_cast<size_t>(split - kGraphSplits.begin()));
-  SeedList list{name, {nodes.begin(), nodes.end()}, {}};
-  for (const int64_t node : nodes) {
-    if (node < 0 || node >= graph.nodes())
-      throw InputError(fmt::format("{}: {}_idx names node {}, expected 0 .. {}; run `plimsoll verify`",
-                                   graph.set().folder().string(), name, node, graph.nodes() - 1));
-    list.labels.push_back(graph.y()[static_cast<size_t>(node)]);
-  }
-  return list;
-}
-
-SeedList edges_of(const GraphView& graph, const std::string& name) {
-  const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
-  if (!graph.set().has_column(edges_column(split)))
-    throw InputError(fmt::format(
-        "{}: found no edges to predict (column {}), expected a graph whose edges are split; make one by "
-        "`plimsoll split-edges`",
-        graph.set().folder().string(), edges_column(split)));
-  return {.name = name, .edges = graph.split_edges(split)};
-}
-
-std::vector<SeedList> lists_of(const GraphView& graph, const NeighbourSourceOptions& options) {
-  const std::string folder = graph.set().folder().string();
-  if (graph.x().empty())
-    throw InputError(folder + ": nodes have no features (column x); give some to `plimsoll ingest graph`");
-  std::vector<SeedList> lists;
-  if (options.negatives) {
-    for (const std::string& name : options.splits) lists.push_back(edges_of(graph, name));
-    return lists;
-  }
-  if (graph.y().empty())
-    throw InputError(folder + ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
-  for (const std::string& name : options.splits) lists.push_back(list_of(graph, name));
-  return lists;
-}
 
 RowCounters sum(RowCounters a, const RowCounters& b) {
   a.hits += b.hits;
@@ -84,7 +39,8 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
     : graph_(folder),
       options_(options),
       topology_(graph_),
-      blocks_(lists_of(graph_, options), options.blocks),
+      blocks_(options.negatives ? edge_lists(graph_, options.splits) : node_lists(graph_, options.splits),
+              options.blocks),
       width_(graph_.node_features()),
       rows_(FeatureFile::column(graph_.set(), "x")),
       reader_(rows_.path, rows_.layout()),
@@ -141,7 +97,7 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const int64_t step = (graphs() + kCountedBlocks - 1) / kCountedBlocks;
   const auto take = [&](int64_t, int worker) {
     Own& mine = own[static_cast<size_t>(worker)];
-    const int64_t most = in_memory ? kGroupInMemory : kLargestGroup;
+    const int64_t most = in_memory ? CacheShares::kGroupInMemory : kLargestGroup;
     mine.first = next;
     mine.count = std::clamp<int64_t>(largest == 0 ? 1 : room / (2 * largest), 1, most);
     mine.count = std::min(mine.count, graphs() - next);
@@ -176,15 +132,6 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   Workers(threads).run_stream(take, work);
 }
 
-void NeighbourSource::measure(std::span<const GraphShape> shapes) const {
-  sizes_ = {};
-  for (const GraphShape& shape : shapes) {
-    sizes_.most_bytes = std::max(sizes_.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges));
-    sizes_.nodes += static_cast<double>(shape.nodes) / static_cast<double>(shapes.size());
-    sizes_.edges += static_cast<double>(shape.edges) / static_cast<double>(shapes.size());
-  }
-}
-
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs()));
   uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
@@ -194,7 +141,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   give_back_freed_memory();
   // What is read needs room that does not grow once the run is planned.
   const std::lock_guard lock(mutex_);
-  measure(shapes);
+  sizes_ = SampleSizes::of(shapes);
   for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
     sample_alone(sampler_, std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
   wanted_.reserve(sample_.batch.node.capacity());
@@ -404,29 +351,6 @@ int64_t NeighbourSource::most_cache_bytes() const {
   return lists_and_rows + lists_and_rows / 8 + (1 << 20);
 }
 
-// How a cache of so many bytes is divided so that the fewest bytes are read for a block. With rows of
-// `window` blocks planned a round over the rows serves so many, and a group of blocks reads the topology once
-// a hop, if it does not stay in memory.
-NeighbourSource::Shares NeighbourSource::divide(int64_t bytes) const {
-  const double sample = 12 * sizes_.nodes + 4 * sizes_.edges;  // as it is kept
-  const double scratch = static_cast<double>(sizes_.most_bytes);
-  const double rows =
-      kOwnRows * sizes_.nodes * static_cast<double>(rows_.layout().row_bytes + RowSweep::kRowBytes);
-  const auto all_rows = static_cast<double>(rows_.rows * rows_.layout().row_bytes);
-  const double topology = static_cast<double>(topology_.most_bytes() - topology_.least_bytes());
-  const double lists = topology * static_cast<double>(options_.neighbours.fan_outs.size());
-
-  const double best = std::sqrt(lists / all_rows * (sample + rows) / scratch);
-  const double group = std::clamp(best, kLeastGroup, kMostGroup);
-  const double window = static_cast<double>(bytes) / (sample + rows + group * scratch);
-  const double left = static_cast<double>(bytes) - topology - kGroupInMemory * scratch;
-  const double window_beside = left / (sample + rows);
-  if (left > 0 && all_rows / window_beside < all_rows / window + lists / (group * window))
-    return {true, static_cast<int64_t>(window_beside * sample + kGroupInMemory * scratch), kGroupInMemory};
-  return {false, static_cast<int64_t>(window * (sample + group * scratch)),
-          static_cast<int64_t>(group * window)};
-}
-
 void NeighbourSource::resize_cache(int64_t bytes) const {
   std::unique_lock lock(mutex_);
   forget_coming();
@@ -442,10 +366,12 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   if (sizes_.most_bytes == 0) {
     sample_alone(sampler_, 0, sample_);
     const GraphShape shape = shape_of(sample_, {});
-    measure(std::span(&shape, 1));
+    sizes_ = SampleSizes::of(std::span(&shape, 1));
     sizes_.most_bytes *= 2;
   }
-  const Shares shares = divide(bytes);
+  const CacheShares shares =
+      divide_cache(bytes, sizes_, rows_, static_cast<int64_t>(options_.neighbours.fan_outs.size()),
+                   topology_.most_bytes() - least);
   const int64_t for_blocks = bytes - (shares.topology ? topology_.most_bytes() - least : 0);
   const int64_t ahead = std::max(shares.ahead_bytes, sizes_.most_bytes);
   const int64_t rows = std::min(for_blocks - ahead, RowSweep::most_bytes(rows_.layout()));

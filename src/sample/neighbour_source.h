@@ -11,6 +11,7 @@
 
 #include "sample/block.h"
 #include "sample/bulk_sampler.h"
+#include "sample/cache_shares.h"
 #include "sample/disk_topology.h"
 #include "sample/link_seeds.h"
 #include "sample/seed_blocks.h"
@@ -85,24 +86,11 @@ class NeighbourSource : public BlockSource {
     int64_t bytes = 0;     // that the sample takes
     Sample sample = {};
   };
-  // How a cache is used.
-  struct Shares {
-    bool topology = false;    // all of it stays in memory
-    int64_t ahead_bytes = 0;  // for blocks that are sampled ahead
-    int64_t group = 1;        // of them that are sampled at a time
-  };
-  // How large blocks are.
-  struct Sizes {
-    int64_t most_bytes = 0;  // of one while it is sampled
-    double nodes = 0;        // of one on average
-    double edges = 0;
-  };
   void seeds_of(Sampler& sampler, int64_t number, Sample& sample) const;
   void sample_alone(Sampler& sampler, int64_t number, Sample& sample) const;
   GraphShape shape_of(const Sample& sample, std::span<GraphShape> prefixes) const;
   int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
-  void measure(std::span<const GraphShape> shapes) const;
 
   void append(int64_t number, GraphBlock& block, std::unique_lock<std::mutex>& lock) const;
   void append_now(int64_t number, GraphBlock& block) const;
@@ -117,7 +105,6 @@ class NeighbourSource : public BlockSource {
   void sample_ahead(const std::stop_token& stop) const;
   void forget_coming() const;
   void resize_topology(int64_t bytes) const;
-  Shares divide(int64_t bytes) const;
 
   GraphView graph_;
   NeighbourSourceOptions options_;
@@ -131,7 +118,7 @@ class NeighbourSource : public BlockSource {
   mutable std::mutex mutex_;  // guards what follows, but for what the thread has for itself
   mutable std::condition_variable_any changed_;
   mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in kCountedBlocks of the run's blocks
-  mutable Sizes sizes_;
+  mutable SampleSizes sizes_;
   mutable RowReader reader_;  // of blocks that were not sampled ahead, as what follows
   mutable Sampler sampler_;
   mutable Sample sample_;

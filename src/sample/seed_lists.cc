@@ -1,0 +1,60 @@
+#include "sample/seed_lists.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+void require_features(const GraphView& graph) {
+  if (graph.x().empty())
+    throw InputError(graph.set().folder().string() +
+                     ": nodes have no features (column x); give some to `plimsoll ingest graph`");
+}
+
+SeedList list_of(const GraphView& graph, const std::string& name) {
+  const auto* const split = std::ranges::find(kGraphSplits, name);
+  const std::span<const int64_t> nodes = graph.split(static_cast<size_t>(split - kGraphSplits.begin()));
+  SeedList list{name, {nodes.begin(), nodes.end()}, {}};
+  for (const int64_t node : nodes) {
+    if (node < 0 || node >= graph.nodes())
+      throw InputError(fmt::format("{}: {}_idx names node {}, expected 0 .. {}; run `plimsoll verify`",
+                                   graph.set().folder().string(), name, node, graph.nodes() - 1));
+    list.labels.push_back(graph.y()[static_cast<size_t>(node)]);
+  }
+  return list;
+}
+
+SeedList edges_of(const GraphView& graph, const std::string& name) {
+  const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
+  if (!graph.set().has_column(edges_column(split)))
+    throw InputError(fmt::format(
+        "{}: found no edges to predict (column {}), expected a graph whose edges are split; make one by "
+        "`plimsoll split-edges`",
+        graph.set().folder().string(), edges_column(split)));
+  return {.name = name, .edges = graph.split_edges(split)};
+}
+
+}  // namespace
+
+std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits) {
+  require_features(graph);
+  if (graph.y().empty())
+    throw InputError(graph.set().folder().string() +
+                     ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
+  std::vector<SeedList> lists;
+  for (const std::string& name : splits) lists.push_back(list_of(graph, name));
+  return lists;
+}
+
+std::vector<SeedList> edge_lists(const GraphView& graph, const std::vector<std::string>& splits) {
+  require_features(graph);
+  std::vector<SeedList> lists;
+  for (const std::string& name : splits) lists.push_back(edges_of(graph, name));
+  return lists;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sample/seed_blocks.h"
+#include "store/graph.h"
+
+namespace plimsoll {
+
+/// The nodes of each split of a graph, with their labels. Errors: InputError (no features or labels, a node
+/// that is not there).
+std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits);
+
+/// The edges of each split, which stay the graph's. Errors: InputError (no features, edges that were not
+/// split).
+std::vector<SeedList> edge_lists(const GraphView& graph, const std::vector<std::string>& splits);
+
+}  // namespace plimsoll

@@ -1,0 +1,55 @@
+#include "sample/cache_shares.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+// 5 million rows of 512 bytes, 400 MiB of topology, blocks of 7,000 nodes and edges.
+class CacheSharesTest : public testing::Test {
+ protected:
+  CacheShares divide(int64_t bytes, int64_t topology = 400 * kMiB) const {
+    return divide_cache(bytes, sizes_, {"", 0, 5'000'000, 128}, 2, topology);
+  }
+  const std::vector<GraphShape> shapes_{2, GraphShape{.nodes = 7000, .edges = 7000}};
+  const SampleSizes sizes_ = SampleSizes::of(shapes_);
+};
+
+TEST_F(CacheSharesTest, ATopologyStaysWhereThereIsPlentyOrItIsSmall) {
+  EXPECT_FALSE(divide(300 * kMiB).topology);
+  EXPECT_FALSE(divide(500 * kMiB).topology);
+  EXPECT_TRUE(divide(2000 * kMiB).topology);
+  EXPECT_TRUE(divide(100 * kMiB, 4 * kMiB).topology);
+}
+
+TEST_F(CacheSharesTest, MoreBytesMakeLargerGroupsOfBlocks) {
+  int64_t before = 0;
+  for (const int64_t bytes : {20 * kMiB, 100 * kMiB, 300 * kMiB}) {
+    const CacheShares shares = divide(bytes);
+    EXPECT_GT(shares.group, before);
+    before = shares.group;
+    EXPECT_GE(shares.ahead_bytes, shares.group * sizes_.most_bytes);
+    EXPECT_LT(shares.ahead_bytes, bytes);
+  }
+}
+
+// The division is the one that has the fewest bytes read, among others with the same bytes.
+TEST_F(CacheSharesTest, OtherDivisionsReadMore) {
+  const double bytes = 300.0 * kMiB;
+  const double sample = 16.0 * 7000, own = 0.5 * 7000 * 560, rows = 512.0 * 5e6, lists = 2.0 * 400 * kMiB;
+  const auto scratch = static_cast<double>(sizes_.most_bytes);
+  const auto read = [&](double group) {
+    const double window = (bytes - group * scratch) / (sample + own);
+    return rows / window + lists / group;
+  };
+  const auto chosen = static_cast<double>(divide(300 * kMiB).group);
+  EXPECT_LT(read(chosen), read(chosen * 1.5));
+  EXPECT_LT(read(chosen), read(chosen / 1.5));
+}
+
+}  // namespace
+}  // namespace plimsoll
