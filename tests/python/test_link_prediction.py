@@ -87,9 +87,11 @@ def test_the_smallest_budget_works_and_changes_no_bit(bin_dir, recipe, graph, tr
         assert summary["unforeseen"] == summary["reruns"] == summary["overflows"] == 0
 
 
-def test_a_static_plan_says_the_same_of_a_block(bin_dir, recipe, graph):
+def test_a_static_plan_sees_a_block_from_above(bin_dir, recipe, graph):
+    """As of all models (test_plan.py); to the byte for single blocks: sample_plan_test.cc."""
     measured, static = (plan_of(bin_dir, recipe, graph, "--mode", mode) for mode in ("measured", "static"))
-    assert static["worst_block"]["peak_bytes"] == measured["worst_block"]["peak_bytes"]
+    needs = [plan["worst_block"]["range_bytes"] for plan in (measured, static)]
+    assert needs[0] <= needs[1] <= 1.05 * needs[0]
 
 
 def test_kills_change_no_bit(bin_dir, recipe, graph, train, whole, tmp_path):

@@ -9,13 +9,14 @@
 namespace plimsoll {
 
 /// Random samples around seeds, in the order of hops: nodes without neighbours, hops that reach no further
-/// node, self-loops and edges twice among them. Most seeds have labels below 3, no other node has one.
+/// node, self-loops and edges twice among them. Most seeds have labels below 3, no other node has one; with
+/// `pairs` there are some pairs of seeds to be judged, too.
 class SampleSource : public BlockSource {
  public:
   static constexpr int64_t kFeatures = 5;
 
   /// A sample has 1 .. most_seeds seeds.
-  SampleSource(uint64_t seed, int64_t samples, int64_t hops, int64_t most_seeds)
+  SampleSource(uint64_t seed, int64_t samples, int64_t hops, int64_t most_seeds, bool pairs = false)
       : random_(seed), hops_(hops) {
     for (int64_t s = 0; s < samples; ++s) {
       samples_.push_back(draw_sample(1 + draw(most_seeds)));
@@ -25,6 +26,7 @@ class SampleSource : public BlockSource {
       prefixes_.resize(prefixes_.size() + static_cast<size_t>(hops));
       shapes_.push_back(shape_of_sample(batch_of(samples_.back()), labels_.back(),
                                         std::span(prefixes_).last(static_cast<size_t>(hops))));
+      if (pairs) shapes_.back().pairs = static_cast<int32_t>(1 + draw(2 * most_seeds));
     }
   }
 
@@ -81,6 +83,11 @@ class SampleSource : public BlockSource {
     append_edges(sample, block.edges);
     append_prefixes(sample, block.prefixes);
     std::mt19937_64 values(graph);
+    for (int32_t pair = 0; pair < shapes_[graph].pairs; ++pair) {
+      for (int end = 0; end < 2; ++end)
+        block.pairs.push_back(static_cast<int32_t>(values() % labels_[graph].size()));
+      block.pair_y.push_back(static_cast<float>(pair % 2));
+    }
     for (size_t i = 0; i < nodes * kFeatures; ++i)
       block.x.push_back(static_cast<float>(values() % 2000) / 1000.0F - 1.0F);
   }

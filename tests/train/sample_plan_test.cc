@@ -6,12 +6,14 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <random>
 
 #include "memory/ledger.h"
 #include "nn/classification.h"
 #include "nn/gnn.h"
+#include "nn/link_prediction.h"
 #include "ops/allocator.h"
 #include "support/sample_source.h"
 #include "train/planner.h"
@@ -34,6 +36,16 @@ int64_t most_seeds(int model) {
 
 constexpr std::array kConvs = {"gat", "gatv2", "gcn", "gin", "sage"};
 
+// Every third model judges pairs of seeds.
+bool of_pairs(int model) {
+  return model % 3 == 2;
+}
+
+std::unique_ptr<Objective> objective_of(const Gnn& model, bool pairs) {
+  if (pairs) return std::make_unique<LinkPrediction>(model);
+  return std::make_unique<Classification>(model);
+}
+
 // A random model that judges seeds. Each kind of layer meets large samples.
 GnnOptions any_options(std::mt19937_64& random, int64_t layers, int model) {
   const auto pick = [&](auto... values) {
@@ -53,8 +65,8 @@ GnnOptions any_options(std::mt19937_64& random, int64_t layers, int model) {
 }
 
 struct Samples {
-  Samples(std::mt19937_64& random, int64_t hops, int64_t most_seeds)
-      : source(random(), 24, hops, most_seeds), shapes(read_shapes(source, 1)), all(shapes.size()) {
+  Samples(std::mt19937_64& random, int64_t hops, int64_t most_seeds, bool pairs)
+      : source(random(), 24, hops, most_seeds, pairs), shapes(read_shapes(source, 1)), all(shapes.size()) {
     std::iota(all.begin(), all.end(), int64_t{0});
   }
   PlanInput input(const Objective& objective, bool recompute, const char* estimation) const {
@@ -89,10 +101,11 @@ TEST_F(SamplePlanTest, PredictsThePeakOfRandomModelsToTheByte) {
   for (int m = 0; m < models(); ++m) {
     const int64_t hops = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 3);
     const int64_t layers = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 4);
-    const Samples samples(random, hops, most_seeds(m));
+    const Samples samples(random, hops, most_seeds(m), of_pairs(m));
     const GnnOptions options = any_options(random, layers, m);
     const Gnn model(options, 1);
-    const Classification objective(model);
+    const std::unique_ptr<Objective> objective_there = objective_of(model, of_pairs(m));
+    const Objective& objective = *objective_there;
     const bool recompute = random() % 3 == 0;
     SCOPED_TRACE(testing::Message() << options.conv << ", norm " << options.norm << ", jk " << options.jk
                                     << ", " << layers << " layers, " << hops << " hops, model " << m);
@@ -127,14 +140,16 @@ TEST_F(SamplePlanTest, IsNeverUnderThePeakWithoutRunningAnything) {
   for (int m = 0; m < models(); ++m) {
     const int64_t hops = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 3);
     const int64_t layers = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 4);
-    const Samples samples(random, hops, most_seeds(m));
+    const Samples samples(random, hops, most_seeds(m), of_pairs(m));
     const GnnOptions options = any_options(random, layers, m);
     const Gnn model(options, 1);
     std::optional<WithoutData> scope(std::in_place);
     const Gnn bare(options, 1);
     scope.reset();
-    const Classification objective(model);
-    const Classification without_data(bare);
+    const std::unique_ptr<Objective> objective_there = objective_of(model, of_pairs(m));
+    const Objective& objective = *objective_there;
+    const std::unique_ptr<Objective> objective_bare = objective_of(bare, of_pairs(m));
+    const Objective& without_data = *objective_bare;
     const bool recompute = random() % 3 == 0;
     SCOPED_TRACE(testing::Message() << options.conv << ", norm " << options.norm << ", jk " << options.jk
                                     << ", " << layers << " layers, " << hops << " hops, model " << m);
