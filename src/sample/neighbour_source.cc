@@ -86,7 +86,7 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const int64_t room = left / 4 / threads;
   struct Own {
     Sampler sampler;
-    std::vector<Sample> samples = {};
+    Vector<Sample, Tag::blocks> samples = {};
     int64_t first = 0;
     int64_t count = 0;
   };
@@ -106,7 +106,7 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   };
   const auto work = [&](int64_t, Turn& turn) {
     Own& mine = own[static_cast<size_t>(turn.worker())];
-    std::vector<SampledBatch> batches(static_cast<size_t>(mine.count));
+    Vector<SampledBatch, Tag::blocks> batches(static_cast<size_t>(mine.count));
     mine.samples.resize(std::max(mine.samples.size(), batches.size()));
     for (size_t i = 0; i < batches.size(); ++i) {
       seeds_of(mine.sampler, mine.first + static_cast<int64_t>(i), mine.samples[i]);
@@ -299,8 +299,6 @@ bool NeighbourSource::has_room() const {
 }
 
 void NeighbourSource::sample_ahead(const std::stop_token& stop) const {
-  std::vector<Coming> group;
-  std::vector<SampledBatch> batches;
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return next_ && has_room(); })) {
     const int64_t begun = begun_;
@@ -308,9 +306,9 @@ void NeighbourSource::sample_ahead(const std::stop_token& stop) const {
          number = behind(*number))
       sampling_.push_back(*number);
     next_ = behind(sampling_.back());
+    Vector<Coming, Tag::cache> group;
+    Vector<SampledBatch, Tag::cache> batches;
     lock.unlock();
-    group.clear();
-    batches.clear();
     bool sampled = true;
     try {
       for (const int64_t number : sampling_) {
@@ -336,8 +334,6 @@ void NeighbourSource::sample_ahead(const std::stop_token& stop) const {
       }
       plan_coming();
     }
-    group.clear();
-    batches.clear();
     changed_.notify_all();
   }
 }
@@ -369,9 +365,7 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
     sizes_ = SampleSizes::of(std::span(&shape, 1));
     sizes_.most_bytes *= 2;
   }
-  const CacheShares shares =
-      divide_cache(bytes, sizes_, rows_, static_cast<int64_t>(options_.neighbours.fan_outs.size()),
-                   topology_.most_bytes() - least);
+  const CacheShares shares = divide_cache(bytes, sizes_, rows_, hops(), topology_.most_bytes() - least);
   const int64_t for_blocks = bytes - (shares.topology ? topology_.most_bytes() - least : 0);
   const int64_t ahead = std::max(shares.ahead_bytes, sizes_.most_bytes);
   const int64_t rows = std::min(for_blocks - ahead, RowSweep::most_bytes(rows_.layout()));

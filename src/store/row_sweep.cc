@@ -15,8 +15,6 @@
 namespace plimsoll {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Pieces and gaps with which a disk gives the most of either kind of reading; measured in
 // bench/results/giant.md.
 constexpr int64_t kLongestPiece = 32 * 1024;
@@ -166,12 +164,11 @@ void RowSweep::gather(std::span<const int64_t> rows, std::byte* out) {
       const int32_t number = *found;
       from[i] = data_of(number);
       if (slot(number).state == State::there) continue;
-      const auto start = Clock::now();
-      ++waiting_;
+      if (waiting_++ == 0) waiting_since_ = Clock::now();
       changed_.notify_all();
       changed_.wait(lock, [&] { return slot(number).state == State::there || error_; });
-      --waiting_;
-      counters_.waited_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+      if (--waiting_ == 0)
+        counters_.waited_seconds += std::chrono::duration<double>(Clock::now() - waiting_since_).count();
       if (slot(number).state != State::there) {
         const std::exception_ptr error = std::exchange(error_, nullptr);
         changed_.notify_all();

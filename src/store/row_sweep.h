@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +61,7 @@ class RowSweep {
   RowCounters counters() const;
 
  private:
+  using Clock = std::chrono::steady_clock;
   enum class State : uint8_t { wanted, reading, there };
   struct Slot {
     int64_t row = 0;
@@ -96,6 +98,7 @@ class RowSweep {
   int64_t position_ = 0;                    // the row where reading goes on
   int64_t left_ = 0;                        // rows of the file until a round is over
   int waiting_ = 0;                         // calls of gather() that wait for rows
+  Clock::time_point waiting_since_;         // the first of them
   Vector<WantedRow, Tag::cache> piece_;     // what is being read
   std::exception_ptr error_;
   std::span<const uint8_t> uses_;
