@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <latch>
 #include <map>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -97,13 +98,16 @@ ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text
     watch(stop);
   });
   begun.wait();
+  relief_ = std::make_unique<Relief>([this] { trim(); });
 }
 
 ProcessBudget::~ProcessBudget() {
-  if (getpid() != process_) {  // a child of fork() has no such thread
+  if (getpid() != process_) {  // a child of fork() has no such thread, nor one that would unlock a Relief
     thread_.detach();
+    std::ignore = relief_.release();
     return;
   }
+  relief_.reset();
   thread_.request_stop();
   thread_.join();
   delete stopped_;
@@ -126,6 +130,21 @@ void ProcessBudget::measure() {
     now = outside_ledger();
   }
   outside_[samples_++ % outside_.size()] = now;
+  apply();
+}
+
+// What malloc gives back is in none of the samples any more, however much of the ledger's is untouched now.
+void ProcessBudget::trim() {
+  if (getpid() != process_) return;
+  const std::lock_guard lock(mutex_);
+  const int64_t before = process_memory().anonymous;
+  give_back_freed_memory();
+  const int64_t back = std::max<int64_t>(before - process_memory().anonymous, 0);
+  for (int64_t& sample : outside_) sample = std::max<int64_t>(sample - back, 0);
+  apply();
+}
+
+void ProcessBudget::apply() {
   // The most of a second, and never less than at the begin: what the ledger has and nobody has touched yet
   // hides as much that it has not.
   const int64_t outside = std::max(floor_, *std::ranges::max_element(outside_));

@@ -5,10 +5,12 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 
+#include "memory/relief.h"
 #include "memory/spare_pieces.h"
 
 namespace plimsoll {
@@ -16,7 +18,8 @@ namespace plimsoll {
 /// A budget for all that this process holds, while it lives, in a program that is not ours alone: the
 /// ledger's cap is what the budget leaves beside the anonymous memory that the ledger does not have (the
 /// interpreter, libraries, tensors of before). A thread of its own measures that again every 20 ms, so that
-/// the cap falls when others take more. Of several that live at once the smallest holds. Thread-safe.
+/// the cap falls when others take more, and when a tensor is refused it gives back first what malloc keeps of
+/// freed memory. Of several that live at once the smallest holds. Thread-safe.
 class ProcessBudget {
  public:
   /// `text` as for --budget; "" is the default budget of the command line. Errors: UsageError (not a size);
@@ -44,6 +47,8 @@ class ProcessBudget {
   };
   void watch(const std::stop_token& stop);
   void measure();
+  void trim();
+  void apply();  // with mutex_ held
 
   int64_t bytes_;
   SparePieces::Keeping keeping_;
@@ -57,6 +62,7 @@ class ProcessBudget {
   int64_t peak_anonymous_ = 0;
   Registration registration_{this};
   std::jthread thread_;
+  std::unique_ptr<Relief> relief_;
 };
 
 }  // namespace plimsoll

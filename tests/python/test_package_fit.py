@@ -185,7 +185,7 @@ def test_models_that_look_at_one_graph_at_a_time():
         assert fitted()[1].couples == []
 
 
-def test_a_budget_too_small_names_one_that_works():
+def refuse_too_small_a_budget():
     graphs = made_up(300)
     graphs = [Data(x=g.x.repeat(40, 1), edge_index=g.edge_index, y=g.y) for g in graphs]
     options = {"block": BlockLimits(64, 10**6, 10**6), "batch_size": 300, "epochs": 1, "graphs": graphs}
@@ -203,6 +203,18 @@ def test_a_budget_too_small_names_one_that_works():
     gc.collect()
     _, again = fitted(model=fresh, budget=run.smallest_budget + 4 * MIB, **options)
     assert again.losses == run.losses
+
+
+def test_a_budget_too_small_names_one_that_works():
+    """In a process that holds nothing of other tests, whose sizes move by more than 4 MiB."""
+    python(f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import torch
+from test_package_fit import refuse_too_small_a_budget
+torch.set_num_threads(1)
+refuse_too_small_a_budget()
+""")
 
 
 def test_targets_of_nodes():
@@ -411,3 +423,34 @@ assert os.waitpid(pid, 0)[1] == 0
 print("left")
 """
     )
+
+
+def test_what_malloc_keeps_gives_way_to_a_tensor():
+    """Freed pieces of under 256 KiB stay in malloc's heap, between others, and in no count of the ledger."""
+    out = python("""
+import ctypes, time
+import torch, plimsoll
+from plimsoll import _operators, _torch
+_operators.load()
+libc = ctypes.CDLL("libc.so.6")
+libc.malloc.restype = ctypes.c_void_p
+libc.free.argtypes = [ctypes.c_void_p]
+MIB, SIZE = 1 << 20, 20_000
+room = 64 * MIB
+need = _torch.outside() + _torch.held() + room + 6 * MIB
+with plimsoll.budget(need + _torch.slack(need + _torch.slack(need))):
+    pieces = []
+    while len(pieces) < 4000:  # slowly, so that it is not trimmed on the way
+        pieces += [libc.malloc(SIZE) for _ in range(8)]
+        for piece in pieces[-8:]:
+            ctypes.memset(piece, 1, SIZE)
+        time.sleep(0.005)
+    for i, piece in enumerate(pieces):
+        if i % 50:
+            libc.free(piece)
+    time.sleep(2)
+    kept = _torch.outside()
+    torch.ones(room // 4)
+    print((kept - _torch.outside()) // MIB)
+""")
+    assert int(out) > 60
