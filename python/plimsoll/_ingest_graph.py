@@ -69,7 +69,7 @@ def graph(
     options.direction = one_of("direction", direction, ("in", "out"))
     options.undirected, options.dedup = undirected, dedup
     options.self_loops = one_of("self_loops", self_loops, ("keep", "drop", "add"))
-    options.order = one_of("order", order, ("none", "degree"))
+    options.order = one_of("order", order, ("none", "degree", "frequency", "partition"))
     options.out, options.force = Path(out), force
     options.threads = thread_count(threads)
     _core.make_graph(options, budget_text(budget), progress)

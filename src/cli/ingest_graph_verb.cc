@@ -130,8 +130,9 @@ void add_ingest_graph(CLI::App& ingest) {
       ->capture_default_str();
   graph
       ->add_option("--order", made.order,
-                   "Order of nodes: none (by ID), or degree: the neighbours of most first")
-      ->check(words({"none", "degree"}))
+                   "Order of nodes: none (by ID); degree: the neighbours of most first; frequency: those "
+                   "sampled most first; partition: parts with few edges between them")
+      ->check(words({"none", "degree", "frequency", "partition"}))
       ->capture_default_str();
   graph->add_flag("--force", made.force, "Replace an existing output");
   graph->add_flag("--json", options->json, "The summary as JSON");

@@ -14,6 +14,8 @@
 #include "ingest/edge_parser.h"
 #include "ingest/graph_edges.h"
 #include "ingest/graph_rows.h"
+#include "ingest/node_keys.h"
+#include "ingest/node_order.h"
 #include "ingest/unique_texts.h"
 #include "io/source_reader.h"
 
@@ -63,6 +65,7 @@ class GraphBuild {
   void index_ids();
   void index_texts();
   void order_by_degree();
+  void order_by_edges();
   void write_ids();
   void write_rows();
 
@@ -237,20 +240,13 @@ void GraphBuild::index_texts() {
   index_ = std::make_unique<NodeIndex>(std::move(hashes), true, nodes);
 }
 
-// Numbers the nodes anew: those that are a neighbour of most edges first, and of these as before.
+// Those that are a neighbour of most edges first.
 void GraphBuild::order_by_degree() {
-  const int64_t nodes = index_->nodes();
-  const auto sort = [&](const char* name, size_t payload) {
-    return scratch_.sort(name, GraphScratch::kNodes, payload, nodes);
-  };
-  const auto by_degree = sort("by_degree", 0);
-  const auto by_node = sort("by_node", sizeof(uint64_t));
+  NodeOrder order(scratch_, index_->nodes());
   NodeIndex::Reader ids(*index_);
   const auto put = [&](uint64_t degree) {
     constexpr uint64_t kMost = 0xFFFFFFFF;
-    const uint64_t id = ids.id();
-    by_degree->add((kMost - std::min(degree, kMost)) << 32 | ids.node());
-    by_node->add(ids.node(), &id);
+    order.add(ids.node(), ids.id(), static_cast<uint32_t>(kMost - std::min(degree, kMost)));
   };
   edges_->count_neighbours([&](uint64_t id, uint64_t degree) {
     bool found = false;
@@ -262,42 +258,32 @@ void GraphBuild::order_by_degree() {
     if (!found) throw UnknownId{id};
   });
   while (ids.next()) put(0);
-  by_degree->seal();
-  by_node->seal();
-
-  const auto new_of = sort("new_of", sizeof(uint32_t));
-  uint32_t place = 0;
-  for (ExternalSort::Reader reader = by_degree->read(); reader.next(); ++place)
-    new_of->add(reader.key() & 0xFFFFFFFF, &place);
-  by_degree->remove();
-  new_of->seal();
-
-  auto renumbered = sort("renumbered", sizeof(uint32_t));
-  const auto shown = sort("shown", sizeof(int64_t));
-  {
-    ExternalSort::Reader old = by_node->read();
-    ExternalSort::Reader fresh = new_of->read();
-    while (old.next() && fresh.next()) {
-      uint64_t id = 0;
-      std::memcpy(&id, old.payload(), sizeof id);
-      std::memcpy(&place, fresh.payload(), sizeof place);
-      renumbered->add(id, &place);
-      const uint64_t seen = rules_.texts ? old.key() : id;  // of a text its place in the table of names
-      shown->add(place, &seen);
-    }
-  }
-  by_node->remove();
-  new_of->remove();
-  renumbered->seal();
-  shown->seal();
-  for (ExternalSort::Reader reader = shown->read(); reader.next();) {
-    int64_t id = 0;
-    std::memcpy(&id, reader.payload(), sizeof id);
-    writer_.append_node_id(std::span<const int64_t>(&id, 1));
-  }
-  shown->remove();
+  order.write_ids(rules_.texts, writer_);
   index_->remove();
-  index_ = std::make_unique<NodeIndex>(std::move(renumbered), true, nodes);
+  index_ = order.by_id();
+  order.by_node().remove();
+}
+
+// By what the edges say, which have nodes for IDs by now.
+void GraphBuild::order_by_edges() {
+  const fs::path folder = scratch_.folder / "topology";
+  {
+    GraphWriter topology(folder, true, scratch_.files);
+    edges_->write_topology(index_->nodes(), topology);
+    topology.publish({.direction = options_.direction}, Json::object());
+  }
+  NodeOrder order(scratch_, index_->nodes());
+  {
+    const Vector<uint32_t, Tag::columns> keys = node_keys(options_.order, folder, scratch_.memory / 2);
+    for (NodeIndex::Reader ids(*index_); ids.next();) order.add(ids.node(), ids.id(), keys[ids.node()]);
+  }
+  fs::remove_all(folder);
+  order.write_ids(rules_.texts, writer_);
+  NodeIndex numbers = order.by_node();
+  edges_->renumber(numbers);
+  numbers.remove();
+  index_->remove();
+  index_ = order.by_id();
 }
 
 // The column node_id, where nodes keep the order of their IDs.
@@ -340,7 +326,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
   try {
     if (options_.order == "degree")
       order_by_degree();
-    else
+    else if (options_.order == "none")
       write_ids();
     edges_->relabel(*index_);
   } catch (const UnknownId& unknown) {
@@ -350,6 +336,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
     list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});
     throw;
   }
+  if (options_.order == "frequency" || options_.order == "partition") order_by_edges();
   edges_->write(index_->nodes(), writer_, [&](int64_t done) { progress_("edges", done, edges_->added()); });
   edges_.reset();
   write_rows();

@@ -90,7 +90,7 @@ GraphEdges::GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64
   if (direct_)
     sorted_ = scratch_.sort("edges", GraphScratch::kAlone, values, records);
   else
-    by_neighbour_ = scratch_.sort("by_neighbour", GraphScratch::kEdges, sizeof(uint64_t) + values, records);
+    by_neighbour_ = sort_by_neighbour(records);
   record_.resize(sizeof(uint64_t) + values);
 }
 
@@ -103,13 +103,14 @@ void GraphEdges::add(const EdgeBatch& edges) {
     if (loop && rules_.loops == EdgeRules::Loops::drop) continue;
     if (rules_.out) std::swap(row, neighbour);
     const float* const of_edge = edges.values.data() + e * values;
+    const bool both = rules_.undirected && !loop;
     add(row, neighbour, of_edge);
-    if (rules_.undirected && !loop) add(neighbour, row, of_edge);
+    if (both) add(neighbour, row, of_edge);
+    added_ += both ? 2 : 1;
   }
 }
 
-void GraphEdges::add(uint64_t row, uint64_t neighbour, const float* values) {
-  ++added_;
+void GraphEdges::add(uint64_t row, uint64_t neighbour, const void* values) {
   if (direct_) {
     sorted_->add(edge_key(row, neighbour), values);
     return;
@@ -117,6 +118,11 @@ void GraphEdges::add(uint64_t row, uint64_t neighbour, const float* values) {
   std::memcpy(record_.data(), &row, sizeof row);
   if (rules_.values() > 0) std::memcpy(record_.data() + sizeof row, values, rules_.values() * sizeof(float));
   by_neighbour_->add(neighbour, record_.data());
+}
+
+std::unique_ptr<ExternalSort> GraphEdges::sort_by_neighbour(int64_t most) const {
+  return scratch_.sort("by_neighbour", GraphScratch::kEdges,
+                       sizeof(uint64_t) + rules_.values() * sizeof(float), most);
 }
 
 void GraphEdges::seal() {
@@ -158,21 +164,41 @@ void GraphEdges::relabel(const NodeIndex& index) {
   sorted_->seal();
 }
 
-void GraphEdges::write(int64_t nodes, GraphWriter& writer, const std::function<void(int64_t)>& progress) {
-  {
-    RowWriter rows(writer, rules_, nodes);
-    ExternalSort::Reader edges = sorted_->read();
-    std::vector<float> values(rules_.values());
-    std::optional<uint64_t> last;
-    for (int64_t e = 0; edges.next(); ++e) {
-      if (e % (int64_t{1} << 20) == 0) progress(e);
-      if (rules_.dedup && last == edges.key()) continue;
-      last = edges.key();
-      if (!values.empty()) std::memcpy(values.data(), edges.payload(), values.size() * sizeof(float));
-      rows.add(static_cast<int64_t>(edges.key() >> 32), static_cast<uint32_t>(edges.key()), values.data());
-    }
-    rows.finish();
+void GraphEdges::renumber(const NodeIndex& index) {
+  direct_ = false;
+  by_neighbour_ = sort_by_neighbour(added_);
+  for (ExternalSort::Reader edges = sorted_->read(); edges.next();)
+    add(edges.key() >> 32, edges.key() & 0xFFFFFFFF, edges.payload());
+  sorted_->remove();
+  by_neighbour_->seal();
+  relabel(index);
+}
+
+void GraphEdges::write_rows(const EdgeRules& rules, int64_t nodes, GraphWriter& writer,
+                            const std::function<void(int64_t)>& progress) const {
+  RowWriter rows(writer, rules, nodes);
+  ExternalSort::Reader edges = sorted_->read();
+  std::vector<float> values(rules_.values());
+  std::optional<uint64_t> last;
+  for (int64_t e = 0; edges.next(); ++e) {
+    if (e % (int64_t{1} << 20) == 0) progress(e);
+    if (rules_.dedup && last == edges.key()) continue;
+    last = edges.key();
+    if (!values.empty()) std::memcpy(values.data(), edges.payload(), values.size() * sizeof(float));
+    rows.add(static_cast<int64_t>(edges.key() >> 32), static_cast<uint32_t>(edges.key()), values.data());
   }
+  rows.finish();
+}
+
+void GraphEdges::write_topology(int64_t nodes, GraphWriter& writer) const {
+  EdgeRules bare = rules_;
+  bare.weight = false;
+  bare.features = 0;
+  write_rows(bare, nodes, writer, [](int64_t) {});
+}
+
+void GraphEdges::write(int64_t nodes, GraphWriter& writer, const std::function<void(int64_t)>& progress) {
+  write_rows(rules_, nodes, writer, progress);
   sorted_->remove();
 }
 

@@ -40,13 +40,20 @@ class GraphEdges {
   void count_neighbours(const std::function<void(uint64_t id, uint64_t edges)>& take) const;
   /// Puts nodes for IDs, unless they are nodes already. Throws UnknownId.
   void relabel(const NodeIndex& index);
+  /// Puts other numbers for the nodes that stand for IDs now.
+  void renumber(const NodeIndex& index);
+  /// Writes indptr and indices as write() would.
+  void write_topology(int64_t nodes, GraphWriter& writer) const;
   /// Writes indptr, indices and the values of edges; to be called last.
   void write(int64_t nodes, GraphWriter& writer, const std::function<void(int64_t)>& progress);
 
   int64_t added() const { return added_; }  ///< stored each way, without the loops to be added
 
  private:
-  void add(uint64_t row, uint64_t neighbour, const float* values);
+  void add(uint64_t row, uint64_t neighbour, const void* values);
+  std::unique_ptr<ExternalSort> sort_by_neighbour(int64_t most) const;
+  void write_rows(const EdgeRules& rules, int64_t nodes, GraphWriter& writer,
+                  const std::function<void(int64_t)>& progress) const;
 
   GraphScratch scratch_;
   EdgeRules rules_;

@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from cgroup import MemoryCgroup
 
@@ -29,8 +30,10 @@ def ingest(bin_dir):
     return make
 
 
-def oracle(source, target, values, ids, direction="in", undirected=False, dedup=False, loops="keep", order="none"):
-    """Rows of neighbours as a list of (indptr, indices, values, node_id), by sorting all in memory."""
+def oracle(source, target, values, ids, direction="in", undirected=False, dedup=False, loops="keep", order="none",
+           shown=None):
+    """Rows of neighbours as a list of (indptr, indices, values, node_id), by sorting all in memory; `shown` are the IDs
+    in an order that is not made here."""
     if loops == "drop":
         keep = source != target
         source, target, values = source[keep], target[keep], values[keep]
@@ -39,7 +42,7 @@ def oracle(source, target, values, ids, direction="in", undirected=False, dedup=
         both = np.stack([np.ones(len(row), bool), row != neighbour], 1).ravel()
         row, neighbour = (np.stack([row, neighbour], 1).ravel()[both], np.stack([neighbour, row], 1).ravel()[both])
         values = np.repeat(values, 2, axis=0)[both]
-    shown = np.asarray(ids)
+    shown = np.asarray(ids if shown is None else shown)
     if order == "degree":
         degrees = np.bincount(np.searchsorted(shown, neighbour), minlength=len(ids))
         shown = shown[np.lexsort((np.arange(len(ids)), -degrees))]
@@ -81,7 +84,9 @@ def write_table(path, *columns, header=None, separator="\t"):
 
 
 OPTIONS = [{}, {"direction": "out"}, {"undirected": True}, {"dedup": True}, {"loops": "drop"}, {"loops": "add"},
-           {"order": "degree"}, {"undirected": True, "dedup": True, "loops": "add", "order": "degree"}]
+           {"order": "degree"}, {"undirected": True, "dedup": True, "loops": "add", "order": "degree"},
+           {"order": "frequency"}, {"undirected": True, "dedup": True, "loops": "add", "order": "frequency"},
+           {"direction": "out", "loops": "drop", "order": "partition"}]
 
 
 def words(direction="in", undirected=False, dedup=False, loops="keep", order="none"):
@@ -108,19 +113,60 @@ def test_any_list_gives_the_rows_that_numpy_gives(ingest, tmp_path, ids, options
     edges = write_table(tmp_path / "edges.tsv", source, target, values[:, 0], values[:, 1])
     columns, manifest = ingest(tmp_path / "graph", "--edges", edges, "--weight", 2, "--edge-features", 3,
                                *["--node-count", 60] * (ids == "dense"), *words(**options))
-    wanted = oracle(source, target, values, names, **options)
-    expect(columns, wanted, weighted=True)
-    assert manifest["direction"] == options.get("direction", "in")
+    shown = columns.get("node_id", np.arange(len(names)))
     if ids == "text":
         ends = columns["node_name_ptr"]
         table = [bytes(columns["node_name"][a:b]).decode() for a, b in zip(ends[:-1], ends[1:], strict=True)]
         assert table == sorted(names)
-        seen = [table[i] for i in columns.get("node_id", np.arange(len(names)))]
-        assert seen == list(wanted[3])
-    elif "node_id" in columns:
-        np.testing.assert_array_equal(columns["node_id"], wanted[3])
-    else:
-        assert ids == "dense" and "order" not in options
+        shown = np.array(table)[shown]
+    by_edges = options.get("order") in ("frequency", "partition")
+    wanted = oracle(source, target, values, names, **options, shown=shown if by_edges else None)
+    expect(columns, wanted, weighted=True)
+    assert manifest["direction"] == options.get("direction", "in")
+    np.testing.assert_array_equal(shown, wanted[3])
+    np.testing.assert_array_equal(np.sort(shown), names)
+    assert ("node_id" in columns) == (ids == "sparse" or "order" in options)
+
+
+def often_sampled(indptr, indices, fan_outs=(15, 10, 5)):
+    """In how many samples a node is expected, where all are seeds: SciPy's product of matrices, in double precision."""
+    degrees = np.diff(indptr)
+    matrix = scipy.sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(degrees), len(degrees)))
+    at, total = np.ones(len(degrees)), np.zeros(len(degrees))
+    for fan_out in fan_outs:
+        at = matrix.T @ (at * np.minimum(1, fan_out / np.maximum(degrees, 1)))
+        total += at
+    return total
+
+
+@pytest.mark.parametrize("budget", ["64MiB", "1GiB"])
+def test_nodes_that_are_sampled_most_are_first(ingest, tmp_path, budget):
+    source, target, _ = random_edges(9, 30_000, 400_000)
+    np.save(tmp_path / "edges.npy", np.stack([source, target], 1))
+    columns, _ = ingest(tmp_path / "graph", "--edges", tmp_path / "edges.npy", "--order", "frequency", "--budget", budget)
+    often = often_sampled(columns["indptr"], columns["indices"])
+    assert (often[1:] <= often[:-1] * (1 + 1e-4) + 1e-6).all() and often[0] > 20 * np.median(often)
+    by_degree, _ = ingest(tmp_path / "degree", "--edges", tmp_path / "edges.npy", "--order", "degree")
+    assert not np.array_equal(columns["node_id"], by_degree["node_id"])
+
+
+@pytest.mark.parametrize("budget", ["64MiB", "1GiB"])
+def test_parts_lie_together(ingest, tmp_path, budget):
+    """Four groups of 16,384 nodes, shuffled, each of neighbours on a line, and a tenth of edges anywhere."""
+    dice = np.random.default_rng(11)
+    nodes = 4 * 16384
+    source = np.repeat(np.arange(nodes), 8)
+    near = source // 16384 * 16384 + (source % 16384 + dice.integers(1, 50, len(source))) % 16384
+    target = np.where(dice.random(len(source)) < 0.1, dice.integers(0, nodes, len(source)), near)
+    names = dice.permutation(nodes)
+    np.save(tmp_path / "edges.npy", names[np.stack([source, target], 1)])
+    cut = {}
+    for order in ("none", "partition"):
+        columns, _ = ingest(tmp_path / order, "--edges", tmp_path / "edges.npy", "--undirected", "--dedup", "--order", order,
+                            "--budget", budget)
+        row = np.repeat(np.arange(nodes), np.diff(columns["indptr"]))
+        cut[order] = np.mean(row // 16384 != columns["indices"] // 16384)
+    assert cut["none"] > 0.7 and cut["partition"] < 0.4
 
 
 def test_all_forms_of_a_list_are_one_graph(ingest, tmp_path):

@@ -1,0 +1,65 @@
+#include "ingest/node_keys.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/error.h"
+#include "sample/disk_topology.h"
+#include "sample/list_stream.h"
+#include "sample/stream_partition.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr std::array<float, 3> kFanOuts = {15, 10, 5};
+constexpr int64_t kPartNodes = 16384;
+
+NodeKeys by_frequency(const Topology& topology) {
+  const auto nodes = static_cast<size_t>(topology.nodes());
+  Vector<uint32_t, Tag::columns> degrees(nodes, 0);
+  stream_lists(
+      topology,
+      [&](int64_t node, std::span<const int64_t> neighbours) {
+        degrees[static_cast<size_t>(node)] += static_cast<uint32_t>(neighbours.size());
+      },
+      [](int64_t) {});
+  Vector<float, Tag::columns> samples(nodes, 1);  // in which a node is at this hop
+  Vector<float, Tag::columns> next(nodes, 0);
+  Vector<float, Tag::columns> sum(nodes, 0);
+  for (const float fan_out : kFanOuts) {
+    std::ranges::fill(next, 0.0F);
+    stream_lists(
+        topology,
+        [&](int64_t node, std::span<const int64_t> neighbours) {
+          const auto at = static_cast<size_t>(node);
+          const float each = samples[at] * std::min(1.0F, fan_out / static_cast<float>(degrees[at]));
+          for (const int64_t neighbour : neighbours) next[static_cast<size_t>(neighbour)] += each;
+        },
+        [](int64_t) {});
+    std::swap(samples, next);
+    for (size_t node = 0; node < nodes; ++node) sum[node] += samples[node];
+  }
+  // The bits of numbers that are not negative are in the order of the numbers.
+  for (size_t node = 0; node < nodes; ++node) degrees[node] = ~std::bit_cast<uint32_t>(sum[node]);
+  return degrees;
+}
+
+NodeKeys by_partition(const Topology& topology) {
+  if (topology.nodes() == 0) return {};
+  const Parts parts = stream_partition(topology, {.parts = (topology.nodes() + kPartNodes - 1) / kPartNodes});
+  return NodeKeys(parts.begin(), parts.end());
+}
+
+}  // namespace
+
+NodeKeys node_keys(const std::string& order, const std::filesystem::path& graph, int64_t memory) {
+  const GraphView view(graph);
+  DiskTopology topology(view);
+  topology.resize(std::clamp(memory, topology.least_bytes(), topology.most_bytes()));
+  if (order == "frequency") return by_frequency(topology);
+  if (order == "partition") return by_partition(topology);
+  throw UsageError("order " + order + ": expected none, degree, frequency or partition");
+}
+
+}  // namespace plimsoll
