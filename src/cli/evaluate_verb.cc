@@ -141,7 +141,7 @@ std::vector<ClassificationVerdict> judge_giant_graph(const EvaluateOptions& opti
   const auto splits =
       splits_to_judge(options.split, [&](size_t split) { return !graph.split(split).empty(); });
   return judge_from_all(folder, threads, [&](const FullNeighbourOptions& from) {
-    return judge_nodes_of(graph, model, splits, from);
+    return judge_nodes_of(graph, data.neighbours()->topology(), model, splits, from);
   });
 }
 
@@ -151,7 +151,8 @@ Findings judge_edges(const EvaluateOptions& options, const Recipe& recipe, const
   const auto splits =
       splits_to_judge(options.split, [&](size_t split) { return !graph.split_edges(split).empty(); });
   const auto verdicts = judge_from_all(folder, threads, [&](const FullNeighbourOptions& from) {
-    return judge_links(graph, model, splits, static_cast<uint64_t>(recipe.seed), from);
+    return judge_links(graph, data.neighbours()->topology(), model, splits,
+                       static_cast<uint64_t>(recipe.seed), from);
   });
   Table table(link_columns());
   Report::Table rows{link_columns(), {}};

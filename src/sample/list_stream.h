@@ -10,27 +10,35 @@
 
 namespace plimsoll {
 
+/// Calls use(first, lists) for all nodes in order, where lists[i] is that of node first + i: some at a time.
+template <typename Use>
+void stream_ranges(const Topology& topology, const Use& use) {
+  constexpr int64_t kNodes = 1024;
+  Vector<int64_t, Tag::blocks> nodes(kNodes);
+  Vector<EdgeRange, Tag::blocks> lists(kNodes);
+  for (int64_t first = 0; first < topology.nodes(); first += kNodes) {
+    const auto count = static_cast<size_t>(std::min(kNodes, topology.nodes() - first));
+    std::iota(nodes.begin(), nodes.begin() + static_cast<int64_t>(count), first);
+    topology.read_lists(std::span(nodes).first(count), lists);
+    use(first, std::span<const EdgeRange>(lists).first(count));
+  }
+}
+
 /// Calls use(node, neighbours) for all nodes in order, where `neighbours` is a piece of the node's list: the
 /// whole list comes in one or more pieces, none if it is empty; done(node) follows the last. Reads some lists
 /// and some edges at a time, whatever their length.
 template <typename Use, typename Done>
 void stream_lists(const Topology& topology, const Use& use, const Done& done) {
-  constexpr int64_t kNodes = 1024;
   constexpr int64_t kEdges = 4096;
-  Vector<int64_t, Tag::blocks> nodes(kNodes);
-  Vector<EdgeRange, Tag::blocks> lists(kNodes);
   Vector<int64_t, Tag::blocks> edges(kEdges);
   Vector<int64_t, Tag::blocks> neighbours(kEdges);
   int64_t read_to = 0;  // `neighbours` are those of the edges read_from .. read_to-1
   int64_t read_from = 0;
-  for (int64_t first = 0; first < topology.nodes(); first += kNodes) {
-    const auto count = static_cast<size_t>(std::min(kNodes, topology.nodes() - first));
-    std::iota(nodes.begin(), nodes.begin() + static_cast<int64_t>(count), first);
-    topology.read_lists(std::span(nodes).first(count), lists);
-    const int64_t end = lists[count - 1].first + lists[count - 1].degree;
-    for (size_t i = 0; i < count; ++i) {
-      int64_t edge = lists[i].first;
-      const int64_t list_end = edge + lists[i].degree;
+  stream_ranges(topology, [&](int64_t node, std::span<const EdgeRange> lists) {
+    const int64_t end = lists.back().first + lists.back().degree;
+    for (const EdgeRange& list : lists) {
+      int64_t edge = list.first;
+      const int64_t list_end = edge + list.degree;
       while (edge < list_end) {
         if (edge < read_from || edge >= read_to) {
           read_from = edge;
@@ -40,14 +48,13 @@ void stream_lists(const Topology& topology, const Use& use, const Done& done) {
           topology.read_neighbours(std::span(edges).first(piece), neighbours);
         }
         const int64_t piece_end = std::min(list_end, read_to);
-        use(nodes[i],
-            std::span<const int64_t>(neighbours)
-                .subspan(static_cast<size_t>(edge - read_from), static_cast<size_t>(piece_end - edge)));
+        use(node, std::span<const int64_t>(neighbours)
+                      .subspan(static_cast<size_t>(edge - read_from), static_cast<size_t>(piece_end - edge)));
         edge = piece_end;
       }
-      done(nodes[i]);
+      done(node++);
     }
-  }
+  });
 }
 
 }  // namespace plimsoll

@@ -65,6 +65,8 @@ class NeighbourSource : public BlockSource {
   int64_t planned() const;
   const SeedBlocks& blocks() const { return blocks_; }
   const GraphView& graph() const { return graph_; }
+  /// The edges. Their bytes are the caller's to choose while no block is read.
+  DiskTopology& topology() const { return topology_; }
 
  private:
   struct Sample {

@@ -106,7 +106,8 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
   return verdicts;
 }
 
-std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, const GnnModel& model,
+std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTopology& topology,
+                                                  const GnnModel& model,
                                                   const std::vector<std::string>& splits,
                                                   const FullNeighbourOptions& options) {
   struct List {
@@ -132,7 +133,7 @@ std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, const 
     lists.push_back({name, first, nodes.size() - first});
   }
   Vector<float, Tag::columns> logits(nodes.size() * static_cast<size_t>(classes));
-  judge_nodes(graph, *model.model, nodes, options, logits);
+  judge_nodes(graph, topology, *model.model, nodes, options, logits);
   std::vector<ClassificationVerdict> verdicts;
   for (const List& list : lists) {
     const std::span<const float> found = std::span(logits).subspan(list.first * static_cast<size_t>(classes),

@@ -35,7 +35,8 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
 
 /// Judges a model on nodes of one giant graph from all their neighbours (train/full_neighbours.h); each list
 /// is a split of the graph. Errors: InputError for a label it does not know, and those of judge_nodes().
-std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, const GnnModel& model,
+std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTopology& topology,
+                                                  const GnnModel& model,
                                                   const std::vector<std::string>& splits,
                                                   const FullNeighbourOptions& options);
 

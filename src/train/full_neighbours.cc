@@ -9,16 +9,18 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/workers.h"
 #include "io/file.h"
-#include "memory/ledger.h"
 #include "ops/allocator.h"
+#include "sample/list_stream.h"
 #include "sample/neighbour_sampler.h"
 #include "sample/sample_shape.h"
 #include "store/cached_rows.h"
 #include "train/collate.h"
+#include "train/judging_caches.h"
 
 namespace plimsoll {
 namespace {
@@ -26,44 +28,48 @@ namespace {
 // A piece ends before it would have more of either; a node with more is one by itself.
 constexpr int64_t kPieceNodes = 1024;
 constexpr int64_t kPieceEdges = 16384;
-// Of what the budget leaves, the share for the cache of rows; blocks have the rest.
-constexpr int64_t kCacheShare = 2;
 
 // Where pieces begin: places among nodes 0 .. V-1, with V at the end.
-Vector<int64_t, Tag::columns> cut_pieces(const GraphView& graph) {
+Vector<int64_t, Tag::columns> cut_pieces(const Topology& topology) {
   Vector<int64_t, Tag::columns> begins{0};
-  const std::span<const int64_t> indptr = graph.indptr();
-  for (int64_t node = 0; node < graph.nodes(); ++node) {
-    const int64_t first = begins.back();
-    const int64_t edges = indptr[static_cast<size_t>(node) + 1] - indptr[static_cast<size_t>(first)];
-    if (node > first && (node - first == kPieceNodes || edges > kPieceEdges)) begins.push_back(node);
-  }
-  if (graph.nodes() > 0) begins.push_back(graph.nodes());
+  int64_t edges = 0;
+  stream_ranges(topology, [&](int64_t node, std::span<const EdgeRange> lists) {
+    for (const EdgeRange& list : lists) {
+      const int64_t nodes = node - begins.back();
+      edges += list.degree;
+      if (nodes > 0 && (nodes == kPieceNodes || edges > kPieceEdges)) {
+        begins.push_back(node);
+        edges = list.degree;
+      }
+      ++node;
+    }
+  });
+  if (topology.nodes() > 0) begins.push_back(topology.nodes());
   return begins;
 }
 
 // Edges into each node but self-loops.
-Vector<float, Tag::columns> degrees_of(const GraphView& graph) {
-  Vector<float, Tag::columns> degrees(static_cast<size_t>(graph.nodes()));
-  for (int64_t node = 0; node < graph.nodes(); ++node) {
-    const auto at = static_cast<size_t>(node);
-    int64_t count = 0;
-    for (int64_t e = graph.indptr()[at]; e < graph.indptr()[at + 1]; ++e) count += graph.neighbour(e) != node;
-    degrees[at] = static_cast<float>(count);
-  }
+Vector<float, Tag::columns> degrees_of(const Topology& topology) {
+  Vector<float, Tag::columns> degrees(static_cast<size_t>(topology.nodes()));
+  int64_t count = 0;
+  stream_lists(
+      topology,
+      [&](int64_t node, std::span<const int64_t> neighbours) {
+        count += std::ranges::count_if(neighbours, [=](int64_t neighbour) { return neighbour != node; });
+      },
+      [&](int64_t node) {
+        degrees[static_cast<size_t>(node)] = static_cast<float>(std::exchange(count, 0));
+      });
   return degrees;
 }
 
 // One layer over all nodes.
 class LayerRun {
  public:
-  LayerRun(const GraphView& graph, const Gnn& model, int64_t layer, const FeatureFile& from,
+  LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
            std::span<const float> degrees)
-      : model_(model), layer_(layer), topology_(topology_of(graph)), degrees_(degrees), rows_(from) {
-    Ledger& ledger = Ledger::process();
-    const int64_t left =
-        ledger.cap() == Ledger::kUnlimited ? rows_.most_bytes() : ledger.cap() - ledger.held();
-    rows_.resize(std::min(left / kCacheShare, rows_.most_bytes()));
+      : model_(model), layer_(layer), topology_(topology), degrees_(degrees), rows_(from) {
+    share_caches(topology, rows_);
   }
 
   // f32 [end - first, hidden] of the nodes first .. end-1. Thread-safe, each with a worker of its own.
@@ -121,7 +127,7 @@ class LayerRun {
 
   const Gnn& model_;
   const int64_t layer_;
-  const CsrTopology topology_;
+  const Topology& topology_;
   const std::span<const float> degrees_;
   std::mutex mutex_;
   CachedRows rows_;  // guarded by mutex_
@@ -153,11 +159,11 @@ class Judge {
 };
 
 // Where each layer said something of all nodes; the files of those that are not judged are gone.
-std::vector<FeatureFile> run_layers(const GraphView& graph, const Gnn& model,
+std::vector<FeatureFile> run_layers(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                                     const FullNeighbourOptions& options) {
-  const Vector<int64_t, Tag::columns> begins = cut_pieces(graph);
+  const Vector<int64_t, Tag::columns> begins = cut_pieces(topology);
   Vector<float, Tag::columns> degrees;
-  if (model.options().conv == "gcn") degrees = degrees_of(graph);
+  if (model.options().conv == "gcn") degrees = degrees_of(topology);
   const auto pieces = static_cast<int64_t>(begins.size()) - 1;
   const int64_t layers = model.options().layers;
   const std::vector<int64_t> judged = model.judged();
@@ -167,7 +173,7 @@ std::vector<FeatureFile> run_layers(const GraphView& graph, const Gnn& model,
     const std::filesystem::path path = options.scratch / fmt::format("layer-{}.f32", layer);
     File out = File::create(path);
     {
-      LayerRun run(graph, model, layer, from, degrees);
+      LayerRun run(topology, model, layer, from, degrees);
       std::vector<LayerRun::Worker> own;
       for (int i = 0; i < options.threads; ++i) own.push_back(run.make_worker());
       Workers workers(options.threads);
@@ -189,9 +195,10 @@ std::vector<FeatureFile> run_layers(const GraphView& graph, const Gnn& model,
 
 }  // namespace
 
-void judge_nodes(const GraphView& graph, const Gnn& model, std::span<const int64_t> nodes,
-                 const FullNeighbourOptions& options, std::span<float> logits) {
-  Judge judge(model, run_layers(graph, model, options));
+void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                 std::span<const int64_t> nodes, const FullNeighbourOptions& options,
+                 std::span<float> logits) {
+  Judge judge(model, run_layers(graph, topology, model, options));
   for (size_t first = 0; first < nodes.size(); first += kPieceNodes) {
     const at::Tensor found =
         judge.run(nodes.subspan(first, std::min<size_t>(kPieceNodes, nodes.size() - first)));
@@ -200,8 +207,9 @@ void judge_nodes(const GraphView& graph, const Gnn& model, std::span<const int64
   }
 }
 
-FeatureFile judge_all_nodes(const GraphView& graph, const Gnn& model, const FullNeighbourOptions& options) {
-  Judge judge(model, run_layers(graph, model, options));
+FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                            const FullNeighbourOptions& options) {
+  Judge judge(model, run_layers(graph, topology, model, options));
   const std::filesystem::path path = options.scratch / "nodes.f32";
   File out = File::create(path);
   Vector<int64_t, Tag::columns> nodes;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "nn/gnn.h"
+#include "sample/disk_topology.h"
 #include "store/cached_rows.h"
 #include "store/graph.h"
 
@@ -23,12 +24,16 @@ struct FullNeighbourOptions {
 /// neighbourhood grows with the layers. What a layer says goes to a file, from which the next one reads its
 /// rows through a cache of what the budget leaves. A piece of work is some nodes with all their neighbours,
 /// cut in the same places for every budget and number of threads; results are the same bits for both.
+/// Edges come from `topology`, of the same graph, in the order of nodes. It is resized (share_caches).
 ///
-/// Errors: BudgetExceeded, where one node with all its neighbours does not fit; InputError; Failure (disk).
-void judge_nodes(const GraphView& graph, const Gnn& model, std::span<const int64_t> nodes,
-                 const FullNeighbourOptions& options, std::span<float> logits);
+/// Errors: BudgetExceeded, where one node with all its neighbours does not fit; those of the topology;
+/// InputError; Failure (disk).
+void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                 std::span<const int64_t> nodes, const FullNeighbourOptions& options,
+                 std::span<float> logits);
 
 /// The same of every node, to a file in `scratch`: f32 [V, classes]. Errors: likewise.
-FeatureFile judge_all_nodes(const GraphView& graph, const Gnn& model, const FullNeighbourOptions& options);
+FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                            const FullNeighbourOptions& options);
 
 }  // namespace plimsoll

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "memory/ledger.h"
 #include "sample/link_seeds.h"
 #include "store/cached_rows.h"
+#include "train/judging_caches.h"
 #include "train/ranking.h"
 
 namespace plimsoll {
@@ -17,19 +17,14 @@ namespace {
 
 constexpr int64_t kPieceEdges = 4096;     // whose negatives are drawn at once, at most
 constexpr int64_t kPieceBytes = 4 << 20;  // of the embeddings that are read at once, about
-// Of what the budget leaves, the share for the cache of embeddings; scores have room before.
-constexpr int64_t kCacheShare = 2;
 
 using Column = Vector<int64_t, Tag::columns>;
 
 // Pairs and their scores, some at a time.
 class Scores {
  public:
-  explicit Scores(const FeatureFile& embeddings) : rows_(embeddings) {
-    const Ledger& ledger = Ledger::process();
-    const int64_t left =
-        ledger.cap() == Ledger::kUnlimited ? rows_.most_bytes() : ledger.cap() - ledger.held();
-    rows_.resize(std::min(left / kCacheShare, rows_.most_bytes()));
+  Scores(const FeatureFile& embeddings, DiskTopology& topology) : rows_(embeddings) {
+    share_caches(topology, rows_);
   }
 
   // scores[i]: of nodes[i] and neighbours[i], added up in double precision.
@@ -67,10 +62,9 @@ double softplus_of_minus(double x) {
 
 class SplitJudge {
  public:
-  SplitJudge(const GraphView& graph, size_t split, uint64_t seed)
+  SplitJudge(const GraphView& graph, const Topology& topology, size_t split, uint64_t seed)
       : graph_(graph),
-        topology_(topology_of(graph)),
-        negatives_(topology_, graph, split, seed),
+        negatives_(topology, graph, split, seed),
         split_(split),
         edges_(static_cast<int64_t>(graph.split_edges(split).size()) / 2),
         scores_(static_cast<size_t>(2 * edges_)),
@@ -139,7 +133,6 @@ class SplitJudge {
   }
 
   const GraphView& graph_;
-  CsrTopology topology_;
   JudgedNegatives negatives_;
   size_t split_;
   int64_t edges_;
@@ -160,15 +153,16 @@ Json number(const std::optional<double>& value) {
 
 }  // namespace
 
-std::vector<LinkVerdict> judge_links(const GraphView& graph, const GnnModel& model,
+std::vector<LinkVerdict> judge_links(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
                                      const std::vector<std::string>& splits, uint64_t seed,
                                      const FullNeighbourOptions& options) {
-  const FeatureFile embeddings = judge_all_nodes(graph, *model.model, options);
+  const FeatureFile embeddings = judge_all_nodes(graph, topology, *model.model, options);
   std::vector<LinkVerdict> verdicts;
   for (const std::string& name : splits) {
     const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
-    SplitJudge judge(graph, split, seed);
-    Scores scores(embeddings);
+    topology.resize(topology.least_bytes());  // what the judge holds comes before caches
+    SplitJudge judge(graph, topology, split, seed);
+    Scores scores(embeddings, topology);
     verdicts.push_back(judge.judge(scores));
   }
   return verdicts;

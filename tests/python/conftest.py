@@ -60,6 +60,20 @@ def run(bin_dir):
 
 
 @pytest.fixture(scope="session")
+def failing_disk(tmp_path_factory):
+    """failing_disk(column, byte): the environment of a program whose disk fails there (tests/support/failing_disk.c)."""
+    library = tmp_path_factory.mktemp("failing") / "failing_disk.so"
+    source = REPOSITORY / "tests" / "support" / "failing_disk.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+
+    def environment(column, byte):
+        return {**os.environ, "PLIMSOLL_READ": "pool", "LD_PRELOAD": str(library), "FAILING_FILE": column,
+                "FAILING_FROM": str(byte)}
+
+    return environment
+
+
+@pytest.fixture(scope="session")
 def compat_windows(run):
     """compat_windows(source, folder): captures -> frames -> graphs; gives the path of the graph set."""
 

@@ -221,6 +221,15 @@ def test_evaluation_is_the_same_in_a_small_budget(bin_dir, graph, train, tmp_pat
     assert said[0] == said[1] == said[2]
 
 
+@pytest.mark.parametrize("column, byte", [("indices.npy", 50_000), ("indptr.npy", 20_000)])
+def test_evaluation_names_what_cannot_be_read(bin_dir, failing_disk, graph, train, tmp_path, column, byte):
+    train(tmp_path / "run", "-O", "training.max_epochs=1")
+    command = [str(bin_dir / "plimsoll"), "evaluate", str(tmp_path / "run"), "--data", str(graph)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=failing_disk(column, byte))
+    assert done.returncode == 1, done.stderr
+    assert column in done.stderr and "Input/output error" in done.stderr, done.stderr
+
+
 def test_no_held_out_edge_and_no_edge_as_a_negative(run, whole_graph, graph):
     """Neither what is sampled for any block nor what judges has one."""
     def pairs_of(folder):

@@ -9,7 +9,6 @@ import signal
 import struct
 import subprocess
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -284,25 +283,35 @@ def test_io_uring_may_be_forbidden(bin_dir, recipe, graph, whole, tmp_path, more
 
 
 @pytest.mark.parametrize("column", ["x.npy", "indices.npy"])
-def test_a_block_of_the_disk_that_cannot_be_read_is_named(bin_dir, recipe, graph, whole, tmp_path, column):
+def test_a_block_of_the_disk_that_cannot_be_read_is_named(bin_dir, failing_disk, recipe, graph, whole, tmp_path,
+                                                          column):
     """The run ends with file and offset, what was published stays, and it goes on when the disk is whole again."""
-    library = tmp_path / "failing_disk.so"
-    source = Path(__file__).parents[1] / "support" / "failing_disk.c"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     folder = tmp_path / "run"
     budget = least_budget(bin_dir, recipe, graph)["min_budget_bytes"] + 300_000
     command = [bin_dir / "plimsoll", "train", recipe, "--data", graph, "--run", folder, "--threads", 1, "--json", "--budget",
                budget]
     words = [str(word) for word in command]
-    pool = {**os.environ, "PLIMSOLL_READ": "pool"}
     # Every seed wants some of the rows, so that the run gets no further than to the first block.
-    broken = {**pool, "LD_PRELOAD": str(library), "FAILING_FILE": column, "FAILING_FROM": "150000"}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=broken)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=failing_disk(column, 150_000))
     assert done.returncode == 1, done.stderr
     assert column in done.stderr and "Input/output error" in done.stderr, done.stderr
-    whole_again = subprocess.run([*words, "--resume"], capture_output=True, text=True, timeout=300, env=pool)
+    whole_again = subprocess.run([*words, "--resume"], capture_output=True, text=True, timeout=300,
+                                 env={**os.environ, "PLIMSOLL_READ": "pool"})
     assert whole_again.returncode == 0, whole_again.stderr
     assert json.loads(whole_again.stdout)["weights"] == whole
+
+
+@pytest.mark.parametrize("conv", ["sage", "gcn"])
+@pytest.mark.parametrize("column, byte", [("indices.npy", 150_000), ("indptr.npy", 30_000), ("x.npy", 150_000)])
+def test_evaluation_names_what_cannot_be_read(bin_dir, failing_disk, graph, train, tmp_path, column, byte, conv):
+    """Edges as well are read, not mapped: the end is an error and no signal."""
+    train(tmp_path / "run", "-O", f"gnn.conv={conv}", "-O", "training.max_epochs=1")
+    for budget in ([], ["--budget", "80MiB"]):
+        command = [str(bin_dir / "plimsoll"), "evaluate", str(tmp_path / "run"), "--data", str(graph), *budget]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=failing_disk(column, byte))
+        assert done.returncode == 1, done.stderr
+        assert column in done.stderr and "Input/output error" in done.stderr, done.stderr
+    assert not (tmp_path / "run" / "evaluation.json").exists()
 
 
 def test_a_full_disk_ends_training_and_a_larger_one_goes_on(bin_dir, recipe, graph, whole, tmp_path):

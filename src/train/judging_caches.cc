@@ -1,0 +1,28 @@
+#include "train/judging_caches.h"
+
+#include <algorithm>
+
+#include "memory/ledger.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kCacheShare = 2;  // of what the budget leaves: pieces of work have the rest
+constexpr int64_t kEdgeShare = 4;   // of caches
+
+}  // namespace
+
+void share_caches(DiskTopology& topology, CachedRows& rows) {
+  topology.resize(topology.least_bytes());
+  const Ledger& ledger = Ledger::process();
+  int64_t caches = std::max<int64_t>(ledger.cap() - ledger.held(), 0) / kCacheShare;
+  // A part of the edges would be of little use to who goes over all of them.
+  const int64_t edges = topology.most_bytes() - topology.least_bytes();
+  if (edges <= caches / kEdgeShare) {
+    topology.resize(topology.most_bytes());
+    caches -= edges;
+  }
+  rows.resize(std::min(caches, rows.most_bytes()));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "sample/disk_topology.h"
+#include "store/cached_rows.h"
+
+namespace plimsoll {
+
+/// Gives half of what the budget leaves to the caches of who judges one giant graph: to all of its edges, if
+/// they take no more than a quarter of that, and to rows of features. Else edges are read as they are wanted.
+/// Errors: BudgetExceeded.
+void share_caches(DiskTopology& topology, CachedRows& rows);
+
+}  // namespace plimsoll

@@ -1,0 +1,102 @@
+#include "train/full_neighbours.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "memory/ledger.h"
+#include "support/errors.h"
+#include "support/giant_graph.h"
+#include "support/temp_folder.h"
+#include "train/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+
+class FullNeighboursTest : public testing::Test {
+ protected:
+  static constexpr int64_t kNodes = 20'000;
+  static constexpr int64_t kFeatures = 8;
+
+  static void SetUpTestSuite() { warm_up_torch(1); }
+
+  FullNeighboursTest() {
+    const GiantGraph graph = skewed_graph(kNodes, 3);
+    GraphWriter writer(folder(), false);
+    writer.append_row_ends(std::span(graph.indptr).subspan(1));
+    writer.append_indices(std::span<const int64_t>(graph.indices));
+    std::mt19937 random(7);
+    std::vector<float> x(kNodes * kFeatures);
+    for (float& value : x) value = static_cast<float>(random() % 1000) / 500 - 1;
+    writer.append_x(x, kFeatures);
+    writer.publish({.direction = "in"}, make_provenance("made up", {}));
+  }
+  ~FullNeighboursTest() override { Ledger::process().set_cap(Ledger::kUnlimited); }
+
+  std::filesystem::path folder() const { return folder_ / "graph"; }
+  static Gnn model(const std::string& conv) {
+    return Gnn(
+        {.conv = conv, .in_features = kFeatures, .layers = 2, .hidden = 8, .classes = 3, .node_head = true},
+        1);
+  }
+  std::vector<float> judge(
+      const Gnn& model, const GraphView& graph, DiskTopology& topology,
+      const std::function<void()>& on_progress = [] {}) const {
+    const FullNeighbourOptions options{
+        .scratch = folder_.path(), .threads = 2, .progress = [&](int64_t, int64_t) { on_progress(); }};
+    const std::vector<int64_t> nodes = {0, 1, 6, 4'000, kNodes - 1};
+    std::vector<float> logits(nodes.size() * static_cast<size_t>(model.classes()));
+    judge_nodes(graph, topology, model, nodes, options, logits);
+    return logits;
+  }
+  // So that edges are read again and again.
+  static void set_small_budget() {
+    Ledger& ledger = Ledger::process();
+    ledger.set_cap(ledger.held() + 8'000'000);
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(FullNeighboursTest, SaysTheSameWhetherEdgesFitIntoMemoryOrNot) {
+  const GraphView graph(folder());
+  for (const char* conv : {"gcn", "sage"}) {
+    const Gnn gnn = model(conv);
+    DiskTopology roomy(graph);
+    const std::vector<float> expected = judge(gnn, graph, roomy);
+    DiskTopology topology(graph);
+    set_small_budget();
+    const int64_t held = Ledger::process().held(Tag::cache);
+    EXPECT_EQ(judge(gnn, graph, topology), expected);
+    EXPECT_EQ(Ledger::process().held(Tag::cache), held);
+    Ledger::process().set_cap(Ledger::kUnlimited);
+    // A layer that has all edges in memory reads them once.
+    EXPECT_GT(topology.counters().neighbours.misses, roomy.counters().neighbours.misses);
+  }
+}
+
+TEST_F(FullNeighboursTest, FileCutShortMeanwhileIsAnErrorAndNoSignal) {
+  const Gnn gnn = model("sage");
+  for (const std::string name : {"indices.npy", "indptr.npy"}) {
+    const std::filesystem::path column = folder() / name;
+    std::filesystem::copy_file(column, folder_ / name);
+    const GraphView graph(folder());
+    DiskTopology topology(graph);
+    set_small_budget();
+    EXPECT_THAT(error_text<InputError>([&] {
+                  judge(gnn, graph, topology, [&] { std::filesystem::resize_file(column, 100'000); });
+                }),
+                HasSubstr(name + ": the file ends at byte "));
+    Ledger::process().set_cap(Ledger::kUnlimited);
+    std::filesystem::rename(folder_ / name, column);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
