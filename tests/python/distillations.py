@@ -16,7 +16,7 @@ teacher:
 """
 MODELS = ["autoencoder", "teacher", "student_vgae", "student_gat", "student_gat_alone"]
 COLUMNS = ["difficulty", "teacher_encodings", "teacher_logits"]
-FLOORS_DIFFER = 1088 * 1024  # what a stated budget allows for the floors of processes, and rounding (planner.cc)
+FLOORS_DIFFER = 2112 * 1024  # what a stated budget allows for the floors of processes, and rounding (planner.cc)
 
 
 def make_work(run, folder, recipe=RECIPE):
