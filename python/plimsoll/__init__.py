@@ -12,6 +12,7 @@ from plimsoll import ingest, simulate
 from plimsoll._core import version as __version__
 from plimsoll._open import open, verify
 from plimsoll._windows import windows
+from plimsoll.clusters import ClusterData, ClusterLoader
 from plimsoll.data_set import DataSet
 from plimsoll.detect import Detector, Verdict
 from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
@@ -52,6 +53,8 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "BlockLimits",
     "BudgetExceeded",
+    "ClusterData",
+    "ClusterLoader",
     "DataLoader",
     "DataSet",
     "Detector",
