@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from plimsoll import ingest, simulate
 from plimsoll._core import version as __version__
 from plimsoll._open import open, verify
+from plimsoll._split_edges import EdgeSplit, split_edges
 from plimsoll._windows import windows
 from plimsoll.clusters import ClusterData, ClusterLoader
 from plimsoll.data_set import DataSet
@@ -58,6 +59,7 @@ __all__ = [
     "DataLoader",
     "DataSet",
     "Detector",
+    "EdgeSplit",
     "Error",
     "Failure",
     "Features",
@@ -86,6 +88,7 @@ __all__ = [
     "open",
     "plan",
     "simulate",
+    "split_edges",
     "verify",
     "windows",
 ]

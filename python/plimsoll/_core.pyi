@@ -193,6 +193,23 @@ class GraphSimulation:
     threads: int
     force: bool
 
+class EdgeSplitOptions:
+    graph: Path
+    out: Path
+    valid: float
+    test: float
+    train: float
+    seed: int
+    force: bool
+
+class EdgeSplitResult:
+    already_there: bool
+    undirected: bool
+    nodes: int
+    edges: int
+    pairs: list[int]
+
+def make_edge_split(options: EdgeSplitOptions, budget: str, progress: Progress) -> EdgeSplitResult: ...
 def make_graph(options: GraphOptions, budget: str, progress: Progress) -> None: ...
 def make_communities(options: GraphSimulation, budget: str, progress: Progress) -> None: ...
 def make_frames(options: IngestOptions, budget: str, progress: Progress) -> None: ...
