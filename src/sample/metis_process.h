@@ -14,8 +14,9 @@ namespace plimsoll {
 ///
 /// A child, because METIS draws from the random numbers of the C library, which all threads share, handles
 /// SIGABRT and SIGTERM of the whole process, prints, and may end the process it is in. Pages that other
-/// threads write meanwhile are copied. The same bits for the same graph and options. Thread-safe. Errors:
-/// Failure where METIS cannot be loaded, fails or is killed.
+/// threads write meanwhile are copied; one that is within rand() when the child begins leaves it waiting. The
+/// same bits for the same graph and options. Thread-safe. Errors: Failure where METIS cannot be loaded, fails
+/// or is killed.
 std::optional<int64_t> run_metis(const SymmetricGraph& graph, int32_t parts, double slack, int64_t bytes,
                                  std::span<int32_t> part_of);
 
