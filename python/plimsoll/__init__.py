@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from plimsoll import ingest, simulate
 from plimsoll._core import version as __version__
 from plimsoll._open import open, verify
+from plimsoll._split_edges import EdgeSplit, split_edges
 from plimsoll._windows import windows
+from plimsoll.clusters import ClusterData, ClusterLoader
 from plimsoll.data_set import DataSet
 from plimsoll.detect import Detector, Verdict
 from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
@@ -52,9 +54,12 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "BlockLimits",
     "BudgetExceeded",
+    "ClusterData",
+    "ClusterLoader",
     "DataLoader",
     "DataSet",
     "Detector",
+    "EdgeSplit",
     "Error",
     "Failure",
     "Features",
@@ -83,6 +88,7 @@ __all__ = [
     "open",
     "plan",
     "simulate",
+    "split_edges",
     "verify",
     "windows",
 ]

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,12 +89,17 @@ class NeighbourLoading:
 
 class Neighbours:
     live_bytes: int
+    @overload
     def __init__(self, mapping: Mapping, seeds: NDArray[np.int64] | None, loading: NeighbourLoading) -> None: ...
+    @overload
+    def __init__(self, mapping: Mapping, parts: NDArray[np.int32], loading: NeighbourLoading) -> None: ...
     def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> BatchStream: ...
     def steps(self, epoch: int, rank: int, ranks: int) -> int: ...
     def next(self, stream: BatchStream) -> dict[str, Tensor]: ...
     def row_counters(self) -> dict[str, Any]: ...
 
+def partition(mapping: Mapping, parts: int, method: str, slack: float, budget: str) -> NDArray[np.int32]: ...
+def cut_edges(mapping: Mapping, parts: NDArray[np.int32]) -> int: ...
 def identity(mapping: Mapping, chosen: NDArray[np.int64]) -> str: ...
 def parse_size(text: str) -> int: ...
 
@@ -188,6 +193,23 @@ class GraphSimulation:
     threads: int
     force: bool
 
+class EdgeSplitOptions:
+    graph: Path
+    out: Path
+    valid: float
+    test: float
+    train: float
+    seed: int
+    force: bool
+
+class EdgeSplitResult:
+    already_there: bool
+    undirected: bool
+    nodes: int
+    edges: int
+    pairs: list[int]
+
+def make_edge_split(options: EdgeSplitOptions, budget: str, progress: Progress) -> EdgeSplitResult: ...
 def make_graph(options: GraphOptions, budget: str, progress: Progress) -> None: ...
 def make_communities(options: GraphSimulation, budget: str, progress: Progress) -> None: ...
 def make_frames(options: IngestOptions, budget: str, progress: Progress) -> None: ...

@@ -73,6 +73,13 @@ class Graph(DataSet):
         return {name: nodes for name, nodes in found if nodes is not None}
 
     @property
+    def edge_splits(self) -> dict[str, NDArray[np.int64]]:
+        """Edges to predict, of those of train, valid and test that there are: i64 [n, 2], each a neighbour and the node in
+        whose row it is, or would be (`plimsoll.split_edges`)."""
+        found = ((name, self._optional(f"{name}_edges")) for name in SPLITS)
+        return {name: pairs for name, pairs in found if pairs is not None}
+
+    @property
     def num_nodes(self) -> int:
         return len(self.indptr) - 1
 

@@ -108,15 +108,23 @@ class NeighborLoader(EpochLoader["Data"]):
         return made
 
     def _make(self) -> _core.Neighbours:
+        return _core.Neighbours(self.data._mapping, self._seeds, self._loading())
+
+    def _loading(self) -> _core.NeighbourLoading:
         loading = _core.NeighbourLoading()
         batching, options = loading.batching, self._options
         set_sampling(loading.sampling, options)
         batching.batch_size, batching.drop_last = options["batch_size"], options["drop_last"]
         batching.shuffle, batching.seed = options["shuffle"], options["seed"]
         loading.cache_bytes, loading.horizon = self.cache_bytes, self.horizon
-        return _core.Neighbours(self.data._mapping, self._seeds, loading)
+        return loading
 
     def _finish(self, tensors: dict[str, Tensor]) -> Data:
+        batch = self._data_of(tensors)
+        batch.batch_size = len(tensors["input_id"])
+        return batch if self.transform is None else self.transform(batch)
+
+    def _data_of(self, tensors: dict[str, Tensor]) -> Data:
         from torch_geometric.data import Data
 
         batch = Data()
@@ -129,8 +137,7 @@ class NeighborLoader(EpochLoader["Data"]):
                 batch[name] = tensors["n_id"][: len(tensor)].clone()
             else:
                 batch[name] = tensor
-        batch.batch_size = len(tensors["input_id"])
-        return batch if self.transform is None else self.transform(batch)
+        return batch
 
     def _closed(self) -> bool:
         return self.data.closed

@@ -9,6 +9,7 @@
 #include "bindings.h"
 #include "ingest/graph.h"
 #include "ingest/simulate_graph.h"
+#include "ingest/split_edges.h"
 #include "memory/budget_scope.h"
 #include "watched.h"
 
@@ -27,6 +28,14 @@ void make_graph(const GraphIngestOptions& options, const std::string& budget, co
 void make_communities(const GraphSimulation& options, const std::string& budget, const nb::object& progress) {
   const BudgetScope scope(budget, 256 * kMiB);
   run_watched(progress, [&](const Progress& note) { simulate_graph(options, note); });
+}
+
+EdgeSplitResult make_edge_split(const EdgeSplitOptions& options, const std::string& budget,
+                                const nb::object& progress) {
+  const BudgetScope scope(budget, 256 * kMiB);
+  EdgeSplitResult result;
+  run_watched(progress, [&](const Progress& note) { result = split_edges(options, note); });
+  return result;
 }
 
 }  // namespace
@@ -73,11 +82,27 @@ void bind_graph_making(nb::module_& module) {
       .def_rw("out", &GraphSimulation::out)
       .def_rw("threads", &GraphSimulation::threads)
       .def_rw("force", &GraphSimulation::force);
+  nb::class_<EdgeSplitOptions>(module, "EdgeSplitOptions")
+      .def(nb::init<>())
+      .def_rw("graph", &EdgeSplitOptions::graph)
+      .def_rw("out", &EdgeSplitOptions::out)
+      .def_rw("valid", &EdgeSplitOptions::valid)
+      .def_rw("test", &EdgeSplitOptions::test)
+      .def_rw("train", &EdgeSplitOptions::train)
+      .def_rw("seed", &EdgeSplitOptions::seed)
+      .def_rw("force", &EdgeSplitOptions::force);
+  nb::class_<EdgeSplitResult>(module, "EdgeSplitResult")
+      .def_ro("already_there", &EdgeSplitResult::already_there)
+      .def_ro("undirected", &EdgeSplitResult::undirected)
+      .def_ro("nodes", &EdgeSplitResult::nodes)
+      .def_ro("edges", &EdgeSplitResult::edges)
+      .def_ro("pairs", &EdgeSplitResult::pairs);
   const auto define = [&](const char* name, auto function) {
     module.def(name, function, nb::arg("options"), nb::arg("budget"), nb::arg("progress").none());
   };
   define("make_graph", make_graph);
   define("make_communities", make_communities);
+  define("make_edge_split", make_edge_split);
 }
 
 }  // namespace plimsoll

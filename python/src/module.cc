@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   plimsoll::bind_data_sets(module);
   plimsoll::bind_loading(module);
   plimsoll::bind_neighbours(module);
+  plimsoll::bind_partitions(module);
   plimsoll::bind_making(module);
   plimsoll::bind_graph_making(module);
   plimsoll::bind_batches(module);

@@ -25,11 +25,20 @@ std::optional<std::span<const int64_t>> span_of(const std::optional<Indices>& nu
   return std::span(numbers->data(), numbers->size());
 }
 
+using PartArray = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+PartNodes part_nodes(const Mapping& mapping, const PartArray& parts) {
+  return {std::span(parts.data(), parts.size()), mapping.graph()->nodes()};
+}
+
 /// What the epochs of one loader share.
 class Neighbours {
  public:
   Neighbours(const Mapping& mapping, const std::optional<Indices>& seeds, const NeighbourLoading& loading)
       : source_(std::make_shared<LoadedGraph>(mapping.graph(), span_of(seeds), loading)),
+        memory_(BatchMemory::make()) {}
+  Neighbours(const Mapping& mapping, const PartArray& parts, const NeighbourLoading& loading)
+      : source_(std::make_shared<LoadedGraph>(mapping.graph(), part_nodes(mapping, parts), loading)),
         memory_(BatchMemory::make()) {}
 
   std::unique_ptr<BatchStream> stream(uint32_t epoch, int64_t rank, int64_t ranks, int64_t first,
@@ -39,7 +48,7 @@ class Neighbours {
         memory_);
   }
   int64_t steps(uint32_t /*epoch*/, int64_t rank, int64_t ranks) const {
-    return count_batches(source_->seeds(), source_->loading().batching, {rank, ranks});
+    return count_batches(source_->items(), source_->loading().batching, {rank, ranks});
   }
   nb::dict next(BatchStream& stream) const { return next_tensors(stream, source_->fields()); }
   int64_t live_bytes() const { return memory_->live(); }
@@ -93,6 +102,8 @@ void bind_neighbours(nb::module_& module) {
   nb::class_<Neighbours>(module, "Neighbours")
       .def(nb::init<const Mapping&, const std::optional<Indices>&, const NeighbourLoading&>(), "mapping"_a,
            "seeds"_a.none(), "loading"_a)
+      .def(nb::init<const Mapping&, const PartArray&, const NeighbourLoading&>(), "mapping"_a, "parts"_a,
+           "loading"_a)
       .def("stream", &Neighbours::stream, nb::call_guard<nb::gil_scoped_release>())
       .def("steps", &Neighbours::steps)
       .def("next", &Neighbours::next)

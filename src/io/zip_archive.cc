@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// The functions of libzip, which is loaded when the first archive is opened (cmake/libzip.cmake says why).
+// The functions of libzip, which is loaded when the first archive is opened (cmake/loaded.cmake says why).
 class Library {
  private:
   void* loaded_ = ::dlopen(PLIMSOLL_LIBZIP, RTLD_NOW | RTLD_LOCAL);  // first: the functions are found in it

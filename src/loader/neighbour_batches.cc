@@ -53,11 +53,30 @@ LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph,
                                    graph_->nodes() - 1));
 }
 
+LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph, PartNodes parts, NeighbourLoading loading)
+    : LoadedGraph(std::move(graph), std::nullopt, std::move(loading)) {
+  parts_ = std::move(parts);
+}
+
+int64_t LoadedGraph::items() const {
+  if (parts_) return parts_->parts();
+  return seeds_ ? static_cast<int64_t>(seeds_->size()) : graph_->nodes();
+}
+
+void LoadedGraph::append_seeds(int64_t i, SampledSubgraph::Column& seeds) const {
+  if (!parts_) {
+    seeds.push_back(seeds_ ? (*seeds_)[static_cast<size_t>(i)] : i);
+    return;
+  }
+  const std::span<const int64_t> nodes = (*parts_)[i];
+  seeds.insert(seeds.end(), nodes.begin(), nodes.end());
+}
+
 NeighbourBatches::NeighbourBatches(std::shared_ptr<LoadedGraph> source, uint32_t epoch, const Share& share,
                                    std::shared_ptr<BatchMemory> memory)
     : source_(std::move(source)),
       epoch_(epoch),
-      list_(list_seeds(source_->seeds(), source_->loading().batching, epoch, share)),
+      list_(list_seeds(source_->items(), source_->loading().batching, epoch, share)),
       memory_(std::move(memory)),
       sampler_(source_->topology(), source_->loading().sampling, source_->loading().batching.seed),
       horizon_(static_cast<size_t>(source_->rows().cached() ? source_->loading().horizon : 0)) {}
@@ -105,7 +124,7 @@ NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
   }
   sample.batch = batch;
   seeds_.clear();
-  for (const int64_t i : list_[batch]) seeds_.push_back(source_->seed(i));
+  for (const int64_t i : list_[batch]) source_->append_seeds(i, seeds_);
   sampler_.sample(seeds_, epoch_, sample.graph);
   FeatureRows& rows = source_->rows();
   if (!rows.cached()) return sample;

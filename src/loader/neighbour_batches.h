@@ -14,6 +14,7 @@
 #include "loader/seed_list.h"
 #include "sample/neighbour_sampler.h"
 #include "sample/node_table.h"
+#include "sample/part_nodes.h"
 #include "sample/topology.h"
 #include "store/graph.h"
 
@@ -38,13 +39,19 @@ class LoadedGraph {
   /// those of NeighbourSampler and FeatureRows.
   LoadedGraph(std::shared_ptr<const GraphView> graph, std::optional<std::span<const int64_t>> seeds,
               NeighbourLoading loading);
+  /// Batches of clusters: goes over the parts of a partition, whose nodes are seeds together. Errors: those
+  /// of PartNodes as well.
+  LoadedGraph(std::shared_ptr<const GraphView> graph, PartNodes parts, NeighbourLoading loading);
 
   const GraphView& graph() const { return *graph_; }
   const Topology& topology() const { return topology_; }
   const NeighbourLoading& loading() const { return loading_; }
   const NeighbourFields& fields() const { return fields_; }
-  int64_t seeds() const { return seeds_ ? static_cast<int64_t>(seeds_->size()) : graph_->nodes(); }
-  int64_t seed(int64_t i) const { return seeds_ ? (*seeds_)[static_cast<size_t>(i)] : i; }
+  /// How many seeds, or parts, an epoch goes over.
+  int64_t items() const;
+  /// Appends the seed, or the nodes of the part, that is item `i`.
+  void append_seeds(int64_t i, SampledSubgraph::Column& seeds) const;
+  const char* limits() const { return parts_ ? "batch_size" : "batch_size, num_neighbors"; }
   FeatureRows& rows() { return rows_; }
 
  private:
@@ -53,6 +60,7 @@ class LoadedGraph {
   const NeighbourLoading loading_;
   const NeighbourFields fields_;
   std::optional<GraphList> seeds_;
+  std::optional<PartNodes> parts_;
   FeatureRows rows_;
 };
 
@@ -69,7 +77,7 @@ class NeighbourBatches final : public BatchMaker {
   /// Where memory is short, what was sampled ahead gives way.
   CollatedBatch make(int64_t batch) override;
   void give_up() override;
-  const char* limits() const override { return "batch_size, num_neighbors"; }
+  const char* limits() const override { return source_->limits(); }
 
  private:
   struct Sample {

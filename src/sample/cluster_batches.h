@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "memory/vector.h"
 #include "sample/neighbour_sampler.h"
+#include "sample/part_nodes.h"
 #include "sample/topology.h"
 
 namespace plimsoll {
@@ -15,13 +15,12 @@ namespace plimsoll {
 /// of threads at once. The topology has to outlive it.
 class ClusterBatches {
  public:
-  /// `parts` [V] is the part of each node, 0 or more: stream_partition(). A part may be empty. Holds 8 bytes
-  /// a node and a part. Errors: UsageError for parts that are not one a node, negative ones, no part a batch;
-  /// BudgetExceeded.
+  /// `parts` [V] is the part of each node, as PartNodes has it. Errors: those of PartNodes; UsageError for no
+  /// part a batch.
   ClusterBatches(const Topology& topology, std::span<const int32_t> parts, int64_t parts_per_batch,
                  uint64_t seed);
 
-  int64_t parts() const { return static_cast<int64_t>(part_ptr_.size()) - 1; }
+  int64_t parts() const { return nodes_.parts(); }
   int64_t batches() const { return (parts() + parts_per_batch_ - 1) / parts_per_batch_; }
 
   /// Replaces `out` by a batch, 0 .. batches()-1: the induced subgraph of its nodes, part by part, each in
@@ -32,8 +31,7 @@ class ClusterBatches {
   const Topology& topology_;
   int64_t parts_per_batch_;
   uint64_t seed_;
-  Vector<int64_t, Tag::columns> nodes_;     // part by part
-  Vector<int64_t, Tag::columns> part_ptr_;  // where each begins
+  PartNodes nodes_;
 };
 
 }  // namespace plimsoll

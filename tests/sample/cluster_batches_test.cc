@@ -62,7 +62,7 @@ TEST(ClusterBatches, RefusesPartsOfAnotherGraph) {
   const auto text = [&](const std::vector<int32_t>& parts, int64_t each) {
     return error_text<UsageError>([&] { ClusterBatches(topology, parts, each, 1); });
   };
-  EXPECT_THAT(text({0, 1}, 1), HasSubstr("found the parts of 2 nodes and 1 parts a batch"));
+  EXPECT_THAT(text({0, 1}, 1), HasSubstr("found the parts of 2 nodes, expected those of 3"));
   EXPECT_THAT(text({0, 1, 1}, 0), HasSubstr("0 parts a batch"));
   EXPECT_THAT(text({0, -1, 1}, 1), HasSubstr("part -1 of node 1"));
 }

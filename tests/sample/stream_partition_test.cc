@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <random>
 #include <set>
 #include <vector>
 
+#include "support/communities.h"
 #include "support/errors.h"
 #include "support/giant_graph.h"
 #include "support/ledger_cap.h"
@@ -20,28 +19,8 @@ using ::testing::HasSubstr;
 constexpr int64_t kNodes = 4000;
 constexpr int64_t kCommunities = 20;
 
-// Undirected; nine of ten edges within a community, and numbers that do not tell which it is.
-GiantGraph communities() {
-  std::mt19937 random(1);
-  std::vector<std::set<int64_t>> lists(kNodes);
-  for (int64_t node = 0; node < kNodes; ++node)
-    for (int i = 0; i < 5; ++i) {
-      int64_t other = static_cast<int64_t>(random() % kNodes);
-      if (random() % 10 != 0) other = other - other % kCommunities + node % kCommunities;
-      lists[static_cast<size_t>(node)].insert(other);
-      lists[static_cast<size_t>(other)].insert(node);
-    }
-  return GiantGraph(lists);
-}
-
-int64_t largest(const Parts& parts, int64_t count) {
-  std::vector<int64_t> nodes(static_cast<size_t>(count));
-  for (const int32_t part : parts) ++nodes[static_cast<size_t>(part)];
-  return *std::max_element(nodes.begin(), nodes.end());
-}
-
 TEST(StreamPartition, FindsCommunitiesAndIsBalanced) {
-  const GiantGraph graph = communities();
+  const GiantGraph graph = communities(kNodes, kCommunities);
   const CsrTopology topology = graph.topology();
   for (const double slack : {0.0, 0.1}) {
     const Parts parts = stream_partition(topology, {.parts = kCommunities, .slack = slack});
@@ -80,7 +59,7 @@ TEST(StreamPartition, AnyNumberOfPartsIsBalanced) {
 
 // 8 bytes a node, 20 a part, and the pieces that are read.
 TEST(StreamPartition, HoldsWhatItSays) {
-  const GiantGraph graph = communities();
+  const GiantGraph graph = communities(kNodes, kCommunities);
   const LedgerCap cap(8 * kNodes + 20 * kCommunities + (128 << 10));
   EXPECT_NO_THROW(stream_partition(graph.topology(), {.parts = kCommunities}));
   const LedgerCap less(6 * kNodes);

@@ -1,0 +1,75 @@
+#include "sample/metis_partition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "memory/ledger.h"
+#include "sample/metis_process.h"
+#include "sample/symmetric_graph.h"
+
+namespace plimsoll {
+namespace {
+
+// METIS coarsens down to 30 nodes a part, counted in 32 bits.
+constexpr int64_t kMostParts = int64_t{1} << 26;
+// Of a node and of an entry of its row, to begin with and at most: there are at most 38 levels, of 8 bytes an
+// entry, and as much again.
+constexpr int64_t kBytesEach = 64;
+constexpr int64_t kMostBytesEach = 1024;
+
+void require_good(const Topology& topology, const MetisOptions& options) {
+  const int64_t most = std::min(topology.nodes(), kMostParts);
+  if (options.parts < 1 || options.parts > most)
+    throw UsageError(fmt::format("partition: found {} parts, expected 1 to {} for the {} nodes of the graph",
+                                 options.parts, most, topology.nodes()));
+  if (!(options.slack >= 0) || !std::isfinite(options.slack))
+    throw UsageError(fmt::format("partition: found a slack of {}, expected 0 or more", options.slack));
+}
+
+// Memory of METIS, which takes no allocator.
+class Charge {
+ public:
+  explicit Charge(int64_t bytes) : bytes_(bytes) { Ledger::process().take(Tag::columns, bytes_); }
+  ~Charge() { Ledger::process().give(Tag::columns, bytes_); }
+  int64_t bytes() const { return bytes_; }
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+
+ private:
+  int64_t bytes_;
+};
+
+Parts partition(const Topology& topology, const MetisOptions& options) {
+  Parts parts(static_cast<size_t>(topology.nodes()), 0);
+  if (options.parts == 1) return parts;  // METIS divides by the logarithm of it
+  const SymmetricGraph graph = symmetric_graph(topology);
+  const int64_t size = topology.nodes() + static_cast<int64_t>(graph.neighbours.size());
+  for (int64_t each = kBytesEach; each <= kMostBytesEach; each *= 2) {
+    const Charge charge(each * size + kMiB);
+    if (run_metis(graph, static_cast<int32_t>(options.parts), options.slack, charge.bytes(), parts))
+      return parts;
+  }
+  throw Failure(
+      "METIS: the system gives this process less memory than its budget; raise its limit (ulimit -d), or "
+      "partition by streaming instead");
+}
+
+}  // namespace
+
+Parts metis_partition(const Topology& topology, const MetisOptions& options) {
+  require_good(topology, options);
+  try {
+    return partition(topology, options);
+  } catch (const BudgetExceeded& refusal) {
+    throw BudgetExceeded(
+        "METIS: the graph has to fit into the budget several times; partition it by streaming instead",
+        refusal);
+  }
+}
+
+}  // namespace plimsoll

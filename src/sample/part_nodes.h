@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+/// The nodes of each part of a graph, in ascending order. Immutable, so any number of threads may ask.
+class PartNodes {
+ public:
+  /// `parts` [V] is the part of each node, 0 or more: stream_partition(), metis_partition(). A part may be
+  /// empty. Holds 8 bytes a node and a part. Errors: UsageError for parts that are not those of `nodes`
+  /// nodes, and negative ones; BudgetExceeded.
+  PartNodes(std::span<const int32_t> parts, int64_t nodes);
+
+  int64_t parts() const { return static_cast<int64_t>(part_ptr_.size()) - 1; }
+  std::span<const int64_t> operator[](int64_t part) const {
+    const auto p = static_cast<size_t>(part);
+    return std::span(nodes_).subspan(static_cast<size_t>(part_ptr_[p]),
+                                     static_cast<size_t>(part_ptr_[p + 1] - part_ptr_[p]));
+  }
+
+ private:
+  Vector<int64_t, Tag::columns> nodes_;     // part by part
+  Vector<int64_t, Tag::columns> part_ptr_;  // where each begins
+};
+
+}  // namespace plimsoll
