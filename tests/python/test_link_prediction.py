@@ -2,13 +2,11 @@
 
 import csv
 import json
-import random
-import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
+from giant_runs import edge_index_of, kill_often, load_weights, pyg_model
 
 RECIPE = """
 task: link_prediction
@@ -95,58 +93,10 @@ def test_a_static_plan_sees_a_block_from_above(bin_dir, recipe, graph):
 
 
 def test_kills_change_no_bit(bin_dir, recipe, graph, train, whole, tmp_path):
-    """kill -9 at random moments, then resume."""
-    moments = random.Random(3)
     folder = tmp_path / "run"
     command = [bin_dir / "plimsoll", "train", recipe, "--data", graph, "--run", folder, "--json", "--resume"]
-    for _ in range(6):
-        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(moments.uniform(0.3, 2.0))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    kill_often(command, times=6, longest=2.0)
     assert train(folder, "--resume")["weights"] == whole
-
-
-def pyg_model(conv, tensors, features, hidden, layers):
-    """The encoder of a run, in PyTorch Geometric with its weights: f32 [V, hidden] of nodes."""
-    torch = pytest.importorskip("torch")
-    geometric = pytest.importorskip("torch_geometric.nn")
-
-    def layer(width):
-        if conv == "gin":
-            return geometric.GINConv(torch.nn.Sequential(torch.nn.Linear(width, hidden), torch.nn.ReLU(),
-                                                         torch.nn.Linear(hidden, hidden)))
-        kind = {"sage": geometric.SAGEConv, "gcn": geometric.GCNConv, "gat": geometric.GATConv,
-                "gatv2": geometric.GATv2Conv}[conv]
-        return kind(width, hidden)
-
-    class Model(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.convs = torch.nn.ModuleList(layer(features if i == 0 else hidden) for i in range(layers))
-            self.lin = torch.nn.Linear(hidden, hidden)
-
-        def forward(self, x, edge_index):
-            for conv_of in self.convs:
-                x = conv_of(x, edge_index).relu()
-            return self.lin(x)
-
-    model = Model()
-    state = {name: torch.from_numpy(value.copy()) for name, value in tensors.items() if not name.startswith("vocabulary")}
-    absent = model.load_state_dict(state, strict=False)
-    assert not absent.unexpected_keys and all(name.endswith("eps") for name in absent.missing_keys)  # of GIN, 0
-    return model
-
-
-def load_weights(run):
-    return pytest.importorskip("safetensors.numpy").load_file(run / "seed-42" / "gnn" / "model.safetensors")
-
-
-def edge_index_of(graph):
-    torch = pytest.importorskip("torch")
-    indptr, indices = (np.load(graph / f"{name}.npy") for name in ("indptr", "indices"))
-    target = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    return torch.from_numpy(np.stack([indices.astype(np.int64), target]))
 
 
 def test_a_step_is_that_of_pyg(bin_dir, run, graph, train, tmp_path):
@@ -161,7 +111,7 @@ def test_a_step_is_that_of_pyg(bin_dir, run, graph, train, tmp_path):
     train(tmp_path / "after", *one_step, "-O", "training.learning_rate=1")
     before, after = load_weights(tmp_path / "before"), load_weights(tmp_path / "after")
 
-    model = pyg_model("sage", before, 32, 16, 2).double()
+    model = pyg_model("sage", before, 32, 16, 16, 2).double()
     loss = 0
     for number in range(-(-edges // block)):
         found = json.loads(run("link_twin", graph, "block", edges, block, negatives, 42, number, 6, 4))
@@ -187,7 +137,7 @@ def test_evaluation_takes_all_neighbours_as_pyg_does(bin_dir, run, graph, train,
     metrics = pytest.importorskip("sklearn.metrics")
     train(tmp_path / "run", "-O", f"gnn.conv={conv}", "-O", "training.learning_rate=0.003")
     found = evaluate(bin_dir, tmp_path / "run", graph)
-    model = pyg_model(conv, load_weights(tmp_path / "run"), 32, 16, 2).eval().double()
+    model = pyg_model(conv, load_weights(tmp_path / "run"), 32, 16, 16, 2).double()
     with torch.no_grad():
         z = model(torch.from_numpy(np.load(graph / "x.npy")).double(), edge_index_of(graph)).numpy()
 

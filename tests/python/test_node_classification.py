@@ -3,15 +3,14 @@
 import ctypes
 import json
 import os
-import random
 import re
-import signal
 import struct
 import subprocess
 import time
 
 import numpy as np
 import pytest
+from giant_runs import edge_index_of, kill_often, load_weights, pyg_model
 
 RECIPE = """
 task: node_classification
@@ -89,58 +88,23 @@ def test_bits_do_not_depend_on_the_way_of_reading(bin_dir, recipe, graph, train,
 
 
 def test_kills_change_no_bit(bin_dir, recipe, graph, train, whole, tmp_path):
-    """kill -9 at random moments, then resume."""
-    moments = random.Random(3)
     folder = tmp_path / "run"
     command = [bin_dir / "plimsoll", "train", recipe, "--data", graph, "--run", folder, "--json", "--resume"]
-    for _ in range(8):
-        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(moments.uniform(0.3, 1.6))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    kill_often(command, times=8, longest=1.6)
     assert train(folder, "--resume")["weights"] == whole
-
-
-def pyg_model(conv, tensors, hidden, classes, layers):
-    """The model of a run, in PyTorch Geometric with its weights."""
-    torch = pytest.importorskip("torch")
-    geometric = pytest.importorskip("torch_geometric.nn")
-    kind = {"sage": geometric.SAGEConv, "gcn": geometric.GCNConv, "gat": geometric.GATConv,
-            "gatv2": geometric.GATv2Conv}[conv]
-
-    class Model(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.convs = torch.nn.ModuleList(kind(64 if i == 0 else hidden, hidden) for i in range(layers))
-            self.lin = torch.nn.Linear(hidden, classes)
-
-        def forward(self, x, edge_index):
-            for layer in self.convs:
-                x = layer(x, edge_index).relu()
-            return self.lin(x)
-
-    model = Model()
-    state = {name: torch.from_numpy(value.copy()) for name, value in tensors.items() if not name.startswith("vocabulary")}
-    model.load_state_dict(state)
-    return model.eval()
 
 
 @pytest.mark.parametrize("conv", CONVS)
 def test_evaluation_takes_all_neighbours_as_pyg_does(bin_dir, graph, train, tmp_path, conv):
     torch = pytest.importorskip("torch")
-    safetensors = pytest.importorskip("safetensors.numpy")
     run = tmp_path / "run"
     train(run, "-O", f"gnn.conv={conv}", "-O", "gnn.jk=last")
     command = [str(bin_dir / "plimsoll"), "evaluate", str(run), "--data", str(graph), "--json"]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout)
 
-    tensors = safetensors.load_file(run / "seed-42" / "gnn" / "model.safetensors")
-    indptr, indices = (np.load(graph / f"{name}.npy") for name in ("indptr", "indices"))
-    target = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    edge_index = torch.from_numpy(np.stack([indices.astype(np.int64), target]))
-    model = pyg_model(conv, tensors, 16, 4, 2)
+    model = pyg_model(conv, load_weights(run), 64, 16, 4, 2)
     with torch.no_grad():
-        logits = model(torch.from_numpy(np.load(graph / "x.npy")), edge_index)
+        logits = model(torch.from_numpy(np.load(graph / "x.npy")), edge_index_of(graph))
     y = torch.from_numpy(np.load(graph / "y.npy"))
     for split in found["splits"]:
         nodes = torch.from_numpy(np.load(graph / f"{split['name']}_idx.npy"))
@@ -156,7 +120,6 @@ def test_a_step_is_that_of_pyg(graph, train, tmp_path, conv, norm):
     """A sample of all neighbours in PyTorch Geometric, every layer on all of its nodes; normalised are those that a
     trimmed layer makes."""
     torch = pytest.importorskip("torch")
-    safetensors = pytest.importorskip("safetensors.numpy")
     rate = 10
     weights = []
     for learning_rate in (0, rate):
@@ -165,7 +128,7 @@ def test_a_step_is_that_of_pyg(graph, train, tmp_path, conv, norm):
                    "training.max_epochs": 1, "training.optimizer": "sgd", "training.learning_rate": learning_rate,
                    "training.batch_size": 1000, "training.block.seeds": 1000}
         train(run, *(word for key, value in options.items() for word in ("-O", f"{key}={value}")))
-        weights.append(safetensors.load_file(run / "seed-42" / "gnn" / "model.safetensors"))
+        weights.append(load_weights(run))
 
     indptr, indices = (np.load(graph / f"{name}.npy").astype(np.int64) for name in ("indptr", "indices"))
     seeds = np.load(graph / "train_idx.npy")
@@ -175,7 +138,7 @@ def test_a_step_is_that_of_pyg(graph, train, tmp_path, conv, norm):
     assert len(made) < len(indptr) - 1
     sampled = np.isin(target, made)
     edge_index = torch.from_numpy(np.stack([indices[sampled], target[sampled]]))
-    model = pyg_model(conv, {name: value for name, value in weights[0].items() if "norms" not in name}, 16, 4, 2)
+    model = pyg_model(conv, {name: value for name, value in weights[0].items() if "norms" not in name}, 64, 16, 4, 2)
     norms = {f"norms.{i}": torch.nn.BatchNorm1d(16) if norm == "batch" else torch.nn.Identity() for i in (0, 1)}
     x = torch.from_numpy(np.load(graph / "x.npy"))
     for i, rows in enumerate((made, seeds)):
