@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace plimsoll {
+
+/// A file without a name that goes with its scope, or with the process however it ends. It passes the page
+/// cache by where the file system allows: offsets, lengths and memory are multiples of kAlignment. Any number
+/// of threads may call it at once.
+class ScratchFile {
+ public:
+  static constexpr int64_t kAlignment = 4096;
+
+  /// `bytes` of the disk on which a folder lies, all taken at once; none where that is memory (tmpfs), where
+  /// it cannot be taken, or where less than as much again would be left to others.
+  static std::optional<ScratchFile> make(const std::filesystem::path& folder, int64_t bytes);
+  ScratchFile(ScratchFile&& other) noexcept;
+  ScratchFile& operator=(ScratchFile&& other) noexcept;
+  ~ScratchFile();
+
+  int64_t bytes() const { return bytes_; }
+  int descriptor() const { return descriptor_; }
+  /// Errors: Failure with the folder, the offset and the reason.
+  void write(int64_t offset, std::span<const std::byte> data);
+  void read(int64_t offset, std::span<std::byte> data) const;
+
+ private:
+  ScratchFile(int descriptor, int64_t bytes, std::string where)
+      : descriptor_(descriptor), bytes_(bytes), where_(std::move(where)) {}
+
+  int descriptor_;
+  int64_t bytes_;
+  std::string where_;
+};
+
+}  // namespace plimsoll

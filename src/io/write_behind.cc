@@ -1,0 +1,72 @@
+#include "io/write_behind.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "io/file_system.h"
+
+namespace plimsoll {
+
+WriteBehind::WriteBehind(ScratchFile& file, int64_t buffers, int64_t bytes, int under_way)
+    : file_(file),
+      bytes_(bytes),
+      memory_(Tag::cache, buffers * bytes),
+      writes_(static_cast<size_t>(under_way)),
+      ring_(Ring::make(under_way)) {
+  for (int64_t buffer = buffers; buffer-- > 0;) free_.push_back(memory_.data() + buffer * bytes);
+  for (size_t id = writes_.size(); id-- > 0;) free_writes_.push_back(id);
+}
+
+WriteBehind::~WriteBehind() {
+  while (under_way() > 0) reap(true);
+}
+
+std::byte* WriteBehind::take() {
+  while (free_.empty()) reap(true);
+  if (error_) std::rethrow_exception(error_);
+  std::byte* const taken = free_.back();
+  free_.pop_back();
+  return taken;
+}
+
+void WriteBehind::write(std::byte* buffer, int64_t offset, int64_t bytes) {
+  if (ring_) {
+    while (free_writes_.empty()) reap(true);
+    const size_t id = free_writes_.back();
+    free_writes_.pop_back();
+    writes_[id] = {buffer, offset, bytes};
+    ring_->write(file_.descriptor(), offset, buffer, bytes, id);
+    reap(false);
+  } else {
+    free_.push_back(buffer);
+    file_.write(offset, {buffer, static_cast<size_t>(bytes)});
+  }
+  if (error_) std::rethrow_exception(error_);
+}
+
+// Takes back what has been written; waits for one if it is told to.
+void WriteBehind::reap(bool wait) {
+  ring_->submit(wait && under_way() > 0 ? 1 : 0);
+  while (const std::optional<Ring::Done> done = ring_->next()) {
+    const Write& write = writes_[done->id];
+    const int64_t written = std::max<int64_t>(done->result, 0);
+    try {
+      // What is left, or failed, once more: the second time says why.
+      if (written < write.bytes)
+        file_.write(write.offset + written,
+                    {write.buffer + written, static_cast<size_t>(write.bytes - written)});
+    } catch (...) {
+      if (!error_) error_ = std::current_exception();
+    }
+    free_.push_back(write.buffer);
+    free_writes_.push_back(done->id);
+  }
+}
+
+void WriteBehind::finish() {
+  while (under_way() > 0) reap(true);
+  if (error_) std::rethrow_exception(error_);
+}
+
+}  // namespace plimsoll
