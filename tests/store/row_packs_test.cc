@@ -1,0 +1,203 @@
+#include "store/row_packs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "memory/ledger.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+#include "support/write_bytes.h"
+
+namespace plimsoll {
+namespace {
+
+using Rows = std::vector<int64_t>;
+using ::testing::HasSubstr;
+
+constexpr int64_t kRows = 3000;
+constexpr int64_t kRowBytes = 200;  // so that rows lie across buffers and sectors
+constexpr size_t kMostRows = 120;   // of a batch
+
+class RowPacksTest : public testing::Test {
+ protected:
+  RowPacksTest() {
+    std::mt19937 random(3);
+    bytes_.resize(static_cast<size_t>(kRows * kRowBytes));
+    for (char& byte : bytes_) byte = static_cast<char>(random());
+    write_bytes(file_, bytes_);
+    for (uint8_t& uses : uses_) uses = static_cast<uint8_t>(random() % 4);
+  }
+
+  // Room for so many rows to stay, and for some packs in each round.
+  RowPacks::Options options(int64_t kept) const {
+    RowPacks::Options options{.bytes = 0, .scratch_bytes = 1 << 20, .most_rows = kMostRows, .most_note = 64};
+    while (RowPacks::kept_rows(layout_, options) < kept) options.bytes += 4096;
+    return options;
+  }
+  RowPacks open(const RowPacks::Options& options) const {
+    return {file_, layout_, options, *ScratchFile::make(folder_.path(), options.scratch_bytes), uses_};
+  }
+  static std::vector<Rows> random_batches(size_t count) {
+    std::mt19937 random(5);
+    std::vector<Rows> batches(count);
+    for (Rows& batch : batches) {
+      batch.resize(random() % kMostRows + 1);
+      for (int64_t& row : batch) row = static_cast<int64_t>(random() % (random() % 2 ? kRows : kRows / 8));
+      std::ranges::sort(batch);
+      batch.erase(std::ranges::unique(batch).begin(), batch.end());
+      std::ranges::shuffle(batch, random);
+    }
+    return batches;
+  }
+  static std::string note_of(size_t batch) { return "batch " + std::to_string(batch); }
+  static std::span<const std::byte> bytes_of(const std::string& text) {
+    return std::as_bytes(std::span(text));
+  }
+  std::string expected(const Rows& rows) const {
+    std::string out;
+    for (const int64_t row : rows) out.append(bytes_, static_cast<size_t>(row * kRowBytes), kRowBytes);
+    return out;
+  }
+
+  // Makes rounds of these batches until all are written.
+  static void make(RowPacks& packs, const std::vector<Rows>& batches) {
+    for (size_t b = 0; b < batches.size();) {
+      ASSERT_TRUE(packs.begin_round({}));
+      const size_t first = b;
+      while (b < batches.size() && packs.add(batches[b], bytes_of(note_of(b)))) ++b;
+      ASSERT_GT(b, first);
+      ASSERT_TRUE(packs.write({}));
+    }
+  }
+  // What a batch gives, its note before its rows; "gone" where it gives nothing.
+  static std::string read(RowPacks& packs, const std::vector<Rows>& batches, size_t batch) {
+    std::string out;
+    const bool there = packs.read(static_cast<int64_t>(batch), [&](std::span<const std::byte> note) {
+      out.assign(reinterpret_cast<const char*>(note.data()), note.size());
+      const size_t begin = out.size();
+      out.resize(begin + batches[batch].size() * kRowBytes);
+      return RowPacks::Place{batches[batch], reinterpret_cast<std::byte*>(out.data()) + begin};
+    });
+    return there ? out : "gone";
+  }
+
+  TempFolder folder_;
+  std::filesystem::path file_ = folder_ / "rows";
+  RowLayout layout_{0, kRowBytes, kRows};
+  std::string bytes_;
+  std::vector<uint8_t> uses_ = std::vector<uint8_t>(kRows);
+};
+
+TEST_F(RowPacksTest, BatchesAreTheirNotesAndRows) {
+  const std::vector<Rows> batches = random_batches(400);
+  for (const int64_t kept : {int64_t{0}, int64_t{300}, kRows}) {
+    RowPacks packs = open(options(kept));
+    std::jthread maker([&] { make(packs, batches); });
+    for (size_t b = 0; b < batches.size(); ++b)
+      ASSERT_EQ(read(packs, batches, b), note_of(b) + expected(batches[b])) << "batch " << b << ", " << kept;
+  }
+}
+
+TEST_F(RowPacksTest, ManyThreadsReadAtOnce) {
+  const std::vector<Rows> batches = random_batches(600);
+  RowPacks packs = open(options(200));
+  std::jthread maker([&] { make(packs, batches); });
+  std::atomic<size_t> next = 0;
+  std::atomic<int> wrong = 0, gone = 0;
+  {
+    std::vector<std::jthread> readers;
+    for (int i = 0; i < 4; ++i)
+      readers.emplace_back([&] {
+        for (size_t b = next++; b < batches.size(); b = next++) {
+          const std::string found = read(packs, batches, b);
+          gone += found == "gone";  // where another thread was far ahead
+          wrong += found != "gone" && found != note_of(b) + expected(batches[b]);
+        }
+      });
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LT(gone, 60);
+}
+
+TEST_F(RowPacksTest, BatchesThatNobodyReadsDoNotStopIt) {
+  const std::vector<Rows> batches = random_batches(600);
+  RowPacks packs = open(options(100));
+  std::jthread maker([&] { make(packs, batches); });
+  for (size_t b = 0; b < batches.size(); b += b % 7 == 0 ? 90 : 1)
+    ASSERT_EQ(read(packs, batches, b), note_of(b) + expected(batches[b]));
+  EXPECT_EQ(read(packs, batches, 3), "gone");
+}
+
+TEST_F(RowPacksTest, WhatIsForgottenBeginsAnew) {
+  const std::vector<Rows> batches = random_batches(40);
+  RowPacks packs = open(options(100));
+  make(packs, {batches.begin(), batches.begin() + 10});
+  EXPECT_EQ(read(packs, batches, 4), note_of(4) + expected(batches[4]));
+  packs.forget();
+  const std::vector<Rows> others(batches.begin() + 20, batches.end());
+  make(packs, others);
+  EXPECT_EQ(read(packs, others, 0), note_of(0) + expected(others[0]));
+}
+
+TEST_F(RowPacksTest, AllOfItIsInTheLedger) {
+  const int64_t before = Ledger::process().held(Tag::cache);
+  for (const int64_t kept : {int64_t{0}, int64_t{1000}}) {
+    const RowPacks::Options of = options(kept);
+    RowPacks packs = open(of);
+    make(packs, random_batches(5));
+    EXPECT_LE(Ledger::process().held(Tag::cache) - before, of.bytes);
+    EXPECT_GE(Ledger::process().held(Tag::cache) - before, of.bytes / 2);
+  }
+  EXPECT_EQ(Ledger::process().held(Tag::cache), before);
+}
+
+TEST_F(RowPacksTest, RowsThatAreUsedMostStay) {
+  for (int64_t row = 0; row < kRows; ++row) uses_[static_cast<size_t>(row)] = row % 10 == 7 ? 200 : 0;
+  RowPacks packs = open(options(kRows / 10));
+  Rows used;
+  for (int64_t row = 7; row < 1000; row += 10) used.push_back(row);
+  ASSERT_TRUE(packs.begin_round({}));
+  ASSERT_TRUE(packs.add(used, {}));
+  EXPECT_EQ(packs.counters().misses, 0);
+  EXPECT_EQ(packs.counters().hits, std::ssize(used));
+}
+
+TEST_F(RowPacksTest, ErrorsNameWhatCannotBeRead) {
+  const std::vector<Rows> batches = random_batches(20);
+  RowPacks packs = open(options(0));
+  std::filesystem::resize_file(file_, 1000);
+  ASSERT_TRUE(packs.begin_round({}));
+  for (size_t b = 0; b < batches.size(); ++b) ASSERT_TRUE(packs.add(batches[b], {}));
+  try {
+    packs.write({});
+    FAIL() << "rows of a file that was cut short were packed";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(file_.string()));
+    packs.fail(std::current_exception());
+  }
+  EXPECT_THAT(error_text<InputError>([&] { read(packs, batches, 0); }), HasSubstr(file_.string()));
+}
+
+TEST_F(RowPacksTest, TooLittleIsRefused) {
+  EXPECT_LT(RowPacks::kept_rows(layout_, {100'000, 1 << 20, kMostRows, 64}), 0);
+  EXPECT_LT(RowPacks::kept_rows(layout_, {100'000'000, 10'000, kMostRows, 64}), 0) << "no room on the disk";
+  RowPacks::Options few = options(0);
+  few.bytes /= 2;
+  EXPECT_THAT(error_text<UsageError>([&] { open(few); }), HasSubstr("expected more"));
+  RowPacks packs = open(options(0));
+  ASSERT_TRUE(packs.begin_round({}));
+  Rows all(kRows);
+  for (int64_t row = 0; row < kRows; ++row) all[static_cast<size_t>(row)] = row;
+  EXPECT_THAT(error_text<Failure>([&] { packs.add(all, {}); }), HasSubstr("longer than the longest"));
+}
+
+}  // namespace
+}  // namespace plimsoll
