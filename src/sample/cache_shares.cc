@@ -1,9 +1,12 @@
 #include "sample/cache_shares.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
-#include "sample/bulk_sampler.h"
+#include "sample/block_sampler.h"
+#include "store/row_packs.h"
 #include "store/row_sweep.h"
 
 namespace plimsoll {
@@ -15,42 +18,103 @@ constexpr double kOwnRows = 0.5;
 constexpr double kLeastGroup = 1.0 / 4;
 constexpr double kMostGroup = 4;
 
+constexpr int64_t kLargestPackedGroup = 1024;
+
+// A way to divide, and the bytes that are read and written for a block then.
+struct Way {
+  CacheShares shares = {};
+  double cost = std::numeric_limits<double>::infinity();
+};
+
+Way by_sweeps(const CacheInput& input) {
+  const SampleSizes& sizes = input.sizes;
+  const double sample = 12 * sizes.nodes + 4 * sizes.edges;  // as it is kept
+  const auto scratch = static_cast<double>(sizes.most_bytes);
+  const double own =
+      kOwnRows * sizes.nodes * static_cast<double>(input.rows.layout().row_bytes + RowSweep::kRowBytes);
+  const auto all_rows = static_cast<double>(input.rows.rows * input.rows.layout().row_bytes);
+  const auto topology = static_cast<double>(input.topology_bytes);
+  const double lists = topology * static_cast<double>(input.hops);
+  const auto bytes = static_cast<double>(input.bytes);
+
+  // The derivatives of all_rows / window + lists / (group * window) with what a block of either costs.
+  const double best = std::sqrt(lists / all_rows * (sample + own) / scratch);
+  const double group = std::clamp(best, kLeastGroup, kMostGroup);
+  const double window = bytes / (sample + own + group * scratch);
+  const double read = all_rows / window + lists / (group * window);
+
+  constexpr int64_t kGroup = CacheShares::kGroupInMemory;
+  const double left = bytes - topology - kGroup * scratch;
+  const double window_beside = left / (sample + own);
+  if (left > 0 && all_rows / window_beside < read)
+    return {{false, true, static_cast<int64_t>(window_beside * sample + kGroup * scratch), kGroup},
+            all_rows / window_beside};
+  return {{false, false, static_cast<int64_t>(window * (sample + group * scratch)),
+           static_cast<int64_t>(group * window)},
+          read};
+}
+
+// The part of all uses that falls on the rows that are used most.
+double part_of_uses(std::span<const uint8_t> uses, int64_t rows) {
+  std::array<int64_t, std::numeric_limits<uint8_t>::max() + 1> count{};
+  for (const uint8_t used : uses) ++count[used];
+  int64_t all = 0, of_rows = 0;
+  for (size_t used = count.size(); used-- > 0;) {
+    const auto times = static_cast<int64_t>(used);
+    all += count[used] * times;
+    const int64_t some = std::min(rows, count[used]);
+    of_rows += some * times;
+    rows -= some;
+  }
+  return all > 0 ? static_cast<double>(of_rows) / static_cast<double>(all) : 0;
+}
+
+// What a block's rows and sample take is written once and read once, and a pass over all rows serves a round.
+Way by_packs(const CacheInput& input, bool topology, int64_t group) {
+  const SampleSizes& sizes = input.sizes;
+  const int64_t ahead = group * sizes.most_bytes + 2 * sizes.most_bytes;
+  const RowLayout layout = input.rows.layout();
+  const RowPacks::Options packs{.bytes = input.bytes - ahead - (topology ? input.topology_bytes : 0),
+                                .scratch_bytes = input.scratch_bytes,
+                                .most_rows = sizes.most_nodes,
+                                .most_note = sizes.most_note};
+  if (packs.bytes <= 0) return {};
+  const int64_t kept = RowPacks::kept_rows(layout, packs);
+  if (kept < 0) return {};
+  const double missed = sizes.nodes * (1 - part_of_uses(input.uses, kept));
+  const double block = missed * static_cast<double>(layout.row_bytes) + 8 * sizes.nodes + 4 * sizes.edges;
+  const double blocks = static_cast<double>(RowPacks::round_bytes(packs)) / block;
+  const auto all_rows = static_cast<double>(input.rows.rows * layout.row_bytes);
+  const double lists =
+      topology ? 0 : static_cast<double>(input.topology_bytes * input.hops) / static_cast<double>(group);
+  return {{true, topology, ahead, group}, 2 * block + all_rows / blocks + lists};
+}
+
 }  // namespace
 
-SampleSizes SampleSizes::of(std::span<const GraphShape> shapes) {
+SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops) {
   SampleSizes sizes;
   const auto blocks = static_cast<double>(shapes.size());
   for (const GraphShape& shape : shapes) {
     sizes.most_bytes = std::max(sizes.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges));
+    sizes.most_nodes = std::max<int64_t>(sizes.most_nodes, shape.nodes);
+    sizes.most_note = std::max(sizes.most_note, BlockSample::most_bytes(shape, hops));
     sizes.nodes += static_cast<double>(shape.nodes) / blocks;
     sizes.edges += static_cast<double>(shape.edges) / blocks;
   }
   return sizes;
 }
 
-CacheShares divide_cache(int64_t bytes, const SampleSizes& sizes, const FeatureFile& rows, int64_t hops,
-                         int64_t topology_bytes) {
-  const double sample = 12 * sizes.nodes + 4 * sizes.edges;  // as it is kept
-  const auto scratch = static_cast<double>(sizes.most_bytes);
-  const double own =
-      kOwnRows * sizes.nodes * static_cast<double>(rows.layout().row_bytes + RowSweep::kRowBytes);
-  const auto all_rows = static_cast<double>(rows.rows * rows.layout().row_bytes);
-  const auto topology = static_cast<double>(topology_bytes);
-  const double lists = topology * static_cast<double>(hops);
-
-  // The derivatives of all_rows / window + lists / (group * window) with what a block of either costs.
-  const double best = std::sqrt(lists / all_rows * (sample + own) / scratch);
-  const double group = std::clamp(best, kLeastGroup, kMostGroup);
-  const double window = static_cast<double>(bytes) / (sample + own + group * scratch);
-  const double read = all_rows / window + lists / (group * window);
-
-  constexpr int64_t kGroup = CacheShares::kGroupInMemory;
-  const double left = static_cast<double>(bytes) - topology - kGroup * scratch;
-  const double window_beside = left / (sample + own);
-  if (left > 0 && all_rows / window_beside < read)
-    return {true, static_cast<int64_t>(window_beside * sample + kGroup * scratch), kGroup};
-  return {false, static_cast<int64_t>(window * (sample + group * scratch)),
-          static_cast<int64_t>(group * window)};
+CacheShares divide_cache(const CacheInput& input) {
+  Way best = by_sweeps(input);
+  const bool rows_fit = input.bytes - best.shares.ahead_bytes >= RowSweep::most_bytes(input.rows.layout());
+  if (input.scratch_bytes == 0 || rows_fit) return best.shares;
+  const auto consider = [&](const Way& way) {
+    if (way.cost < best.cost) best = way;
+  };
+  consider(by_packs(input, true, CacheShares::kGroupInMemory));
+  for (int64_t group = 1; group <= kLargestPackedGroup; group *= 2) consider(by_packs(input, false, group));
+  return best.shares;
 }
 
 }  // namespace plimsoll

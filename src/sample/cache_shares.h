@@ -11,10 +11,12 @@ namespace plimsoll {
 /// How large sampled blocks are.
 struct SampleSizes {
   int64_t most_bytes = 0;  ///< of one while it is sampled (BulkSampler::bytes_for)
+  int64_t most_nodes = 0;  ///< of one
+  int64_t most_note = 0;   ///< bytes of one that is written (BlockSample::most_bytes)
   double nodes = 0;        ///< of one on average
   double edges = 0;
 
-  static SampleSizes of(std::span<const GraphShape> shapes);
+  static SampleSizes of(std::span<const GraphShape> shapes, int64_t hops);
 };
 
 /// How what a NeighbourSource has for reading is used; the rest is for rows.
@@ -23,15 +25,25 @@ struct CacheShares {
   /// for each other.
   static constexpr int64_t kGroupInMemory = 2;
 
+  bool packs = false;       ///< blocks come by PackedBlocks, else by SweptBlocks
   bool topology = false;    ///< all of it stays in memory
   int64_t ahead_bytes = 0;  ///< for blocks that are sampled ahead
   int64_t group = 1;        ///< of them that are sampled at a time
 };
 
-/// Divides `bytes` so that the fewest are read for a block. With rows of a window of blocks planned a round
-/// over the rows serves so many, and a group of blocks reads the topology, `topology_bytes`, once for each of
-/// `hops`, if it does not stay in memory.
-CacheShares divide_cache(int64_t bytes, const SampleSizes& sizes, const FeatureFile& rows, int64_t hops,
-                         int64_t topology_bytes);
+struct CacheInput {
+  int64_t bytes = 0;  ///< to be divided
+  SampleSizes sizes;
+  FeatureFile rows;
+  int64_t hops = 0;
+  int64_t topology_bytes = 0;          ///< that all of it takes in memory
+  int64_t scratch_bytes = 0;           ///< of the disk; 0: there are no packs
+  std::span<const uint8_t> uses = {};  ///< of each row, in some blocks
+};
+
+/// Divides a cache so that the fewest bytes are read and written for a block. With rows of a window of blocks
+/// planned a round over the rows serves so many, be they in memory (SweptBlocks) or in a scratch file
+/// (PackedBlocks); a group of blocks reads the topology once for each hop, if it does not stay in memory.
+CacheShares divide_cache(const CacheInput& input);
 
 }  // namespace plimsoll

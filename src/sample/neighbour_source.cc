@@ -1,34 +1,42 @@
 #include "sample/neighbour_source.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
-#include "sample/cache_shares.h"
+#include "sample/packed_blocks.h"
 #include "sample/sample_shape.h"
 #include "sample/seed_lists.h"
+#include "sample/swept_blocks.h"
 
 namespace plimsoll {
 namespace {
 
-// Blocks that may be under way at once: one that is read again is among the last so many.
-constexpr size_t kRecent = 64;
-// Blocks in which it is counted how often a node is used: a byte has room for all.
-constexpr int64_t kCountedBlocks = 255;
+// How often a node is used is counted in so many blocks that it is so often on average.
+constexpr int64_t kCountedUses = 16;
 constexpr int64_t kLargestGroup = 1024;
+
+// No further than a byte has room for.
+void count_use(uint8_t& uses) {
+  const std::atomic_ref counted(uses);
+  for (uint8_t before = counted.load(std::memory_order_relaxed);
+       before < std::numeric_limits<uint8_t>::max();)
+    if (counted.compare_exchange_weak(before, before + 1, std::memory_order_relaxed)) return;
+}
 
 RowCounters sum(RowCounters a, const RowCounters& b) {
   a.hits += b.hits;
   a.misses += b.misses;
   a.bytes_useful += b.bytes_useful;
   a.bytes_read += b.bytes_read;
+  a.bytes_written += b.bytes_written;
   a.waited_seconds += b.waited_seconds;
   return a;
 }
@@ -44,35 +52,12 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
       width_(graph_.node_features()),
       rows_(FeatureFile::column(graph_.set(), "x")),
       reader_(rows_.path, rows_.layout()),
-      sampler_(*this),
-      ahead_sampler_(*this) {
+      sampler_(sampled_from()) {
   tables_.node_features = graph_.tables().node_features;
 }
 
-NeighbourSource::Sampler::Sampler(const NeighbourSource& source)
-    : neighbours(source.topology_, source.options_.neighbours, source.options_.seed) {
-  const NeighbourSourceOptions& options = source.options_;
-  if (options.negatives) links.emplace(source.topology_, source.graph_, *options.negatives, options.seed);
-}
-
-void NeighbourSource::seeds_of(Sampler& sampler, int64_t number, Sample& sample) const {
-  const SeedBlocks::Block block = blocks_.block(number);
-  sample.batch.epoch = block.epoch;
-  if (sampler.links)
-    sampler.links->make(blocks_, block, sample.batch.node, sample.pairs, sample.pair_y);
-  else
-    blocks_.seeds(block, sample.batch.node, sample.labels);
-}
-
-void NeighbourSource::sample_alone(Sampler& sampler, int64_t number, Sample& sample) const {
-  seeds_of(sampler, number, sample);
-  sampler.neighbours.sample(std::span(&sample.batch, 1));
-}
-
-GraphShape NeighbourSource::shape_of(const Sample& sample, std::span<GraphShape> prefixes) const {
-  GraphShape shape = shape_of_sample(sample.batch, sample.labels, prefixes);
-  shape.pairs = static_cast<int32_t>(sample.pair_y.size());
-  return shape;
+BlockSampler::From NeighbourSource::sampled_from() const {
+  return {topology_, graph_, blocks_, options_.neighbours, options_.seed, options_.negatives};
 }
 
 // Blocks are sampled in groups, as large as a part of what the budget leaves has room for.
@@ -81,52 +66,46 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const Ledger& ledger = Ledger::process();
   const bool unlimited = ledger.cap() == Ledger::kUnlimited;
   const int64_t left = unlimited ? 0 : ledger.cap() - ledger.held();
-  resize_topology(unlimited ? topology_.most_bytes() : left / 2);
-  const bool in_memory = unlimited || left / 2 >= topology_.most_bytes();
-  const int64_t room = left / 4 / threads;
+  const bool in_memory = unlimited || left / 4 * 3 >= topology_.most_bytes();
+  resize_topology(in_memory ? topology_.most_bytes() : left / 2);
+  const int64_t room = left / (in_memory ? 8 : 4) / threads;
   struct Own {
-    Sampler sampler;
-    Vector<Sample, Tag::blocks> samples = {};
-    int64_t first = 0;
-    int64_t count = 0;
+    BlockSampler sampler;
+    Vector<BlockSample, Tag::blocks> samples = {};
+    std::vector<int64_t> numbers = {};
   };
   std::vector<Own> own;
-  for (int i = 0; i < threads; ++i) own.push_back({Sampler(*this)});
+  for (int i = 0; i < threads; ++i) own.push_back({BlockSampler(sampled_from())});
   std::atomic<int64_t> largest = 0;  // bytes of a block, so far
   int64_t next = 0;
-  const int64_t step = (graphs() + kCountedBlocks - 1) / kCountedBlocks;
+  sampler_.sample(0, sample_);
+  const int64_t counted = kCountedUses * graph_.nodes() / sample_.batch.nodes();
+  const int64_t step = std::max<int64_t>(1, graphs() / std::max<int64_t>(1, counted));
   const auto take = [&](int64_t, int worker) {
     Own& mine = own[static_cast<size_t>(worker)];
     const int64_t most = in_memory ? CacheShares::kGroupInMemory : kLargestGroup;
-    mine.first = next;
-    mine.count = std::clamp<int64_t>(largest == 0 ? 1 : room / (2 * largest), 1, most);
-    mine.count = std::min(mine.count, graphs() - next);
-    next += mine.count;
-    return mine.count > 0;
+    const int64_t count = std::clamp<int64_t>(largest == 0 ? 1 : room / (2 * largest), 1, most);
+    mine.numbers.resize(static_cast<size_t>(std::min(count, graphs() - next)));
+    std::iota(mine.numbers.begin(), mine.numbers.end(), next);
+    next += std::ssize(mine.numbers);
+    return !mine.numbers.empty();
   };
   const auto work = [&](int64_t, Turn& turn) {
     Own& mine = own[static_cast<size_t>(turn.worker())];
-    Vector<SampledBatch, Tag::blocks> batches(static_cast<size_t>(mine.count));
-    mine.samples.resize(std::max(mine.samples.size(), batches.size()));
-    for (size_t i = 0; i < batches.size(); ++i) {
-      seeds_of(mine.sampler, mine.first + static_cast<int64_t>(i), mine.samples[i]);
-      std::swap(batches[i], mine.samples[i].batch);
-    }
-    mine.sampler.neighbours.sample(batches);
-    for (size_t i = 0; i < batches.size(); ++i) {
-      Sample& sample = mine.samples[i];
-      std::swap(batches[i], sample.batch);
-      const int64_t number = mine.first + static_cast<int64_t>(i);
+    mine.samples.resize(std::max(mine.samples.size(), mine.numbers.size()));
+    mine.sampler.sample(mine.numbers, mine.samples);
+    for (size_t i = 0; i < mine.numbers.size(); ++i) {
+      const BlockSample& sample = mine.samples[i];
+      const int64_t number = mine.numbers[i];
       const GraphShape shape =
-          shape_of(sample, std::span(prefix_shapes_)
-                               .subspan(static_cast<size_t>(number * hops()), static_cast<size_t>(hops())));
+          sample.shape(std::span(prefix_shapes_)
+                           .subspan(static_cast<size_t>(number * hops()), static_cast<size_t>(hops())));
       shapes[static_cast<size_t>(number)] = shape;
       const int64_t bytes = BulkSampler::bytes_for(shape.nodes, shape.edges);
       for (int64_t before = largest; before < bytes && !largest.compare_exchange_weak(before, bytes);) {
       }
       if (number % step != 0) continue;
-      for (const int64_t node : sample.batch.node)
-        std::atomic_ref(uses_[static_cast<size_t>(node)]).fetch_add(1, std::memory_order_relaxed);
+      for (const int64_t node : sample.batch.node) count_use(uses_[static_cast<size_t>(node)]);
     }
   };
   Workers(threads).run_stream(take, work);
@@ -141,21 +120,21 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   give_back_freed_memory();
   // What is read needs room that does not grow once the run is planned.
   const std::lock_guard lock(mutex_);
-  sizes_ = SampleSizes::of(shapes);
+  sizes_ = SampleSizes::of(shapes, hops());
   for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
-    sample_alone(sampler_, std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
+    sampler_.sample(std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
   wanted_.reserve(sample_.batch.node.capacity());
   return shapes;
 }
 
 void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
-  std::unique_lock lock(mutex_);
+  const std::shared_lock lock(coming_mutex_);
   block.clear();
-  for (const int64_t number : graphs) append(number, block, lock);
+  for (const int64_t number : graphs) append(number, block);
 }
 
 // Returns where the features of its nodes go.
-float* NeighbourSource::append_graph(int64_t number, const Sample& sample, GraphBlock& block) const {
+std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const {
   const SampledBatch& batch = sample.batch;
   const size_t first = block.node_y.size();
   const auto first_node = static_cast<int32_t>(block.nodes());
@@ -174,168 +153,29 @@ float* NeighbourSource::append_graph(int64_t number, const Sample& sample, Graph
   });
   append_prefixes(batch, block.prefixes);
   block.x.resize(begin + batch.node.size() * static_cast<size_t>(width_));
-  return block.x.data() + begin;
+  return reinterpret_cast<std::byte*>(block.x.data() + begin);
 }
 
-void NeighbourSource::append(int64_t number, GraphBlock& block, std::unique_lock<std::mutex>& lock) const {
-  changed_.wait(lock, [&] { return std::ranges::find(sampling_, number) == sampling_.end(); });
-  if (const std::optional<Coming> coming = take_coming(number)) {
-    const std::span<const int64_t> nodes = coming->sample.batch.node;
-    float* const x = append_graph(number, coming->sample, block);
-    try {
-      if (coming->planned) {
-        ++gathering_;
-        lock.unlock();
-        sweep_->gather(nodes, reinterpret_cast<std::byte*>(x));
-        lock.lock();
-        --gathering_;
-      } else {
-        read_rows(nodes, x);
-      }
-    } catch (...) {
-      if (!lock.owns_lock()) {
-        lock.lock();
-        --gathering_;
-      }
-      end(*coming);
-      throw;
-    }
-    end(*coming);
-  } else {
-    append_now(number, block);
-  }
-  recent_.push_back(number);
-  if (recent_.size() > kRecent) recent_.pop_front();
+void NeighbourSource::append(int64_t number, GraphBlock& block) const {
+  const auto place = [&](const BlockSample& sample) { return append_graph(number, sample, block); };
+  if (coming_ && coming_->read(number, place)) return;
+  const std::lock_guard lock(mutex_);
+  sampler_.sample(number, sample_);
+  read_rows(sample_.batch.node, place(sample_));
 }
 
-// A block that nobody knew to come, or that is read again.
-void NeighbourSource::append_now(int64_t number, GraphBlock& block) const {
-  if (std::ranges::find(recent_, number) == recent_.end()) start_behind(number);
-  sample_alone(sampler_, number, sample_);
-  read_rows(sample_.batch.node, append_graph(number, sample_, block));
-}
-
-void NeighbourSource::read_rows(std::span<const int64_t> nodes, float* x) const {
+void NeighbourSource::read_rows(std::span<const int64_t> nodes, std::byte* x) const {
+  const int64_t row_bytes = rows_.layout().row_bytes;
   wanted_.clear();
   for (const int64_t node : nodes) {
-    wanted_.push_back({node, reinterpret_cast<std::byte*>(x)});
-    x += width_;
+    wanted_.push_back({node, x});
+    x += row_bytes;
   }
   const auto start = std::chrono::steady_clock::now();
   reader_.read(wanted_);
   before_.waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   before_.misses += static_cast<int64_t>(nodes.size());
-  before_.bytes_useful += static_cast<int64_t>(nodes.size()) * rows_.layout().row_bytes;
-}
-
-// Takes a block out of those that come, and what is so far before it that nobody will come to read it.
-std::optional<NeighbourSource::Coming> NeighbourSource::take_coming(int64_t number) const {
-  const auto found = std::ranges::find(coming_, number, &Coming::number);
-  if (found == coming_.end()) return std::nullopt;
-  Coming taken = std::move(*found);
-  for (size_t before = static_cast<size_t>(coming_.erase(found) - coming_.begin()); before > kRecent;
-       --before) {
-    const Coming passed = std::move(coming_.front());
-    coming_.pop_front();
-    end(passed);
-  }
-  return taken;
-}
-
-void NeighbourSource::end(const Coming& coming) const {
-  coming_bytes_ -= coming.bytes;
-  if (coming.planned) sweep_->end(coming.sample.batch.node);
-  plan_coming();
-  changed_.notify_all();
-}
-
-void NeighbourSource::plan_coming() const {
-  for (Coming& coming : coming_) {
-    if (coming.planned) continue;
-    if (!sweep_->plan(coming.sample.batch.node)) return;
-    coming.planned = true;
-  }
-}
-
-// What was planned is not what comes: from now on it is what comes behind this block.
-void NeighbourSource::start_behind(int64_t number) const {
-  if (ahead_bytes_ == 0) return;
-  forget_coming();
-  next_ = behind(number);
-  if (!thread_.joinable())
-    thread_ = std::jthread([this](const std::stop_token& stop) { sample_ahead(stop); });
-  changed_.notify_all();
-}
-
-void NeighbourSource::forget_coming() const {
-  for (const Coming& coming : coming_)
-    if (coming.planned) sweep_->end(coming.sample.batch.node);
-  for (const Coming& coming : coming_) coming_bytes_ -= coming.bytes;
-  coming_.clear();
-  next_.reset();
-  ++begun_;
-}
-
-// The block that comes behind another where a run goes on: its epoch's, then those that validate.
-std::optional<int64_t> NeighbourSource::behind(int64_t number) const {
-  const SeedBlocks::Block block = blocks_.block(number);
-  const int64_t per_epoch = blocks_.per_epoch();
-  const int64_t next = number + 1;
-  if (block.list == 0) {
-    last_epoch_ = block.epoch;
-    const bool epoch_goes_on = next % per_epoch != 0;
-    if (epoch_goes_on) return next;
-    if (blocks_.lists().size() > 1) return blocks_.numbers(1).front();
-    return next < blocks_.blocks() ? std::optional(next) : std::nullopt;
-  }
-  if (next < blocks_.blocks() && blocks_.block(next).list == block.list) return next;
-  const int64_t epoch = int64_t{last_epoch_} * per_epoch;
-  if (block.list == 1 && last_epoch_ > 0 && blocks_.block(epoch).list == 0) return epoch;
-  return std::nullopt;
-}
-
-bool NeighbourSource::has_room() const {
-  return ahead_bytes_ > 0 && coming_bytes_ + group_ * sizes_.most_bytes <= ahead_bytes_;
-}
-
-void NeighbourSource::sample_ahead(const std::stop_token& stop) const {
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return next_ && has_room(); })) {
-    const int64_t begun = begun_;
-    for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < group_;
-         number = behind(*number))
-      sampling_.push_back(*number);
-    next_ = behind(sampling_.back());
-    Vector<Coming, Tag::cache> group;
-    Vector<SampledBatch, Tag::cache> batches;
-    lock.unlock();
-    bool sampled = true;
-    try {
-      for (const int64_t number : sampling_) {
-        group.push_back({.number = number});
-        seeds_of(ahead_sampler_, number, group.back().sample);
-        batches.push_back(std::move(group.back().sample.batch));
-      }
-      ahead_sampler_.neighbours.sample(batches);
-    } catch (const std::exception&) {
-      sampled = false;  // who reads the blocks finds the same, and says so
-    }
-    lock.lock();
-    sampling_.clear();
-    if (begun != begun_) ahead_sampler_.neighbours.forget();
-    if (begun == begun_ && !sampled) next_.reset();
-    if (begun == begun_ && sampled) {
-      for (size_t i = 0; i < group.size(); ++i) {
-        Coming& coming = group[i];
-        coming.sample.batch = std::move(batches[i]);
-        coming.bytes = coming.sample.batch.bytes();
-        coming_bytes_ += coming.bytes;
-        coming_.push_back(std::move(coming));
-      }
-      plan_coming();
-    }
-    changed_.notify_all();
-  }
+  before_.bytes_useful += static_cast<int64_t>(nodes.size()) * row_bytes;
 }
 
 void NeighbourSource::resize_topology(int64_t bytes) const {
@@ -347,51 +187,82 @@ int64_t NeighbourSource::most_cache_bytes() const {
   return lists_and_rows + lists_and_rows / 8 + (1 << 20);
 }
 
-void NeighbourSource::resize_cache(int64_t bytes) const {
-  std::unique_lock lock(mutex_);
-  forget_coming();
-  changed_.wait(lock, [&] { return gathering_ == 0 && sampling_.empty(); });
-  ahead_sampler_.neighbours.forget();
-  recent_.clear();
-  if (sweep_) before_ = sum(before_, sweep_->counters());
-  sweep_.reset();
-  ahead_bytes_ = 0;
-  const int64_t least = topology_.least_bytes();
-  resize_topology(least);
+void NeighbourSource::resize_cache(int64_t bytes, const std::filesystem::path& scratch) const {
+  const std::unique_lock lock(coming_mutex_);
+  if (coming_) before_ = sum(before_, coming_->counters());
+  coming_.reset();
+  resize_topology(topology_.least_bytes());
   if (bytes <= 0) return;
-  if (sizes_.most_bytes == 0) {
-    sample_alone(sampler_, 0, sample_);
-    const GraphShape shape = shape_of(sample_, {});
-    sizes_ = SampleSizes::of(std::span(&shape, 1));
-    sizes_.most_bytes *= 2;
+  if (sizes_.most_bytes == 0) guess_sizes();
+  CacheInput input{.bytes = bytes,
+                   .sizes = sizes_,
+                   .rows = rows_,
+                   .hops = hops(),
+                   .topology_bytes = topology_.most_bytes() - topology_.least_bytes(),
+                   .scratch_bytes = scratch.empty() ? 0 : scratch_bytes(),
+                   .uses = uses_};
+  CacheShares shares = divide_cache(input);
+  std::optional<ScratchFile> file;
+  if (shares.packs) file = ScratchFile::make(scratch, input.scratch_bytes);
+  if (shares.packs && !file) {  // the disk has no room
+    input.scratch_bytes = 0;
+    shares = divide_cache(input);
   }
-  const CacheShares shares = divide_cache(bytes, sizes_, rows_, hops(), topology_.most_bytes() - least);
-  const int64_t for_blocks = bytes - (shares.topology ? topology_.most_bytes() - least : 0);
-  const int64_t ahead = std::max(shares.ahead_bytes, sizes_.most_bytes);
-  const int64_t rows = std::min(for_blocks - ahead, RowSweep::most_bytes(rows_.layout()));
-  if (rows < RowSweep::least_bytes(rows_.layout())) return resize_topology(least + bytes);
-  if (shares.topology) resize_topology(topology_.most_bytes());
   try {
-    sweep_.emplace(rows_.path, rows_.layout(), rows);
+    begin_coming(bytes, shares, std::move(file));
   } catch (const BudgetExceeded&) {
-    resize_topology(least);
+    resize_topology(topology_.least_bytes());
     throw;
   }
-  sweep_->set_uses(uses_);
-  ahead_bytes_ = ahead;
-  group_ = std::clamp<int64_t>(shares.group, 1, std::min(kLargestGroup, ahead / sizes_.most_bytes));
+}
+
+// Blocks of a run that was not sampled as a whole are taken to be no more than twice as large as the first.
+void NeighbourSource::guess_sizes() const {
+  sampler_.sample(0, sample_);
+  const GraphShape shape = sample_.shape({});
+  sizes_ = SampleSizes::of(std::span(&shape, 1), hops());
+  sizes_.most_bytes *= 2;
+  sizes_.most_nodes *= 2;
+  sizes_.most_note *= 2;
+}
+
+void NeighbourSource::begin_coming(int64_t bytes, const CacheShares& shares,
+                                   std::optional<ScratchFile> scratch) const {
+  const int64_t least = topology_.least_bytes();
+  const int64_t ahead = std::max(shares.ahead_bytes, sizes_.most_bytes);
+  const int64_t rows = bytes - ahead - (shares.topology ? topology_.most_bytes() - least : 0);
+  if (!scratch && rows < RowSweep::least_bytes(rows_.layout())) return resize_topology(least + bytes);
+  if (shares.topology) resize_topology(topology_.most_bytes());
+  if (scratch) {
+    const RowPacks::Options packs{rows, scratch->bytes(), sizes_.most_nodes, sizes_.most_note};
+    coming_ = std::make_unique<PackedBlocks>(rows_, sampled_from(), std::move(*scratch), uses_,
+                                             PackedBlocks::Options{packs, shares.group});
+  } else {
+    const int64_t of_sweep = std::min(rows, RowSweep::most_bytes(rows_.layout()));
+    const int64_t most_group = std::min(kLargestGroup, ahead / sizes_.most_bytes);
+    coming_ =
+        std::make_unique<SweptBlocks>(rows_, sampled_from(), uses_,
+                                      SweptBlocks::Options{of_sweep, ahead, sizes_.most_bytes,
+                                                           std::clamp<int64_t>(shares.group, 1, most_group)});
+  }
+}
+
+// As much as the set itself takes: the disk then holds twice as much as without.
+int64_t NeighbourSource::scratch_bytes() const {
+  return rows_.rows * rows_.layout().row_bytes + topology_.most_bytes();
 }
 
 int64_t NeighbourSource::planned() const {
-  const std::lock_guard lock(mutex_);
-  return std::ranges::count_if(coming_, &Coming::planned);
+  const std::shared_lock lock(coming_mutex_);
+  return coming_ ? coming_->planned() : 0;
 }
 
 std::optional<RowCounters> NeighbourSource::row_counters() const {
+  const std::shared_lock shared(coming_mutex_);
   const std::lock_guard lock(mutex_);
   RowCounters counters = before_;
   counters.bytes_read += reader_.counts().bytes_read;
-  return sweep_ ? sum(counters, sweep_->counters()) : counters;
+  return coming_ ? sum(counters, coming_->counters()) : counters;
 }
 
 }  // namespace plimsoll

@@ -1,23 +1,24 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
+#include <shared_mutex>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "sample/block.h"
-#include "sample/bulk_sampler.h"
+#include "sample/block_sampler.h"
 #include "sample/cache_shares.h"
+#include "sample/coming_blocks.h"
 #include "sample/disk_topology.h"
-#include "sample/link_seeds.h"
 #include "sample/seed_blocks.h"
 #include "store/feature_file.h"
 #include "store/graph.h"
-#include "store/row_sweep.h"
+#include "store/row_packs.h"
 
 namespace plimsoll {
 
@@ -37,8 +38,8 @@ struct NeighbourSourceOptions {
 /// budget and thread.
 ///
 /// Every sample is known in advance, so a thread samples the blocks behind the one that is read, many at a
-/// time, as far as a part of the cache has room for them, and their rows are read in the order of the file
-/// (store/row_sweep.h).
+/// time, and has their rows read in the order of the file: as many blocks as a part of the cache has room for
+/// (SweptBlocks), or as a scratch file has (PackedBlocks), as fewer bytes are read.
 class NeighbourSource : public BlockSource {
  public:
   /// Errors: InputError (no graph, no features, no labels or edges to predict, an empty split), UsageError
@@ -58,10 +59,10 @@ class NeighbourSource : public BlockSource {
 
   int64_t most_cache_bytes() const override;
   /// Waits for calls of read().
-  void resize_cache(int64_t bytes) const override;
+  void resize_cache(int64_t bytes, const std::filesystem::path& scratch) const override;
   std::optional<RowCounters> row_counters() const override;
 
-  /// Blocks that are sampled ahead at this moment and whose rows are being read.
+  /// Blocks that are sampled ahead at this moment and whose rows are being read, or were.
   int64_t planned() const;
   const SeedBlocks& blocks() const { return blocks_; }
   const GraphView& graph() const { return graph_; }
@@ -69,44 +70,16 @@ class NeighbourSource : public BlockSource {
   DiskTopology& topology() const { return topology_; }
 
  private:
-  struct Sample {
-    SampledBatch batch = {};
-    Vector<int64_t, Tag::blocks> labels = {};
-    Vector<int32_t, Tag::blocks> pairs = {};  // as in GraphBlock, where seeds are edges
-    Vector<float, Tag::blocks> pair_y = {};
-  };
-  // What makes samples, of one thread.
-  struct Sampler {
-    explicit Sampler(const NeighbourSource& source);
-    BulkSampler neighbours;
-    std::optional<LinkSeeds> links;  // where seeds are edges
-  };
-  // A block that was sampled ahead.
-  struct Coming {
-    int64_t number = 0;
-    bool planned = false;  // its rows are wanted of sweep_
-    int64_t bytes = 0;     // that the sample takes
-    Sample sample = {};
-  };
-  void seeds_of(Sampler& sampler, int64_t number, Sample& sample) const;
-  void sample_alone(Sampler& sampler, int64_t number, Sample& sample) const;
-  GraphShape shape_of(const Sample& sample, std::span<GraphShape> prefixes) const;
   int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
+  BlockSampler::From sampled_from() const;
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
-
-  void append(int64_t number, GraphBlock& block, std::unique_lock<std::mutex>& lock) const;
-  void append_now(int64_t number, GraphBlock& block) const;
-  float* append_graph(int64_t number, const Sample& sample, GraphBlock& block) const;
-  void read_rows(std::span<const int64_t> nodes, float* x) const;
-  std::optional<Coming> take_coming(int64_t number) const;
-  void end(const Coming& coming) const;
-  void plan_coming() const;
-  void start_behind(int64_t number) const;
-  std::optional<int64_t> behind(int64_t number) const;
-  bool has_room() const;
-  void sample_ahead(const std::stop_token& stop) const;
-  void forget_coming() const;
+  void append(int64_t number, GraphBlock& block) const;
+  std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
+  void read_rows(std::span<const int64_t> nodes, std::byte* x) const;
   void resize_topology(int64_t bytes) const;
+  int64_t scratch_bytes() const;
+  void guess_sizes() const;
+  void begin_coming(int64_t bytes, const CacheShares& shares, std::optional<ScratchFile> scratch) const;
 
   GraphView graph_;
   NeighbourSourceOptions options_;
@@ -116,30 +89,18 @@ class NeighbourSource : public BlockSource {
   int64_t width_;
   FeatureFile rows_;
   mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
-
-  mutable std::mutex mutex_;  // guards what follows, but for what the thread has for itself
-  mutable std::condition_variable_any changed_;
-  mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in kCountedBlocks of the run's blocks
+  mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in some of the run's blocks
   mutable SampleSizes sizes_;
-  mutable RowReader reader_;  // of blocks that were not sampled ahead, as what follows
-  mutable Sampler sampler_;
-  mutable Sample sample_;
-  mutable Vector<WantedRow, Tag::cache> wanted_;
-  mutable RowCounters before_;  // of reader_ and of earlier sweeps
 
-  mutable std::optional<RowSweep> sweep_;
-  mutable int64_t ahead_bytes_ = 0;  // for blocks that are sampled ahead; 0: none are
-  mutable int64_t group_ = 1;        // blocks that are sampled at a time
-  mutable std::deque<Coming> coming_;
-  mutable int64_t coming_bytes_ = 0;
-  mutable int gathering_ = 0;              // calls that wait for sweep_
-  mutable std::optional<int64_t> next_;    // the block to be sampled next
-  mutable std::vector<int64_t> sampling_;  // those that the thread works on
-  mutable int64_t begun_ = 0;              // how often coming_ was begun anew
-  mutable std::deque<int64_t> recent_;     // blocks that were read last
-  mutable uint32_t last_epoch_ = 0;        // of training
-  mutable Sampler ahead_sampler_;          // the thread's while sampling_ has any
-  mutable std::jthread thread_;            // the last: it ends before what it works on
+  mutable std::mutex mutex_;  // guards what follows
+  mutable RowReader reader_;  // of blocks that did not come
+  mutable BlockSampler sampler_;
+  mutable BlockSample sample_;
+  mutable Vector<WantedRow, Tag::cache> wanted_;
+  mutable RowCounters before_;  // of reader_ and of what came earlier
+
+  mutable std::shared_mutex coming_mutex_;  // who reads shares it
+  mutable std::unique_ptr<ComingBlocks> coming_;
 };
 
 }  // namespace plimsoll

@@ -124,7 +124,7 @@ class Fit {
         plan_(plan_with(options)),
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
                 require_feasible(plan_), options.teacher.batches) {
-    options.source->resize_cache(plan_.flight.cache_bytes);
+    options.source->resize_cache(plan_.flight.cache_bytes, options.run.folder);
     engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
       journal_.write(event.name, {{"epoch", position_.epoch},
                                   {"step", position_.step},

@@ -39,6 +39,7 @@ RowCounters rows_between(const RowCounters& before, const RowCounters& after) {
           .misses = after.misses - before.misses,
           .bytes_useful = after.bytes_useful - before.bytes_useful,
           .bytes_read = after.bytes_read - before.bytes_read,
+          .bytes_written = after.bytes_written - before.bytes_written,
           .waited_seconds = after.waited_seconds - before.waited_seconds};
 }
 
@@ -47,6 +48,7 @@ Reading sum(const Reading& a, const Reading& b) {
            .misses = a.rows.misses + b.rows.misses,
            .bytes_useful = a.rows.bytes_useful + b.rows.bytes_useful,
            .bytes_read = a.rows.bytes_read + b.rows.bytes_read,
+           .bytes_written = a.rows.bytes_written + b.rows.bytes_written,
            .waited_seconds = a.rows.waited_seconds + b.rows.waited_seconds},
           a.seconds + b.seconds,
           a.stalled_seconds + b.stalled_seconds};
@@ -58,6 +60,7 @@ Json reading_json(const Reading& reading) {
           {"misses", rows.misses},
           {"miss_ratio", share(static_cast<double>(rows.misses), static_cast<double>(rows_of(reading)))},
           {"bytes_read", rows.bytes_read},
+          {"bytes_written", rows.bytes_written},
           {"bytes_useful", rows.bytes_useful},
           {"waited_s", rows.waited_seconds},
           {"stalled_s", reading.stalled_seconds},
@@ -74,6 +77,8 @@ std::string reading_in_words(const Reading& reading) {
   if (rows.misses > 0)
     text += fmt::format("; {} read, {:.2f} bytes for each that was wanted", format_bytes(rows.bytes_read),
                         share(static_cast<double>(rows.bytes_read), static_cast<double>(rows.bytes_useful)));
+  if (rows.bytes_written > 0)
+    text += fmt::format(", {} of scratch written", format_bytes(rows.bytes_written));
   return text + fmt::format("; waited {} of {} for the disk, and {} for blocks: {}",
                             format_seconds(rows.waited_seconds), format_seconds(reading.seconds),
                             format_seconds(reading.stalled_seconds), in_words(binds(reading)));

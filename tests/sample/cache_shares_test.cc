@@ -12,11 +12,19 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 // 5 million rows of 512 bytes, 400 MiB of topology, blocks of 7,000 nodes and edges.
 class CacheSharesTest : public testing::Test {
  protected:
-  CacheShares divide(int64_t bytes, int64_t topology = 400 * kMiB) const {
-    return divide_cache(bytes, sizes_, {"", 0, 5'000'000, 128}, 2, topology);
+  CacheShares divide(int64_t bytes, int64_t topology = 400 * kMiB, int64_t scratch = 0) const {
+    return divide_cache({.bytes = bytes,
+                         .sizes = sizes_,
+                         .rows = {"", 0, kRows, 128},
+                         .hops = 2,
+                         .topology_bytes = topology,
+                         .scratch_bytes = scratch,
+                         .uses = uses_});
   }
+  static constexpr int64_t kRows = 5'000'000;
   const std::vector<GraphShape> shapes_{2, GraphShape{.nodes = 7000, .edges = 7000}};
-  const SampleSizes sizes_ = SampleSizes::of(shapes_);
+  const SampleSizes sizes_ = SampleSizes::of(shapes_, 2);
+  std::vector<uint8_t> uses_ = std::vector<uint8_t>(kRows, 8);
 };
 
 TEST_F(CacheSharesTest, ATopologyStaysWhereThereIsPlentyOrItIsSmall) {
@@ -49,6 +57,27 @@ TEST_F(CacheSharesTest, OtherDivisionsReadMore) {
   const auto chosen = static_cast<double>(divide(300 * kMiB).group);
   EXPECT_LT(read(chosen), read(chosen * 1.5));
   EXPECT_LT(read(chosen), read(chosen / 1.5));
+}
+
+TEST_F(CacheSharesTest, PacksAreForWhatDoesNotFitWhereTheDiskHasRoom) {
+  const int64_t scratch = 2900 * kMiB;
+  EXPECT_FALSE(divide(500 * kMiB).packs);
+  EXPECT_TRUE(divide(500 * kMiB, 400 * kMiB, scratch).packs);
+  EXPECT_FALSE(divide(500 * kMiB, 400 * kMiB, 20 * kMiB).packs) << "a round of a few blocks saves nothing";
+  EXPECT_FALSE(divide(3500 * kMiB, 400 * kMiB, scratch).packs) << "all rows fit";
+  EXPECT_FALSE(divide(10 * kMiB, 400 * kMiB, scratch).packs) << "buffers do not";
+}
+
+// Where a few rows are nearly all that is used, room for them is worth more than room for the topology.
+TEST_F(CacheSharesTest, RowsThatAreUsedMostComeFirst) {
+  const int64_t scratch = 2900 * kMiB;
+  EXPECT_TRUE(divide(600 * kMiB, 400 * kMiB, scratch).topology);
+  for (size_t row = 0; row < uses_.size(); ++row) uses_[row] = row < 700'000 ? 250 : 1;
+  const CacheShares shares = divide(600 * kMiB, 400 * kMiB, scratch);
+  EXPECT_TRUE(shares.packs);
+  EXPECT_FALSE(shares.topology);
+  EXPECT_GT(shares.group, CacheShares::kGroupInMemory);
+  EXPECT_GE(shares.ahead_bytes, shares.group * sizes_.most_bytes);
 }
 
 }  // namespace

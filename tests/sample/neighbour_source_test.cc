@@ -149,9 +149,14 @@ TEST_F(NeighbourSourceTest, BlocksAreTheSameWhateverTheCacheAndTheOrder) {
   std::vector<GraphBlock> expected;
   for (int64_t number = 0; number < plain.graphs(); ++number) expected.push_back(block(plain, number));
   std::mt19937 random(1);
-  for (const int64_t bytes : {int64_t{0}, int64_t{400'000}, int64_t{900'000}, plain.most_cache_bytes()}) {
+  const int64_t most = plain.most_cache_bytes();
+  const std::vector<std::pair<int64_t, bool>> caches = {{0, false},        {400'000, false}, {900'000, false},
+                                                        {most, false},     {400'000, true},  {900'000, true},
+                                                        {1'200'000, true}, {most, true}};
+  for (const auto& [bytes, scratch] : caches) {
     const NeighbourSource source = open();
-    source.resize_cache(bytes);
+    if (scratch) source.shapes(1);
+    source.resize_cache(bytes, scratch ? folder_.path() : std::filesystem::path());
     const int64_t epoch = source.blocks().per_epoch();
     std::vector<int64_t> order;
     for (int64_t round = 0; round < 2; ++round) {
@@ -174,7 +179,7 @@ TEST_F(NeighbourSourceTest, BlocksAreTheSameWhateverTheCacheAndTheOrder) {
 
 TEST_F(NeighbourSourceTest, InTheOrderOfARunBlocksAreSampledAhead) {
   const NeighbourSource source = open();
-  source.resize_cache(700'000);
+  source.resize_cache(700'000, {});
   const int64_t epoch = source.blocks().per_epoch();
   for (int64_t round = 0; round < 2; ++round) {
     for (int64_t b = 0; b < epoch; ++b) {
@@ -196,7 +201,7 @@ TEST_F(NeighbourSourceTest, InTheOrderOfARunBlocksAreSampledAhead) {
 // same.
 TEST_F(NeighbourSourceTest, BlocksReadEarlyArePlannedOnes) {
   const NeighbourSource source = open();
-  source.resize_cache(900'000);
+  source.resize_cache(900'000, {});
   block(source, 0);
   const int64_t last = source.blocks().per_epoch() - 3;
   for (int64_t b = 1; b < last; b += 2) {
@@ -216,11 +221,11 @@ TEST_F(NeighbourSourceTest, ItsCacheIsInTheLedger) {
   const NeighbourSource source = open();
   source.shapes(1);
   const int64_t before = ledger.held(Tag::cache);
-  source.resize_cache(2'000'000);
+  source.resize_cache(2'000'000, {});
   for (int64_t number = 0; number < source.graphs(); ++number) block(source, number);
   EXPECT_LE(ledger.held(Tag::cache), before + 2'000'000);
   EXPECT_GT(ledger.held(Tag::cache), before);
-  source.resize_cache(0);
+  source.resize_cache(0, {});
   EXPECT_LE(ledger.held(Tag::cache), before);
 }
 

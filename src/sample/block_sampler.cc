@@ -1,0 +1,126 @@
+#include "sample/block_sampler.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "sample/sample_shape.h"
+
+namespace plimsoll {
+namespace {
+
+// Of a sample that is written.
+struct Counts {
+  uint32_t epoch, nodes, expanded, edges, hops, labels, pairs, padding;
+};
+
+template <typename T>
+void put(Vector<std::byte, Tag::blocks>& to, const T* values, size_t count) {
+  if (count == 0) return;
+  const size_t begin = to.size();
+  to.resize(begin + count * sizeof(T));
+  std::memcpy(to.data() + begin, values, count * sizeof(T));
+}
+
+template <typename Column>
+void get(std::span<const std::byte>& from, Column& column, size_t count) {
+  column.resize(count);
+  const size_t bytes = count * sizeof(column[0]);
+  if (bytes > 0) std::memcpy(column.data(), from.data(), bytes);
+  from = from.subspan(bytes);
+}
+
+}  // namespace
+
+GraphShape BlockSample::shape(std::span<GraphShape> prefixes) const {
+  GraphShape shape = shape_of_sample(batch, labels, prefixes);
+  shape.pairs = static_cast<int32_t>(pair_y.size());
+  return shape;
+}
+
+void BlockSample::write(Vector<std::byte, Tag::blocks>& to) const {
+  to.clear();
+  const auto count = [](const auto& column) { return static_cast<uint32_t>(column.size()); };
+  const Counts counts{batch.epoch,
+                      count(batch.node),
+                      count(batch.in),
+                      count(batch.source),
+                      count(batch.edges_per_hop),
+                      count(labels),
+                      count(pair_y),
+                      0};
+  put(to, &counts, 1);
+  // What is of 8 bytes first, so that all is where its type wants it.
+  put(to, batch.nodes_per_hop.data(), batch.nodes_per_hop.size());
+  put(to, batch.edges_per_hop.data(), batch.edges_per_hop.size());
+  put(to, labels.data(), labels.size());
+  const size_t begin = to.size();
+  to.resize(begin + batch.node.size() * sizeof(uint32_t));
+  std::byte* at = to.data() + begin;
+  for (const int64_t node : batch.node) {  // there are fewer than 2^32
+    const auto number = static_cast<uint32_t>(node);
+    std::memcpy(at, &number, sizeof(number));
+    at += sizeof(number);
+  }
+  put(to, batch.in.data(), batch.in.size());
+  put(to, batch.source.data(), batch.source.size());
+  put(to, pairs.data(), pairs.size());
+  put(to, pair_y.data(), pair_y.size());
+  to.resize((to.size() + 7) / 8 * 8);
+}
+
+void BlockSample::read(std::span<const std::byte> from) {
+  Counts counts;
+  std::memcpy(&counts, from.data(), sizeof(counts));
+  from = from.subspan(sizeof(counts));
+  batch.epoch = counts.epoch;
+  get(from, batch.nodes_per_hop, counts.hops + size_t{1});
+  get(from, batch.edges_per_hop, counts.hops);
+  get(from, labels, counts.labels);
+  batch.node.resize(counts.nodes);
+  for (int64_t& node : batch.node) {
+    uint32_t number = 0;
+    std::memcpy(&number, from.data(), sizeof(number));
+    from = from.subspan(sizeof(number));
+    node = number;
+  }
+  get(from, batch.in, counts.expanded);
+  get(from, batch.source, counts.edges);
+  get(from, pairs, size_t{2} * counts.pairs);
+  get(from, pair_y, counts.pairs);
+}
+
+int64_t BlockSample::most_bytes(const GraphShape& shape, int64_t hops) {
+  const int64_t of_nodes = int64_t{shape.nodes} * (8 + 4 + 4);  // labels, nodes, edges that lead to them
+  return static_cast<int64_t>(sizeof(Counts)) + (2 * hops + 1) * 8 + of_nodes + int64_t{shape.edges} * 4 +
+         int64_t{shape.pairs} * 12 + 8;
+}
+
+BlockSampler::BlockSampler(const From& from)
+    : blocks_(from.blocks), neighbours_(from.topology, from.neighbours, from.seed) {
+  if (from.negatives) links_.emplace(from.topology, from.graph, *from.negatives, from.seed);
+}
+
+void BlockSampler::sample(std::span<const int64_t> numbers, std::span<BlockSample> samples) {
+  batches_.resize(std::max(batches_.size(), numbers.size()));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const SeedBlocks::Block block = blocks_.block(numbers[i]);
+    BlockSample& sample = samples[i];
+    sample.batch.epoch = block.epoch;
+    if (links_)
+      links_->make(blocks_, block, sample.batch.node, sample.pairs, sample.pair_y);
+    else
+      blocks_.seeds(block, sample.batch.node, sample.labels);
+    std::swap(batches_[i], sample.batch);
+  }
+  try {
+    neighbours_.sample(std::span(batches_).first(numbers.size()));
+  } catch (...) {
+    batches_.clear();
+    throw;
+  }
+  for (size_t i = 0; i < numbers.size(); ++i) std::swap(batches_[i], samples[i].batch);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "sample/block.h"
+#include "sample/bulk_sampler.h"
+#include "sample/link_seeds.h"
+#include "sample/seed_blocks.h"
+#include "store/graph.h"
+
+namespace plimsoll {
+
+/// What was sampled for a block of seeds, without features.
+struct BlockSample {
+  SampledBatch batch = {};
+  Vector<int64_t, Tag::blocks> labels = {};  ///< of the seeds, where they are nodes
+  Vector<int32_t, Tag::blocks> pairs = {};   ///< as in GraphBlock, where seeds are edges
+  Vector<float, Tag::blocks> pair_y = {};
+
+  /// Its shape, and into `prefixes` those of what lies within each number of hops.
+  GraphShape shape(std::span<GraphShape> prefixes) const;
+
+  /// As bytes one behind the other, to be kept for some time. No more than most_bytes() of its shape.
+  void write(Vector<std::byte, Tag::blocks>& to) const;
+  /// What write() wrote, into the memory that this has.
+  void read(std::span<const std::byte> from);
+  static int64_t most_bytes(const GraphShape& shape, int64_t hops);
+};
+
+/// Makes the samples of blocks of seeds, which follow from their numbers and a seed alone. One a thread; what
+/// it is made of has to outlive it.
+class BlockSampler {
+ public:
+  struct From {
+    const Topology& topology;
+    const GraphView& graph;
+    const SeedBlocks& blocks;
+    NeighbourOptions neighbours;
+    uint64_t seed = 0;
+    std::optional<int64_t> negatives = {};  ///< for each edge that is a seed; none: seeds are nodes
+  };
+  /// Errors: those of BulkSampler and LinkSeeds.
+  explicit BlockSampler(const From& from);
+
+  /// Samples many blocks at once. Errors: those of BulkSampler::sample().
+  void sample(std::span<const int64_t> numbers, std::span<BlockSample> samples);
+  void sample(int64_t number, BlockSample& sample) { this->sample({&number, 1}, {&sample, 1}); }
+  /// Gives back what it keeps for the next call.
+  void forget() { neighbours_.forget(); }
+
+ private:
+  const SeedBlocks& blocks_;
+  BulkSampler neighbours_;
+  std::optional<LinkSeeds> links_;
+  Vector<SampledBatch, Tag::blocks> batches_;
+};
+
+}  // namespace plimsoll

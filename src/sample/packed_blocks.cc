@@ -1,0 +1,156 @@
+#include "sample/packed_blocks.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kRead = -1;
+
+}  // namespace
+
+PackedBlocks::PackedBlocks(const FeatureFile& rows, const BlockSampler::From& from, ScratchFile scratch,
+                           std::span<const uint8_t> uses, const Options& options)
+    : group_(options.group),
+      packs_(rows.path, rows.layout(), options.packs, std::move(scratch), uses),
+      sampler_(from),
+      order_(from.blocks) {
+  samples_.resize(static_cast<size_t>(group_));
+  note_.reserve(static_cast<size_t>(options.packs.most_note));
+  thread_ = std::jthread([this](const std::stop_token& stop) { pack_ahead(stop); });
+}
+
+PackedBlocks::~PackedBlocks() {
+  thread_.request_stop();
+  const std::lock_guard lock(mutex_);
+  making_.request_stop();
+}
+
+bool PackedBlocks::read(int64_t number, const Place& place) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return begun_ == begins_done_ || error_; });
+  if (error_) std::rethrow_exception(error_);
+  const bool again = order_.visit(number);
+  const auto found = std::ranges::find(coming_, number);
+  if (found == coming_.end()) {
+    if (!again) start_behind(number);
+    return false;
+  }
+  *found = kRead;
+  if (!std::exchange(comes_, true)) changed_.notify_all();
+  auto before = static_cast<size_t>(found - coming_.begin());
+  const int64_t batch = first_coming_ + static_cast<int64_t>(before);
+  for (; before > RunOrder::kUnderWay; --before) {
+    coming_.pop_front();
+    ++first_coming_;
+  }
+  BlockSample sample;
+  if (!spare_.empty()) {
+    sample = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  lock.unlock();
+  const bool given = packs_.read(batch, [&](std::span<const std::byte> note) {
+    sample.read(note);
+    return RowPacks::Place{sample.batch.node, place(sample)};
+  });
+  lock.lock();
+  spare_.push_back(std::move(sample));
+  return given;
+}
+
+// What was expected is not what comes: from now on it is what comes behind this block.
+void PackedBlocks::start_behind(int64_t number) {
+  coming_.clear();
+  announced_.clear();
+  first_coming_ = 0;
+  next_ = order_.behind(number);
+  announce();
+  comes_ = false;
+  ++begun_;
+  making_.request_stop();
+  changed_.notify_all();
+}
+
+// The next group is known to come.
+void PackedBlocks::announce() {
+  while (next_ && std::ssize(announced_) < group_) {
+    announced_.push_back(*next_);
+    coming_.push_back(*next_);
+    next_ = order_.behind(*next_);
+  }
+}
+
+int64_t PackedBlocks::planned() const {
+  const std::lock_guard lock(mutex_);
+  return std::ssize(coming_) - std::ranges::count(coming_, kRead);
+}
+
+// Returns whether there are any. What goes wrong has those who wait for the group read it themselves, who
+// find the same and say so.
+bool PackedBlocks::sample_group() {
+  std::unique_lock lock(mutex_);
+  announce();
+  const std::vector<int64_t> numbers = std::exchange(announced_, {});
+  if (numbers.empty()) return false;
+  lock.unlock();
+  try {
+    sampler_.sample(numbers, samples_);
+  } catch (const std::exception&) {
+    lock.lock();
+    coming_.clear();
+    next_.reset();
+    ++begun_;
+    making_.request_stop();
+    return false;
+  }
+  packed_ = 0;
+  sampled_ = numbers.size();
+  return true;
+}
+
+void PackedBlocks::pack_round(const std::stop_token& stop) {
+  if (!packs_.begin_round(stop)) return;
+  while (!stop.stop_requested() && (packed_ < sampled_ || sample_group())) {
+    const BlockSample& sample = samples_[packed_];
+    sample.write(note_);
+    if (!packs_.add(sample.batch.node, note_)) break;
+    ++packed_;
+  }
+  packs_.write(stop);
+}
+
+void PackedBlocks::pack_ahead(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  const auto has_work = [&] {
+    return begun_ != begins_done_ || (comes_ && (!announced_.empty() || next_ || packed_ < sampled_));
+  };
+  while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
+    if (const int64_t begun = begun_; begun != begins_done_) {
+      making_ = {};
+      lock.unlock();
+      packs_.forget();
+      packed_ = sampled_ = 0;
+      lock.lock();
+      if (begun == begun_) begins_done_ = begun;
+      changed_.notify_all();
+      continue;
+    }
+    const std::stop_token making = making_.get_token();
+    lock.unlock();
+    try {
+      pack_round(making);
+    } catch (const std::exception&) {
+      packs_.fail(std::current_exception());
+      lock.lock();
+      error_ = std::current_exception();
+      changed_.notify_all();
+      return;
+    }
+    lock.lock();
+  }
+}
+
+}  // namespace plimsoll

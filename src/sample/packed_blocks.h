@@ -1,0 +1,69 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "sample/coming_blocks.h"
+#include "sample/run_order.h"
+#include "store/feature_file.h"
+#include "store/row_packs.h"
+
+namespace plimsoll {
+
+/// Coming blocks that wait on the disk, each with its sample and, but for what is in memory anyway, its rows
+/// (store/row_packs.h): as many as a scratch file has room for, and so far more than memory has.
+class PackedBlocks final : public ComingBlocks {
+ public:
+  struct Options {
+    RowPacks::Options packs;
+    int64_t group = 1;  ///< blocks that are sampled at a time
+  };
+  /// `uses`: of each row, in some blocks. Errors: those of RowPacks.
+  PackedBlocks(const FeatureFile& rows, const BlockSampler::From& from, ScratchFile scratch,
+               std::span<const uint8_t> uses, const Options& options);
+  ~PackedBlocks() override;
+
+  bool read(int64_t number, const Place& place) override;
+  int64_t planned() const override;
+  RowCounters counters() const override { return packs_.counters(); }
+
+ private:
+  void start_behind(int64_t number);
+  void announce();
+  void pack_ahead(const std::stop_token& stop);
+  void pack_round(const std::stop_token& stop);
+  bool sample_group();
+
+  int64_t group_;
+  RowPacks packs_;
+  BlockSampler sampler_;                     // the thread's, as what follows up to the mutex
+  Vector<BlockSample, Tag::cache> samples_;  // of a group, of which some are in packs_
+  size_t packed_ = 0;
+  size_t sampled_ = 0;
+  Vector<std::byte, Tag::blocks> note_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable_any changed_;
+  RunOrder order_;
+  std::deque<int64_t> coming_;             // blocks that are in packs_ or will be, in order; kRead: no more
+  int64_t first_coming_ = 0;               // which batch of packs_ the first of them is
+  std::vector<int64_t> announced_;         // the last of them, which are to be sampled next
+  std::optional<int64_t> next_;            // the block behind them
+  bool comes_ = false;                     // one of them was read: what was expected does come
+  int64_t begun_ = 0;                      // how often all was to begin anew
+  int64_t begins_done_ = 0;                // and how often it did
+  std::stop_source making_;                // of the round that is made
+  std::exception_ptr error_;               // that ended the thread
+  Vector<BlockSample, Tag::cache> spare_;  // memory for samples that are read
+  std::jthread thread_;                    // the last: it ends before what it works on
+};
+
+}  // namespace plimsoll

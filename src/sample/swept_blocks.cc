@@ -1,0 +1,118 @@
+#include "sample/swept_blocks.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace plimsoll {
+SweptBlocks::SweptBlocks(const FeatureFile& rows, const BlockSampler::From& from,
+                         std::span<const uint8_t> uses, const Options& options)
+    : options_(options),
+      sweep_(rows.path, rows.layout(), options.row_bytes),
+      sampler_(from),
+      order_(from.blocks) {
+  sweep_.set_uses(uses);
+  thread_ = std::jthread([this](const std::stop_token& stop) { sample_ahead(stop); });
+}
+
+bool SweptBlocks::read(int64_t number, const Place& place) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return std::ranges::find(sampling_, number) == sampling_.end(); });
+  const bool again = order_.visit(number);
+  const std::optional<Coming> coming = take(number);
+  if (!coming) {
+    if (!again) start_behind(number);
+    return false;
+  }
+  std::exception_ptr error;
+  if (coming->planned) {
+    lock.unlock();
+    try {
+      sweep_.gather(coming->sample.batch.node, place(coming->sample));
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+  }
+  end(*coming);
+  if (error) std::rethrow_exception(error);
+  return coming->planned;
+}
+
+// Takes a block out of those that come, and what is so far before it that nobody will come to read it.
+std::optional<SweptBlocks::Coming> SweptBlocks::take(int64_t number) {
+  const auto found = std::ranges::find(coming_, number, &Coming::number);
+  if (found == coming_.end()) return std::nullopt;
+  Coming taken = std::move(*found);
+  for (size_t before = static_cast<size_t>(coming_.erase(found) - coming_.begin());
+       before > RunOrder::kUnderWay; --before) {
+    const Coming passed = std::move(coming_.front());
+    coming_.pop_front();
+    end(passed);
+  }
+  return taken;
+}
+
+void SweptBlocks::end(const Coming& coming) {
+  coming_bytes_ -= coming.bytes;
+  if (coming.planned) sweep_.end(coming.sample.batch.node);
+  plan();
+  changed_.notify_all();
+}
+
+void SweptBlocks::plan() {
+  for (Coming& coming : coming_) {
+    if (coming.planned) continue;
+    if (!sweep_.plan(coming.sample.batch.node)) return;
+    coming.planned = true;
+  }
+}
+
+// What was expected is not what comes: from now on it is what comes behind this block.
+void SweptBlocks::start_behind(int64_t number) {
+  for (const Coming& coming : coming_) {
+    if (coming.planned) sweep_.end(coming.sample.batch.node);
+    coming_bytes_ -= coming.bytes;
+  }
+  coming_.clear();
+  ++begun_;
+  next_ = order_.behind(number);
+  changed_.notify_all();
+}
+
+int64_t SweptBlocks::planned() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::count_if(coming_, &Coming::planned);
+}
+
+void SweptBlocks::sample_ahead(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return next_ && has_room(); })) {
+    const int64_t begun = begun_;
+    for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < options_.group;
+         number = order_.behind(*number))
+      sampling_.push_back(*number);
+    next_ = order_.behind(sampling_.back());
+    Vector<BlockSample, Tag::cache> group(sampling_.size());
+    lock.unlock();
+    bool sampled = true;
+    try {
+      sampler_.sample(sampling_, group);
+    } catch (const std::exception&) {
+      sampled = false;  // who reads the blocks finds the same, and says so
+    }
+    lock.lock();
+    if (begun != begun_) sampler_.forget();
+    if (begun == begun_ && !sampled) next_.reset();
+    for (size_t i = 0; begun == begun_ && sampled && i < group.size(); ++i) {
+      const int64_t bytes = group[i].batch.bytes();
+      coming_bytes_ += bytes;
+      coming_.push_back({sampling_[i], false, bytes, std::move(group[i])});
+    }
+    sampling_.clear();
+    plan();
+    changed_.notify_all();
+  }
+}
+
+}  // namespace plimsoll

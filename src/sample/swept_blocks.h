@@ -1,0 +1,69 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "sample/coming_blocks.h"
+#include "sample/run_order.h"
+#include "store/feature_file.h"
+#include "store/row_sweep.h"
+
+namespace plimsoll {
+
+/// Coming blocks that wait in memory, many at a time; their rows are read in the order of the file, round
+/// after round (store/row_sweep.h).
+class SweptBlocks final : public ComingBlocks {
+ public:
+  struct Options {
+    int64_t row_bytes = 0;    ///< of the sweep: RowSweep::least_bytes() or more
+    int64_t ahead_bytes = 0;  ///< for blocks that are sampled ahead
+    int64_t most_bytes = 0;   ///< of one while it is sampled
+    int64_t group = 1;        ///< of them that are sampled at a time
+  };
+  /// `uses`: of each row, as long as this lives. Errors: those of RowSweep.
+  SweptBlocks(const FeatureFile& rows, const BlockSampler::From& from, std::span<const uint8_t> uses,
+              const Options& options);
+
+  bool read(int64_t number, const Place& place) override;
+  int64_t planned() const override;
+  RowCounters counters() const override { return sweep_.counters(); }
+
+ private:
+  struct Coming {
+    int64_t number = 0;
+    bool planned = false;  // its rows are wanted of sweep_
+    int64_t bytes = 0;     // that the sample takes
+    BlockSample sample = {};
+  };
+  std::optional<Coming> take(int64_t number);
+  void end(const Coming& coming);
+  void plan();
+  void start_behind(int64_t number);
+  bool has_room() const {
+    return coming_bytes_ + options_.group * options_.most_bytes <= options_.ahead_bytes;
+  }
+  void sample_ahead(const std::stop_token& stop);
+
+  Options options_;
+  RowSweep sweep_;
+  BlockSampler sampler_;  // the thread's
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable_any changed_;
+  RunOrder order_;
+  std::deque<Coming> coming_;
+  int64_t coming_bytes_ = 0;
+  std::optional<int64_t> next_;    // the block to be sampled next
+  std::vector<int64_t> sampling_;  // those that the thread works on
+  int64_t begun_ = 0;              // how often coming_ was begun anew
+  std::jthread thread_;            // the last: it ends before what it works on
+};
+
+}  // namespace plimsoll

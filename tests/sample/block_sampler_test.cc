@@ -1,0 +1,77 @@
+#include "sample/block_sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "sample/neighbour_source.h"
+#include "support/graph_folder.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+void expect_equal(const BlockSample& a, const BlockSample& b) {
+  EXPECT_EQ(a.batch.epoch, b.batch.epoch);
+  EXPECT_EQ(a.batch.node, b.batch.node);
+  EXPECT_EQ(a.batch.in, b.batch.in);
+  EXPECT_EQ(a.batch.source, b.batch.source);
+  EXPECT_EQ(a.batch.nodes_per_hop, b.batch.nodes_per_hop);
+  EXPECT_EQ(a.batch.edges_per_hop, b.batch.edges_per_hop);
+  EXPECT_EQ(a.labels, b.labels);
+  EXPECT_EQ(a.pairs, b.pairs);
+  EXPECT_EQ(a.pair_y, b.pair_y);
+}
+
+class BlockSamplerTest : public testing::Test {
+ protected:
+  BlockSamplerTest() {
+    write_graph(folder_ / "graph", skewed_graph(300, 4), 4);
+    source_ = std::make_unique<NeighbourSource>(folder_ / "graph", of_);
+  }
+  BlockSampler::From from() const {
+    return {source_->topology(), source_->graph(), source_->blocks(), of_.neighbours, of_.seed};
+  }
+
+  TempFolder folder_;
+  NeighbourSourceOptions of_{.neighbours = {.fan_outs = {4, 3, 2}},
+                             .blocks = {.epochs = 2, .batch_size = 32, .block_seeds = 8, .seed = 3},
+                             .seed = 3};
+  std::unique_ptr<NeighbourSource> source_;
+};
+
+TEST_F(BlockSamplerTest, ManyAtATimeAreWhatTheyAreAlone) {
+  BlockSampler sampler(from());
+  const std::vector<int64_t> numbers = {3, 0, 17, 9};
+  std::vector<BlockSample> together(numbers.size());
+  sampler.sample(numbers, together);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    BlockSample alone;
+    sampler.sample(numbers[i], alone);
+    expect_equal(together[i], alone);
+  }
+}
+
+TEST_F(BlockSamplerTest, WhatIsWrittenIsRead) {
+  BlockSampler sampler(from());
+  BlockSample sample, read;
+  Vector<std::byte, Tag::blocks> bytes;
+  for (const int64_t number : {0, 11, 5}) {
+    sampler.sample(number, sample);
+    sample.write(bytes);
+    EXPECT_LE(std::ssize(bytes), BlockSample::most_bytes(sample.shape({}), 3));
+    EXPECT_EQ(bytes.size() % 8, 0U);
+    read.read(bytes);
+    expect_equal(read, sample);
+  }
+  sample.pairs = {0, 1, 2, 3};
+  sample.pair_y = {1, 0};
+  sample.labels.clear();
+  sample.write(bytes);
+  read.read(bytes);
+  expect_equal(read, sample);
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,155 @@
+#include "sample/packed_blocks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "memory/ledger.h"
+#include "sample/neighbour_source.h"
+#include "support/errors.h"
+#include "support/graph_folder.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kFeatures = 512;
+
+struct ReadBlock {
+  std::vector<int64_t> nodes;
+  std::vector<float> x;
+};
+
+class PackedBlocksTest : public testing::Test {
+ protected:
+  PackedBlocksTest() {
+    write_graph(folder_ / "graph", skewed_graph(600, 4), kFeatures);
+    source_ = std::make_unique<NeighbourSource>(folder_ / "graph", of_);
+    rows_ = FeatureFile::column(source_->graph().set(), "x");
+    uses_.resize(static_cast<size_t>(rows_.rows), 1);
+    for (size_t row = 0; row < uses_.size(); row += 9) uses_[row] = 9;
+  }
+
+  BlockSampler::From from() const {
+    return {source_->topology(), source_->graph(), source_->blocks(), of_.neighbours, of_.seed};
+  }
+  PackedBlocks open(int64_t group) const {
+    BlockSampler sampler(from());
+    BlockSample sample;
+    PackedBlocks::Options options{.packs = {.bytes = 0, .scratch_bytes = 6 << 20}, .group = group};
+    for (int64_t number = 0; number < source_->graphs(); ++number) {
+      sampler.sample(number, sample);
+      options.packs.most_rows = std::max(options.packs.most_rows, sample.batch.nodes());
+      options.packs.most_note = std::max(options.packs.most_note,
+                                         BlockSample::most_bytes(sample.shape({}), source_->widths().hops));
+    }
+    while (RowPacks::kept_rows(rows_.layout(), options.packs) < rows_.rows / 10) options.packs.bytes += 4096;
+    return {rows_, from(), *ScratchFile::make(folder_.path(), options.packs.scratch_bytes), uses_, options};
+  }
+  // What a block has to be; nothing if it did not come.
+  ReadBlock expected(int64_t number) const {
+    BlockSampler sampler(from());
+    BlockSample sample;
+    sampler.sample(number, sample);
+    ReadBlock block{{sample.batch.node.begin(), sample.batch.node.end()}, {}};
+    for (const int64_t node : block.nodes)
+      for (int64_t f = 0; f < kFeatures; ++f)
+        block.x.push_back(source_->graph().x()[static_cast<size_t>(node * kFeatures + f)]);
+    return block;
+  }
+  static ReadBlock read(PackedBlocks& blocks, int64_t number) {
+    ReadBlock block;
+    const bool came = blocks.read(number, [&](const BlockSample& sample) {
+      block.nodes.assign(sample.batch.node.begin(), sample.batch.node.end());
+      block.x.resize(block.nodes.size() * kFeatures);
+      return reinterpret_cast<std::byte*>(block.x.data());
+    });
+    return came ? block : ReadBlock{};
+  }
+  std::vector<int64_t> order() const {
+    std::vector<int64_t> order;
+    const int64_t epoch = source_->blocks().per_epoch();
+    for (int64_t round = 0; round < of_.blocks.epochs; ++round) {
+      for (int64_t b = 0; b < epoch; ++b) order.push_back(round * epoch + b);
+      for (const int64_t b : source_->blocks().numbers(1)) order.push_back(b);
+    }
+    return order;
+  }
+
+  TempFolder folder_;
+  NeighbourSourceOptions of_{.neighbours = {.fan_outs = {4, 3}},
+                             .blocks = {.epochs = 3, .batch_size = 64, .block_seeds = 16, .seed = 5},
+                             .seed = 5};
+  std::unique_ptr<NeighbourSource> source_;
+  FeatureFile rows_;
+  std::vector<uint8_t> uses_;
+};
+
+TEST_F(PackedBlocksTest, BlocksOfARunAreWhatTheyAreAlone) {
+  for (const int64_t group : {int64_t{1}, int64_t{7}}) {
+    PackedBlocks blocks = open(group);
+    int64_t came = 0;
+    for (const int64_t number : order()) {
+      const ReadBlock found = read(blocks, number);
+      if (found.nodes.empty()) continue;
+      ++came;
+      const ReadBlock of = expected(number);
+      ASSERT_EQ(found.nodes, of.nodes);
+      ASSERT_EQ(found.x, of.x);
+    }
+    EXPECT_EQ(came, std::ssize(order()) - 1) << "the first is what the others come behind";
+    EXPECT_GT(blocks.counters().bytes_written, 0);
+  }
+}
+
+TEST_F(PackedBlocksTest, WhatIsNotExpectedBeginsAnew) {
+  PackedBlocks blocks = open(4);
+  const int64_t epoch = source_->blocks().per_epoch();
+  for (const int64_t start : {int64_t{0}, 2 * epoch + 1, epoch + 5}) {
+    EXPECT_TRUE(read(blocks, start).nodes.empty());
+    for (int64_t number = start + 1; number < start + 5; ++number) {
+      const ReadBlock found = read(blocks, number);
+      ASSERT_EQ(found.nodes, expected(number).nodes);
+      ASSERT_EQ(found.x, expected(number).x);
+    }
+  }
+}
+
+// Nothing is packed for who reads here and there.
+TEST_F(PackedBlocksTest, ItWaitsUntilWhatWasExpectedComes) {
+  PackedBlocks blocks = open(4);
+  for (const int64_t number : {0, 6, 12, 2}) EXPECT_TRUE(read(blocks, number).nodes.empty());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(blocks.counters().bytes_written, 0);
+  EXPECT_FALSE(read(blocks, 3).nodes.empty());
+}
+
+TEST_F(PackedBlocksTest, ErrorsOfTheDiskAreThoseOfWhoReads) {
+  PackedBlocks blocks = open(4);
+  read(blocks, 0);
+  std::filesystem::resize_file(rows_.path, 4096);
+  EXPECT_THAT(error_text<InputError>([&] { read(blocks, 1); }), HasSubstr(rows_.path.string()));
+  EXPECT_THAT(error_text<InputError>([&] { read(blocks, 2); }), HasSubstr(rows_.path.string()));
+}
+
+TEST_F(PackedBlocksTest, AllOfItGoesWithIt) {
+  Ledger& ledger = Ledger::process();
+  const int64_t before = ledger.held();
+  {
+    PackedBlocks blocks = open(4);
+    for (int64_t number = 0; number < 4; ++number) read(blocks, number);
+  }
+  EXPECT_EQ(ledger.held(), before);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_EQ(entry.path().filename(), "graph") << "a scratch file has no name";
+}
+
+}  // namespace
+}  // namespace plimsoll
