@@ -27,40 +27,45 @@ std::string read(const ScratchFile& file, int64_t offset, int64_t bytes) {
   return {reinterpret_cast<const char*>(memory.data()), static_cast<size_t>(bytes)};
 }
 
-TEST(ScratchFileTest, IsReadAsItWasWrittenAndHasNoName) {
-  const TempFolder folder;
-  ScratchFile file = *ScratchFile::make(folder.path(), 8 * kPage);
+class ScratchFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!ScratchFile::make(folder_.path(), kPage)) GTEST_SKIP() << "temporary files lie in memory";
+  }
+  const TempFolder folder_;
+};
+using WriteBehindTest = ScratchFileTest;
+
+TEST_F(ScratchFileTest, IsReadAsItWasWrittenAndHasNoName) {
+  ScratchFile file = *ScratchFile::make(folder_.path(), 8 * kPage);
   MappedBytes page(Tag::cache, kPage);
   std::memset(page.data(), 'x', kPage);
   file.write(3 * kPage, {page.data(), kPage});
   EXPECT_EQ(read(file, 3 * kPage, kPage), std::string(kPage, 'x'));
   EXPECT_EQ(read(file, 0, kPage), std::string(kPage, '\0'));
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST(ScratchFileTest, ThereIsNoneWithoutRoomOrInMemory) {
-  const TempFolder folder;
-  const auto free = static_cast<int64_t>(std::filesystem::space(folder.path()).available);
-  EXPECT_FALSE(ScratchFile::make(folder.path(), free)) << "it would leave nothing to others";
-  EXPECT_FALSE(ScratchFile::make(folder / "missing", kPage));
+TEST_F(ScratchFileTest, ThereIsNoneWithoutRoomOrInMemory) {
+  const auto free = static_cast<int64_t>(std::filesystem::space(folder_.path()).available);
+  EXPECT_FALSE(ScratchFile::make(folder_.path(), free)) << "it would leave nothing to others";
+  EXPECT_FALSE(ScratchFile::make(folder_ / "missing", kPage));
   if (std::filesystem::is_directory("/dev/shm")) {
     EXPECT_FALSE(ScratchFile::make("/dev/shm", kPage)) << "memory outside the budget";
   }
 }
 
-TEST(ScratchFileTest, ErrorsNameTheFolder) {
-  const TempFolder folder;
-  ScratchFile file = *ScratchFile::make(folder.path(), kPage);
+TEST_F(ScratchFileTest, ErrorsNameTheFolder) {
+  ScratchFile file = *ScratchFile::make(folder_.path(), kPage);
   MappedBytes page(Tag::cache, kPage);
   EXPECT_THAT(error_text<Failure>([&] {
                 file.read(4 * kPage, {page.data(), kPage});
               }),
-              AllOf(HasSubstr(folder.path().string()), HasSubstr("byte 16384")));
+              AllOf(HasSubstr(folder_.path().string()), HasSubstr("byte 16384")));
 }
 
-TEST(WriteBehindTest, AllIsThereWhenItIsFinished) {
-  const TempFolder folder;
-  ScratchFile file = *ScratchFile::make(folder.path(), 256 * kPage);
+TEST_F(WriteBehindTest, AllIsThereWhenItIsFinished) {
+  ScratchFile file = *ScratchFile::make(folder_.path(), 256 * kPage);
   std::mt19937 random(1);
   std::vector<char> expected(256);
   {
@@ -81,9 +86,8 @@ TEST(WriteBehindTest, AllIsThereWhenItIsFinished) {
     EXPECT_EQ(read(file, page * kPage, kPage), std::string(kPage, expected[static_cast<size_t>(page)]));
 }
 
-TEST(WriteBehindTest, AnErrorComesToWhoGoesOn) {
-  const TempFolder folder;
-  ScratchFile file = *ScratchFile::make(folder.path(), kPage);
+TEST_F(WriteBehindTest, AnErrorComesToWhoGoesOn) {
+  ScratchFile file = *ScratchFile::make(folder_.path(), kPage);
   WriteBehind writes(file, 2, kPage, 2);
   std::byte* const buffer = writes.take();
   const auto fail = [&] {

@@ -37,6 +37,10 @@ class PackedBlocksTest : public testing::Test {
     for (size_t row = 0; row < uses_.size(); row += 9) uses_[row] = 9;
   }
 
+  void SetUp() override {
+    if (!ScratchFile::make(folder_.path(), 6 << 20)) GTEST_SKIP() << "temporary files lie in memory";
+  }
+
   BlockSampler::From from() const {
     return {source_->topology(), source_->graph(), source_->blocks(), of_.neighbours, of_.seed};
   }

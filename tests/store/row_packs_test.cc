@@ -2,9 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <deque>
+#include <atomic>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -34,6 +35,10 @@ class RowPacksTest : public testing::Test {
     for (char& byte : bytes_) byte = static_cast<char>(random());
     write_bytes(file_, bytes_);
     for (uint8_t& uses : uses_) uses = static_cast<uint8_t>(random() % 4);
+  }
+
+  void SetUp() override {
+    if (!ScratchFile::make(folder_.path(), 1 << 20)) GTEST_SKIP() << "temporary files lie in memory";
   }
 
   // Room for so many rows to stay, and for some packs in each round.
@@ -184,6 +189,23 @@ TEST_F(RowPacksTest, ErrorsNameWhatCannotBeRead) {
     packs.fail(std::current_exception());
   }
   EXPECT_THAT(error_text<InputError>([&] { read(packs, batches, 0); }), HasSubstr(file_.string()));
+}
+
+TEST_F(RowPacksTest, AScratchFileThatIsCutShortIsAnError) {
+  const std::vector<Rows> batches = random_batches(60);
+  const RowPacks::Options of = options(0);
+  ScratchFile scratch = *ScratchFile::make(folder_.path(), of.scratch_bytes);
+  const int file = scratch.descriptor();
+  RowPacks packs(file_, layout_, of, std::move(scratch), uses_);
+  ASSERT_TRUE(packs.begin_round({}));
+  size_t added = 0;
+  while (packs.add(batches[added], {})) ++added;
+  ASSERT_TRUE(packs.write({}));
+  ASSERT_EQ(::ftruncate(file, 0), 0);  // some packs may have been read by now, but not all
+  const auto read_all = [&] {
+    for (size_t b = 0; b < added; ++b) read(packs, batches, b);
+  };
+  EXPECT_THAT(error_text<Failure>(read_all), HasSubstr("cannot read"));
 }
 
 TEST_F(RowPacksTest, TooLittleIsRefused) {

@@ -1,0 +1,230 @@
+#include "store/pack_round.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kMiB = 1024 * 1024;
+// Shares of the memory and bounds of what there is several of; measured in bench/results/giant.md.
+constexpr int64_t kPackShare = 24;
+constexpr int64_t kMostPack = 16 * kMiB;
+constexpr int64_t kBuffersShare = 12;
+constexpr int64_t kLeastBuffer = 16 * 1024;
+constexpr int64_t kMostBuffer = 512 * 1024;
+constexpr int64_t kPieceShare = 64;
+constexpr int64_t kMostPiece = 8 * kMiB;
+constexpr int64_t kReaderShare = 64;
+constexpr int64_t kLeastReader = 256 * 1024;
+constexpr int64_t kMostReader = 4 * kMiB;
+constexpr int64_t kLongestPiece = 256 * 1024;
+constexpr int64_t kLongestGap = 32 * 1024;
+constexpr int64_t kNotesShare = 8;  // of a pack's rows
+constexpr int kWritesUnderWay = 24;
+
+RowReader::Options reading(const RowLayout& layout, int64_t buffers) {
+  return {.way = {},
+          .buffer_bytes = buffers,
+          .longest_gap = kLongestGap,
+          .longest_piece = std::max(layout.row_bytes, std::min(kLongestPiece, buffers / 8))};
+}
+
+}  // namespace
+
+PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, int64_t most_rows,
+                        int64_t most_note) {
+  PackSizes sizes;
+  sizes.round = round;
+  // Long enough that its buffer is, too: a round is cut into as many packs as there is room for buffers.
+  const int64_t buffers = std::max<int64_t>(bytes / kBuffersShare, 1);
+  sizes.pack = aligned(std::max({most_rows * layout.row_bytes, std::min(bytes / kPackShare, kMostPack),
+                                 sizes.round / buffers * kLeastBuffer}));
+  sizes.notes = aligned(std::max(most_note, sizes.pack / kNotesShare));
+  // Packs are closed before they are full.
+  sizes.packs = sizes.round / sizes.pack * 5 / 4 + 2;
+  sizes.buffer = aligned(std::clamp(buffers / sizes.packs, int64_t{1}, kMostBuffer));
+  sizes.piece = std::clamp(bytes / kPieceShare, layout.row_bytes, kMostPiece) / layout.row_bytes;
+  sizes.reader = std::clamp(bytes / kReaderShare, kLeastReader, kMostReader);
+  return sizes;
+}
+
+int64_t PackSizes::of_round(const RowLayout& layout) const {
+  const auto of_row = static_cast<int64_t>(sizeof(WantedRow) + sizeof(int32_t)) + layout.row_bytes;
+  return notes + (packs + kWritesUnderWay) * buffer + 2 * piece * of_row + reader + reader / 4 +
+         2 * RowSet::bytes_for(layout.rows) + 48 * 1024;
+}
+
+PackRound::PackRound(const std::filesystem::path& path, const RowLayout& layout, const PackSizes& sizes,
+                     KeptRows& kept, ScratchFile& scratch)
+    : reader_(path, layout, reading(layout, sizes.reader)),
+      row_bytes_(layout.row_bytes),
+      sizes_(sizes),
+      kept_(kept),
+      piece_(reader_, sizes.piece),
+      next_piece_(reader_, sizes.piece),
+      writes_(scratch, sizes.packs + kWritesUnderWay, sizes.buffer, kWritesUnderWay),
+      wanted_(layout.rows),
+      in_open_(layout.rows),
+      notes_(Tag::cache, sizes.notes),
+      buffer_(static_cast<size_t>(sizes.packs), nullptr),
+      in_buffer_(static_cast<size_t>(sizes.packs)),
+      written_to_(static_cast<size_t>(sizes.packs)),
+      handed_out_(static_cast<size_t>(sizes.packs)) {}
+
+void PackRound::begin(int64_t offset, int64_t first_batch, PackedRows& rows) {
+  offset_ = offset;
+  rows_ = &rows;
+  rows.clear();
+  made_.clear();
+  wanted_.clear();
+  in_open_.clear();
+  open_ = {.first_batch = first_batch};
+  note_area_ = row_area_ = 0;
+}
+
+bool PackRound::add(std::span<const int64_t> rows, std::span<const std::byte> note) {
+  const auto missed_with = [&](const RowSet* there) {
+    return std::ranges::count_if(
+        rows, [&](int64_t row) { return !kept_.has(row) && (there == nullptr || !there->has(row)); });
+  };
+  int64_t more = missed_with(&in_open_);
+  const auto notes = static_cast<int64_t>(note.size());
+  if (more * row_bytes_ > sizes_.pack || notes > sizes_.notes)
+    throw Failure(
+        fmt::format("a batch of {} rows and {} bytes is packed, longer than the longest that was told",
+                    rows.size(), notes));
+  const auto open_rows = [&] { return static_cast<int64_t>(rows_->size() - open_.first_row); };
+  const auto open_notes = [&] { return open_.note_ends.empty() ? 0 : open_.note_ends.back(); };
+  if ((open_rows() + more) * row_bytes_ > sizes_.pack || open_notes() + notes > sizes_.notes) {
+    close_pack();
+    more = missed_with(nullptr);
+  }
+  const bool has_room =
+      std::ssize(made_) < sizes_.packs && rows_->size() + static_cast<size_t>(more) <= rows_->capacity() &&
+      note_area_ + row_area_ + PackSizes::aligned(open_notes() + notes) + bytes_of(open_rows() + more) <=
+          sizes_.round;
+  if (!has_room) return false;
+  for (const int64_t row : rows) {
+    if (kept_.has(row) || in_open_.has(row)) continue;
+    in_open_.add(row);
+    rows_->push_back(static_cast<uint32_t>(row));
+  }
+  std::memcpy(notes_.data() + open_notes(), note.data(), note.size());
+  open_.note_ends.push_back(open_notes() + notes);
+  counters_.hits += std::ssize(rows) - more;
+  counters_.misses += more;
+  counters_.bytes_useful += more * row_bytes_;
+  return true;
+}
+
+// All that is wanted of the last pack is known; its notes are written.
+void PackRound::close_pack() {
+  if (open_.note_ends.empty()) return;
+  std::sort(rows_->begin() + static_cast<std::ptrdiff_t>(open_.first_row), rows_->end());
+  open_.last_row = rows_->size();
+  for (size_t at = open_.first_row; at < open_.last_row; ++at) {
+    in_open_.remove((*rows_)[at]);
+    wanted_.add((*rows_)[at]);
+  }
+  const int64_t notes = PackSizes::aligned(open_.note_ends.back());
+  open_.notes_at = offset_ + note_area_;
+  note_area_ += notes;
+  row_area_ += bytes_of(open_.rows());
+  open_.rows_at = offset_ + sizes_.round - row_area_;
+  for (int64_t at = 0; at < notes; at += sizes_.buffer) {
+    const int64_t some = std::min(sizes_.buffer, notes - at);
+    std::byte* const buffer = writes_.take();
+    std::memcpy(buffer, notes_.data() + at, static_cast<size_t>(some));
+    writes_.write(buffer, open_.notes_at + at, some);
+  }
+  counters_.bytes_written += notes;
+  Pack next{.first_batch = open_.end_batch()};
+  next.first_row = next.last_row = rows_->size();
+  made_.push_back(std::exchange(open_, std::move(next)));
+}
+
+bool PackRound::write(const std::stop_token& stop) {
+  close_pack();
+  if (!std::exchange(kept_are_read_, true)) kept_.read(reader_);
+  wanted_.number();
+  for (size_t p = 0; p < made_.size(); ++p) {
+    in_buffer_[p] = 0;  // what a round that was given up has left there is written over
+    written_to_[p] = made_[p].rows_at;
+    handed_out_[p] = made_[p].first_row;
+  }
+  next_row_ = 0;
+  piece_.clear();
+  next_piece_.clear();
+  ReadAhead* piece = &piece_;
+  ReadAhead* next = &next_piece_;
+  fill(*piece);
+  piece->begin();
+  for (int64_t first = 0; piece->size() > 0; std::swap(piece, next)) {
+    fill(*next);
+    piece->wait();
+    if (stop.stop_requested()) return false;
+    next->begin();
+    hand_out(*piece, first);
+    first += std::ssize(*piece);
+    piece->clear();
+  }
+  for (size_t p = 0; p < made_.size(); ++p) flush(p);
+  writes_.finish();
+  return true;
+}
+
+// The next rows that are wanted.
+void PackRound::fill(ReadAhead& piece) {
+  while (!piece.full() && next_row_ != RowSet::kNone) {
+    const int64_t row = wanted_.next(next_row_);
+    if (row != RowSet::kNone) piece.add(row, 0);
+    next_row_ = row == RowSet::kNone ? row : row + 1;
+  }
+}
+
+// To each pack what it wants of a piece, whose rows are the ones from `first` on of those that are wanted.
+void PackRound::hand_out(const ReadAhead& piece, int64_t first) {
+  const int64_t end = first + std::ssize(piece);
+  for (size_t p = 0; p < made_.size(); ++p) {
+    for (size_t& at = handed_out_[p]; at < made_[p].last_row; ++at) {
+      const int64_t index = wanted_.index((*rows_)[at]);
+      if (index >= end) break;
+      put(p, piece.data(static_cast<size_t>(index - first)));
+    }
+  }
+}
+
+void PackRound::put(size_t pack, const std::byte* row) {
+  for (int64_t left = row_bytes_; left > 0;) {
+    if (buffer_[pack] == nullptr) buffer_[pack] = writes_.take();
+    const int64_t some = std::min(left, sizes_.buffer - in_buffer_[pack]);
+    std::memcpy(buffer_[pack] + in_buffer_[pack], row, static_cast<size_t>(some));
+    in_buffer_[pack] += some;
+    row += some;
+    left -= some;
+    if (in_buffer_[pack] == sizes_.buffer) flush(pack);
+  }
+}
+
+void PackRound::flush(size_t pack) {
+  if (buffer_[pack] == nullptr) return;
+  const int64_t bytes = PackSizes::aligned(in_buffer_[pack]);
+  writes_.write(std::exchange(buffer_[pack], nullptr), written_to_[pack], bytes);
+  written_to_[pack] += bytes;
+  in_buffer_[pack] = 0;
+  counters_.bytes_written += bytes;
+}
+
+RowCounters PackRound::counters() const {
+  RowCounters counters = counters_;
+  counters.bytes_read = reader_.counts().bytes_read;
+  return counters;
+}
+
+}  // namespace plimsoll
