@@ -77,17 +77,18 @@ int64_t RowSweep::most_bytes(const RowLayout& layout) {
 RowSweep::RowSweep(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes)
     : reader_(path, layout, reading(layout, bytes)),
       slots_(slots_for(layout, bytes)),
+      all_fit_(slots_ >= layout.rows),
       enough_(std::max<int64_t>(1, slots_ / kRoundShare)),
       rows_(Tag::cache, slots_ * layout.row_bytes),
       slot_(static_cast<size_t>(slots_)),
-      slot_of_(slots_),
-      unwanted_(slots_),
+      slot_of_(all_fit_ ? 0 : slots_),
+      unwanted_(all_fit_ ? 0 : slots_),
       is_wanted_(static_cast<size_t>((layout.rows + 63) / 64), uint64_t{0}) {
   if (slots_ < std::min(layout.rows, kLeastSlots))
     throw UsageError(fmt::format("{} bytes for rows of {} bytes read in rounds, expected {} or more", bytes,
                                  layout.row_bytes, least_bytes(layout)));
-  free_.reserve(static_cast<size_t>(slots_));
-  for (int64_t number = slots_; number-- > 0;) free_.push_back(static_cast<int32_t>(number));
+  if (!all_fit_) free_.reserve(static_cast<size_t>(slots_));
+  for (int64_t number = slots_; !all_fit_ && number-- > 0;) free_.push_back(static_cast<int32_t>(number));
   piece_.reserve(static_cast<size_t>(piece_for(slots_)));
   thread_ = std::jthread([this](const std::stop_token& stop) { read_on(stop); });
 }
@@ -113,19 +114,29 @@ int32_t RowSweep::take_slot() {
   return number;
 }
 
+int32_t RowSweep::find(int64_t row) {
+  if (all_fit_) return state(static_cast<int32_t>(row)) == State::absent ? kNone : static_cast<int32_t>(row);
+  const int32_t* const found = slot_of_.find(row);
+  return found == nullptr ? kNone : *found;
+}
+
 void RowSweep::want(int64_t row) {
-  if (const int32_t* const found = slot_of_.find(row)) {
-    Slot& there = slot(*found);
-    if (there.batches++ == 0 && there.state == State::there) {
-      unwanted_.remove(*found);
+  if (const int32_t found = find(row); found != kNone) {
+    Slot& there = slot(found);
+    if (!all_fit_ && there.batches++ == 0 && there.state == State::there) {
+      unwanted_.remove(found);
       --unwanted_count_;
     }
     ++counters_.hits;
     return;
   }
-  const int32_t number = take_slot();
-  slot(number) = {row, 1, State::wanted};
-  slot_of_.insert_or_assign(row, number);
+  if (all_fit_) {
+    set_state(static_cast<int32_t>(row), State::wanted);
+  } else {
+    const int32_t number = take_slot();
+    slot(number) = {row, 1, State::wanted};
+    slot_of_.insert_or_assign(row, number);
+  }
   is_wanted_[static_cast<size_t>(row / 64)] |= uint64_t{1} << (row % 64);
   ++wanted_;
   ++counters_.misses;
@@ -136,7 +147,7 @@ bool RowSweep::plan(std::span<const int64_t> rows) {
   const std::lock_guard lock(mutex_);
   // Rows that no batch wanted so far, with a slot or without, are no longer to be had for others.
   int64_t more = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
+  for (size_t i = 0; !all_fit_ && i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
     const int32_t* const found = slot_of_.find(rows[i]);
     more += found == nullptr || (slot(*found).batches == 0 && slot(*found).state == State::there);
@@ -144,9 +155,9 @@ bool RowSweep::plan(std::span<const int64_t> rows) {
   if (more > static_cast<int64_t>(free_.size()) + unwanted_count_) return false;
   // Those that are there first, lest they make room for the others.
   for (const int64_t row : rows)
-    if (slot_of_.find(row) != nullptr) want(row);
+    if (find(row) != kNone) want(row);
   for (const int64_t row : rows)
-    if (slot_of_.find(row) == nullptr) want(row);
+    if (find(row) == kNone) want(row);
   changed_.notify_all();
   return true;
 }
@@ -156,31 +167,42 @@ void RowSweep::gather(std::span<const int64_t> rows, std::byte* out) {
   std::array<const std::byte*, kTogether> from;
   for (size_t first = 0; first < rows.size(); first += kTogether) {
     const auto some = rows.subspan(first, std::min(kTogether, rows.size() - first));
-    std::unique_lock lock(mutex_);
-    for (size_t i = 0; i < some.size(); ++i) {
-      if (i + kAhead < some.size()) slot_of_.prefetch(some[i + kAhead]);
-      const int32_t* const found = slot_of_.find(some[i]);
-      if (found == nullptr) throw Failure("a row is gathered that no batch has planned");
-      const int32_t number = *found;
-      from[i] = data_of(number);
-      if (slot(number).state == State::there) continue;
-      if (waiting_++ == 0) waiting_since_ = Clock::now();
-      changed_.notify_all();
-      changed_.wait(lock, [&] { return slot(number).state == State::there || error_; });
-      if (--waiting_ == 0)
-        counters_.waited_seconds += std::chrono::duration<double>(Clock::now() - waiting_since_).count();
-      if (slot(number).state != State::there) {
-        const std::exception_ptr error = std::exchange(error_, nullptr);
-        changed_.notify_all();
-        std::rethrow_exception(error);
-      }
-    }
-    lock.unlock();
+    find_all(some, from);
     for (size_t i = 0; i < some.size(); ++i) {
       if (i + kAhead < some.size()) __builtin_prefetch(from[i + kAhead]);
       std::memcpy(out + (first + i) * row_bytes, from[i], row_bytes);
     }
   }
+}
+
+// Where these rows are, when they are there.
+void RowSweep::find_all(std::span<const int64_t> rows, std::span<const std::byte*> from) {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!all_fit_) lock.lock();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size() && !all_fit_) slot_of_.prefetch(rows[i + kAhead]);
+    if (i + kAhead < rows.size() && all_fit_)
+      __builtin_prefetch(&slot(static_cast<int32_t>(rows[i + kAhead])));
+    const int32_t number = find(rows[i]);
+    if (number == kNone) throw Failure("a row is gathered that no batch has planned");
+    from[i] = data_of(number);
+    if (state(number) == State::there) continue;
+    if (!lock.owns_lock()) lock.lock();
+    wait_for(number, lock);
+    if (all_fit_) lock.unlock();
+  }
+}
+
+void RowSweep::wait_for(int32_t number, std::unique_lock<std::mutex>& lock) {
+  if (waiting_++ == 0) waiting_since_ = Clock::now();
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return state(number) == State::there || error_; });
+  if (--waiting_ == 0)
+    counters_.waited_seconds += std::chrono::duration<double>(Clock::now() - waiting_since_).count();
+  if (state(number) == State::there) return;
+  const std::exception_ptr error = std::exchange(error_, nullptr);
+  changed_.notify_all();
+  std::rethrow_exception(error);
 }
 
 // No batch wants the row of a slot any more.
@@ -199,6 +221,7 @@ void RowSweep::release(int32_t number) {
 }
 
 void RowSweep::end(std::span<const int64_t> rows) {
+  if (all_fit_) return;
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
@@ -227,8 +250,8 @@ void RowSweep::collect() {
     bits &= bits - 1;
     is_wanted_[word] &= ~(uint64_t{1} << bit);
     position_ = static_cast<int64_t>(word) * 64 + bit + 1;
-    const int32_t number = *slot_of_.find(position_ - 1);
-    slot(number).state = State::reading;
+    const int32_t number = find(position_ - 1);
+    set_state(number, State::reading);
     piece_.push_back({position_ - 1, data_of(number)});
   }
   wanted_ -= static_cast<int64_t>(piece_.size());
@@ -251,14 +274,13 @@ void RowSweep::read_on(const std::stop_token& stop) {
     }
     lock.lock();
     for (const WantedRow& read : piece_) {
-      const int32_t number = *slot_of_.find(read.row);
-      Slot& of = slot(number);
-      of.state = error ? State::wanted : State::there;
+      const int32_t number = find(read.row);
+      set_state(number, error ? State::wanted : State::there);
       if (error) {
         is_wanted_[static_cast<size_t>(read.row / 64)] |= uint64_t{1} << (read.row % 64);
         ++wanted_;
       }
-      if (of.batches == 0) release(number);
+      if (!all_fit_ && slot(number).batches == 0) release(number);
     }
     error_ = error;
     counters_.bytes_read = reader_.counts().bytes_read;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -25,6 +26,7 @@ namespace plimsoll {
 /// scattered ones (Zukowski et al., "Cooperative scans", VLDB 2007). A row that a planned batch wants stays
 /// until that batch ends, and so is read once for all batches that are planned at a time; of the others those
 /// go first that are used least.
+/// Where there is room for all rows, each has its place, and what is there is copied without a lock.
 ///
 /// Any number of threads may call it at once. Rows are the same bytes for every size and order of calls.
 class RowSweep {
@@ -62,11 +64,11 @@ class RowSweep {
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum class State : uint8_t { wanted, reading, there };
+  enum class State : uint8_t { absent, wanted, reading, there };
   struct Slot {
     int64_t row = 0;
     uint32_t batches = 0;  // that want it
-    State state = State::wanted;
+    State state = State::absent;
   };
   static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + NextUseOrder::kSlotBytes;
   static int64_t bytes_for(const RowLayout& layout, int64_t slots);
@@ -74,6 +76,15 @@ class RowSweep {
 
   Slot& slot(int32_t number) { return slot_[static_cast<size_t>(number)]; }
   std::byte* data_of(int32_t number) { return rows_.data() + number * reader_.layout().row_bytes; }
+  // The slot of a row, or kNone.
+  int32_t find(int64_t row);
+  // Is read without the lock where all rows fit.
+  State state(int32_t number) { return std::atomic_ref(slot(number).state).load(std::memory_order_acquire); }
+  void set_state(int32_t number, State state) {
+    std::atomic_ref(slot(number).state).store(state, std::memory_order_release);
+  }
+  void find_all(std::span<const int64_t> rows, std::span<const std::byte*> from);
+  void wait_for(int32_t number, std::unique_lock<std::mutex>& lock);
   void want(int64_t row);
   void release(int32_t number);
   int32_t take_slot();
@@ -81,8 +92,11 @@ class RowSweep {
   void collect();
   void read_on(const std::stop_token& stop);
 
+  static constexpr int32_t kNone = -1;
+
   RowReader reader_;  // the thread's
   int64_t slots_;
+  bool all_fit_;    // slot i is that of row i
   int64_t enough_;  // wanted rows that make a round worth it
 
   mutable std::mutex mutex_;  // guards what follows, but for rows that are there and for those being read
