@@ -22,6 +22,7 @@ struct TrainOptions {
   std::vector<std::string> overrides;
   Resources resources;
   int64_t prefetch = 2;
+  std::string scratch;  ///< bytes; empty: as many as the columns of the graph take
   int64_t seeds = 1;
   bool enforce = false;
   bool resume = false;

@@ -127,13 +127,20 @@ const MemoryPlan& largest_plan(const Trained& trained) {
   return largest->report.fit.plan;
 }
 
+// Bytes of the scratch file, if they are given.
+std::optional<int64_t> scratch_of(const TrainOptions& options) {
+  if (options.scratch.empty()) return std::nullopt;
+  return options.scratch == "0" ? 0 : parse_size(options.scratch, 0);
+}
+
 // `run` has what is known before the data are read; run.begun is called when what follows needs no more.
 void train_within(Budget& budget, const TrainOptions& options, const Recipe& recipe, RunOptions run) {
   const Stopwatch watch;
   PressureWatch pressure;
   const std::unique_ptr<Enforcement> enforcement =
       enforce(options.enforce, budget, run.threads + threads_that_read(options.data));
-  std::optional<TrainingData> data(std::in_place, options.data, recipe);
+  std::optional<TrainingData> data(std::in_place, options.data, recipe, LearnedBefore{}, CalibrationFold::all,
+                                   scratch_of(options));
 
   const RunFolder folder{options.run};
   const std::string identity = identity_of(recipe, *data);

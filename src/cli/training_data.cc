@@ -76,7 +76,7 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe) {
 }  // namespace
 
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, LearnedBefore known,
-                           CalibrationFold fold) {
+                           CalibrationFold fold, std::optional<int64_t> scratch) {
   const std::string kind = read_manifest(folder).value("kind", "");
   if (kind != "graph" && recipe.task == "link_prediction")
     throw UsageError(
@@ -92,7 +92,9 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
   }
   if (kind == "graph") {
     require_for_giant_graph(recipe);
-    auto graph = std::make_unique<NeighbourSource>(folder, neighbour_options(recipe));
+    NeighbourSourceOptions options = neighbour_options(recipe);
+    options.scratch_bytes = scratch;
+    auto graph = std::make_unique<NeighbourSource>(folder, options);
     identity_ = graph->graph().set().identity();
     neighbours_ = graph.get();
     source_ = std::move(graph);

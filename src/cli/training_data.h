@@ -24,9 +24,9 @@ class TrainingData {
  public:
   /// Features that recipe.data.without names are hidden. `known`: of a trained model; what is absent is that
   /// of the data. Errors: InputError; UsageError for features that are not there.
-  /// `fold`: of recipe.data.calibration.
+  /// `fold`: of recipe.data.calibration. `scratch`: as in NeighbourSourceOptions.
   TrainingData(const std::filesystem::path& folder, const Recipe& recipe, LearnedBefore known = {},
-               CalibrationFold fold = CalibrationFold::all);
+               CalibrationFold fold = CalibrationFold::all, std::optional<int64_t> scratch = {});
 
   const BlockSource& source() const { return *source_; }
   /// Null for a `graph_set`; the windows with all their features.

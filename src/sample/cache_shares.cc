@@ -19,6 +19,8 @@ constexpr double kLeastGroup = 1.0 / 4;
 constexpr double kMostGroup = 4;
 
 constexpr int64_t kLargestPackedGroup = 1024;
+// The smallest scratch file that is tried is this part of the largest.
+constexpr int64_t kLeastScratch = 64;
 
 // A way to divide, and the bytes that are read and written for a block then.
 struct Way {
@@ -47,22 +49,29 @@ Way by_sweeps(const CacheInput& input) {
   const double left = bytes - topology - kGroup * scratch;
   const double window_beside = left / (sample + own);
   if (left > 0 && all_rows / window_beside < read)
-    return {{false, true, static_cast<int64_t>(window_beside * sample + kGroup * scratch), kGroup},
+    return {{0, true, static_cast<int64_t>(window_beside * sample + kGroup * scratch), kGroup},
             all_rows / window_beside};
-  return {{false, false, static_cast<int64_t>(window * (sample + group * scratch)),
+  return {{0, false, static_cast<int64_t>(window * (sample + group * scratch)),
            static_cast<int64_t>(group * window)},
           read};
 }
 
-// The part of all uses that falls on the rows that are used most.
-double part_of_uses(std::span<const uint8_t> uses, int64_t rows) {
-  std::array<int64_t, std::numeric_limits<uint8_t>::max() + 1> count{};
-  for (const uint8_t used : uses) ++count[used];
+// How many rows are used how often.
+using UseCounts = std::array<int64_t, std::numeric_limits<uint8_t>::max() + 1>;
+
+UseCounts counts_of(std::span<const uint8_t> uses) {
+  UseCounts counts{};
+  for (const uint8_t used : uses) ++counts[used];
+  return counts;
+}
+
+// The part of all uses that falls on so many rows, those that are used most.
+double part_of_uses(const UseCounts& counts, int64_t rows) {
   int64_t all = 0, of_rows = 0;
-  for (size_t used = count.size(); used-- > 0;) {
+  for (size_t used = counts.size(); used-- > 0;) {
     const auto times = static_cast<int64_t>(used);
-    all += count[used] * times;
-    const int64_t some = std::min(rows, count[used]);
+    all += counts[used] * times;
+    const int64_t some = std::min(rows, counts[used]);
     of_rows += some * times;
     rows -= some;
   }
@@ -70,24 +79,25 @@ double part_of_uses(std::span<const uint8_t> uses, int64_t rows) {
 }
 
 // What a block's rows and sample take is written once and read once, and a pass over all rows serves a round.
-Way by_packs(const CacheInput& input, bool topology, int64_t group) {
+Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, bool topology,
+             int64_t group) {
   const SampleSizes& sizes = input.sizes;
   const int64_t ahead = group * sizes.most_bytes + 2 * sizes.most_bytes;
   const RowLayout layout = input.rows.layout();
   const RowPacks::Options packs{.bytes = input.bytes - ahead - (topology ? input.topology_bytes : 0),
-                                .scratch_bytes = input.scratch_bytes,
+                                .scratch_bytes = scratch,
                                 .most_rows = sizes.most_nodes,
                                 .most_note = sizes.most_note};
   if (packs.bytes <= 0) return {};
   const int64_t kept = RowPacks::kept_rows(layout, packs);
   if (kept < 0) return {};
-  const double missed = sizes.nodes * (1 - part_of_uses(input.uses, kept));
+  const double missed = sizes.nodes * (1 - part_of_uses(counts, kept));
   const double block = missed * static_cast<double>(layout.row_bytes) + 8 * sizes.nodes + 4 * sizes.edges;
   const double blocks = static_cast<double>(RowPacks::round_bytes(packs)) / block;
   const auto all_rows = static_cast<double>(input.rows.rows * layout.row_bytes);
   const double lists =
       topology ? 0 : static_cast<double>(input.topology_bytes * input.hops) / static_cast<double>(group);
-  return {{true, topology, ahead, group}, 2 * block + all_rows / blocks + lists};
+  return {{scratch, topology, ahead, group}, 2 * block + all_rows / blocks + lists};
 }
 
 }  // namespace
@@ -112,8 +122,13 @@ CacheShares divide_cache(const CacheInput& input) {
   const auto consider = [&](const Way& way) {
     if (way.cost < best.cost) best = way;
   };
-  consider(by_packs(input, true, CacheShares::kGroupInMemory));
-  for (int64_t group = 1; group <= kLargestPackedGroup; group *= 2) consider(by_packs(input, false, group));
+  const UseCounts counts = counts_of(input.uses);
+  // Packs of a smaller file need less memory.
+  for (int64_t scratch = input.scratch_bytes; scratch > input.scratch_bytes / kLeastScratch; scratch /= 2) {
+    consider(by_packs(input, counts, scratch, true, CacheShares::kGroupInMemory));
+    for (int64_t group = 1; group <= kLargestPackedGroup; group *= 2)
+      consider(by_packs(input, counts, scratch, false, group));
+  }
   return best.shares;
 }
 

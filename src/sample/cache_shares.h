@@ -25,10 +25,10 @@ struct CacheShares {
   /// for each other.
   static constexpr int64_t kGroupInMemory = 2;
 
-  bool packs = false;       ///< blocks come by PackedBlocks, else by SweptBlocks
-  bool topology = false;    ///< all of it stays in memory
-  int64_t ahead_bytes = 0;  ///< for blocks that are sampled ahead
-  int64_t group = 1;        ///< of them that are sampled at a time
+  int64_t scratch_bytes = 0;  ///< blocks come by PackedBlocks, with so much of the disk; 0: by SweptBlocks
+  bool topology = false;      ///< all of it stays in memory
+  int64_t ahead_bytes = 0;    ///< for blocks that are sampled ahead
+  int64_t group = 1;          ///< of them that are sampled at a time
 };
 
 struct CacheInput {
@@ -37,7 +37,7 @@ struct CacheInput {
   FeatureFile rows;
   int64_t hops = 0;
   int64_t topology_bytes = 0;          ///< that all of it takes in memory
-  int64_t scratch_bytes = 0;           ///< of the disk; 0: there are no packs
+  int64_t scratch_bytes = 0;           ///< of the disk at most; 0: there are no packs
   std::span<const uint8_t> uses = {};  ///< of each row, in some blocks
 };
 

@@ -203,8 +203,8 @@ void NeighbourSource::resize_cache(int64_t bytes, const std::filesystem::path& s
                    .uses = uses_};
   CacheShares shares = divide_cache(input);
   std::optional<ScratchFile> file;
-  if (shares.packs) file = ScratchFile::make(scratch, input.scratch_bytes);
-  if (shares.packs && !file) {  // the disk has no room
+  if (shares.scratch_bytes > 0) file = ScratchFile::make(scratch, shares.scratch_bytes);
+  if (shares.scratch_bytes > 0 && !file) {  // the disk has no room
     input.scratch_bytes = 0;
     shares = divide_cache(input);
   }
@@ -249,6 +249,7 @@ void NeighbourSource::begin_coming(int64_t bytes, const CacheShares& shares,
 
 // As much as the set itself takes: the disk then holds twice as much as without.
 int64_t NeighbourSource::scratch_bytes() const {
+  if (options_.scratch_bytes) return *options_.scratch_bytes;
   return rows_.rows * rows_.layout().row_bytes + topology_.most_bytes();
 }
 

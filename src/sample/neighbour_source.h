@@ -30,6 +30,8 @@ struct NeighbourSourceOptions {
   std::vector<std::string> splits = {"train", "valid"};
   /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
   std::optional<int64_t> negatives = {};
+  /// Bytes of the disk in which coming blocks may wait; none: as many as the columns take.
+  std::optional<int64_t> scratch_bytes = {};
 };
 
 /// Blocks of seeds of one giant graph with the neighbours sampled for them: a block is one graph, whose nodes

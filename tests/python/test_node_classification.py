@@ -75,6 +75,40 @@ def test_the_smallest_budget_works_and_changes_no_bit(bin_dir, recipe, graph, tr
         assert summary["weights"] == whole
 
 
+@pytest.fixture(scope="module")
+def large(run, bin_dir, recipe, tmp_path_factory):
+    """A command that trains in a small budget on a graph of which a block takes a small part."""
+    folder = tmp_path_factory.mktemp("large") / "graph"
+    run("plimsoll", "simulate", "graph", "--nodes", 100_000, "--degree", 5, "--features", 128, "--classes", 4, "--out", folder,
+        "--seed", 2)
+    more = ["-O", "training.max_epochs=2", "-O", "training.batch_size=200"]
+    budget = least_budget(bin_dir, recipe, folder, *more)["min_budget_bytes"] + 10_000_000
+    return [bin_dir / "plimsoll", "train", recipe, "--data", folder, "--threads", 1, "--budget", budget, "--json", *more]
+
+
+def summary_of(command, *arguments):
+    done = subprocess.run([str(word) for word in (*command, *arguments)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_blocks_that_wait_on_the_disk_change_no_bit(large, tmp_path):
+    """Neither do kills; and the file in which they wait leaves nothing behind."""
+    in_memory = summary_of(large, "--run", tmp_path / "memory", "--scratch", 0)
+    assert in_memory["reading"]["bytes_written"] == 0
+    for scratch in ("100MiB", "2GiB"):
+        on_disk = summary_of(large, "--run", tmp_path / scratch, "--scratch", scratch)
+        assert on_disk["weights"] == in_memory["weights"]
+        if on_disk["reading"]["bytes_written"] == 0:
+            pytest.skip("temporary files lie in memory, or their disk is full")
+        assert on_disk["reading"]["bytes_read"] < in_memory["reading"]["bytes_read"]
+    killed = [*large, "--run", tmp_path / "killed", "--scratch", "100MiB", "--resume"]
+    kill_often(killed, 4, 2)
+    assert summary_of(killed)["weights"] == in_memory["weights"]
+    left = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert not [name for name in left if "packs" in name]
+
+
 @pytest.mark.parametrize("way", ["ring-direct", "pool-direct", "ring", "pool"])
 def test_bits_do_not_depend_on_the_way_of_reading(bin_dir, recipe, graph, train, whole, tmp_path, way):
     budget = least_budget(bin_dir, recipe, graph)["min_budget_bytes"] + 500_000

@@ -61,11 +61,19 @@ TEST_F(CacheSharesTest, OtherDivisionsReadMore) {
 
 TEST_F(CacheSharesTest, PacksAreForWhatDoesNotFitWhereTheDiskHasRoom) {
   const int64_t scratch = 2900 * kMiB;
-  EXPECT_FALSE(divide(500 * kMiB).packs);
-  EXPECT_TRUE(divide(500 * kMiB, 400 * kMiB, scratch).packs);
-  EXPECT_FALSE(divide(500 * kMiB, 400 * kMiB, 20 * kMiB).packs) << "a round of a few blocks saves nothing";
-  EXPECT_FALSE(divide(3500 * kMiB, 400 * kMiB, scratch).packs) << "all rows fit";
-  EXPECT_FALSE(divide(10 * kMiB, 400 * kMiB, scratch).packs) << "buffers do not";
+  EXPECT_EQ(divide(500 * kMiB).scratch_bytes, 0);
+  EXPECT_GT(divide(500 * kMiB, 400 * kMiB, scratch).scratch_bytes, 0);
+  EXPECT_EQ(divide(500 * kMiB, 400 * kMiB, 20 * kMiB).scratch_bytes, 0)
+      << "a round of a few blocks saves nothing";
+  EXPECT_EQ(divide(3500 * kMiB, 400 * kMiB, scratch).scratch_bytes, 0) << "all rows fit";
+  EXPECT_EQ(divide(10 * kMiB, 400 * kMiB, scratch).scratch_bytes, 0) << "buffers do not";
+}
+
+TEST_F(CacheSharesTest, NoMoreOfTheDiskIsTakenThanThereIsMemoryFor) {
+  const int64_t much = 40 * 2900 * kMiB;
+  const CacheShares shares = divide(100 * kMiB, 400 * kMiB, much);
+  EXPECT_GT(shares.scratch_bytes, 0);
+  EXPECT_LT(shares.scratch_bytes, much);
 }
 
 // Where a few rows are nearly all that is used, room for them is worth more than room for the topology.
@@ -74,7 +82,7 @@ TEST_F(CacheSharesTest, RowsThatAreUsedMostComeFirst) {
   EXPECT_TRUE(divide(600 * kMiB, 400 * kMiB, scratch).topology);
   for (size_t row = 0; row < uses_.size(); ++row) uses_[row] = row < 700'000 ? 250 : 1;
   const CacheShares shares = divide(600 * kMiB, 400 * kMiB, scratch);
-  EXPECT_TRUE(shares.packs);
+  EXPECT_GT(shares.scratch_bytes, 0);
   EXPECT_FALSE(shares.topology);
   EXPECT_GT(shares.group, CacheShares::kGroupInMemory);
   EXPECT_GE(shares.ahead_bytes, shares.group * sizes_.most_bytes);
