@@ -115,7 +115,7 @@ bool PackRound::add(std::span<const int64_t> rows, std::span<const std::byte> no
     in_open_.add(row);
     rows_->push_back(static_cast<uint32_t>(row));
   }
-  std::memcpy(notes_.data() + open_notes(), note.data(), note.size());
+  std::ranges::copy(note, notes_.data() + open_notes());
   open_.note_ends.push_back(open_notes() + notes);
   counters_.hits += std::ssize(rows) - more;
   counters_.misses += more;
