@@ -44,7 +44,7 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
       ->capture_default_str();
   verb->add_option("--scratch", options->scratch,
                    "Of one giant graph: the size of a file in the run's folder in which coming blocks wait "
-                   "meanwhile, 0 for none; default: that of the graph's columns")
+                   "meanwhile, at most, 0 for none; default: that of the graph's columns")
       ->type_name("SIZE");
   verb->add_option("--seeds", options->seeds,
                    "Of task distillation: how often all is trained, each time with the next seed")

@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kLeastPacks = 4;  // of a round
 constexpr size_t kTogether = 256;   // rows that are looked up at a time
 constexpr size_t kAhead = 8;        // rows that are on their way from memory
+// Who reads an earlier batch at all comes for it before another has waited so long.
+constexpr auto kPatience = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -132,7 +134,7 @@ void RowPacks::release() {
 }
 
 // Who waits for a batch has passed packs that stand too far before its own to be in memory with it, and the
-// older of two rounds if it is in none.
+// older of two rounds if it is in none: but for those that others wait for.
 void RowPacks::end_far_behind(int64_t batch) {
   const WaitingPack* const waiting = pack_of(batch);
   if (waiting == nullptr && (rounds_[0].packs == 0 || rounds_[1].packs == 0)) return;
@@ -142,8 +144,11 @@ void RowPacks::end_far_behind(int64_t batch) {
     const bool too_far = waiting == nullptr
                              ? before->round == packs_.front().round
                              : before->pack.first_batch < waiting->pack.first_batch && --ahead <= 0;
-    changed = changed || (too_far && !before->over);
-    before->over = before->over || too_far;
+    const bool ends = too_far && !before->over && std::ranges::none_of(awaited_, [&](int64_t awaited) {
+                        return before->pack.first_batch <= awaited && awaited < before->pack.end_batch();
+                      });
+    changed = changed || ends;
+    before->over = before->over || ends;
   }
   if (changed) release();  // others who wait look again then
 }
@@ -162,9 +167,11 @@ bool RowPacks::read(int64_t batch, const std::function<Place(std::span<const std
     return from != nullptr && from->there;
   };
   if (!is_decided()) {
-    if (waiting_++ == 0) waiting_since_ = Clock::now();
-    for (end_far_behind(batch); !is_decided(); end_far_behind(batch)) changed_.wait(lock);
-    if (--waiting_ == 0)
+    if (awaited_.empty()) waiting_since_ = Clock::now();
+    awaited_.push_back(batch);
+    while (!changed_.wait_for(lock, kPatience, is_decided)) end_far_behind(batch);
+    awaited_.erase(std::ranges::find(awaited_, batch));
+    if (awaited_.empty())
       counters_.waited_seconds += std::chrono::duration<double>(Clock::now() - waiting_since_).count();
   }
   if (error_) std::rethrow_exception(error_);

@@ -13,6 +13,7 @@
 #include <span>
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 #include "io/scratch_file.h"
 #include "memory/mapped_bytes.h"
@@ -125,7 +126,7 @@ class RowPacks {
   int64_t forgotten_ = 0;  // how often
   bool loading_ = false;
   std::exception_ptr error_;
-  int waiting_ = 0;  // calls of read() that wait
+  std::vector<int64_t> awaited_;  // by calls of read()
   Clock::time_point waiting_since_;
   RowCounters counters_;  // but for those of round_
   RowCounters of_round_;  // as they were

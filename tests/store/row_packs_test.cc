@@ -119,7 +119,7 @@ TEST_F(RowPacksTest, ManyThreadsReadAtOnce) {
   std::atomic<int> wrong = 0, gone = 0;
   {
     std::vector<std::jthread> readers;
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 12; ++i)
       readers.emplace_back([&] {
         for (size_t b = next++; b < batches.size(); b = next++) {
           const std::string found = read(packs, batches, b);
