@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
+from numpy.typing import NDArray
+from torch_geometric.data import Batch, Data
 
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
@@ -20,10 +21,11 @@ from plimsoll.blocks import Block, BlockLimits, BlockList
 from plimsoll.coupling import coupling_modules
 from plimsoll.errors import BudgetExceeded, Failure, UsageError
 from plimsoll.graph_set import Graphs
+from plimsoll.loss_shares import LossShares, require_split, shares_of
 from plimsoll.planner import Needs, worst_of
 from plimsoll.sizes import Size
 from plimsoll.steps import Forward, Loss, by_names, loss_of, require_cpu
-from plimsoll.trial import Optimizer, Trial, bytes_of, tensors_in
+from plimsoll.trial import Optimizer, Trial, bytes_of, copied, tensors_in
 
 
 @dataclass
@@ -62,26 +64,30 @@ def fit(
     (`seed`, epoch, block), and it is as before when `fit` returns. So the weights are the same to the bit for every
     budget, at a fixed number of torch's threads.
 
-    `loss(out, batch.y)` is a plain mean over the rows of `batch.y`, by which blocks are weighted: without class weights
-    and `ignore_index`, whose means are of something else. `optimizer` is over the model's parameters, or makes one of
-    them; by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is called after each epoch, and the place
-    to step a schedule; `optimizer.register_step_pre_hook` that to clip gradients. The model is left in training mode.
+    `loss(out, batch.y)` is a mean over the rows of `batch.y`, by which blocks are weighted, or a sum. Class weights and
+    `ignore_index` count where torch's cross entropy or NLL has them, as a module, a function or a `functools.partial`.
+    Whether a loss can be split into blocks is tried on a few graphs before the first step. `optimizer` is over the
+    model's parameters, or makes one of them; by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is
+    called after each epoch, and the place to step a schedule; `optimizer.register_step_pre_hook` that to clip
+    gradients. The model is left in training mode.
     torch's generator is one for all threads: runs in several threads at once are not reproducible. An operation that
     looks at all graphs together, such as batch norm, sees those of a block, not of the batch: these modules are in
     `Fit.couples`, and a warning names them.
 
     Before it trains it plans (`plan`): a budget that the largest block does not fit in is refused with the smallest
-    that works. Errors: `BudgetExceeded`; `UsageError`; what model and loss raise. The model then has the weights of
-    the last whole batch; running statistics may be of blocks after it.
+    that works. Errors: `BudgetExceeded`; `UsageError`, as for a loss over pairs of rows; what model and loss raise. The
+    model then has the weights of the last whole batch; running statistics may be of blocks after it.
     """
     require_cpu(model)
     epochs = whole("epochs", epochs, 1)
+    shares = shares_of(loss)
     with budget_of_process(budget) as memory, torch.random.fork_rng(devices=[]), torch.enable_grad():
         blocks = BlockList(dataset, batch_size, block, seed, shuffle)
         stepper = _optimizer(model, optimizer)
         found = Fit(couples=_couples(model, blocks, forward))
         room = _plan(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes)
-        run = _Run(model, stepper, blocks, forward, loss, found, room)
+        _try_split(model, blocks, forward, loss, shares)
+        run = _Run(model, stepper, blocks, forward, loss, shares, found, room)
         stepper.zero_grad(set_to_none=True)
         try:
             for epoch in range(epochs):
@@ -106,11 +112,13 @@ class _Run:
         blocks: BlockList,
         forward: Forward,
         loss: Loss,
+        shares: LossShares,
         found: Fit,
         room: bool,
     ) -> None:
         self._model, self._optimizer, self._blocks = model, optimizer, blocks
         self._forward, self._loss, self._found = forward, loss, found
+        self._mean, self._counts = shares.mean, _counts(shares, blocks)
         self._memory = _torch.BlockMemory() if room else None
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self._sums = [torch.zeros_like(parameter) for parameter in self._parameters]
@@ -119,28 +127,31 @@ class _Run:
     def epoch(self, epoch: int) -> float:
         """Trains one epoch; gives its mean loss."""
         self._model.train()
-        losses, targets = 0.0, 0
+        losses, targets = 0.0, 0.0
         for batch in self._blocks.batches(epoch):
-            mean, count = self._batch(epoch, batch)
-            losses, targets = losses + mean * count, targets + count
-        return losses / targets
+            total, count = self._batch(epoch, batch)
+            losses, targets = losses + total, targets + count
+        return losses / targets if targets else float("nan")
 
-    def _batch(self, epoch: int, blocks: list[Block]) -> tuple[float, int]:
+    def _batch(self, epoch: int, blocks: list[Block]) -> tuple[float, float]:
+        """Steps on a batch; gives its loss times what it is a mean over, and that."""
         for total in self._sums:
             total.zero_()
         self._has_gradient = [False] * len(self._sums)
-        counts = [int(self._blocks.targets[block.graphs].sum()) for block in blocks]
-        mean, all_targets = 0.0, sum(counts)
+        counts = [float(self._counts[block.graphs].sum()) for block in blocks]
+        loss, all_targets = 0.0, sum(counts)
         for block, count in zip(blocks, counts):
+            if not count:  # none of its targets counts, and its mean is 0 / 0
+                continue
             seed = _seed_of(self._blocks.seed, epoch, block.number)
             torch.default_generator.manual_seed(seed)  # of random transforms
-            weight = count / all_targets
-            mean += weight * self._block(block, self._blocks.load(block.graphs), weight, seed)
+            weight = count / all_targets if self._mean else 1.0
+            loss += weight * self._block(block, self._blocks.load(block.graphs), weight, seed)
         for parameter, total, has in zip(self._parameters, self._sums, self._has_gradient):
             parameter.grad = total if has else None
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
-        return mean, all_targets
+        return loss * all_targets if self._mean else loss, all_targets
 
     def _block(self, block: Block, data: Data, weight: float, seed: int) -> float:
         """Adds the gradients of a block to the sums; gives its loss."""
@@ -224,6 +235,38 @@ def _couples(model: torch.nn.Module, blocks: BlockList, forward: Forward) -> lis
             stacklevel=3,
         )
     return couples
+
+
+def _counts(shares: LossShares, blocks: BlockList) -> NDArray[np.float64]:
+    """What the loss of each graph is a mean over, f64 [G]: rows of its targets, or their classes' weights."""
+    if shares.counts_rows:
+        return blocks.targets.astype(np.float64)
+    dataset = blocks.dataset
+    if isinstance(dataset, Graphs):
+        y = torch.from_numpy(np.asarray(dataset.graph_set.y)[np.asarray(dataset.indices, np.int64)].astype(np.int64))
+        return np.array([shares.share(target) for target in y.view(-1, 1)])
+    return np.array([shares.share(torch.as_tensor(dataset[i].y)) for i in range(len(dataset))])
+
+
+def _try_split(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss: Loss, shares: LossShares) -> None:
+    """Errors: `UsageError` for a loss that blocks cannot be summed up to. Each graph runs alone, as every block may."""
+    dataset = blocks.dataset
+    get = dataset.to_pyg if isinstance(dataset, Graphs) else dataset.__getitem__
+    some = np.unique(np.linspace(0, len(blocks.sizes) - 1, 64).astype(np.int64))
+    graphs: dict[tuple[float, ...], Data] = {}  # by targets, so that classes differ
+    for number in some:
+        data = get(int(number))
+        graphs.setdefault(tuple(torch.as_tensor(data.y).flatten()[:8].tolist()), data)
+        if len(graphs) == 8:
+            break
+    batches = [Batch.from_data_list([data]) for data in graphs.values()]
+    if len(batches) == 1:
+        batches *= 2
+    copy = copied(model).eval()
+    with torch.no_grad():
+        outs = [forward(copy, batch) for batch in batches]
+    if all(isinstance(out, torch.Tensor) and out.dim() for out in outs):
+        require_split(loss, torch.cat(outs), torch.cat([batch.y for batch in batches]), shares)
 
 
 def _plan(

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/start_thread.h"
+
 namespace plimsoll {
 
 class OrderedRun {
@@ -95,7 +97,15 @@ struct Workers::State {
   int64_t generation = 0;     // guarded by mutex; counts runs, so that a thread takes part in each once
   int busy = 0;               // guarded by mutex; helpers still in the present run
   bool closing = false;       // guarded by mutex
-  std::vector<std::jthread> helpers;
+  std::vector<std::jthread> helpers;  // the last: they end before what they wait on
+
+  void close() {
+    {
+      const std::lock_guard lock(mutex);
+      closing = true;
+    }
+    changed.notify_all();
+  }
 
   void help(int worker) {
     std::unique_lock lock(mutex);
@@ -113,16 +123,17 @@ struct Workers::State {
 };
 
 Workers::Workers(int threads) : state_(std::make_unique<State>()) {
-  for (int i = 1; i < threads; ++i)
-    state_->helpers.emplace_back([state = state_.get(), i] { state->help(i); });
+  try {
+    for (int i = 1; i < threads; ++i)
+      state_->helpers.push_back(start_thread([state = state_.get(), i] { state->help(i); }));
+  } catch (...) {
+    state_->close();  // those that did start would wait for work, and be waited for, for ever
+    throw;
+  }
 }
 
 Workers::~Workers() {
-  {
-    std::lock_guard lock(state_->mutex);
-    state_->closing = true;
-  }
-  state_->changed.notify_all();
+  state_->close();
 }
 
 int Workers::threads() const {

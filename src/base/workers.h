@@ -38,6 +38,7 @@ class Workers {
   /// time.
   using Take = std::function<bool(int64_t item, int worker)>;
 
+  /// Errors: ThreadRefused.
   explicit Workers(int threads);
   ~Workers();
   Workers(const Workers&) = delete;

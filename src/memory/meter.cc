@@ -4,10 +4,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <mutex>
 #include <string>
 
+#include "base/start_thread.h"
 #include "memory/cgroup.h"
 
 namespace plimsoll {
@@ -37,12 +39,15 @@ std::optional<CgroupMemory> cgroup_memory(const std::string& root) {
 }
 
 Meter::Meter() : floor_(process_memory().anonymous), peak_(floor_) {
-  thread_ = std::jthread([this](const std::stop_token& stop) {
+  thread_ = start_thread([this](const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any wake;
     std::unique_lock lock(mutex);
     while (!wake.wait_for(lock, stop, std::chrono::milliseconds(20), [&] { return stop.stop_requested(); }))
-      sample();
+      try {
+        sample();
+      } catch (const std::exception&) {  // no memory for the text of a file; the next sample may find memory
+      }
   });
 }
 

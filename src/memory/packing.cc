@@ -28,13 +28,22 @@ bool Packing::occupy(int64_t place, int64_t size) {
   return true;
 }
 
+// give() may not allocate: it runs where tensors end, out of destructors. There is a hole before each piece
+// at most.
+void Packing::make_room_for_holes() {
+  const size_t holes = pieces_ + 2;
+  if (holes_.capacity() < holes) holes_.reserve(2 * holes);
+}
+
 int64_t Packing::take(int64_t bytes) {
   const int64_t size = round_up(bytes);
+  make_room_for_holes();
   if (next_ < plan_.size()) {
     const PlannedPiece& planned = plan_[next_];
     const bool as_planned = !planned.workspace && size <= planned.bytes && (size > 0 || planned.bytes == 0);
     if (as_planned && (size == 0 || occupy(planned.place, size))) {
       ++next_;
+      pieces_ += size > 0 ? 1 : 0;
       in_use_ += size;
       high_ = std::max(high_, planned.place + size);
       return planned.place;
@@ -57,6 +66,7 @@ int64_t Packing::take(int64_t bytes) {
     end_ += size;
     high_ = std::max(high_, end_);
   }
+  ++pieces_;
   in_use_ += size;
   return place;
 }
@@ -68,18 +78,22 @@ PlannedPiece Packing::take_workspace() {
     leave_plan();
     return {};
   }
+  make_room_for_holes();
   if (planned.bytes > 0 && !occupy(planned.place, planned.bytes)) {
     leave_plan();
     return {};
   }
   ++next_;
+  pieces_ += planned.bytes > 0 ? 1 : 0;
   in_use_ += planned.bytes;
   high_ = std::max(high_, planned.place + planned.bytes);
   return planned;
 }
 
-void Packing::give(int64_t place, int64_t bytes) {
+void Packing::give(int64_t place, int64_t bytes) noexcept {
   const int64_t size = round_up(bytes);
+  if (size == 0) return;
+  --pieces_;
   in_use_ -= size;
   auto next = std::lower_bound(holes_.begin(), holes_.end(), place,
                                [](const Hole& hole, int64_t at) { return hole.begin < at; });

@@ -33,8 +33,8 @@ class Packing {
   int64_t take(int64_t bytes);
   /// The planned stretch for short-lived pieces, if that is what comes next and it is free; else no bytes.
   PlannedPiece take_workspace();
-  /// Returns a piece with the bytes it was taken with.
-  void give(int64_t place, int64_t bytes);
+  /// Returns a piece with the bytes it was taken with. Allocates nothing.
+  void give(int64_t place, int64_t bytes) noexcept;
   /// What follows is not as planned.
   void leave_plan() { plan_ = {}; }
 
@@ -54,11 +54,13 @@ class Packing {
     int64_t end;
   };
   bool occupy(int64_t place, int64_t size);
+  void make_room_for_holes();
 
   int64_t capacity_;
   std::span<const PlannedPiece> plan_;
   bool planned_;
-  size_t next_ = 0;  // of the plan
+  size_t next_ = 0;    // of the plan
+  size_t pieces_ = 0;  // taken and not given, but for those of no bytes
   int64_t in_use_ = 0;
   int64_t end_ = 0;  // of the last piece; what is behind is free and no hole
   int64_t high_ = 0;

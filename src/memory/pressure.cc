@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
+
+#include "base/start_thread.h"
 
 namespace plimsoll {
 namespace {
@@ -34,12 +37,15 @@ std::string PressureGauge::reason() const {
 }
 
 PressureWatch::PressureWatch() {
-  thread_ = std::jthread([this](const std::stop_token& stop) {
+  thread_ = start_thread([this](const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any wake;
     std::unique_lock lock(mutex);
     do {
-      look(std::chrono::steady_clock::now());
+      try {
+        look(std::chrono::steady_clock::now());
+      } catch (const std::exception&) {  // no memory to read what the kernel says: whoever works sees that
+      }
     } while (
         !wake.wait_for(lock, stop, std::chrono::milliseconds(250), [&] { return stop.stop_requested(); }));
   });

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/start_thread.h"
 #include "base/units.h"
 #include "memory/budget_caps.h"
 #include "memory/c_heap.h"
@@ -92,7 +93,7 @@ ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text
   measure();
   // It has all it needs of memory before anything else of the process may run out of it.
   std::latch begun(1);
-  thread_ = std::jthread([this, &begun](const std::stop_token& stop) {
+  thread_ = start_thread([this, &begun](const std::stop_token& stop) {
     measure();
     begun.count_down();
     watch(stop);

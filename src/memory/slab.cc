@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <utility>
 
 #include "base/error.h"
@@ -12,11 +15,22 @@
 namespace plimsoll {
 
 // Guarded by its mutex, but for what never changes.
+// What a slab's ranges share with it, and outlives both while a piece is given back.
+struct SlabRing {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::unique_ptr<SlabRange::State>> ranges;  // guarded by mutex; oldest first
+
+  void forget_ended() noexcept;
+};
+
 struct SlabRange::State {
-  State(Slab* owner, char* first_byte, int64_t bytes, bool may_grow, std::span<const PlannedPiece> plan)
-      : slab(owner), base(first_byte), grows(may_grow), packing(bytes, plan) {}
+  State(Slab* owner, std::shared_ptr<SlabRing> its_ring, char* first_byte, int64_t bytes, bool may_grow,
+        std::span<const PlannedPiece> plan)
+      : slab(owner), ring(std::move(its_ring)), base(first_byte), grows(may_grow), packing(bytes, plan) {}
 
   Slab* slab;  // null: the slab is gone, these pieces are not
+  const std::shared_ptr<SlabRing> ring;
   char* const base;
   const bool grows;
   std::mutex mutex;
@@ -97,7 +111,7 @@ Tape SlabRange::tape() const {
   return state_->recorder ? state_->recorder->tape : Tape();
 }
 
-Slab::Slab() {
+Slab::Slab() : ring_(std::make_shared<SlabRing>()) {
   void* base = MAP_FAILED;
   for (reserved_ = int64_t{1} << 42; base == MAP_FAILED && reserved_ > kMiB; reserved_ /= 2)
     base = mmap(nullptr, static_cast<size_t>(reserved_), PROT_NONE,
@@ -108,14 +122,14 @@ Slab::Slab() {
 }
 
 Slab::~Slab() {
-  const std::lock_guard lock(mutex_);
-  forget_ended();
-  if (ranges_.empty()) {
+  const std::lock_guard lock(ring_->mutex);
+  ring_->forget_ended();
+  if (ring_->ranges.empty()) {
     munmap(base_, static_cast<size_t>(reserved_));
     Ledger::process().give(Tag::activations, bytes_);
     return;
   }
-  for (std::unique_ptr<SlabRange::State>& state : ranges_) {
+  for (std::unique_ptr<SlabRange::State>& state : ring_->ranges) {
     const std::lock_guard state_lock(state->mutex);
     state.release()->slab = nullptr;
   }
@@ -145,29 +159,29 @@ void Slab::change_size(int64_t bytes) {
 }
 
 void Slab::resize(int64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  forget_ended();
-  if (!ranges_.empty()) throw Failure("a slab cannot change its size while blocks use it");
+  const std::lock_guard lock(ring_->mutex);
+  ring_->forget_ended();
+  if (!ring_->ranges.empty()) throw Failure("a slab cannot change its size while blocks use it");
   change_size(round_up(bytes, kPage));
 }
 
-void Slab::forget_ended() noexcept {
-  while (!ranges_.empty() && is_empty(*ranges_.front())) ranges_.pop_front();
+void SlabRing::forget_ended() noexcept {
+  while (!ranges.empty() && is_empty(*ranges.front())) ranges.pop_front();
 }
 
 void Slab::wait_for_older(std::unique_lock<std::mutex>& lock) {
   int64_t kept = 0;
-  for (const auto& state : ranges_) {
+  for (const auto& state : ring_->ranges) {
     const int64_t bytes = outlived(*state);
     if (bytes < 0) {
-      changed_.wait(lock);
-      forget_ended();
+      ring_->changed.wait(lock);
+      ring_->forget_ended();
       return;
     }
     kept += bytes;
   }
-  forget_ended();  // some may have ended since the caller looked
-  if (kept == 0 || ranges_.empty()) return;
+  ring_->forget_ended();  // some may have ended since the caller looked
+  if (kept == 0 || ring_->ranges.empty()) return;
   throw Failure(
       fmt::format("{} of tensors outlive the blocks they were made in, so their memory cannot be "
                   "used again; a model must not keep what it computes",
@@ -176,33 +190,34 @@ void Slab::wait_for_older(std::unique_lock<std::mutex>& lock) {
 
 // Behind the newest range, or at the start when that is free; -1 while older ranges are in the way.
 int64_t Slab::find_room(int64_t bytes) const {
-  if (ranges_.empty()) return bytes <= bytes_ ? 0 : -1;
-  const int64_t oldest = ranges_.front()->base - base_;
-  const SlabRange::State& newest = *ranges_.back();
+  if (ring_->ranges.empty()) return bytes <= bytes_ ? 0 : -1;
+  const int64_t oldest = ring_->ranges.front()->base - base_;
+  const SlabRange::State& newest = *ring_->ranges.back();
   const int64_t begin = newest.base - base_ + newest.packing.capacity();
-  const bool wrapped = newest.base < ranges_.front()->base;
+  const bool wrapped = newest.base < ring_->ranges.front()->base;
   if (bytes <= (wrapped ? oldest : bytes_) - begin) return begin;
   return !wrapped && bytes <= oldest ? 0 : -1;
 }
 
 SlabRange Slab::take(const RangePlan& plan) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(ring_->mutex);
   const int64_t size = round_up(plan.bytes, Packing::kAlignment);
-  forget_ended();
+  ring_->forget_ended();
   if (size > bytes_) throw BudgetExceeded(Tag::activations, size, bytes_, Ledger::process().cap());
   int64_t begin = find_room(size);
   for (; begin < 0; begin = find_room(size)) wait_for_older(lock);
-  ranges_.push_back(std::make_unique<SlabRange::State>(this, base_ + begin, size, false, plan.pieces));
-  return SlabRange(ranges_.back().get());
+  ring_->ranges.push_back(
+      std::make_unique<SlabRange::State>(this, ring_, base_ + begin, size, false, plan.pieces));
+  return SlabRange(ring_->ranges.back().get());
 }
 
 SlabRange Slab::take_all(const RangePlan& plan) {
-  std::unique_lock lock(mutex_);
-  forget_ended();
-  while (!ranges_.empty()) wait_for_older(lock);
+  std::unique_lock lock(ring_->mutex);
+  ring_->forget_ended();
+  while (!ring_->ranges.empty()) wait_for_older(lock);
   if (plan.bytes > bytes_) change_size(round_up(plan.bytes, kPage));
-  ranges_.push_back(std::make_unique<SlabRange::State>(this, base_, bytes_, true, plan.pieces));
-  return SlabRange(ranges_.back().get());
+  ring_->ranges.push_back(std::make_unique<SlabRange::State>(this, ring_, base_, bytes_, true, plan.pieces));
+  return SlabRange(ring_->ranges.back().get());
 }
 
 void Slab::end_range(SlabRange::State* state) noexcept {
@@ -211,9 +226,9 @@ void Slab::end_range(SlabRange::State* state) noexcept {
     state->ended = true;
     if (state->packing.left_plan()) unforeseen_.fetch_add(1, std::memory_order_relaxed);
   }
-  const std::lock_guard lock(mutex_);
-  forget_ended();
-  changed_.notify_all();
+  const std::lock_guard lock(ring_->mutex);
+  ring_->forget_ended();
+  ring_->changed.notify_all();
 }
 
 SlabPiece Slab::take_piece(int64_t bytes) {
@@ -225,7 +240,7 @@ SlabPiece Slab::take_piece(int64_t bytes) {
   if (place < 0 && state->grows) {
     lock.unlock();  // the slab's mutex comes first everywhere
     Slab& slab = *state->slab;
-    const std::lock_guard slab_lock(slab.mutex_);
+    const std::lock_guard slab_lock(slab.ring_->mutex);
     lock.lock();
     slab.change_size(slab.bytes_ + round_up(state->packing.missing(room), kPage));
     state->packing.grow(slab.bytes_);
@@ -242,22 +257,22 @@ SlabPiece Slab::take_piece(int64_t bytes) {
 
 void Slab::give_piece(const SlabPiece& piece) noexcept {
   SlabRange::State& state = *piece.owner;
-  Slab* slab = nullptr;
+  std::shared_ptr<SlabRing> ring;  // the slab may end on another thread once the state is unlocked
   bool last = false;
   {
     const std::lock_guard lock(state.mutex);
     state.give(static_cast<char*>(piece.data) - state.base, piece.bytes);
     last = state.ended && state.packing.in_use() == 0;
-    slab = state.slab;
+    if (last && state.slab != nullptr) ring = state.ring;
   }
   if (!last) return;
-  if (slab == nullptr) {  // which has left the range to its pieces
+  if (!ring) {  // which has left the range to its pieces
     delete &state;
     return;
   }
-  const std::lock_guard lock(slab->mutex_);
-  slab->forget_ended();
-  slab->changed_.notify_all();
+  const std::lock_guard lock(ring->mutex);
+  ring->forget_ended();
+  ring->changed.notify_all();
 }
 
 RangeScope::RangeScope(const SlabRange& range) : before_(std::exchange(current_range, range.state_)) {}

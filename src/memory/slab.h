@@ -1,9 +1,7 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,6 +12,8 @@
 #include "memory/vector.h"
 
 namespace plimsoll {
+
+struct SlabRing;
 
 /// A contiguous range of a slab that one block has to itself. Pieces are taken from it and given back by any
 /// thread. It ends with its scope; pieces that are still taken then stay valid, and keep its bytes.
@@ -35,6 +35,7 @@ class SlabRange {
 
  private:
   friend class Slab;
+  friend struct SlabRing;
   friend class RangeScope;
   friend class WorkspaceScope;
   explicit SlabRange(State* state) : state_(state) {}
@@ -95,7 +96,6 @@ class Slab {
  private:
   friend class SlabRange;
   void end_range(SlabRange::State* state) noexcept;
-  void forget_ended() noexcept;
   void wait_for_older(std::unique_lock<std::mutex>& lock);
   int64_t find_room(int64_t bytes) const;
   void change_size(int64_t bytes);
@@ -105,9 +105,7 @@ class Slab {
   int64_t bytes_ = 0;     // of these that may be used and stand in the ledger
   std::atomic<int64_t> overflows_ = 0;
   std::atomic<int64_t> unforeseen_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::unique_ptr<SlabRange::State>> ranges_;  // guarded by mutex_; oldest first
+  std::shared_ptr<SlabRing> ring_;
 };
 
 /// While it lives, tensors that this thread makes are pieces of `range`.

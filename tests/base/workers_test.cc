@@ -1,16 +1,22 @@
 #include "base/workers.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <iostream>
 #include <latch>
 #include <numeric>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "base/start_thread.h"
 
 namespace plimsoll {
 namespace {
@@ -23,6 +29,29 @@ std::vector<int64_t> first_numbers(int64_t count) {
   std::vector<int64_t> numbers(static_cast<size_t>(count));
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
+}
+
+// In a process of its own, whose address space has room for some stacks and not for all.
+void start_more_than_fit(int threads) {
+  alarm(20);  // waiting for ever is what it did
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto bytes = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + (int64_t{40} << 20));
+  const rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_AS, &limit);
+  try {
+    const Workers workers(threads);
+  } catch (const ThreadRefused& error) {
+    std::cerr << error.what();
+    _exit(error.exit_code());
+  }
+  _exit(0);
+}
+
+TEST(WorkersDeathTest, ThreadsThatCannotStartAreRefusedByTheLimitAndNotWaitedFor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(start_more_than_fit(2), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(start_more_than_fit(64), testing::ExitedWithCode(4), "ulimit -v.*--threads");
 }
 
 class WorkersOfManySizes : public testing::TestWithParam<int> {};

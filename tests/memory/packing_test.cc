@@ -2,7 +2,27 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdlib>
+#include <new>
 #include <random>
+#include <vector>
+
+namespace {
+std::atomic<int64_t> allocations = 0;
+}  // namespace
+
+void* operator new(size_t bytes) {
+  ++allocations;
+  if (void* const memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
 
 namespace plimsoll {
 namespace {
@@ -28,6 +48,18 @@ TEST(Packing, APieceTakesTheSmallestHoleThatItFits) {
   EXPECT_EQ(packing.take(256), large);
   EXPECT_EQ(packing.take(64), small + 128);
   EXPECT_EQ(packing.high(), 960);
+}
+
+// give() is noexcept: many pieces make many holes, none of which may ask for memory.
+TEST(Packing, GivingBackAllocatesNothing) {
+  Packing packing(int64_t{1} << 30);
+  std::vector<int64_t> places;
+  for (int i = 0; i < 4000; ++i) places.push_back(packing.take(64));
+  const int64_t before = allocations;
+  for (size_t i = 0; i < places.size(); i += 2) packing.give(places[i], 64);
+  for (size_t i = 1; i < places.size(); i += 2) packing.give(places[i], 64);
+  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(packing.in_use(), 0);
 }
 
 TEST(Packing, HolesJoin) {
