@@ -4,7 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <system_error>
 
@@ -31,6 +34,27 @@ std::vector<std::string> join_overrides(int argc, char** argv) {
   return arguments;
 }
 
+// The system may end a run that keeps a budget which the system has not.
+void warn_of(const std::vector<Limit>& limits, int64_t budget) {
+  const Limit& least = *std::ranges::min_element(limits, {}, &Limit::usable);
+  fmt::print(
+      stderr,
+      "plimsoll: the budget of {} is above what {} leaves: {} of {}, others hold {}; the system may end this "
+      "run, give --budget {} or less\n",
+      format_bytes(budget), least.source, format_bytes(least.usable()), format_bytes(least.bytes),
+      format_bytes(least.others), format_bytes(std::max<int64_t>(least.usable(), 0)));
+}
+
+// The exit code, once what was printed has arrived: on a full device the result is lost.
+int flushed(int code) {
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return code;
+  std::cerr << "plimsoll: standard output: " << (errno != 0 ? std::strerror(errno) : "a write failed")
+            << "; what was printed is lost\n";
+  return code == 0 ? 1 : code;
+}
+
 }  // namespace
 
 int run_command(CLI::App& app, int argc, char** argv) {
@@ -39,10 +63,10 @@ int run_command(CLI::App& app, int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is a failed write, with a text and a cleaning up
   try {
     app.parse(join_overrides(argc, argv));
-    return 0;
+    return flushed(0);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
-    return code == 0 ? 0 : 2;
+    return flushed(code == 0 ? 0 : 2);
   } catch (const Error& error) {
     std::cerr << "plimsoll: " << error.what() << "\n";
     return error.exit_code();
@@ -88,6 +112,8 @@ Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may
                        slack_ > 0 ? fmt::format(" and sets {} aside for --threads; fewer need less",
                                                 format_bytes(slack_))
                                   : ""));
+  // Of a plan may_be_below, which is for another machine.
+  if (const int64_t usable = usable_memory(limits); bytes_ > usable && !may_be_below) warn_of(limits, bytes_);
   Ledger::process().set_cap(std::max<int64_t>(bytes_ - outside_ledger(), 0));
 }
 

@@ -223,7 +223,11 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
                     const std::vector<std::string>& overrides) {
   WrittenValues values;
   try {
-    const YAML::Node root = YAML::Load(text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1)
+      throw UsageError(fmt::format("{}:{}: a second document; expected one, with all sections", name,
+                                   documents[1].Mark().line + 1));
+    const YAML::Node root = documents.empty() ? YAML::Node() : documents[0];
     if (!root.IsMap() && !root.IsNull()) throw UsageError(name + ": a recipe is a map of sections and keys");
     flatten(root, "", name, values);
   } catch (const YAML::Exception& error) {

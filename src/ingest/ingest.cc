@@ -142,9 +142,18 @@ class RecordingAssembler {
 IngestResult ingest_can(const IngestOptions& options, const std::function<void(int64_t, int64_t)>& progress) {
   const std::vector<CaptureFile> captures = find_captures(options.sources);
   IngestResult result;
-  for (const CaptureFile& capture : captures)
-    result.source_bytes += static_cast<int64_t>(std::filesystem::file_size(capture.path));
+  bool has_pipe = false;
+  for (const CaptureFile& capture : captures) {
+    const bool is_file = std::filesystem::is_regular_file(capture.path);
+    has_pipe |= !is_file;
+    if (is_file) result.source_bytes += static_cast<int64_t>(std::filesystem::file_size(capture.path));
+  }
 
+  if (has_pipe && !options.force && std::filesystem::exists(options.out))
+    throw InputError(
+        fmt::format("{}: there already, and a pipe among the sources can be read only once; give "
+                    "--force to replace it",
+                    options.out.string()));
   if (!options.force && std::filesystem::exists(options.out)) {
     if (find_existing(options.out, make_provenance(hash_sources(captures), options_json(options))) ==
         Existing::same) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <tuple>
 
 #include "base/error.h"
@@ -29,6 +30,32 @@ CaptureFile describe(const fs::path& path, const fs::path& root, std::string nam
   return {path, std::move(name), std::move(split), below.generic_string(), std::move(attack)};
 }
 
+// All files of a folder, in links to folders too. What a link leads to is looked at once, and not again where
+// it lies below `root` itself, so that a link to a folder around it ends; one that leads nowhere is no file.
+std::vector<fs::path> files_below(const fs::path& root) {
+  std::vector<fs::path> files;
+  std::set<fs::path> seen = {fs::canonical(root)};
+  std::set<fs::path> folders = {root};  // to look at, those without a link before them first
+  std::set<fs::path> links;
+  while (!folders.empty() || !links.empty()) {
+    std::set<fs::path>& next = folders.empty() ? links : folders;
+    const fs::path folder = next.extract(next.begin()).value();
+    const bool by_link = &next == &links;
+    if (by_link && !seen.insert(fs::canonical(folder)).second) continue;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      std::error_code unreachable;
+      if (entry.is_regular_file(unreachable)) files.push_back(entry.path());
+      if (!entry.is_directory(unreachable)) continue;
+      if (entry.is_symlink()) {
+        links.insert(entry.path());
+      } else if (seen.insert(fs::canonical(entry.path())).second) {
+        folders.insert(entry.path());
+      }
+    }
+  }
+  return files;
+}
+
 }  // namespace
 
 std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources) {
@@ -45,11 +72,8 @@ std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources) {
       captures.push_back(describe(folder / source.filename(), folder, *name));
       continue;
     }
-    for (const auto& entry : fs::recursive_directory_iterator(source)) {
-      if (!entry.is_regular_file()) continue;
-      if (const auto name = capture_name(entry.path()))
-        captures.push_back(describe(entry.path(), source, *name));
-    }
+    for (const fs::path& path : files_below(source))
+      if (const auto name = capture_name(path)) captures.push_back(describe(path, source, *name));
   }
   if (captures.empty()) {
     std::string searched;

@@ -1,5 +1,6 @@
 #include "io/input_stream.h"
 
+#include "io/byte_order_mark.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -32,9 +33,9 @@ class PlainStream : public InputStream {
 }  // namespace
 
 std::unique_ptr<InputStream> InputStream::open(const std::filesystem::path& path) {
-  if (path.extension() == ".zst") return open_zstd(path);
-  if (path.extension() == ".gz") return open_gzip(path);
-  return std::make_unique<PlainStream>(path);
+  if (path.extension() == ".zst") return without_byte_order_mark(open_zstd(path));
+  if (path.extension() == ".gz") return without_byte_order_mark(open_gzip(path));
+  return without_byte_order_mark(std::make_unique<PlainStream>(path));
 }
 
 }  // namespace plimsoll

@@ -10,7 +10,8 @@
 
 namespace plimsoll {
 
-/// Bytes of a file, decompressed on the way if its name ends in .zst or .gz. Decompression memory is entered
+/// Bytes of a text file without a UTF-8 byte order mark, decompressed on the way if its name ends in .zst or
+/// .gz. Decompression memory is entered
 /// in the ledger under Tag::ingest. Not thread-safe.
 class InputStream {
  public:

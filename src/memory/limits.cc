@@ -86,7 +86,8 @@ int64_t usable_memory(const std::vector<Limit>& limits) {
 }
 
 int64_t default_budget(const std::vector<Limit>& limits) {
-  return std::max<int64_t>(usable_memory(limits) - 64 * kMiB, kMiB);
+  const int64_t usable = usable_memory(limits);
+  return std::max({usable - 64 * kMiB, usable / 2, kMiB});
 }
 
 }  // namespace plimsoll

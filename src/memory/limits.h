@@ -22,7 +22,8 @@ std::vector<Limit> find_limits(const std::string& root = "");
 /// What this process may use at most: the least usable limit, in bytes.
 int64_t usable_memory(const std::vector<Limit>& limits);
 
-/// The least usable limit, less 64 MiB for the page cache: the default budget, in bytes.
+/// The default budget, in bytes: the least usable limit, less 64 MiB for the page cache, and half of one
+/// below 128 MiB.
 int64_t default_budget(const std::vector<Limit>& limits);
 
 }  // namespace plimsoll

@@ -43,9 +43,21 @@ void* take(size_t bytes) {
   if (bytes < kLeastRoom) return std::malloc(bytes);
   void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return nullptr;
-  const std::lock_guard lock(rooms().mutex);
-  rooms().live.push_back({at, bytes});
+  try {
+    const std::lock_guard lock(rooms().mutex);
+    rooms().live.push_back({at, bytes});
+  } catch (const std::bad_alloc&) {  // the caller is C
+    ::munmap(at, bytes);
+    return nullptr;
+  }
   return at;
+}
+
+// The bytes of a room; 0 for what came from malloc.
+size_t bytes_of(void* at) {
+  const std::lock_guard lock(rooms().mutex);
+  const auto found = std::ranges::find(rooms().live, at, &Room::at);
+  return found == rooms().live.end() ? 0 : found->bytes;
 }
 
 // The bytes of a room, struck off the list; 0 for what came from malloc.
@@ -68,12 +80,14 @@ void give(void* at) {
     ::munmap(at, bytes);
 }
 
+// As realloc does, it leaves the room as it was where there is no other.
 void* retake(void* at, size_t bytes) {
-  const size_t held = at == nullptr ? 0 : strike(at);
+  const size_t held = at == nullptr ? 0 : bytes_of(at);
   if (held == 0) return std::realloc(at, bytes);
   void* const moved = take(bytes);
-  if (moved != nullptr) std::memcpy(moved, at, std::min(held, bytes));
-  ::munmap(at, held);
+  if (moved == nullptr) return nullptr;
+  std::memcpy(moved, at, std::min(held, bytes));
+  give(at);
   return moved;
 }
 

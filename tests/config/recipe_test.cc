@@ -100,6 +100,11 @@ std::vector<std::string> all_keys() {
   return keys;
 }
 
+TEST(Recipe, ASecondDocumentIsNotLeftOut) {
+  EXPECT_THAT(error_text<UsageError>([] { parse_recipe("seed: 1\n---\nseed: 2\n", "r.yaml", {}); }),
+              HasSubstr("r.yaml:3: a second document"));
+}
+
 TEST(RecipeYaml, EveryKeyIsPrintedAndReadBackToTheSameValue) {
   const std::string defaults = recipe_yaml(Recipe());
   EXPECT_EQ(recipe_yaml(parse(defaults)), defaults);

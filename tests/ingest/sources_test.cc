@@ -53,6 +53,21 @@ TEST_F(Sources, WhatCannotBeIngestedIsAnInputError) {
   EXPECT_THROW(find_captures({root_ / "twice"}), InputError);
 }
 
+TEST_F(Sources, LinksAreFollowedOnceAndLoopsEnd) {
+  touch("set/train/a-1.csv");
+  touch("elsewhere/b-1.csv");
+  touch("elsewhere/deep/c-1.csv");
+  fs::create_directory_symlink(root_ / "elsewhere", root_ / "set" / "other");
+  fs::create_directory_symlink(root_ / "set", root_ / "set" / "train" / "again");
+  fs::create_symlink("itself", root_ / "set" / "itself");
+  fs::create_symlink("nowhere.csv", root_ / "set" / "gone.csv");
+  const auto captures = find_captures({root_ / "set"});
+  ASSERT_EQ(captures.size(), 3);
+  EXPECT_EQ(captures[0].source, "other/b-1.csv");
+  EXPECT_EQ(captures[1].source, "other/deep/c-1.csv");
+  EXPECT_EQ(captures[2].source, "train/a-1.csv");
+}
+
 TEST(AttackFromName, IsWhatStandsBeforeTheLastDash) {
   EXPECT_EQ(attack_from_name("DoS-kia"), "DoS");
   EXPECT_EQ(attack_from_name("rpm-accessory-2"), "rpm-accessory");

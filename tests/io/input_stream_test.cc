@@ -89,6 +89,16 @@ TEST_P(InputStreamOfForm, GivesTheTextInPiecesOfAnySize) {
   EXPECT_EQ(read_all(*InputStream::open(write(pack(little))), 1), little);
 }
 
+TEST_P(InputStreamOfForm, LeavesOutAByteOrderMark) {
+  for (const std::string text : {"", "a", "ab,c\n", "\xEF\xBB", "\xEF\xBB\xBF", "\xEF\xBB\xBFid,time\n"})
+    for (const size_t piece : {1, 2, 3, 4, 100}) {
+      const auto path = write(pack(text));
+      const auto stream = InputStream::open(path);
+      EXPECT_EQ(read_all(*stream, piece), text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text);
+      EXPECT_EQ(stream->source_hash(), hash_of(pack(text)));
+    }
+}
+
 TEST_P(InputStreamOfForm, GivesLessThanAskedOnlyAtTheEnd) {
   const std::string text = made_up_text(40'000);
   const auto stream = InputStream::open(write(pack(text)));

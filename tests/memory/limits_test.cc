@@ -184,6 +184,11 @@ TEST(DefaultBudget, IsTheLeastUsableLimitLess64MiB) {
             kGiB - 64 * kMiB);
 }
 
+TEST(DefaultBudget, LeavesHalfOfASmallContainer) {
+  EXPECT_EQ(default_budget({{"a", 48 * kMiB, 0}}), 24 * kMiB);
+  EXPECT_EQ(default_budget({{"a", 100 * kMiB, 0}}), 50 * kMiB);
+}
+
 TEST(UsableMemory, IsTheLeastUsableLimit) {
   EXPECT_EQ(usable_memory({{"a", 10 * kGiB, 0}, {"b", 12 * kGiB, 11 * kGiB}}), kGiB);
 }

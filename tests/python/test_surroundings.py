@@ -1,0 +1,133 @@
+"""What a program finds around it: limits on threads and memory, full outputs, pipes and marked files."""
+
+import os
+import resource
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+
+from cgroup import MemoryCgroup
+from made_up import random_frames, write_capture
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def plimsoll(bin_dir):
+    """plimsoll(*arguments): runs it and gives the finished process; one that waits for ever fails."""
+
+    def call(*arguments, **options):
+        options = {"stdout": subprocess.PIPE} | options
+        return subprocess.run([str(bin_dir / "plimsoll"), *map(str, arguments)], stderr=subprocess.PIPE, text=True,
+                              timeout=60, **options)
+
+    return call
+
+
+@pytest.fixture
+def captures_folder(tmp_path):
+    rng = np.random.default_rng(3)
+    for name in ("train/attack-free-1.csv", "train/attack-free-2.csv"):
+        write_capture(tmp_path / "captures" / name, random_frames(rng, 3000, range(20)))
+    return tmp_path / "captures"
+
+
+def address_space(size):
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
+@pytest.mark.parametrize("size", [100_000, 200_000, 400_000])
+@pytest.mark.parametrize("threads", [8, 64])
+def test_threads_that_find_no_room_are_an_error_and_not_a_wait(plimsoll, captures_folder, tmp_path, size, threads):
+    out = tmp_path / "frames"
+    done = plimsoll("ingest", "can", captures_folder, "--out", out, "--threads", threads, preexec_fn=address_space(size * 1024))
+    assert done.returncode in (0, 4), done.stderr
+    assert (done.returncode == 0) == out.exists()
+    if done.returncode == 4:
+        assert "ulimit -v" in done.stderr or "memory" in done.stderr
+
+
+def test_the_limit_on_processes_is_named(plimsoll, captures_folder, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to become a user with a limit on processes")
+    frames = tmp_path / "frames"
+    assert plimsoll("ingest", "can", captures_folder, "--out", frames).returncode == 0
+    for path in [tmp_path, *tmp_path.parents[:2], frames, *frames.iterdir()]:
+        path.chmod(0o777)
+
+    def become():
+        resource.setrlimit(resource.RLIMIT_NPROC, (2, 2))
+        os.setuid(54321)
+
+    done = plimsoll("windows", frames, "--out", tmp_path / "graphs", "--threads", 8, preexec_fn=become)
+    assert done.returncode == 4, done.stderr
+    assert "ulimit -u" in done.stderr and "--threads" in done.stderr
+
+
+def test_a_result_that_is_lost_is_an_error(plimsoll, captures_folder, tmp_path):
+    frames = tmp_path / "frames"
+    with open("/dev/full", "w") as full:
+        for command in (["ingest", "can", captures_folder, "--out", frames], ["inspect", frames], ["verify", frames],
+                        ["inspect", "--limits"], ["--help"], ["windows", frames, "--out", tmp_path / "graphs", "--json"]):
+            done = plimsoll(*command, stdout=full)
+            assert done.returncode == 1, command
+            assert "standard output: No space left on device" in done.stderr
+    assert plimsoll("verify", frames).returncode == 0  # the data are there
+
+
+def test_a_budget_above_the_limit_is_said_to_be(plimsoll, captures_folder, tmp_path):
+    try:
+        group = MemoryCgroup(200 * MIB)
+    except OSError as error:
+        pytest.skip(f"no memory cgroup of our own to be had: {error}")
+    with group:
+        done = plimsoll("ingest", "can", captures_folder, "--out", tmp_path / "a", "--budget", "4GiB", preexec_fn=group.join)
+        assert done.returncode == 0 and "above what cgroup" in done.stderr
+        done = plimsoll("ingest", "can", captures_folder, "--out", tmp_path / "b", "--budget", "64MiB", preexec_fn=group.join)
+        assert done.returncode == 0 and "above" not in done.stderr
+
+
+@pytest.mark.parametrize("limit", [24, 48])
+def test_the_default_budget_of_a_small_container_works(plimsoll, captures_folder, tmp_path, limit):
+    try:
+        group = MemoryCgroup(limit * MIB)
+    except OSError as error:
+        pytest.skip(f"no memory cgroup of our own to be had: {error}")
+    with group:
+        done = plimsoll("ingest", "can", captures_folder, "--out", tmp_path / "frames", preexec_fn=group.join)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_pipe_is_a_capture_as_well(plimsoll, captures_folder, tmp_path):
+    source = captures_folder / "train" / "attack-free-1.csv"
+    folder = tmp_path / "train"
+    folder.mkdir()
+    pipe = folder / "attack-free-1.csv"
+    os.mkfifo(pipe)
+
+    def feed():
+        pipe.write_bytes(source.read_bytes())
+
+    writer = threading.Thread(target=feed)
+    writer.start()
+    done = plimsoll("ingest", "can", pipe, "--out", tmp_path / "piped")
+    writer.join()
+    assert done.returncode == 0, done.stderr
+    assert plimsoll("ingest", "can", source, "--out", tmp_path / "plain").returncode == 0
+    for column in ("time_ns.npy", "can_id.npy", "payload.npy"):
+        assert (tmp_path / "piped" / column).read_bytes() == (tmp_path / "plain" / column).read_bytes()
+    done = plimsoll("ingest", "can", pipe, "--out", tmp_path / "piped")
+    assert done.returncode == 3 and "--force" in done.stderr
+
+
+def test_a_byte_order_mark_is_no_part_of_a_capture(plimsoll, captures_folder, tmp_path):
+    source = captures_folder / "train" / "attack-free-1.csv"
+    marked = tmp_path / "marked" / "train" / "attack-free-1.csv"
+    marked.parent.mkdir(parents=True)
+    marked.write_bytes(b"\xef\xbb\xbf" + source.read_bytes())
+    for name, path in (("a", source), ("b", marked)):
+        done = plimsoll("ingest", "can", path, "--out", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a" / "time_ns.npy").read_bytes() == (tmp_path / "b" / "time_ns.npy").read_bytes()
