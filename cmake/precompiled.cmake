@@ -1,6 +1,6 @@
 # Offers plimsoll_precompile(TARGET KIND): headers that most files of a kind include are parsed once, which takes most of
 # the time of compiling away. They are headers of others alone: a change of our own never compiles everything again.
-# -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON compiles without them; the preset dev does, so that a missing include is found.
+# -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON compiles without them; `scripts/check tidy` does, so that a missing include is found.
 
 # ccache takes a precompiled header for what it was made of only when told so.
 set(precompiling_ccache ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})

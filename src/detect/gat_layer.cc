@@ -11,10 +11,6 @@ Vector<float, Tag::parameters> copy_of(std::span<const float> values) {
   return {values.begin(), values.end()};
 }
 
-size_t size(int64_t numbers) {
-  return static_cast<size_t>(numbers);
-}
-
 // GAT's edge features count by one number a head: the sum over a head's channels of W_e and att_edge.
 Vector<float, Tag::parameters> folded(const SafetensorsView& file, const std::string& prefix,
                                       const GatLayerOptions& o) {

@@ -13,10 +13,6 @@ namespace {
 
 constexpr int64_t kMostSize = int64_t{1} << 24;  // as src/train/model_options.cc has it
 
-size_t size(int64_t numbers) {
-  return static_cast<size_t>(numbers);
-}
-
 Reduce reduce_of(const std::string& pooling) {
   if (pooling == "sum") return Reduce::sum;
   return pooling == "max" ? Reduce::max : Reduce::mean;

@@ -10,10 +10,6 @@ float sigmoid(float x) {
   return 1.0F / (1.0F + std::exp(-x));
 }
 
-size_t size(int64_t numbers) {
-  return static_cast<size_t>(numbers);
-}
-
 }  // namespace
 
 LstmKnowledge::LstmKnowledge(const SafetensorsView& file, const std::string& prefix, int64_t layers,

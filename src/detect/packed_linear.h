@@ -8,6 +8,10 @@
 
 namespace plimsoll {
 
+inline size_t size(int64_t numbers) {
+  return static_cast<size_t>(numbers);
+}
+
 /// The values of a tensor of a model, finite F32 of this shape. Errors: InputError that names file and
 /// tensor, what it is and what was expected.
 std::span<const float> values_of(const SafetensorsView& file, const std::string& name,

@@ -13,7 +13,7 @@ using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns
 static_assert(kNodeColumns == BehaviourGraph::kNodeFeatures);
 static_assert(kEdgeColumns == BehaviourGraph::kEdgeFeatures);
 
-size_t at(int64_t index) {
+size_t place(int64_t index) {
   return static_cast<size_t>(index);
 }
 
@@ -110,13 +110,13 @@ std::vector<std::string> BehaviourGraph::known_id_feature_names() {
 BehaviourGraph::Load BehaviourGraph::bus_load(const FrameWindow& window) const {
   Load load;
   if (!window.recording->has_time || window.count == 0) return load;
-  const auto times = frames_.time_ns.subspan(at(window.first), at(window.count));
+  const auto times = frames_.time_ns.subspan(place(window.first), place(window.count));
   load.start = times.front();
   load.span = gap_ns(load.start, *std::max_element(times.begin(), times.end()));
   if (window.count > 1)
     load.gap = scaled_log(static_cast<double>(load.span) / static_cast<double>(window.count - 1));
   if (window.count > 1 && looked_back_ > 0) {
-    const int64_t start = frames_.time_ns[at(window.first - looked_back_)];
+    const int64_t start = frames_.time_ns[place(window.first - looked_back_)];
     load.change = doublings(
         scaled_log(static_cast<double>(gap_ns(start, load.start)) / static_cast<double>(looked_back_)),
         load.gap);
@@ -132,7 +132,7 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
   const bool has_payload = window.recording->has_payload;
   const auto place_in_time = [&](int64_t position) {
     if (load.span == 0) return 0.0;
-    const uint64_t since = gap_ns(load.start, frames_.time_ns[at(window.first + position)]);
+    const uint64_t since = gap_ns(load.start, frames_.time_ns[place(window.first + position)]);
     return static_cast<double>(since) / static_cast<double>(load.span);
   };
   const size_t start = block.x.size();
@@ -215,7 +215,7 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
     std::fill_n(row, kNodeFeatures, 0.0F);
     row[kIdIndex] = static_cast<float>(id.index);
     row[kKnown] = 1;
-    row[kExtended] = (benign.vocabulary().ids()[at(id.index)] & kCanExtended) != 0 ? 1.0F : 0.0F;
+    row[kExtended] = (benign.vocabulary().ids()[place(id.index)] & kCanExtended) != 0 ? 1.0F : 0.0F;
     row[kWindowGap] = static_cast<float>(load.gap);
     row[kWindowGapChange] = static_cast<float>(load.change);
     row[kWindowNodes] = static_cast<float>(share(nodes, window.count));
@@ -233,8 +233,8 @@ void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) c
   int32_t* pair = block.edges.data() + 2 * start;
   float* row = block.edge_attr.data() + start * kEdgeFeatures;
   for (const Transitions::Edge& edge : edges) {
-    const Node& source = nodes_[at(edge.source)];
-    const Node& target = nodes_[at(edge.target)];
+    const Node& source = nodes_[place(edge.source)];
+    const Node& target = nodes_[place(edge.target)];
     const auto positions = transitions_.positions(edge);
     const auto put = [row](size_t column, double value) { row[column] = static_cast<float>(value); };
     std::fill_n(row, kEdgeFeatures, 0.0F);
@@ -248,7 +248,7 @@ void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) c
       uint64_t most = 0;
       double sum = 0;
       for (const int32_t position : positions) {
-        const size_t frame = at(window.first + position);
+        const size_t frame = place(window.first + position);
         const uint64_t gap = gap_ns(frames_.time_ns[frame], frames_.time_ns[frame + 1]);
         least = std::min(least, gap);
         most = std::max(most, gap);

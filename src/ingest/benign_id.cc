@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint8_t kNibble = 0x0F;
 
-uint64_t word_of(const uint8_t* data) {
+uint64_t payload_word(const uint8_t* data) {
   uint64_t word = 0;
   std::memcpy(&word, data, sizeof(word));
   return word;
@@ -55,8 +55,8 @@ void BenignId::add_time(int64_t position, int64_t time_ns, Spans& spans) {
 void BenignId::add_payload(uint8_t length, const uint8_t* data) {
   ++payloads_;
   ++lengths_[std::min<size_t>(length, BehaviourProfile::kMostPayload)];
-  ones_ |= word_of(data);
-  always_ &= word_of(data);
+  ones_ |= payload_word(data);
+  always_ &= payload_word(data);
   const bool pair = has_last_data_;
   pairs_ += pair;
   const bool same = pair && std::equal(last_data_.begin(), last_data_.end(), data);

@@ -18,7 +18,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kPieceBytes = 256 << 10;
+constexpr size_t kTextPiece = 256 << 10;
 constexpr int64_t kBytesPerThread = kEdgeBytesPerThread;
 
 // What is wrong with a field.
@@ -126,16 +126,16 @@ class Pieces {
     piece.first = !stream_;
     if (!stream_) stream_ = InputStream::open(texts_[next_++].path);
     piece.text = next_ - 1;
-    piece.buffer.resize(kPieceBytes);
+    piece.buffer.resize(kTextPiece);
     std::copy(carried_.begin(), carried_.end(), piece.buffer.begin());
-    const size_t wanted = kPieceBytes - carried_.size();
+    const size_t wanted = kTextPiece - carried_.size();
     const size_t got = stream_->read(piece.buffer.data() + carried_.size(), wanted);
     const std::string_view held(piece.buffer.data(), carried_.size() + got);
     const bool last = got < wanted;
     const size_t newline = held.rfind('\n');
     if (!last && newline == std::string_view::npos)
       throw InputError(fmt::format("{}: a line is longer than {} bytes: this is no list of edges",
-                                   texts_[piece.text].path.string(), kPieceBytes));
+                                   texts_[piece.text].path.string(), kTextPiece));
     piece.bytes = last ? held.size() : newline + 1;
     carried_.assign(held.begin() + static_cast<std::ptrdiff_t>(piece.bytes), held.end());
     piece.bytes_read = done_ + stream_->bytes_read();

@@ -14,8 +14,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kPieceBytes = 64 << 10;
-constexpr size_t kLongestLine = 16 << 20;
+constexpr size_t kReadBytes = 64 << 10;
+constexpr size_t kMostLineBytes = 16 << 20;
 constexpr double kMostFloat = std::numeric_limits<float>::max();
 
 // std::from_chars takes no plus sign, which tables of numbers may have.
@@ -27,7 +27,7 @@ std::string_view without_plus(std::string_view field) {
 }  // namespace
 
 LineReader::LineReader(std::unique_ptr<InputStream> stream, std::string name)
-    : stream_(std::move(stream)), name_(std::move(name)), buffer_(kPieceBytes) {}
+    : stream_(std::move(stream)), name_(std::move(name)), buffer_(kReadBytes) {}
 
 bool LineReader::next(std::string_view& line) {
   if (!next_raw(line)) return false;
@@ -65,11 +65,11 @@ void LineReader::fill() {
   filled_ -= at_;
   at_ = 0;
   if (filled_ == buffer_.size()) {
-    if (filled_ >= kLongestLine)
+    if (filled_ >= kMostLineBytes)
       throw InputError(
           fmt::format("{}:{}: found a line of more than {} bytes, expected a row of numbers; "
                       "this is another kind of file",
-                      name_, line_ + 1, kLongestLine));
+                      name_, line_ + 1, kMostLineBytes));
     buffer_.resize(2 * filled_);
   }
   const size_t wanted = buffer_.size() - filled_;
@@ -117,7 +117,7 @@ std::string_view take_comma_field(std::string_view& rest) {
 }
 
 int64_t count_lines(InputStream& stream) {
-  Vector<char, Tag::ingest> buffer(kPieceBytes);
+  Vector<char, Tag::ingest> buffer(kReadBytes);
   int64_t lines = 0;
   char last = '\n';
   while (const size_t got = stream.read(buffer.data(), buffer.size())) {

@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kNone = kGraphSplits.size();  // no split
-constexpr size_t kChunk = 1 << 14;             // edges, nodes or numbers that are written at once
+constexpr size_t kWrittenAtOnce = 1 << 14;     // edges, nodes or numbers that are written at once
 
 // Two words of a pair of nodes, whichever comes first.
 struct PairHash {
@@ -47,8 +47,8 @@ class EdgeSplit {
         graph_(graph),
         progress_(progress),
         hash_{Philox(options.seed)},
-        edges_at_once_(
-            std::max<size_t>(kChunk / static_cast<size_t>(std::max<int64_t>(graph.edge_features(), 1)), 1)) {}
+        edges_at_once_(std::max<size_t>(
+            kWrittenAtOnce / static_cast<size_t>(std::max<int64_t>(graph.edge_features(), 1)), 1)) {}
 
   EdgeSplitResult write(GraphWriter& writer) {
     result_.undirected = is_undirected();
@@ -120,7 +120,7 @@ class EdgeSplit {
           if (split != kNone && (!result_.undirected || neighbour < node)) {
             pairs_[split].insert(pairs_[split].end(), {neighbour, node});
             ++result_.pairs[split];
-            if (pairs_[split].size() >= kChunk) write_pairs(writer, split);
+            if (pairs_[split].size() >= kWrittenAtOnce) write_pairs(writer, split);
           }
           if (split == 1 || split == 2) return;
           ++kept;
@@ -129,7 +129,7 @@ class EdgeSplit {
         },
         [&](int64_t) {
           ends_.push_back(kept);
-          if (ends_.size() == kChunk) write_ends(writer);
+          if (ends_.size() == kWrittenAtOnce) write_ends(writer);
         });
     write_kept(writer);
     write_ends(writer);
@@ -176,7 +176,7 @@ class EdgeSplit {
   // As they are.
   void write_nodes(GraphWriter& writer) const {
     const auto chunks = [](auto column, size_t width, auto&& append) {
-      const size_t step = std::max<size_t>(kChunk / std::max<size_t>(width, 1), 1) * width;
+      const size_t step = std::max<size_t>(kWrittenAtOnce / std::max<size_t>(width, 1), 1) * width;
       for (size_t at = 0; at < column.size(); at += step)
         append(column.subspan(at, std::min(step, column.size() - at)));
     };

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMostNodes = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostTuNodes = std::numeric_limits<int32_t>::max();
 
 int64_t count_fields(std::string_view line) {
   int64_t fields = 0;
@@ -25,9 +25,9 @@ int64_t count_fields(std::string_view line) {
 }
 
 // The rows of one of the files.
-class Table {
+class TuTable {
  public:
-  Table(const TuFiles& files, const std::string& kind) : lines_(files.open(kind), files.path(kind)) {}
+  TuTable(const TuFiles& files, const std::string& kind) : lines_(files.open(kind), files.path(kind)) {}
 
   bool next() { return lines_.next(line_); }
   // The next row of as many as `rows` says; "a row for each of the 42 nodes".
@@ -98,8 +98,8 @@ class TableNodes : public TuNodes {
  private:
   int64_t nodes_;
   int64_t given_ = 0;
-  std::optional<Table> labels_;
-  std::optional<Table> attributes_;
+  std::optional<TuTable> labels_;
+  std::optional<TuTable> attributes_;
 };
 
 class TableSource : public TuSource {
@@ -108,10 +108,10 @@ class TableSource : public TuSource {
 
   TuGraphs graphs() const override {
     TuGraphs graphs;
-    Table indicator(*files_, "graph_indicator");
+    TuTable indicator(*files_, "graph_indicator");
     int64_t nodes = 0;
     for (; indicator.next(); ++nodes) {
-      if (nodes == kMostNodes) indicator.refuse(fmt::format("at most {} nodes", kMostNodes));
+      if (nodes == kMostTuNodes) indicator.refuse(fmt::format("at most {} nodes", kMostTuNodes));
       const auto present = static_cast<int64_t>(graphs.node_ptr.size());
       const int64_t graph =
           indicator.only_number(1, std::numeric_limits<int64_t>::max(), "the graph of a node");
@@ -138,12 +138,12 @@ class TableSource : public TuSource {
                                    std::numeric_limits<uint32_t>::max()));
     arcs.reserve(rows, width("edge_labels"), width("edge_attributes"), files_->path("edge_labels"));
     const int64_t given = read_arcs(graphs, arcs);
-    read_edges("edge_labels", given, [&, row = TuRow()](Table& table) mutable {
+    read_edges("edge_labels", given, [&, row = TuRow()](TuTable& table) mutable {
       row.labels.clear();
       table.labels(row.labels);
       arcs.add_labels(row.labels);
     });
-    read_edges("edge_attributes", given, [&, row = TuRow()](Table& table) mutable {
+    read_edges("edge_attributes", given, [&, row = TuRow()](TuTable& table) mutable {
       row.attributes.clear();
       table.attributes(row.attributes);
       arcs.add_attributes(row.attributes);
@@ -162,7 +162,7 @@ class TableSource : public TuSource {
  private:
   void read_graph_labels(TuGraphs& graphs) const {
     const auto count = static_cast<int64_t>(graphs.node_ptr.size()) - 1;
-    Table labels(*files_, "graph_labels");
+    TuTable labels(*files_, "graph_labels");
     graphs.label.reserve(static_cast<size_t>(count));
     for (int64_t g = 0; g < count; ++g) {
       labels.next_of(count, "graphs");
@@ -174,7 +174,7 @@ class TableSource : public TuSource {
 
   // Returns how many rows there were, self-loops among them.
   int64_t read_arcs(const TuGraphs& graphs, TuArcs& arcs) const {
-    Table table(*files_, "A");
+    TuTable table(*files_, "A");
     size_t graph = 0;  // of the last source: most arcs come graph by graph
     int64_t rows = 0;
     for (; table.next(); ++rows) {
@@ -197,7 +197,7 @@ class TableSource : public TuSource {
   template <typename Read>
   void read_edges(const char* kind, int64_t rows, Read&& read) const {
     if (!files_->has(kind)) return;
-    Table table(*files_, kind);
+    TuTable table(*files_, kind);
     for (int64_t row = 0; row < rows; ++row) {
       table.next_of(rows, "arcs");
       read(table);

@@ -13,7 +13,7 @@ namespace plimsoll {
 namespace {
 
 constexpr std::array<const char*, 4> kNames = {"ring-direct", "pool-direct", "ring", "pool"};
-constexpr int64_t kPage = 4096;
+constexpr int64_t kProbedBytes = 4096;
 constexpr int kMostThreads = 16;
 constexpr int kMostQueued = 256;
 
@@ -29,15 +29,16 @@ double probe(const std::filesystem::path& path, ReadWay way) {
   using Clock = std::chrono::steady_clock;
   constexpr int kReads = 128;
   constexpr auto kLong = std::chrono::milliseconds(5);
-  const auto opened = open_way(path, way, kPage, kMostQueued * kPage);
+  const auto opened = open_way(path, way, kProbedBytes, kMostQueued * kProbedBytes);
   if (!opened) return 0;
-  const int64_t places = opened->file->bytes / kPage;
+  const int64_t places = opened->file->bytes / kProbedBytes;
   uint64_t state = 1;
   int64_t reads = 0;
   int left = 0;
   const auto next = [&](Extent& extent) {
     state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's: any scatter will do
-    extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(places)) * kPage, kPage, kPage};
+    extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(places)) * kProbedBytes,
+              kProbedBytes, kProbedBytes};
     return left-- > 0;
   };
   const auto round = [&] {
@@ -53,7 +54,7 @@ double probe(const std::filesystem::path& path, ReadWay way) {
 // Where a probe says nothing: too small a file. The first that is allowed.
 ReadWay first_allowed(const std::filesystem::path& path) {
   for (const ReadWay way : {ReadWay::ring_direct, ReadWay::pool_direct, ReadWay::ring})
-    if (open_way(path, way, kPage, kPage)) return way;
+    if (open_way(path, way, kProbedBytes, kProbedBytes)) return way;
   return ReadWay::pool;
 }
 
@@ -107,7 +108,7 @@ ReadWay choose_way(const std::filesystem::path& path) {
   static std::map<uint64_t, ReadWay> chosen;  // by device
   if (const char* const forced = std::getenv("PLIMSOLL_READ")) return way_from_name(forced);
   const AlignedFile file = open_buffered(path);
-  if (file.bytes < 256 * kPage) return first_allowed(path);
+  if (file.bytes < 256 * kProbedBytes) return first_allowed(path);
   const std::lock_guard lock(mutex);
   const auto known = chosen.find(file.device);
   return known != chosen.end() ? known->second : chosen.emplace(file.device, quickest(path)).first->second;

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-[[noreturn]] void refuse() {
+[[noreturn]] void refuse_layer() {
   throw Failure("this build has no CUDA kernels; configure with `cmake --preset cuda`, which needs nvcc");
 }
 
@@ -16,51 +16,51 @@ namespace {
 
 template <typename T>
 void gat_scores_cuda(const T*, const GatScores<T>&, int64_t, int64_t, int64_t, T*, T*, void*) {
-  refuse();
+  refuse_layer();
 }
 template <typename T>
 void gat_forward_cuda(const Gat<T>&, T*, void*) {
-  refuse();
+  refuse_layer();
 }
 template <typename T>
 void gat_backward_cuda(const Gat<T>&, const GatGradients<T>&, const GatScores<T>&, const OutEdges&, T*,
                        void*) {
-  refuse();
+  refuse_layer();
 }
 template <typename T>
 void gatv2_forward_cuda(const Gatv2<T>&, T*, void*) {
-  refuse();
+  refuse_layer();
 }
 template <typename T>
 void gatv2_backward_cuda(const Gatv2<T>&, const Gatv2Gradients<T>&, const OutEdges&, T*, void*) {
-  refuse();
+  refuse_layer();
 }
 template <typename T>
 void segment_reduce_cuda(const T*, const int64_t*, int64_t, int64_t, Reduce, T*, void*) {
-  refuse();
+  refuse_layer();
 }
 template <typename T>
 void segment_reduce_backward_cuda(const T*, const T*, const T*, const int64_t*, int64_t, int64_t, Reduce, T*,
                                   void*) {
-  refuse();
+  refuse_layer();
 }
 template <typename T>
 void segment_softmax_cuda(const T*, const int64_t*, int64_t, int64_t, T*, void*) {
-  refuse();
+  refuse_layer();
 }
 template <typename T>
 void segment_softmax_backward_cuda(const T*, const T*, const int64_t*, int64_t, int64_t, T*, void*) {
-  refuse();
+  refuse_layer();
 }
 template <typename T>
 void graph_norm_cuda(const T*, const int64_t*, int64_t, int64_t, const T*, const T*, const T*, T, T*, T*, T*,
                      void*) {
-  refuse();
+  refuse_layer();
 }
 template <typename T>
 void graph_norm_backward_cuda(const T*, const T*, const int64_t*, int64_t, int64_t, const T*, const T*,
                               const T*, const T*, T*, T*, T*, void*) {
-  refuse();
+  refuse_layer();
 }
 
 PLIMSOLL_GAT_CUDA(float)

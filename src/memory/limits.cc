@@ -15,19 +15,19 @@ namespace plimsoll {
 namespace {
 
 // A limit above this is the kernel's way to say that there is none.
-constexpr int64_t kNone = int64_t{1} << 60;
+constexpr int64_t kNoLimit = int64_t{1} << 60;
 
-std::optional<int64_t> parse(const std::string& text) {
+std::optional<int64_t> positive_number(const std::string& text) {
   int64_t value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || value <= 0 || value >= kNone) return std::nullopt;
+  if (failed != std::errc() || value <= 0 || value >= kNoLimit) return std::nullopt;
   return value;
 }
 
 // None where the product is no possible size either.
 std::optional<int64_t> product(std::optional<int64_t> a, std::optional<int64_t> b) {
   int64_t value = 0;
-  if (!a || !b || __builtin_mul_overflow(*a, *b, &value) || value >= kNone) return std::nullopt;
+  if (!a || !b || __builtin_mul_overflow(*a, *b, &value) || value >= kNoLimit) return std::nullopt;
   return value;
 }
 
@@ -36,7 +36,7 @@ void add_slurm(std::vector<Limit>& limits) {
   constexpr int64_t kMB = 1000 * 1000;
   const auto number = [](const char* name) -> std::optional<int64_t> {
     const char* text = std::getenv(name);
-    return text == nullptr ? std::nullopt : parse(text);
+    return text == nullptr ? std::nullopt : positive_number(text);
   };
   const auto add = [&](const char* source, std::optional<int64_t> mb) {
     if (const auto bytes = product(mb, kMB)) limits.push_back({source, *bytes});
@@ -58,7 +58,7 @@ void add_rlimits(std::vector<Limit>& limits) {
   for (const auto& [name, resource] :
        {std::pair{"RLIMIT_DATA", RLIMIT_DATA}, std::pair{"RLIMIT_AS", RLIMIT_AS}}) {
     rlimit limit{};
-    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur < static_cast<rlim_t>(kNone))
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur < static_cast<rlim_t>(kNoLimit))
       limits.push_back({name, static_cast<int64_t>(limit.rlim_cur)});
   }
 }
@@ -80,7 +80,7 @@ std::vector<Limit> find_limits(const std::string& root) {
 }
 
 int64_t usable_memory(const std::vector<Limit>& limits) {
-  int64_t least = kNone;
+  int64_t least = kNoLimit;
   for (const Limit& limit : limits) least = std::min(least, limit.usable());
   return least;
 }

@@ -10,12 +10,12 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kPage = 4096;
+constexpr int64_t kPieceStep = 4096;
 // A piece that is larger by more is left for others, rather than cut.
 constexpr int64_t kMostCut = 4;
 
 int64_t whole_pages(int64_t bytes) {
-  return (bytes + kPage - 1) / kPage * kPage;
+  return (bytes + kPieceStep - 1) / kPieceStep * kPieceStep;
 }
 
 struct Kept {

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kAhead = 8;  // nodes whose slots are fetched ahead of their search
+constexpr size_t kSlotsAhead = 8;  // nodes whose slots are fetched ahead of their search
 
 }  // namespace
 
@@ -92,7 +92,7 @@ void NeighbourSampler::choose(size_t first, size_t end, int64_t fan_out, Sampled
 void NeighbourSampler::number(size_t first_edge, SampledSubgraph& out) {
   const auto tree = [&](size_t i) { return out.batch[static_cast<size_t>(out.col[i])]; };
   for (size_t i = first_edge; i < out.row.size(); ++i) {
-    if (i + kAhead < out.row.size()) table_.fetch(out.row[i + kAhead], tree(i + kAhead));
+    if (i + kSlotsAhead < out.row.size()) table_.fetch(out.row[i + kSlotsAhead], tree(i + kSlotsAhead));
     out.row[i] = table_.find_or_add(out.row[i], tree(i));
   }
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr int32_t kNone = -1;
 
 template <typename T>
-using Column = Vector<T, Tag::columns>;
+using PartColumn = Vector<T, Tag::columns>;
 
 // The part with the fewest nodes, the first of several: a tree whose leaves are the parts and whose inner
 // nodes name the better of two.
@@ -40,8 +40,8 @@ class LeastFilled {
     winner_[i] = std::pair(filled(b), b) < std::pair(filled(a), a) ? b : a;
   }
 
-  Column<int64_t> filled_ = {};
-  Column<int32_t> winner_ = {};
+  PartColumn<int64_t> filled_ = {};
+  PartColumn<int32_t> winner_ = {};
 };
 
 class Greedy {
@@ -108,8 +108,8 @@ class Greedy {
   int64_t capacity_;
   Parts parts_;
   LeastFilled filled_;
-  Column<int32_t> neighbours_in_;  // of the node at hand, in each part; 0 in between
-  Column<int32_t> seen_;           // parts that have any
+  PartColumn<int32_t> neighbours_in_;  // of the node at hand, in each part; 0 in between
+  PartColumn<int32_t> seen_;           // parts that have any
 };
 
 void require_good(const Topology& topology, const PartitionOptions& options) {

@@ -13,7 +13,7 @@ namespace {
 
 using Column = SampledSubgraph::Column;
 
-constexpr int64_t kPiece = 4096;  // edges, or lists, that are read together
+constexpr int64_t kPieceEdges = 4096;  // edges, or lists, that are read together
 
 struct End {
   int64_t col;
@@ -27,8 +27,8 @@ class ListFilter {
   ListFilter(const Topology& topology, const NodeTable& table) : topology_(topology), table_(table) {}
 
   void add(EdgeRange list, int64_t col, SampledSubgraph& out) {
-    for (int64_t done = 0; done < list.degree; done += kPiece) {
-      const int64_t piece = std::min(kPiece, list.degree - done);
+    for (int64_t done = 0; done < list.degree; done += kPieceEdges) {
+      const int64_t piece = std::min(kPieceEdges, list.degree - done);
       edges_.clear();
       for (int64_t i = 0; i < piece; ++i) edges_.push_back(list.first + done + i);
       neighbours_.resize(edges_.size());
@@ -85,9 +85,9 @@ void induce(const Topology& topology, const NodeTable& table, SampledSubgraph& s
   subgraph.edge.clear();
   subgraph.edges_per_hop.clear();
   ListFilter filter(topology, table);
-  Vector<EdgeRange, Tag::blocks> lists(kPiece);
-  for (size_t first = 0; first < subgraph.node.size(); first += kPiece) {
-    const size_t piece = std::min(subgraph.node.size() - first, static_cast<size_t>(kPiece));
+  Vector<EdgeRange, Tag::blocks> lists(kPieceEdges);
+  for (size_t first = 0; first < subgraph.node.size(); first += kPieceEdges) {
+    const size_t piece = std::min(subgraph.node.size() - first, static_cast<size_t>(kPieceEdges));
     topology.read_lists(std::span(subgraph.node).subspan(first, piece), lists);
     for (size_t i = 0; i < piece; ++i) filter.add(lists[i], static_cast<int64_t>(first + i), subgraph);
   }

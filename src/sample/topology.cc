@@ -10,12 +10,12 @@ namespace {
 
 // How far ahead of their use numbers at random places are fetched: enough to have as many cache misses under
 // way as a core can. Measured: bench/results/sampling.md.
-constexpr size_t kAhead = 16;
+constexpr size_t kPlacesAhead = 16;
 
 template <typename T, typename Use>
 void gather(const T* column, std::span<const int64_t> places, const Use& use) {
   for (size_t i = 0; i < places.size(); ++i) {
-    if (i + kAhead < places.size()) __builtin_prefetch(column + places[i + kAhead]);
+    if (i + kPlacesAhead < places.size()) __builtin_prefetch(column + places[i + kPlacesAhead]);
     use(i, column + places[i]);
   }
 }

@@ -32,7 +32,7 @@ GraphRange from_json(const Json& json, bool recording) {
 }
 
 // Columns other than the first are as wide as the manifest's shape says; the width is free, the rank is not.
-int64_t width(const DataSetView& set, const std::string& name) {
+int64_t columns_of(const DataSetView& set, const std::string& name) {
   const auto found = set.columns().find(name);
   const bool matrix = found != set.columns().end() && found->second.shape().shape.size() == 2;
   if (!matrix)
@@ -100,8 +100,8 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
 }
 
 GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "graph_set") {
-  node_features_ = width(set_, "x");
-  edge_features_ = width(set_, "edge_attr");
+  node_features_ = columns_of(set_, "x");
+  edge_features_ = columns_of(set_, "edge_attr");
   graphs_ = {set_.column<int64_t>("node_ptr"),
              set_.column<int64_t>("edge_ptr"),
              set_.column<float>("x", {node_features_}),

@@ -6,7 +6,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kTogether = 8192;  // rows that are read at a time
+constexpr size_t kReadTogether = 8192;  // rows that are read at a time
 
 }  // namespace
 
@@ -25,12 +25,12 @@ KeptRows::KeptRows(const RowLayout& layout, std::span<const uint8_t> uses, int64
 
 void KeptRows::read(RowReader& reader) {
   Vector<WantedRow, Tag::cache> wanted;
-  wanted.reserve(kTogether);
+  wanted.reserve(kReadTogether);
   std::byte* to = rows_.data();
   for (int64_t row = set_.next(0); row != RowSet::kNone; row = set_.next(row + 1)) {
     wanted.push_back({row, to});
     to += row_bytes_;
-    if (wanted.size() < kTogether) continue;
+    if (wanted.size() < kReadTogether) continue;
     reader.read(wanted);
     wanted.clear();
   }

@@ -18,21 +18,21 @@ constexpr int64_t kMostPack = 16 * kMiB;
 constexpr int64_t kBuffersShare = 12;
 constexpr int64_t kLeastBuffer = 16 * 1024;
 constexpr int64_t kMostBuffer = 512 * 1024;
-constexpr int64_t kPieceShare = 64;
+constexpr int64_t kReadShare = 64;
 constexpr int64_t kMostPiece = 8 * kMiB;
 constexpr int64_t kReaderShare = 64;
 constexpr int64_t kLeastReader = 256 * 1024;
 constexpr int64_t kMostReader = 4 * kMiB;
-constexpr int64_t kLongestPiece = 256 * 1024;
-constexpr int64_t kLongestGap = 32 * 1024;
+constexpr int64_t kLongestPackRead = 256 * 1024;
+constexpr int64_t kLongestPackGap = 32 * 1024;
 constexpr int64_t kNotesShare = 8;  // of a pack's rows
 constexpr int kWritesUnderWay = 24;
 
-RowReader::Options reading(const RowLayout& layout, int64_t buffers) {
+RowReader::Options reading_packs(const RowLayout& layout, int64_t buffers) {
   return {.way = {},
           .buffer_bytes = buffers,
-          .longest_gap = kLongestGap,
-          .longest_piece = std::max(layout.row_bytes, std::min(kLongestPiece, buffers / 8))};
+          .longest_gap = kLongestPackGap,
+          .longest_piece = std::max(layout.row_bytes, std::min(kLongestPackRead, buffers / 8))};
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, i
   // Packs are closed before they are full.
   sizes.packs = sizes.round / sizes.pack * 5 / 4 + 2;
   sizes.buffer = aligned(std::clamp(buffers / sizes.packs, int64_t{1}, kMostBuffer));
-  sizes.piece = std::clamp(bytes / kPieceShare, layout.row_bytes, kMostPiece) / layout.row_bytes;
+  sizes.piece = std::clamp(bytes / kReadShare, layout.row_bytes, kMostPiece) / layout.row_bytes;
   sizes.reader = std::clamp(bytes / kReaderShare, kLeastReader, kMostReader);
   return sizes;
 }
@@ -62,7 +62,7 @@ int64_t PackSizes::of_round(const RowLayout& layout) const {
 
 PackRound::PackRound(const std::filesystem::path& path, const RowLayout& layout, const PackSizes& sizes,
                      KeptRows& kept, ScratchFile& scratch)
-    : reader_(path, layout, reading(layout, sizes.reader)),
+    : reader_(path, layout, reading_packs(layout, sizes.reader)),
       row_bytes_(layout.row_bytes),
       sizes_(sizes),
       kept_(kept),

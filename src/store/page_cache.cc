@@ -16,12 +16,12 @@ namespace {
 
 constexpr int64_t kMostPlaces = 64 * 1024;  // that are looked up before missed pages are read
 constexpr int64_t kMostMissed = 16 * 1024;  // pages that are read together
-constexpr int64_t kLeastBuffers = 4096;
-constexpr int64_t kMostBuffers = 1024 * 1024;
+constexpr int64_t kLeastBufferBytes = 4096;
+constexpr int64_t kMostBufferBytes = 1024 * 1024;
 // A call wants pages from all over the file, often many that are near each other, and a read costs more than
 // the bytes in between. Measured: bench/results/sampling.md.
-constexpr int64_t kLongestPiece = 32 * 1024;
-constexpr int64_t kLongestGap = 8 * 1024;
+constexpr int64_t kLongestRead = 32 * 1024;
+constexpr int64_t kLongestSkip = 8 * 1024;
 
 // Adds the time of its scope.
 class Waiting {
@@ -54,11 +54,11 @@ int64_t share_of(const NumberLayout& layout, int64_t share, int64_t least, int64
   return std::clamp(layout.count * layout.number_bytes / share, least, most);
 }
 
-RowReader::Options reading(const NumberLayout& layout, const PageCache::Options& options) {
+RowReader::Options reading_pages(const NumberLayout& layout, const PageCache::Options& options) {
   return {.way = options.way,
-          .buffer_bytes = share_of(layout, 16, kLeastBuffers, kMostBuffers),
-          .longest_gap = kLongestGap,
-          .longest_piece = std::min(kLongestPiece, share_of(layout, 64, kLeastBuffers, kMostBuffers))};
+          .buffer_bytes = share_of(layout, 16, kLeastBufferBytes, kMostBufferBytes),
+          .longest_gap = kLongestSkip,
+          .longest_piece = std::min(kLongestRead, share_of(layout, 64, kLeastBufferBytes, kMostBufferBytes))};
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ PageCounters& PageCounters::operator+=(const PageCounters& more) {
 }
 
 PageCache::PageCache(const std::filesystem::path& path, const NumberLayout& layout, const Options& options)
-    : reader_(path, pages_of(path, layout, options.page_bytes), reading(layout, options)),
+    : reader_(path, pages_of(path, layout, options.page_bytes), reading_pages(layout, options)),
       page_bytes_(options.page_bytes),
       shift_(std::countr_zero(static_cast<uint64_t>(options.page_bytes / layout.number_bytes))),
       slot_of_(static_cast<size_t>(pages()), kNone),

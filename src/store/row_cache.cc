@@ -8,15 +8,12 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/seconds.h"
 
 namespace plimsoll {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // A row read ahead is kept beside where it is to go and where it is in its batch.
 int64_t ahead_rows(int64_t row_bytes, const RowCache::Options& options) {

@@ -13,8 +13,8 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kLeastPacks = 4;  // of a round
-constexpr size_t kTogether = 256;   // rows that are looked up at a time
-constexpr size_t kAhead = 8;        // rows that are on their way from memory
+constexpr size_t kLookedUp = 256;   // rows that are looked up at a time
+constexpr size_t kPrefetched = 8;   // rows that are on their way from memory
 // Who reads an earlier batch at all comes for it before another has waited so long.
 constexpr auto kPatience = std::chrono::milliseconds(50);
 
@@ -200,13 +200,13 @@ bool RowPacks::read(int64_t batch, const std::function<Place(std::span<const std
 void RowPacks::copy(const Loaded& from, const Place& place) const {
   const std::byte* const packed = from.bytes.data() + sizes_.notes;
   const auto row_bytes = static_cast<size_t>(row_bytes_);
-  std::array<const std::byte*, kTogether> rows;
-  for (size_t first = 0; first < place.rows.size(); first += kTogether) {
-    const auto some = place.rows.subspan(first, std::min(kTogether, place.rows.size() - first));
+  std::array<const std::byte*, kLookedUp> rows;
+  for (size_t first = 0; first < place.rows.size(); first += kLookedUp) {
+    const auto some = place.rows.subspan(first, std::min(kLookedUp, place.rows.size() - first));
     for (size_t i = 0; i < some.size(); ++i) {
-      if (i + kAhead < some.size()) {
-        kept_.prefetch(some[i + kAhead]);
-        from.set.prefetch(some[i + kAhead]);
+      if (i + kPrefetched < some.size()) {
+        kept_.prefetch(some[i + kPrefetched]);
+        from.set.prefetch(some[i + kPrefetched]);
       }
       rows[i] = kept_.find(some[i]);
       if (rows[i] != nullptr) continue;
@@ -215,7 +215,7 @@ void RowPacks::copy(const Loaded& from, const Place& place) const {
       rows[i] = packed + index * row_bytes_;
     }
     for (size_t i = 0; i < some.size(); ++i) {
-      if (i + kAhead < some.size()) __builtin_prefetch(rows[i + kAhead]);
+      if (i + kPrefetched < some.size()) __builtin_prefetch(rows[i + kPrefetched]);
       std::memcpy(place.out + (first + i) * row_bytes, rows[i], row_bytes);
     }
   }

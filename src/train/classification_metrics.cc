@@ -25,7 +25,7 @@ std::optional<double> f1_of(const Counts& counts) {
   return 2.0 * static_cast<double>(counts.right) / static_cast<double>(counts.of_it + counts.called_it);
 }
 
-std::span<const float> row_of(std::span<const float> logits, size_t item, int64_t classes) {
+std::span<const float> logits_of(std::span<const float> logits, size_t item, int64_t classes) {
   return logits.subspan(item * static_cast<size_t>(classes), static_cast<size_t>(classes));
 }
 
@@ -33,7 +33,7 @@ std::span<const float> row_of(std::span<const float> logits, size_t item, int64_
 Vector<double, Tag::columns> log_sums(std::span<const float> logits, int64_t classes) {
   Vector<double, Tag::columns> sums(logits.size() / static_cast<size_t>(classes));
   for (size_t i = 0; i < sums.size(); ++i) {
-    const std::span<const float> row = row_of(logits, i, classes);
+    const std::span<const float> row = logits_of(logits, i, classes);
     const double most = *std::ranges::max_element(row);
     double sum = 0;
     for (const float logit : row) sum += std::exp(logit - most);
@@ -69,7 +69,7 @@ std::optional<double> auc_of(std::span<const float> logits, std::span<const int6
   const auto sums = log_sums(logits, classes);
   return mean_of(classes, [&](int64_t c) {
     return against_rest(c, [&](size_t i) {
-      return static_cast<float>(std::exp(row_of(logits, i, classes)[static_cast<size_t>(c)] - sums[i]));
+      return static_cast<float>(std::exp(logits_of(logits, i, classes)[static_cast<size_t>(c)] - sums[i]));
     });
   });
 }
@@ -84,7 +84,7 @@ ClassificationFigures classification_figures(std::span<const float> logits, std:
   std::vector<Counts> counts(static_cast<size_t>(classes));
   int64_t right = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
-    const std::span<const float> row = row_of(logits, i, classes);
+    const std::span<const float> row = logits_of(logits, i, classes);
     const int64_t called = std::ranges::max_element(row) - row.begin();
     if (!figures.confusion.empty()) ++figures.confusion[static_cast<size_t>(labels[i] * classes + called)];
     ++counts[static_cast<size_t>(labels[i])].of_it;

@@ -11,6 +11,7 @@
 #include "nn/classification.h"
 #include "telemetry/table.h"
 #include "train/planner.h"
+#include "train/undefined_figures.h"
 
 namespace plimsoll {
 namespace {
@@ -49,20 +50,12 @@ double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t
   return labels.empty() ? 0 : sum / static_cast<double>(labels.size());
 }
 
-Json number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json rows_of(const std::vector<int64_t>& matrix) {
   Json rows = Json::array();
   const auto side = static_cast<int64_t>(std::lround(std::sqrt(matrix.size())));
   for (int64_t row = 0; row < side; ++row)
     rows.push_back(std::vector<int64_t>(matrix.begin() + row * side, matrix.begin() + (row + 1) * side));
   return rows;
-}
-
-std::string cell(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4f}", *value) : "-";
 }
 
 }  // namespace
@@ -157,9 +150,9 @@ Json classification_json(const std::vector<ClassificationVerdict>& verdicts, con
           {{{"name", model},
             {"seed", seed},
             {"loss", verdict.loss},
-            {"accuracy", number(verdict.figures.accuracy)},
-            {"f1", number(verdict.figures.f1)},
-            {"auc", number(verdict.figures.auc)},
+            {"accuracy", figure_json(verdict.figures.accuracy)},
+            {"f1", figure_json(verdict.figures.f1)},
+            {"auc", figure_json(verdict.figures.auc)},
             {"confusion",
              verdict.figures.confusion.empty() ? Json() : rows_of(verdict.figures.confusion)}}}}});
   return {{"splits", std::move(splits)}};
@@ -169,8 +162,8 @@ std::string classification_table(const std::vector<ClassificationVerdict>& verdi
   Table table({"<split", "graphs", "items", "loss", "accuracy", "F1", "AUC"});
   for (const ClassificationVerdict& verdict : verdicts)
     table.add({verdict.name, format_count(verdict.graphs), format_count(verdict.figures.items),
-               fmt::format("{:.4f}", verdict.loss), cell(verdict.figures.accuracy), cell(verdict.figures.f1),
-               cell(verdict.figures.auc)});
+               fmt::format("{:.4f}", verdict.loss), figure_text(verdict.figures.accuracy),
+               figure_text(verdict.figures.f1), figure_text(verdict.figures.auc)});
   return table.text();
 }
 

@@ -6,10 +6,6 @@
 namespace plimsoll {
 namespace {
 
-BlockLimits limits_of(const Recipe::Training& training) {
-  return {training.block.graphs, training.block.nodes, training.block.edges};
-}
-
 constexpr int64_t kWriterBytes = 320 * 1024;  // of NpyWriter
 
 // How graphs are made, and which. Rounding may follow where blocks end.

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "train/evaluation_summary.h"
+#include "train/undefined_figures.h"
 
 namespace plimsoll {
 namespace {
-
-Json number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
 
 Json detector_json(const DetectorFigures& figures) {
   Json json = {{"name", figures.name}};
@@ -21,13 +18,13 @@ Json detector_json(const DetectorFigures& figures) {
   }
   for (const Figure figure : {Figure::fpr, Figure::f1, Figure::precision, Figure::recall, Figure::auc,
                               Figure::pr_auc, Figure::mcc, Figure::balanced_accuracy})
-    json[figure_key(figure)] = number(value_of(figure, figures));
+    json[figure_key(figure)] = figure_json(value_of(figure, figures));
   json["confusion"] = {{"tp", figures.verdicts.true_positives},
                        {"fp", figures.verdicts.false_positives},
                        {"tn", figures.verdicts.true_negatives},
                        {"fn", figures.verdicts.false_negatives}};
-  json["delay"] = {{"frames", number(figures.delay.frames())},
-                   {"milliseconds", number(figures.delay.milliseconds())},
+  json["delay"] = {{"frames", figure_json(figures.delay.frames())},
+                   {"milliseconds", figure_json(figures.delay.milliseconds())},
                    {"recordings", figures.delay.recordings},
                    {"never_detected", figures.delay.recordings - figures.delay.detected}};
   return json;
@@ -63,11 +60,11 @@ Json summary_json(const std::vector<DetectorSummary>& summaries) {
     Json json = {{"name", summary.name}, {"target_fpr", summary.target_rate}, {"seeds", Json(summary.seeds)}};
     for (size_t f = 0; f < kFigures; ++f) {
       const std::optional<Spread>& spread = summary.figures[f];
-      json[figure_key(static_cast<Figure>(f))] = spread
-                                                     ? Json{{"mean", spread->mean},
-                                                            {"standard_deviation", number(spread->deviation)},
-                                                            {"seeds", spread->seeds}}
-                                                     : Json();
+      json[figure_key(static_cast<Figure>(f))] =
+          spread ? Json{{"mean", spread->mean},
+                        {"standard_deviation", figure_json(spread->deviation)},
+                        {"seeds", spread->seeds}}
+                 : Json();
     }
     list.push_back(std::move(json));
   }

@@ -4,8 +4,10 @@
 
 #include "base/units.h"
 #include "telemetry/chart.h"
+#include "train/evaluation_answer.h"
 #include "train/evaluation_summary.h"
 #include "train/evaluation_table.h"
+#include "train/undefined_figures.h"
 
 namespace plimsoll {
 namespace {
@@ -15,7 +17,7 @@ using Kind = Report::Table::Kind;
 const std::vector<std::string> kHeadings = {"<detector", "F1",     "precision", "recall", "FPR",
                                             "AUC",       "PR-AUC", "MCC",       "delay",  "missed"};
 
-Report::Table::Row row_of(const DetectorSummary& summary) {
+Report::Table::Row report_row(const DetectorSummary& summary) {
   Report::Table::Row row{{(summary.rule ? "rule: " : "") + label_of(summary)}, Kind::plain};
   for (const Figure figure :
        {Figure::f1, Figure::precision, Figure::recall, Figure::fpr, Figure::auc, Figure::pr_auc, Figure::mcc})
@@ -27,7 +29,7 @@ Report::Table::Row row_of(const DetectorSummary& summary) {
 
 void add_rows(Report::Table& table, const std::string& title, const JudgedGroup& group) {
   table.rows.push_back({{title}, Kind::group});
-  for (const DetectorSummary& summary : summarise(group.detectors)) table.rows.push_back(row_of(summary));
+  for (const DetectorSummary& summary : summarise(group.detectors)) table.rows.push_back(report_row(summary));
 }
 
 void add_headline(Report& report, const Evaluation& evaluation, const Published* published) {
@@ -46,11 +48,9 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
     add_rows(table, title_of(split.all, published), split.all);
     if (published == nullptr) continue;
     for (const Published::Model& model : published->models(split.all.name)) {
-      const auto text = [](const std::optional<double>& value) {
-        return value ? fmt::format("{:.4f}", *value) : std::string("-");
-      };
       table.rows.push_back(
-          {{"published: " + model.name, text(model.f1), "", "", "", text(model.auc)}, Kind::aside});
+          {{"published: " + model.name, figure_text(model.f1), "", "", "", figure_text(model.auc)},
+           Kind::aside});
     }
   }
   report.table(table);
@@ -116,7 +116,12 @@ std::string with_area(const std::string& name, const std::optional<Spread>& area
   return area ? fmt::format("{}: {} {}", name, what, figure_cell(area)) : name;
 }
 
-void add_curves(Report& report, const JudgedSplit& split) {
+struct Curves {
+  LineChart roc;
+  LineChart pr;
+};
+
+Curves curves_of(const JudgedSplit& split) {
   LineChart roc{{"false-positive rate, from 0.01 %", DetectorCurves::kLeastRate, 1, Axis::Scale::log, true},
                 {"recall", 0, 1, Axis::Scale::linear, true},
                 {},
@@ -144,6 +149,11 @@ void add_curves(Report& report, const JudgedSplit& split) {
   // The first detectors lie on top.
   std::ranges::reverse(roc.marks);
   std::ranges::reverse(pr.marks);
+  return {std::move(roc), std::move(pr)};
+}
+
+void add_curves(Report& report, const JudgedSplit& split) {
+  const auto [roc, pr] = curves_of(split);
   if (roc.series.empty()) {
     report.paragraph("One class is absent: there are no curves.");
     return;
@@ -221,10 +231,23 @@ void add_attacks(Report& report, const JudgedSplit& split) {
   add_groups(report, split.recordings, "All figures by recording");
 }
 
+void add_answer(Report& report, const Evaluation& evaluation) {
+  const EvaluationAnswer answer = answer_of(evaluation);
+  if (answer.hardest == nullptr) return;
+  report.section("In short");
+  report.paragraph(answer.text);
+  const Curves curves = curves_of(*answer.hardest);
+  if (curves.roc.series.empty()) return;
+  report.figures(
+      {{fmt::format("{}: attacks found against false alarms; dots are thresholds", answer.hardest->all.name),
+        draw(curves.roc)}});
+}
+
 }  // namespace
 
 Markup evaluation_report(const Evaluation& evaluation, const Published* published, const RunRecord& run) {
   Report report(run.name, "Detection of attacks, judged by plimsoll evaluate");
+  add_answer(report, evaluation);
   add_headline(report, evaluation, published);
   add_thresholds(report, evaluation);
   for (const JudgedSplit& split : evaluation.splits) {

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "telemetry/table.h"
+#include "train/undefined_figures.h"
 
 namespace plimsoll {
 namespace {
@@ -54,10 +55,6 @@ std::vector<std::string> row_of(const DetectorSummary& summary) {
   row.push_back(delay_cell(summary));
   row.push_back(missed_cell(summary));
   return row;
-}
-
-std::string plain_cell(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4f}", *value) : "-";
 }
 
 std::string attacks_table(const Evaluation& evaluation) {
@@ -133,7 +130,7 @@ std::string evaluation_table(const Evaluation& evaluation, const Published* publ
     for (const DetectorSummary& summary : summaries) table.add(row_of(summary));
     if (published == nullptr) continue;
     for (const Published::Model& model : published->models(split.all.name))
-      table.add({"  published: " + model.name, plain_cell(model.f1), "", "", "", plain_cell(model.auc)});
+      table.add({"  published: " + model.name, figure_text(model.f1), "", "", "", figure_text(model.auc)});
   }
   std::string text = table.text() + "\n" + attacks_table(evaluation);
   if (!evaluation.splits.empty()) text += "\n" + thresholds_table(evaluation);

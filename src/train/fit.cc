@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/seconds.h"
 #include "io/file.h"
 #include "memory/tape.h"
 #include "ops/allocator.h"
@@ -12,12 +13,6 @@
 
 namespace plimsoll {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::vector<at::Tensor> values_of(const ParameterList& parameters) {
   std::vector<at::Tensor> values;
@@ -30,10 +25,6 @@ OptimizerOptions optimizer_options(const Recipe::Training& training) {
           .learning_rate = training.learning_rate,
           .weight_decay = training.weight_decay,
           .momentum = training.momentum};
-}
-
-BlockLimits limits_of(const Recipe::Training& training) {
-  return {training.block.graphs, training.block.nodes, training.block.edges};
 }
 
 // What lives as long as the run, and no step allocates.
@@ -212,7 +203,7 @@ class Fit {
   }
 
   void train_epoch() {
-    epoch_start_ = Clock::now();
+    epoch_start_ = std::chrono::steady_clock::now();
     seconds_before_ = position_.so_far.seconds;
     stalled_before_ = engine_.runner().stalled_seconds();
     rows_before_ = options_.source->row_counters().value_or(RowCounters{});
@@ -285,7 +276,7 @@ class Fit {
   void save_checkpoint() {
     checkpoints_.save(state(), position_);
     write_metrics();
-    last_checkpoint_ = Clock::now();
+    last_checkpoint_ = std::chrono::steady_clock::now();
   }
 
   void write_metrics() const {
@@ -315,12 +306,12 @@ class Fit {
   int64_t resumed_at_ = 0;
   std::vector<std::string> damaged_;
   std::string note_;
-  Clock::time_point epoch_start_ = Clock::now();
+  std::chrono::steady_clock::time_point epoch_start_ = std::chrono::steady_clock::now();
   double seconds_before_ = 0;  // of this epoch, in an earlier process
   RowCounters rows_before_;    // this epoch
   double stalled_before_ = 0;
   std::optional<Reading> reading_;
-  Clock::time_point last_checkpoint_ = Clock::now();
+  std::chrono::steady_clock::time_point last_checkpoint_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace

@@ -46,6 +46,11 @@ struct RunOptions {
       [](int64_t, int64_t, const std::string&) {};
 };
 
+/// The limits of blocks, as the recipe has them.
+inline BlockLimits limits_of(const Recipe::Training& training) {
+  return {training.block.graphs, training.block.nodes, training.block.edges};
+}
+
 struct FitOptions {
   const BlockSource* source = nullptr;
   std::span<const GraphShape> shapes = {};  ///< one for each graph of the source

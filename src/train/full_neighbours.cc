@@ -26,8 +26,8 @@ namespace plimsoll {
 namespace {
 
 // A piece ends before it would have more of either; a node with more is one by itself.
-constexpr int64_t kPieceNodes = 1024;
-constexpr int64_t kPieceEdges = 16384;
+constexpr int64_t kJudgedNodes = 1024;
+constexpr int64_t kJudgedEdges = 16384;
 
 // Where pieces begin: places among nodes 0 .. V-1, with V at the end.
 Vector<int64_t, Tag::columns> cut_pieces(const Topology& topology) {
@@ -37,7 +37,7 @@ Vector<int64_t, Tag::columns> cut_pieces(const Topology& topology) {
     for (const EdgeRange& list : lists) {
       const int64_t nodes = node - begins.back();
       edges += list.degree;
-      if (nodes > 0 && (nodes == kPieceNodes || edges > kPieceEdges)) {
+      if (nodes > 0 && (nodes == kJudgedNodes || edges > kJudgedEdges)) {
         begins.push_back(node);
         edges = list.degree;
       }
@@ -140,7 +140,7 @@ class Judge {
     for (const int64_t layer : model.judged())
       said_.push_back(std::make_unique<CachedRows>(files[static_cast<size_t>(layer)]));
   }
-  // f32 [nodes, classes], of kPieceNodes at most.
+  // f32 [nodes, classes], of kJudgedNodes at most.
   at::Tensor run(std::span<const int64_t> nodes) {
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
@@ -199,9 +199,9 @@ void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mode
                  std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                  std::span<float> logits) {
   Judge judge(model, run_layers(graph, topology, model, options));
-  for (size_t first = 0; first < nodes.size(); first += kPieceNodes) {
+  for (size_t first = 0; first < nodes.size(); first += kJudgedNodes) {
     const at::Tensor found =
-        judge.run(nodes.subspan(first, std::min<size_t>(kPieceNodes, nodes.size() - first)));
+        judge.run(nodes.subspan(first, std::min<size_t>(kJudgedNodes, nodes.size() - first)));
     std::copy_n(found.const_data_ptr<float>(), found.numel(),
                 logits.begin() + static_cast<int64_t>(first) * model.classes());
   }
@@ -213,8 +213,8 @@ FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, cons
   const std::filesystem::path path = options.scratch / "nodes.f32";
   File out = File::create(path);
   Vector<int64_t, Tag::columns> nodes;
-  for (int64_t first = 0; first < graph.nodes(); first += kPieceNodes) {
-    nodes.resize(static_cast<size_t>(std::min(kPieceNodes, graph.nodes() - first)));
+  for (int64_t first = 0; first < graph.nodes(); first += kJudgedNodes) {
+    nodes.resize(static_cast<size_t>(std::min(kJudgedNodes, graph.nodes() - first)));
     std::iota(nodes.begin(), nodes.end(), first);
     const at::Tensor found = judge.run(nodes);
     out.write(found.const_data_ptr(), found.nbytes());

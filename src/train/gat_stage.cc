@@ -29,8 +29,8 @@ GATWithJKOptions model_options(const Recipe& recipe, const BlockSource& source) 
 }
 
 // The stage, ready to begin.
-struct Stage {
-  explicit Stage(const GatStageOptions& options) : recipe(*options.recipe) {
+struct GatStage {
+  explicit GatStage(const GatStageOptions& options) : recipe(*options.recipe) {
     require_both_kinds(*options.split, options.shapes);
     if (recipe.gat.learning_rate > 0) recipe.training.learning_rate = recipe.gat.learning_rate;
     std::optional<WithoutData> without_data;
@@ -73,11 +73,11 @@ std::unique_ptr<GATWithJK> make_gat(const Recipe& recipe, const BlockSource& sou
 }
 
 MemoryPlan plan_gat(const GatStageOptions& options) {
-  return plan_fit(Stage(options).fit);
+  return plan_fit(GatStage(options).fit);
 }
 
 StageResult train_gat(const GatStageOptions& options) {
-  Stage stage(options);
+  GatStage stage(options);
   StageResult result;
   result.fit = fit(stage.fit);
   result.weights_hash = stage.detector.parameters().hash();

@@ -11,14 +11,15 @@
 #include "store/cached_rows.h"
 #include "train/judging_caches.h"
 #include "train/ranking.h"
+#include "train/undefined_figures.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kPieceEdges = 4096;     // whose negatives are drawn at once, at most
+constexpr int64_t kDrawnEdges = 4096;     // whose negatives are drawn at once, at most
 constexpr int64_t kPieceBytes = 4 << 20;  // of the embeddings that are read at once, about
 
-using Column = Vector<int64_t, Tag::columns>;
+using Nodes = Vector<int64_t, Tag::columns>;
 
 // Pairs and their scores, some at a time.
 class Scores {
@@ -51,7 +52,7 @@ class Scores {
 
  private:
   CachedRows rows_;
-  Column ends_;
+  Nodes ends_;
   Vector<float, Tag::columns> embeddings_;
 };
 
@@ -75,7 +76,7 @@ class SplitJudge {
   LinkVerdict judge(Scores& scores) {
     verdict_.name = kGraphSplits[split_];
     verdict_.edges = edges_;
-    const int64_t step = std::max<int64_t>(kPieceEdges / kRankedNegatives, 1);
+    const int64_t step = std::max<int64_t>(kDrawnEdges / kRankedNegatives, 1);
     for (int64_t first = 0; first < edges_; first += step)
       judge_piece(first, std::min(step, edges_ - first), scores);
     const auto count = static_cast<double>(edges_);
@@ -139,17 +140,9 @@ class SplitJudge {
   LinkVerdict verdict_;
   Vector<float, Tag::columns> scores_;  // of edges, then of as many pairs without
   Vector<uint8_t, Tag::columns> truth_;
-  Column nodes_, neighbours_, negative_nodes_, negative_neighbours_;
+  Nodes nodes_, neighbours_, negative_nodes_, negative_neighbours_;
   Vector<float, Tag::columns> ranked_;
 };
-
-std::string cell(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4f}", *value) : "-";
-}
-
-Json number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
 
 }  // namespace
 
@@ -180,8 +173,8 @@ Json links_json(const std::vector<LinkVerdict>& verdicts, const std::string& mod
                        {{{"name", model},
                          {"seed", seed},
                          {"loss", verdict.loss},
-                         {"auc", number(verdict.auc)},
-                         {"average_precision", number(verdict.average_precision)},
+                         {"auc", figure_json(verdict.auc)},
+                         {"average_precision", figure_json(verdict.average_precision)},
                          {"mrr", verdict.mrr},
                          {"hits", std::move(hits)}}}}});
   }
@@ -195,9 +188,13 @@ std::vector<std::string> link_columns() {
 }
 
 std::vector<std::string> link_row(const LinkVerdict& verdict) {
-  std::vector<std::string> row = {verdict.name,      format_count(verdict.edges),     cell(verdict.loss),
-                                  cell(verdict.auc), cell(verdict.average_precision), cell(verdict.mrr)};
-  for (const double hits : verdict.hits) row.push_back(cell(hits));
+  std::vector<std::string> row = {verdict.name,
+                                  format_count(verdict.edges),
+                                  figure_text(verdict.loss),
+                                  figure_text(verdict.auc),
+                                  figure_text(verdict.average_precision),
+                                  figure_text(verdict.mrr)};
+  for (const double hits : verdict.hits) row.push_back(figure_text(hits));
   return row;
 }
 

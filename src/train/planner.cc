@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/seconds.h"
 #include "base/units.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
@@ -23,16 +24,10 @@
 namespace plimsoll {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 class Planner {
  public:
   explicit Planner(const PlanInput& input)
-      : in_(input), start_(Clock::now()), peak_before_(Ledger::process().recent_peak()) {}
+      : in_(input), start_(std::chrono::steady_clock::now()), peak_before_(Ledger::process().recent_peak()) {}
   ~Planner() { Ledger::process().end_recent(std::max(peak_before_, probes_peak_)); }
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
@@ -325,7 +320,7 @@ class Planner {
       work.plan->set_inexact(fmt::format("the block of {} nodes and {} edges that was run took {}, not {}",
                                          terms.terms[kNodes], terms.terms[kEdges], format_bytes(found),
                                          format_bytes(expected)));
-    const auto start = Clock::now();
+    const auto start = std::chrono::steady_clock::now();
     work.record(engine, block, range);
     seconds_per_graph_ += seconds_since(start) / static_cast<double>(std::max<size_t>(work.worst.size(), 1));
     heap_per_block_ = std::max(heap_per_block_, outside() - outside_before_);
@@ -392,7 +387,7 @@ class Planner {
   }
 
   const PlanInput& in_;
-  const Clock::time_point start_;
+  const std::chrono::steady_clock::time_point start_;
   const int64_t peak_before_;  // of the ledger, since the stage began
   const int64_t outside_before_ = outside();
   std::optional<PlannedWork> teaching_;  // of a BatchTeacher

@@ -25,8 +25,8 @@ void require_benign_alone(const TrainingSplit& split, std::span<const GraphShape
 }
 
 // The stage, ready to begin.
-struct Stage {
-  explicit Stage(const VgaeStageOptions& options) : recipe(*options.recipe) {
+struct VgaeStage {
+  explicit VgaeStage(const VgaeStageOptions& options) : recipe(*options.recipe) {
     require_benign_alone(*options.split, options.shapes);
     if (recipe.vgae.learning_rate > 0) recipe.training.learning_rate = recipe.vgae.learning_rate;
     std::optional<WithoutData> without_data;
@@ -81,11 +81,11 @@ TrainingSplit benign_split(const TrainingSplit& split, std::span<const GraphShap
 }
 
 MemoryPlan plan_vgae(const VgaeStageOptions& options) {
-  return plan_fit(Stage(options).fit);
+  return plan_fit(VgaeStage(options).fit);
 }
 
 StageResult train_vgae(const VgaeStageOptions& options) {
-  Stage stage(options);
+  VgaeStage stage(options);
   require_benign(options.split->validation, options.shapes);
   StageResult result;
   result.fit = fit(stage.fit);

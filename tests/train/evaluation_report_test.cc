@@ -7,6 +7,7 @@
 
 #include "io/file.h"
 #include "support/temp_folder.h"
+#include "train/evaluation_answer.h"
 
 namespace plimsoll {
 namespace {
@@ -79,6 +80,21 @@ RunRecord made_run() {
       {"gat_teacher", 110 << 20, {{"floor", 60 << 20}, {"activations", 50 << 20}}, {}, 128 << 20}};
   run.recipe = "task: detection # <&>\n";
   return run;
+}
+
+TEST(EvaluationReport, AnswersInTwoSentencesBeforeItsTables) {
+  const Made made;
+  const Evaluation evaluation = judge({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
+  const EvaluationAnswer answer = answer_of(evaluation);
+  // test_02 has no attacks: there is nothing to find.
+  ASSERT_NE(answer.hardest, nullptr);
+  EXPECT_EQ(answer.hardest->all.name, "test_01");
+  EXPECT_THAT(answer.text, HasSubstr("gat_teacher at 0.1 % finds "));
+  EXPECT_THAT(answer.text, HasSubstr("The best simple rule reaches unknown_id F1 "));
+  const Markup page = evaluation_report(evaluation, nullptr, made_run());
+  const size_t at = page.find("gat_teacher at 0.1 % finds ");
+  EXPECT_LT(at, page.find("<svg"));
+  EXPECT_LT(page.find("<svg"), page.find("<table"));
 }
 
 TEST(EvaluationReport, ShowsEveryDetectorSplitAndStageAndNeedsNoOtherFile) {

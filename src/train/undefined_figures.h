@@ -1,0 +1,21 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+
+namespace plimsoll {
+
+/// A figure that needs a class which may be absent: null in JSON, "-" in a table.
+inline Json figure_json(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+inline std::string figure_text(const std::optional<double>& value) {
+  return value ? fmt::format("{:.4f}", *value) : "-";
+}
+
+}  // namespace plimsoll
