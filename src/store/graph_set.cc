@@ -40,6 +40,37 @@ int64_t width(const DataSetView& set, const std::string& name) {
   return found->second.shape().shape[1];
 }
 
+// What is wrong with ranges that are to stand one behind the other and hold all graphs; "" where nothing is.
+std::string fault_in(const std::vector<GraphRange>& ranges, const char* what, int64_t graphs) {
+  int64_t next = 0;
+  for (const GraphRange& range : ranges) {
+    if (range.first_graph != next || range.graphs < 0 || range.graphs > graphs - next)
+      return fmt::format("{} '{}' begins at graph {} with {} graphs, expected to begin at {} of {}", what,
+                         range.name, range.first_graph, range.graphs, next, graphs);
+    next += range.graphs;
+  }
+  return next == graphs ? "" : fmt::format("the {}s cover {} of {} graphs", what, next, graphs);
+}
+
+// Splits that overlap, and recordings of a split other than the one they lie in, would have graphs judge what
+// they trained.
+std::string fault_in(const GraphSetTables& tables, int64_t graphs) {
+  std::string fault = fault_in(tables.splits, "split", graphs);
+  if (!fault.empty() || tables.recordings.empty()) return fault;  // graphs need not come from recordings
+  fault = fault_in(tables.recordings, "recording", graphs);
+  auto split = tables.splits.begin();
+  for (const GraphRange& recording : tables.recordings) {
+    if (!fault.empty()) return fault;
+    if (recording.graphs == 0) continue;
+    while (split->first_graph + split->graphs <= recording.first_graph) ++split;
+    const int64_t end = recording.first_graph + recording.graphs;
+    if (split->name != recording.split || end > split->first_graph + split->graphs)
+      fault = fmt::format("recording '{}' of split '{}' has graphs in another split, expected all in its own",
+                          recording.name, recording.split);
+  }
+  return fault;
+}
+
 }  // namespace
 
 GraphSetWriter::GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
@@ -141,6 +172,8 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
   } catch (const Json::exception& error) {
     throw damaged(std::string("manifest.json: ") + error.what());
   }
+  const std::string fault = fault_in(tables_, static_cast<int64_t>(graphs));
+  if (!fault.empty()) throw damaged("manifest.json: " + fault);
 }
 
 }  // namespace plimsoll

@@ -77,6 +77,8 @@ class GraphSetWriter {
 /// A `graph_set` opened for reading.
 class GraphSetView {
  public:
+  /// Errors: InputError (no graph_set; columns that do not agree; splits or recordings that overlap, leave
+  /// graphs out or do not fit each other). What lies in the columns is not read: that is `plimsoll verify`.
   explicit GraphSetView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
