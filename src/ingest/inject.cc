@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "ingest/bus_simulator.h"
 #include "ingest/periodic_ids.h"
+#include "store/column_check.h"
 
 namespace plimsoll {
 namespace {
@@ -179,6 +180,7 @@ SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgre
 
   if (view.frames().width != kPayloadBytes)
     throw InputError(options.frames.string() + ": has CAN FD payloads; attacks are made up for 8 bytes");
+  check_columns(view.set(), {.full = true});  // all of it is read
   const Injection injection(view, options);
   FramesSink sink(options.out, options.force, provenance);
   const SimulateResult result = injection.write(sink, progress);

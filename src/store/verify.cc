@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/hash.h"
+#include "store/column_check.h"
 #include "store/frames.h"
 #include "store/graph.h"
 #include "store/graph_set.h"
@@ -21,12 +21,11 @@ constexpr size_t kMostFindings = 20;
 
 void verify_checksums(const DataSetView& set, std::vector<std::string>& wrong) {
   for (const auto& [name, view] : set.columns()) {
-    Hasher hasher;
-    hasher.add(view.data());
+    const std::string found = column_checksum(view);
     const Json expected = set.manifest()["columns"][name].value("xxh3", Json());
-    if (expected != hasher.hex64())
-      wrong.push_back(fmt::format("column '{}': its checksum is {}, the manifest says {}", name,
-                                  hasher.hex64(), expected.dump()));
+    if (expected != found)
+      wrong.push_back(
+          fmt::format("column '{}': its checksum is {}, the manifest says {}", name, found, expected.dump()));
   }
 }
 
