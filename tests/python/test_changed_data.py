@@ -107,6 +107,24 @@ def test_values_changed_between_a_signal_and_resume_are_noticed(made, call, bin_
     assert (run / "manifest.json").read_bytes() == before
 
 
+def test_a_column_made_shorter_while_it_trains_is_named_and_a_checkpoint_stays(made, call, bin_dir, tmp_path):
+    graphs, run = tmp_path / "graphs", tmp_path / "run"
+    shutil.copytree(made / "graphs", graphs)
+    command = ["train", made / "recipe.yaml", "--data", graphs, "--run", run]
+    process = subprocess.Popen([str(bin_dir / "plimsoll"), *map(str, command)], stderr=subprocess.PIPE, text=True)
+    while not list(run.glob("seed-42/gnn/checkpoints/step-*")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    with (graphs / "x.npy").open("r+b") as file:
+        file.truncate(4096)
+    errors = process.communicate(timeout=60)[1]
+    assert process.returncode == 3, errors
+    assert "x.npy: cannot be read any more" in errors and "--resume" in errors
+    shutil.copy(made / "graphs" / "x.npy", graphs / "x.npy")
+    done = call(*command, "--resume", "-O", "training.max_epochs=1", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["resumed_at"] > 0, done.stderr
+
+
 def test_tables_changed_between_a_run_and_resume_are_noticed(made, call, tmp_path):
     graphs, run = tmp_path / "graphs", tmp_path / "run"
     shutil.copytree(made / "graphs", graphs)
