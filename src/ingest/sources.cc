@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "memory/heap_bytes.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -29,10 +30,21 @@ CaptureFile describe(const fs::path& path, const fs::path& root, std::string nam
   return {path, std::move(name), std::move(split), below.generic_string(), std::move(attack)};
 }
 
+// In a list that grows: there are two of it then.
+int64_t bytes_of(const CaptureFile& file) {
+  int64_t bytes = 2 * static_cast<int64_t>(sizeof(CaptureFile)) + heap_bytes(file.path);
+  for (const std::string* text : {&file.name, &file.split, &file.source}) bytes += heap_bytes(*text);
+  return bytes + (file.attack ? heap_bytes(*file.attack) : 0);
+}
+
 }  // namespace
 
-std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources) {
+std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources, Charge& charge) {
   std::vector<CaptureFile> captures;
+  const auto add = [&](CaptureFile file) {
+    charge.add(bytes_of(file));
+    captures.push_back(std::move(file));
+  };
   for (const fs::path& source : sources) {
     if (!fs::exists(source)) throw InputError("no such file or folder: " + source.string());
     if (!fs::is_directory(source)) {
@@ -42,13 +54,12 @@ std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources) {
                          ": not a capture by its name; expected one ending in .csv, .log, .txt or .tsv, "
                          "perhaps with .zst or .gz");
       const fs::path folder = source.has_parent_path() ? source.parent_path() : fs::path(".");
-      captures.push_back(describe(folder / source.filename(), folder, *name));
+      add(describe(folder / source.filename(), folder, *name));
       continue;
     }
     for (const auto& entry : fs::recursive_directory_iterator(source)) {
       if (!entry.is_regular_file()) continue;
-      if (const auto name = capture_name(entry.path()))
-        captures.push_back(describe(entry.path(), source, *name));
+      if (const auto name = capture_name(entry.path())) add(describe(entry.path(), source, *name));
     }
   }
   if (captures.empty()) {
