@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "io/lost_mapping.h"
 #include "memory/ledger.h"
 #include "memory/limits.h"
 
@@ -61,6 +62,7 @@ int run_command(CLI::App& app, int argc, char** argv) {
   app.set_version_flag("--version", std::string("plimsoll ") + kVersion);
   app.require_subcommand(1);
   std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is a failed write, with a text and a cleaning up
+  report_lost_mappings();
   try {
     app.parse(join_overrides(argc, argv));
     return flushed(0);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/data_check.h"
 #include "cli/enforced.h"
 #include "cli/judge_detector.h"
 #include "cli/run_folder.h"
@@ -227,6 +228,7 @@ void run_evaluate(const EvaluateOptions& options) {
       enforce(options.enforce, budget, threads + threads_that_read(options.data));
   const RunFolder folder{options.run};
   const Recipe recipe = load_recipe(folder.recipe(), {});
+  check_data(options.data, folder, {.full = options.verify == "full"});
   const Findings findings = judge(options, recipe, folder, threads, budget);
   const std::string json = findings.json.dump(1) + "\n";
   if (options.split.empty()) {

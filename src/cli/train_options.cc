@@ -1,6 +1,17 @@
 #include "cli/train_options.h"
 
 namespace plimsoll {
+namespace {
+
+void add_verify(CLI::App& verb, std::string& verify) {
+  verb.add_option("--verify", verify,
+                  "Checksums of the data set to check: auto, all of a set up to 1 GiB and those of columns "
+                  "that are no longer as the run found them; full, all")
+      ->check(CLI::IsMember({"auto", "full"}))
+      ->capture_default_str();
+}
+
+}  // namespace
 
 void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run) {
   auto options = std::make_shared<PlanOptions>();
@@ -50,6 +61,7 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
                    "Of task distillation: how often all is trained, each time with the next seed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  add_verify(*verb, options->verify);
   CLI::Option* const resume = verb->add_flag("--resume", options->resume,
                                              "Go on from the run's last checkpoint; start if there is none");
   verb->add_flag("--force", options->force, "Replace an existing run")->excludes(resume);
@@ -80,6 +92,7 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
       ->type_name("WINDOWS");
   verb->add_flag("--ablation", options->ablation,
                  "With calibration: judge the fused score without each of its parts, too");
+  add_verify(*verb, options->verify);
   verb->add_flag("--json", options->json, "The verdicts as JSON");
   options->resources.add_budget(*verb);
   verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");

@@ -24,6 +24,7 @@ struct TrainOptions {
   int64_t prefetch = 2;
   std::string scratch;  ///< bytes; empty: as many as the columns of the graph take
   int64_t seeds = 1;
+  std::string verify = "auto";  ///< or "full": every checksum of the data set, however large
   bool enforce = false;
   bool resume = false;
   bool force = false;
@@ -48,6 +49,7 @@ struct EvaluateOptions {
   std::filesystem::path scores;
   int64_t calibrate = -1;  ///< windows of each recording; below 0: as the recipe says
   bool ablation = false;
+  std::string verify = "auto";  ///< as for train
   Resources resources;
   bool enforce = false;
   bool json = false;

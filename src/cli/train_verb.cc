@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "cli/data_check.h"
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
 #include "cli/learn_fusion.h"
@@ -54,12 +55,13 @@ std::vector<int64_t> seeds_of(const Recipe& recipe, const TrainOptions& options)
   return seeds;
 }
 
-Json run_manifest(const TrainingData& data, const Recipe& recipe, const std::string& identity,
+Json run_manifest(const TrainingData& data, Json read, const Recipe& recipe, const std::string& identity,
                   const TrainOptions& options, const Budget& budget) {
   return {{"kind", "run"},
           {"tool", std::string("plimsoll ") + kVersion},
           {"build", build_id()},
           {"data", data.identity()},
+          {"read", std::move(read)},
           {"identity", identity},
           {"seed", recipe.seed},
           {"seeds", seeds_of(recipe, options)},
@@ -139,10 +141,13 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
   PressureWatch pressure;
   const std::unique_ptr<Enforcement> enforcement =
       enforce(options.enforce, budget, run.threads + threads_that_read(options.data));
+  const RunFolder folder{options.run};
+  Json read =
+      check_data(options.data, folder,
+                 {.full = options.verify == "full", .resume = options.resume, .interrupt = run.interrupt});
   std::optional<TrainingData> data(std::in_place, options.data, recipe, LearnedBefore{}, CalibrationFold::all,
                                    scratch_of(options));
 
-  const RunFolder folder{options.run};
   const std::string identity = identity_of(recipe, *data);
   std::optional<NewRun> fresh;
   if (options.resume && holds_a_run(folder)) {
@@ -151,7 +156,7 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
     fresh.emplace(folder, options.force);
   }
   // The manifest first: it marks the folder as a run.
-  Json manifest = run_manifest(*data, recipe, identity, options, budget);
+  Json manifest = run_manifest(*data, std::move(read), recipe, identity, options, budget);
   if (enforcement) manifest["enforced"] = enforced_json(enforcement.get());
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   write_text(folder.recipe(), recipe_yaml(recipe));

@@ -9,6 +9,7 @@
 #include "detect/window_judge.h"
 #include "ingest/behaviour_windows.h"
 #include "ingest/calibration.h"
+#include "store/column_check.h"
 
 namespace plimsoll {
 namespace {
@@ -101,6 +102,7 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
                                      const std::filesystem::path& out) {
   require_calibratable(model);
   const FramesView frames(benign_frames);
+  check_columns(frames.set(), {.full = true});  // all of it is read
   const BehaviourWindows windows(frames, model.windows, *model.known.profile);
   const Benign benign = benign_of(windows);
   CalibrationResult result{

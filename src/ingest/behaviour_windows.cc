@@ -56,6 +56,7 @@ BehaviourWindows::BehaviourWindows(const FramesView& frames, const WindowOptions
     tables_.splits.back().graphs += graphs;
     tables_.recordings.push_back({recording.name, recording.split, graphs_, graphs, recording.attack,
                                   recording.copy_of, recording.content});
+    charge_.add(tables_.recordings.back().bytes());
     graphs_ += graphs;
   }
   tables_.vocabulary = profile_.vocabulary().ids();

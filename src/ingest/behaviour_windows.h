@@ -51,6 +51,7 @@ class BehaviourWindows : public WindowSource {
       own_;  // of each recording; may be null, or none at all
   Vector<int64_t, Tag::columns> calibration_;
   Vector<Cut, Tag::columns> cuts_;  // by graph; empty where frames are counted
+  Charge charge_{Tag::columns};     // of the table of recordings
   GraphSetTables tables_;
   int64_t graphs_ = 0;
 };

@@ -23,6 +23,7 @@ CompatWindows::CompatWindows(const FramesView& frames, const WindowOptions& opti
     tables_.splits.back().graphs += graphs;
     tables_.recordings.push_back({recording.name, recording.split, graphs_, graphs, recording.attack,
                                   recording.copy_of, recording.content});
+    charge_.add(tables_.recordings.back().bytes());
     graphs_ += graphs;
   }
   tables_.vocabulary = vocabulary_.ids();

@@ -29,6 +29,7 @@ class CompatWindows : public WindowSource {
   const FramesView& frames_;
   WindowOptions options_;
   Vocabulary vocabulary_;
+  Charge charge_{Tag::columns};  // of the table of recordings
   GraphSetTables tables_;
   int64_t graphs_ = 0;
 };

@@ -149,7 +149,8 @@ void EdgeList::name_features() {
     throw UsageError("edges from text have their weights and features in columns of it, not in .npy files");
   if (arrays_.empty()) {
     for (const std::string& name : options_.features)
-      feature_names_.push_back(is_number(name) ? "feature_" + std::to_string(feature_names_.size()) : name);
+      feature_names_.add(is_number(name) ? "feature_" + std::to_string(feature_names_.size()) : name,
+                         options_.files[0].string());
     return;
   }
   if ((has_weight() && !is_array(options_.weight)) || (!options_.features.empty() && !array))
@@ -157,8 +158,7 @@ void EdgeList::name_features() {
   if (options_.features.empty()) return;
   const NpyView view{fs::path(options_.features[0])};
   if (view.shape().shape.size() != 2) throw InputError(options_.features[0] + ": expected two axes, [E, K]");
-  for (int64_t k = 0; k < view.shape().shape[1]; ++k)
-    feature_names_.push_back("feature_" + std::to_string(k));
+  feature_names_.add_numbers(view.shape().shape[1], options_.features[0]);
 }
 
 std::vector<fs::path> EdgeList::files() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ingest/delimited.h"
+#include "ingest/feature_names.h"
 #include "memory/vector.h"
 
 namespace plimsoll {
@@ -63,7 +64,7 @@ class EdgeList {
   /// Whether the first edge's ends are whole numbers.
   bool has_numbers() const { return numbers_; }
   bool has_weight() const { return !options_.weight.empty(); }
-  const std::vector<std::string>& feature_names() const { return feature_names_; }
+  const std::vector<std::string>& feature_names() const { return feature_names_.all(); }
   /// W: the weight and the features.
   size_t values() const { return feature_names_.size() + (has_weight() ? 1 : 0); }
   /// All files that are read.
@@ -83,7 +84,7 @@ class EdgeList {
   void read_arrays(const IdRules& rules, const std::function<void(const EdgeBatch&, int64_t)>& take) const;
 
   EdgeListOptions options_;
-  std::vector<std::string> feature_names_;
+  FeatureNames feature_names_;
   std::vector<EdgeText> texts_;
   std::vector<std::vector<std::filesystem::path>> arrays_;  // one of [E, 2] or [2, E], or two of [E]
   bool numbers_ = true;

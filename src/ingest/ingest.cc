@@ -25,8 +25,8 @@ Json options_json(const IngestOptions& options) {
 }
 
 // What the sources are now; reads them whole, so it is asked only when an output is already there.
-Json hash_sources(const std::vector<CaptureFile>& captures) {
-  Json sources = Json::array();
+JsonTable hash_sources(const std::vector<CaptureFile>& captures) {
+  JsonTable sources;
   Vector<char, Tag::ingest> buffer(1 << 20);
   for (const CaptureFile& capture : captures) {
     SourceReader reader(capture.path);
@@ -72,8 +72,11 @@ class RecordingAssembler {
     if (piece.last) end(piece, capture);
   }
 
-  const std::vector<Recording>& recordings() const { return writer_.recordings(); }
-  void publish() { writer_.publish(make_provenance(std::move(sources_), options_json(options_))); }
+  /// Gives the recordings.
+  std::vector<Recording> publish() {
+    writer_.publish(make_provenance(sources_.take(), options_json(options_)));
+    return writer_.take_recordings();
+  }
 
  private:
   void add_notes(const CaptureFile& capture, const ParsedPiece& parsed) {
@@ -126,7 +129,7 @@ class RecordingAssembler {
   const std::vector<CaptureFile>& captures_;
   const IngestOptions& options_;
   FramesWriter writer_;
-  Json sources_ = Json::array();
+  JsonTable sources_;
 
   // Of the recording under way.
   int64_t frames_ = 0;
@@ -140,7 +143,8 @@ class RecordingAssembler {
 }  // namespace
 
 IngestResult ingest_can(const IngestOptions& options, const std::function<void(int64_t, int64_t)>& progress) {
-  const std::vector<CaptureFile> captures = find_captures(options.sources);
+  Charge charge(Tag::ingest);
+  const std::vector<CaptureFile> captures = find_captures(options.sources, charge);
   IngestResult result;
   bool has_pipe = false;
   for (const CaptureFile& capture : captures) {
@@ -155,7 +159,8 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
                     "--force to replace it",
                     options.out.string()));
   if (!options.force && std::filesystem::exists(options.out)) {
-    if (find_existing(options.out, make_provenance(hash_sources(captures), options_json(options))) ==
+    JsonTable sources = hash_sources(captures);
+    if (find_existing(options.out, make_provenance(sources.take(), options_json(options))) ==
         Existing::same) {
       result.already_there = true;
       result.recordings = FramesView(options.out).recordings();
@@ -186,8 +191,7 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
         progress(done + piece.bytes_read, result.source_bytes);
         if (piece.last) done += piece.bytes_read;
       });
-  result.recordings = assembler.recordings();
-  assembler.publish();
+  result.recordings = assembler.publish();
   return result;
 }
 

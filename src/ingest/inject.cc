@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "ingest/bus_simulator.h"
 #include "ingest/periodic_ids.h"
+#include "store/column_check.h"
 
 namespace plimsoll {
 namespace {
@@ -88,7 +89,7 @@ class Injection {
 
  private:
   void plan(const Recording& recording) {
-    if (options_.keep) planned_.push_back({.source = &recording, .name = recording.name, .attack = {}});
+    if (options_.keep) add({.source = &recording, .name = recording.name, .attack = {}});
     if (!may_be_injected(recording)) {
       ++left_out_;
       return;
@@ -104,12 +105,18 @@ class Injection {
     }
     for (const AttackKind attack : options_.attacks) {
       const Draws draws(options_.seed, Draw::target, attacks_, 0);
-      planned_.push_back({.source = &recording,
-                          .name = fmt::format("{}-{}", attack_name(attack), recording.name),
-                          .attack = attack,
-                          .number = attacks_++,
-                          .target = periodic ? draw_target(ids, draws) : draw_target(frames, draws)});
+      add({.source = &recording,
+           .name = fmt::format("{}-{}", attack_name(attack), recording.name),
+           .attack = attack,
+           .number = attacks_++,
+           .target = periodic ? draw_target(ids, draws) : draw_target(frames, draws)});
     }
+  }
+
+  void add(Planned planned) {
+    // While the list grows there are two of it.
+    charge_.add(2 * static_cast<int64_t>(sizeof(Planned)) + heap_bytes(planned.name));
+    planned_.push_back(std::move(planned));
   }
 
   void refuse() const {
@@ -163,6 +170,7 @@ class Injection {
 
   const FramesView& view_;
   const InjectOptions& options_;
+  Charge charge_{Tag::ingest};  // of what is planned
   std::vector<Planned> planned_;
   uint32_t attacks_ = 0;
   int64_t left_out_ = 0;
@@ -179,6 +187,7 @@ SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgre
 
   if (view.frames().width != kPayloadBytes)
     throw InputError(options.frames.string() + ": has CAN FD payloads; attacks are made up for 8 bytes");
+  check_columns(view.set(), {.full = true});  // all of it is read
   const Injection injection(view, options);
   FramesSink sink(options.out, options.force, provenance);
   const SimulateResult result = injection.write(sink, progress);

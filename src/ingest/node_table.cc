@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "ingest/fields.h"
 #include "io/input_stream.h"
+#include "memory/heap_bytes.h"
 
 namespace plimsoll {
 namespace {
@@ -77,7 +78,8 @@ void NodeTable::open_table() {
     size_t numbers = 0;
     if (at < format_.second.size()) for_each_word(format_.second[at], [&](std::string_view) { ++numbers; });
     for (size_t i = 0; i < numbers; ++i)
-      names_.push_back(numbers == 1 ? format_.columns[at] : fmt::format("{}_{}", format_.columns[at], i));
+      names_.add(numbers == 1 ? format_.columns[at] : fmt::format("{}_{}", format_.columns[at], i),
+                 path.string());
   }
 }
 
@@ -97,7 +99,7 @@ void NodeTable::open_arrays() {
       throw InputError(options_.feature_array.string() + ": expected two axes, [V, F]");
     features_.values<float>();
     require_rows(features_, options_.feature_array);
-    for (int64_t f = 0; f < features_.shape().shape[1]; ++f) names_.push_back(fmt::format("feature_{}", f));
+    names_.add_numbers(features_.shape().shape[1], options_.feature_array.string());
   }
   if (!options_.label_array.empty()) {
     if (!options_.label.empty())
@@ -136,7 +138,7 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
       take(fields[columns_.id], lines);
       if (!columns_.label || is_unlabelled(fields[*columns_.label])) continue;
       const std::string_view label = fields[*columns_.label];
-      if (labels_seen_.find(label) == labels_seen_.end()) labels_seen_.emplace(label, 0);
+      if (labels_seen_.find(label) == labels_seen_.end()) add_label(std::string(label));
       if (labels_seen_.size() > kMostClasses)
         lines.refuse(label, fmt::format("one of at most {} classes", kMostClasses));
     }
@@ -155,6 +157,14 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
                                    options_.label_array.string(), r, label));
     classes_ = std::max(classes_, label + 1);
   }
+}
+
+void NodeTable::add_label(std::string label) {
+  constexpr size_t kNode = 4 * sizeof(void*);  // of a map, beside its pair
+  constexpr int64_t kCopies = 5;               // two lists of the names, those of the tables and the manifest
+  charge_.add(heap_piece(kNode + sizeof(std::pair<const std::string, int64_t>)) +
+              kCopies * (static_cast<int64_t>(sizeof(std::string)) + heap_bytes(label)));
+  labels_seen_.emplace(std::move(label), 0);
 }
 
 // Numbers in their order, else texts in the order of their bytes.

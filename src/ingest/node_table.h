@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ingest/delimited.h"
+#include "ingest/feature_names.h"
 #include "ingest/line_reader.h"
 #include "io/npy.h"
 
@@ -43,7 +44,7 @@ class NodeTable {
   size_t width() const { return names_.size(); }
   bool has_labels() const { return !options_.label.empty() || !options_.label_array.empty(); }
   bool has_splits() const { return !options_.split.empty(); }
-  const std::vector<std::string>& feature_names() const { return names_; }
+  const std::vector<std::string>& feature_names() const { return names_.all(); }
   std::vector<std::filesystem::path> files() const;
   /// The first of them, for error texts.
   std::string path() const { return files().front().string(); }
@@ -72,6 +73,7 @@ class NodeTable {
   };
   void open_table();
   void open_arrays();
+  void add_label(std::string label);
   void number_classes();
   bool is_unlabelled(std::string_view label) const;
   void cut(std::string_view line, const LineReader& at, std::vector<std::string_view>& fields) const;
@@ -81,9 +83,10 @@ class NodeTable {
   NodeTableOptions options_;
   Delimited format_;
   Columns columns_;
-  std::vector<std::string> names_;
+  FeatureNames names_;
   NpyView features_, labels_;
   int64_t rows_ = -1;
+  Charge charge_{Tag::ingest};  // of the labels and names of classes
   std::map<std::string, int64_t, std::less<>> labels_seen_;
   int64_t classes_ = 0;
   std::vector<std::string> class_names_;

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "memory/heap_bytes.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -32,8 +33,8 @@ CaptureFile describe(const fs::path& path, const fs::path& root, std::string nam
 
 // All files of a folder, in links to folders too. What a link leads to is looked at once, and not again where
 // it lies below `root` itself, so that a link to a folder around it ends; one that leads nowhere is no file.
-std::vector<fs::path> files_below(const fs::path& root) {
-  std::vector<fs::path> files;
+template <typename Visit>
+void visit_files(const fs::path& root, const Visit& visit) {
   std::set<fs::path> seen = {fs::canonical(root)};
   std::set<fs::path> folders = {root};  // to look at, those without a link before them first
   std::set<fs::path> links;
@@ -44,7 +45,7 @@ std::vector<fs::path> files_below(const fs::path& root) {
     if (by_link && !seen.insert(fs::canonical(folder)).second) continue;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
       std::error_code unreachable;
-      if (entry.is_regular_file(unreachable)) files.push_back(entry.path());
+      if (entry.is_regular_file(unreachable)) visit(entry.path());
       if (!entry.is_directory(unreachable)) continue;
       if (entry.is_symlink()) {
         links.insert(entry.path());
@@ -53,13 +54,23 @@ std::vector<fs::path> files_below(const fs::path& root) {
       }
     }
   }
-  return files;
+}
+
+// In a list that grows: there are two of it then.
+int64_t bytes_of(const CaptureFile& file) {
+  int64_t bytes = 2 * static_cast<int64_t>(sizeof(CaptureFile)) + heap_bytes(file.path);
+  for (const std::string* text : {&file.name, &file.split, &file.source}) bytes += heap_bytes(*text);
+  return bytes + (file.attack ? heap_bytes(*file.attack) : 0);
 }
 
 }  // namespace
 
-std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources) {
+std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources, Charge& charge) {
   std::vector<CaptureFile> captures;
+  const auto add = [&](CaptureFile file) {
+    charge.add(bytes_of(file));
+    captures.push_back(std::move(file));
+  };
   for (const fs::path& source : sources) {
     if (!fs::exists(source)) throw InputError("no such file or folder: " + source.string());
     if (!fs::is_directory(source)) {
@@ -69,11 +80,12 @@ std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources) {
                          ": not a capture by its name; expected one ending in .csv, .log, .txt or .tsv, "
                          "perhaps with .zst or .gz");
       const fs::path folder = source.has_parent_path() ? source.parent_path() : fs::path(".");
-      captures.push_back(describe(folder / source.filename(), folder, *name));
+      add(describe(folder / source.filename(), folder, *name));
       continue;
     }
-    for (const fs::path& path : files_below(source))
-      if (const auto name = capture_name(path)) captures.push_back(describe(path, source, *name));
+    visit_files(source, [&](const fs::path& path) {
+      if (const auto name = capture_name(path)) add(describe(path, source, *name));
+    });
   }
   if (captures.empty()) {
     std::string searched;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "memory/charge.h"
+
 namespace plimsoll {
 
 /// A capture file to ingest and what its place and name tell about it.
@@ -18,8 +20,8 @@ struct CaptureFile {
 
 /// The captures (*.csv, *.log, *.txt, *.tsv, each perhaps .zst or .gz) under the files and folders given,
 /// ordered by split and name. Errors: InputError when a source is absent, when none is found, or when two
-/// have one split and name.
-std::vector<CaptureFile> find_captures(const std::vector<std::filesystem::path>& sources);
+/// have one split and name; BudgetExceeded: `charge` gets what the list takes.
+std::vector<CaptureFile> find_captures(const std::vector<std::filesystem::path>& sources, Charge& charge);
 
 /// The attack a recording's name tells of: "DoS-kia" gives "DoS", "rpm-accessory-2" gives "rpm-accessory".
 /// Names without a dash and names that begin with attack-free, accessory, benign, clean or normal give none.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "memory/vector.h"
+#include "store/column_check.h"
 
 namespace plimsoll {
 namespace {
@@ -232,6 +233,7 @@ EdgeSplitResult split_edges(const EdgeSplitOptions& options,
   if (existing == Existing::other)
     throw Failure(options.out.string() +
                   " exists already and holds something else; give --force to replace it");
+  check_columns(graph.set(), {.full = true});  // all of it is read
   GraphWriter writer(options.out, options.force, files);
   const EdgeSplitResult result = EdgeSplit(options, graph, progress).write(writer);
   writer.publish(graph.tables(), provenance);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ingest/gap_bins.h"
+#include "memory/charge.h"
 
 namespace plimsoll {
 namespace {
@@ -137,11 +138,13 @@ struct TimingRule::Learner {
 
 TimingRule TimingRule::learn(const FramesView& frames, const WindowSource& windows,
                              std::span<const int64_t> graphs) {
+  constexpr int64_t kSeen = 64;  // of an ID: its node, its bucket, its place in the vocabulary
+  Charge charge(Tag::columns);
   std::unordered_set<uint32_t> seen;
   for (const int64_t graph : graphs) {
     const FrameSpans window = windows.frames(graph);
     for (size_t i = 0; i < window.can_id.size(); ++i)
-      if (window.label[i] == 0) seen.insert(window.can_id[i]);
+      if (window.label[i] == 0 && seen.insert(window.can_id[i]).second) charge.add(kSeen);
   }
   if (seen.empty())
     throw InputError(

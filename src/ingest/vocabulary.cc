@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "memory/charge.h"
 #include "store/split_name.h"
 
 namespace plimsoll {
@@ -52,6 +53,8 @@ bool LearnFrom::takes(const Recording& recording) const {
 std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only, const LearnFrom& from) {
   for (const std::string& split : from.splits) require_split(frames, split);
   std::vector<bool> standard(0x800);
+  constexpr int64_t kId = 64;  // its node, its bucket, its place in the vocabulary
+  Charge charge(Tag::columns);
   std::unordered_set<uint32_t> extended;
   for (const Recording& recording : frames.recordings()) {
     if (!from.takes(recording)) continue;
@@ -60,8 +63,8 @@ std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only, c
       if (benign_only && part.label[i] != 0) continue;
       if (part.can_id[i] < standard.size())
         standard[part.can_id[i]] = true;
-      else
-        extended.insert(part.can_id[i]);
+      else if (extended.insert(part.can_id[i]).second)
+        charge.add(kId);
     }
   }
   std::vector<uint32_t> ids(extended.begin(), extended.end());

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "store/column_check.h"
 
 namespace plimsoll {
 namespace {
@@ -41,6 +42,7 @@ WindowsSetResult make_windows_set(WindowsSetOptions options,
                                   const std::function<void(int64_t, int64_t)>& progress) {
   std::sort(options.windows.learn_from.splits.begin(), options.windows.learn_from.splits.end());
   const FramesView frames(options.frames);
+  check_columns(frames.set(), {.full = true});  // all of it is read
   const auto source = open_windows(frames, options.windows);
   const Json provenance = provenance_of(frames, options.windows);
   const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);

@@ -86,17 +86,20 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path.string())
   void* const data = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (data == MAP_FAILED) throw file_failure("cannot map", path_);
   data_ = static_cast<const std::byte*>(data);
+  place_ = MappingPlace(data_, size_, path_);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
-      path_(std::move(other.path_)) {}
+      path_(std::move(other.path_)),
+      place_(std::move(other.place_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
+  std::swap(place_, other.place_);
   return *this;
 }
 

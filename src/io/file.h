@@ -7,6 +7,7 @@
 #include <string>
 
 #include "io/file_system.h"
+#include "io/lost_mapping.h"
 
 namespace plimsoll {
 
@@ -64,6 +65,7 @@ class MappedFile {
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
   std::string path_;
+  MappingPlace place_;
 };
 
 /// A small file as text. Errors: InputError if it is not there, Failure if it cannot be read.

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/file.h"
-#include "memory/ledger.h"
+#include "memory/charge.h"
 
 namespace plimsoll {
 namespace {
@@ -61,18 +61,6 @@ class Library {
   }
 };
 
-// Memory of the library, which takes no allocator: entered by an upper bound.
-class LibraryMemory {
- public:
-  explicit LibraryMemory(int64_t bytes) : bytes_(bytes) { Ledger::process().take(Tag::ingest, bytes_); }
-  ~LibraryMemory() { Ledger::process().give(Tag::ingest, bytes_); }
-  LibraryMemory(const LibraryMemory&) = delete;
-  LibraryMemory& operator=(const LibraryMemory&) = delete;
-
- private:
-  int64_t bytes_;
-};
-
 constexpr int64_t kLibraryBytes = 512 * kKiB;  // of the library itself and those it brings
 constexpr int64_t kMemberBytes = 512;          // an entry of the directory, its name and its place in a table
 constexpr int64_t kStreamBytes = 96 * kKiB;    // the window of deflate, 32 KiB, its state and a buffer
@@ -115,7 +103,7 @@ int64_t most_directory_bytes(std::string_view text, const std::string& path) {
 class MemberStream : public InputStream {
  public:
   MemberStream(zip_t* archive, int64_t member, std::string path)
-      : memory_(kStreamBytes),
+      : memory_(Tag::ingest, kStreamBytes),
         path_(std::move(path)),
         file_(Library::get().fopen_index(archive, static_cast<zip_uint64_t>(member), 0)) {
     if (file_ == nullptr) fail(Library::get().strerror(archive));
@@ -144,7 +132,7 @@ class MemberStream : public InputStream {
     throw InputError(fmt::format("{}: damaged zip data ({}); fetch the archive again", path_, reason));
   }
 
-  LibraryMemory memory_;
+  Charge memory_;  // of the library, which takes no allocator: by an upper bound
   std::string path_;
   zip_file_t* file_;
   Hasher hasher_;
@@ -155,7 +143,7 @@ class MemberStream : public InputStream {
 
 struct ZipArchive::State {
   MappedFile file;
-  std::unique_ptr<LibraryMemory> memory;
+  Charge memory{Tag::ingest};
   zip_t* archive = nullptr;
 
   State() = default;
@@ -170,8 +158,7 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) : state_(std::make_uni
   state_->file = MappedFile(path);
   const std::span<const std::byte> bytes = state_->file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  state_->memory = std::make_unique<LibraryMemory>(kLibraryBytes + kStreamBytes +
-                                                   most_directory_bytes(text, path.string()));
+  state_->memory.add(kLibraryBytes + kStreamBytes + most_directory_bytes(text, path.string()));
   zip_error_t error;
   Library::get().error_init(&error);
   zip_source_t* const source = Library::get().source_buffer_create(bytes.data(), bytes.size(), 0, &error);

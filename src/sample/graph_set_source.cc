@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 
@@ -20,22 +21,37 @@ void advise(std::span<const T> values) {
   if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_WILLNEED);
 }
 
+// The rows of a graph.
+struct Rows {
+  int64_t first = 0;
+  int64_t count = 0;
+
+  template <typename T>
+  std::span<const T> of(std::span<const T> values, int64_t width) const {
+    return values.subspan(static_cast<size_t>(first * width), static_cast<size_t>(count * width));
+  }
+};
+
+// Nothing where the pointers of a damaged set do not name rows of it. They are any numbers then: differences
+// of them may not be taken.
+std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph) {
+  const int64_t first = pointers[graph];
+  const int64_t end = pointers[graph + 1];
+  if (first < 0 || end < first || end > pointers.back()) return std::nullopt;
+  return Rows{first, end - first};
+}
+
 }  // namespace
 
 void GraphSetSource::will_need(std::span<const int64_t> graphs) const {
   const GraphSpans& all = view_.graphs();
   for (const int64_t graph : graphs) {
     const auto g = static_cast<size_t>(graph);
-    const auto rows = [&](auto values, std::span<const int64_t> ptr, int64_t width) {
-      const int64_t first = ptr[g] * width;
-      const int64_t count = (ptr[g + 1] - ptr[g]) * width;
-      const bool inside = first >= 0 && count >= 0 && first + count <= static_cast<int64_t>(values.size());
-      return inside ? values.subspan(static_cast<size_t>(first), static_cast<size_t>(count))
-                    : values.first(0);
-    };
-    advise(rows(all.x, all.node_ptr, node_features()));
-    advise(rows(all.edges, all.edge_ptr, 2));
-    advise(rows(all.edge_attr, all.edge_ptr, edge_features()));
+    if (const auto nodes = rows_between(all.node_ptr, g)) advise(nodes->of(all.x, node_features()));
+    if (const auto edges = rows_between(all.edge_ptr, g)) {
+      advise(edges->of(all.edges, 2));
+      advise(edges->of(all.edge_attr, edge_features()));
+    }
   }
 }
 
@@ -49,30 +65,23 @@ void GraphSetSource::read(std::span<const int64_t> graphs, GraphBlock& block) co
   block.clear();
   for (const int64_t graph : graphs) {
     const auto g = static_cast<size_t>(graph);
-    const int64_t node = all.node_ptr[g];
-    const int64_t nodes = all.node_ptr[g + 1] - node;
-    const int64_t edge = all.edge_ptr[g];
-    const int64_t edges = all.edge_ptr[g + 1] - edge;
-    if (node < 0 || nodes < 0 || node + nodes > all.node_ptr.back() || edge < 0 || edges < 0 ||
-        edge + edges > all.edge_ptr.back())
+    const auto nodes = rows_between(all.node_ptr, g);
+    const auto edges = rows_between(all.edge_ptr, g);
+    if (!nodes || !edges) throw damaged(graph);
+    const auto pairs = edges->of(all.edges, 2);
+    if (std::any_of(pairs.begin(), pairs.end(), [&](int32_t end) { return end < 0 || end >= nodes->count; }))
       throw damaged(graph);
-    const auto pairs = all.edges.subspan(static_cast<size_t>(2 * edge), static_cast<size_t>(2 * edges));
-    if (std::any_of(pairs.begin(), pairs.end(), [&](int32_t end) { return end < 0 || end >= nodes; }))
-      throw damaged(graph);
-    const auto rows = [](std::span<const float> values, int64_t first, int64_t count, int64_t width) {
-      return values.subspan(static_cast<size_t>(first * width), static_cast<size_t>(count * width));
-    };
-    const auto x = rows(all.x, node, nodes, node_features());
-    const auto edge_attr = rows(all.edge_attr, edge, edges, edge_features());
+    const auto x = nodes->of(all.x, node_features());
+    const auto edge_attr = edges->of(all.edge_attr, edge_features());
     block.graph.push_back(graph);
-    block.node_ptr.push_back(block.node_ptr.back() + nodes);
-    block.edge_ptr.push_back(block.edge_ptr.back() + edges);
+    block.node_ptr.push_back(block.node_ptr.back() + nodes->count);
+    block.edge_ptr.push_back(block.edge_ptr.back() + edges->count);
     block.x.insert(block.x.end(), x.begin(), x.end());
     block.edges.insert(block.edges.end(), pairs.begin(), pairs.end());
     block.edge_attr.insert(block.edge_attr.end(), edge_attr.begin(), edge_attr.end());
     block.y.push_back(all.y[g]);
     if (!all.node_y.empty()) {
-      const auto node_y = all.node_y.subspan(static_cast<size_t>(node), static_cast<size_t>(nodes));
+      const auto node_y = nodes->of(all.node_y, 1);
       block.node_y.insert(block.node_y.end(), node_y.begin(), node_y.end());
     }
   }

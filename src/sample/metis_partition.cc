@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "memory/ledger.h"
+#include "memory/charge.h"
 #include "sample/metis_process.h"
 #include "sample/symmetric_graph.h"
 
@@ -31,26 +31,13 @@ void require_good(const Topology& topology, const MetisOptions& options) {
     throw UsageError(fmt::format("partition: found a slack of {}, expected 0 or more", options.slack));
 }
 
-// Memory of METIS, which takes no allocator.
-class Charge {
- public:
-  explicit Charge(int64_t bytes) : bytes_(bytes) { Ledger::process().take(Tag::columns, bytes_); }
-  ~Charge() { Ledger::process().give(Tag::columns, bytes_); }
-  int64_t bytes() const { return bytes_; }
-  Charge(const Charge&) = delete;
-  Charge& operator=(const Charge&) = delete;
-
- private:
-  int64_t bytes_;
-};
-
 Parts partition(const Topology& topology, const MetisOptions& options) {
   Parts parts(static_cast<size_t>(topology.nodes()), 0);
   if (options.parts == 1) return parts;  // METIS divides by the logarithm of it
   const SymmetricGraph graph = symmetric_graph(topology);
   const int64_t size = topology.nodes() + static_cast<int64_t>(graph.neighbours.size());
   for (int64_t each = kBytesEach; each <= kMostBytesEach; each *= 2) {
-    const Charge charge(each * size + kMiB);
+    const Charge charge(Tag::columns, each * size + kMiB);  // METIS takes no allocator
     if (run_metis(graph, static_cast<int32_t>(options.parts), options.slack, charge.bytes(), parts))
       return parts;
   }

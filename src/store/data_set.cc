@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/json_text.h"
 #include "base/version.h"
 #include "io/file.h"
 
@@ -15,11 +18,21 @@ constexpr int kFormatVersion = 1;
 }  // namespace
 
 Json read_manifest(const std::filesystem::path& folder) {
+  Charge charge(Tag::columns);
+  return read_manifest(folder, charge);
+}
+
+Json read_manifest(const std::filesystem::path& folder, Charge& charge) {
   const std::filesystem::path path = folder / "manifest.json";
   if (!std::filesystem::exists(path))
     throw InputError(folder.string() +
                      ": not a data set: it has no manifest.json; `plimsoll ingest can` makes one");
-  Json manifest = parse_json(read_text(path));
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(path, unknown);
+  // While the text grows there are two of it.
+  std::optional<Charge> text(std::in_place, Tag::columns, unknown ? 0 : 2 * static_cast<int64_t>(size));
+  Json manifest = parse_json(read_text(path), charge);
+  text.reset();
   if (manifest.is_discarded() || !manifest.is_object())
     throw InputError(path.string() + ": not JSON; the data set is damaged, make it again");
   for (const char* key : {"kind", "format_version", "columns"})
@@ -37,7 +50,10 @@ Existing find_existing(const std::filesystem::path& folder, const Json& provenan
   if (!std::filesystem::exists(folder)) return Existing::none;
   if (!std::filesystem::exists(folder / "manifest.json")) return Existing::other;
   try {
-    return read_manifest(folder).value("provenance", Json()) == provenance ? Existing::same : Existing::other;
+    Charge charge(Tag::columns);
+    const Json manifest = read_manifest(folder, charge);
+    const auto found = manifest.find("provenance");
+    return found != manifest.end() && *found == provenance ? Existing::same : Existing::other;
   } catch (const InputError&) {
     return Existing::other;
   }
@@ -64,7 +80,11 @@ void DataSetWriter::publish(Json manifest) {
   manifest["format_version"] = kFormatVersion;
   manifest["columns"] = std::move(columns);
   try {
-    write_text(folder_.path() / "manifest.json", manifest.dump(1) + "\n", folder_.files());
+    const auto fill = [&](File& file) {
+      write_json(manifest, 1, [&](std::string_view piece) { file.write(piece.data(), piece.size()); });
+      file.write("\n", 1);
+    };
+    replace_file(folder_.path() / "manifest.json", fill, folder_.files());
   } catch (const Json::exception& error) {
     throw InputError(fmt::format("{}: a name in its manifest is not UTF-8 ({}); rename the source",
                                  folder_.name().string(), error.what()));
@@ -73,7 +93,7 @@ void DataSetWriter::publish(Json manifest) {
 }
 
 DataSetView::DataSetView(std::filesystem::path folder, const std::string& kind)
-    : folder_(std::move(folder)), manifest_(read_manifest(folder_)) {
+    : folder_(std::move(folder)), manifest_(read_manifest(folder_, charge_)) {
   if (!kind.empty() && this->kind() != kind)
     throw InputError(
         fmt::format("{}: is a data set of kind '{}', expected '{}'", folder_.string(), this->kind(), kind));
@@ -98,8 +118,10 @@ Json DataSetView::identity() const {
   Json columns = Json::object();
   for (const auto& [name, entry] : manifest_["columns"].items()) columns[name] = entry.value("xxh3", Json());
   Hasher recordings;
-  const std::string text = manifest_.value("recordings", Json::array()).dump();
-  recordings.add(text.data(), text.size());
+  const auto table = manifest_.find("recordings");
+  const Json none = Json::array();
+  write_json(table != manifest_.end() ? *table : none, 0,
+             [&](std::string_view piece) { recordings.add(piece.data(), piece.size()); });
   return {{"kind", kind()}, {"columns", std::move(columns)}, {"recordings", recordings.hex64()}};
 }
 

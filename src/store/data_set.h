@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "io/new_folder.h"
 #include "io/npy.h"
+#include "memory/heap_bytes.h"
 
 namespace plimsoll {
 
@@ -80,11 +81,14 @@ class DataSetView {
   const NpyView& require(const std::string& name, const std::vector<int64_t>& row) const;
 
   std::filesystem::path folder_;
+  Charge charge_{Tag::columns};  // of the manifest
   Json manifest_;
   std::map<std::string, NpyView> columns_;
 };
 
-/// The manifest of a folder, parsed. Errors: InputError.
+/// The manifest of a folder, parsed. `charge` holds what it takes; without one it is in the ledger only while
+/// it is read. Errors: InputError, BudgetExceeded.
+Json read_manifest(const std::filesystem::path& folder, Charge& charge);
 Json read_manifest(const std::filesystem::path& folder);
 
 }  // namespace plimsoll

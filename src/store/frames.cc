@@ -30,6 +30,15 @@ FrameSpans FrameSpans::part(int64_t first, int64_t count) const {
       label.subspan(at, n),   width};
 }
 
+int64_t Recording::heap_bytes() const {
+  int64_t held = plimsoll::heap_bytes(traps);
+  for (const std::string* text : {&name, &split, &source, &hash, &content})
+    held += plimsoll::heap_bytes(*text);
+  for (const auto* text : {&channel, &attack, &copy_of})
+    if (*text) held += plimsoll::heap_bytes(**text);
+  return held;
+}
+
 Json Recording::to_json() const {
   return {{"name", name},
           {"split", split},
@@ -129,6 +138,9 @@ const Recording& FramesWriter::end_recording(Recording recording) {
   recorded_ = frames_;
   attack_frames_ = 0;
   content_ = Hasher();
+  // While a list grows there are two of it, and publish() makes a row of each.
+  charge_.add(recording.heap_bytes() + 2 * static_cast<int64_t>(sizeof(Recording)) +
+              heap_bytes(recording.to_json()) + 3 * static_cast<int64_t>(sizeof(Json)));
   recordings_.push_back(std::move(recording));
   return recordings_.back();
 }
@@ -159,12 +171,16 @@ FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "fram
                      ": the columns differ in length; the data set is damaged, make it again");
 
   const std::string where = (folder / "manifest.json").string() + ": recordings";
-  const Json& table = set_.manifest().value("recordings", Json());
-  if (!table.is_array()) throw InputError(where + ": missing; the data set is damaged, make it again");
+  const auto table = set_.manifest().find("recordings");
+  if (table == set_.manifest().end() || !table->is_array())
+    throw InputError(where + ": missing; the data set is damaged, make it again");
+  charge_.add(static_cast<int64_t>(table->size() * sizeof(Recording)));
+  recordings_.reserve(table->size());
   int64_t next = 0;
-  for (const Json& entry : table) {
+  for (const Json& entry : *table) {
     recordings_.push_back(Recording::from_json(entry, where));
     const Recording& recording = recordings_.back();
+    charge_.add(recording.heap_bytes());
     if (recording.first_frame != next || recording.frames < 0 || recording.frames > frames_.size() - next)
       throw InputError(
           fmt::format("{}: '{}' begins at frame {} with {} frames, expected to begin at {} of {}", where,

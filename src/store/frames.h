@@ -52,6 +52,7 @@ struct Recording {
   Json traps = Json::object();         ///< what was found and handled on purpose: {"odd_payload": 1, ...}
 
   std::string path() const { return split + "/" + name; }
+  int64_t heap_bytes() const;  ///< what its texts and traps hold
   Json to_json() const;
   /// Errors: InputError that begins with `where`.
   static Recording from_json(const Json& json, const std::string& where);
@@ -71,6 +72,8 @@ class FramesWriter {
   void publish(Json provenance);
 
   const std::vector<Recording>& recordings() const { return recordings_; }
+  /// Takes them out, after publish().
+  std::vector<Recording> take_recordings() { return std::move(recordings_); }
 
  private:
   void hash_content(const FrameSpans& frames);
@@ -86,6 +89,7 @@ class FramesWriter {
   int64_t attack_frames_ = 0;
   int64_t recorded_ = 0;
   Hasher content_;
+  Charge charge_{Tag::output};  // of the recordings, and of what publish() makes of them
   std::vector<Recording> recordings_;
 };
 
@@ -103,6 +107,7 @@ class FramesView {
  private:
   DataSetView set_;
   FrameSpans frames_;
+  Charge charge_{Tag::columns};  // of the recordings
   std::vector<Recording> recordings_;
 };
 

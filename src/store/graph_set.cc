@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "memory/vector.h"
+#include "memory/heap_bytes.h"
 
 namespace plimsoll {
 namespace {
@@ -40,7 +40,46 @@ int64_t columns_of(const DataSetView& set, const std::string& name) {
   return found->second.shape().shape[1];
 }
 
+// What is wrong with ranges that are to stand one behind the other and hold all graphs; "" where nothing is.
+std::string fault_in(const std::vector<GraphRange>& ranges, const char* what, int64_t graphs) {
+  int64_t next = 0;
+  for (const GraphRange& range : ranges) {
+    if (range.first_graph != next || range.graphs < 0 || range.graphs > graphs - next)
+      return fmt::format("{} '{}' begins at graph {} with {} graphs, expected to begin at {} of {}", what,
+                         range.name, range.first_graph, range.graphs, next, graphs);
+    next += range.graphs;
+  }
+  return next == graphs ? "" : fmt::format("the {}s cover {} of {} graphs", what, next, graphs);
+}
+
+// Splits that overlap, and recordings of a split other than the one they lie in, would have graphs judge what
+// they trained.
+std::string fault_in(const GraphSetTables& tables, int64_t graphs) {
+  std::string fault = fault_in(tables.splits, "split", graphs);
+  if (!fault.empty() || tables.recordings.empty()) return fault;  // graphs need not come from recordings
+  fault = fault_in(tables.recordings, "recording", graphs);
+  auto split = tables.splits.begin();
+  for (const GraphRange& recording : tables.recordings) {
+    if (!fault.empty()) return fault;
+    if (recording.graphs == 0) continue;
+    while (split->first_graph + split->graphs <= recording.first_graph) ++split;
+    const int64_t end = recording.first_graph + recording.graphs;
+    if (split->name != recording.split || end > split->first_graph + split->graphs)
+      fault = fmt::format("recording '{}' of split '{}' has graphs in another split, expected all in its own",
+                          recording.name, recording.split);
+  }
+  return fault;
+}
+
 }  // namespace
+
+int64_t GraphRange::bytes() const {
+  int64_t bytes = 2 * static_cast<int64_t>(sizeof(GraphRange));
+  for (const std::string* text : {&name, &split, &content}) bytes += heap_bytes(*text);
+  for (const auto* text : {&attack, &copy_of})
+    if (*text) bytes += heap_bytes(**text);
+  return bytes;
+}
 
 GraphSetWriter::GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
                                int64_t edge_features, FileSystem& files)
@@ -82,9 +121,9 @@ void GraphSetWriter::append(const GraphSpans& graphs) {
 }
 
 void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
-  Json splits = Json::array();
+  JsonTable splits;
   for (const GraphRange& split : tables.splits) splits.push_back(to_json(split, false));
-  Json recordings = Json::array();
+  JsonTable recordings;
   for (const GraphRange& recording : tables.recordings) recordings.push_back(to_json(recording, true));
   set_.publish({{"kind", "graph_set"},
                 {"format_version", 0},
@@ -92,8 +131,8 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
                 {"nodes", nodes_},
                 {"edges", edge_count_},
                 {"columns", Json::object()},
-                {"splits", std::move(splits)},
-                {"recordings", std::move(recordings)},
+                {"splits", splits.take()},
+                {"recordings", recordings.take()},
                 {"features", {{"node", tables.node_features}, {"edge", tables.edge_features}}},
                 {"vocabulary", tables.vocabulary},
                 {"provenance", std::move(provenance)}});
@@ -132,15 +171,22 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
     throw damaged("edges and edge_attr differ in length");
   try {
     const Json& manifest = set_.manifest();
-    for (const Json& split : manifest.at("splits")) tables_.splits.push_back(from_json(split, false));
-    for (const Json& recording : manifest.at("recordings"))
-      tables_.recordings.push_back(from_json(recording, true));
+    const auto read = [&](const char* table, bool recording, std::vector<GraphRange>& ranges) {
+      for (const Json& row : manifest.at(table)) {
+        ranges.push_back(from_json(row, recording));
+        charge_.add(ranges.back().bytes());
+      }
+    };
+    read("splits", false, tables_.splits);
+    read("recordings", true, tables_.recordings);
     tables_.node_features = manifest.at("features").at("node").get<std::vector<std::string>>();
     tables_.edge_features = manifest.at("features").at("edge").get<std::vector<std::string>>();
     tables_.vocabulary = manifest.at("vocabulary").get<std::vector<uint32_t>>();
   } catch (const Json::exception& error) {
     throw damaged(std::string("manifest.json: ") + error.what());
   }
+  const std::string fault = fault_in(tables_, static_cast<int64_t>(graphs));
+  if (!fault.empty()) throw damaged("manifest.json: " + fault);
 }
 
 }  // namespace plimsoll

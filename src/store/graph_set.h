@@ -34,6 +34,8 @@ struct GraphRange {
   std::optional<std::string> attack;   ///< for a recording
   std::optional<std::string> copy_of;  ///< for a recording: "split/name" of one with the same content
   std::string content = {};            ///< for a recording: equal for copies
+
+  int64_t bytes() const;  ///< what it takes in a list that grows
 };
 
 /// What a graph_set says about its graphs, beside the columns.
@@ -77,6 +79,8 @@ class GraphSetWriter {
 /// A `graph_set` opened for reading.
 class GraphSetView {
  public:
+  /// Errors: InputError (no graph_set; columns that do not agree; splits or recordings that overlap, leave
+  /// graphs out or do not fit each other). What lies in the columns is not read: that is `plimsoll verify`.
   explicit GraphSetView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
@@ -88,6 +92,7 @@ class GraphSetView {
  private:
   DataSetView set_;
   GraphSpans graphs_;
+  Charge charge_{Tag::columns};  // of the tables
   GraphSetTables tables_;
   int64_t node_features_ = 0;
   int64_t edge_features_ = 0;

@@ -19,6 +19,7 @@ class Sources : public ::testing::Test {
     std::ofstream(root_ / name) << "x";
   }
   TempFolder root_;
+  Charge charge_{Tag::ingest};
 };
 
 TEST_F(Sources, FoldersBecomeSplitsInOrderOfSplitAndName) {
@@ -26,7 +27,7 @@ TEST_F(Sources, FoldersBecomeSplitsInOrderOfSplitAndName) {
   touch("set/train_01/a-1.csv.zst");
   touch("set/test_01/DoS-kia.csv.gz");
   touch("set/README.md");
-  const auto captures = find_captures({root_ / "set"});
+  const auto captures = find_captures({root_ / "set"}, charge_);
   ASSERT_EQ(captures.size(), 3);
   EXPECT_EQ(captures[0].split, "test_01");
   EXPECT_EQ(captures[0].name, "DoS-kia");
@@ -37,20 +38,20 @@ TEST_F(Sources, FoldersBecomeSplitsInOrderOfSplitAndName) {
 
 TEST_F(Sources, AFileByItselfTakesItsFoldersNameAsSplit) {
   touch("train_x/one-1.csv");
-  const auto captures = find_captures({root_ / "train_x" / "one-1.csv"});
+  const auto captures = find_captures({root_ / "train_x" / "one-1.csv"}, charge_);
   ASSERT_EQ(captures.size(), 1);
   EXPECT_EQ(captures[0].split, "train_x");
   EXPECT_EQ(captures[0].source, "one-1.csv");
 }
 
 TEST_F(Sources, WhatCannotBeIngestedIsAnInputError) {
-  EXPECT_THROW(find_captures({root_ / "absent"}), InputError);
+  EXPECT_THROW(find_captures({root_ / "absent"}, charge_), InputError);
   touch("empty/README.md");
-  EXPECT_THROW(find_captures({root_ / "empty"}), InputError);
-  EXPECT_THROW(find_captures({root_ / "empty" / "README.md"}), InputError);
+  EXPECT_THROW(find_captures({root_ / "empty"}, charge_), InputError);
+  EXPECT_THROW(find_captures({root_ / "empty" / "README.md"}, charge_), InputError);
   touch("twice/s/a.csv");
   touch("twice/s/a.csv.zst");
-  EXPECT_THROW(find_captures({root_ / "twice"}), InputError);
+  EXPECT_THROW(find_captures({root_ / "twice"}, charge_), InputError);
 }
 
 TEST_F(Sources, LinksAreFollowedOnceAndLoopsEnd) {

@@ -339,6 +339,16 @@ def test_a_bad_row_of_nodes_is_named_by_its_line(ingest, tmp_path, name):
         assert word in error
 
 
+def test_arrays_of_no_row_and_countless_columns_are_refused(ingest, tmp_path):
+    (tmp_path / "edges.txt").write_text("0 1\n")
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 1099511627776), }".ljust(117) + b"\n"
+    (tmp_path / "wide.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    np.save(tmp_path / "edges.npy", np.zeros((0, 2), np.int64))
+    for arguments in (["--edges", tmp_path / "edges.txt", "--features", tmp_path / "wide.npy"],
+                      ["--edges", tmp_path / "edges.npy", "--edge-features", tmp_path / "wide.npy"]):
+        assert "wide.npy: has more than 1048576 features" in ingest(tmp_path / "out", *arguments, code=3)
+
+
 def test_arrays_that_do_not_fit_are_refused(ingest, tmp_path):
     (tmp_path / "edges.txt").write_text("0 1\n1 2\n")
     np.save(tmp_path / "x.npy", np.zeros((2, 3), np.float32))

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "store/made_up_sets.h"
 #include "support/temp_folder.h"
+#include "support/write_bytes.h"
 
 namespace plimsoll {
 namespace {
@@ -44,6 +47,23 @@ TEST(GraphSetSource, GivesTheClassesOfNodesWithTheirGraphs) {
   write_made_up_graphs(parent / "plain");
   GraphSetSource(parent / "plain").read(wanted, block);
   EXPECT_THAT(block.node_y, IsEmpty());
+}
+
+TEST(GraphSetSource, PointersWhoseDifferenceIsNoNumberAreRefused) {
+  const TempFolder parent;
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  for (const char* column : {"node_ptr", "edge_ptr"}) {
+    write_made_up_graphs(parent / "set");
+    std::string bytes = read_bytes(parent / "set" / (std::string(column) + ".npy"));
+    std::memcpy(bytes.data() + kNpyDataOffset + 6 * sizeof(int64_t), &kLeast, sizeof(kLeast));
+    write_bytes(parent / "set" / (std::string(column) + ".npy"), bytes);
+    const GraphSetSource source(parent / "set");
+    GraphBlock block;
+    for (const int64_t graph : {5, 6}) {
+      EXPECT_THROW(source.read(std::span(&graph, 1), block), InputError) << column << " " << graph;
+      source.will_need(std::span(&graph, 1));
+    }
+  }
 }
 
 }  // namespace

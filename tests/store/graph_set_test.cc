@@ -106,6 +106,35 @@ TEST_F(GraphSet, ItsTablesAreReadBackAsWritten) {
   EXPECT_EQ(view.set().manifest()["graphs"], 10);
 }
 
+TEST_F(GraphSet, SplitsAndRecordingsThatShareOrLeaveOutGraphsAreRefused) {
+  write_made_up_graphs(folder_);
+  const Json good = read_manifest(folder_);
+  const auto expect_refused = [&](const char* table, size_t row, const char* key, const Json& value,
+                                  const char* what) {
+    Json manifest = good;
+    manifest[table][row][key] = value;
+    write_bytes(folder_ / "manifest.json", manifest.dump());
+    EXPECT_THAT(refusal(), HasSubstr(what)) << table << " " << row << " " << key;
+  };
+  for (const char* table : {"splits", "recordings"}) {
+    const char* const last = good[table].size() == 2 ? "begins at graph 5" : "begins at graph 100000000";
+    const size_t row = good[table].size() - 1;
+    expect_refused(table, row, "first_graph", good[table].size() == 2 ? 5 : 100000000, last);
+    expect_refused(table, 0, "graphs", 100000000, "expected to begin at 0 of 10");
+    expect_refused(table, 0, "graphs", -1, "with -1 graphs");
+    expect_refused(table, row, "graphs", 3, "of 10 graphs");
+  }
+  expect_refused("recordings", 2, "split", "train",
+                 "recording 'copy' of split 'train' has graphs in another");
+  Json manifest = good;  // a recording on both sides
+  manifest["recordings"].erase(1);
+  manifest["recordings"][0]["graphs"] = 8;
+  manifest["recordings"][1]["first_graph"] = 8;
+  manifest["recordings"][1]["graphs"] = 2;
+  write_bytes(folder_ / "manifest.json", manifest.dump());
+  EXPECT_THAT(refusal(), HasSubstr("recording 'benign' of split 'train' has graphs in another split"));
+}
+
 TEST_F(GraphSet, ThePiecesInWhichGraphsAreAppendedDoNotShow) {
   const GraphColumns columns = made_up_graphs(10);
   write_made_up_graphs(folder_, columns);
@@ -158,7 +187,9 @@ TEST_F(GraphSet, OneWithoutGraphsOrWithoutEdgeFeaturesIsKept) {
   const std::vector<int64_t> y = {1};
   GraphSetWriter writer(folder_, true, 1, 0);
   writer.append({node_ptr, edge_ptr, x, edges, {}, y});
-  writer.publish({}, {});
+  GraphSetTables tables;
+  tables.splits = {{"all", "", 0, 1, {}, {}}};
+  writer.publish(tables, {});
   EXPECT_EQ(GraphSetView(folder_).edge_features(), 0);
 }
 

@@ -1,0 +1,44 @@
+#include "base/json_text.h"
+
+#include <array>
+#include <iomanip>
+#include <ostream>
+#include <streambuf>
+
+namespace plimsoll {
+namespace {
+
+// Hands out what a stream is given, in pieces.
+class Pieces : public std::streambuf {
+ public:
+  explicit Pieces(const std::function<void(std::string_view)>& take) : take_(take) {
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+  }
+
+ protected:
+  int_type overflow(int_type next) override {
+    sync();
+    return traits_type::eq_int_type(next, traits_type::eof()) ? traits_type::not_eof(next)
+                                                              : sputc(traits_type::to_char_type(next));
+  }
+  int sync() override {
+    take_({pbase(), static_cast<size_t>(pptr() - pbase())});
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+    return 0;
+  }
+
+ private:
+  const std::function<void(std::string_view)>& take_;
+  std::array<char, 16 * 1024> buffer_;
+};
+
+}  // namespace
+
+void write_json(const Json& json, int indent, const std::function<void(std::string_view)>& take) {
+  Pieces pieces(take);
+  std::ostream stream(&pieces);
+  stream.exceptions(std::ios::badbit);  // what `take` throws goes on
+  stream << std::setw(indent) << json << std::flush;
+}
+
+}  // namespace plimsoll

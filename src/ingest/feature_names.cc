@@ -1,0 +1,27 @@
+#include "ingest/feature_names.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "memory/heap_bytes.h"
+
+namespace plimsoll {
+
+void FeatureNames::require_room(int64_t count, const std::string& where) const {
+  if (count > kMost - static_cast<int64_t>(names_.size()))
+    throw InputError(fmt::format("{}: has more than {} features, expected that many at most", where, kMost));
+}
+
+void FeatureNames::add(std::string name, const std::string& where) {
+  require_room(1, where);
+  constexpr int64_t kCopies = 4;  // two while the list grows, that of the tables, that of the manifest
+  charge_.add(kCopies * (2 * static_cast<int64_t>(sizeof(std::string)) + heap_bytes(name)));
+  names_.push_back(std::move(name));
+}
+
+void FeatureNames::add_numbers(int64_t count, const std::string& where) {
+  require_room(count, where);
+  for (int64_t i = 0; i < count; ++i) add(fmt::format("feature_{}", i), where);
+}
+
+}  // namespace plimsoll

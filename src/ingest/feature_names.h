@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "memory/charge.h"
+
+namespace plimsoll {
+
+/// The names of features, in the ledger with the copies of them that stand in the tables of a graph and in
+/// its manifest. Not thread-safe.
+class FeatureNames {
+ public:
+  static constexpr int64_t kMost = int64_t{1} << 20;
+
+  /// Errors: InputError that begins with `where`, for one more than kMost; BudgetExceeded.
+  void add(std::string name, const std::string& where);
+  /// feature_0, feature_1 and so on.
+  void add_numbers(int64_t count, const std::string& where);
+
+  const std::vector<std::string>& all() const { return names_; }
+  size_t size() const { return names_.size(); }
+  bool empty() const { return names_.empty(); }
+
+ private:
+  void require_room(int64_t count, const std::string& where) const;
+
+  Charge charge_{Tag::ingest};
+  std::vector<std::string> names_;
+};
+
+}  // namespace plimsoll
