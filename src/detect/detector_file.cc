@@ -65,17 +65,16 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
   if (fusion && windows.features != "behaviour")
     throw InputError(file.path() + ": has levels of a fused score ('fusion.*'), which features '" +
                      windows.features + "' have no statistics for; train it again");
-  if (known.profile && file.metadata().contains("plimsoll.calibrated"))
-    known.vocabulary = known.profile->vocabulary().ids();
-  if (windows.features == "behaviour" &&
-      (!known.profile || known.profile->vocabulary().ids() != known.vocabulary))
-    throw InputError(file.path() +
-                     ": has no benign profile of the CAN IDs of its vocabulary; train it again");
   without = parsed(file, "plimsoll.without", [&](const Json& names) {
     auto hidden = names.get<std::vector<std::string>>();
     require_known_features(feature_tables(windows.features), hidden);
     return hidden;
   });
+  if (file.metadata().contains("plimsoll.calibrated")) take_profiles_ids();
+  if (windows.features == "behaviour" &&
+      (!known.profile || known.profile->vocabulary().ids() != known.vocabulary))
+    throw InputError(file.path() +
+                     ": has no benign profile of the CAN IDs of its vocabulary; train it again");
   unknown_ids_apart = file.meta("plimsoll.unknown_ids") == "apart";
   thresholds = parsed(file, "plimsoll.thresholds", [](const Json& list) {
     std::vector<AlarmThreshold> all;
@@ -85,6 +84,17 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
   if (!fusion) return;
   thresholds.clear();
   for (const Fusion::Line& line : fusion->lines()) thresholds.push_back({line.target_rate, line.level});
+}
+
+// The vehicle's, which may be more than the model has embeddings of: no index of them may reach it.
+void DetectorFile::take_profiles_ids() {
+  if (windows.features != "behaviour" || !hides_identity() || !known.profile)
+    throw InputError(
+        file.path() +
+        ": is marked as calibrated (metadata 'plimsoll.calibrated'), but knows CAN IDs by index, "
+        "or has no benign profile; train it on behaviour features without 'id_index' and "
+        "calibrate it again");
+  known.vocabulary = known.profile->vocabulary().ids();
 }
 
 bool DetectorFile::hides_identity() const {

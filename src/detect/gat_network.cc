@@ -102,6 +102,9 @@ void GatNetwork::embed(const GraphBlock& graph) {
   float* to = input_.data();
   for (int64_t n = 0; n < graph.nodes(); ++n) {
     const float* const row = graph.x.data() + n * features;
+    if (!(row[0] >= 0 && row[0] < static_cast<float>(config_.num_ids)))
+      throw Failure(
+          fmt::format("node {}: found the ID index {}, expected one of {}", n, row[0], config_.num_ids));
     to = std::copy_n(&embedding_[size(static_cast<int64_t>(row[0]) * width)], width, to);
     to = std::copy_n(row + 1, features - 1, to);
   }
