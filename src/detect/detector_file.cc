@@ -6,23 +6,11 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "sample/feature_selection.h"
+#include "store/metadata_json.h"
 
 namespace plimsoll {
 namespace {
-
-// Of a key in the metadata what `read` makes of it.
-template <typename Read>
-auto parsed(const SafetensorsView& file, const char* key, const Read& read) {
-  try {
-    return read(Json::parse(file.meta(key)));
-  } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: metadata '{}': {}", file.path(), key, error.what()));
-  } catch (const UsageError& error) {
-    throw InputError(fmt::format("{}: metadata '{}': {}", file.path(), key, error.what()));
-  }
-}
 
 WindowOptions windows_of(const SafetensorsView& file) {
   if (!file.metadata().contains("plimsoll.data"))
@@ -30,7 +18,7 @@ WindowOptions windows_of(const SafetensorsView& file) {
         file.path() +
         ": does not say how its windows are made (metadata 'plimsoll.data'): it was written by an "
         "older version, or is no detector; train it again");
-  return parsed(file, "plimsoll.data", [](const Json& data) {
+  return read_metadata(file, "plimsoll.data", [](const Json& data) {
     const WindowLength window = WindowLength::parse(data.at("window").get<std::string>());
     const WindowLength stride = WindowLength::parse(data.at("stride").get<std::string>());
     if (window.unit != stride.unit) throw UsageError("window and stride are of different kinds");
@@ -65,7 +53,7 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
   if (fusion && windows.features != "behaviour")
     throw InputError(file.path() + ": has levels of a fused score ('fusion.*'), which features '" +
                      windows.features + "' have no statistics for; train it again");
-  without = parsed(file, "plimsoll.without", [&](const Json& names) {
+  without = read_metadata(file, "plimsoll.without", [&](const Json& names) {
     auto hidden = names.get<std::vector<std::string>>();
     require_known_features(feature_tables(windows.features), hidden);
     return hidden;
@@ -76,7 +64,7 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
     throw InputError(file.path() +
                      ": has no benign profile of the CAN IDs of its vocabulary; train it again");
   unknown_ids_apart = file.meta("plimsoll.unknown_ids") == "apart";
-  thresholds = parsed(file, "plimsoll.thresholds", [](const Json& list) {
+  thresholds = read_metadata(file, "plimsoll.thresholds", [](const Json& list) {
     std::vector<AlarmThreshold> all;
     for (const Json& entry : list) all.push_back({entry.at("target_rate"), entry.at("log_odds")});
     return all;

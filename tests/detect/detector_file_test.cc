@@ -84,5 +84,17 @@ TEST_F(ADetectorFile, GivesNoEmbeddingOfAnIdThatIsOutOfRange) {
   }
 }
 
+TEST_F(ADetectorFile, WhoseMetadataIsNestedTooDeepOrHasTooManyKeysIsRefused) {
+  std::string keys = "{";
+  for (int k = 0; k < 100'000; ++k) keys += (k == 0 ? "\"" : ",\"") + std::to_string(k) + "\":0";
+  for (const std::string& text : {std::string(200, '[') + std::string(200, ']'), keys + "}"}) {
+    for (const char* key : {"plimsoll.data", "plimsoll.without", "plimsoll.thresholds"})
+      EXPECT_THAT(refusal({.more = {{key, text}}}), HasSubstr("'" + std::string(key) + "': not JSON"));
+    MadeDetector{.more = {{"plimsoll.config", text}}}.write(path_);
+    EXPECT_THAT(error_text<InputError>([&] { GatNetwork network(SafetensorsView{path_}); }),
+                HasSubstr("'plimsoll.config': not JSON"));
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll
