@@ -14,7 +14,6 @@ namespace {
 constexpr uint64_t kMostHeaderBytes = 100'000'000;  // the format's own limit
 constexpr int kMostEvents = 1000;  // of parsing one entry: hundreds of dimensions, or keys of metadata
 constexpr const char* kMetadata = "__metadata__";
-constexpr const char* kChecksum = "plimsoll.checksum";
 
 // Of what a file says, however its header is written.
 std::string checksum_of(const std::map<std::string, TensorSpan>& tensors, const TensorMetadata& metadata) {

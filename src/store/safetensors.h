@@ -20,10 +20,11 @@ struct TensorSpan {
 };
 
 using TensorMetadata = std::map<std::string, std::string>;
+inline constexpr const char* kChecksum = "plimsoll.checksum";  ///< key of the metadata
 
 /// Writes a safetensors file (github.com/huggingface/safetensors, format section of its README): tensors in
 /// the order of their names, data 64-byte aligned; temporary name, sync, rename. Equal tensors and metadata
-/// give equal bytes. Adds the metadata "plimsoll.checksum", in place of one that is given
+/// give equal bytes. Adds kChecksum to the metadata, in place of one that is given
 /// (docs/formats/safetensors.md#the-checksum).
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
                        const TensorMetadata& metadata, FileSystem& files = FileSystem::disk());

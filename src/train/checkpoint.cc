@@ -91,6 +91,7 @@ std::optional<Position> Checkpoints::load(const TrainingState& state,
   for (const fs::path& path : newest_first()) {
     try {
       const SafetensorsView file(path);
+      if (!file.metadata().contains(kChecksum)) throw InputError(path.string() + ": has no checksum");
       if (file.meta("plimsoll.identity") != identity_)
         throw UsageError(path.string() +
                          ": a checkpoint of another recipe or other data; name another --run, or start again "
