@@ -2,22 +2,31 @@
 
 // The one place where nlohmann-json enters. ordered_json keeps keys as written: manifests are the same bytes
 // each time.
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace plimsoll {
 using Json = nlohmann::ordered_json;
 
-/// The JSON in a file's text. Discarded (Json::is_discarded) when it is none, or nested deeper than 100
-/// levels: copying, comparing and printing go down level by level on the stack.
-inline Json parse_json(std::string_view text) {
-  constexpr int kDeepest = 100;
-  bool too_deep = false;
-  const auto keep = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep |= depth > kDeepest;
-    return !too_deep;
-  };
-  Json json = Json::parse(text, keep, false);
-  return too_deep ? Json(Json::value_t::discarded) : json;
-}
+/// Keeps the parse of a file's text within limits. No deeper than 100 levels: copying, comparing and printing
+/// go down level by level on the stack. No more than 4,096 keys an object: each is looked for among those
+/// before it.
+class JsonLimits {
+ public:
+  /// To be asked at each event of the parse; false from the first one on that goes too far.
+  bool keeps(int depth, Json::parse_event_t event);
+  bool passed() const { return passed_; }
+
+ private:
+  static constexpr int kDeepest = 100;
+  static constexpr int kMostKeys = 4096;
+
+  bool passed_ = false;
+  std::array<int, kDeepest + 2> keys_{};  // of the objects that are open, by depth
+};
+
+/// The JSON in a file's text. Discarded (Json::is_discarded) when it is none, or passes JsonLimits.
+Json parse_json(std::string_view text);
+
 }  // namespace plimsoll

@@ -151,6 +151,7 @@ Json AlarmLines::summary_json(const FeedLosses& losses, Budget& budget) const {
                     {"max", latency_.most()}}},
                   {"malformed_lines", losses.lines},
                   {"malformed", losses.expected},
+                  {"other_channels", losses.other_channels},
                   {"dropped_frames", losses.frames},
                   {"memory", budget.report_json()}};
   if (labelled_) summary["labels"] = {{"attack_windows", attacks_}, {"found", found_}};
@@ -181,6 +182,8 @@ void AlarmLines::print_summary(const Json& summary) const {
       format_count(static_cast<int64_t>(summary.at("windows_per_s").get<double>())), 1e3 * first_verdict_s_);
   for (const auto& [expected, count] : summary.at("malformed").items())
     fmt::print("left out {} malformed lines: expected {}\n", count.get<int64_t>(), expected);
+  if (const int64_t others = summary.at("other_channels"); others > 0)
+    fmt::print("left out {} frames of other channels\n", format_count(others));
   if (const int64_t dropped = summary.at("dropped_frames"); dropped > 0)
     fmt::print("{} frames were dropped by the system, which were not read in time\n", dropped);
   const Json& memory = summary.at("memory");

@@ -26,6 +26,8 @@ class AlarmLines {
   /// standard output takes nothing more.
   void add(const Verdict& verdict, const StreamDetector& detector, Clock::time_point arrived);
   void count_frames(int64_t frames) { frames_ += frames; }
+  int64_t windows() const { return windows_; }
+  int64_t frames() const { return frames_; }
   /// Windows and frames are counted on over recordings.
   void begin_recording();
   /// Errors: Failure, as add().

@@ -80,6 +80,9 @@ void add_calibrate(CLI::App& app) {
   verb->add_option("--format", options->format.name, "Of a capture")
       ->check(CLI::IsMember({"auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump"}))
       ->capture_default_str();
+  verb->add_option("--payload", options->format.payload, "Bytes of payload a frame has room for")
+      ->check(CLI::IsMember({8, 64}))
+      ->capture_default_str();
   verb->add_option("--channel", options->format.channel, "candump: take this channel alone")
       ->type_name("NAME");
   verb->add_flag("--force", options->force, "Replace an existing output");

@@ -94,18 +94,40 @@ void warn_of_other_windows(const StreamDetector& detector) {
                WindowLength{now.window, now.unit}.text(), WindowLength{trained.window, trained.unit}.text());
 }
 
+// To be said at once: the end of a live stream may be far.
+void warn_of_other_channel(const std::string& source, const std::string& channel) {
+  fmt::print(
+      stderr,
+      "plimsoll: {}: found frames of another channel than '{}', that of its first frame; they are left "
+      "out and not judged; choose a channel with --channel\n",
+      source, channel);
+}
+
+// What was not judged must not pass for benign.
+void require_windows(const std::string& source, const AlarmLines& lines, const FeedLosses& losses) {
+  if (lines.windows() > 0) return;
+  throw InputError(
+      fmt::format("{}: no window was judged: found {} frames, {} malformed lines and {} frames of other "
+                  "channels, expected "
+                  "the frames of a window at least",
+                  source, lines.frames(), losses.lines, losses.other_channels));
+}
+
 void run(const Options& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
   FeedOptions feed_options = options.feed;
   feed_options.stop = &stop;
+  const std::string source = options.source == "-" ? "standard input" : options.source;
+  feed_options.on_other_channel = [&](const std::string& channel) { warn_of_other_channel(source, channel); };
   StreamDetector detector(options.model, detect_options(options));
   warn_of_other_windows(detector);
   const std::unique_ptr<FrameFeed> feed = open_feed(options.source, feed_options);
   AlarmLines lines({.all = options.all, .json = options.json, .threshold = detector.threshold()}, watch);
   Detection(detector, *feed, stop, lines).run();
   lines.summarise(feed->losses(), budget);
+  if (!stop) require_windows(source, lines, feed->losses());
 }
 
 }  // namespace
@@ -141,7 +163,8 @@ void add_detect(CLI::App& app) {
   verb->add_option("--payload", options->feed.format.payload, "Bytes of payload a frame has room for")
       ->check(CLI::IsMember({8, 64}))
       ->capture_default_str();
-  verb->add_option("--channel", options->feed.format.channel, "candump: take this channel alone")
+  verb->add_option("--channel", options->feed.format.channel,
+                   "candump: take this channel alone; default: that of the first frame")
       ->type_name("NAME");
   options->resources.add_budget(*verb);
   verb->footer(

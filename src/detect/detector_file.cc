@@ -6,23 +6,11 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "sample/feature_selection.h"
+#include "store/metadata_json.h"
 
 namespace plimsoll {
 namespace {
-
-// Of a key in the metadata what `read` makes of it.
-template <typename Read>
-auto parsed(const SafetensorsView& file, const char* key, const Read& read) {
-  try {
-    return read(Json::parse(file.meta(key)));
-  } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: metadata '{}': {}", file.path(), key, error.what()));
-  } catch (const UsageError& error) {
-    throw InputError(fmt::format("{}: metadata '{}': {}", file.path(), key, error.what()));
-  }
-}
 
 WindowOptions windows_of(const SafetensorsView& file) {
   if (!file.metadata().contains("plimsoll.data"))
@@ -30,7 +18,7 @@ WindowOptions windows_of(const SafetensorsView& file) {
         file.path() +
         ": does not say how its windows are made (metadata 'plimsoll.data'): it was written by an "
         "older version, or is no detector; train it again");
-  return parsed(file, "plimsoll.data", [](const Json& data) {
+  return read_metadata(file, "plimsoll.data", [](const Json& data) {
     const WindowLength window = WindowLength::parse(data.at("window").get<std::string>());
     const WindowLength stride = WindowLength::parse(data.at("stride").get<std::string>());
     if (window.unit != stride.unit) throw UsageError("window and stride are of different kinds");
@@ -65,19 +53,18 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
   if (fusion && windows.features != "behaviour")
     throw InputError(file.path() + ": has levels of a fused score ('fusion.*'), which features '" +
                      windows.features + "' have no statistics for; train it again");
-  if (known.profile && file.metadata().contains("plimsoll.calibrated"))
-    known.vocabulary = known.profile->vocabulary().ids();
-  if (windows.features == "behaviour" &&
-      (!known.profile || known.profile->vocabulary().ids() != known.vocabulary))
-    throw InputError(file.path() +
-                     ": has no benign profile of the CAN IDs of its vocabulary; train it again");
-  without = parsed(file, "plimsoll.without", [&](const Json& names) {
+  without = read_metadata(file, "plimsoll.without", [&](const Json& names) {
     auto hidden = names.get<std::vector<std::string>>();
     require_known_features(feature_tables(windows.features), hidden);
     return hidden;
   });
+  if (file.metadata().contains("plimsoll.calibrated")) take_profiles_ids();
+  if (windows.features == "behaviour" &&
+      (!known.profile || known.profile->vocabulary().ids() != known.vocabulary))
+    throw InputError(file.path() +
+                     ": has no benign profile of the CAN IDs of its vocabulary; train it again");
   unknown_ids_apart = file.meta("plimsoll.unknown_ids") == "apart";
-  thresholds = parsed(file, "plimsoll.thresholds", [](const Json& list) {
+  thresholds = read_metadata(file, "plimsoll.thresholds", [](const Json& list) {
     std::vector<AlarmThreshold> all;
     for (const Json& entry : list) all.push_back({entry.at("target_rate"), entry.at("log_odds")});
     return all;
@@ -85,6 +72,17 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
   if (!fusion) return;
   thresholds.clear();
   for (const Fusion::Line& line : fusion->lines()) thresholds.push_back({line.target_rate, line.level});
+}
+
+// The vehicle's, which may be more than the model has embeddings of: no index of them may reach it.
+void DetectorFile::take_profiles_ids() {
+  if (windows.features != "behaviour" || !hides_identity() || !known.profile)
+    throw InputError(
+        file.path() +
+        ": is marked as calibrated (metadata 'plimsoll.calibrated'), but knows CAN IDs by index, "
+        "or has no benign profile; train it on behaviour features without 'id_index' and "
+        "calibrate it again");
+  known.vocabulary = known.profile->vocabulary().ids();
 }
 
 bool DetectorFile::hides_identity() const {

@@ -35,6 +35,9 @@ struct DetectorFile {
   /// The threshold of this rate of false alarms; the one of the least rate for 0. Errors: UsageError that
   /// names the rates there are.
   float threshold(double rate) const;
+
+ private:
+  void take_profiles_ids();
 };
 
 }  // namespace plimsoll

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@ namespace plimsoll {
 struct FeedLosses {
   int64_t lines = 0;                        ///< malformed, left out
   std::map<std::string, int64_t> expected;  ///< the same by what was expected
+  int64_t other_channels = 0;               ///< lines of frames of another channel, left out
   int64_t frames = 0;                       ///< that the system dropped: read too late
 };
 
@@ -35,9 +37,12 @@ class FrameFeed {
 };
 
 struct FeedOptions {
-  FormatOptions format;
-  bool strict = false;  ///< a malformed line is an error, not a loss
+  FormatOptions format;  ///< without a channel the first frame's is taken
+  bool strict = false;   ///< a malformed line is an error, not a loss
   const std::atomic<bool>* stop = nullptr;
+  /// Called once, when a frame of another channel is left out that nobody chose, with the channel that is
+  /// taken, as text to print.
+  std::function<void(const std::string& channel)> on_other_channel = {};
 };
 
 /// Lines of a capture: a file, perhaps .zst or .gz, a named pipe, or standard input as "-". A first line that

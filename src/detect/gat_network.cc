@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "kernels/segment.h"
+#include "store/metadata_json.h"
 
 namespace plimsoll {
 namespace {
@@ -35,23 +35,20 @@ GatConfig GatConfig::read(const SafetensorsView& file) {
                     "detector.safetensors "
                     "of a run of task detection or distillation",
                     file.path(), model));
-  GatConfig config;
-  try {
-    const Json json = Json::parse(file.meta("plimsoll.config"));
-    config = {.num_ids = json.at("num_ids"),
-              .in_features = json.at("in_features"),
-              .embedding = json.at("embedding"),
-              .layers = json.at("layers"),
-              .hidden = json.at("hidden"),
-              .heads = json.at("heads"),
-              .fc_layers = json.at("fc_layers"),
-              .attention = json.value("attention", config.attention),
-              .edge_features = json.value("edge_features", config.edge_features),
-              .jk = json.value("jk", config.jk),
-              .pooling = json.value("pooling", config.pooling)};
-  } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", file.path(), error.what()));
-  }
+  const GatConfig config = read_metadata(file, "plimsoll.config", [](const Json& json) {
+    const GatConfig usual;
+    return GatConfig{.num_ids = whole_number(json.at("num_ids")),
+                     .in_features = whole_number(json.at("in_features")),
+                     .embedding = whole_number(json.at("embedding")),
+                     .layers = whole_number(json.at("layers")),
+                     .hidden = whole_number(json.at("hidden")),
+                     .heads = whole_number(json.at("heads")),
+                     .fc_layers = whole_number(json.at("fc_layers")),
+                     .attention = json.value("attention", usual.attention),
+                     .edge_features = whole_number(json.value("edge_features", Json(usual.edge_features))),
+                     .jk = json.value("jk", usual.jk),
+                     .pooling = json.value("pooling", usual.pooling)};
+  });
   for (const int64_t of :
        {config.num_ids, config.in_features, config.embedding, config.layers, config.hidden, config.heads,
         config.fc_layers, config.edge_features == 0 ? 1 : config.edge_features})
@@ -98,6 +95,9 @@ void GatNetwork::embed(const GraphBlock& graph) {
   float* to = input_.data();
   for (int64_t n = 0; n < graph.nodes(); ++n) {
     const float* const row = graph.x.data() + n * features;
+    if (!(row[0] >= 0 && row[0] < static_cast<float>(config_.num_ids)))
+      throw Failure(
+          fmt::format("node {}: found the ID index {}, expected one of {}", n, row[0], config_.num_ids));
     to = std::copy_n(&embedding_[size(static_cast<int64_t>(row[0]) * width)], width, to);
     to = std::copy_n(row + 1, features - 1, to);
   }

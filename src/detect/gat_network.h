@@ -37,7 +37,8 @@ class GatNetwork {
   explicit GatNetwork(const SafetensorsView& file);
 
   /// The log-odds of class 1 of a block of one graph, with config().in_features features a node, of which the
-  /// first is the ID index, and at least config().edge_features an edge.
+  /// first is the ID index, and at least config().edge_features an edge. Errors: Failure for an index that
+  /// the embedding does not have; BudgetExceeded.
   float score(const GraphBlock& graph);
 
   /// The attention of the graph that was scored last: of layer l [E + N, heads], of each edge, 0 for

@@ -12,6 +12,7 @@
 #include "detect/frame_feed.h"
 #include "detect/wait_for_input.h"
 #include "ingest/capture_pieces.h"
+#include "ingest/fields.h"
 #include "io/input_stream.h"
 
 namespace plimsoll {
@@ -114,7 +115,10 @@ class TextFeed : public FrameFeed {
       find_lines();
       if (piece_.text_bytes > 0 && knows_format()) return true;
       piece_.text_bytes = 0;
-      if (piece_.last) return false;
+      if (piece_.last) {
+        if (!no_format_.empty() && !is_stopped()) throw InputError(no_format_);
+        return false;
+      }
       if (held_ == kPieceBytes) begin_long_line();
     }
   }
@@ -123,16 +127,20 @@ class TextFeed : public FrameFeed {
     const size_t newline = std::string_view(piece_.buffer.data(), held_).rfind('\n');
     const size_t whole = newline == std::string_view::npos ? 0 : newline + 1;
     // A last line needs no end; one that is interrupted is not whole.
-    const bool interrupted = options_.stop != nullptr && *options_.stop;
-    piece_.text_bytes = piece_.last && !interrupted ? held_ : whole;
+    piece_.text_bytes = piece_.last && !is_stopped() ? held_ : whole;
   }
+
+  bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
 
   // A stream that is joined begins within a line, which tells no format.
   bool knows_format() {
     while (!piece_.format && piece_.text_bytes > 0) {
       try {
         piece_.format = CaptureFormat::make(options_.format, piece_.text().substr(0, kFirstBytes), name_);
-      } catch (const InputError&) {
+        keep_to_channel();
+        no_format_.clear();
+      } catch (const InputError& error) {
+        no_format_ = error.what();
         const size_t line = std::min(piece_.text().find('\n'), piece_.text_bytes - 1) + 1;
         before_format_ += line;
         if (options_.strict || before_format_ > kFirstBytes || (piece_.last && line == piece_.text_bytes))
@@ -143,6 +151,16 @@ class TextFeed : public FrameFeed {
       }
     }
     return piece_.format != nullptr;
+  }
+
+  // Of frames of a channel that nobody chose the one that comes first: another is another bus.
+  void keep_to_channel() {
+    const std::string channel = piece_.format->channel();
+    if (options_.strict || channel.empty() || !options_.format.channel.empty()) return;
+    FormatOptions one = options_.format;
+    one.name = piece_.format->name();
+    one.channel = channel;
+    piece_.format = CaptureFormat::make(one, {}, name_);
   }
 
   void begin_long_line() {
@@ -188,7 +206,14 @@ class TextFeed : public FrameFeed {
       losses_.lines += count;
       losses_.expected[expected] += count;
     }
+    if (parsed_.notes.other_channels > 0) lose_channels(parsed_.notes.other_channels);
     std::swap(frames, parsed_.frames);
+  }
+
+  void lose_channels(int64_t count) {
+    if (losses_.other_channels == 0 && options_.format.channel.empty() && options_.on_other_channel)
+      options_.on_other_channel(shown(piece_.format->channel()));
+    losses_.other_channels += count;
   }
 
   FeedOptions options_;
@@ -198,6 +223,7 @@ class TextFeed : public FrameFeed {
   ParsedPiece parsed_;
   size_t held_ = 0;           // bytes in the piece's buffer, of which text_bytes are whole lines
   size_t before_format_ = 0;  // bytes that told no format
+  std::string no_format_;     // the error of the last of these lines
   bool within_long_line_ = false;
   int64_t lines_ = 0;
   Clock::time_point arrived_;

@@ -81,7 +81,8 @@ BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vo
   if (learner.benign == 0)
     throw InputError(fmt::format(
         "{}: has no training frames labelled 0 to learn the benign profile from; add attack-free recordings "
-        "to the splits whose names begin with 'train', or name others with --vocabulary-from",
+        "to the splits whose names begin with 'train', or name others to `plimsoll windows "
+        "--vocabulary-from`",
         frames.set().folder().string()));
   learner.finish();
   return profile;

@@ -83,9 +83,10 @@ int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
   if (recording.frames == 0) return 0;
   const std::string where = frames_.set().folder().string() + ": " + recording.path();
   if (!recording.has_time)
-    throw InputError(
-        where +
-        ": has no times to cut windows by; give the window as a number of frames (--window, data.window)");
+    throw InputError(where +
+                     ": has no times to cut windows by; cut them as numbers of frames (data.window, or "
+                     "--window of `plimsoll "
+                     "windows`)");
   const auto times = frames_.frames().part(recording.first_frame, recording.frames).time_ns;
   const uint64_t span = gap_ns(times.front(), *std::max_element(times.begin(), times.end()));
   const auto length = static_cast<int64_t>(std::min(span, uint64_t{1} << 62)) + 1;
@@ -93,7 +94,7 @@ int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
   if (windows / kMostWindows > recording.frames || span > uint64_t{1} << 62)
     throw InputError(fmt::format(
         "{}: its {} frames span {:.6g} s, which makes {} windows, expected {} a frame at most; take "
-        "a longer --stride, or mend the times",
+        "a longer stride, or mend the times",
         where, recording.frames, static_cast<double>(span) / 1e9, windows, kMostWindows));
   Clock first(times);
   Clock end(times);
@@ -103,7 +104,7 @@ int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
                   recording.first_frame + end.advance(start + static_cast<uint64_t>(options_.window))};
     if (cut.end - cut.first > BehaviourGraph::kMostFrames)
       throw InputError(
-          fmt::format("{}: {} frames in one window; take a shorter --window", where, cut.end - cut.first));
+          fmt::format("{}: {} frames in one window; take a shorter window", where, cut.end - cut.first));
     cuts_.push_back(cut);
   }
   return windows;

@@ -27,10 +27,11 @@ class Candump : public CaptureFormat {
     if (time.size() < 3 || time.front() != '(' || time.back() != ')') throw Wrong{line.data(), kLayouts};
     const int64_t time_ns = parse_seconds(time.substr(1, time.size() - 2), notes);
     const std::string_view channel = take_word(rest);
+    if (channel.empty()) throw Wrong{rest.data(), kLayouts};
     if (channel != channel_) {
       if (!only_)
         throw Wrong{channel.data(),
-                    "channel " + channel_ + " as in the first line; choose one with --channel"};
+                    "channel " + shown(channel_) + " as in the first line; choose one with --channel"};
       ++notes.other_channels;
       return false;
     }

@@ -26,7 +26,8 @@ void visit_notes(Notes& notes, Visit&& visit) {
   visit("other_channels", notes.other_channels);
 }
 
-// Whether the first of the lines that is no header parses; a file of a header alone fits any format.
+// Whether the first of the lines that is no header parses, or is a frame of a channel that was not asked for;
+// a file of a header alone fits any format.
 bool fits(const CaptureFormat& format, std::string_view lines) {
   FrameBatch batch;
   batch.width = 64;
@@ -39,7 +40,7 @@ bool fits(const CaptureFormat& format, std::string_view lines) {
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (trim(line).empty()) continue;
     try {
-      if (format.parse(line, first, batch, notes)) return true;
+      if (format.parse(line, first, batch, notes) || notes.other_channels > 0) return true;
     } catch (const Wrong&) {
       return false;
     }
@@ -100,10 +101,11 @@ std::unique_ptr<CaptureFormat> CaptureFormat::make(const FormatOptions& options,
   if (auto format = make_candump(options, first_lines); fits(*format, first_lines)) return format;
   // One malformed line must not hide what the file is: the four-column header says it as well.
   if (first_lines.starts_with("timestamp,arbitration_id,data_field,attack")) return make_ctat_csv();
-  throw InputError(
-      fmt::format("{}: its first lines are of no known capture format (ctat-csv, hcrl-csv, hcrl-text, "
-                  "candump); name it with --format, or describe its columns with --format table --columns",
-                  file));
+  throw InputError(fmt::format(
+      "{}: its first lines are of no known capture format (ctat-csv, hcrl-csv, hcrl-text, "
+      "candump); name it with --format, or describe its columns to `plimsoll ingest can --format table "
+      "--columns`",
+      file));
 }
 
 }  // namespace plimsoll

@@ -205,7 +205,8 @@ uint8_t parse_label(std::string_view text, const std::vector<std::string>& attac
     if (equal_ignoring_case(text, normal)) return 0;
   for (const char* attack : {"1.0", "true", "attack", "T"})
     if (equal_ignoring_case(text, attack)) return 1;
-  throw Wrong{text.data(), "a label 0 or 1; name the texts that mean an attack with --attack-label"};
+  throw Wrong{text.data(),
+              "a label 0 or 1; `plimsoll ingest can --attack-label` takes the texts that mean an attack"};
 }
 
 }  // namespace plimsoll

@@ -63,7 +63,7 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
   if (vocabulary.empty())
     throw InputError(fmt::format(
         "{}: has no training frames{} to take the ID vocabulary from; add {}recordings to the splits "
-        "whose names begin with 'train', or name others with --vocabulary-from",
+        "whose names begin with 'train', or name others to `plimsoll windows --vocabulary-from`",
         frames.set().folder().string(), behaviour ? " labelled 0" : "", behaviour ? "attack-free " : ""));
   Vocabulary ids(std::move(vocabulary));
   if (!behaviour) return std::make_unique<CompatWindows>(frames, options, std::move(ids));

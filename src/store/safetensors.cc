@@ -5,12 +5,39 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/json.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr uint64_t kMostHeaderBytes = 100'000'000;  // the format's own limit
+constexpr int kMostEvents = 1000;  // of parsing one entry: hundreds of dimensions, or keys of metadata
+constexpr const char* kMetadata = "__metadata__";
+
+// Of what a file says, however its header is written.
+std::string checksum_of(const std::map<std::string, TensorSpan>& tensors, const TensorMetadata& metadata) {
+  Hasher hasher;
+  const auto add_number = [&](uint64_t number) { hasher.add(&number, sizeof(number)); };
+  const auto add_text = [&](const std::string& text) {
+    add_number(text.size());
+    hasher.add(text.data(), text.size());
+  };
+  add_number(tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    add_text(name);
+    add_text(tensor.dtype);
+    add_number(tensor.shape.size());
+    for (const int64_t size : tensor.shape) add_number(static_cast<uint64_t>(size));
+    hasher.add(tensor.data);
+  }
+  for (const auto& [key, value] : metadata) {
+    if (key == kChecksum) continue;
+    add_text(key);
+    add_text(value);
+  }
+  return hasher.hex64();
+}
 
 int64_t dtype_bytes(const std::string& dtype) {
   if (dtype == "F64" || dtype == "I64") return 8;
@@ -43,12 +70,42 @@ TensorSpan parse_tensor(const Json& entry, std::span<const std::byte> data, cons
   return tensor;
 }
 
+InputError unusable(const std::string& path, const std::string& what) {
+  return InputError(path + ": not a usable safetensors file: " + what);
+}
+
+constexpr int64_t kNodeBytes = 240;  // of an entry in a map, with what malloc adds to its pieces
+
+// Both say what the entries take.
+int64_t add_tensor(const std::string& name, TensorSpan tensor, const std::string& path,
+                   std::map<std::string, TensorSpan>& tensors) {
+  const size_t bytes = name.size() + tensor.dtype.size() + tensor.shape.size() * sizeof(int64_t);
+  if (!tensors.emplace(name, std::move(tensor)).second)
+    throw unusable(path, fmt::format("tensor '{}' comes twice", name));
+  return kNodeBytes + static_cast<int64_t>(bytes);
+}
+
+int64_t add_metadata(const Json& entry, const std::string& path, TensorMetadata& metadata) {
+  if (!entry.is_object()) throw unusable(path, "__metadata__ is not an object");
+  int64_t bytes = 0;
+  for (const auto& [key, value] : entry.items()) {
+    if (!value.is_string()) throw unusable(path, fmt::format("metadata '{}' is not a text", key));
+    const auto& text = value.get_ref<const std::string&>();
+    if (!metadata.emplace(key, text).second)
+      throw unusable(path, fmt::format("metadata '{}' comes twice", key));
+    bytes += kNodeBytes + static_cast<int64_t>(key.size() + text.size());
+  }
+  return bytes;
+}
+
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
                        const TensorMetadata& metadata, FileSystem& files) {
+  TensorMetadata all = metadata;
+  all[kChecksum] = checksum_of(tensors, metadata);
   Json header = Json::object();
-  header["__metadata__"] = metadata;
+  header[kMetadata] = all;
   uint64_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
     header[name] = {{"dtype", tensor.dtype},
@@ -71,29 +128,57 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
 
 SafetensorsView::SafetensorsView(const std::filesystem::path& path) : file_(path) {
   const std::span<const std::byte> bytes = file_.bytes();
-  const auto bad = [&](const std::string& what) {
-    return InputError(path.string() + ": not a usable safetensors file: " + what);
-  };
   uint64_t length = 0;
-  if (bytes.size() < sizeof(length)) throw bad("it is shorter than its first 8 bytes");
+  if (bytes.size() < sizeof(length)) throw unusable(file_.path(), "it is shorter than its first 8 bytes");
   std::memcpy(&length, bytes.data(), sizeof(length));
   if (length > kMostHeaderBytes || length > bytes.size() - sizeof(length))
-    throw bad("its header does not fit in it");
-  const char* const text = reinterpret_cast<const char*>(bytes.data()) + sizeof(length);
-  const Json header = parse_json({text, length});
-  if (!header.is_object()) throw bad("its header is not a JSON object");
-  const std::span<const std::byte> data = bytes.subspan(sizeof(length) + length);
-  for (const auto& [name, entry] : header.items()) {
-    if (name != "__metadata__") {
-      tensors_[name] = parse_tensor(entry, data, fmt::format("{}: tensor '{}'", path.string(), name));
-      continue;
+    throw unusable(file_.path(), "its header does not fit in it");
+  read_header({reinterpret_cast<const char*>(bytes.data()) + sizeof(length), length},
+              bytes.subspan(sizeof(length) + length));
+  check();
+}
+
+// Entries are taken one by one, and thrown away: in a tree of all of them each would be looked for among
+// those before it.
+void SafetensorsView::read_header(std::string_view text, std::span<const std::byte> data) {
+  using Event = Json::parse_event_t;
+  std::string name;
+  int events = 0;
+  const auto take = [&](int depth, Event event, Json& parsed) {
+    if (depth > 1 && ++events > kMostEvents)
+      throw unusable(path(), fmt::format("'{}' holds more than any entry does", name));
+    if (depth != 1 || event == Event::object_start || event == Event::array_start) return true;
+    if (event == Event::key) {
+      name = parsed.get<std::string>();
+      events = 0;
+      return true;
     }
-    if (!entry.is_object()) throw bad("__metadata__ is not an object");
-    for (const auto& [key, value] : entry.items()) {
-      if (!value.is_string()) throw bad(fmt::format("metadata '{}' is not a text", key));
-      metadata_[key] = value;
-    }
-  }
+    if (name == kMetadata)
+      charge(add_metadata(parsed, path(), metadata_));
+    else
+      charge(add_tensor(name, parse_tensor(parsed, data, fmt::format("{}: tensor '{}'", path(), name)),
+                        path(), tensors_));
+    return false;
+  };
+  if (!Json::parse(text, take, false).is_object()) throw unusable(path(), "its header is not a JSON object");
+}
+
+// What a model of usual size has is part of the slack of a plan.
+void SafetensorsView::charge(int64_t bytes) {
+  constexpr int64_t kUsual = 64 << 10;
+  held_ += bytes;
+  if (held_ > kUsual) charge_.add(held_ - kUsual - charge_.bytes());
+}
+
+void SafetensorsView::check() const {
+  const auto said = metadata_.find(kChecksum);
+  if (said == metadata_.end()) return;  // of an older version, or another tool
+  const std::string found = checksum_of(tensors_, metadata_);
+  if (found != said->second)
+    throw InputError(fmt::format(
+        "{}: its tensors and metadata have the checksum {}, it says {}: the file is damaged; fetch it or "
+        "train it again (who changes it on purpose leaves '{}' out)",
+        path(), found, said->second, kChecksum));
 }
 
 const TensorSpan& SafetensorsView::tensor(const std::string& name) const {

@@ -4,9 +4,11 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/file.h"
+#include "memory/charge.h"
 
 namespace plimsoll {
 
@@ -18,16 +20,20 @@ struct TensorSpan {
 };
 
 using TensorMetadata = std::map<std::string, std::string>;
+inline constexpr const char* kChecksum = "plimsoll.checksum";  ///< key of the metadata
 
 /// Writes a safetensors file (github.com/huggingface/safetensors, format section of its README): tensors in
 /// the order of their names, data 64-byte aligned; temporary name, sync, rename. Equal tensors and metadata
-/// give equal bytes.
+/// give equal bytes. Adds kChecksum to the metadata, in place of one that is given
+/// (docs/formats/safetensors.md#the-checksum).
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
                        const TensorMetadata& metadata, FileSystem& files = FileSystem::disk());
 
-/// A safetensors file mapped for reading. Errors: InputError that names the file and what is wrong with it.
+/// A safetensors file mapped for reading. What it keeps of the header is in the ledger.
 class SafetensorsView {
  public:
+  /// Checks the checksum, if the file has one. Errors: InputError that names the file and what is wrong with
+  /// it; BudgetExceeded.
   explicit SafetensorsView(const std::filesystem::path& path);
 
   const std::map<std::string, TensorSpan>& tensors() const { return tensors_; }
@@ -40,7 +46,13 @@ class SafetensorsView {
   void release() const noexcept { file_.release(); }
 
  private:
+  void read_header(std::string_view text, std::span<const std::byte> data);
+  void charge(int64_t bytes);
+  void check() const;
+
   MappedFile file_;
+  int64_t held_ = 0;  // by what follows
+  Charge charge_{Tag::parameters};
   std::map<std::string, TensorSpan> tensors_;
   TensorMetadata metadata_;
 };

@@ -78,7 +78,7 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
   const bool* const good = finite.const_data_ptr<bool>();
   const auto item = std::find(good, good + losses.numel(), false) - good;
   if (item == losses.numel()) return;
-  require_finite_features(block, runner_.source());
+  const float greatest = require_finite_features(block, runner_.source());
   int64_t graph = item;
   if (objective_.collate_options().items != Items::graphs) {
     const at::Tensor& nodes = batch.pairs.defined() ? batch.pairs : batch.items;
@@ -88,8 +88,9 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
   const int64_t index = block.graph[static_cast<size_t>(graph)];
   throw Failure(fmt::format(
       "the loss is not finite for graph {}{}, in the block of {} graphs that begins with graph {}, whose "
-      "features are all finite; lower training.learning_rate",
-      index, recording_of(index, runner_.source().tables()), block.graphs(), block.graph[0]));
+      "features are all finite, {} the greatest; look for damage with `plimsoll verify` if that is more than "
+      "the data has, else lower training.learning_rate",
+      index, recording_of(index, runner_.source().tables()), block.graphs(), block.graph[0], greatest));
 }
 
 Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {

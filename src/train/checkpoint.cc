@@ -6,8 +6,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/hash.h"
-#include "base/json.h"
 #include "io/file_system.h"
 #include "store/safetensors.h"
 
@@ -19,63 +17,6 @@ constexpr size_t kKept = 2;
 
 std::span<float> values_of(const at::Tensor& tensor) {
   return {tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel())};
-}
-
-std::string checksum(const std::map<std::string, TensorSpan>& tensors, const std::string& position) {
-  Hasher hasher;
-  for (const auto& [name, tensor] : tensors) hasher.add(tensor.data);
-  hasher.add(position.data(), position.size());
-  return hasher.hex64();
-}
-
-// The one list of what an epoch's metrics are called. Json writes doubles so that they read back the same.
-template <typename Metrics, typename Visit>
-void visit_metrics(Metrics& metrics, const Visit& visit) {
-  visit("epoch", metrics.epoch);
-  visit("training_loss", metrics.training_loss);
-  visit("validation_loss", metrics.validation_loss);
-  visit("gradient_norm", metrics.gradient_norm);
-  visit("seconds", metrics.seconds);
-}
-
-Json to_json(const EpochMetrics& metrics) {
-  Json json = Json::object();
-  visit_metrics(metrics, [&](const char* key, const auto& value) { json[key] = value; });
-  return json;
-}
-
-// A loss that is not finite is written as null.
-EpochMetrics metrics_from(const Json& json) {
-  EpochMetrics metrics;
-  visit_metrics(metrics, [&](const char* key, auto& value) {
-    using Value = std::remove_reference_t<decltype(value)>;
-    value = json.at(key).is_null() ? static_cast<Value>(std::numeric_limits<double>::quiet_NaN())
-                                   : json.at(key).get<Value>();
-  });
-  return metrics;
-}
-
-Json to_json(const Position& position, int64_t optimizer_steps) {
-  Json epochs = Json::array();
-  for (const EpochMetrics& epoch : position.epochs) epochs.push_back(to_json(epoch));
-  return {{"epoch", position.epoch},
-          {"step", position.step},
-          {"so_far", to_json(position.so_far)},
-          {"best_epoch", position.best_epoch},
-          {"best_loss", position.best_epoch == 0 ? Json() : Json(position.best_loss)},
-          {"epochs", std::move(epochs)},
-          {"optimizer_steps", optimizer_steps}};
-}
-
-Position position_from(const Json& json) {
-  Position position;
-  position.epoch = json.at("epoch");
-  position.step = json.at("step");
-  position.so_far = metrics_from(json.at("so_far"));
-  position.best_epoch = json.at("best_epoch");
-  if (position.best_epoch != 0) position.best_loss = json.at("best_loss");
-  for (const Json& epoch : json.at("epochs")) position.epochs.push_back(metrics_from(epoch));
-  return position;
 }
 
 // Out of the way of those that are kept.
@@ -135,11 +76,9 @@ void Checkpoints::save(const TrainingState& state, const Position& position) {
   std::map<std::string, TensorSpan> tensors;
   for (const auto& [name, values] : state.tensors())
     tensors[name] = {"F32", {static_cast<int64_t>(values.size())}, std::as_bytes(values)};
-  const std::string text = to_json(position, state.optimizer.steps()).dump();
   write_safetensors(folder_ / fmt::format("step-{:012}.safetensors", state.optimizer.steps()), tensors,
                     {{"plimsoll.identity", identity_},
-                     {"plimsoll.position", text},
-                     {"plimsoll.xxh3", checksum(tensors, text)}});
+                     {"plimsoll.position", position_text(position, state.optimizer.steps())}});
   const std::vector<fs::path> paths = newest_first();
   for (size_t old = kKept; old < paths.size(); ++old) fs::remove(paths[old]);
   // What a process that was killed had begun to write.
@@ -152,25 +91,21 @@ std::optional<Position> Checkpoints::load(const TrainingState& state,
   for (const fs::path& path : newest_first()) {
     try {
       const SafetensorsView file(path);
-      const std::string& text = file.meta("plimsoll.position");
-      if (file.meta("plimsoll.xxh3") != checksum(file.tensors(), text)) throw InputError("wrong checksum");
+      if (!file.metadata().contains(kChecksum)) throw InputError(path.string() + ": has no checksum");
       if (file.meta("plimsoll.identity") != identity_)
         throw UsageError(path.string() +
                          ": a checkpoint of another recipe or other data; name another --run, or start again "
                          "with --force");
-      const Json json = parse_json(text);
-      const Position position = position_from(json);
+      const ReadPosition read = read_position(file);
       const auto mine = state.tensors();
       for (const auto& [name, values] : mine)
         if (file.tensor(name).data.size() != values.size_bytes())
           throw InputError(fmt::format("tensor '{}' has another size", name));
       for (const auto& [name, values] : mine)
         std::memcpy(values.data(), file.tensor(name).data.data(), values.size_bytes());
-      state.optimizer.set_steps(json.at("optimizer_steps"));
-      return position;
+      state.optimizer.set_steps(read.optimizer_steps);
+      return read.position;
     } catch (const InputError& error) {
-      put_aside(path, error.what(), damaged);
-    } catch (const Json::exception& error) {
       put_aside(path, error.what(), damaged);
     }
   }

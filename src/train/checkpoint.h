@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -11,27 +10,9 @@
 #include "memory/vector.h"
 #include "nn/parameters.h"
 #include "train/optimizer.h"
+#include "train/position.h"
 
 namespace plimsoll {
-
-/// One epoch of training, as it goes to metrics.csv.
-struct EpochMetrics {
-  int64_t epoch = 0;
-  double training_loss = 0;
-  double validation_loss = 0;
-  double gradient_norm = 0;  ///< mean over the steps, before clipping
-  double seconds = 0;
-};
-
-/// Where a run stands between two steps.
-struct Position {
-  int64_t epoch = 1;
-  int64_t step = 0;          ///< of the epoch, done
-  EpochMetrics so_far = {};  ///< sums over the steps of the epoch that are done
-  int64_t best_epoch = 0;    ///< 0: none yet
-  double best_loss = std::numeric_limits<double>::infinity();
-  std::vector<EpochMetrics> epochs = {};  ///< that are done
-};
 
 /// A copy of the weights of the best epoch. Its memory is taken once, so keeping a better epoch cannot fail
 /// for it.

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "store/safetensors.h"
+#include "store/metadata_json.h"
 #include "train/model_options.h"
 #include "train/tensor_file.h"
 
@@ -16,12 +15,11 @@ constexpr const char* kVgae = "graph_autoencoder_neighborhood";
 
 void make_model(const SafetensorsView& file, const std::string& path, Detector& detector) {
   const std::string name = file.meta("plimsoll.model");
-  const std::string config = file.meta("plimsoll.config");
   try {
     if (name == kGat)
-      detector.gat = std::make_unique<GATWithJK>(gat_options(config, path), 0);
+      detector.gat = std::make_unique<GATWithJK>(gat_options(file), 0);
     else if (name == kVgae)
-      detector.vgae = std::make_unique<GraphAutoencoderNeighborhood>(vgae_options(config, path), 0);
+      detector.vgae = std::make_unique<GraphAutoencoderNeighborhood>(vgae_options(file), 0);
     else
       throw InputError(fmt::format("{}: holds a model '{}', expected '{}' or '{}'", path, name, kGat, kVgae));
   } catch (const UsageError& error) {
@@ -29,26 +27,18 @@ void make_model(const SafetensorsView& file, const std::string& path, Detector& 
   }
 }
 
-void read_thresholds(const SafetensorsView& file, const std::string& path, DetectorFacts& facts) {
-  const auto thresholds = file.metadata().find("plimsoll.thresholds");
-  if (thresholds == file.metadata().end()) return;
-  try {
-    for (const Json& entry : Json::parse(thresholds->second))
+void read_thresholds(const SafetensorsView& file, DetectorFacts& facts) {
+  if (!file.metadata().contains("plimsoll.thresholds")) return;
+  read_metadata(file, "plimsoll.thresholds", [&](const Json& list) {
+    for (const Json& entry : list)
       facts.thresholds.push_back({entry.at("target_rate"), entry.at("realised_rate"), entry.at("log_odds")});
-  } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: metadata 'plimsoll.thresholds': {}", path, error.what()));
-  }
+  });
 }
 
 // A list of names in the metadata; absent means none.
-std::vector<std::string> read_names(const SafetensorsView& file, const std::string& path, const char* key) {
-  const auto found = file.metadata().find(key);
-  if (found == file.metadata().end()) return {};
-  try {
-    return Json::parse(found->second).get<std::vector<std::string>>();
-  } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: metadata '{}': {}", path, key, error.what()));
-  }
+std::vector<std::string> read_names(const SafetensorsView& file, const char* key) {
+  if (!file.metadata().contains(key)) return {};
+  return read_metadata(file, key, [](const Json& list) { return list.get<std::vector<std::string>>(); });
 }
 
 }  // namespace
@@ -94,9 +84,9 @@ Detector load_detector(const std::filesystem::path& path) {
   detector.facts.unknown_ids_apart = ids != file.metadata().end() && ids->second == "apart";
   const auto data = file.metadata().find("plimsoll.data");
   if (data != file.metadata().end()) detector.facts.data = data->second;
-  detector.facts.without = read_names(file, path.string(), "plimsoll.without");
-  detector.facts.trained_on = read_names(file, path.string(), "plimsoll.trained_on");
-  read_thresholds(file, path.string(), detector.facts);
+  detector.facts.without = read_names(file, "plimsoll.without");
+  detector.facts.trained_on = read_names(file, "plimsoll.trained_on");
+  read_thresholds(file, detector.facts);
   return detector;
 }
 

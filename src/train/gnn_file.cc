@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "store/metadata_json.h"
 #include "train/tensor_file.h"
 
 namespace plimsoll {
@@ -32,14 +33,11 @@ GnnOptions read_options(const SafetensorsView& file, const std::string& path) {
     throw InputError(
         fmt::format("{}: holds a model '{}', expected 'gnn'", path, file.meta("plimsoll.model")));
   GnnOptions options;
-  try {
-    const Json config = parse_json(file.meta("plimsoll.config"));
+  read_metadata(file, "plimsoll.config", [&](const Json& config) {
     visit_options(options, [&](const char* key, auto& value) {
       value = config.at(key).get<std::remove_reference_t<decltype(value)>>();
     });
-  } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", path, error.what()));
-  }
+  });
   constexpr int64_t kMost = int64_t{1} << 24;
   for (const int64_t size : {options.in_features, options.embedding, options.layers, options.hidden,
                              options.heads, options.classes})

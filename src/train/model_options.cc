@@ -1,13 +1,14 @@
 #include "train/model_options.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "store/metadata_json.h"
 
 namespace plimsoll {
 namespace {
+
+constexpr const char* kConfig = "plimsoll.config";
 
 // The options by name: the one list that both directions use.
 template <typename Options, typename Visit>
@@ -51,16 +52,6 @@ void require_sizes(const std::vector<int64_t>& sizes, int64_t edge_features, con
     throw InputError(path + ": metadata 'plimsoll.config' holds an impossible size");
 }
 
-template <typename Read>
-void read_config(const std::string& text, const std::string& path, const Read& read) {
-  try {
-    const Json config = Json::parse(text);
-    read(config);
-  } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", path, error.what()));
-  }
-}
-
 }  // namespace
 
 Json options_json(const GATWithJKOptions& options) {
@@ -77,9 +68,9 @@ Json options_json(const VgaeOptions& options) {
   return config;
 }
 
-GATWithJKOptions gat_options(const std::string& text, const std::string& path) {
+GATWithJKOptions gat_options(const SafetensorsView& file) {
   GATWithJKOptions options;
-  read_config(text, path, [&](const Json& config) {
+  read_metadata(file, kConfig, [&](const Json& config) {
     visit_gat(options, [&](const char* key, auto& value) {
       value = config.at(key).get<std::remove_reference_t<decltype(value)>>();
     });
@@ -87,13 +78,13 @@ GATWithJKOptions gat_options(const std::string& text, const std::string& path) {
   });
   require_sizes({options.num_ids, options.in_features, options.embedding, options.layers, options.hidden,
                  options.heads, options.fc_layers},
-                options.edge_features, path);
+                options.edge_features, file.path());
   return options;
 }
 
-VgaeOptions vgae_options(const std::string& text, const std::string& path) {
+VgaeOptions vgae_options(const SafetensorsView& file) {
   VgaeOptions options;
-  read_config(text, path, [&](const Json& config) {
+  read_metadata(file, kConfig, [&](const Json& config) {
     visit_vgae(options, [&](const char* key, auto& value) {
       value = config.at(key).get<std::remove_reference_t<decltype(value)>>();
     });
@@ -101,10 +92,10 @@ VgaeOptions vgae_options(const std::string& text, const std::string& path) {
   std::vector<int64_t> sizes = {options.num_ids, options.in_features, options.embedding,
                                 options.latent,  options.heads,       options.decoder_heads};
   sizes.insert(sizes.end(), options.hidden.begin(), options.hidden.end());
-  require_sizes(sizes, options.edge_features, path);
+  require_sizes(sizes, options.edge_features, file.path());
   constexpr size_t kMostLayers = 64;
   if (options.hidden.empty() || options.hidden.size() > kMostLayers)
-    throw InputError(path + ": metadata 'plimsoll.config' holds an impossible number of layers");
+    throw InputError(file.path() + ": metadata 'plimsoll.config' holds an impossible number of layers");
   return options;
 }
 

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <string>
-
 #include "base/json.h"
 #include "nn/gat_with_jk.h"
 #include "nn/vgae.h"
+#include "store/safetensors.h"
 
 namespace plimsoll {
 
@@ -14,9 +13,9 @@ namespace plimsoll {
 Json options_json(const GATWithJKOptions& options);
 Json options_json(const VgaeOptions& options);
 
-/// From such text; `path` is for the errors. A GAT's options that older files lack have their defaults.
-/// Errors: InputError for what is missing, of another type, or impossible.
-GATWithJKOptions gat_options(const std::string& text, const std::string& path);
-VgaeOptions vgae_options(const std::string& text, const std::string& path);
+/// Those of a file. A GAT's options that older files lack have their defaults. Errors: InputError for what is
+/// missing, of another type, or impossible.
+GATWithJKOptions gat_options(const SafetensorsView& file);
+VgaeOptions vgae_options(const SafetensorsView& file);
 
 }  // namespace plimsoll

@@ -27,5 +27,19 @@ TEST(ParseJson, DiscardsWhatIsNestedTooDeep) {
   EXPECT_TRUE(parse_json("{\"a\":" + nested(300'000) + ",\"b\":1}").is_discarded());
 }
 
+// Keys are looked for one by one: a file of a few MB would keep a reader busy for hours.
+TEST(ParseJson, DiscardsObjectsOfMoreKeysThanAnyoneWrites) {
+  const auto of_keys = [](int count) {
+    std::string text = "{";
+    for (int k = 0; k < count; ++k) text += (k == 0 ? "\"" : ",\"") + std::to_string(k) + "\":[]";
+    return text + "}";
+  };
+  EXPECT_EQ(parse_json(of_keys(4096)).size(), 4096U);
+  EXPECT_TRUE(parse_json(of_keys(4097)).is_discarded());
+  EXPECT_TRUE(parse_json(of_keys(1'000'000)).is_discarded());
+  EXPECT_TRUE(parse_json("[[" + of_keys(1'000'000) + "]]").is_discarded());
+  EXPECT_EQ(parse_json("[" + of_keys(4000) + "," + of_keys(4000) + "]").size(), 2U) << "each by itself";
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -129,9 +129,10 @@ def test_weights_stay_and_what_is_of_the_vehicle_does_not(plimsoll, model, drive
         for name in kept:
             np.testing.assert_array_equal(before.get_tensor(name), after.get_tensor(name))
         assert len(after.get_tensor("profile.ids")) == summary["ids"]
-        metadata = after.metadata()
+        metadata, trained = after.metadata(), before.metadata()
         said = json.loads(metadata.pop("plimsoll.calibrated"))
-        assert metadata == before.metadata()
+        assert metadata.pop("plimsoll.checksum") != trained.pop("plimsoll.checksum")
+        assert metadata == trained
     assert said == {key: summary[key] for key in ("windows", "seconds", "ids")}
 
 
@@ -184,6 +185,12 @@ def test_what_cannot_be_calibrated_is_refused_and_leaves_nothing(plimsoll, train
     (tmp_path / "bad.csv").write_text("".join(short[:3_000]) + "nonsense\n")
     assert "bad.csv" in refused(3, model, tmp_path / "bad.csv")
     assert "absent.csv" in refused(3, model, tmp_path / "absent.csv")
+    (tmp_path / "table.txt").write_text("a;b;c\n" * 100)
+    error = refused(3, model, tmp_path / "table.txt")
+    assert "`plimsoll ingest can --format table --columns`" in error
+    (tmp_path / "fd.log").write_text("(1.0) can0 123##1" + "00" * 12 + "\n")
+    assert "give --payload 64" in refused(3, model, tmp_path / "fd.log")
+    assert "--payload" not in refused(3, model, tmp_path / "fd.log", "--payload", "64")  # it has too few windows
     assert "absent.safetensors" in refused(3, tmp_path / "absent.safetensors", drives[0])
     assert "drive" not in refused(3, drives[0], drives[0]) and not out.exists()
     refused(4, model, drives[0], "--budget", "1MiB")

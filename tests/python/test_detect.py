@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import re
+import select
 import signal
 import subprocess
 from collections import defaultdict
@@ -67,6 +69,13 @@ def detect(bin_dir):
         return lines[:-1], lines[-1]["summary"] if lines else None, done.stderr.decode()
 
     return start
+
+
+def contents(file):
+    """(tensors, metadata) to save again, changed: without a checksum that would then be wrong."""
+    metadata = file.metadata()
+    del metadata["plimsoll.checksum"]
+    return {key: file.get_tensor(key) for key in file.keys()}, metadata
 
 
 def evaluated(run, run_folder, frames, file, detector):
@@ -240,16 +249,102 @@ def test_a_stream_that_is_joined_loses_what_came_before_its_first_line(detector,
     assert "standard input:2: " in error and "65536" in error
 
 
-@pytest.mark.parametrize("text", ["", "timestamp,arbitration_id,data_field,attack\n"])
-def test_a_capture_without_frames_has_no_windows(detector, detect, text):
-    lines, summary, _ = detect(detector("behaviour") / "detector.safetensors", "-", "--all", input=text.encode())
-    assert lines == [] and summary["windows"] == 0 and summary["latency_ns"]["p99"] == 0
+@pytest.mark.parametrize("text", [b"", b"timestamp,arbitration_id,data_field,attack\n", b"\0" * 5_000, b"\0" * 200_000,
+                                  b"nan,123,00,0\n" * 10, b"nan,123,00,0\n" * 10_000,
+                                  b"timestamp,arbitration_id,data_field,attack\n" + b"nan,123,00,0\n" * 500,
+                                  b"(1.0) can0 123#00\n(nan) can0 123#00\n"])
+def test_what_gives_no_window_to_judge_is_an_error(detector, detect, tmp_path, text):
+    """What was not judged must not pass for benign; the summary says what became of it."""
+    model = detector("compat") / "detector.safetensors"
+    (tmp_path / "capture").write_bytes(text)
+    for source, given in (("-", text), (tmp_path / "capture", b"")):
+        lines, summary, error = detect(model, source, "--all", input=given, code=3)
+        assert lines == [] and ("no window was judged" in error or "no known capture format" in error)
+        assert summary is None or (summary["windows"] == 0 and summary["latency_ns"]["p99"] == 0)
+
+
+def test_a_bit_that_turns_in_a_detector_is_noticed(detector, detect, captures_made, tmp_path):
+    """One of the levels of its score would raise thousands of alarms, or none."""
+    model = detector("behaviour") / "detector.safetensors"
+    capture = next(iter(sorted((captures_made / "captures").glob("test*/*.csv"))))
+    content = model.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    begin, end = json.loads(content[8:8 + length])["fusion.edge"]["data_offsets"]
+    for byte in (8 + length + begin + 6, 8 + length + end - 1, len(content) - 1):
+        damaged = bytearray(content)
+        damaged[byte] ^= 0x40
+        (tmp_path / "damaged.safetensors").write_bytes(damaged)
+        _, _, error = detect(tmp_path / "damaged.safetensors", capture, code=3)
+        assert "damaged.safetensors" in error and "checksum" in error
+    # A file of before there were checksums, or of another tool, has none.
+    with safe_open(model, "np") as file:
+        assert re.fullmatch("[0-9a-f]{16}", file.metadata()["plimsoll.checksum"])
+        tensors, metadata = contents(file)
+    save_file(tensors, tmp_path / "unchecked.safetensors", metadata)
+    expected, _, _ = detect(model, capture, "--all")
+    found, _, _ = detect(tmp_path / "unchecked.safetensors", capture, "--all")
+    assert found == expected
+
+
+def candump(frames, channel, start=1000.0):
+    """Lines of `candump -L`."""
+    return b"".join(b"(%.6f) %s %s#%s\n" % (start + k * 0.0005, channel, can_id.encode(), payload.encode())
+                    for k, (can_id, payload, _) in enumerate(frames))
+
+
+def test_frames_of_another_channel_are_said_at_once_and_counted_apart(bin_dir, detector, detect):
+    rng = np.random.default_rng(5)
+    model = detector("behaviour") / "detector.safetensors"
+    mine = candump(random_frames(rng, 250, [0x100, 0x200]), b"can0")
+    flood = candump(random_frames(rng, 7_500, [0]), b"can1", 1000.1)
+    expected, alone, _ = detect(model, "-", "--all", input=mine)
+    assert alone["other_channels"] == 0
+    command = [str(bin_dir / "plimsoll"), "detect", str(model), "-", "--all", "--json"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write(mine + flood[:200])
+    process.stdin.flush()
+    assert select.select([process.stderr], [], [], 30)[0]
+    said = process.stderr.readline()  # while the pipe stays open
+    assert b"standard input" in said and b"another channel than 'can0'" in said and b"--channel" in said
+    output, rest = process.communicate(flood[200:])
+    lines = [json.loads(line) for line in output.splitlines()]
+    assert process.returncode == 0 and rest == b"" and lines[:-1] == expected
+    assert lines[-1]["summary"]["other_channels"] == 7_500 and lines[-1]["summary"]["malformed_lines"] == 0
+    # Who chose a channel knows of the others.
+    found, summary, error = detect(model, "-", "--all", "--channel", "can0", input=mine + flood)
+    assert found == expected and summary["other_channels"] == 7_500 and error == ""
+    _, _, error = detect(model, "-", "--threshold", "1e9", "--strict", input=mine + flood, code=3)
+    assert "channel can0 as in the first line" in error
+    words = subprocess.run(command[:-1], input=mine + flood, capture_output=True, timeout=60).stdout.decode()
+    assert "left out 7,500 frames of other channels" in words
+
+
+def test_a_channel_that_comes_late_is_waited_for(detector, detect):
+    rng = np.random.default_rng(6)
+    model = detector("behaviour") / "detector.safetensors"
+    other, mine = (candump(random_frames(rng, 500, [0x100, 0x200]), channel) for channel in (b"can0", b"can1"))
+    expected, _, _ = detect(model, "-", "--all", input=mine)
+    found, summary, _ = detect(model, "-", "--all", "--channel", "can1", input=other + mine)
+    assert found == expected and summary["other_channels"] == 500
+    _, summary, error = detect(model, "-", "--channel", "can7", input=other + mine, code=3)
+    assert summary["other_channels"] == 1_000 and "1000 frames of other channels" in error
+
+
+def test_a_channel_whose_name_is_no_text_keeps_the_summary(detector, detect):
+    rng = np.random.default_rng(7)
+    model = detector("behaviour") / "detector.safetensors"
+    mine = candump(random_frames(rng, 250, [0x100, 0x200]), b"can\xff")
+    expected, _, _ = detect(model, "-", "--all", input=candump(random_frames(np.random.default_rng(7), 250, [0x100, 0x200]), b"can0"))
+    found, summary, error = detect(model, "-", "--all", input=mine + candump(random_frames(rng, 3, [1]), b"\x1b[2J", 2000))
+    assert found == expected and summary["other_channels"] == 3 and "'can\\xff'" in error
+    _, _, error = detect(model, "-", "--threshold", "1e9", "--strict", input=mine + candump([("001", "", 0)], b"can0"), code=3)
+    assert "can\\xff" in error
 
 
 def test_what_is_no_capture_and_what_is_no_detector_is_refused(detector, detect, captures_made, tmp_path):
     model = detector("behaviour") / "detector.safetensors"
     _, _, error = detect(model, "-", input=b"no frames\n" * 1000, code=3)
-    assert "of no known capture format" in error
+    assert "of no known capture format" in error and "`plimsoll ingest can --format table --columns`" in error
     _, _, error = detect(model, tmp_path / "absent.csv", code=3)
     assert "absent.csv" in error
     content = model.read_bytes()
@@ -257,15 +352,17 @@ def test_what_is_no_capture_and_what_is_no_detector_is_refused(detector, detect,
         (tmp_path / "cut.safetensors").write_bytes(content[:length])
         _, _, error = detect(tmp_path / "cut.safetensors", "-", input=b"", code=3)
         assert "cut.safetensors" in error
-    (tmp_path / "old.safetensors").write_bytes(content.replace(b'"plimsoll.data"', b'"plimsoll.date"'))
+    unchecked = re.sub(rb'"plimsoll.checksum":"[0-9a-f]{16}",', lambda entry: b" " * len(entry[0]), content)
+    assert len(unchecked) == len(content) and unchecked != content
+    (tmp_path / "old.safetensors").write_bytes(unchecked.replace(b'"plimsoll.data"', b'"plimsoll.date"'))
     _, _, error = detect(tmp_path / "old.safetensors", "-", input=b"", code=3)
     assert "train it again" in error
-    (tmp_path / "units.safetensors").write_bytes(content.replace(b'\\"window\\":\\"100\\"', b'\\"window\\":\\"1ms\\"'))
+    (tmp_path / "units.safetensors").write_bytes(unchecked.replace(b'\\"window\\":\\"100\\"', b'\\"window\\":\\"1ms\\"'))
     _, _, error = detect(tmp_path / "units.safetensors", "-", input=b"", code=3)
     assert "units.safetensors" in error and "different kinds" in error
     for name in ("head.bias", "convs.0.bias"):
         with safe_open(model, "np") as file:
-            tensors, metadata = {key: file.get_tensor(key) for key in file.keys()}, file.metadata()
+            tensors, metadata = contents(file)
         tensors[name][0] = np.nan
         save_file(tensors, tmp_path / "nan.safetensors", metadata)
         _, _, error = detect(tmp_path / "nan.safetensors", "-", input=b"", code=3)
@@ -309,7 +406,7 @@ def test_the_threshold_is_that_of_the_lowest_rate_unless_another_is_named(detect
     capture = next(iter(sorted((captures_made / "captures").glob("test*/*.csv"))))
     levels = {0.01: -1.5, 0.001: 2.5, 0.1: -4.25}
     with safe_open(model, "np") as file:
-        tensors, metadata = {key: file.get_tensor(key) for key in file.keys()}, file.metadata()
+        tensors, metadata = contents(file)
     assert ("fusion.lines" in tensors) == (name == "behaviour")
     if name == "behaviour":
         tensors["fusion.lines"] = np.array([[rate, rate, level] for rate, level in levels.items()])
@@ -343,7 +440,7 @@ def test_the_score_is_that_of_its_worst_part(detector, detect, captures_made, bi
 
 def test_a_model_whose_levels_are_impossible_is_refused(detector, detect, tmp_path):
     with safe_open(detector("behaviour") / "detector.safetensors", "np") as file:
-        tensors, metadata = {key: file.get_tensor(key) for key in file.keys()}, file.metadata()
+        tensors, metadata = contents(file)
     for name, value in (("fusion.scale", [0.0]), ("fusion.unit", [-1.0] * 9), ("fusion.unit", [1.0] * 8)):
         save_file(dict(tensors, **{name: np.array(value)}), tmp_path / "bad.safetensors", metadata)
         _, _, error = detect(tmp_path / "bad.safetensors", "-", input=b"", code=3)

@@ -1,16 +1,20 @@
 #include "store/safetensors.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "support/errors.h"
 #include "support/fault_trials.h"
+#include "support/ledger_cap.h"
 #include "support/names_in.h"
 #include "support/temp_folder.h"
+#include "support/without_checksum.h"
 #include "support/write_bytes.h"
 
 namespace plimsoll {
@@ -27,13 +31,13 @@ class Safetensors : public testing::Test {
                             const std::vector<T>& values) {
     return {dtype, std::move(shape), std::as_bytes(std::span(values))};
   }
-  void write() const {
+  void write(const TensorMetadata& metadata = {{"model", "gat"}, {"quoted", "a \"b\" \\ \n \u00e9"}}) const {
     write_safetensors(path_,
                       {{"weight", span_of("F32", {2, 3}, weight_)},
                        {"bias", span_of("I64", {2}, bias_)},
                        {"flag", span_of("U8", {}, flag_)},
                        {"empty", span_of("F32", {0, 4}, std::vector<float>())}},
-                      {{"model", "gat"}, {"quoted", "a \"b\" \\ \n \u00e9"}});
+                      metadata);
   }
   // A file with this header and `data` bytes behind it.
   std::string with_header(const std::string& header, size_t data = 0) const {
@@ -67,7 +71,7 @@ TEST_F(Safetensors, IsReadBackAsWritten) {
   EXPECT_THAT(view.tensor("bias").data, ElementsAreArray(std::as_bytes(std::span(bias_))));
   EXPECT_TRUE(view.tensor("flag").shape.empty());
   EXPECT_TRUE(view.tensor("empty").data.empty());
-  EXPECT_EQ(view.metadata().size(), 2U);
+  EXPECT_EQ(view.metadata().size(), 3U) << "those given and the checksum";
   EXPECT_EQ(view.meta("model"), "gat");
   EXPECT_EQ(view.meta("quoted"), "a \"b\" \\ \n \u00e9");
 }
@@ -180,6 +184,95 @@ TEST_F(Safetensors, AFileThatIsCutOffAnywhereIsRefused) {
   for (size_t size = 0; size < whole.size(); size += 13)
     EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
   EXPECT_NE(refusal(whole.substr(0, whole.size() - 1)), "");
+}
+
+// Each is looked for by name: what does not grow with the logarithm takes hours here.
+TEST_F(Safetensors, AHeaderOfAMillionKeysIsReadInTime) {
+  std::string header = "{";
+  for (int t = 0; t < 1'000'000; ++t)
+    header +=
+        (t == 0 ? "\"" : ",\"") + std::to_string(t) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
+  write_bytes(path_, with_header(header + "}", 1));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(SafetensorsView(path_).tensors().size(), 1'000'000U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST_F(Safetensors, WhatAHeaderTakesIsInTheLedger) {
+  std::string header = "{";
+  for (int t = 0; t < 100'000; ++t)
+    header +=
+        (t == 0 ? "\"" : ",\"") + std::to_string(t) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
+  write_bytes(path_, with_header(header + "}", 1));
+  const int64_t before = Ledger::process().held();
+  {
+    const SafetensorsView view(path_);
+    EXPECT_GT(Ledger::process().held() - before, 100'000 * 200);
+    EXPECT_LT(Ledger::process().held() - before, 100'000 * 400);
+  }
+  EXPECT_EQ(Ledger::process().held(), before);
+  const LedgerCap cap(1 << 20);
+  EXPECT_THROW(SafetensorsView{path_}, BudgetExceeded);
+  EXPECT_EQ(Ledger::process().held(), before);
+}
+
+TEST_F(Safetensors, ANameThatComesTwiceIsRefused) {
+  const std::string w = R"("w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
+  EXPECT_THAT(refusal(with_header("{" + w + "," + w + "}", 1)), HasSubstr("'w' comes twice"));
+  EXPECT_THAT(refusal(with_header(R"({"__metadata__":{"a":"1"},"__metadata__":{"a":"2"}})")),
+              HasSubstr("'a' comes twice"));
+}
+
+TEST_F(Safetensors, AnEntryOfMoreThanATensorHasIsRefused) {
+  std::string shape = "1";
+  for (int i = 0; i < 100'000; ++i) shape += ",1";
+  EXPECT_THAT(
+      refusal(with_header(R"({"w":{"dtype":"U8","shape":[)" + shape + R"(],"data_offsets":[0,1]}})", 1)),
+      HasSubstr("'w' holds more"));
+  std::string metadata = R"("a":"")";
+  for (int i = 0; i < 100'000; ++i) metadata += fmt::format(R"(,"{}":"")", i);
+  EXPECT_THAT(refusal(with_header(R"({"__metadata__":{)" + metadata + "}}")), HasSubstr("__metadata__"));
+}
+
+TEST_F(Safetensors, AnyBitThatTurnsIsNoticed) {
+  write();
+  const std::string whole = read_bytes(path_);
+  uint64_t header = 0;
+  std::memcpy(&header, whole.data(), 8);
+  const size_t key = whole.find("plimsoll.checksum");
+  for (size_t byte = 8; byte < whole.size(); ++byte) {
+    if (byte < 8 + header && whole[byte] == ' ') continue;  // what fills the header up may be any blank
+    if (byte >= key && byte < key + 17) continue;           // as that of a file without a checksum
+    for (const int bit : {0, 1, 7}) {
+      std::string damaged = whole;
+      damaged[byte] = static_cast<char>(damaged[byte] ^ (1 << bit));
+      const std::string error = refusal(damaged);
+      if (byte >= 8 + header) {
+        EXPECT_THAT(error, HasSubstr("checksum")) << byte;
+      }
+    }
+  }
+}
+
+TEST_F(Safetensors, AFileWithoutAChecksumIsRead) {
+  write();
+  const SafetensorsView view(path_);
+  EXPECT_EQ(view.meta("plimsoll.checksum").size(), 16U);
+  write_bytes(path_, without_checksum(read_bytes(path_)));
+  const SafetensorsView old(path_);
+  EXPECT_EQ(old.metadata().size(), 2U);
+}
+
+// As one that is calibrated is written: with the metadata of the model before it.
+TEST_F(Safetensors, AChecksumThatIsGivenIsReplaced) {
+  write();
+  const TensorMetadata metadata = SafetensorsView(path_).metadata();
+  const std::string first = read_bytes(path_);
+  write(metadata);
+  EXPECT_EQ(read_bytes(path_), first);
+  write_safetensors(path_, {{"other", span_of("I64", {2}, bias_)}}, metadata);
+  const SafetensorsView view(path_);
+  EXPECT_NE(view.meta("plimsoll.checksum"), metadata.at("plimsoll.checksum"));
 }
 
 }  // namespace

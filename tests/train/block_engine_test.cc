@@ -226,6 +226,14 @@ TEST_F(BlockEngineTest, AFeatureThatIsNoNumberIsAnErrorThatNamesIt) {
   }
 }
 
+// As one whose exponent lost a bit.
+TEST_F(BlockEngineTest, AFeatureThatIsFarTooLargeIsAnErrorThatNamesIt) {
+  source_.graph(17).x[1] = 3e38F;
+  EXPECT_THAT(error_text<InputError>([&] { engine(2)->gradient(batch_, kTraining); }),
+              ::testing::AllOf(::testing::HasSubstr("graph 17: the feature 1 of node 0 is 3e+38"),
+                               ::testing::Not(::testing::HasSubstr("learning_rate"))));
+}
+
 TEST_F(BlockEngineTest, AnInfiniteLossIsAnErrorThatNamesTheGraph) {
   // A weight as after too large a step: the first graph to be worked on has no loss.
   model_.parameters().entries().back().value.detach().fill_(std::numeric_limits<float>::infinity());

@@ -1,0 +1,35 @@
+#include <cstring>
+
+#include "fuzz/property.h"
+#include "fuzz/scratch.h"
+#include "ingest/graph.h"
+#include "store/verify.h"
+
+// Features and labels of nodes as .npy: the first line is "x", "y", or how many bytes of the rest are the features in
+// front of the labels. They are refused, or stand in a graph that is whole.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace plimsoll;
+  Ledger::process().set_cap(24 << 20);
+  std::string_view text = text_of(data, size);
+  const std::string_view first = take_line(text);
+  size_t features = first == "x" ? text.size() : 0;
+  if (first != "x" && first != "y")
+    for (const char digit : first.substr(0, 6)) features = features * 10 + static_cast<size_t>(digit & 0xF);
+  features = std::min(features, text.size());
+  GraphIngestOptions options;
+  options.ids = "dense";
+  options.force = true;
+  options.threads = 1;
+  options.out = Scratch::folder() / "graph";
+  options.edges.files = {Scratch::write("edges.txt", "0 1\n1 2\n2 0\n")};
+  if (first != "y") options.nodes.feature_array = Scratch::write("x.npy", text.substr(0, features));
+  if (first != "x") options.nodes.label_array = Scratch::write("y.npy", text.substr(features));
+  const bool done = succeeds([&] { ingest_graph(options, [](const char*, int64_t, int64_t) {}); });
+  if (!done) return 0;
+  expect(verify_data_set(options.out).empty(), "a graph that was made is whole");
+  if (first == "y") return 0;
+  const GraphView graph(options.out);
+  const NpyView given(options.nodes.feature_array);
+  expect(graph.set().columns().at("x").shape().shape == given.shape().shape, "features keep their shape");
+  return 0;
+}

@@ -1,0 +1,21 @@
+#include "base/json.h"
+
+namespace plimsoll {
+
+bool JsonLimits::keeps(int depth, Json::parse_event_t event) {
+  passed_ |= depth > kDeepest;
+  if (passed_) return false;
+  const auto at = static_cast<size_t>(depth);
+  if (event == Json::parse_event_t::object_start) keys_[at + 1] = 0;
+  if (event == Json::parse_event_t::key) passed_ = ++keys_[at] > kMostKeys;
+  return !passed_;
+}
+
+Json parse_json(std::string_view text) {
+  JsonLimits limits;
+  Json json = Json::parse(
+      text, [&](int depth, Json::parse_event_t event, Json&) { return limits.keeps(depth, event); }, false);
+  return limits.passed() ? Json(Json::value_t::discarded) : json;
+}
+
+}  // namespace plimsoll

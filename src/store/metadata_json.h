@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "store/safetensors.h"
+
+namespace plimsoll {
+
+/// The JSON in a key of a file's metadata. Errors: InputError that names file and key where it is missing, no
+/// JSON, or beyond JsonLimits.
+Json metadata_json(const SafetensorsView& file, const std::string& key);
+
+/// Errors: UsageError for anything but a whole number of 64 bits; a fraction beyond them has no conversion.
+int64_t whole_number(const Json& json);
+
+/// What `read` makes of that JSON. Errors: the same, also for a Json::exception and a UsageError of `read`.
+template <typename Read>
+auto read_metadata(const SafetensorsView& file, const std::string& key, const Read& read) {
+  const auto wrong = [&](const std::exception& error) {
+    return InputError(file.path() + ": metadata '" + key + "': " + error.what());
+  };
+  const Json json = metadata_json(file, key);
+  try {
+    return read(json);
+  } catch (const Json::exception& error) {
+    throw wrong(error);
+  } catch (const UsageError& error) {
+    throw wrong(error);
+  }
+}
+
+}  // namespace plimsoll

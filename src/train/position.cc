@@ -1,0 +1,71 @@
+#include "train/position.h"
+
+#include <type_traits>
+
+#include "base/error.h"
+#include "store/metadata_json.h"
+
+namespace plimsoll {
+namespace {
+
+// The one list of what an epoch's metrics are called. Json writes doubles so that they read back the same.
+template <typename Metrics, typename Visit>
+void visit_metrics(Metrics& metrics, const Visit& visit) {
+  visit("epoch", metrics.epoch);
+  visit("training_loss", metrics.training_loss);
+  visit("validation_loss", metrics.validation_loss);
+  visit("gradient_norm", metrics.gradient_norm);
+  visit("seconds", metrics.seconds);
+}
+
+Json to_json(const EpochMetrics& metrics) {
+  Json json = Json::object();
+  visit_metrics(metrics, [&](const char* key, const auto& value) { json[key] = value; });
+  return json;
+}
+
+// A loss that is not finite is written as null.
+EpochMetrics metrics_from(const Json& json) {
+  EpochMetrics metrics;
+  visit_metrics(metrics, [&](const char* key, auto& value) {
+    const Json& found = json.at(key);
+    if constexpr (std::is_integral_v<std::remove_reference_t<decltype(value)>>)
+      value = whole_number(found);
+    else
+      value = found.is_null() ? std::numeric_limits<double>::quiet_NaN() : found.get<double>();
+  });
+  return metrics;
+}
+
+}  // namespace
+
+std::string position_text(const Position& position, int64_t optimizer_steps) {
+  Json epochs = Json::array();
+  for (const EpochMetrics& epoch : position.epochs) epochs.push_back(to_json(epoch));
+  const Json json = {{"epoch", position.epoch},
+                     {"step", position.step},
+                     {"so_far", to_json(position.so_far)},
+                     {"best_epoch", position.best_epoch},
+                     {"best_loss", position.best_epoch == 0 ? Json() : Json(position.best_loss)},
+                     {"epochs", std::move(epochs)},
+                     {"optimizer_steps", optimizer_steps}};
+  return json.dump();
+}
+
+ReadPosition read_position(const SafetensorsView& file) {
+  return read_metadata(file, "plimsoll.position", [&](const Json& json) {
+    ReadPosition read{{}, whole_number(json.at("optimizer_steps"))};
+    Position& position = read.position;
+    position.epoch = whole_number(json.at("epoch"));
+    position.step = whole_number(json.at("step"));
+    position.so_far = metrics_from(json.at("so_far"));
+    position.best_epoch = whole_number(json.at("best_epoch"));
+    if (position.best_epoch != 0) position.best_loss = json.at("best_loss");
+    for (const Json& epoch : json.at("epochs")) position.epochs.push_back(metrics_from(epoch));
+    if (position.epoch < 1 || position.step < 0 || position.best_epoch < 0 || read.optimizer_steps < 0)
+      throw InputError(file.path() + ": metadata 'plimsoll.position' holds a number below the first");
+    return read;
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,100 @@
+#include "detect/detector_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "detect/gat_network.h"
+#include "detect/stream_detector.h"
+#include "support/errors.h"
+#include "support/made_detector.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+
+class ADetectorFile : public testing::Test {
+ protected:
+  std::string refusal(const MadeDetector& detector) const {
+    detector.write(path_);
+    const std::string error = error_text<InputError>([&] { DetectorFile file(path_); });
+    EXPECT_THAT(error, HasSubstr(path_.string()));
+    return error;
+  }
+  int64_t windows_judged() const {
+    StreamDetector detector(path_, {});
+    detector.begin({});
+    const FrameBatch frames = batch_of(together({every(kMs, 0x100, 30), every(kMs, 0x777, 30)}));
+    EXPECT_EQ(detector.add(frames.spans()), 60);
+    detector.end();
+    int64_t windows = 0;
+    for (Verdict verdict; detector.next(verdict);) ++windows;
+    return windows;
+  }
+
+  TempFolder folder_;
+  std::filesystem::path path_ = folder_ / "detector.safetensors";
+};
+
+TEST_F(ADetectorFile, OfAnyKindJudges) {
+  MadeDetector{}.write(path_);
+  EXPECT_EQ(windows_judged(), 6);
+  MadeDetector{.calibrated = true}.write(path_);
+  EXPECT_EQ(windows_judged(), 6);
+  MadeDetector{.without = {}}.write(path_);
+  EXPECT_EQ(windows_judged(), 6);
+  MadeDetector{.features = "compat", .without = {}, .profile = {}, .fused = false}.write(path_);
+  EXPECT_EQ(windows_judged(), 5) << "one that ends where the stream does is no window of compat";
+}
+
+TEST_F(ADetectorFile, OfAnotherVehiclesIdsJudgesWhereItKnowsNone) {
+  MadeDetector{.profile = {0x100, 0x200, 0x300, 0x777}, .calibrated = true}.write(path_);
+  EXPECT_EQ(windows_judged(), 6);
+}
+
+// The IDs of its profile would be rows that the embedding does not have.
+TEST_F(ADetectorFile, ThatIsCalibratedAndKnowsIdsByIndexIsRefused) {
+  EXPECT_THAT(refusal({.without = {}, .profile = {0x100, 0x200, 0x300, 0x777}, .calibrated = true}),
+              HasSubstr("'plimsoll.calibrated'"));
+  EXPECT_THAT(refusal({.features = "compat",
+                       .without = {},
+                       .profile = {0x100, 0x200, 0x300, 0x777},
+                       .calibrated = true,
+                       .fused = false}),
+              HasSubstr("'plimsoll.calibrated'"));
+}
+
+TEST_F(ADetectorFile, GivesNoEmbeddingOfAnIdThatIsOutOfRange) {
+  MadeDetector{.without = {}}.write(path_);
+  GatNetwork network(SafetensorsView{path_});
+  const auto features = static_cast<size_t>(network.config().in_features);
+  GraphBlock graph;
+  graph.node_ptr = {0, 2};
+  graph.edge_ptr = {0, 0};
+  graph.y = {0};
+  graph.x.assign(2 * features, 0.0F);
+  EXPECT_TRUE(std::isfinite(network.score(graph)));
+  for (const float index : {3.0F, -1.0F, 1e30F, std::numeric_limits<float>::quiet_NaN()}) {
+    graph.x[features] = index;
+    EXPECT_THAT(error_text<Failure>([&] { network.score(graph); }), HasSubstr("expected one of 3"));
+  }
+}
+
+TEST_F(ADetectorFile, WhoseMetadataIsNestedTooDeepOrHasTooManyKeysIsRefused) {
+  std::string keys = "{";
+  for (int k = 0; k < 100'000; ++k) keys += (k == 0 ? "\"" : ",\"") + std::to_string(k) + "\":0";
+  for (const std::string& text : {std::string(200, '[') + std::string(200, ']'), keys + "}"}) {
+    for (const char* key : {"plimsoll.data", "plimsoll.without", "plimsoll.thresholds"})
+      EXPECT_THAT(refusal({.more = {{key, text}}}), HasSubstr("'" + std::string(key) + "': not JSON"));
+    MadeDetector{.more = {{"plimsoll.config", text}}}.write(path_);
+    EXPECT_THAT(error_text<InputError>([&] { GatNetwork network(SafetensorsView{path_}); }),
+                HasSubstr("'plimsoll.config': not JSON"));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll

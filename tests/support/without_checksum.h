@@ -1,0 +1,19 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+namespace plimsoll {
+
+/// The bytes of a safetensors file without its checksum, which would hide from a test what else is found in a
+/// file that it changes.
+inline std::string without_checksum(std::string bytes) {
+  const size_t entry = bytes.find(R"("plimsoll.checksum":)");
+  EXPECT_NE(entry, std::string::npos);
+  const size_t length = std::string_view(R"("plimsoll.checksum":"0123456789abcdef",)").size();
+  return bytes.replace(entry, length, std::string(length, ' '));
+}
+
+}  // namespace plimsoll
