@@ -26,6 +26,8 @@ function(plimsoll_room name)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   add_library(plimsoll_${name} STATIC ${sources})
   set_target_properties(plimsoll_${name} PROPERTIES UNITY_BUILD ${PLIMSOLL_UNITY})
+  # A file that another includes looks like a header to g++, in which anonymous namespaces would be a mistake.
+  target_compile_options(plimsoll_${name} PRIVATE $<$<BOOL:${PLIMSOLL_UNITY}>:-Wno-subobject-linkage>)
   target_include_directories(plimsoll_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(plimsoll_${name} PUBLIC fmt::fmt PRIVATE plimsoll_warnings)
   foreach(room IN LISTS PLIMSOLL_ROOMS_${name})
