@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "detect/calibrate.h"
 #include "ingest/ingest.h"
@@ -35,7 +36,8 @@ CalibrationResult calibrate(const Options& options) {
   if (std::filesystem::exists(options.benign / "manifest.json"))
     return calibrate_detector(model, options.benign, options.out);
   const std::filesystem::path set = scratch.path() / "frames";
-  ingest_can({.sources = {options.benign}, .out = set, .format = options.format}, [](int64_t, int64_t) {});
+  ingest_can({.sources = {options.benign}, .out = set, .format = options.format},
+             until_stopped([](int64_t, int64_t) {}));
   return calibrate_detector(model, set, options.out);
 }
 

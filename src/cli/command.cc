@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "cli/interrupt.h"
 #include "io/lost_mapping.h"
 #include "memory/ledger.h"
 #include "memory/limits.h"
@@ -72,6 +73,10 @@ int run_command(CLI::App& app, int argc, char** argv) {
   } catch (const Error& error) {
     std::cerr << "plimsoll: " << error.what() << "\n";
     return error.exit_code();
+  } catch (const Stopped& stopped) {
+    std::signal(stopped.signal, SIG_DFL);
+    std::raise(stopped.signal);
+    return 128 + stopped.signal;
   } catch (const std::bad_alloc&) {
     std::cerr << "plimsoll: the system refused memory below the budget; give a smaller --budget\n";
     return 4;

@@ -6,8 +6,10 @@
 #include "base/units.h"
 #include "cli/data_check.h"
 #include "cli/enforced.h"
+#include "cli/interrupt.h"
 #include "cli/judge_detector.h"
 #include "cli/run_folder.h"
+#include "cli/run_lock.h"
 #include "cli/run_record.h"
 #include "cli/train_verb.h"
 #include "cli/training_data.h"
@@ -130,9 +132,9 @@ auto judge_from_all(const RunFolder& folder, int threads, const Judge& judge) {
   const NewFolder scratch(folder.root / "layers", /*replace=*/false);
   Progress progress("evaluate", "nodes");
   return judge(FullNeighbourOptions{
-      .scratch = scratch.path(), .threads = threads, .progress = [&](int64_t done, int64_t total) {
-        progress.update(done, total, "");
-      }});
+      .scratch = scratch.path(),
+      .threads = threads,
+      .progress = until_stopped([&](int64_t done, int64_t total) { progress.update(done, total, ""); })});
 }
 
 std::vector<ClassificationVerdict> judge_giant_graph(const EvaluateOptions& options, const TrainingData& data,
@@ -227,6 +229,9 @@ void run_evaluate(const EvaluateOptions& options) {
   const std::unique_ptr<Enforcement> enforcement =
       enforce(options.enforce, budget, threads + threads_that_read(options.data));
   const RunFolder folder{options.run};
+  if (const auto trainer = holder_of_run(folder.root))
+    fmt::print(stderr, "plimsoll: {} trains in {}; this judges what it has finished so far\n", *trainer,
+               folder.root.string());
   const Recipe recipe = load_recipe(folder.recipe(), {});
   check_data(options.data, folder, {.full = options.verify == "full"});
   const Findings findings = judge(options, recipe, folder, threads, budget);

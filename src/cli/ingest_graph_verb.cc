@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "ingest/graph.h"
 #include "telemetry/progress.h"
@@ -26,9 +27,10 @@ void run(Options& options) {
   {
     Progress reading("ingest", "", Progress::Unit::bytes);
     Progress writing("ingest", "edges");
-    result = ingest_graph(options.graph, [&](std::string_view what, int64_t done, int64_t total) {
-      (what == "bytes" ? reading : writing).update(done, total);
-    });
+    result =
+        ingest_graph(options.graph, until_stopped([&](std::string_view what, int64_t done, int64_t total) {
+                       (what == "bytes" ? reading : writing).update(done, total);
+                     }));
   }
   const std::string out = options.graph.out.string();
   const double seconds = watch.seconds();

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "ingest/tu.h"
 #include "telemetry/progress.h"
@@ -24,7 +25,8 @@ void run(const Options& options) {
   TuResult result;
   {
     Progress progress("ingest", "graphs");
-    result = ingest_tu(options.tu, [&](int64_t done, int64_t total) { progress.update(done, total); });
+    result = ingest_tu(options.tu,
+                       until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const std::string out = options.tu.out.string();
   const double seconds = watch.seconds();

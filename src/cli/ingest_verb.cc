@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "ingest/ingest.h"
 #include "telemetry/progress.h"
@@ -78,7 +79,8 @@ void run(Options& options) {
   IngestResult result;
   {
     Progress progress("ingest", "", Progress::Unit::bytes);
-    result = ingest_can(options.ingest, [&](int64_t done, int64_t total) { progress.update(done, total); });
+    result = ingest_can(options.ingest,
+                        until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   int64_t frames = 0;
   int64_t attacks = 0;

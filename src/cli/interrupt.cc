@@ -3,22 +3,46 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <initializer_list>
 
 namespace plimsoll {
 namespace {
 
+constexpr std::initializer_list<int> kSignals = {SIGTERM, SIGINT, SIGUSR1};
+
 std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<int> number_of_first = 0;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 void on_signal(int number) {
   if (interrupted.exchange(true)) _exit(128 + number);
+  number_of_first = number;
+}
+
+void on_signal_with_time_to_stop(int number) {
+  on_signal(number);
+  ::alarm(kSecondsToStop);
+}
+
+void on_time_over(int /*number*/) {
+  std::signal(number_of_first, SIG_DFL);
+  std::raise(number_of_first);
 }
 
 }  // namespace
 
 const std::atomic<bool>& catch_interrupts() {
-  for (const int number : {SIGTERM, SIGINT, SIGUSR1}) std::signal(number, on_signal);
+  for (const int number : kSignals) std::signal(number, on_signal);
   return interrupted;
+}
+
+void stop_in_order() {
+  std::signal(SIGALRM, on_time_over);
+  for (const int number : kSignals) std::signal(number, on_signal_with_time_to_stop);
+}
+
+void throw_if_stopped() {
+  if (interrupted) throw Stopped{number_of_first};
 }
 
 }  // namespace plimsoll

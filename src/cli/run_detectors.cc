@@ -22,6 +22,8 @@ constexpr std::array<std::pair<const char*, const char*>, 1> kSingle = {{{"gat",
 
 std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& recipe) {
   const Json manifest = parse_json(read_text(folder.manifest()));
+  if (!manifest.is_object())
+    throw InputError(folder.manifest().string() + " is damaged; `plimsoll train --resume` writes it anew");
   const auto seeds = manifest.value("seeds", std::vector<int64_t>{recipe.seed});
   std::vector<RunDetector> detectors;
   const auto add = [&](const auto& stages) {

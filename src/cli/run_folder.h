@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/run_lock.h"
 #include "config/recipe.h"
 #include "io/file_system.h"
 
@@ -26,14 +28,20 @@ struct RunFolder {
   std::filesystem::path model(const Recipe& r) const { return stage(r) / "model.safetensors"; }
 };
 
-/// Whether the folder holds a run, finished or not.
+/// The checkpoints of all stages of a run, in no order.
+std::vector<std::filesystem::path> checkpoints_of(const RunFolder& folder,
+                                                  FileSystem& files = FileSystem::disk());
+
+/// Whether the folder holds a run, finished or not: its manifest says so, or there are checkpoints.
 bool holds_a_run(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 
-/// Makes the folder of a new run. A run that was there is put aside and deleted by commit(); without commit()
-/// the destructor removes what is new and puts the old one back. Not thread-safe. Errors: Failure.
+/// Makes the folder of a new run and has its lock (run_lock.h). A run that was there is put aside and deleted
+/// by commit(); without commit() the destructor removes what is new and puts the old one back. Not
+/// thread-safe. Errors: Failure.
 class NewRun {
  public:
-  /// Errors also when the folder holds a run and `force` is not given, or something that is no run.
+  /// Errors also when a trainer has the run that is there, when the folder holds a run and `force` is not
+  /// given, or when it holds something that is no run.
   NewRun(const RunFolder& folder, bool force, FileSystem& files = FileSystem::disk());
   ~NewRun();
   NewRun(const NewRun&) = delete;
@@ -42,10 +50,16 @@ class NewRun {
   void commit();
 
  private:
+  [[noreturn]] void refuse_the_old() const;
+  bool exchange_for_new();
+  void rename_and_make_new();
   void put_back();
+  void remove_new(const std::filesystem::path& folder);
 
   FileSystem& files_;
   std::filesystem::path root_;
+  std::unique_ptr<RunLock> lock_;
+  std::unique_ptr<RunLock> lock_of_old_;
   std::filesystem::path aside_;  // empty when nothing was there
   std::vector<std::filesystem::path> made_;
   bool committed_ = false;

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "ingest/simulate_graph.h"
 #include "telemetry/progress.h"
@@ -25,8 +26,8 @@ void run(Options& options) {
   GraphSimulationResult result;
   {
     Progress progress("simulate", "nodes");
-    result =
-        simulate_graph(options.graph, [&](int64_t done, int64_t total) { progress.update(done, total); });
+    result = simulate_graph(
+        options.graph, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const std::string out = options.graph.out.string();
   const double seconds = watch.seconds();

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "ingest/inject.h"
 #include "ingest/simulate.h"
@@ -49,7 +50,7 @@ void run(const Options& options) {
   SimulateResult result;
   {
     Progress progress("simulate", "frames");
-    result = make(options, [&](int64_t done, int64_t total) { progress.update(done, total); });
+    result = make(options, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const std::string out = options.simulate.out.string();
   const double seconds = watch.seconds();

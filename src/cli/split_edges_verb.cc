@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "ingest/split_edges.h"
 #include "telemetry/progress.h"
@@ -24,7 +25,8 @@ void run(Options& options) {
   EdgeSplitResult result;
   {
     Progress progress("split", "edges");
-    result = split_edges(options.split, [&](int64_t done, int64_t total) { progress.update(done, total); });
+    result = split_edges(options.split,
+                         until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const std::string out = options.split.out.string();
   if (options.json) {

@@ -16,11 +16,13 @@
 #include "cli/learn_fusion.h"
 #include "cli/plan_verb.h"
 #include "cli/run_folder.h"
+#include "cli/run_lock.h"
 #include "cli/train_report.h"
 #include "cli/train_stages.h"
 #include "cli/training_data.h"
 #include "io/file.h"
 #include "memory/limits.h"
+#include "store/safetensors.h"
 #include "telemetry/progress.h"
 #include "train/stage_memory.h"
 #include "train/warm_up.h"
@@ -70,24 +72,35 @@ Json run_manifest(const TrainingData& data, Json read, const Recipe& recipe, con
           {"limits", limits_json(find_limits())}};
 }
 
+// What the run was made from, by its manifest, or where that is damaged by a checkpoint that is whole.
+std::string identity_of_run(const RunFolder& folder) {
+  if (FileSystem::disk().exists(folder.manifest())) {
+    const Json manifest = parse_json(read_text(folder.manifest()));
+    if (manifest.is_object() && manifest.value("identity", Json()).is_string())
+      return manifest.at("identity");
+  }
+  for (const fs::path& checkpoint : checkpoints_of(folder)) {
+    try {
+      const std::string identity = SafetensorsView(checkpoint).meta("plimsoll.identity");
+      fmt::print(stderr, "plimsoll: {} is missing or damaged; {} tells what the run was made from\n",
+                 folder.manifest().string(), checkpoint.string());
+      return identity.substr(0, identity.find(' '));
+    } catch (const InputError&) {
+    }
+  }
+  throw InputError(
+      folder.manifest().string() +
+      " is missing or damaged, and no checkpoint tells what the run was made from; start again with --force "
+      "in place of --resume");
+}
+
 // Before anything of the run is touched.
 void require_same_run(const RunFolder& folder, const std::string& identity) {
-  const Json manifest = parse_json(read_text(folder.manifest()));
-  if (manifest.value("identity", "") == identity) return;
+  if (identity_of_run(folder) == identity) return;
   throw UsageError(
       folder.root.string() +
       " holds a run of another recipe or other data; name another --run, or start again with --force "
       "in place of --resume");
-}
-
-// Whether any stage of a run can be resumed.
-bool has_checkpoint(const RunFolder& folder) {
-  std::error_code unreadable;
-  return std::ranges::any_of(fs::recursive_directory_iterator(folder.root, unreadable),
-                             [](const auto& entry) {
-                               return entry.path().parent_path().filename() == "checkpoints" &&
-                                      entry.path().filename().string().starts_with("step-");
-                             });
 }
 
 // The detector of a distillation: the distilled GAT that validates best.
@@ -150,7 +163,9 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
 
   const std::string identity = identity_of(recipe, *data);
   std::optional<NewRun> fresh;
+  std::optional<RunLock> lock;
   if (options.resume && holds_a_run(folder)) {
+    lock.emplace(folder.root);
     require_same_run(folder, identity);
   } else {
     fresh.emplace(folder, options.force);
@@ -181,7 +196,7 @@ void train_within(Budget& budget, const TrainOptions& options, const Recipe& rec
     if (is_about_attacks(recipe)) learn_fusions(trained, folder, options.data, data, recipe, run);
   } catch (...) {
     progress.reset();
-    if (fresh && has_checkpoint(folder)) fresh->commit();  // it can be resumed
+    if (fresh && !checkpoints_of(folder).empty()) fresh->commit();  // it can be resumed
     throw;
   }
   progress.reset();

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "ingest/windows_set.h"
 #include "telemetry/progress.h"
@@ -29,7 +30,8 @@ void run(Options& options) {
   WindowsSetResult result;
   {
     Progress progress("windows", "graphs");
-    result = make_windows_set(windows, [&](int64_t done, int64_t total) { progress.update(done, total); });
+    result = make_windows_set(
+        windows, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const std::string out = windows.out.string();
   const double seconds = watch.seconds();

@@ -172,7 +172,7 @@ void set(const std::string& key, std::vector<std::string>& value, Names, const W
   value = as_names(key, written);
 }
 
-void set(const std::string& key, std::vector<int64_t>& value, const Numbers& numbers,
+void set(const std::string& key, std::vector<int64_t>& value, const EachInRange& numbers,
          const Written& written) {
   value.clear();
   Written list = written;  // "80, 40" does for [80, 40]

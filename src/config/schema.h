@@ -24,7 +24,7 @@ struct Choice {
 /// "true" or "false".
 struct Flag {};
 /// A list of whole numbers.
-struct Numbers {
+struct EachInRange {
   double least;
   double most;
 };
@@ -61,7 +61,7 @@ void visit_vgae(const std::string& section, Vgae& vgae, Visit&& visit) {
   visit(key("preset"), vgae.preset, Preset<Vgae>{vgae, "small|large|old_teacher"});
   visit(key("edge_features"), vgae.edge_features, Flag{});
   visit(key("embedding"), vgae.embedding, Range{1, 65536});
-  visit(key("hidden"), vgae.hidden, Numbers{1, 65536});
+  visit(key("hidden"), vgae.hidden, EachInRange{1, 65536});
   visit(key("latent"), vgae.latent, Range{1, 65536});
   visit(key("heads"), vgae.heads, Range{1, 1024});
   visit(key("dropout"), vgae.dropout, Range{0, 0.99});
@@ -99,7 +99,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.block.nodes", r.training.block.nodes, kCount);
   visit("training.block.edges", r.training.block.edges, kCount);
   visit("training.block.seeds", r.training.block.seeds, kCount);
-  visit("sampling.fan_outs", r.sampling.fan_outs, Numbers{-1, 65536});
+  visit("sampling.fan_outs", r.sampling.fan_outs, EachInRange{-1, 65536});
   visit("sampling.replace", r.sampling.replace, Flag{});
   visit("sampling.weighted", r.sampling.weighted, Flag{});
   visit("sampling.negatives", r.sampling.negatives, Range{1, 1024});

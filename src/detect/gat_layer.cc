@@ -99,7 +99,7 @@ void GatLayer::attend(const Dynamic& weights, const float* x, Attention<float>& 
   gatv2_kernels<float>(kernel_level()).forward(layer, 0, nodes, scratch_.data());
 }
 
-void GatLayer::forward(const float* x, const GraphEdges& edges, float* alpha, float* out) {
+void GatLayer::forward(const float* x, const OrderedEdges& edges, float* alpha, float* out) {
   const int64_t nodes = edges.order.targets;
   z_.resize(size(nodes * width()));
   projection_.forward(x, nodes, z_.data());

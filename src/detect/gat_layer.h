@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 /// The edges of one graph as attention reads them.
-struct GraphEdges {
+struct OrderedEdges {
   EdgeOrder order;
   int64_t given = 0;                 ///< E, those of the graph
   const float* edge_attr = nullptr;  ///< [E, K]
@@ -35,7 +35,7 @@ class GatLayer {
 
   /// x [N, in] to out [N, heads * channels]; alpha [E + N, heads] gets the attention of each edge, in the
   /// graph's order, and of each node's self-loop. The order must be one without self-loops.
-  void forward(const float* x, const GraphEdges& edges, float* alpha, float* out);
+  void forward(const float* x, const OrderedEdges& edges, float* alpha, float* out);
   int64_t width() const { return options_.heads * options_.channels; }
 
  private:

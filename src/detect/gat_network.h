@@ -59,7 +59,7 @@ class GatNetwork {
 
   Vector<int64_t, Tag::blocks> ends_;  // sources, then targets
   Vector<int32_t, Tag::blocks> order_;
-  GraphEdges edges_;
+  OrderedEdges edges_;
   Vector<float, Tag::blocks> input_;
   Vector<float, Tag::blocks> outputs_;  // [layers, N, width]
   Vector<float, Tag::blocks> alpha_;    // [layers, E + N, heads]

@@ -55,7 +55,7 @@ int64_t cycle_of(int64_t duration_ns) {
 
 Burst burst_of(const AttackPlan& plan, int64_t cycle) {
   // In steps of 1/1024 of a cycle and of whole us, so that simulated times stay whole us.
-  Draws draws(plan.seed, Draw::attack, plan.recording, static_cast<uint32_t>(2 * cycle));
+  SimulationDraws draws(plan.seed, Draw::attack, plan.recording, static_cast<uint32_t>(2 * cycle));
   const int64_t length = 205 + draws.below(52);  // 20.0 % to 25.0 %
   const int64_t offset =
       256 + draws.below(static_cast<uint32_t>(769 - length));  // ends with the cycle at last
@@ -69,7 +69,7 @@ Burst burst_of(const AttackPlan& plan, int64_t cycle) {
 AttackedFrames::AttackedFrames(FrameSource& frames, const AttackPlan& plan)
     : frames_(frames),
       plan_(plan),
-      flood_id_(Draws(plan.seed, Draw::target, plan.recording, 1).one_in(2) ? plan.lowest : 0),
+      flood_id_(SimulationDraws(plan.seed, Draw::target, plan.recording, 1).one_in(2) ? plan.lowest : 0),
       clock_(plan.first_ns),
       previous_ns_(plan.first_ns),
       draws_(plan.seed, Draw::attack, plan.recording, 1) {
@@ -81,7 +81,7 @@ AttackedFrames::AttackedFrames(FrameSource& frames, const AttackPlan& plan)
 void AttackedFrames::begin_cycle(int64_t cycle) {
   burst_ = burst_of(plan_, cycle);
   cycle_end_ = plan_.first_ns + (cycle + 1) * plan_.cycle_ns;
-  draws_ = Draws(plan_.seed, Draw::attack, plan_.recording, static_cast<uint32_t>(2 * cycle + 1));
+  draws_ = SimulationDraws(plan_.seed, Draw::attack, plan_.recording, static_cast<uint32_t>(2 * cycle + 1));
   // Two bytes next to each other, the first of them changed for sure.
   mask_ = uint64_t{draws_.bits()} << 8 & 0xFF00;
   mask_ |= 1 + draws_.below(0xFF);

@@ -101,7 +101,7 @@ class AttackedFrames : public FrameSource {
   // Of this cycle:
   int64_t cycle_end_ = 0;
   Burst burst_;
-  Draws draws_;
+  SimulationDraws draws_;
   uint64_t mask_ = 0;     // the bits in which forged payloads differ
   bool started_ = false;  // its burst has begun
   bool wishing_ = false;

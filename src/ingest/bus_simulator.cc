@@ -24,7 +24,7 @@ uint64_t at_byte(uint64_t value, int byte) {
 }
 
 // Lays out the payload: guards at the end, signals at the front, switches and constants between.
-void lay_out(Message& message, Draws& draws) {
+void lay_out(Message& message, SimulationDraws& draws) {
   int end = message.length;
   if (end >= 4 && draws.one_in(2)) {
     message.checksum = draws.one_in(2) ? Checksum::sum : Checksum::exclusive_or;
@@ -77,7 +77,7 @@ int64_t Vehicle::frames_per_1000_s() const {
 }
 
 Vehicle make_vehicle(uint64_t seed, uint32_t number) {
-  Draws draws(seed, Draw::vehicle, number, 0);
+  SimulationDraws draws(seed, Draw::vehicle, number, 0);
   const uint32_t count = 30 + draws.below(31);
   std::set<uint32_t> ids;
   while (ids.size() < count) ids.insert(kFirstId + draws.below(kLastId - kFirstId + 1));
@@ -103,7 +103,7 @@ Vehicle make_vehicle(uint64_t seed, uint32_t number) {
 }
 
 Drive::Drive(uint64_t seed, uint32_t recording) : philox_(seed), recording_(recording) {
-  Draws draws(seed, Draw::start, recording, Vehicle::kMostMessages);
+  SimulationDraws draws(seed, Draw::start, recording, Vehicle::kMostMessages);
   const auto below = [&](uint32_t limit) { return static_cast<int32_t>(draws.below(limit)); };
   state_.fill(0);
   state_[static_cast<size_t>(Signal::speed)] = below(30'000);
@@ -160,7 +160,7 @@ VehicleFrames::VehicleFrames(const Vehicle& vehicle, uint64_t seed, uint32_t rec
       states_(vehicle.messages.size()) {
   tree_.fill(~uint64_t{0});
   for (size_t i = 0; i < states_.size(); ++i) {
-    Draws draws(seed, Draw::start, recording, static_cast<uint32_t>(i));
+    SimulationDraws draws(seed, Draw::start, recording, static_cast<uint32_t>(i));
     const Message& message = vehicle.messages[i];
     // The jitter's reach behind the recording's start, so that no time lies before it.
     states_[i].due_us = message.jitter_us + draws.below(static_cast<uint32_t>(message.period_us));

@@ -86,9 +86,9 @@ class RecordedFrames : public FrameSource {
 enum class Draw : uint32_t { vehicle = 0, start = 1, frame = 2, drive = 3, attack = 4, target = 5 };
 
 /// Random numbers in a row, each a function of seed, use, epoch, item and its place in the row.
-class Draws {
+class SimulationDraws {
  public:
-  Draws(uint64_t seed, Draw use, uint32_t epoch, uint32_t item)
+  SimulationDraws(uint64_t seed, Draw use, uint32_t epoch, uint32_t item)
       : philox_(seed), use_(use), epoch_(epoch), item_(item) {}
 
   uint32_t bits() {

@@ -44,12 +44,12 @@ bool may_be_injected(const Recording& recording) {
   return benign && recording.has_time && !recording.copy_of && recording.frames > 0;
 }
 
-uint64_t draw_64_bits(Draws& draws) {
+uint64_t draw_64_bits(SimulationDraws& draws) {
   return (uint64_t{draws.bits()} << 32) | draws.bits();
 }
 
 // The ID of a random frame with a payload; of any frame if none is found.
-uint32_t draw_target(const FrameSpans& frames, Draws draws) {
+uint32_t draw_target(const FrameSpans& frames, SimulationDraws draws) {
   size_t row = 0;
   for (int tries = 0; tries < 100; ++tries) {
     row = draw_64_bits(draws) % frames.can_id.size();
@@ -59,7 +59,7 @@ uint32_t draw_target(const FrameSpans& frames, Draws draws) {
 }
 
 // The ID of a random frame of these IDs, of which there is one at least.
-uint32_t draw_target(std::span<const PeriodicId> ids, Draws draws) {
+uint32_t draw_target(std::span<const PeriodicId> ids, SimulationDraws draws) {
   uint64_t frames = 0;
   for (const PeriodicId& id : ids) frames += static_cast<uint64_t>(id.frames);
   auto frame = static_cast<int64_t>(draw_64_bits(draws) % frames);
@@ -104,7 +104,7 @@ class Injection {
       return;
     }
     for (const AttackKind attack : options_.attacks) {
-      const Draws draws(options_.seed, Draw::target, attacks_, 0);
+      const SimulationDraws draws(options_.seed, Draw::target, attacks_, 0);
       add({.source = &recording,
            .name = fmt::format("{}-{}", attack_name(attack), recording.name),
            .attack = attack,

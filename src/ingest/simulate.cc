@@ -22,7 +22,7 @@ constexpr int64_t kBetweenStarts = 1'000'000 * kSecond;
 
 // One of the messages that are sent at least ten times a second.
 uint32_t draw_target(const Vehicle& vehicle, uint64_t seed, uint32_t recording) {
-  Draws draws(seed, Draw::target, recording, 0);
+  SimulationDraws draws(seed, Draw::target, recording, 0);
   for (;;) {
     const Message& message = vehicle.messages[draws.below(static_cast<uint32_t>(vehicle.messages.size()))];
     if (message.period_us <= 100'000) return message.can_id;

@@ -1,8 +1,13 @@
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "io/file_system.h"
@@ -11,17 +16,30 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-int as_result(const std::error_code& failed) {
-  if (!failed) return 0;
-  errno = failed.value();
+int refuse(int error) {
+  errno = error;
   return -1;
+}
+
+int as_result(const std::error_code& failed) {
+  return failed ? refuse(failed.value()) : 0;
+}
+
+// A network's file system sends locks of files to its server, but keeps those of folders on each machine.
+bool is_of_this_machine(int file) {
+  constexpr std::array<int64_t, 7> kLocal = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,       BTRFS_SUPER_MAGIC,
+                                             TMPFS_MAGIC,      OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
+                                             0x2FC12FC1 /* ZFS */};
+  struct statfs at {};
+  return ::fstatfs(file, &at) == 0 &&
+         std::ranges::any_of(kLocal, [&](int64_t magic) { return at.f_type == magic; });
 }
 
 class Disk : public FileSystem {
  public:
   int open(const fs::path& path, Open how) override {
     if (how == Open::read) return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    const int created = how == Open::write ? O_TRUNC : O_EXCL;
+    const int created = how == Open::write ? O_TRUNC : how == Open::write_new ? O_EXCL : 0;
     return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | created, 0666);
   }
   int64_t read(int file, void* data, size_t bytes) override { return ::read(file, data, bytes); }
@@ -30,14 +48,28 @@ class Disk : public FileSystem {
   }
   int sync(int file) override { return ::fsync(file); }
   void close(int file) override { ::close(file); }
+  int lock(int file, const fs::path& path) override {
+    struct stat opened {
+    }, named{};
+    if (::fstat(file, &opened) != 0) return -1;
+    if (S_ISDIR(opened.st_mode) && !is_of_this_machine(file)) return refuse(EOPNOTSUPP);
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0) return -1;
+    const bool same =
+        ::lstat(path.c_str(), &named) == 0 && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+    return same ? 0 : refuse(ESTALE);
+  }
 
   bool exists(const fs::path& path) override {
     std::error_code ignored;
     return fs::exists(fs::symlink_status(path, ignored));
   }
-  bool is_empty_folder(const fs::path& path) override {
+  std::optional<std::vector<std::string>> names_in(const fs::path& path) override {
     std::error_code failed;
-    return fs::is_directory(path, failed) && fs::is_empty(path, failed) && !failed;
+    std::vector<std::string> names;
+    for (fs::directory_iterator at(path, failed), end; !failed && at != end; at.increment(failed))
+      names.push_back(at->path().filename().string());
+    if (failed) return std::nullopt;
+    return names;
   }
   int make_folder(const fs::path& path) override { return ::mkdir(path.c_str(), 0777); }
   int rename(const fs::path& from, const fs::path& to, Rename how) override {

@@ -22,6 +22,12 @@ File File::create(const std::filesystem::path& path, FileSystem& files) {
   return {files, descriptor, path.string()};
 }
 
+File File::update(const std::filesystem::path& path, FileSystem& files) {
+  const int descriptor = files.open(path, FileSystem::Open::update);
+  if (descriptor < 0) throw file_failure("cannot open", path);
+  return {files, descriptor, path.string()};
+}
+
 File File::create_beside(const std::filesystem::path& path, FileSystem& files) {
   int descriptor = -1;
   const auto name = make_beside(path, "tmp", [&](const std::filesystem::path& free) {

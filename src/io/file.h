@@ -19,6 +19,8 @@ class File {
   static File open(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
   /// For writing, from nothing.
   static File create(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
+  /// For reading, and for writing over what is there; made where it is missing.
+  static File update(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
   /// For writing, under a name of its own beside `path` (make_beside), which path() tells.
   static File create_beside(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
   File(File&& other) noexcept;
@@ -33,6 +35,8 @@ class File {
   void write_at(int64_t offset, const void* data, size_t bytes);
   /// What was written is on the disk when this returns.
   void sync();
+  /// As FileSystem::lock().
+  int lock() { return files_->lock(descriptor_, path_); }
   int descriptor() const { return descriptor_; }
   const std::string& path() const { return path_; }
 

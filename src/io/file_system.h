@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace plimsoll {
 /// one in its place. They behave as the system calls do: one that fails gives -1 and sets errno; none throws.
 class FileSystem {
  public:
-  enum class Open { read, write, write_new };  ///< write: from nothing; write_new: EEXIST if it is there
+  /// write: from nothing; write_new: EEXIST if it is there; update: as it is, made if it is not there.
+  enum class Open { read, write, write_new, update };
   enum class Rename { replace, no_replace, exchange };  ///< no_replace: EEXIST if the new name is taken
 
   /// The file systems of this machine; for any number of threads at once.
@@ -30,10 +32,16 @@ class FileSystem {
   virtual int64_t write(int file, int64_t offset, const void* data, size_t bytes) = 0;
   virtual int sync(int file) = 0;
   virtual void close(int file) = 0;
+  /// Takes the advisory lock (flock) of the file or folder that was opened as `path`, for as long as it is
+  /// open; never waits. EWOULDBLOCK: another open file has it. ESTALE: `path` names it no more. Others: there
+  /// is no lock that all see who can open it, as of a folder on a network's file system.
+  virtual int lock(int file, const std::filesystem::path& path) = 0;
 
   /// Whether there is such a name, be it that of a link to nothing.
   virtual bool exists(const std::filesystem::path& path) = 0;
-  virtual bool is_empty_folder(const std::filesystem::path& path) = 0;
+  /// What is in a folder, in no order; nothing if it is no folder that can be read.
+  virtual std::optional<std::vector<std::string>> names_in(const std::filesystem::path& path) = 0;
+  bool is_empty_folder(const std::filesystem::path& path);
   virtual int make_folder(const std::filesystem::path& path) = 0;
   virtual int rename(const std::filesystem::path& from, const std::filesystem::path& to, Rename how) = 0;
   virtual int remove_file(const std::filesystem::path& path) = 0;

@@ -8,13 +8,15 @@
 namespace plimsoll {
 namespace fs = std::filesystem;
 using Rename = FileSystem::Rename;
+using Names = std::vector<std::string>;
 
 NewFolder::NewFolder(const fs::path& folder, bool replace, FileSystem& files)
     : files_(files), folder_(folder.lexically_normal()), replace_(replace) {
   if (!folder_.has_filename()) folder_ = folder_.parent_path();
   around_ = make_folders(folder_.parent_path(), files_);
   try {
-    temporary_ = make_beside(folder_, "tmp", [&](const fs::path& name) { return files_.make_folder(name); });
+    remove_abandoned();
+    while (!make_temporary()) continue;
   } catch (...) {
     remove_folders(around_, files_);
     throw;
@@ -22,9 +24,42 @@ NewFolder::NewFolder(const fs::path& folder, bool replace, FileSystem& files)
 }
 
 NewFolder::~NewFolder() {
-  if (published_) return;
-  files_.remove_tree(temporary_);
-  remove_folders(around_, files_);
+  if (!published_) {
+    files_.remove_tree(temporary_);
+    remove_folders(around_, files_);
+  }
+  files_.close(lock_);
+}
+
+// Whose process is gone has no lock any more, which is true in other containers, too, where the number of the
+// process says nothing.
+void NewFolder::remove_abandoned() {
+  const std::string begin = fmt::format(".{}.tmp.", folder_.filename().string());
+  const fs::path around = folder_.parent_path();
+  for (const std::string& name : files_.names_in(around.empty() ? "." : around).value_or(Names())) {
+    if (!name.starts_with(begin) || name.find_first_not_of("0123456789.", begin.size()) != name.npos)
+      continue;
+    const fs::path path = around / name;
+    const int folder = files_.names_in(path) ? files_.open(path, FileSystem::Open::read) : -1;
+    if (folder < 0) continue;
+    if (files_.lock(folder, path) == 0) files_.remove_tree(path);
+    files_.close(folder);
+  }
+}
+
+// False if another process took it for an abandoned one before it had its lock.
+bool NewFolder::make_temporary() {
+  temporary_ = make_beside(folder_, "tmp", [&](const fs::path& name) { return files_.make_folder(name); });
+  lock_ = files_.open(temporary_, FileSystem::Open::read);
+  if (lock_ < 0) {
+    if (errno == ENOENT) return false;
+    const Failure failure = file_failure("cannot open", temporary_);
+    files_.remove_folder(temporary_);
+    throw failure;
+  }
+  if (files_.lock(lock_, temporary_) == 0 || (errno != EWOULDBLOCK && errno != ESTALE)) return true;
+  files_.close(lock_);
+  return false;
 }
 
 fs::path NewFolder::add_folder(const fs::path& name) {

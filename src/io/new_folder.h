@@ -9,7 +9,9 @@ namespace plimsoll {
 
 /// A folder that appears whole or not at all: it is filled under a temporary name beside its own, and
 /// publish() syncs and renames it. Without publish() the destructor removes it and the folders made to hold
-/// it. Files in it must be synced by who writes them. Not thread-safe. Errors: Failure.
+/// it. Files in it must be synced by who writes them. What a process that was killed left under such a name
+/// is removed by the next that makes a folder of the same name, on file systems of this machine; on those of
+/// a network nobody can tell whether another machine still fills it. Not thread-safe. Errors: Failure.
 class NewFolder {
  public:
   /// `replace` lets publish() exchange what has the name atomically and then delete that.
@@ -28,11 +30,14 @@ class NewFolder {
   void publish();
 
  private:
+  void remove_abandoned();
+  bool make_temporary();
   void rename_to_name(bool exchange);
 
   FileSystem& files_;
   std::filesystem::path folder_;
   std::filesystem::path temporary_;
+  int lock_ = -1;  // the temporary folder, open: its lock says that this process lives
   bool replace_;
   bool published_ = false;
   std::vector<std::filesystem::path> around_;  // made to hold it

@@ -13,7 +13,7 @@
 #include "loader/neighbour_fields.h"
 #include "loader/seed_list.h"
 #include "sample/neighbour_sampler.h"
-#include "sample/node_table.h"
+#include "sample/node_numbers.h"
 #include "sample/part_nodes.h"
 #include "sample/topology.h"
 #include "store/graph.h"
@@ -98,7 +98,7 @@ class NeighbourBatches final : public BatchMaker {
   const BatchList list_;
   const std::shared_ptr<BatchMemory> memory_;
   NeighbourSampler sampler_;
-  NodeTable table_;
+  NodeNumbers table_;
   SampledSubgraph::Column tree_;
   SampledSubgraph::Column seeds_;
   int64_t plan_ = 0;

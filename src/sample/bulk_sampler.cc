@@ -43,7 +43,7 @@ void BulkSampler::sample(std::span<SampledBatch> batches) {
     choose(batches, fan_out);
     for (size_t b = 0; b < batches.size(); ++b) number(batches[b], b);
   }
-  for (NodeTable::Column& tree : trees_) tree.clear();
+  for (NodeNumbers::Column& tree : trees_) tree.clear();
 }
 
 void BulkSampler::forget() {
@@ -59,12 +59,12 @@ void BulkSampler::forget() {
 void BulkSampler::begin(std::span<SampledBatch> batches) {
   trees_.resize(std::max(trees_.size(), batches.size()));
   first_of_.resize(batches.size());
-  NodeTable::Column seeds;
+  NodeNumbers::Column seeds;
   for (size_t b = 0; b < batches.size(); ++b) {
     SampledBatch& batch = batches[b];
     seeds.clear();
     seeds.swap(batch.node);
-    NodeTable::Column& tree = trees_[b];
+    NodeNumbers::Column& tree = trees_[b];
     tree.clear();
     table_.begin(batch.node, tree, false);
     for (size_t i = 0; i < seeds.size(); ++i)
@@ -162,7 +162,7 @@ void BulkSampler::read_chosen(std::span<SampledBatch> batches, size_t first, siz
 // Turns neighbours, which are nodes of the graph, into numbers of the batch, and closes the gaps that are
 // left where fewer were chosen than there was room for.
 void BulkSampler::number(SampledBatch& batch, size_t index) {
-  NodeTable::Column& tree = trees_[index];
+  NodeNumbers::Column& tree = trees_[index];
   table_.begin(batch.node, tree, false);
   const size_t before = batch.node.size();
   const auto hop = static_cast<size_t>(batch.nodes_per_hop.back());

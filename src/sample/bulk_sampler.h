@@ -7,7 +7,7 @@
 #include "memory/vector.h"
 #include "sample/neighbour_choice.h"
 #include "sample/neighbour_sampler.h"
-#include "sample/node_table.h"
+#include "sample/node_numbers.h"
 #include "sample/topology.h"
 
 namespace plimsoll {
@@ -78,14 +78,14 @@ class BulkSampler {
   NeighbourOptions options_;
   uint64_t seed_;
   NeighbourChoice choice_;
-  NodeTable table_;
-  Vector<NodeTable::Column, Tag::blocks> trees_;  // of each batch: the seed that reached each node first
-  Vector<Expanded, Tag::blocks> expanded_;        // in the order of nodes
-  Vector<EdgeRange, Tag::blocks> lists_;          // of these
-  Vector<uint32_t, Tag::blocks> begins_;          // batch by batch: where the edges of an expanded node begin
-  Vector<size_t, Tag::blocks> first_of_;          // of each batch: in begins_
-  Vector<int64_t, Tag::blocks> edges_;            // that were chosen and not yet read
-  Vector<int64_t, Tag::blocks> neighbours_;       // of these
+  NodeNumbers table_;
+  Vector<NodeNumbers::Column, Tag::blocks> trees_;  // of each batch: the seed that reached each node first
+  Vector<Expanded, Tag::blocks> expanded_;          // in the order of nodes
+  Vector<EdgeRange, Tag::blocks> lists_;            // of these
+  Vector<uint32_t, Tag::blocks> begins_;     // batch by batch: where the edges of an expanded node begin
+  Vector<size_t, Tag::blocks> first_of_;     // of each batch: in begins_
+  Vector<int64_t, Tag::blocks> edges_;       // that were chosen and not yet read
+  Vector<int64_t, Tag::blocks> neighbours_;  // of these
 };
 
 }  // namespace plimsoll

@@ -6,7 +6,7 @@
 
 #include "memory/vector.h"
 #include "sample/neighbour_choice.h"
-#include "sample/node_table.h"
+#include "sample/node_numbers.h"
 #include "sample/topology.h"
 
 namespace plimsoll {
@@ -74,7 +74,7 @@ class NeighbourSampler {
   const Topology& topology_;
   NeighbourOptions options_;
   uint64_t seed_;
-  NodeTable table_;
+  NodeNumbers table_;
   NeighbourChoice choice_;
   Vector<uint64_t, Tag::blocks> keys_;    // of each seed
   Vector<EdgeRange, Tag::blocks> lists_;  // of the nodes that a hop expands

@@ -1,13 +1,37 @@
 #include "telemetry/journal.h"
 
-#include <chrono>
+#include <fmt/format.h>
+#include <unistd.h>
 
-#include "base/error.h"
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
+#include <utility>
 
 namespace plimsoll {
+namespace {
 
-Journal::Journal(const std::filesystem::path& path) : file_(path, std::ios::app) {
-  if (!file_) throw system_failure("cannot open", path.string());
+// Behind the last newline.
+int64_t end_of_lines(const File& file) {
+  std::array<char, 4096> piece;
+  int64_t end = ::lseek(file.descriptor(), 0, SEEK_END);
+  while (end > 0) {
+    const int64_t start = std::max<int64_t>(end - static_cast<int64_t>(piece.size()), 0);
+    const ssize_t got = ::pread(file.descriptor(), piece.data(), static_cast<size_t>(end - start), start);
+    if (got <= 0) throw file_failure("cannot read", file.path());
+    const std::string_view text(piece.data(), static_cast<size_t>(got));
+    if (const size_t newline = text.rfind('\n'); newline != text.npos)
+      return start + static_cast<int64_t>(newline) + 1;
+    end = start;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Journal::Journal(const std::filesystem::path& path) : file_(File::update(path)), end_(end_of_lines(file_)) {
+  if (::ftruncate(file_.descriptor(), end_) != 0) throw file_failure("cannot shorten", path);
 }
 
 void Journal::write(const std::string& event, const Json& fields) {
@@ -15,7 +39,18 @@ void Journal::write(const std::string& event, const Json& fields) {
   Json line = {{"time", std::chrono::duration<double>(now).count()}, {"event", event}};
   if (!fields.is_null()) line.update(fields);
   // File names need not be UTF-8: a replacement character in a note is better than the end of a run.
-  file_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+  append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void Journal::append(const std::string& line) {
+  try {
+    file_.write_at(end_, line.data(), line.size());
+    end_ += static_cast<int64_t>(line.size());
+  } catch (const Failure& error) {
+    [[maybe_unused]] const int cut = ::ftruncate(file_.descriptor(), end_);
+    if (!std::exchange(told_, true))
+      fmt::print(stderr, "plimsoll: events are missing from the journal: {}\n", error.what());
+  }
 }
 
 }  // namespace plimsoll

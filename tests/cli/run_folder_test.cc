@@ -14,6 +14,7 @@
 namespace plimsoll {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::HasSubstr;
 using Tree = std::map<std::string, std::string>;
 
@@ -32,7 +33,13 @@ class RunFolderTest : public testing::Test {
  protected:
   void SetUp() override { prepare(files_); }
   static void prepare(FileSystem& files) { make_folders("/place", files); }
-  Tree run() { return files_.tree("/place/run"); }
+  // But for the lock, which a process that is killed leaves.
+  static Tree tree(MemoryFiles& files, const fs::path& root) {
+    Tree tree = files.tree(root);
+    tree.erase("/run.lock");
+    return tree;
+  }
+  Tree run() { return tree(files_, "/place/run"); }
   std::string model() { return run()["/seed-42/gat/model"]; }
   MemoryFiles files_;
 };
@@ -60,14 +67,99 @@ TEST_F(RunFolderTest, AnEmptyFolderIsTakenAndOneThatHoldsNoRunIsNot) {
   EXPECT_EQ(read_text("/place/run", files_), "a file");
 }
 
-TEST_F(RunFolderTest, AnErrorPutsTheOldRunBackAndLeavesNothingElse) {
+TEST_F(RunFolderTest, WhatIsInTheHandsOfATrainerIsLeftToIt) {
+  const NewRun first(kFolder, false, files_);
+  const Tree before = files_.tree("/place");
+  for (const bool force : {false, true})
+    EXPECT_THAT(error_text<Failure>([&] { train(files_, "second", force); }),
+                HasSubstr("/place/run is in the hands of process " + std::to_string(::getpid()) + " on "));
+  write_text(kFolder.manifest(), R"({"kind": "run"})", files_);
+  for (const bool force : {false, true})
+    EXPECT_THAT(error_text<Failure>([&] { train(files_, "second", force); }), HasSubstr("in the hands of"));
+  files_.remove_file(kFolder.manifest());
+  EXPECT_EQ(files_.tree("/place"), before);
+}
+
+TEST_F(RunFolderTest, ARunThatReplacesAnotherHasTheLockToItsEnd) {
+  train(files_, "old");
+  {
+    NewRun forced(kFolder, true, files_);
+    EXPECT_THROW(train(files_, "third"), Failure);
+    write_text(kFolder.manifest(), R"({"kind": "run"})", files_);
+    EXPECT_THROW(train(files_, "third"), Failure);
+    forced.commit();
+    EXPECT_THROW(train(files_, "third"), Failure);
+  }
+  train(files_, "third");
+  EXPECT_EQ(model(), "third");
+}
+
+TEST_F(RunFolderTest, WhereFoldersCannotBeExchangedTheOldRunIsRenamed) {
+  struct NoExchange : FaultyFiles {
+    using FaultyFiles::FaultyFiles;
+    int rename(const Path& from, const Path& to, Rename how) override {
+      errno = EINVAL;
+      return how == Rename::exchange ? -1 : FaultyFiles::rename(from, to, how);
+    }
+  };
   train(files_, "old");
   const Tree before = files_.tree("/place");
+  NoExchange files(files_);
+  { const NewRun ended_early(kFolder, true, files); }
+  EXPECT_EQ(files_.tree("/place"), before);
+  train(files, "new");
+  EXPECT_EQ(model(), "new");
+  EXPECT_EQ(files_.tree("/place").size(), before.size());
+}
+
+TEST_F(RunFolderTest, WhereThereAreNoLocksARunGoesOnWithout) {
+  struct NoLocks : FaultyFiles {
+    using FaultyFiles::FaultyFiles;
+    int lock(int, const Path&) override {
+      errno = ENOLCK;
+      return -1;
+    }
+  };
+  NoLocks files(files_);
+  testing::internal::CaptureStderr();
+  train(files, "new");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("/place/run cannot be locked: No locks"));
+  EXPECT_EQ(model(), "new");
+}
+
+TEST_F(RunFolderTest, WhatAProcessLeftThatWasKilledBeforeTheManifestIsNothing) {
+  make_folders(kFolder.root, files_);
+  write_text(kFolder.root / "run.lock", "process 7 on another\n", files_);
+  write_text(kFolder.root / ".manifest.json.tmp.7", "{", files_);
+  train(files_, "new", false);
+  EXPECT_EQ(model(), "new");
+  EXPECT_FALSE(files_.exists(kFolder.root / ".manifest.json.tmp.7"));
+}
+
+TEST_F(RunFolderTest, CheckpointsMakeARunWhateverBecameOfItsManifest) {
+  train(files_, "old");
+  const fs::path checkpoints = kFolder.root / "seed-42" / "gat" / "checkpoints";
+  make_folders(checkpoints, files_);
+  write_text(kFolder.manifest(), "{", files_);
+  EXPECT_FALSE(holds_a_run(kFolder, files_));
+  write_text(checkpoints / "step-000000000004.safetensors", "", files_);
+  EXPECT_TRUE(holds_a_run(kFolder, files_));
+  files_.remove_file(kFolder.manifest());
+  EXPECT_TRUE(holds_a_run(kFolder, files_));
+  EXPECT_THAT(checkpoints_of(kFolder, files_),
+              testing::ElementsAre(checkpoints / "step-000000000004.safetensors"));
+}
+
+TEST_F(RunFolderTest, AnErrorPutsTheOldRunBackAndLeavesNothingElse) {
+  train(files_, "old");
+  const MemoryFiles with_old = files_;
+  const Tree before = files_.tree("/place");
   for (int at = 0;; ++at) {
+    files_ = with_old;
     FaultyFiles faulty(files_, {Fault::error, at, ENOSPC});
     try {
       train(faulty, "new");
-      ASSERT_EQ(faulty.struck(), "read");  // the end of reading the old manifest, in the worst case
+      ASSERT_EQ(faulty.struck(), "remove_file");  // of the old run's lock, with which its folder goes
     } catch (const Failure& error) {
       EXPECT_THAT(error.what(), HasSubstr("/place"));
       if (faulty.struck() == "remove_tree") break;  // of the old run, by commit()
@@ -80,7 +172,8 @@ TEST_F(RunFolderTest, AnErrorPutsTheOldRunBackAndLeavesNothingElse) {
 TEST_F(RunFolderTest, AnErrorWhereNothingWasLeavesNothing) {
   FaultyFiles counting(files_);
   train(counting, "new");
-  for (int at = 0; at < counting.calls(); ++at) {
+  const int last = counting.calls() - 1;  // removes the file of the lock, which ends nothing
+  for (int at = 0; at < last; ++at) {
     files_ = MemoryFiles();
     prepare(files_);
     FaultyFiles faulty(files_, {Fault::error, at, ENOSPC});
@@ -93,11 +186,11 @@ TEST_F(RunFolderTest, AKillOrAPowerFailureLosesNeitherRun) {
   MemoryFiles whole;
   prepare(whole);
   train(whole, "old");
-  const Tree old_run = whole.tree("/place/run");
+  const Tree old_run = tree(whole, "/place/run");
   const MemoryFiles before = whole;
   FaultyFiles counting(whole);
   train(counting, "new");
-  const Tree new_run = whole.tree("/place/run");
+  const Tree new_run = tree(whole, "/place/run");
   const std::string aside = "/place/.run.old." + std::to_string(::getpid());
   for (int at = 0; at < counting.calls(); ++at) {
     for (uint32_t seed = 0; seed < 12; ++seed) {
@@ -105,7 +198,7 @@ TEST_F(RunFolderTest, AKillOrAPowerFailureLosesNeitherRun) {
       FaultyFiles faulty(files_, {Fault::kill, at});
       EXPECT_THROW(train(faulty, "new"), Failure);
       files_.lose_power(seed);
-      EXPECT_TRUE(run() == new_run || run() == old_run || files_.tree(aside) == old_run)
+      EXPECT_TRUE(run() == new_run || run() == old_run || tree(files_, aside) == old_run)
           << "call " << at << ", seed " << seed;
     }
   }
@@ -130,7 +223,7 @@ TEST_F(RunFolderTest, AnOldRunThatCannotBeDeletedIsNamed) {
   MemoryFiles copy = files_;
   FaultyFiles counting(copy);
   train(counting, "new");
-  FaultyFiles faulty(files_, {Fault::error, counting.calls() - 1, EACCES});
+  FaultyFiles faulty(files_, {Fault::error, counting.calls() - 2, EACCES});
   EXPECT_THAT(error_text<Failure>([&] { train(faulty, "new"); }),
               HasSubstr("/place/run is finished, but the old run, now /place/.run.old."));
   EXPECT_EQ(model(), "new");

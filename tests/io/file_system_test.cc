@@ -107,6 +107,44 @@ TEST_P(FileSystemTest, FilesAreOpenedAsAsked) {
   expect_refused(files().open(at("missing/a"), Open::write), ENOENT);
 }
 
+TEST_P(FileSystemTest, AFileIsUpdatedAsItIs) {
+  files().close(files().open(at("a"), Open::update));
+  EXPECT_EQ(read("a"), "");
+  write("a", "text");
+  const int file = files().open(at("a"), Open::update);
+  EXPECT_EQ(files().write(file, 1, "u", 1), 1);
+  files().close(file);
+  EXPECT_EQ(read("a"), "tuxt");
+  folder("f");
+  expect_refused(files().open(at("f"), Open::update), EISDIR);
+}
+
+TEST_P(FileSystemTest, OneOpenFileHasTheLockUntilItIsClosed) {
+  for (const char* name : {"a", "f"}) {
+    name[0] == 'a' ? write("a", "text") : folder("f");
+    const Open how = name[0] == 'a' ? Open::update : Open::read;
+    const int first = files().open(at(name), how), second = files().open(at(name), how);
+    EXPECT_EQ(files().lock(first, at(name)), 0);
+    expect_refused(files().lock(second, at(name)), EWOULDBLOCK);
+    files().close(first);
+    EXPECT_EQ(files().lock(second, at(name)), 0);
+    EXPECT_EQ(files().rename(at(name), at("other"), Rename::no_replace), 0);
+    expect_refused(files().lock(second, at(name)), ESTALE);
+    EXPECT_EQ(files().lock(second, at("other")), 0);
+    files().close(second);
+    files().remove_tree(at("other"));
+  }
+}
+
+TEST_P(FileSystemTest, NamesAreThoseInAFolder) {
+  folder("f");
+  write("f/a", "a");
+  folder("f/b");
+  EXPECT_THAT(files().names_in(at("f")), testing::Optional(testing::UnorderedElementsAre("a", "b")));
+  EXPECT_EQ(files().names_in(at("f/a")), std::nullopt);
+  EXPECT_EQ(files().names_in(at("missing")), std::nullopt);
+}
+
 TEST_P(FileSystemTest, FoldersAreMadeAndRemoved) {
   folder("f");
   expect_refused(files().make_folder(at("f")), EEXIST);

@@ -2,14 +2,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <functional>
 #include <string>
+#include <thread>
 
 #include "io/file.h"
 #include "support/errors.h"
 #include "support/fault_trials.h"
+#include "support/temp_folder.h"
 
 namespace plimsoll {
 namespace {
@@ -76,7 +82,7 @@ TEST_F(NewFolderTest, AFileInItsPlaceIsReplacedOnlyWhereAsked) {
 
 TEST_F(NewFolderTest, AnEmptyFolderInItsPlaceIsKeptByFileSystemsOfAnyKind) {
   make_folders("/place/out", memory_);
-  constexpr int kRename = 2;
+  constexpr int kRename = 3;
   FaultyFiles no_flags(memory_, {Fault::error, kRename, EINVAL});
   NewFolder folder("/place/out", false, no_flags);
   EXPECT_THAT(error_text<Failure>([&] { folder.publish(); }), HasSubstr("--force"));
@@ -121,6 +127,45 @@ TEST_F(NewFolderTest, WhereTwoFoldersCannotBeExchangedTheOldOneStaysAndTheTextSa
               HasSubstr("cannot exchange two folders in one step; delete it"));
   EXPECT_EQ(top(), "old");
   EXPECT_EQ(names_in_place(), 0U);
+}
+
+TEST_F(NewFolderTest, WhatIsLeftOfProcessesThatAreGoneIsRemoved) {
+  for (const char* left : {".out.tmp.7", ".out.tmp.7.1", ".out.tmp.notes", ".other.tmp.7", ".out.old.7"})
+    make_folders(std::string("/place/") + left + "/in", memory_);
+  write_text("/place/.out.tmp.8", "a file that another process writes", memory_);
+  const NewFolder living("/place/out", false, memory_);
+  publish("new")(memory_);
+  EXPECT_THAT(memory_.names_in("/place").value(),
+              testing::UnorderedElementsAre("out", living.path().filename().string(), ".out.tmp.8",
+                                            ".out.tmp.notes", ".other.tmp.7", ".out.old.7"));
+}
+
+TEST(NewFolderOnDisk, OneOfALivingProcessStaysAndOneOfADeadOneGoes) {
+  const TempFolder folder;
+  const auto in_child = [&](const std::function<void()>& end) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const NewFolder made(folder / "out", false);
+      end();
+    }
+    return child;
+  };
+  const auto left = [&](pid_t child) {
+    return std::filesystem::exists(folder / (".out.tmp." + std::to_string(child)));
+  };
+  const pid_t dead = in_child([] { ::raise(SIGKILL); });
+  ::waitpid(dead, nullptr, 0);
+  EXPECT_TRUE(left(dead));
+  const pid_t living = in_child([] { ::pause(); });
+  for (int i = 0; i < 10'000 && (!left(living) || left(dead)); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_FALSE(left(dead));
+  { const NewFolder next(folder / "out", false); }
+  EXPECT_TRUE(left(living));
+  ::kill(living, SIGKILL);
+  ::waitpid(living, nullptr, 0);
+  { const NewFolder next(folder / "out", false); }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST_F(NewFolderTest, AnOldOneThatCannotBeDeletedIsNamed) {

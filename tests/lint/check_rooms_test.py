@@ -116,6 +116,20 @@ def test_random_functions_are_free_elsewhere(tmp_path):
     assert check(tmp_path, {"io/a.cc": "x.uniform_(0, 1);\n"}) == []
 
 
+@pytest.mark.parametrize("other", ["class Table {\n};\n", "struct Table : Base {};\n", "template <typename T>\nclass Table {};\n",
+                                   "enum class Table : int { none };\n"])
+def test_a_name_is_given_to_one_type(tmp_path, other):
+    breaches = check(tmp_path, {"base/a.h": "class Table final {\n};\n", "io/b.h": other})
+    assert len(breaches) == 1 and "Table is a type of src/base/a.h" in breaches[0]
+
+
+def test_declarations_members_and_types_of_a_source_may_have_the_same_name(tmp_path):
+    files = {"base/a.h": "class Table {\n  struct Row {};\n};\n",
+             "io/b.h": "class Table;\nclass Other {\n  struct Row {};\n};\nstruct Table table_of(int rows) {}\n",
+             "io/c.cc": "class Table {};\n"}
+    assert check(tmp_path, files) == []
+
+
 def test_comments_do_not_count_and_literals_hide_no_code(tmp_path):
     text = (
         '// #include "io/zstd.h", torch::randn\n'

@@ -135,6 +135,48 @@ def test_a_kill_at_any_moment_leaves_nothing_or_all(plimsoll, inputs, tmp_path):
     assert -signal.SIGKILL in ends
 
 
+def stopped_at_work(plimsoll, out, command, number):
+    """Starts a command, sends it a signal once it writes, and returns how it ended."""
+    process = plimsoll.start(*command)
+    while process.poll() is None and not list(out.parent.glob(f".{out.name}.tmp.*/*")):
+        time.sleep(0.001)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    return process.returncode
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv", "graph", "giant"])
+def test_a_signal_leaves_nothing_or_all(plimsoll, inputs, tmp_path, writer, number):
+    out = tmp_path / "out"
+    command = {
+        **writers(inputs, out),
+        "frames": ("simulate", "can", "--frames", 50_000_000, "--out", out),
+        "csv": ("simulate", "can", "--frames", 50_000_000, "--format", "csv", "--out", out),
+        "giant": ("simulate", "graph", "--nodes", 20_000_000, "--out", out),
+    }[writer]
+    code = stopped_at_work(plimsoll, out, command, number)
+    made_up = writer in ("frames", "csv", "giant")  # large enough to be stopped in its midst, surely
+    assert code == -number or (code == 0 and not made_up)
+    assert [path.name for path in tmp_path.iterdir()] == ([] if code else ["out"])
+
+
+def test_what_a_killed_run_left_goes_with_the_next(plimsoll, tmp_path):
+    out = tmp_path / "out"
+    assert stopped_at_work(plimsoll, out, ("simulate", "can", "--frames", 50_000_000, "--out", out), signal.SIGKILL) < 0
+    assert [path.name[:9] for path in tmp_path.iterdir()] == [".out.tmp."]
+    at_work = plimsoll.start("simulate", "can", "--frames", 50_000_000, "--out", out, "--seed", 2)
+    name = f".out.tmp.{at_work.pid}"
+    while at_work.poll() is None and [path.name for path in tmp_path.iterdir()] != [name]:
+        time.sleep(0.001)
+    plimsoll.run("simulate", "can", "--frames", 1000, "--out", out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name, "out"]
+    at_work.kill()
+    at_work.communicate()
+    plimsoll.run("simulate", "can", "--frames", 2000, "--out", out, "--force")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_a_kill_while_a_graph_is_replaced_leaves_the_old_or_the_new(plimsoll, inputs, tmp_path):
     out = tmp_path / "place" / "out"
     command = writers(inputs, out)["graph"]

@@ -141,6 +141,21 @@ def test_resuming_another_recipe_is_refused_and_changes_nothing(command, tmp_pat
     assert subprocess.run(command(run, "--resume", "-O", "seed=7"), capture_output=True).returncode == 2
 
 
+@pytest.mark.parametrize("manifest", ["", "{\"kind\": \"run\", ", "\0" * 40, "[]", None],
+                         ids=["empty", "cut", "zeros", "other", "gone"])
+def test_a_damaged_manifest_does_not_lose_the_checkpoints(command, whole, tmp_path, manifest):
+    run = tmp_path / "run"
+    finish(command(run, "-O", "training.max_epochs=3"))
+    (run / "manifest.json").unlink() if manifest is None else (run / "manifest.json").write_text(manifest)
+    other = subprocess.run(command(run, "--resume", "-O", "training.learning_rate=0.5"), capture_output=True, text=True)
+    assert other.returncode == 2 and "another recipe" in other.stderr
+    assert "manifest.json is missing or damaged" in other.stderr
+    summary = finish(command(run, "--resume"))
+    assert summary["resumed_at"] > 0
+    assert_same_result(run, summary, whole)
+    assert json.loads((run / "manifest.json").read_text())["weights"] == whole[0]["weights"]
+
+
 def test_a_finished_run_may_be_made_longer(command, whole, tmp_path):
     finish(command(tmp_path / "run", "-O", "training.max_epochs=3"))
     summary = finish(command(tmp_path / "run", "--resume"))

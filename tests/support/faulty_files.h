@@ -22,8 +22,8 @@ struct Fault {
   int reason = ENOSPC;  ///< of an error
 };
 
-/// Passes calls on to another file system, all but those that are to go wrong. exists(), is_empty_folder()
-/// and close() never do, and are not counted.
+/// Passes calls on to another file system, all but those that are to go wrong. exists(), names_in(),
+/// lock(), whose errors end nothing, and close() never do, and are not counted.
 class FaultyFiles : public FileSystem {
  public:
   using Path = std::filesystem::path;
@@ -49,9 +49,12 @@ class FaultyFiles : public FileSystem {
   }
   int sync(int file) override { return fails("sync") ? -1 : under_.sync(file); }
   void close(int file) override { under_.close(file); }
+  int lock(int file, const Path& path) override { return under_.lock(file, path); }
 
   bool exists(const Path& path) override { return under_.exists(path); }
-  bool is_empty_folder(const Path& path) override { return under_.is_empty_folder(path); }
+  std::optional<std::vector<std::string>> names_in(const Path& path) override {
+    return under_.names_in(path);
+  }
   int make_folder(const Path& path) override {
     return fails("make_folder", true) ? -1 : under_.make_folder(path);
   }

@@ -40,14 +40,14 @@ class MemoryFiles : public FileSystem {
     const auto found = names.find(name_of(path));
     if (found == names.end() && how == Open::read) return refuse(ENOENT);
     if (found != names.end() && how == Open::write_new) return refuse(EEXIST);
-    if (found != names.end() && how == Open::write && found->second->is_folder) return refuse(EISDIR);
+    if (found != names.end() && how != Open::read && found->second->is_folder) return refuse(EISDIR);
     const NodePtr node = found != names.end() ? found->second : add(names, path, false);
     if (how == Open::write) node->bytes.clear();
-    open_.push_back({node, 0});
+    open_.push_back({node, 0, false});
     return static_cast<int>(open_.size()) - 1;
   }
   int64_t read(int file, void* data, size_t bytes) override {
-    auto& [node, at] = open_.at(static_cast<size_t>(file));
+    auto& [node, at, locked] = open_.at(static_cast<size_t>(file));
     if (node->is_folder) return refuse(EISDIR);
     const size_t got = std::min(bytes, node->bytes.size() - at);
     std::memcpy(data, node->bytes.data() + at, got);
@@ -66,12 +66,22 @@ class MemoryFiles : public FileSystem {
     node.synced_bytes = node.bytes;
     return 0;
   }
-  void close(int file) override { open_.at(static_cast<size_t>(file)).node.reset(); }
+  void close(int file) override { open_.at(static_cast<size_t>(file)) = {}; }
+  int lock(int file, const Path& path) override {
+    OpenFile& mine = open_.at(static_cast<size_t>(file));
+    for (const OpenFile& other : open_)
+      if (&other != &mine && other.node == mine.node && other.locked) return refuse(EWOULDBLOCK);
+    mine.locked = true;
+    return find(path) == mine.node.get() ? 0 : refuse(ESTALE);
+  }
 
   bool exists(const Path& path) override { return find(path) != nullptr; }
-  bool is_empty_folder(const Path& path) override {
+  std::optional<std::vector<std::string>> names_in(const Path& path) override {
     const Node* const node = find(path);
-    return node != nullptr && node->is_folder && node->names.empty();
+    if (node == nullptr || !node->is_folder) return std::nullopt;
+    std::vector<std::string> names;
+    for (const auto& [name, child] : node->names) names.push_back(name);
+    return names;
   }
   int make_folder(const Path& path) override {
     Node* const folder = find(path.parent_path());
@@ -154,7 +164,8 @@ class MemoryFiles : public FileSystem {
   };
   struct OpenFile {
     NodePtr node;
-    size_t at;
+    size_t at = 0;
+    bool locked = false;
   };
 
   static int refuse(int error) {

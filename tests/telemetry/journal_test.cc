@@ -1,9 +1,13 @@
 #include "telemetry/journal.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -70,6 +74,44 @@ TEST_F(JournalTest, WhatIsNotFiniteIsNullAndTextThatIsNotUtf8StillALine) {
 TEST_F(JournalTest, ASecondRunAddsToTheFirst) {
   Journal(path_).write("first", Json::object());
   Journal(path_).write("second", Json::object());
+  ASSERT_EQ(lines_of(path_).size(), 2U);
+  EXPECT_EQ(lines_of(path_)[1]["event"], "second");
+}
+
+TEST_F(JournalTest, ALineThatAKilledProcessBeganIsTakenAway) {
+  const std::string whole = "{\"event\":\"first\"}\n";
+  for (const size_t torn : {1, 20, 5000, 10'000})
+    for (const bool zeros : {false, true}) {
+      std::ofstream(path_, std::ios::trunc) << whole << std::string(torn, zeros ? '\0' : '{');
+      Journal(path_).write("second", {});
+      ASSERT_EQ(lines_of(path_).size(), 2U) << torn;
+      EXPECT_EQ(lines_of(path_)[0]["event"], "first");
+      EXPECT_EQ(lines_of(path_)[1]["event"], "second");
+    }
+  std::ofstream(path_, std::ios::trunc) << "{\"event\":";
+  Journal(path_).write("only", {});
+  ASSERT_EQ(lines_of(path_).size(), 1U);
+  EXPECT_EQ(lines_of(path_)[0]["event"], "only");
+}
+
+// A file over its limit fails as one on a full disk does: half a line is written, then nothing.
+TEST_F(JournalTest, AFullDiskIsToldOnceAndLaterEventsAreTriedAgain) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  Journal journal(path_);
+  journal.write("first", {{"note", std::string(4096, 'n')}});  // the limit is that of stderr's file as well
+  const rlimit full{std::filesystem::file_size(path_) + 30, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  testing::internal::CaptureStderr();
+  journal.write("lost", {});
+  journal.write("lost too", {});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  journal.write("second", {});
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(told,
+              testing::HasSubstr("events are missing from the journal: cannot write " + path_.string()));
+  EXPECT_EQ(std::ranges::count(told, '\n'), 1);
   ASSERT_EQ(lines_of(path_).size(), 2U);
   EXPECT_EQ(lines_of(path_)[1]["event"], "second");
 }

@@ -109,6 +109,23 @@ TEST_F(FitTest, ABlockThatIsRefusedEvenAloneEndsTheRunWithACheckpointAndTheBytes
   EXPECT_EQ(model_->parameters().hash(), weights);
 }
 
+TEST_F(FitTest, WhatIsKnownOfManyEpochsIsPlannedFor) {
+  const auto peak = [&](int64_t epochs, bool without_data) {
+    recipe_.training.max_epochs = epochs;
+    model_ = std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 50}, 3);
+    const Classification objective(*model_);
+    return plan_fit({.source = &source_,
+                     .shapes = shapes_,
+                     .objective = &objective,
+                     .recipe = &recipe_,
+                     .split = &split_,
+                     .run = {.folder = folder_.path(), .threads = 2, .without_data = without_data}})
+        .peak;
+  };
+  for (const bool without_data : {false, true})
+    EXPECT_GE(peak(2100, without_data) - peak(100, without_data), 1900 * 1000);
+}
+
 TEST_F(FitTest, UnderPressureTheWeightsAreTheSameAndTheJournalTells) {
   run("whole", [](int64_t) {});
   const std::string weights = model_->parameters().hash();

@@ -1,4 +1,4 @@
-#include "sample/node_table.h"
+#include "sample/node_numbers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,12 +10,12 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(NodeTable, NumbersNodesInTheOrderInWhichTheyCome) {
-  NodeTable table;
-  NodeTable::Column node;
-  NodeTable::Column tree;
+TEST(NodeNumbers, NumbersNodesInTheOrderInWhichTheyCome) {
+  NodeNumbers table;
+  NodeNumbers::Column node;
+  NodeNumbers::Column tree;
   table.begin(node, tree, false);
-  EXPECT_EQ(table.find(7, 0), NodeTable::kNone);
+  EXPECT_EQ(table.find(7, 0), NodeNumbers::kNone);
   EXPECT_EQ(table.find_or_add(7, 0), 0);
   EXPECT_EQ(table.find_or_add(3, 1), 1);
   EXPECT_EQ(table.find_or_add(7, 2), 0);
@@ -24,23 +24,23 @@ TEST(NodeTable, NumbersNodesInTheOrderInWhichTheyCome) {
   EXPECT_THAT(tree, ElementsAre(0, 1));
 }
 
-TEST(NodeTable, ADisjointBatchHasANumberForEachTree) {
-  NodeTable table;
-  NodeTable::Column node;
-  NodeTable::Column tree;
+TEST(NodeNumbers, ADisjointBatchHasANumberForEachTree) {
+  NodeNumbers table;
+  NodeNumbers::Column node;
+  NodeNumbers::Column tree;
   table.begin(node, tree, true);
   EXPECT_EQ(table.find_or_add(7, 0), 0);
   EXPECT_EQ(table.find_or_add(7, 1), 1);
   EXPECT_EQ(table.find_or_add(7, 0), 0);
-  EXPECT_EQ(table.find(7, 2), NodeTable::kNone);
+  EXPECT_EQ(table.find(7, 2), NodeNumbers::kNone);
 }
 
 // Nodes that meet in few places, from all over the 64-bit numbers.
-TEST(NodeTable, GrowsAndKeepsAllNumbers) {
-  NodeTable table;
+TEST(NodeNumbers, GrowsAndKeepsAllNumbers) {
+  NodeNumbers table;
   for (int batch = 0; batch < 2; ++batch) {
-    NodeTable::Column node;
-    NodeTable::Column tree;
+    NodeNumbers::Column node;
+    NodeNumbers::Column tree;
     table.begin(node, tree, false);
     for (int64_t i = 0; i < 10'000; ++i) ASSERT_EQ(table.find_or_add(i << (i % 40), 0) <= i, true);
     for (size_t number = 0; number < node.size(); ++number)
@@ -48,11 +48,11 @@ TEST(NodeTable, GrowsAndKeepsAllNumbers) {
   }
 }
 
-TEST(NodeTable, ItsMemoryStandsInTheLedger) {
+TEST(NodeNumbers, ItsMemoryStandsInTheLedger) {
   const LedgerCap cap(3000);
-  NodeTable table;
-  NodeTable::Column node;
-  NodeTable::Column tree;
+  NodeNumbers table;
+  NodeNumbers::Column node;
+  NodeNumbers::Column tree;
   EXPECT_THROW(table.begin(node, tree, false), BudgetExceeded);
 }
 
