@@ -110,8 +110,9 @@ ReadWay choose_way(const std::filesystem::path& path) {
   const AlignedFile file = open_buffered(path);
   if (file.bytes < 256 * kPage) return first_allowed(path);
   const std::lock_guard lock(mutex);
-  const auto known = chosen.find(file.device);
-  return known != chosen.end() ? known->second : chosen.emplace(file.device, quickest(path)).first->second;
+  const auto known = chosen.find(file.identity.device);
+  return known != chosen.end() ? known->second
+                               : chosen.emplace(file.identity.device, quickest(path)).first->second;
 }
 
 }  // namespace plimsoll

@@ -28,6 +28,8 @@ RowReader::RowReader(const std::filesystem::path& path, const RowLayout& layout,
   for (const ReadWay way : {ReadWay::pool_direct, ReadWay::pool})
     if (!opened) opened = open_way(path, way_ = way, longest_extent_, options.buffer_bytes);
   opened_ = std::move(*opened);
+  if (layout.file && opened_.file->identity != *layout.file)
+    throw InputError(path.string() + ": has been replaced since its data set was opened; start again");
   const int64_t bytes = layout.rows > 0 ? layout.end_of(layout.rows - 1) : layout.offset;
   if (opened_.file->bytes < bytes)
     throw InputError(fmt::format("{}: {} bytes, expected {} for {} rows of {} bytes from byte {} on",
