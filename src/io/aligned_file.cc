@@ -41,7 +41,7 @@ AlignedFile open_buffered(const std::filesystem::path& path) {
   struct stat status {};
   if (::fstat(opened.file.descriptor(), &status) != 0) throw file_failure("cannot stat", path);
   opened.bytes = status.st_size;
-  opened.device = status.st_dev;
+  opened.identity = {status.st_dev, status.st_ino};
   return opened;
 }
 

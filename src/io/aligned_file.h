@@ -12,8 +12,8 @@ namespace plimsoll {
 struct AlignedFile {
   File file;
   int64_t alignment = 1;
-  int64_t bytes = 0;    ///< its size when it was opened
-  uint64_t device = 0;  ///< where it lies, for what is remembered of devices
+  int64_t bytes = 0;  ///< its size when it was opened
+  FileIdentity identity = {};
   bool direct = false;  ///< reads pass the page cache by
 };
 

@@ -13,6 +13,13 @@ ReadBuffers::ReadBuffers(int count, int64_t bytes)
   first_ = memory_.data() + (kPage - past) % kPage;
 }
 
+void require_room(const AlignedFile& file, const Extent& extent, int64_t buffer_bytes) {
+  if (extent.bytes > buffer_bytes)
+    throw Failure(fmt::format(
+        "{}: a read of {} bytes at byte {} is longer than its buffer of {}; this is an error of the program",
+        file.file.path(), extent.bytes, extent.offset, buffer_bytes));
+}
+
 bool advance(const AlignedFile& file, const Extent& extent, int64_t& done, int64_t got) {
   if (got == -EINTR || got == -EAGAIN) return false;
   const std::string& path = file.file.path();

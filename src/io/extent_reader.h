@@ -20,6 +20,10 @@ struct Extent {
   int64_t last = 0;
 };
 
+/// A long read is slower by a third where it begins in the middle of a page (bench/results/giant.md): an
+/// extent of so many bytes or more is made one of whole pages.
+inline constexpr int64_t kLongExtent = 4 * 4096;
+
 /// Equal pieces of one buffer (Tag::cache), aligned to pages, that extents are read into.
 class ReadBuffers {
  public:
@@ -43,15 +47,16 @@ class ReadBuffers {
 /// A way to read many extents of one file at a time. One call at a time.
 class ExtentReader {
  public:
-  /// The next extent to read, no longer than a buffer; false when there is none. Never called twice at once.
+  /// The next extent to read, no longer than a buffer; false when there is none. Never called twice at once,
+  /// and not again when it has thrown.
   using Next = std::function<bool(Extent&)>;
   /// Gets the bytes of an extent, which are gone when it returns. Maybe called on several threads at once, in
   /// any order. May not throw.
   using Use = std::function<void(const Extent&, const std::byte*)>;
 
   virtual ~ExtentReader() = default;
-  /// Errors: Failure (the disk's, with file, offset and reason), InputError (the file ends early); nothing
-  /// is being read any more when it throws.
+  /// Errors: Failure (the disk's, with file, offset and reason; an extent that is longer than a buffer),
+  /// InputError (the file ends early), and those of `next`; nothing is being read any more when it throws.
   virtual void read(const Next& next, const Use& use) = 0;
 };
 
@@ -61,6 +66,9 @@ std::unique_ptr<ExtentReader> make_ring_reader(const AlignedFile& file, int buff
 
 /// By pread, with a thread for each buffer, the caller's among them.
 std::unique_ptr<ExtentReader> make_pool_reader(const AlignedFile& file, int buffers, int64_t buffer_bytes);
+
+/// Errors: Failure if an extent is longer than a buffer, into whose neighbour it would be read.
+void require_room(const AlignedFile& file, const Extent& extent, int64_t buffer_bytes);
 
 /// What a read of an extent gave: `got` bytes, or -errno, behind the `done` that were there. Adds to `done`;
 /// true if the extent is complete, false if the rest is to be read. Errors: as those of read().

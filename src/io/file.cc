@@ -88,6 +88,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path.string())
   struct stat status {};
   if (::fstat(file.descriptor(), &status) != 0) throw file_failure("cannot stat", path_);
   size_ = static_cast<size_t>(status.st_size);
+  identity_ = {status.st_dev, status.st_ino};
   if (size_ == 0) return;
   void* const data = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (data == MAP_FAILED) throw file_failure("cannot map", path_);
@@ -99,13 +100,15 @@ MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       path_(std::move(other.path_)),
-      place_(std::move(other.place_)) {}
+      place_(std::move(other.place_)),
+      identity_(other.identity_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
   std::swap(place_, other.place_);
+  std::swap(identity_, other.identity_);
   return *this;
 }
 

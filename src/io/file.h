@@ -11,6 +11,13 @@
 
 namespace plimsoll {
 
+/// A file itself, whose name may be that of another one later.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
 /// An open file; closed with its scope. Movable, not thread-safe. Errors: Failure that names the path, the
 /// reason and, for a full disk, the remedy.
 class File {
@@ -62,6 +69,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
+  /// No other file has it as long as this one is mapped.
+  const FileIdentity& identity() const { return identity_; }
   /// The process lets go of its pages, which stay in the page cache; who reads the bytes has them again.
   void release() const noexcept;
 
@@ -70,6 +79,7 @@ class MappedFile {
   size_t size_ = 0;
   std::string path_;
   MappingPlace place_;
+  FileIdentity identity_;
 };
 
 /// A small file as text. Errors: InputError if it is not there, Failure if it cannot be read.

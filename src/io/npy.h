@@ -75,6 +75,7 @@ class NpyView {
   explicit NpyView(const std::filesystem::path& path);
 
   const NpyShape& shape() const { return shape_; }
+  const MappedFile& file() const { return file_; }
   std::span<const std::byte> data() const { return data_; }
   /// Where data begins in the file, in bytes.
   int64_t offset() const { return data_.data() - file_.bytes().data(); }

@@ -23,7 +23,9 @@ class PoolReader : public ExtentReader {
       Extent extent;
       const auto take = [&] {
         const std::lock_guard lock(mutex);
-        return more = more && next(extent);
+        more = more && next(extent);
+        if (more) require_room(file_, extent, buffers_.bytes());
+        return more;
       };
       try {
         while (take()) {

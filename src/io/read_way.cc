@@ -93,7 +93,8 @@ std::optional<OpenedWay> open_way(const std::filesystem::path& path, ReadWay way
     opened.file = std::make_unique<AlignedFile>(open_buffered(path));
   }
   const int64_t alignment = opened.file->alignment;
-  const int64_t room = (longest + 2 * (alignment - 1)) / alignment * alignment;
+  const int64_t in_sectors = (longest + 2 * (alignment - 1)) / alignment * alignment;
+  const int64_t room = in_sectors < kLongExtent ? in_sectors : in_sectors + 2 * kPage;
   const int64_t most = is_ring(way) ? kMostQueued : kMostThreads;
   const auto buffers = static_cast<int>(std::clamp(buffer_bytes / room, int64_t{1}, most));
   opened.reader = is_ring(way) ? make_ring_reader(*opened.file, buffers, room)
@@ -110,8 +111,9 @@ ReadWay choose_way(const std::filesystem::path& path) {
   const AlignedFile file = open_buffered(path);
   if (file.bytes < 256 * kProbedBytes) return first_allowed(path);
   const std::lock_guard lock(mutex);
-  const auto known = chosen.find(file.device);
-  return known != chosen.end() ? known->second : chosen.emplace(file.device, quickest(path)).first->second;
+  const auto known = chosen.find(file.identity.device);
+  return known != chosen.end() ? known->second
+                               : chosen.emplace(file.identity.device, quickest(path)).first->second;
 }
 
 }  // namespace plimsoll

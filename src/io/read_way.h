@@ -28,8 +28,9 @@ struct OpenedWay {
   int64_t buffer_bytes = 0;  ///< of the ledger
 };
 
-/// Opens a file for reads of at most `longest` bytes behind a begin of any alignment, with `buffer_bytes` of
-/// buffers, or one where a read takes more. None if kernel or file system refuse this way.
+/// Opens a file for reads of at most `longest` bytes behind a begin of any alignment, which sectors around
+/// them make longer, and pages where that is a long extent; with `buffer_bytes` of buffers, or one where a
+/// read takes more. None if kernel or file system refuse this way.
 /// Errors: InputError (no such file), BudgetExceeded (Tag::cache).
 std::optional<OpenedWay> open_way(const std::filesystem::path& path, ReadWay way, int64_t longest,
                                   int64_t buffer_bytes);

@@ -3,6 +3,8 @@
 #include <liburing.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace plimsoll {
@@ -10,6 +12,7 @@ namespace plimsoll {
 struct Ring::State {
   io_uring ring{};
   bool locked = false;
+  unsigned under_way = 0;  // that next() did not tell of
 };
 
 std::unique_ptr<Ring> Ring::make(int entries) {
@@ -42,12 +45,14 @@ void Ring::read(int file, int64_t offset, std::byte* data, int64_t bytes, uint64
   else
     ::io_uring_prep_read(entry, file, data, length, from);
   ::io_uring_sqe_set_data64(entry, id);
+  ++state_->under_way;
 }
 
 void Ring::write(int file, int64_t offset, const std::byte* data, int64_t bytes, uint64_t id) {
   io_uring_sqe* const entry = ::io_uring_get_sqe(&state_->ring);
   ::io_uring_prep_write(entry, file, data, static_cast<unsigned>(bytes), static_cast<uint64_t>(offset));
   ::io_uring_sqe_set_data64(entry, id);
+  ++state_->under_way;
 }
 
 int Ring::submit(int wait_for) {
@@ -55,11 +60,18 @@ int Ring::submit(int wait_for) {
   return result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY ? 0 : -result;
 }
 
+void Ring::settle() {
+  const unsigned taken = state_->under_way - ::io_uring_sq_ready(&state_->ring);
+  while (::io_uring_cq_ready(&state_->ring) < taken)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 std::optional<Ring::Done> Ring::next() {
   io_uring_cqe* entry = nullptr;
   if (::io_uring_peek_cqe(&state_->ring, &entry) != 0) return std::nullopt;
   const Done done{::io_uring_cqe_get_data64(entry), entry->res};
   ::io_uring_cqe_seen(&state_->ring, entry);
+  --state_->under_way;
   return done;
 }
 

@@ -24,8 +24,12 @@ class Ring {
   /// Has them done from the next submit() on. `id` is told when one is done. There is room for it.
   void read(int file, int64_t offset, std::byte* data, int64_t bytes, uint64_t id);
   void write(int file, int64_t offset, const std::byte* data, int64_t bytes, uint64_t id);
-  /// Waits until so many are done, of those that are under way. 0, or what errno would be.
+  /// Waits until so many are done, of those that are under way. 0, or what errno would be: the kernel takes
+  /// no more then.
   int submit(int wait_for);
+  /// Without the kernel's help, as submit() fails: waits until all that it has taken is done, of which next()
+  /// tells. What it has not taken is never done, as long as nothing is submitted.
+  void settle();
 
   struct Done {
     uint64_t id = 0;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <exception>
@@ -12,31 +14,29 @@ namespace {
 class RingReader : public ExtentReader {
  public:
   RingReader(const AlignedFile& file, std::unique_ptr<Ring> ring, ReadBuffers buffers)
-      : file_(file),
-        buffers_(std::move(buffers)),
-        reads_(static_cast<size_t>(buffers_.count())),
-        ring_(std::move(ring)) {
-    for (int buffer = 0; buffer < buffers_.count(); ++buffer) free_.push_back(buffer);
-    ring_->keep_locked(buffers_[0], buffers_.count() * buffers_.bytes());
+      : file_(file), buffers_(std::move(buffers)), reads_(static_cast<size_t>(buffers_.count())) {
+    start(std::move(ring));
   }
   RingReader(const RingReader&) = delete;
   RingReader& operator=(const RingReader&) = delete;
 
   void read(const Next& next, const Use& use) override {
+    if (!ring_) start(Ring::make(buffers_.count()));
+    if (!ring_) throw Failure(fmt::format("cannot read {}: io_uring is refused", file_.file.path()));
     std::exception_ptr error;  // the first; what is under way ends before it is thrown
     for (bool more = true;;) {
-      while (more && !free_.empty()) {
-        const int buffer = free_.back();
-        Read& read = reads_[static_cast<size_t>(buffer)];
-        read.done = 0;
-        more = next(read.extent);
-        if (!more) break;
-        free_.pop_back();
-        queue(buffer);
+      try {
+        while (more && !free_.empty()) more = queue_next(next);
+      } catch (...) {
+        if (!error) error = std::current_exception();
       }
       if (under_way() == 0) break;
-      submit_and_wait();
+      const bool goes_on = submit_and_wait(error);
       reap(use, error);
+      if (!goes_on) {
+        ring_.reset();  // with what the kernel did not take
+        break;
+      }
       if (error) more = false;
     }
     if (error) std::rethrow_exception(error);
@@ -50,6 +50,24 @@ class RingReader : public ExtentReader {
 
   int under_way() const { return buffers_.count() - static_cast<int>(free_.size()); }
 
+  void start(std::unique_ptr<Ring> ring) {
+    ring_ = std::move(ring);
+    if (ring_) ring_->keep_locked(buffers_[0], buffers_.count() * buffers_.bytes());
+    free_.clear();
+    for (int buffer = 0; buffer < buffers_.count(); ++buffer) free_.push_back(buffer);
+  }
+
+  bool queue_next(const Next& next) {
+    const int buffer = free_.back();
+    Read& read = reads_[static_cast<size_t>(buffer)];
+    read.done = 0;
+    if (!next(read.extent)) return false;
+    require_room(file_, read.extent, buffers_.bytes());
+    free_.pop_back();
+    queue(buffer);
+    return true;
+  }
+
   void queue(int buffer) {
     const Read& read = reads_[static_cast<size_t>(buffer)];
     ring_->read(file_.file.descriptor(), read.extent.offset + read.done, buffers_[buffer] + read.done,
@@ -57,10 +75,14 @@ class RingReader : public ExtentReader {
   }
 
   // Waits for some at a time, which spares calls and leaves most of the queue with the device.
-  void submit_and_wait() {
+  // False: the kernel takes no more, and nothing is being read any more.
+  bool submit_and_wait(std::exception_ptr& error) {
     const int enough = std::clamp(under_way() / 4, 1, 16);
     errno = ring_->submit(enough);
-    if (errno != 0) throw file_failure("io_uring failed on", file_.file.path());
+    if (errno == 0) return true;
+    if (!error) error = std::make_exception_ptr(file_failure("io_uring failed on", file_.file.path()));
+    ring_->settle();
+    return false;
   }
 
   void reap(const Use& use, std::exception_ptr& error) {

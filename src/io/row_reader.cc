@@ -9,9 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// A long read is slower by a third where it begins in the middle of a page (bench/results/giant.md).
 constexpr int64_t kPage = 4096;
-constexpr int64_t kLong = 4 * kPage;
 
 }  // namespace
 
@@ -20,8 +18,7 @@ RowReader::RowReader(const std::filesystem::path& path, const RowLayout& layout,
       longest_gap_(options.longest_gap),
       longest_extent_(std::max(options.longest_piece, layout.row_bytes)),
       way_(options.way ? *options.way : choose_way(path)) {
-  const int64_t longest = longest_extent_ < kLong ? longest_extent_ : longest_extent_ + 2 * kPage;
-  auto opened = open_way(path, way_, longest, options.buffer_bytes);
+  auto opened = open_way(path, way_, longest_extent_, options.buffer_bytes);
   if (!opened) {
     if (options.way || std::getenv("PLIMSOLL_READ") != nullptr)
       throw Failure(fmt::format("cannot read {} by {}: kernel or file system refuse it; unset PLIMSOLL_READ",
@@ -29,8 +26,10 @@ RowReader::RowReader(const std::filesystem::path& path, const RowLayout& layout,
   }
   // What was chosen on this device may be forbidden to this thread.
   for (const ReadWay way : {ReadWay::pool_direct, ReadWay::pool})
-    if (!opened) opened = open_way(path, way_ = way, longest, options.buffer_bytes);
+    if (!opened) opened = open_way(path, way_ = way, longest_extent_, options.buffer_bytes);
   opened_ = std::move(*opened);
+  if (layout.file && opened_.file->identity != *layout.file)
+    throw InputError(path.string() + ": has been replaced since its data set was opened; start again");
   const int64_t bytes = layout.rows > 0 ? layout.end_of(layout.rows - 1) : layout.offset;
   if (opened_.file->bytes < bytes)
     throw InputError(fmt::format("{}: {} bytes, expected {} for {} rows of {} bytes from byte {} on",
@@ -67,8 +66,9 @@ bool RowReader::next(std::span<const WantedRow> wanted, Extent& extent) const {
     if (begin_of(wanted[last]) - end > longest_gap_ || longer - begin > longest_extent_) break;
     end = longer;
   }
-  const int64_t first_byte = end - begin < kLong ? begin : begin / kPage * kPage;
-  if (end - begin >= kLong) end = (end + kPage - 1) / kPage * kPage;
+  const bool is_long = end - begin >= kLongExtent;
+  const int64_t first_byte = is_long ? begin / kPage * kPage : begin;
+  if (is_long) end = (end + kPage - 1) / kPage * kPage;
   const int64_t needed = layout_.end_of(wanted[last - 1].row) - first_byte;
   extent = {first_byte, end - first_byte, needed, static_cast<int64_t>(first), static_cast<int64_t>(last)};
   return true;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "io/file.h"
 #include "io/read_way.h"
 
 namespace plimsoll {
@@ -16,7 +17,8 @@ struct RowLayout {
   int64_t offset = 0;  ///< of the first row, in bytes
   int64_t row_bytes = 0;
   int64_t rows = 0;
-  int64_t last_row_bytes = row_bytes;  ///< the last one may be shorter
+  int64_t last_row_bytes = row_bytes;     ///< the last one may be shorter
+  std::optional<FileIdentity> file = {};  ///< that it has to be; none: whichever has the name
 
   int64_t bytes_of(int64_t row) const { return row == rows - 1 ? last_row_bytes : row_bytes; }
   /// Where a row ends in the file.
@@ -47,8 +49,8 @@ class RowReader {
     int64_t longest_piece = 4096;        ///< up to which rows are read together, in bytes
   };
 
-  /// Errors: InputError (no such file, or shorter than `layout` says), UsageError (PLIMSOLL_READ),
-  /// Failure (the way that was asked for is refused here), BudgetExceeded.
+  /// Errors: InputError (no such file, or another or shorter one than `layout` says), UsageError
+  /// (PLIMSOLL_READ), Failure (the way that was asked for is refused here), BudgetExceeded.
   RowReader(const std::filesystem::path& path, const RowLayout& layout, const Options& options);
   RowReader(const std::filesystem::path& path, const RowLayout& layout);
 

@@ -31,8 +31,8 @@ std::byte* WriteBehind::take() {
 }
 
 void WriteBehind::write(std::byte* buffer, int64_t offset, int64_t bytes) {
+  while (ring_ && free_writes_.empty()) reap(true);
   if (ring_) {
-    while (free_writes_.empty()) reap(true);
     const size_t id = free_writes_.back();
     free_writes_.pop_back();
     writes_[id] = {buffer, offset, bytes};
@@ -47,21 +47,28 @@ void WriteBehind::write(std::byte* buffer, int64_t offset, int64_t bytes) {
 
 // Takes back what has been written; waits for one if it is told to.
 void WriteBehind::reap(bool wait) {
-  ring_->submit(wait && under_way() > 0 ? 1 : 0);
-  while (const std::optional<Ring::Done> done = ring_->next()) {
-    const Write& write = writes_[done->id];
-    const int64_t written = std::max<int64_t>(done->result, 0);
-    try {
-      // What is left, or failed, once more: the second time says why.
-      if (written < write.bytes)
-        file_.write(write.offset + written,
-                    {write.buffer + written, static_cast<size_t>(write.bytes - written)});
-    } catch (...) {
-      if (!error_) error_ = std::current_exception();
-    }
-    free_.push_back(write.buffer);
-    free_writes_.push_back(done->id);
+  const bool goes_on = ring_->submit(wait && under_way() > 0 ? 1 : 0) == 0;
+  if (!goes_on) ring_->settle();
+  while (const std::optional<Ring::Done> done = ring_->next())
+    complete(done->id, std::max<int64_t>(done->result, 0));
+  if (goes_on) return;
+  ring_.reset();  // with what the kernel did not take
+  for (size_t id = 0; id < writes_.size(); ++id)
+    if (writes_[id].buffer != nullptr) complete(id, 0);
+}
+
+void WriteBehind::complete(size_t id, int64_t written) {
+  const Write write = std::exchange(writes_[id], {});
+  try {
+    // What is left, or failed, once more: the second time says why.
+    if (written < write.bytes)
+      file_.write(write.offset + written,
+                  {write.buffer + written, static_cast<size_t>(write.bytes - written)});
+  } catch (...) {
+    if (!error_) error_ = std::current_exception();
   }
+  free_.push_back(write.buffer);
+  free_writes_.push_back(id);
 }
 
 void WriteBehind::finish() {

@@ -36,12 +36,13 @@ class WriteBehind {
 
  private:
   struct Write {
-    std::byte* buffer = nullptr;
+    std::byte* buffer = nullptr;  // none: it is done
     int64_t offset = 0;
     int64_t bytes = 0;
   };
   int under_way() const { return static_cast<int>(writes_.size() - free_writes_.size()); }
   void reap(bool wait);
+  void complete(size_t id, int64_t written);
 
   ScratchFile& file_;
   int64_t bytes_;

@@ -7,27 +7,20 @@
 
 #include "base/error.h"
 #include "memory/ledger.h"
+#include "store/feature_file.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kAhead = 8;  // rows of the map whose begin is on its way from memory
 
-// The reader opens the file by its name, which may be that of another data set by now.
-void require_same_file(const DataSetView& set) {
-  if (read_manifest(set.folder()).at("columns").at("x") != set.manifest().at("columns").at("x"))
-    throw UsageError(set.folder().string() + ": has been replaced since it was opened; open it again");
-}
-
 }  // namespace
 
 FeatureRows::FeatureRows(std::shared_ptr<const GraphView> graph, int64_t cache_bytes)
     : graph_(std::move(graph)), process_(getpid()) {
   if (cache_bytes == 0 || graph_->node_features() == 0) return;
-  const auto row_bytes = graph_->node_features() * static_cast<int64_t>(sizeof(float));
-  reader_ = std::make_unique<RowReader>(graph_->set().folder() / "x.npy",
-                                        RowLayout{kNpyDataOffset, row_bytes, graph_->nodes()});
-  require_same_file(graph_->set());
+  const FeatureFile file = FeatureFile::column(graph_->set(), "x");
+  reader_ = std::make_unique<RowReader>(file.path, file.layout());
   cache_ = std::make_unique<RowCache>(
       *reader_, RowCache::Options{.bytes = cache_bytes, .ahead_bytes = cache_bytes / kAheadPart});
 }

@@ -22,8 +22,8 @@ class FeatureRows {
   /// Of the rest that the cache has, this part is for rows that are read ahead.
   static constexpr int64_t kAheadPart = 8;
 
-  /// `cache_bytes` 0: from the map. Errors: UsageError (no row fits; the data set has been replaced since it
-  /// was opened), BudgetExceeded (Tag::cache), and those of RowReader.
+  /// `cache_bytes` 0: from the map. Errors: UsageError (no row fits), BudgetExceeded (Tag::cache), and
+  /// those of RowReader.
   FeatureRows(std::shared_ptr<const GraphView> graph, int64_t cache_bytes);
   ~FeatureRows();
   FeatureRows(const FeatureRows&) = delete;

@@ -12,6 +12,7 @@ namespace {
 
 // Of a sample that is written.
 struct Counts {
+  int64_t number;
   uint32_t epoch, nodes, expanded, edges, hops, labels, pairs, padding;
 };
 
@@ -42,14 +43,9 @@ GraphShape BlockSample::shape(std::span<GraphShape> prefixes) const {
 void BlockSample::write(Vector<std::byte, Tag::blocks>& to) const {
   to.clear();
   const auto count = [](const auto& column) { return static_cast<uint32_t>(column.size()); };
-  const Counts counts{batch.epoch,
-                      count(batch.node),
-                      count(batch.in),
-                      count(batch.source),
-                      count(batch.edges_per_hop),
-                      count(labels),
-                      count(pair_y),
-                      0};
+  const Counts counts{number,          batch.epoch,         count(batch.node),
+                      count(batch.in), count(batch.source), count(batch.edges_per_hop),
+                      count(labels),   count(pair_y),       0};
   put(to, &counts, 1);
   // What is of 8 bytes first, so that all is where its type wants it.
   put(to, batch.nodes_per_hop.data(), batch.nodes_per_hop.size());
@@ -59,9 +55,9 @@ void BlockSample::write(Vector<std::byte, Tag::blocks>& to) const {
   to.resize(begin + batch.node.size() * sizeof(uint32_t));
   std::byte* at = to.data() + begin;
   for (const int64_t node : batch.node) {  // there are fewer than 2^32
-    const auto number = static_cast<uint32_t>(node);
-    std::memcpy(at, &number, sizeof(number));
-    at += sizeof(number);
+    const auto of_node = static_cast<uint32_t>(node);
+    std::memcpy(at, &of_node, sizeof(of_node));
+    at += sizeof(of_node);
   }
   put(to, batch.in.data(), batch.in.size());
   put(to, batch.source.data(), batch.source.size());
@@ -74,16 +70,17 @@ void BlockSample::read(std::span<const std::byte> from) {
   Counts counts;
   std::memcpy(&counts, from.data(), sizeof(counts));
   from = from.subspan(sizeof(counts));
+  number = counts.number;
   batch.epoch = counts.epoch;
   get(from, batch.nodes_per_hop, counts.hops + size_t{1});
   get(from, batch.edges_per_hop, counts.hops);
   get(from, labels, counts.labels);
   batch.node.resize(counts.nodes);
   for (int64_t& node : batch.node) {
-    uint32_t number = 0;
-    std::memcpy(&number, from.data(), sizeof(number));
-    from = from.subspan(sizeof(number));
-    node = number;
+    uint32_t of_node = 0;
+    std::memcpy(&of_node, from.data(), sizeof(of_node));
+    from = from.subspan(sizeof(of_node));
+    node = of_node;
   }
   get(from, batch.in, counts.expanded);
   get(from, batch.source, counts.edges);
@@ -102,11 +99,13 @@ BlockSampler::BlockSampler(const From& from)
   if (from.negatives) links_.emplace(from.topology, from.graph, *from.negatives, from.seed);
 }
 
-void BlockSampler::sample(std::span<const int64_t> numbers, std::span<BlockSample> samples) {
+bool BlockSampler::sample(std::span<const int64_t> numbers, std::span<BlockSample> samples,
+                          const std::stop_token& stop) {
   batches_.resize(std::max(batches_.size(), numbers.size()));
   for (size_t i = 0; i < numbers.size(); ++i) {
     const SeedBlocks::Block block = blocks_.block(numbers[i]);
     BlockSample& sample = samples[i];
+    sample.number = numbers[i];
     sample.batch.epoch = block.epoch;
     if (links_)
       links_->make(blocks_, block, sample.batch.node, sample.pairs, sample.pair_y);
@@ -114,13 +113,15 @@ void BlockSampler::sample(std::span<const int64_t> numbers, std::span<BlockSampl
       blocks_.seeds(block, sample.batch.node, sample.labels);
     std::swap(batches_[i], sample.batch);
   }
+  bool sampled = false;
   try {
-    neighbours_.sample(std::span(batches_).first(numbers.size()));
+    sampled = neighbours_.sample(std::span(batches_).first(numbers.size()), stop);
   } catch (...) {
     batches_.clear();
     throw;
   }
   for (size_t i = 0; i < numbers.size(); ++i) std::swap(batches_[i], samples[i].batch);
+  return sampled;
 }
 
 }  // namespace plimsoll

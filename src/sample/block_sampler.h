@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 
 #include "sample/block.h"
 #include "sample/bulk_sampler.h"
@@ -15,6 +16,7 @@ namespace plimsoll {
 
 /// What was sampled for a block of seeds, without features.
 struct BlockSample {
+  int64_t number = 0;  ///< of the block
   SampledBatch batch = {};
   Vector<int64_t, Tag::blocks> labels = {};  ///< of the seeds, where they are nodes
   Vector<int32_t, Tag::blocks> pairs = {};   ///< as in GraphBlock, where seeds are edges
@@ -45,8 +47,10 @@ class BlockSampler {
   /// Errors: those of BulkSampler and LinkSeeds.
   explicit BlockSampler(const From& from);
 
-  /// Samples many blocks at once. Errors: those of BulkSampler::sample().
-  void sample(std::span<const int64_t> numbers, std::span<BlockSample> samples);
+  /// Samples many blocks at once. False, with samples of any kind: it was told to stop. Errors: those of
+  /// BulkSampler::sample().
+  bool sample(std::span<const int64_t> numbers, std::span<BlockSample> samples,
+              const std::stop_token& stop = {});
   void sample(int64_t number, BlockSample& sample) { this->sample({&number, 1}, {&sample, 1}); }
   /// Gives back what it keeps for the next call.
   void forget() { neighbours_.forget(); }

@@ -35,15 +35,16 @@ BulkSampler::BulkSampler(const Topology& topology, NeighbourOptions options, uin
     throw UsageError(fmt::format("a graph of {} nodes; expected fewer than 2^32", topology.nodes()));
 }
 
-void BulkSampler::sample(std::span<SampledBatch> batches) {
+bool BulkSampler::sample(std::span<SampledBatch> batches, const std::stop_token& stop) {
   begin(batches);
   for (const int64_t fan_out : options_.fan_outs) {
-    read_lists(batches);
+    if (!read_lists(batches, stop)) return false;
     lay_out(batches, fan_out);
-    choose(batches, fan_out);
+    if (!choose(batches, fan_out, stop)) return false;
     for (size_t b = 0; b < batches.size(); ++b) number(batches[b], b);
   }
   for (NodeNumbers::Column& tree : trees_) tree.clear();
+  return true;
 }
 
 void BulkSampler::forget() {
@@ -79,7 +80,7 @@ void BulkSampler::begin(std::span<SampledBatch> batches) {
 }
 
 // The nodes that were new in the hop before, in the order of nodes, and their lists.
-void BulkSampler::read_lists(std::span<SampledBatch> batches) {
+bool BulkSampler::read_lists(std::span<SampledBatch> batches, const std::stop_token& stop) {
   expanded_.clear();
   for (size_t b = 0; b < batches.size(); ++b) {
     const SampledBatch& batch = batches[b];
@@ -92,11 +93,13 @@ void BulkSampler::read_lists(std::span<SampledBatch> batches) {
               [](const Expanded& a, const Expanded& b) { return a.node < b.node; });
   lists_.resize(expanded_.size());
   for (size_t first = 0; first < expanded_.size(); first += kTogether) {
+    if (stop.stop_requested()) return false;
     const size_t count = std::min(kTogether, expanded_.size() - first);
     edges_.resize(count);  // nodes, this once
     for (size_t i = 0; i < count; ++i) edges_[i] = expanded_[first + i].node;
     topology_.read_lists(edges_, std::span(lists_).subspan(first, count));
   }
+  return true;
 }
 
 // Room for the edges of each node, in the order of its batch.
@@ -120,7 +123,7 @@ void BulkSampler::lay_out(std::span<SampledBatch> batches, int64_t fan_out) {
   }
 }
 
-void BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out) {
+bool BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out, const std::stop_token& stop) {
   edges_.clear();
   size_t first = 0;
   for (size_t i = 0; i < expanded_.size(); ++i) {
@@ -138,9 +141,11 @@ void BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out) {
     batch.in[of.place] = static_cast<uint32_t>(chosen);
     edges_.resize(before + static_cast<size_t>(chosen));
     if (edges_.size() < kTogether && i + 1 < expanded_.size()) continue;
+    if (stop.stop_requested()) return false;
     read_chosen(batches, first, i + 1);
     first = i + 1;
   }
+  return true;
 }
 
 // Brings the neighbours of the chosen edges of some nodes to where their batch has room for them.

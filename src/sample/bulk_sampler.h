@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "memory/vector.h"
@@ -47,9 +48,10 @@ class BulkSampler {
   /// subgraph.
   BulkSampler(const Topology& topology, NeighbourOptions options, uint64_t seed);
 
-  /// The sample of each batch, whose `epoch` and whose seeds, in `node`, are given. Errors: those of
+  /// The sample of each batch, whose `epoch` and whose seeds, in `node`, are given. False, with batches of
+  /// any kind: it was told to stop, which it does before it reads on. Errors: those of
   /// NeighbourSampler::sample().
-  void sample(std::span<SampledBatch> batches);
+  bool sample(std::span<SampledBatch> batches, const std::stop_token& stop = {});
   /// Gives back what it keeps for the next call.
   void forget();
   /// What a batch takes at most while it is sampled, scratch memory included.
@@ -68,9 +70,9 @@ class BulkSampler {
   };
   using Batches = std::span<SampledBatch>;
   void begin(Batches batches);
-  void read_lists(Batches batches);
+  bool read_lists(Batches batches, const std::stop_token& stop);
   void lay_out(Batches batches, int64_t fan_out);
-  void choose(Batches batches, int64_t fan_out);
+  bool choose(Batches batches, int64_t fan_out, const std::stop_token& stop);
   void read_chosen(Batches batches, size_t first, size_t end);
   void number(SampledBatch& batch, size_t index);
 

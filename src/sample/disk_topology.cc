@@ -15,10 +15,10 @@ namespace {
 std::unique_ptr<PageCache> open_column(const GraphView& graph, const std::string& name,
                                        const PageCache::Options& options) {
   const NpyView& column = graph.set().columns().at(name);
-  return std::make_unique<PageCache>(
-      graph.set().folder() / (name + ".npy"),
-      NumberLayout{column.offset(), npy_item_bytes(column.shape().dtype), column.shape().elements()},
-      options);
+  return std::make_unique<PageCache>(column.file().path(),
+                                     NumberLayout{column.offset(), npy_item_bytes(column.shape().dtype),
+                                                  column.shape().elements(), column.file().identity()},
+                                     options);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "sample/packed_blocks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 
 namespace plimsoll {
@@ -18,6 +21,8 @@ PackedBlocks::PackedBlocks(const FeatureFile& rows, const BlockSampler::From& fr
       sampler_(from),
       order_(from.blocks) {
   samples_.resize(static_cast<size_t>(group_));
+  sampling_.reserve(static_cast<size_t>(group_));
+  announced_.reserve(static_cast<size_t>(group_));
   note_.reserve(static_cast<size_t>(options.packs.most_note));
   thread_ = std::jthread([this](const std::stop_token& stop) { pack_ahead(stop); });
 }
@@ -42,6 +47,7 @@ bool PackedBlocks::read(int64_t number, const Place& place) {
   if (!std::exchange(comes_, true)) changed_.notify_all();
   auto before = static_cast<size_t>(found - coming_.begin());
   const int64_t batch = first_coming_ + static_cast<int64_t>(before);
+  const int64_t generation = begun_;
   for (; before > RunOrder::kUnderWay; --before) {
     coming_.pop_front();
     ++first_coming_;
@@ -52,8 +58,11 @@ bool PackedBlocks::read(int64_t number, const Place& place) {
     spare_.pop_back();
   }
   lock.unlock();
-  const bool given = packs_.read(batch, [&](std::span<const std::byte> note) {
+  const bool given = packs_.read(generation, batch, [&](std::span<const std::byte> note) {
     sample.read(note);
+    if (sample.number != number)
+      throw Failure(fmt::format("block {} is read where {} is wanted; this is an error of the program",
+                                sample.number, number));
     return RowPacks::Place{sample.batch.node, place(sample)};
   });
   lock.lock();
@@ -63,22 +72,34 @@ bool PackedBlocks::read(int64_t number, const Place& place) {
 
 // What was expected is not what comes: from now on it is what comes behind this block.
 void PackedBlocks::start_behind(int64_t number) {
+  begin_anew();
+  next_ = order_.behind(number);
+  announce();
+}
+
+void PackedBlocks::begin_anew() {
   coming_.clear();
   announced_.clear();
   first_coming_ = 0;
-  next_ = order_.behind(number);
-  announce();
+  next_.reset();
   comes_ = false;
   ++begun_;
   making_.request_stop();
   changed_.notify_all();
 }
 
+// Without the lock: what was to come does not, and who wants it reads it himself. What comes behind that
+// begins anew: memory that was refused may be there again.
+void PackedBlocks::give_up() {
+  const std::lock_guard lock(mutex_);
+  begin_anew();
+}
+
 // The next group is known to come.
 void PackedBlocks::announce() {
   while (next_ && std::ssize(announced_) < group_) {
+    coming_.push_back(*next_);  // may be refused, which the other is not: it has room
     announced_.push_back(*next_);
-    coming_.push_back(*next_);
     next_ = order_.behind(*next_);
   }
 }
@@ -90,30 +111,27 @@ int64_t PackedBlocks::planned() const {
 
 // Returns whether there are any. What goes wrong has those who wait for the group read it themselves, who
 // find the same and say so.
-bool PackedBlocks::sample_group() {
+bool PackedBlocks::sample_group(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   announce();
-  const std::vector<int64_t> numbers = std::exchange(announced_, {});
-  if (numbers.empty()) return false;
+  sampling_.clear();
+  sampling_.swap(announced_);
+  if (sampling_.empty()) return false;
   lock.unlock();
+  packed_ = sampled_ = 0;
   try {
-    sampler_.sample(numbers, samples_);
+    if (!sampler_.sample(sampling_, samples_, stop)) return false;
   } catch (const std::exception&) {
-    lock.lock();
-    coming_.clear();
-    next_.reset();
-    ++begun_;
-    making_.request_stop();
+    give_up();
     return false;
   }
-  packed_ = 0;
-  sampled_ = numbers.size();
+  sampled_ = sampling_.size();
   return true;
 }
 
 void PackedBlocks::pack_round(const std::stop_token& stop) {
   if (!packs_.begin_round(stop)) return;
-  while (!stop.stop_requested() && (packed_ < sampled_ || sample_group())) {
+  while (!stop.stop_requested() && (packed_ < sampled_ || sample_group(stop))) {
     const BlockSample& sample = samples_[packed_];
     sample.write(note_);
     if (!packs_.add(sample.batch.node, note_)) break;
@@ -131,7 +149,7 @@ void PackedBlocks::pack_ahead(const std::stop_token& stop) {
     if (const int64_t begun = begun_; begun != begins_done_) {
       making_ = {};
       lock.unlock();
-      packs_.forget();
+      packs_.forget(begun);
       packed_ = sampled_ = 0;
       lock.lock();
       if (begun == begun_) begins_done_ = begun;
@@ -142,6 +160,10 @@ void PackedBlocks::pack_ahead(const std::stop_token& stop) {
     lock.unlock();
     try {
       pack_round(making);
+    } catch (const BudgetExceeded&) {
+      give_up();
+    } catch (const std::bad_alloc&) {
+      give_up();
     } catch (const std::exception&) {
       packs_.fail(std::current_exception());
       lock.lock();

@@ -37,15 +37,18 @@ class PackedBlocks final : public ComingBlocks {
 
  private:
   void start_behind(int64_t number);
+  void begin_anew();
+  void give_up();
   void announce();
   void pack_ahead(const std::stop_token& stop);
   void pack_round(const std::stop_token& stop);
-  bool sample_group();
+  bool sample_group(const std::stop_token& stop);
 
   int64_t group_;
   RowPacks packs_;
   BlockSampler sampler_;                     // the thread's, as what follows up to the mutex
   Vector<BlockSample, Tag::cache> samples_;  // of a group, of which some are in packs_
+  std::vector<int64_t> sampling_;            // their numbers
   size_t packed_ = 0;
   size_t sampled_ = 0;
   Vector<std::byte, Tag::blocks> note_;
@@ -53,13 +56,14 @@ class PackedBlocks final : public ComingBlocks {
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable_any changed_;
   RunOrder order_;
-  std::deque<int64_t> coming_;             // blocks that are in packs_ or will be, in order; kRead: no more
+  // Blocks that are in packs_ or will be, in order; kRead: no more.
+  std::deque<int64_t, LedgerAllocator<int64_t, Tag::cache>> coming_;
   int64_t first_coming_ = 0;               // which batch of packs_ the first of them is
-  std::vector<int64_t> announced_;         // the last of them, which are to be sampled next
+  std::vector<int64_t> announced_;         // the last of them, which are to be sampled next; room for a group
   std::optional<int64_t> next_;            // the block behind them
   bool comes_ = false;                     // one of them was read: what was expected does come
-  int64_t begun_ = 0;                      // how often all was to begin anew
-  int64_t begins_done_ = 0;                // and how often it did
+  int64_t begun_ = 0;                      // how often all was to begin anew: the generation of packs_
+  int64_t begins_done_ = 0;                // that it has begun
   std::stop_source making_;                // of the round that is made
   std::exception_ptr error_;               // that ended the thread
   Vector<BlockSample, Tag::cache> spare_;  // memory for samples that are read

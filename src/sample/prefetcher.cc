@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -73,15 +75,15 @@ void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
     pass_over(graphs);
   } else {
     changed_.wait(lock, [&] { return mine->state != State::reading; });
-    const bool ready = mine->state == State::ready;
-    if (ready) {
-      std::swap(block, mine->block);
-      if (static_cast<int64_t>(spare_.size()) < ahead_) spare_.push_back(std::move(mine->block));
-      ++hits_;
-    }
-    coming_.erase(mine);
+    std::list<Coming> taken;  // nobody gets it again, whatever happens
+    taken.splice(taken.begin(), coming_, mine);
     changed_.notify_all();
-    if (ready) return;
+    if (mine->state == State::ready) {
+      std::swap(block, mine->block);
+      ++hits_;
+      if (static_cast<int64_t>(spare_.size()) < ahead_) spare_.push_back(std::move(mine->block));
+      return;
+    }
   }
   lock.unlock();
   read_now(graphs, block);
@@ -101,29 +103,43 @@ void Prefetcher::read_now(std::span<const int64_t> graphs, GraphBlock& block) co
 
 // Tells the system about the next blocks, without the lock: it may take its time.
 void Prefetcher::advise(std::unique_lock<std::mutex>& lock) {
-  std::vector<std::span<const int64_t>> next;
-  for (const Announced& batch : announced_)
-    for (size_t b = batch.next; b + 1 < batch.begins.size() && static_cast<int64_t>(next.size()) < ahead_;
-         ++b)
-      next.push_back(batch.block(b));
   advising_ = true;
-  lock.unlock();
-  for (const std::span<const int64_t> graphs : next) source_.will_need(graphs);
-  lock.lock();
+  try {
+    std::vector<std::span<const int64_t>> next;
+    for (const Announced& batch : announced_)
+      for (size_t b = batch.next; b + 1 < batch.begins.size() && static_cast<int64_t>(next.size()) < ahead_;
+           ++b)
+        next.push_back(batch.block(b));
+    lock.unlock();
+    for (const std::span<const int64_t> graphs : next) source_.will_need(graphs);
+  } catch (const std::exception&) {  // it is told less
+  }
+  if (!lock.owns_lock()) lock.lock();
   advising_ = false;
   changed_.notify_all();
 }
 
+// The next block that was announced; who reads it finds it in coming_, or reads it itself.
+std::list<Prefetcher::Coming> Prefetcher::take_next() {
+  Announced& batch = announced_.front();
+  const std::span<const int64_t> graphs = batch.block(batch.next);
+  ++batch.next;
+  if (batch.done()) announced_.pop_front();
+  try {
+    return {Coming{graphs, State::reading, {}}};
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 void Prefetcher::read_ahead(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    const bool go = changed_.wait(
-        lock, stop, [&] { return static_cast<int64_t>(coming_.size()) < ahead_ && !announced_.empty(); });
-    if (!go) return;
-    Announced& batch = announced_.front();
-    const auto mine = coming_.insert(coming_.end(), Coming{batch.block(batch.next), State::reading, {}});
-    ++batch.next;
-    if (batch.done()) announced_.pop_front();
+  const auto has_work = [&] { return static_cast<int64_t>(coming_.size()) < ahead_ && !announced_.empty(); };
+  while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
+    std::list<Coming> next = take_next();
+    if (next.empty()) continue;
+    const auto mine = next.begin();
+    coming_.splice(coming_.end(), next);
     GraphBlock block;
     const bool is_new = spare_.empty();
     if (!is_new) {

@@ -58,6 +58,7 @@ class Prefetcher {
     std::span<const int64_t> block(size_t b) const;
   };
 
+  std::list<Coming> take_next();
   void read_ahead(const std::stop_token& stop);
   void pass_over(std::span<const int64_t> graphs);
   void advise(std::unique_lock<std::mutex>& lock);

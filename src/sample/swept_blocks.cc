@@ -85,29 +85,34 @@ int64_t SweptBlocks::planned() const {
   return std::ranges::count_if(coming_, &Coming::planned);
 }
 
+void SweptBlocks::sample_group(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+  const int64_t begun = begun_;
+  for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < options_.group;
+       number = order_.behind(*number))
+    sampling_.push_back(*number);
+  next_ = order_.behind(sampling_.back());
+  Vector<BlockSample, Tag::cache> group(sampling_.size());
+  lock.unlock();
+  const bool sampled = sampler_.sample(sampling_, group, stop);
+  lock.lock();
+  if (begun != begun_) return sampler_.forget();
+  for (size_t i = 0; sampled && i < group.size(); ++i) {
+    const int64_t bytes = group[i].batch.bytes();
+    coming_.push_back({sampling_[i], false, bytes, std::move(group[i])});
+    coming_bytes_ += bytes;
+  }
+}
+
 void SweptBlocks::sample_ahead(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return next_ && has_room(); })) {
+  const auto has_work = [&] { return next_ && has_room(); };
+  while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
     const int64_t begun = begun_;
-    for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < options_.group;
-         number = order_.behind(*number))
-      sampling_.push_back(*number);
-    next_ = order_.behind(sampling_.back());
-    Vector<BlockSample, Tag::cache> group(sampling_.size());
-    lock.unlock();
-    bool sampled = true;
     try {
-      sampler_.sample(sampling_, group);
-    } catch (const std::exception&) {
-      sampled = false;  // who reads the blocks finds the same, and says so
-    }
-    lock.lock();
-    if (begun != begun_) sampler_.forget();
-    if (begun == begun_ && !sampled) next_.reset();
-    for (size_t i = 0; begun == begun_ && sampled && i < group.size(); ++i) {
-      const int64_t bytes = group[i].batch.bytes();
-      coming_bytes_ += bytes;
-      coming_.push_back({sampling_[i], false, bytes, std::move(group[i])});
+      sample_group(lock, stop);
+    } catch (const std::exception&) {  // who reads the blocks finds the same, and says so
+      if (!lock.owns_lock()) lock.lock();
+      if (begun == begun_) next_.reset();
     }
     sampling_.clear();
     plan();

@@ -49,6 +49,7 @@ class SweptBlocks final : public ComingBlocks {
   bool has_room() const {
     return coming_bytes_ + options_.group * options_.most_bytes <= options_.ahead_bytes;
   }
+  void sample_group(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   void sample_ahead(const std::stop_token& stop);
 
   Options options_;

@@ -18,7 +18,7 @@ FeatureFile FeatureFile::column(const DataSetView& set, const std::string& name)
     throw InputError(
         fmt::format("{}: column {} is expected to be [rows, features]", set.folder().string(), name));
   static_cast<void>(values.values<float>());  // or it says which dtype it has
-  return {set.folder() / (name + ".npy"), values.offset(), shape[0], shape[1]};
+  return {values.file().path(), values.offset(), shape[0], shape[1], values.file().identity()};
 }
 
 }  // namespace plimsoll

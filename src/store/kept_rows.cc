@@ -23,7 +23,7 @@ KeptRows::KeptRows(const RowLayout& layout, std::span<const uint8_t> uses, int64
   set_.number();
 }
 
-void KeptRows::read(RowReader& reader) {
+bool KeptRows::read(RowReader& reader, const std::stop_token& stop) {
   Vector<WantedRow, Tag::cache> wanted;
   wanted.reserve(kReadTogether);
   std::byte* to = rows_.data();
@@ -31,10 +31,12 @@ void KeptRows::read(RowReader& reader) {
     wanted.push_back({row, to});
     to += row_bytes_;
     if (wanted.size() < kReadTogether) continue;
+    if (stop.stop_requested()) return false;
     reader.read(wanted);
     wanted.clear();
   }
   reader.read(wanted);
+  return true;
 }
 
 }  // namespace plimsoll

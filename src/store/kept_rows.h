@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 
 #include "io/row_reader.h"
 #include "memory/mapped_bytes.h"
@@ -20,8 +21,9 @@ class KeptRows {
   /// `rows` of them (Tag::cache), by how often each row of the file is used; the first of those that are used
   /// alike. Errors: BudgetExceeded.
   KeptRows(const RowLayout& layout, std::span<const uint8_t> uses, int64_t rows);
-  /// Has them read, some at a time; to be called once. Errors: those of RowReader::read().
-  void read(RowReader& reader);
+  /// Has them read, some at a time. False: it was told to stop, and is to be called again. Errors: those of
+  /// RowReader::read(), BudgetExceeded.
+  bool read(RowReader& reader, const std::stop_token& stop);
 
   bool has(int64_t row) const { return set_.has(row); }
   /// Its bytes; none if it is not kept.

@@ -57,7 +57,7 @@ PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, i
 int64_t PackSizes::of_round(const RowLayout& layout) const {
   const auto of_row = static_cast<int64_t>(sizeof(WantedRow) + sizeof(int32_t)) + layout.row_bytes;
   return notes + (packs + kWritesUnderWay) * buffer + 2 * piece * of_row + reader + reader / 4 +
-         2 * RowSet::bytes_for(layout.rows) + 48 * 1024;
+         2 * RowSet::bytes_for(layout.rows) + packs * static_cast<int64_t>(sizeof(Pack)) + 48 * 1024;
 }
 
 PackRound::PackRound(const std::filesystem::path& path, const RowLayout& layout, const PackSizes& sizes,
@@ -75,9 +75,12 @@ PackRound::PackRound(const std::filesystem::path& path, const RowLayout& layout,
       buffer_(static_cast<size_t>(sizes.packs), nullptr),
       in_buffer_(static_cast<size_t>(sizes.packs)),
       written_to_(static_cast<size_t>(sizes.packs)),
-      handed_out_(static_cast<size_t>(sizes.packs)) {}
+      handed_out_(static_cast<size_t>(sizes.packs)) {
+  made_.reserve(static_cast<size_t>(sizes.packs));
+}
 
 void PackRound::begin(int64_t offset, int64_t first_batch, PackedRows& rows) {
+  writes_.finish();
   offset_ = offset;
   rows_ = &rows;
   rows.clear();
@@ -151,7 +154,8 @@ void PackRound::close_pack() {
 
 bool PackRound::write(const std::stop_token& stop) {
   close_pack();
-  if (!std::exchange(kept_are_read_, true)) kept_.read(reader_);
+  kept_are_read_ = kept_are_read_ || kept_.read(reader_, stop);
+  if (!kept_are_read_) return false;
   wanted_.number();
   for (size_t p = 0; p < made_.size(); ++p) {
     in_buffer_[p] = 0;  // what a round that was given up has left there is written over

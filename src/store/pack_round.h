@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <span>
 #include <stop_token>
@@ -66,7 +65,8 @@ class PackRound {
             KeptRows& kept, ScratchFile& scratch);
 
   /// The next round goes to `offset` .. offset + sizes.round of the scratch file, the rows of its packs to
-  /// `rows`, which has room for them.
+  /// `rows`, which has room for them. Waits for what a round that was given up still writes. Errors: those of
+  /// the scratch file.
   void begin(int64_t offset, int64_t first_batch, PackedRows& rows);
   /// Adds a batch: its rows, all different, and bytes that come back with them. False: the round has no room
   /// for it, and nothing changed. Errors: those of the scratch file; Failure for a batch that is too long.
@@ -75,7 +75,7 @@ class PackRound {
   /// Errors: those of RowReader::read() and of the scratch file.
   bool write(const std::stop_token& stop);
   /// What write() wrote, in the order of batches.
-  std::deque<Pack>& packs() { return made_; }
+  Vector<Pack, Tag::cache>& packs() { return made_; }
 
   int64_t end_batch() const { return open_.end_batch(); }
   RowCounters counters() const;
@@ -100,13 +100,13 @@ class PackRound {
 
   int64_t offset_ = 0;
   PackedRows* rows_ = nullptr;
-  std::deque<Pack> made_;  // that are closed
-  RowSet wanted_;          // rows of these
-  int64_t note_area_ = 0;  // bytes of their notes, from the begin of the round on
-  int64_t row_area_ = 0;   // and of their rows, from its end
-  Pack open_;              // the last, which is not closed
-  RowSet in_open_;         // its rows
-  MappedBytes notes_;      // its notes
+  Vector<Pack, Tag::cache> made_;  // that are closed; has room for those of a round
+  RowSet wanted_;                  // rows of these
+  int64_t note_area_ = 0;          // bytes of their notes, from the begin of the round on
+  int64_t row_area_ = 0;           // and of their rows, from its end
+  Pack open_;                      // the last, which is not closed
+  RowSet in_open_;                 // its rows
+  MappedBytes notes_;              // its notes
 
   int64_t next_row_ = 0;                    // the first that was not read
   Vector<std::byte*, Tag::cache> buffer_;   // of each pack: what waits to be written, or none

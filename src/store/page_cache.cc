@@ -46,7 +46,7 @@ RowLayout pages_of(const std::filesystem::path& path, const NumberLayout& layout
   if (pages > std::numeric_limits<int32_t>::max())
     throw UsageError(fmt::format("{}: {} pages of {} bytes; expected no more than 2^31 - 1, take larger ones",
                                  path.string(), pages, page_bytes));
-  return {layout.offset, page_bytes, pages, bytes - (pages - 1) * page_bytes};
+  return {layout.offset, page_bytes, pages, bytes - (pages - 1) * page_bytes, layout.file};
 }
 
 // A small column has no use for much: it would take more than the pages it saves.

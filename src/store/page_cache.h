@@ -20,6 +20,7 @@ struct NumberLayout {
   int64_t offset = 0;  ///< of the first, in bytes, a multiple of number_bytes
   int64_t number_bytes = 0;
   int64_t count = 0;
+  std::optional<FileIdentity> file = {};  ///< as in RowLayout
 };
 
 /// What a cache of pages has done so far.

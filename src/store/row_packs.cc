@@ -30,7 +30,8 @@ int64_t RowPacks::kept_rows(const RowLayout& layout, const Options& options) {
   if (layout.rows > std::numeric_limits<uint32_t>::max()) return -1;
   const int64_t loaded = sizes.pack + sizes.notes + RowSet::bytes_for(layout.rows);
   const int64_t lists = 2 * (sizes.round / layout.row_bytes) * static_cast<int64_t>(sizeof(uint32_t));
-  const int64_t left = options.bytes - kLoaded * loaded - lists - sizes.of_round(layout) -
+  const int64_t waiting = 2 * sizes.packs * static_cast<int64_t>(sizeof(WaitingPack));
+  const int64_t left = options.bytes - kLoaded * loaded - lists - waiting - sizes.of_round(layout) -
                        KeptRows::bytes_for(layout, 0) - 16 * 1024;
   return left < 0 ? -1 : std::min(left / layout.row_bytes, layout.rows);
 }
@@ -59,6 +60,7 @@ bool RowPacks::begin_round(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const size_t next = 1 - making_;
   if (!changed_.wait(lock, stop, [&] { return rounds_[next].packs == 0; })) return false;
+  lock.unlock();
   making_ = next;
   round_.begin(static_cast<int64_t>(making_) * sizes_.round, added_, rounds_[making_].rows);
   return true;
@@ -92,9 +94,9 @@ void RowPacks::fail(std::exception_ptr error) {
   changed_.notify_all();
 }
 
-void RowPacks::forget() {
+void RowPacks::forget(int64_t generation) {
   std::unique_lock lock(mutex_);
-  ++forgotten_;
+  generation_ = generation;
   changed_.notify_all();
   changed_.wait(lock, [&] {
     return !loading_ && std::ranges::all_of(loaded_, [](const Loaded& one) { return one.readers == 0; });
@@ -153,13 +155,13 @@ void RowPacks::end_far_behind(int64_t batch) {
   if (changed) release();  // others who wait look again then
 }
 
-bool RowPacks::read(int64_t batch, const std::function<Place(std::span<const std::byte>)>& place) {
+bool RowPacks::read(int64_t generation, int64_t batch,
+                    const std::function<Place(std::span<const std::byte>)>& place) {
   std::unique_lock lock(mutex_);
-  const int64_t forgotten = forgotten_;
   Loaded* from = nullptr;
   const auto is_decided = [&] {
     from = nullptr;
-    if (error_ || forgotten_ != forgotten) return true;
+    if (error_ || generation_ != generation) return true;
     WaitingPack* const waiting = pack_of(batch);
     if (waiting == nullptr) return batch < ended_;
     if (waiting->over) return true;

@@ -55,25 +55,26 @@ class RowPacks {
   RowPacks(const RowPacks&) = delete;
   RowPacks& operator=(const RowPacks&) = delete;
 
-  /// Waits until there is room for a round. False: it was told to stop.
+  /// Waits until there is room for a round. False: it was told to stop. Errors: those of the scratch file.
   bool begin_round(const std::stop_token& stop);
   /// As PackRound has them. Batches of a round can be read once it is written.
   bool add(std::span<const int64_t> rows, std::span<const std::byte> note);
   bool write(const std::stop_token& stop);
   /// Whatever goes wrong with rounds is an error of read() from now on.
   void fail(std::exception_ptr error);
-  /// Drops all rounds; batches are counted from 0 again.
-  void forget();
+  /// Drops all rounds; batches are counted from 0 again, and are those of this generation (0 at first).
+  void forget(int64_t generation);
 
   /// Where the rows of a batch go: [rows, row_bytes].
   struct Place {
     std::span<const int64_t> rows;
     std::byte* out = nullptr;
   };
-  /// Waits for a batch, which was or will be added as the so-manieth from 0, and gives it, once: `place` is
-  /// told its note, which is gone afterwards. False: batches too far behind it were read before, or forget()
-  /// came. Errors: of fail() and of the scratch file.
-  bool read(int64_t batch, const std::function<Place(std::span<const std::byte> note)>& place);
+  /// Waits for a batch, which was or will be added as the so-manieth from 0 of a generation, and gives it,
+  /// once: `place` is told its note, which is gone afterwards. False: batches too far behind it were read
+  /// before, or it is of another generation by now. Errors: of fail() and of the scratch file.
+  bool read(int64_t generation, int64_t batch,
+            const std::function<Place(std::span<const std::byte> note)>& place);
 
   RowCounters counters() const;
 
@@ -120,10 +121,10 @@ class RowPacks {
   mutable std::mutex mutex_;  // guards what follows, but for what is loaded and has readers
   std::condition_variable_any changed_;
   std::array<Round, 2> rounds_;  // but for the rows of the one that is made
-  std::deque<WaitingPack> packs_;
+  std::deque<WaitingPack, LedgerAllocator<WaitingPack, Tag::cache>> packs_;
   std::array<Loaded, kLoaded> loaded_;
-  int64_t ended_ = 0;      // batches before this one are gone
-  int64_t forgotten_ = 0;  // how often
+  int64_t ended_ = 0;  // batches before this one are gone
+  int64_t generation_ = 0;
   bool loading_ = false;
   std::exception_ptr error_;
   std::vector<int64_t> awaited_;  // by calls of read()

@@ -262,7 +262,7 @@ void RowSweep::collect() {
 
 void RowSweep::read_on(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return has_work(); })) {
+  while (changed_.wait(lock, stop, [&] { return has_work(); }) && !stop.stop_requested()) {
     if (left_ <= 0) left_ = reader_.layout().rows;
     collect();
     lock.unlock();

@@ -53,16 +53,13 @@ Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const B
       std::clamp<int64_t>(limits.graphs, 1, std::max<int64_t>(static_cast<int64_t>(graphs.size()), 1)));
   // The most that `count` graphs can have of something, or one alone, whatever the limit.
   const auto most = [&](auto of, int64_t limit) {
-    std::vector<int64_t> values;
-    values.reserve(graphs.size());
-    for (const int64_t g : graphs) values.push_back(of(shapes.graphs[static_cast<size_t>(g)]));
-    if (values.empty()) return int64_t{0};
-    const size_t top = std::min(count, values.size());
-    std::partial_sort(values.begin(), values.begin() + static_cast<int64_t>(top), values.end(),
-                      std::greater<>());
+    if (graphs.empty()) return int64_t{0};
+    const auto of_graph = [&](int64_t g) -> int64_t { return of(shapes.graphs[static_cast<size_t>(g)]); };
+    GraphList largest(std::min(count, graphs.size()));
+    std::ranges::partial_sort_copy(graphs, largest, std::greater<>(), of_graph, of_graph);
     int64_t sum = 0;
-    for (size_t i = 0; i < top; ++i) sum += values[i];
-    return std::max(values.front(), std::min(limit, sum));
+    for (const int64_t g : largest) sum += of_graph(g);
+    return std::max(of_graph(largest.front()), std::min(limit, sum));
   };
   Terms highest(kTerms, 0);
   highest[kOne] = 1;

@@ -3,21 +3,41 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "support/errors.h"
+#include "support/forbid_call.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
+
+namespace {
+
+uint32_t told_sector = 0;  // what devices are said to have; 0: what they have
+
+}  // namespace
+
+// In the place of the C library's.
+extern "C" int statx(int folder, const char* path, int flags, unsigned mask, struct statx* status) {
+  const auto result = static_cast<int>(::syscall(SYS_statx, folder, path, flags, mask, status));
+#ifdef STATX_DIOALIGN
+  if (result == 0 && told_sector > 0 && (mask & STATX_DIOALIGN) != 0) {
+    status->stx_mask |= STATX_DIOALIGN;
+    status->stx_dio_mem_align = status->stx_dio_offset_align = told_sector;
+  }
+#endif
+  return result;
+}
 
 namespace plimsoll {
 namespace {
@@ -31,17 +51,6 @@ std::string random_bytes(int64_t count, uint32_t seed) {
   std::string bytes(static_cast<size_t>(count), '\0');
   for (char& byte : bytes) byte = static_cast<char>(random());
   return bytes;
-}
-
-// io_uring_setup fails for this thread from now on, as in a container that forbids it.
-void forbid_rings() {
-  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the number of the call
-                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  const sock_fprog program{4, code};
-  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
 class RowReaderTest : public testing::TestWithParam<ReadWay> {
@@ -67,6 +76,19 @@ class RowReaderTest : public testing::TestWithParam<ReadWay> {
   // A refused way is not there to be tested: no io_uring, or a file system without O_DIRECT.
   bool refused() { return !open_way(file_, GetParam(), 4096, 4096); }
 
+  // Whether the file can be read in sectors of so many bytes, and not of more alone.
+  bool reads_at(int64_t sector) {
+    RowReader reader(file_, {sector, sector, 1}, {GetParam()});
+    std::string out(static_cast<size_t>(sector), '?');
+    WantedRow wanted{0, reinterpret_cast<std::byte*>(out.data())};
+    try {
+      reader.read({&wanted, 1});
+    } catch (const Failure&) {
+      return false;
+    }
+    return true;
+  }
+
   TempFolder folder_;
   std::filesystem::path file_ = folder_ / "rows";
 };
@@ -85,6 +107,36 @@ TEST_P(RowReaderTest, GivesTheBytesOfAPlainRead) {
         for (int64_t& row : rows) row = static_cast<int64_t>(random() % 300);
         if (count == 5) rows.back() = 299;
         ASSERT_EQ(read(reader, rows), expected(bytes, layout, rows)) << row_bytes << " " << count;
+      }
+    }
+  }
+}
+
+// Sectors around such rows make them long enough to be read in whole pages.
+TEST_P(RowReaderTest, RowsNearFourPagesFitTheirBuffers) {
+  constexpr int64_t kRows = 200;
+  std::mt19937 random(11);
+  for (const uint32_t sector : {512, 1024}) {
+    for (const int64_t row_bytes : {15'372, 15'876, 16'000, 16'380}) {
+      const RowLayout layout{4096, row_bytes, kRows};
+      const std::string bytes = random_bytes(layout.offset + kRows * row_bytes, 12);
+      write_bytes(file_, bytes);
+      told_sector = sector;
+      const bool is_refused = refused() || !reads_at(sector);
+      told_sector = 0;
+      if (is_refused)
+        GTEST_SKIP() << way_name(GetParam()) << " in sectors of " << sector << " is refused here";
+      for (const int64_t buffers : {1, 1024 * 1024}) {
+        told_sector = sector;
+        RowReader reader(file_, layout, {GetParam(), buffers});
+        told_sector = 0;
+        std::vector<int64_t> rows(kRows);
+        std::iota(rows.begin(), rows.end(), 0);
+        for (int round = 0; round < 4; ++round) {
+          std::shuffle(rows.begin(), rows.end(), random);
+          const std::vector<int64_t> some(rows.begin(), rows.begin() + kRows / 2);
+          ASSERT_EQ(read(reader, some), expected(bytes, layout, some)) << row_bytes << " in " << sector;
+        }
       }
     }
   }
@@ -166,7 +218,7 @@ TEST_F(ReadWayTest, ForbiddenRingIsReplaced) {
   const RowLayout layout{0, 512, 4096};
   const RowReader before(file_, layout);  // what is remembered of the device may be a ring
   std::thread([&] {
-    forbid_rings();
+    forbid_call(SYS_io_uring_setup, EPERM);  // as in a container
     EXPECT_FALSE(open_way(file_, ReadWay::ring, 4096, 4096));
     RowReader reader(file_, layout);
     EXPECT_TRUE(reader.way() == ReadWay::pool_direct || reader.way() == ReadWay::pool)
@@ -196,6 +248,48 @@ TEST_F(ReadWayTest, BadBlockIsAFailureWithFileAndOffset) {
         error_text<Failure>([&] { opened->reader->read(next, [](const Extent&, const std::byte*) {}); });
     EXPECT_EQ(text, "cannot read /proc/self/mem: 4096 bytes at byte 4096: Input/output error")
         << way_name(way);
+  }
+}
+
+TEST_F(ReadWayTest, ExtentThatIsLongerThanItsBufferIsAFailure) {
+  write_bytes(file_, random_bytes(64 * 1024, 9));
+  for (const ReadWay way : kWays) {
+    const auto opened = open_way(file_, way, 4096, 16 * 1024);
+    if (!opened) continue;
+    int at = 0;
+    const auto next = [&](Extent& extent) {
+      extent = {0, at == 2 ? 32 * 1024 : 4096, 4096};
+      return at++ < 20;
+    };
+    const auto read_all = [&] { opened->reader->read(next, [](const Extent&, const std::byte*) {}); };
+    EXPECT_THAT(error_text<Failure>(read_all), HasSubstr("longer than its buffer")) << way_name(way);
+    EXPECT_LT(at, 20) << way_name(way);
+  }
+}
+
+// The kernel takes nothing more while reads are under way: they end before the error is thrown.
+TEST_F(ReadWayTest, RingThatFailsLeavesNoReadUnderWay) {
+  const std::string bytes = random_bytes(256 * 4096, 10);
+  write_bytes(file_, bytes);
+  for (const ReadWay way : {ReadWay::ring_direct, ReadWay::ring}) {
+    const auto opened = open_way(file_, way, 4096, 64 * 4096);
+    if (!opened) continue;
+    std::thread([&] {
+      int64_t asked = 0, used = 0;
+      const auto next = [&](Extent& extent) {
+        extent = {asked * 4096, 4096, 4096};
+        return asked < 256 && ++asked > 0;
+      };
+      const auto use = [&](const Extent& extent, const std::byte* data) {
+        if (used++ == 0) forbid_call(SYS_io_uring_enter, EBADF);
+        EXPECT_EQ(std::memcmp(data, bytes.data() + extent.offset, 4096), 0);
+      };
+      EXPECT_THAT(error_text<Failure>([&] { opened->reader->read(next, use); }),
+                  HasSubstr("io_uring failed on " + file_.string()));
+      EXPECT_GT(used, 0);
+      const auto none = [](Extent&) { return false; };
+      EXPECT_NO_THROW(opened->reader->read(none, use)) << "reads are still under way";
+    }).join();
   }
 }
 

@@ -2,16 +2,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "io/write_behind.h"
 #include "memory/ledger.h"
 #include "support/errors.h"
+#include "support/forbid_call.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
@@ -62,6 +66,24 @@ TEST_F(ScratchFileTest, ErrorsNameTheFolder) {
                 file.read(4 * kPage, {page.data(), kPage});
               }),
               AllOf(HasSubstr(folder_.path().string()), HasSubstr("byte 16384")));
+}
+
+// What the kernel does not take any more is written one by one.
+TEST_F(WriteBehindTest, RingThatFailsLosesNothing) {
+  ScratchFile file = *ScratchFile::make(folder_.path(), 64 * kPage);
+  std::thread([&] {
+    WriteBehind writes(file, 8, kPage, 8);
+    for (int64_t page = 0; page < 64; ++page) {
+      if (page == 20) forbid_call(SYS_io_uring_enter, EBADF);
+      std::byte* const buffer = writes.take();
+      std::memset(buffer, static_cast<int>('a' + page % 26), kPage);
+      writes.write(buffer, page * kPage, kPage);
+    }
+    writes.finish();
+  }).join();
+  for (int64_t page = 0; page < 64; ++page)
+    ASSERT_EQ(read(file, page * kPage, kPage), std::string(kPage, static_cast<char>('a' + page % 26)))
+        << page;
 }
 
 TEST_F(WriteBehindTest, AllIsThereWhenItIsFinished) {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <numeric>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "support/errors.h"
 #include "support/giant_graph.h"
 #include "support/ledger_cap.h"
+#include "support/rewrite_columns.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
@@ -153,6 +155,22 @@ TEST_F(NeighbourBatchesTest, EpochsOfOneCacheTakeTurns) {
   NeighbourBatches two = batches(shared);
   for (int64_t i = 0; i < one.size(); ++i)
     EXPECT_EQ(contents(one.make(i), shared->fields()), contents(two.make(i), shared->fields()));
+}
+
+TEST_F(NeighbourBatchesTest, ColumnsLieWhereTheManifestSays) {
+  const auto expected = contents(batches(source()).make(0), source()->fields());
+  rewrite_columns(folder_ / "graph");
+  graph_ = std::make_shared<const GraphView>(folder_ / "graph");
+  const auto shared = source({}, 5'000);
+  EXPECT_EQ(contents(batches(shared).make(0), shared->fields()), expected);
+}
+
+TEST_F(NeighbourBatchesTest, ADataSetThatWasReplacedIsNotReadByItsName) {
+  std::filesystem::rename(folder_ / "graph", folder_ / "old");
+  std::filesystem::copy(folder_ / "old", folder_ / "graph");
+  const auto shared = source();
+  EXPECT_NO_THROW(batches(shared).make(0)) << "what is mapped stays";
+  EXPECT_THAT(error_text<InputError>([&] { source({}, 5'000); }), HasSubstr("has been replaced"));
 }
 
 TEST_F(NeighbourBatchesTest, RefusesWhatItCannotSample) {

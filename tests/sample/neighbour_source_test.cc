@@ -10,6 +10,7 @@
 #include "memory/ledger.h"
 #include "support/errors.h"
 #include "support/graph_folder.h"
+#include "support/rewrite_columns.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
@@ -227,6 +228,33 @@ TEST_F(NeighbourSourceTest, ItsCacheIsInTheLedger) {
   EXPECT_GT(ledger.held(Tag::cache), before);
   source.resize_cache(0, {});
   EXPECT_LE(ledger.held(Tag::cache), before);
+}
+
+// Rows of another data set would be taken for those of this one.
+TEST_F(NeighbourSourceTest, AGraphThatIsReplacedMeanwhileIsRefused) {
+  for (const int64_t bytes : {int64_t{4} << 20, int64_t{64} << 20}) {
+    write_graph(folder_ / "graph", graph_, kFeatures);
+    const NeighbourSource source = open();
+    write_graph(folder_ / "graph", skewed_graph(600, 4), kFeatures);
+    const auto read_with_cache = [&] {
+      source.resize_cache(bytes, {});
+      for (int64_t number = 0; number < 4; ++number) block(source, number);
+    };
+    EXPECT_THAT(error_text<InputError>(read_with_cache),
+                HasSubstr((folder_ / "graph" / "x.npy").string() + ": has been replaced"));
+  }
+}
+
+// Names of files and lengths of headers are those of the manifest and of NumPy.
+TEST_F(NeighbourSourceTest, ColumnsLieWhereTheManifestSays) {
+  const NeighbourSource plain = open();
+  std::vector<GraphBlock> expected;
+  for (int64_t number = 0; number < 6; ++number) expected.push_back(block(plain, number));
+  rewrite_columns(folder_ / "graph");
+  const NeighbourSource source = open();
+  source.resize_cache(8 << 20, {});
+  for (int64_t number = 0; number < 6; ++number)
+    expect_equal(block(source, number), expected[static_cast<size_t>(number)]);
 }
 
 TEST_F(NeighbourSourceTest, RefusesAGraphWithoutWhatItTrainsOn) {

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "sample/neighbour_source.h"
 #include "support/errors.h"
 #include "support/graph_folder.h"
+#include "support/ledger_cap.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
@@ -133,6 +136,47 @@ TEST_F(PackedBlocksTest, ItWaitsUntilWhatWasExpectedComes) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(blocks.counters().bytes_written, 0);
   EXPECT_FALSE(read(blocks, 3).nodes.empty());
+}
+
+// Each that starts somewhere has all begin anew, and others are just about to read what was before.
+TEST_F(PackedBlocksTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
+  std::vector<ReadBlock> of;
+  for (int64_t number = 0; number < source_->graphs(); ++number) of.push_back(expected(number));
+  PackedBlocks blocks = open(2);
+  std::atomic<int> came = 0, wrong = 0;
+  {
+    std::vector<std::jthread> readers;
+    for (uint32_t reader = 0; reader < 8; ++reader)
+      readers.emplace_back([&, reader] {
+        std::mt19937 random(reader);
+        for (int start = 0; start < 150; ++start) {
+          auto number = static_cast<size_t>(random()) % of.size();
+          for (size_t end = std::min(of.size(), number + 1 + random() % 6); number < end; ++number) {
+            const ReadBlock found = read(blocks, static_cast<int64_t>(number));
+            came += !found.nodes.empty();
+            wrong += !found.nodes.empty() && (found.nodes != of[number].nodes || found.x != of[number].x);
+          }
+        }
+      });
+  }
+  EXPECT_GT(came, 0);
+  EXPECT_EQ(wrong, 0);
+}
+
+// Rows that are to stay are read with memory that is not there: blocks do not come, and later ones do.
+TEST_F(PackedBlocksTest, ARefusalOfMemoryIsForgotten) {
+  PackedBlocks blocks = open(2);
+  EXPECT_TRUE(read(blocks, 0).nodes.empty());
+  {
+    const LedgerCap cap(100 * 1024);
+    EXPECT_TRUE(read(blocks, 1).nodes.empty());
+  }
+  EXPECT_TRUE(read(blocks, 2).nodes.empty());
+  for (int64_t number = 3; number < 9; ++number) {
+    const ReadBlock found = read(blocks, number);
+    ASSERT_EQ(found.nodes, expected(number).nodes);
+    ASSERT_EQ(found.x, expected(number).x);
+  }
 }
 
 TEST_F(PackedBlocksTest, ErrorsOfTheDiskAreThoseOfWhoReads) {

@@ -83,14 +83,16 @@ class RowPacksTest : public testing::Test {
     }
   }
   // What a batch gives, its note before its rows; "gone" where it gives nothing.
-  static std::string read(RowPacks& packs, const std::vector<Rows>& batches, size_t batch) {
+  static std::string read(RowPacks& packs, const std::vector<Rows>& batches, size_t batch,
+                          int64_t generation = 0) {
     std::string out;
-    const bool there = packs.read(static_cast<int64_t>(batch), [&](std::span<const std::byte> note) {
-      out.assign(reinterpret_cast<const char*>(note.data()), note.size());
-      const size_t begin = out.size();
-      out.resize(begin + batches[batch].size() * kRowBytes);
-      return RowPacks::Place{batches[batch], reinterpret_cast<std::byte*>(out.data()) + begin};
-    });
+    const bool there =
+        packs.read(generation, static_cast<int64_t>(batch), [&](std::span<const std::byte> note) {
+          out.assign(reinterpret_cast<const char*>(note.data()), note.size());
+          const size_t begin = out.size();
+          out.resize(begin + batches[batch].size() * kRowBytes);
+          return RowPacks::Place{batches[batch], reinterpret_cast<std::byte*>(out.data()) + begin};
+        });
     return there ? out : "gone";
   }
 
@@ -146,10 +148,11 @@ TEST_F(RowPacksTest, WhatIsForgottenBeginsAnew) {
   RowPacks packs = open(options(100));
   make(packs, {batches.begin(), batches.begin() + 10});
   EXPECT_EQ(read(packs, batches, 4), note_of(4) + expected(batches[4]));
-  packs.forget();
+  packs.forget(1);
   const std::vector<Rows> others(batches.begin() + 20, batches.end());
   make(packs, others);
-  EXPECT_EQ(read(packs, others, 0), note_of(0) + expected(others[0]));
+  EXPECT_EQ(read(packs, others, 0, 1), note_of(0) + expected(others[0]));
+  EXPECT_EQ(read(packs, batches, 5), "gone") << "its number is that of another batch by now";
 }
 
 TEST_F(RowPacksTest, AllOfItIsInTheLedger) {

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <random>
 #include <string>
@@ -192,6 +194,33 @@ TEST_F(RowSweepTest, TakesItsBytesAndNoMore) {
     EXPECT_THAT(error_text<UsageError>([&] { RowSweep(file_, layout, RowSweep::least_bytes(layout) / 2); }),
                 HasSubstr("expected"));
   }
+}
+
+// What is planned and not read yet is not waited for.
+TEST_F(RowSweepTest, ItsEndWaitsForOneReadAlone) {
+  constexpr int64_t kLong = 64 * 1024, kMany = 4096;
+  std::ofstream(file_).close();
+  std::filesystem::resize_file(file_, kLong * kMany);
+  const auto bytes_read = [] {  // by this process
+    std::ifstream counts("/proc/self/io");
+    std::string name;
+    int64_t bytes = 0;
+    counts >> name >> bytes;
+    return bytes;
+  };
+  ::setenv("PLIMSOLL_READ", "pool", 1);
+  const RowLayout layout{0, kLong, kMany};
+  constexpr int64_t kSlots = kMany / 2;
+  int64_t before = 0;
+  {
+    RowSweep sweep(file_, layout, RowSweep::least_bytes(layout) + kSlots * (kLong + 100) * 16 / 15);
+    Rows rows(kSlots);
+    std::iota(rows.begin(), rows.end(), 0);
+    ASSERT_TRUE(sweep.plan(rows));
+    before = bytes_read();
+  }
+  ::unsetenv("PLIMSOLL_READ");
+  EXPECT_LT(bytes_read() - before, kSlots / 2 * kLong);
 }
 
 }  // namespace

@@ -1,0 +1,119 @@
+#include "sample/swept_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "sample/neighbour_source.h"
+#include "support/graph_folder.h"
+#include "support/ledger_cap.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kFeatures = 64;
+
+// Takes its time, and counts how often it was asked.
+class SlowTopology final : public Topology {
+ public:
+  explicit SlowTopology(const Topology& of) : of_(of) {}
+  int64_t nodes() const override { return of_.nodes(); }
+  int64_t edges() const override { return of_.edges(); }
+  bool weighted() const override { return of_.weighted(); }
+  void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const override {
+    wait();
+    of_.read_lists(nodes, lists);
+  }
+  void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const override {
+    wait();
+    of_.read_neighbours(edges, neighbours);
+  }
+  void read_weights(std::span<const int64_t> edges, std::span<float> weights) const override {
+    of_.read_weights(edges, weights);
+  }
+  int asked() const { return asked_; }
+
+ private:
+  void wait() const {
+    ++asked_;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+
+  const Topology& of_;
+  mutable std::atomic<int> asked_ = 0;
+};
+
+class SweptBlocksTest : public testing::Test {
+ protected:
+  SweptBlocksTest() {
+    write_graph(folder_ / "graph", skewed_graph(600, 4), kFeatures);
+    source_ = std::make_unique<NeighbourSource>(folder_ / "graph", of_);
+    rows_ = FeatureFile::column(source_->graph().set(), "x");
+    uses_.resize(static_cast<size_t>(rows_.rows), 1);
+  }
+
+  BlockSampler::From from(const Topology& topology) const {
+    return {topology, source_->graph(), source_->blocks(), of_.neighbours, of_.seed};
+  }
+  SweptBlocks::Options options(int64_t group) const {
+    return {.row_bytes = RowSweep::most_bytes(rows_.layout()),
+            .ahead_bytes = 64 << 20,
+            .most_bytes = 64 << 10,
+            .group = group};
+  }
+  static std::vector<int64_t> read(SweptBlocks& blocks, int64_t number) {
+    std::vector<int64_t> nodes;
+    std::vector<float> x;
+    const bool came = blocks.read(number, [&](const BlockSample& sample) {
+      nodes.assign(sample.batch.node.begin(), sample.batch.node.end());
+      x.resize(nodes.size() * kFeatures);
+      return reinterpret_cast<std::byte*>(x.data());
+    });
+    for (size_t i = 0; came && i < nodes.size(); ++i)
+      EXPECT_EQ(x[i * kFeatures], static_cast<float>(nodes[i]));
+    return came ? nodes : std::vector<int64_t>{};
+  }
+
+  TempFolder folder_;
+  NeighbourSourceOptions of_{.neighbours = {.fan_outs = {4, 3}},
+                             .blocks = {.epochs = 3, .batch_size = 64, .block_seeds = 16, .seed = 5},
+                             .seed = 5};
+  std::unique_ptr<NeighbourSource> source_;
+  FeatureFile rows_;
+  std::vector<uint8_t> uses_;
+};
+
+TEST_F(SweptBlocksTest, RefusedMemoryIsNotTheEndOfTheProcess) {
+  SweptBlocks blocks(rows_, from(source_->topology()), uses_, options(4));
+  {
+    const LedgerCap cap(0);
+    EXPECT_TRUE(read(blocks, 0).empty());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(blocks.planned(), 0);
+    EXPECT_TRUE(read(blocks, 1).empty());
+  }
+  read(blocks, 2);
+  EXPECT_FALSE(read(blocks, 3).empty()) << "a refusal is forgotten";
+}
+
+// What is left to sample, even of a group, is not waited for.
+TEST_F(SweptBlocksTest, ItsEndWaitsForOneReadAlone) {
+  for (const int64_t group : {1, 64}) {
+    const SlowTopology topology(source_->topology());
+    int asked = 0;
+    {
+      SweptBlocks blocks(rows_, from(topology), uses_, options(group));
+      EXPECT_TRUE(read(blocks, 0).empty());
+      while (topology.asked() < 3) std::this_thread::yield();
+      asked = topology.asked();
+    }
+    EXPECT_LE(topology.asked(), asked + 1) << group;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
