@@ -94,7 +94,7 @@ std::optional<OpenedWay> open_way(const std::filesystem::path& path, ReadWay way
   }
   const int64_t alignment = opened.file->alignment;
   const int64_t in_sectors = (longest + 2 * (alignment - 1)) / alignment * alignment;
-  const int64_t room = in_sectors < kLongExtent ? in_sectors : in_sectors + 2 * kPage;
+  const int64_t room = in_sectors < kLongExtent ? in_sectors : in_sectors + 2 * kProbedBytes;
   const int64_t most = is_ring(way) ? kMostQueued : kMostThreads;
   const auto buffers = static_cast<int>(std::clamp(buffer_bytes / room, int64_t{1}, most));
   opened.reader = is_ring(way) ? make_ring_reader(*opened.file, buffers, room)

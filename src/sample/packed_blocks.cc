@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "base/start_thread.h"
+
 namespace plimsoll {
 namespace {
 
@@ -24,7 +26,7 @@ PackedBlocks::PackedBlocks(const FeatureFile& rows, const BlockSampler::From& fr
   sampling_.reserve(static_cast<size_t>(group_));
   announced_.reserve(static_cast<size_t>(group_));
   note_.reserve(static_cast<size_t>(options.packs.most_note));
-  thread_ = std::jthread([this](const std::stop_token& stop) { pack_ahead(stop); });
+  thread_ = start_thread([this](const std::stop_token& stop) { pack_ahead(stop); });
 }
 
 PackedBlocks::~PackedBlocks() {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/start_thread.h"
+
 namespace plimsoll {
 namespace {
 
@@ -22,7 +24,7 @@ int64_t major_faults() {
 
 Prefetcher::Prefetcher(const BlockSource& source, std::span<const GraphShape> shapes, int64_t ahead)
     : source_(source), shapes_(shapes), ahead_(ahead) {
-  if (ahead > 0) thread_ = std::jthread([this](const std::stop_token& stop) { read_ahead(stop); });
+  if (ahead > 0) thread_ = start_thread([this](const std::stop_token& stop) { read_ahead(stop); });
 }
 
 Prefetcher::~Prefetcher() = default;

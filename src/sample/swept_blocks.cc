@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "base/start_thread.h"
+
 namespace plimsoll {
 SweptBlocks::SweptBlocks(const FeatureFile& rows, const BlockSampler::From& from,
                          std::span<const uint8_t> uses, const Options& options)
@@ -12,7 +14,7 @@ SweptBlocks::SweptBlocks(const FeatureFile& rows, const BlockSampler::From& from
       sampler_(from),
       order_(from.blocks) {
   sweep_.set_uses(uses);
-  thread_ = std::jthread([this](const std::stop_token& stop) { sample_ahead(stop); });
+  thread_ = start_thread([this](const std::stop_token& stop) { sample_ahead(stop); });
 }
 
 bool SweptBlocks::read(int64_t number, const Place& place) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/start_thread.h"
+
 namespace plimsoll {
 
 ReadAhead::ReadAhead(RowReader& reader, int64_t rows)
@@ -11,7 +13,7 @@ ReadAhead::ReadAhead(RowReader& reader, int64_t rows)
       rows_(static_cast<size_t>(rows) * row_bytes_) {
   wanted_.reserve(static_cast<size_t>(rows));
   index_.reserve(static_cast<size_t>(rows));
-  if (rows > 0) thread_ = std::thread([this] { run(); });
+  if (rows > 0) thread_ = start_thread([this] { run(); });
 }
 
 ReadAhead::~ReadAhead() {

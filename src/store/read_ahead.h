@@ -15,7 +15,7 @@ namespace plimsoll {
 /// thread. The reader is its own from begin() to wait().
 class ReadAhead {
  public:
-  /// Room for `rows` rows (Tag::cache); with none there is no thread. Errors: BudgetExceeded.
+  /// Room for `rows` rows (Tag::cache); with none there is no thread. Errors: BudgetExceeded, ThreadRefused.
   ReadAhead(RowReader& reader, int64_t rows);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
@@ -50,7 +50,7 @@ class ReadAhead {
   bool reading_ = false;  // guarded by mutex_
   bool ending_ = false;   // guarded by mutex_
   std::exception_ptr error_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace plimsoll

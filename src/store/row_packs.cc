@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/start_thread.h"
 
 namespace plimsoll {
 namespace {
@@ -51,7 +52,7 @@ RowPacks::RowPacks(const std::filesystem::path& path, const RowLayout& layout, c
     loaded.bytes = MappedBytes(Tag::cache, sizes_.notes + sizes_.pack);
     loaded.set = RowSet(layout.rows);
   }
-  thread_ = std::jthread([this](const std::stop_token& stop) { load_on(stop); });
+  thread_ = start_thread([this](const std::stop_token& stop) { load_on(stop); });
 }
 
 RowPacks::~RowPacks() = default;

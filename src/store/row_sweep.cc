@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/start_thread.h"
 
 namespace plimsoll {
 namespace {
@@ -90,7 +91,7 @@ RowSweep::RowSweep(const std::filesystem::path& path, const RowLayout& layout, i
   if (!all_fit_) free_.reserve(static_cast<size_t>(slots_));
   for (int64_t number = slots_; !all_fit_ && number-- > 0;) free_.push_back(static_cast<int32_t>(number));
   piece_.reserve(static_cast<size_t>(piece_for(slots_)));
-  thread_ = std::jthread([this](const std::stop_token& stop) { read_on(stop); });
+  thread_ = start_thread([this](const std::stop_token& stop) { read_on(stop); });
 }
 
 RowSweep::~RowSweep() = default;

@@ -32,7 +32,7 @@ namespace plimsoll {
 class RowSweep {
  public:
   /// `bytes` (Tag::cache) are for everything, and taken at once: least_bytes() or more.
-  /// Errors: those of RowReader, BudgetExceeded, UsageError (fewer bytes).
+  /// Errors: those of RowReader, BudgetExceeded, ThreadRefused, UsageError (fewer bytes).
   RowSweep(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes);
   /// Batches that are planned are given up.
   ~RowSweep();
