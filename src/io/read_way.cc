@@ -13,7 +13,7 @@ namespace plimsoll {
 namespace {
 
 constexpr std::array<const char*, 4> kNames = {"ring-direct", "pool-direct", "ring", "pool"};
-constexpr int64_t kProbedBytes = 4096;
+constexpr int64_t kPageBytes = 4096;
 constexpr int kMostThreads = 16;
 constexpr int kMostQueued = 256;
 
@@ -29,16 +29,16 @@ double probe(const std::filesystem::path& path, ReadWay way) {
   using Clock = std::chrono::steady_clock;
   constexpr int kReads = 128;
   constexpr auto kLong = std::chrono::milliseconds(5);
-  const auto opened = open_way(path, way, kProbedBytes, kMostQueued * kProbedBytes);
+  const auto opened = open_way(path, way, kPageBytes, kMostQueued * kPageBytes);
   if (!opened) return 0;
-  const int64_t places = opened->file->bytes / kProbedBytes;
+  const int64_t places = opened->file->bytes / kPageBytes;
   uint64_t state = 1;
   int64_t reads = 0;
   int left = 0;
   const auto next = [&](Extent& extent) {
     state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's: any scatter will do
-    extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(places)) * kProbedBytes,
-              kProbedBytes, kProbedBytes};
+    extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(places)) * kPageBytes,
+              kPageBytes, kPageBytes};
     return left-- > 0;
   };
   const auto round = [&] {
@@ -54,7 +54,7 @@ double probe(const std::filesystem::path& path, ReadWay way) {
 // Where a probe says nothing: too small a file. The first that is allowed.
 ReadWay first_allowed(const std::filesystem::path& path) {
   for (const ReadWay way : {ReadWay::ring_direct, ReadWay::pool_direct, ReadWay::ring})
-    if (open_way(path, way, kProbedBytes, kProbedBytes)) return way;
+    if (open_way(path, way, kPageBytes, kPageBytes)) return way;
   return ReadWay::pool;
 }
 
@@ -94,7 +94,7 @@ std::optional<OpenedWay> open_way(const std::filesystem::path& path, ReadWay way
   }
   const int64_t alignment = opened.file->alignment;
   const int64_t in_sectors = (longest + 2 * (alignment - 1)) / alignment * alignment;
-  const int64_t room = in_sectors < kLongExtent ? in_sectors : in_sectors + 2 * kProbedBytes;
+  const int64_t room = in_sectors < kLongExtent ? in_sectors : in_sectors + 2 * kPageBytes;
   const int64_t most = is_ring(way) ? kMostQueued : kMostThreads;
   const auto buffers = static_cast<int>(std::clamp(buffer_bytes / room, int64_t{1}, most));
   opened.reader = is_ring(way) ? make_ring_reader(*opened.file, buffers, room)
@@ -109,7 +109,7 @@ ReadWay choose_way(const std::filesystem::path& path) {
   static std::map<uint64_t, ReadWay> chosen;  // by device
   if (const char* const forced = std::getenv("PLIMSOLL_READ")) return way_from_name(forced);
   const AlignedFile file = open_buffered(path);
-  if (file.bytes < 256 * kProbedBytes) return first_allowed(path);
+  if (file.bytes < 256 * kPageBytes) return first_allowed(path);
   const std::lock_guard lock(mutex);
   const auto known = chosen.find(file.identity.device);
   return known != chosen.end() ? known->second
