@@ -97,6 +97,8 @@ TEST_F(SweptBlocksTest, RefusedMemoryIsNotTheEndOfTheProcess) {
     EXPECT_TRUE(read(blocks, 1).empty());
   }
   read(blocks, 2);
+  for (int i = 0; i < 10'000 && blocks.planned() == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(read(blocks, 3).empty()) << "a refusal is forgotten";
 }
 
