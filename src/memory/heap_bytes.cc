@@ -56,16 +56,14 @@ int64_t heap_bytes(const Json& json) {
 }
 
 Json parse_json(std::string_view text, Charge& charge) {
-  constexpr int kDeepest = 100;
   const int64_t before = charge.bytes();
-  bool too_deep = false;
+  JsonLimits limits;
   const auto keep = [&](int depth, Json::parse_event_t event, Json& parsed) {
     charge.add(bytes_of_step(event, parsed));
-    too_deep |= depth > kDeepest;
-    return !too_deep;
+    return limits.keeps(depth, event);
   };
   Json json = Json::parse(text, keep, false);
-  if (too_deep) json = Json(Json::value_t::discarded);
+  if (limits.passed()) json = Json(Json::value_t::discarded);
   charge.shrink(before + heap_bytes(json));
   return json;
 }

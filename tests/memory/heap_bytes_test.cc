@@ -64,6 +64,16 @@ TEST(HeapBytes, AParsedTreeIsChargedWhileItGrows) {
   error_text<BudgetExceeded>([&] { parse_json(text, refused); });
 }
 
+TEST(HeapBytes, AParsedTreeKeepsTheLimitsOfOneThatIsNotCharged) {
+  std::string keys = "{\"0\":0";
+  for (int k = 1; k < 100'000; ++k) keys += ",\"" + std::to_string(k) + "\":0";
+  for (const std::string& text : {keys + "}", std::string(101, '[') + std::string(101, ']')}) {
+    Charge charge(Tag::columns);
+    EXPECT_TRUE(parse_json(text, charge).is_discarded());
+    EXPECT_EQ(charge.bytes(), 0);
+  }
+}
+
 TEST(HeapBytes, ATableIsChargedAsItGrows) {
   JsonTable table;
   const int64_t before = Ledger::process().held();
