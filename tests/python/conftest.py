@@ -4,7 +4,9 @@ PLIMSOLL_BIN    the folder of the programs, default <repository>/build/release/b
 PLIMSOLL_DATA   the folder of the test data, default <repository>/../shared/data
 """
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +59,21 @@ def run(bin_dir):
         return done.stdout
 
     return run_program
+
+
+@pytest.fixture(scope="session")
+def seal(bin_dir):
+    """seal(folder): the manifest gets the checksums of columns that a test changed, so that what they hold is looked at."""
+
+    def write_checksums(folder):
+        done = subprocess.run([str(bin_dir / "plimsoll"), "verify", str(folder), "--json"], capture_output=True, text=True)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        for finding in json.loads(done.stdout)["findings"]:
+            if found := re.match(r"column '(\w+)': its checksum is (\w+),", finding):
+                manifest["columns"][found[1]]["xxh3"] = found[2]
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+
+    return write_checksums
 
 
 @pytest.fixture(scope="session")

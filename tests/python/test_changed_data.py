@@ -138,7 +138,7 @@ def test_tables_changed_between_a_run_and_resume_are_noticed(made, call, tmp_pat
 
 
 @pytest.fixture
-def large(call, tmp_path):
+def large(call, seal, tmp_path):
     """A set above 1 GiB: small graphs that train, and one of zeros, a hole in the file, that does not."""
     folder = tmp_path / "large"
     folder.mkdir()
@@ -164,10 +164,7 @@ def large(call, tmp_path):
                 file.write(values.tobytes())
         manifest["columns"][name] = {"file": f"{name}.npy", "dtype": dtype, "shape": shape, "xxh3": ""}
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    for finding in json.loads(call("verify", folder, "--json").stdout)["findings"]:
-        words = finding.split()
-        manifest["columns"][words[1].strip("':")]["xxh3"] = words[5].strip(",")
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    seal(folder)
     assert call("verify", folder).returncode == 0
     return folder
 

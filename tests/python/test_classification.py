@@ -210,20 +210,21 @@ def test_nodes_are_classified(run, data_dir, train, tmp_path):
     (lambda y: np.where(np.arange(len(y)) == 7, 70000, y), "graph 7 has the label 70000"),
     (lambda y: np.zeros_like(y), "needs two classes"),
 ])
-def test_labels_that_are_no_classes_are_refused(molecules, train, tmp_path, damage, text):
+def test_labels_that_are_no_classes_are_refused(molecules, train, seal, tmp_path, damage, text):
     other = tmp_path / "other"
     subprocess.run(["cp", "-r", str(molecules), str(other)], check=True)
     data = np.fromfile(other / "y.npy", np.uint8)
     labels = data[4096:].view(np.int64)
     labels[:] = damage(labels)
     data.tofile(other / "y.npy")
+    seal(other)
     done = train(other, "run", "-O", "split.by=graph", "-O", "split.validation=0.4", expect=3)
     assert text in done.stderr
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_feature_that_is_not_finite_is_named_with_its_graph(windows, train, tmp_path, value):
+def test_a_feature_that_is_not_finite_is_named_with_its_graph(windows, train, seal, tmp_path, value):
     other = tmp_path / "other"
     subprocess.run(["cp", "-r", str(windows), str(other)], check=True)
     _, manifest = graphs_of(windows)
@@ -233,6 +234,7 @@ def test_a_feature_that_is_not_finite_is_named_with_its_graph(windows, train, tm
     data = np.fromfile(other / "x.npy", np.uint8)
     data[4096:].view(np.float32)[node * width + 3] = value
     data.tofile(other / "x.npy")
+    seal(other)
     done = train(other, "run", expect=3)
     assert f"graph {graph}, graph 3 of train_01_attack_free/" in done.stderr
     assert f"the feature 'byte_2' of node 0 is {value}, and features must be finite" in done.stderr
