@@ -37,8 +37,8 @@ double probe(const std::filesystem::path& path, ReadWay way) {
   int left = 0;
   const auto next = [&](Extent& extent) {
     state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's: any scatter will do
-    extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(places)) * kPageBytes,
-              kPageBytes, kPageBytes};
+    extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(places)) * kPageBytes, kPageBytes,
+              kPageBytes};
     return left-- > 0;
   };
   const auto round = [&] {

@@ -192,11 +192,15 @@ TEST_F(RunFolderTest, AKillOrAPowerFailureLosesNeitherRun) {
   train(counting, "new");
   const Tree new_run = tree(whole, "/place/run");
   const std::string aside = "/place/.run.old." + std::to_string(::getpid());
-  for (int at = 0; at < counting.calls(); ++at) {
+  const int last = counting.calls() - 1;  // removes the file of the lock, which ends nothing
+  for (int at = 0; at <= last; ++at) {
     for (uint32_t seed = 0; seed < 12; ++seed) {
       files_ = before;
       FaultyFiles faulty(files_, {Fault::kill, at});
-      EXPECT_THROW(train(faulty, "new"), Failure);
+      if (at < last)
+        EXPECT_THROW(train(faulty, "new"), Failure);
+      else
+        train(faulty, "new");
       files_.lose_power(seed);
       EXPECT_TRUE(run() == new_run || run() == old_run || tree(files_, aside) == old_run)
           << "call " << at << ", seed " << seed;

@@ -70,7 +70,7 @@ struct Change {
                 : static_cast<Number>(range.least + (range.most - range.least) / 3);
   }
   void operator()(const std::string& key, bool& value, const Flag&) const { value ^= key == only; }
-  void operator()(const std::string& key, std::vector<int64_t>& value, const Numbers&) const {
+  void operator()(const std::string& key, std::vector<int64_t>& value, const EachInRange&) const {
     if (key == only) value = {7, 5, 3};
   }
   template <typename Model>

@@ -62,7 +62,7 @@ TEST_F(Sources, LinksAreFollowedOnceAndLoopsEnd) {
   fs::create_directory_symlink(root_ / "set", root_ / "set" / "train" / "again");
   fs::create_symlink("itself", root_ / "set" / "itself");
   fs::create_symlink("nowhere.csv", root_ / "set" / "gone.csv");
-  const auto captures = find_captures({root_ / "set"});
+  const auto captures = find_captures({root_ / "set"}, charge_);
   ASSERT_EQ(captures.size(), 3);
   EXPECT_EQ(captures[0].source, "other/b-1.csv");
   EXPECT_EQ(captures[1].source, "other/deep/c-1.csv");
