@@ -67,7 +67,7 @@ TEST(HeapBytes, AParsedTreeIsChargedWhileItGrows) {
 TEST(HeapBytes, AParsedTreeKeepsTheLimitsOfOneThatIsNotCharged) {
   std::string keys = "{\"0\":0";
   for (int k = 1; k < 100'000; ++k) keys += ",\"" + std::to_string(k) + "\":0";
-  for (const std::string& text : {keys + "}", std::string(101, '[') + std::string(101, ']')}) {
+  for (const std::string& text : {keys + "}", std::string(102, '[') + std::string(102, ']')}) {
     Charge charge(Tag::columns);
     EXPECT_TRUE(parse_json(text, charge).is_discarded());
     EXPECT_EQ(charge.bytes(), 0);

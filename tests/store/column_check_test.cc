@@ -35,7 +35,8 @@ TEST_F(ColumnCheckOfGraphs, AWholeSetIsNamedByItsManifest) {
 }
 
 TEST_F(ColumnCheckOfGraphs, AChangedBitOfAnyColumnIsRefusedByItsName) {
-  for (const auto& [name, column] : Json(read_manifest(folder_)["columns"]).items()) {
+  const Json columns = read_manifest(folder_)["columns"];
+  for (const auto& [name, column] : columns.items()) {
     const auto path = folder_ / (name + ".npy");
     const size_t at = name.ends_with("_ptr") ? 4096 + 8 : 4096;  // the ends of pointers are looked at anyway
     flip_bit(path, at);
@@ -67,8 +68,8 @@ TEST_F(ColumnCheckOfGraphs, OfALargeSetTheChecksumsAreCheckedWhereItsFilesAreOth
 TEST_F(ColumnCheckOfGraphs, ProgressCountsTheBytesOfColumnsAndMayEndIt) {
   std::vector<int64_t> seen;
   int64_t all = 0;
-  for (const auto& [name, column] : DataSetView(folder_).columns())
-    all += static_cast<int64_t>(column.data().size());
+  const DataSetView set(folder_);
+  for (const auto& [name, column] : set.columns()) all += static_cast<int64_t>(column.data().size());
   check({.progress = [&](int64_t done, int64_t total) {
     seen.push_back(done);
     EXPECT_EQ(total, all);

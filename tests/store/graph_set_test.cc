@@ -57,7 +57,10 @@ TEST_F(GraphSet, ClassesOfNodesAreReadBackAsWritten) {
   GraphSetWriter writer(folder_, false, 3, 2);
   writer.append(spans);
   writer.append(spans);
-  writer.publish(made_up_tables(), {});
+  GraphSetTables tables = made_up_tables();
+  tables.splits.back().graphs += 10;
+  tables.recordings.back().graphs += 10;
+  writer.publish(tables, {});
   classes.insert(classes.end(), classes.begin(), classes.end());
   EXPECT_THAT(GraphSetView(folder_).graphs().node_y, ElementsAreArray(classes));
 }

@@ -228,7 +228,7 @@ TEST_F(BlockEngineTest, AFeatureThatIsNoNumberIsAnErrorThatNamesIt) {
 
 // As one whose exponent lost a bit.
 TEST_F(BlockEngineTest, AFeatureThatIsFarTooLargeIsAnErrorThatNamesIt) {
-  source_.graph(17).x[1] = 3e38F;
+  for (size_t column = 1; column < 7; ++column) source_.graph(17).x[column] = 3e38F;
   EXPECT_THAT(error_text<InputError>([&] { engine(2)->gradient(batch_, kTraining); }),
               ::testing::AllOf(::testing::HasSubstr("graph 17: the feature 1 of node 0 is 3e+38"),
                                ::testing::Not(::testing::HasSubstr("learning_rate"))));
