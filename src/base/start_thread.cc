@@ -44,28 +44,28 @@ Pages pages_held() {
   return pages;
 }
 
-std::string likeliest_limit() {
-  const int64_t stack = stack_bytes();
+// All that stand, memory first: the system does not say which it was, and processes have a limit everywhere.
+std::string limits_that_stand() {
   const int64_t page = sysconf(_SC_PAGESIZE);
   const Pages pages = pages_held();
-  const auto memory = [&](const char* name, int64_t limit, int64_t held) {
-    return fmt::format("the limit on {} is {}, {} are in use and a stack takes {}", name, format_bytes(limit),
-                       format_bytes(held), format_bytes(stack));
+  std::string limits;
+  const auto add = [&](const std::string& text) { limits += (limits.empty() ? "" : ", ") + text; };
+  const auto add_memory = [&](const char* name, std::optional<int64_t> limit, int64_t held) {
+    if (limit) add(fmt::format("{} {} with {} in use", name, format_bytes(*limit), format_bytes(held)));
   };
-  const auto space = limit_of(RLIMIT_AS);
-  if (space && pages.all * page + stack > *space)
-    return memory("address space (ulimit -v)", *space, pages.all * page);
-  const auto data = limit_of(RLIMIT_DATA);
-  if (data && pages.data * page + stack > *data) return memory("data (ulimit -d)", *data, pages.data * page);
-  const auto processes = limit_of(RLIMIT_NPROC);
-  if (processes) return fmt::format("the limit on processes and threads (ulimit -u) is {}", *processes);
-  return "the limit on processes may be that of the cgroup (pids.max)";
+  add_memory("address space (ulimit -v)", limit_of(RLIMIT_AS), pages.all * page);
+  add_memory("data (ulimit -d)", limit_of(RLIMIT_DATA), pages.data * page);
+  if (const auto processes = limit_of(RLIMIT_NPROC))
+    add(fmt::format("processes and threads (ulimit -u) {}", *processes));
+  return limits.empty() ? "none of this process, so perhaps pids.max of its cgroup" : limits;
 }
 
 }  // namespace
 
 ThreadRefused::ThreadRefused(const std::system_error& error)
-    : Error(4, fmt::format("the system started no further thread ({}): {}; raise it, or lower --threads",
-                           error.code().message(), likeliest_limit())) {}
+    : Error(4, fmt::format("the system started no further thread ({}), which takes {} for its stack; limits: "
+                           "{}; raise the one that is "
+                           "reached, or lower --threads",
+                           error.code().message(), format_bytes(stack_bytes()), limits_that_stand())) {}
 
 }  // namespace plimsoll

@@ -11,7 +11,7 @@ namespace plimsoll {
 /// The system refused a thread: a limit on processes, on address space or on data. Exit 4.
 class ThreadRefused : public Error {
  public:
-  /// Names the limit that is the likeliest: the system says no more than "try again".
+  /// Names the limits that stand: the system says no more than "try again".
   explicit ThreadRefused(const std::system_error& error);
 };
 

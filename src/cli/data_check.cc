@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "io/file.h"
+#include "io/file_system.h"
 #include "store/column_check.h"
 #include "telemetry/progress.h"
 #include "train/fit.h"
@@ -13,8 +14,9 @@ namespace {
 
 // What a run's manifest has as "read", if it was this set that it read.
 Json read_before(const RunFolder& run, const DataSetView& set) {
-  if (!holds_a_run(run)) return Json::object();
+  if (!FileSystem::disk().exists(run.manifest())) return Json::object();
   const Json manifest = parse_json(read_text(run.manifest()));
+  if (!manifest.is_object()) return Json::object();  // damaged: its checkpoints may be whole
   if (manifest.value("data", Json()) != set.identity()) return Json::object();
   const Json read = manifest.value("read", Json());
   return read.is_object() ? read : Json::object();
