@@ -253,15 +253,17 @@ def _try_split(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss
     dataset = blocks.dataset
     get = dataset.to_pyg if isinstance(dataset, Graphs) else dataset.__getitem__
     some = np.unique(np.linspace(0, len(blocks.sizes) - 1, 64).astype(np.int64))
-    graphs: dict[tuple[float, ...], Data] = {}  # by targets, so that classes differ
+    seen: dict[tuple[float, ...], int] = {}  # how many graphs have these targets: classes differ, and each has pairs
+    graphs: list[Data] = []
     for number in some:
         data = get(int(number))
-        graphs.setdefault(tuple(torch.as_tensor(data.y).flatten()[:8].tolist()), data)
-        if len(graphs) == 8:
+        targets = tuple(torch.as_tensor(data.y).flatten()[:8].tolist())
+        seen[targets] = seen.get(targets, 0) + 1
+        if seen[targets] <= 4:
+            graphs.append(data)
+        if len(graphs) == 16:
             break
-    batches = [Batch.from_data_list([data]) for data in graphs.values()]
-    if len(batches) == 1:
-        batches *= 2
+    batches = [Batch.from_data_list([data]) for data in graphs]
     copy = copied(model).eval()
     with torch.no_grad():
         outs = [forward(copy, batch) for batch in batches]

@@ -89,7 +89,7 @@ def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> Non
     denominator = sum(share for share, _ in parts) if shares.mean else 1.0
     if not denominator or not math.isfinite(whole):
         return
-    if abs(total / denominator - whole) <= 1e-4 * abs(whole) + 1e-6:
+    if abs(total / denominator - whole) <= 1e-5 * abs(whole) + 1e-6:
         return
     raise UsageError(
         f"the loss of {rows} rows is {whole:.6g} and that of their halves comes to {total / denominator:.6g}: it is neither "

@@ -194,6 +194,7 @@ Findings judge_gnn(const EvaluateOptions& options, const Recipe& recipe, const R
 // Names the smallest budget that works in place of what was refused.
 [[noreturn]] void refuse(const EvaluateOptions& options, const Recipe& recipe, const RunFolder& folder,
                          int threads, const Budget& budget, int64_t asked) {
+  Ledger::process().set_cap(Ledger::kUnlimited);  // nothing is judged any more: the manifest alone is read
   const int64_t least = std::max(budget.bytes() + asked,
                                  budget_to_judge(options, recipe, folder, threads, budget.outside_ledger(),
                                                  budget.bytes() - budget.outside_ledger()));
@@ -227,13 +228,17 @@ void run_evaluate(const EvaluateOptions& options) {
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
   const std::unique_ptr<Enforcement> enforcement =
-      enforce(options.enforce, budget, threads + threads_that_read(options.data));
+      enforce(options.enforce, budget, threads + (options.enforce ? threads_that_read(options.data) : 0));
   const RunFolder folder{options.run};
   if (const auto trainer = holder_of_run(folder.root))
     fmt::print(stderr, "plimsoll: {} trains in {}; this judges what it has finished so far\n", *trainer,
                folder.root.string());
   const Recipe recipe = load_recipe(folder.recipe(), {});
-  check_data(options.data, folder, {.full = options.verify == "full"});
+  try {
+    check_data(options.data, folder, {.full = options.verify == "full"});
+  } catch (const BudgetExceeded& refusal) {
+    refuse(options, recipe, folder, threads, budget, refusal.bytes_asked() - refusal.bytes_free());
+  }
   const Findings findings = judge(options, recipe, folder, threads, budget);
   const std::string json = findings.json.dump(1) + "\n";
   if (options.split.empty()) {

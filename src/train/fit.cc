@@ -7,7 +7,6 @@
 
 #include "base/seconds.h"
 #include "io/file.h"
-#include "memory/charge.h"
 #include "memory/tape.h"
 #include "ops/allocator.h"
 #include "telemetry/journal.h"
@@ -28,29 +27,19 @@ OptimizerOptions optimizer_options(const Recipe::Training& training) {
           .momentum = training.momentum};
 }
 
-// What is known of epochs: here and in the result, and as JSON, tree and text, while a checkpoint is written
-// or read. What a few of them take is in the slack of the heap.
-int64_t bytes_of_epochs(const Recipe::Training& training) {
-  constexpr int64_t kBytesOfEpoch = 1536;
-  constexpr int64_t kInSlack = 128;
-  return std::max<int64_t>(training.max_epochs - kInSlack, 0) * kBytesOfEpoch;
-}
-
 // What lives as long as the run, and no step allocates.
 struct Holdings {
   explicit Holdings(const FitOptions& options)
       : optimizer(make_optimizer(values_of(options.objective->parameters()),
                                  optimizer_options(options.recipe->training))),
         best(options.objective->parameters()),
-        order(options.split->training),
-        epochs(Tag::columns, bytes_of_epochs(options.recipe->training)) {
+        order(options.split->training) {
     if (options.teacher.batches != nullptr) options.teacher.batches->make_room();
   }
 
   std::unique_ptr<Optimizer> optimizer;
   BestWeights best;
   GraphList order;
-  Charge epochs;
 };
 
 // What Holdings would take.
@@ -68,8 +57,7 @@ NotYetHeld missing_of(const FitOptions& options) {
   const auto optimizer =
       make_optimizer(values_of(options.objective->parameters()), optimizer_options(options.recipe->training));
   for (const Tape::Piece& piece : recorder.tape.pieces) missing.optimizer += heap_bytes(piece.bytes);
-  missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t)) +
-                    bytes_of_epochs(options.recipe->training);
+  missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
   if (options.teacher.batches != nullptr) missing.columns += options.teacher.batches->bytes();
   return missing;
 }

@@ -22,6 +22,7 @@ from plimsoll import _operators  # noqa: E402
 _operators.load()
 from plimsoll import _torch  # noqa: E402
 from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
+from plimsoll.steps import by_names  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 MIB = 1 << 20
@@ -465,7 +466,7 @@ def by_whole_batches(model, graphs, loss, batch_size=32, epochs=2):
         for first in range(0, len(graphs), batch_size):
             batch = Batch.from_data_list(graphs[first : first + batch_size])
             optimizer.zero_grad()
-            loss(model(batch.x, batch.edge_index, batch.batch), batch.y).backward()
+            loss(by_names(model, batch), batch.y).backward()
             optimizer.step()
     return weights(model)
 

@@ -355,7 +355,7 @@ def test_a_data_set_that_was_replaced_is_not_read(tmp_path):
     plimsoll.simulate.graph(**made, seed=2, force=True)
     for batch in plimsoll.NeighborLoader(graph, [3], batch_size=50):
         assert np.array_equal(batch.x, graph.x[batch.n_id])
-    with pytest.raises(plimsoll.UsageError, match="replaced"):
+    with pytest.raises(plimsoll.InputError, match="replaced"):
         plimsoll.NeighborLoader(graph, [3], batch_size=50, cache_bytes="1MiB")
 
 

@@ -109,23 +109,6 @@ TEST_F(FitTest, ABlockThatIsRefusedEvenAloneEndsTheRunWithACheckpointAndTheBytes
   EXPECT_EQ(model_->parameters().hash(), weights);
 }
 
-TEST_F(FitTest, WhatIsKnownOfManyEpochsIsPlannedFor) {
-  const auto columns = [&](int64_t epochs) {
-    recipe_.training.max_epochs = epochs;
-    model_ = std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 50}, 3);
-    const Classification objective(*model_);
-    const MemoryPlan plan = plan_fit({.source = &source_,
-                                      .shapes = shapes_,
-                                      .objective = &objective,
-                                      .recipe = &recipe_,
-                                      .split = &split_,
-                                      .run = {.folder = folder_.path(), .threads = 2}});
-    const auto found = std::ranges::find(plan.parts, "columns", &std::pair<std::string, int64_t>::first);
-    return found == plan.parts.end() ? 0 : found->second;
-  };
-  EXPECT_GE(columns(2100) - columns(100), 1900 * 1000);
-}
-
 TEST_F(FitTest, UnderPressureTheWeightsAreTheSameAndTheJournalTells) {
   run("whole", [](int64_t) {});
   const std::string weights = model_->parameters().hash();
