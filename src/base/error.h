@@ -36,6 +36,12 @@ class InputError : public Error {
   explicit InputError(const std::string& text) : Error(3, text) {}
 };
 
+/// Work that was asked to stop, and left what a later command goes on from. Exit 75.
+class Interrupted : public Error {
+ public:
+  explicit Interrupted(const std::string& text) : Error(75, text) {}
+};
+
 /// A Failure for the system call that has just failed: "WHAT PATH: strerror(errno)".
 Failure system_failure(const std::string& what, const std::string& path);
 

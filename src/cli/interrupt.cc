@@ -5,17 +5,18 @@
 #include <csignal>
 #include <initializer_list>
 
+#include "base/interrupt.h"
+
 namespace plimsoll {
 namespace {
 
 constexpr std::initializer_list<int> kSignals = {SIGTERM, SIGINT, SIGUSR1};
 
-std::atomic<bool> interrupted = false;
 std::atomic<int> number_of_first = 0;
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+static_assert(decltype(interrupt_requested)::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 void on_signal(int number) {
-  if (interrupted.exchange(true)) _exit(128 + number);
+  if (interrupt_requested.exchange(true)) _exit(128 + number);
   number_of_first = number;
 }
 
@@ -33,7 +34,7 @@ void on_time_over(int /*number*/) {
 
 const std::atomic<bool>& catch_interrupts() {
   for (const int number : kSignals) std::signal(number, on_signal);
-  return interrupted;
+  return interrupt_requested;
 }
 
 void stop_in_order() {
@@ -42,7 +43,7 @@ void stop_in_order() {
 }
 
 void throw_if_stopped() {
-  if (interrupted) throw Stopped{number_of_first};
+  if (interrupt_requested) throw Stopped{number_of_first};
 }
 
 }  // namespace plimsoll

@@ -144,9 +144,9 @@ Recipe block_recipe(Recipe recipe, const TrainingData& data) {
 }
 
 int threads_that_read(const std::filesystem::path& folder) {
-  // Of one giant graph: those of a pool for each of three columns and for trying it out (io/read_way.h), one
-  // that samples, and three that read rows ahead (store/row_packs.h).
-  constexpr int kOfGraph = 4 * 16 + 4;
+  // Of one giant graph: one that samples, and three that read rows ahead (store/row_packs.h). Pools of readers
+  // make room for themselves (memory/enforce.h).
+  constexpr int kOfGraph = 4;
   return read_manifest(folder).value("kind", "") == "graph" ? kOfGraph : 0;
 }
 

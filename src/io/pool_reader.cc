@@ -5,6 +5,8 @@
 
 #include "base/workers.h"
 #include "io/extent_reader.h"
+#include "memory/charge.h"
+#include "memory/enforce.h"
 
 namespace plimsoll {
 namespace {
@@ -12,7 +14,11 @@ namespace {
 class PoolReader : public ExtentReader {
  public:
   PoolReader(const AlignedFile& file, int buffers, int64_t buffer_bytes)
-      : file_(file), buffers_(buffers, buffer_bytes), workers_(buffers) {}
+      : file_(file),
+        buffers_(buffers, buffer_bytes),
+        stacks_(Tag::cache, (buffers - 1) * kPoolStackBytes),
+        addresses_(buffers - 1),
+        workers_(buffers) {}
 
   // A thread takes extents until there are none: as items of their own they would wake all threads each time.
   void read(const Next& next, const Use& use) override {
@@ -53,6 +59,8 @@ class PoolReader : public ExtentReader {
 
   const AlignedFile& file_;
   ReadBuffers buffers_;
+  Charge stacks_;
+  ThreadStacks addresses_;
   Workers workers_;
 };
 

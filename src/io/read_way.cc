@@ -96,11 +96,12 @@ std::optional<OpenedWay> open_way(const std::filesystem::path& path, ReadWay way
   const int64_t in_sectors = (longest + 2 * (alignment - 1)) / alignment * alignment;
   const int64_t room = in_sectors < kLongExtent ? in_sectors : in_sectors + 2 * kPageBytes;
   const int64_t most = is_ring(way) ? kMostQueued : kMostThreads;
-  const auto buffers = static_cast<int>(std::clamp(buffer_bytes / room, int64_t{1}, most));
+  const int64_t stack = is_ring(way) ? 0 : kPoolStackBytes;
+  const auto buffers = static_cast<int>(std::clamp(buffer_bytes / (room + stack), int64_t{1}, most));
   opened.reader = is_ring(way) ? make_ring_reader(*opened.file, buffers, room)
                                : make_pool_reader(*opened.file, buffers, room);
   if (!opened.reader) return std::nullopt;
-  opened.buffer_bytes = ReadBuffers::taken(buffers, room);
+  opened.buffer_bytes = ReadBuffers::taken(buffers, room) + (buffers - 1) * stack;
   return opened;
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/units.h"
 #include "memory/c_heap.h"
@@ -24,7 +25,41 @@ int64_t stack_bytes() {
   return static_cast<int64_t>(bytes);
 }
 
+// About the Enforcement that lives, and the threads that came unannounced.
+std::mutex mutex;
+struct Unannounced {
+  int64_t limit = 0;  // guarded by mutex; RLIMIT_DATA without them; 0: there is no Enforcement
+  rlim_t hard = 0;    // guarded by mutex; nothing goes above what was in force before
+  int now = 0;        // guarded by mutex
+  int most = 0;       // guarded by mutex
+};
+Unannounced unannounced;
+
+void set_limit() {
+  if (unannounced.limit == 0) return;
+  constexpr int64_t kKeptByLibc = 40 * kMiB;  // nptl's stack cache
+  const int64_t stack = stack_bytes();
+  const int64_t stacks = std::max(unannounced.now * stack, std::min(unannounced.most * stack, kKeptByLibc));
+  rlimit limit{};
+  if (getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  limit.rlim_cur = std::min(unannounced.hard, static_cast<rlim_t>(unannounced.limit + stacks));
+  setrlimit(RLIMIT_DATA, &limit);
+}
+
 }  // namespace
+
+ThreadStacks::ThreadStacks(int threads) : threads_(threads) {
+  const std::lock_guard lock(mutex);
+  unannounced.now += threads_;
+  unannounced.most = std::max(unannounced.most, unannounced.now);
+  set_limit();
+}
+
+ThreadStacks::~ThreadStacks() {
+  const std::lock_guard lock(mutex);
+  unannounced.now -= threads_;
+  set_limit();
+}
 
 int64_t data_limit(int64_t budget, int threads_to_come, const std::string& root) {
   const int64_t addresses = read_field(root + "/proc/self/status", "VmData").value_or(0) * kKiB;
@@ -35,14 +70,22 @@ int64_t data_limit(int64_t budget, int threads_to_come, const std::string& root)
 Enforcement::Enforcement(int64_t budget, int threads_to_come) : group_(budget + kPageCache) {
   take_memory_in_small_steps();
   if (getrlimit(RLIMIT_DATA, &before_) != 0) return;
+  const std::lock_guard lock(mutex);
   rlimit limit = before_;
   limit.rlim_cur =
       std::min<rlim_t>(before_.rlim_cur, static_cast<rlim_t>(data_limit(budget, threads_to_come)));
-  if (setrlimit(RLIMIT_DATA, &limit) == 0) rlimit_data_ = static_cast<int64_t>(limit.rlim_cur);
+  if (setrlimit(RLIMIT_DATA, &limit) != 0) return;
+  rlimit_data_ = static_cast<int64_t>(limit.rlim_cur);
+  unannounced.limit = rlimit_data_;
+  unannounced.hard = before_.rlim_cur;
+  unannounced.most = unannounced.now;
 }
 
 Enforcement::~Enforcement() {
-  if (rlimit_data_ > 0) setrlimit(RLIMIT_DATA, &before_);
+  if (rlimit_data_ == 0) return;
+  const std::lock_guard lock(mutex);
+  unannounced.limit = 0;
+  setrlimit(RLIMIT_DATA, &before_);
 }
 
 }  // namespace plimsoll

@@ -16,20 +16,27 @@ extern __attribute__((weak)) void* (*i_malloc)(size_t bytes);
 extern __attribute__((weak)) void* (*i_calloc)(size_t count, size_t bytes);
 extern __attribute__((weak)) void* (*i_realloc)(void* at, size_t bytes);
 extern __attribute__((weak)) void (*i_free)(void* at);
+__attribute__((weak)) int mkl_serv_disable_fast_mm();
 }
 
 namespace plimsoll {
 namespace {
 
-constexpr size_t kLeastRoom = 64 << 10;  // what is smaller comes from malloc
+constexpr size_t kLeastRoom = 16 << 10;  // what is smaller comes from malloc
 
 struct Room {
   void* at;
   size_t bytes;
+  bool taken;
+  pid_t last;  // the thread that had it last, whose cache may hold it
 };
+
+// All rooms, as many as were taken at once. The library's own store keeps for each thread every room that was
+// too small for the next product; here a product takes the room its thread had, or the smallest free one that
+// does, or a new one in place of a free one.
 struct Rooms {
   std::mutex mutex;
-  std::vector<Room> live;
+  std::vector<Room> all;
 };
 // Never destroyed: the library frees rooms when the process ends.
 Rooms& rooms() {
@@ -39,45 +46,73 @@ Rooms& rooms() {
 bool watched = false;
 
 // Fresh pages, so that those in memory are those that were used.
+void* map(size_t bytes) {
+  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return at == MAP_FAILED ? nullptr : at;
+}
+
+void* take_room(size_t bytes) {
+  static thread_local const pid_t thread = ::gettid();
+  std::vector<Room>& all = rooms().all;
+  const auto before = [&](const Room& a, const Room& b) {
+    return std::pair(a.last != thread, a.bytes) < std::pair(b.last != thread, b.bytes);
+  };
+  Room* fits = nullptr;
+  Room* free = nullptr;
+  for (Room& room : all) {
+    if (room.taken) continue;
+    if (free == nullptr || before(room, *free)) free = &room;
+    if (room.bytes >= bytes && (fits == nullptr || before(room, *fits))) fits = &room;
+  }
+  if (fits == nullptr) {
+    if (free == nullptr) all.reserve(all.size() + 1);
+    void* const at = map(bytes);
+    if (at == nullptr) return nullptr;
+    if (free == nullptr)
+      free = &all.emplace_back();
+    else
+      ::munmap(free->at, free->bytes);
+    fits = free;
+    fits->at = at;
+    fits->bytes = bytes;
+  }
+  fits->taken = true;
+  fits->last = thread;
+  return fits->at;
+}
+
 void* take(size_t bytes) {
   if (bytes < kLeastRoom) return std::malloc(bytes);
-  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return nullptr;
+  const std::lock_guard lock(rooms().mutex);
   try {
-    const std::lock_guard lock(rooms().mutex);
-    rooms().live.push_back({at, bytes});
+    return take_room(bytes);
   } catch (const std::bad_alloc&) {  // the caller is C
-    ::munmap(at, bytes);
     return nullptr;
   }
-  return at;
 }
 
-// The bytes of a room; 0 for what came from malloc.
-size_t bytes_of(void* at) {
-  const std::lock_guard lock(rooms().mutex);
-  const auto found = std::ranges::find(rooms().live, at, &Room::at);
-  return found == rooms().live.end() ? 0 : found->bytes;
-}
-
-// The bytes of a room, struck off the list; 0 for what came from malloc.
-size_t strike(void* at) {
-  const std::lock_guard lock(rooms().mutex);
-  auto& live = rooms().live;
-  const auto found = std::ranges::find(live, at, &Room::at);
-  if (found == live.end()) return 0;
-  const size_t bytes = found->bytes;
-  live.erase(found);
-  return bytes;
+// The room at an address, with the lock held; null for what came from malloc.
+Room* room_at(void* at) {
+  const auto found = std::ranges::find(rooms().all, at, &Room::at);
+  return found == rooms().all.end() ? nullptr : &*found;
 }
 
 void give(void* at) {
   if (at == nullptr) return;
-  const size_t bytes = strike(at);
-  if (bytes == 0)
-    std::free(at);
-  else
-    ::munmap(at, bytes);
+  {
+    const std::lock_guard lock(rooms().mutex);
+    if (Room* const room = room_at(at)) {
+      room->taken = false;
+      return;
+    }
+  }
+  std::free(at);
+}
+
+size_t bytes_of(void* at) {
+  const std::lock_guard lock(rooms().mutex);
+  const Room* const room = room_at(at);
+  return room == nullptr ? 0 : room->bytes;
 }
 
 // As realloc does, it leaves the room as it was where there is no other.
@@ -112,6 +147,7 @@ void watch_blas_memory() {
   i_calloc = std::calloc;
   i_realloc = retake;
   i_free = give;
+  if (&mkl_serv_disable_fast_mm != nullptr) mkl_serv_disable_fast_mm();
   watched = true;
 }
 
@@ -119,7 +155,7 @@ std::optional<int64_t> blas_bytes() {
   if (!watched) return std::nullopt;
   const std::lock_guard lock(rooms().mutex);
   int64_t bytes = 0;
-  for (const Room& room : rooms().live) bytes += used_bytes(room);
+  for (const Room& room : rooms().all) bytes += used_bytes(room);
   return bytes;
 }
 

@@ -78,6 +78,10 @@ void BlockRunner::watch(Pressure* pressure, Tell tell) {
   tell_ = std::move(tell);
 }
 
+void BlockRunner::stop_when(const std::atomic<bool>* interrupt) {
+  interrupt_ = interrupt;
+}
+
 // Called while no block is in flight.
 void BlockRunner::follow_pressure() {
   const int level = asked_level();
@@ -152,6 +156,7 @@ void BlockRunner::run(std::span<const int64_t> graphs, const Work& work, const R
   try {
     for (int64_t done = 0; done < blocks.count();) {
       std::string reason;
+      if (interrupted()) throw Interrupted("interrupted between two blocks");
       try {
         follow_pressure();
         run_together(blocks, done, work, planner, pass);
@@ -176,7 +181,7 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
   const int64_t start = done;
   workers_.run_stream(
       [&](int64_t item, int worker) {
-        if (start + item == blocks.count() || (item > 0 && asked_level() != level_)) return false;
+        if (interrupted() || start + item == blocks.count() || (item > 0 && asked_level() != level_)) return false;
         const auto w = static_cast<size_t>(worker);
         if (level_ == 2) blocks_[w] = GraphBlock();
         if (planner != nullptr) planner->plan(blocks.of(start + item), plans_[w]);

@@ -69,6 +69,9 @@ class BlockRunner {
   /// decision is told on the thread that calls run().
   void watch(Pressure* pressure, Tell tell);
 
+  /// From now on run() throws Interrupted once this is set, before it starts another block; null: never.
+  void stop_when(const std::atomic<bool>* interrupt);
+
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay as they are until it
   /// has run, or forget() is called.
   void expect(std::span<const int64_t> graphs);
@@ -111,6 +114,7 @@ class BlockRunner {
   void keep(const Blocks& blocks, int64_t block, Pass pass, GraphBlock& graphs);
   void run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work,
                  const RangePlanner* planner);
+  bool interrupted() const { return interrupt_ != nullptr && interrupt_->load(); }
   int asked_level() const { return pressure_ == nullptr ? 0 : pressure_->level(); }
   void follow_pressure();
   void restore();
@@ -127,6 +131,7 @@ class BlockRunner {
   std::atomic<int64_t> stalled_ns_ = 0;
   int level_ = 0;  // of pressure, as followed; changes between runs of the workers
   Pressure* pressure_ = nullptr;
+  const std::atomic<bool>* interrupt_ = nullptr;
   Tell tell_ = [](const Event&) {};
   Slab slab_;
   std::vector<GraphBlock> blocks_;  // one a worker: its memory is used again and again

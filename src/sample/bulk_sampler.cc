@@ -60,18 +60,17 @@ void BulkSampler::forget() {
 void BulkSampler::begin(std::span<SampledBatch> batches) {
   trees_.resize(std::max(trees_.size(), batches.size()));
   first_of_.resize(batches.size());
-  NodeNumbers::Column seeds;
   for (size_t b = 0; b < batches.size(); ++b) {
     SampledBatch& batch = batches[b];
-    seeds.clear();
-    seeds.swap(batch.node);
+    seeds_.assign(batch.node.begin(), batch.node.end());
+    batch.node.clear();  // which keeps its room: the plan of a run counts on it
     NodeNumbers::Column& tree = trees_[b];
     tree.clear();
     table_.begin(batch.node, tree, false);
-    for (size_t i = 0; i < seeds.size(); ++i)
-      if (table_.find_or_add(seeds[i], static_cast<int64_t>(i)) != static_cast<int64_t>(i))
+    for (size_t i = 0; i < seeds_.size(); ++i)
+      if (table_.find_or_add(seeds_[i], static_cast<int64_t>(i)) != static_cast<int64_t>(i))
         throw UsageError(
-            fmt::format("seed {} stands twice in a batch; expected seeds that differ", seeds[i]));
+            fmt::format("seed {} stands twice in a batch; expected seeds that differ", seeds_[i]));
     batch.in.clear();
     batch.source.clear();
     batch.nodes_per_hop = {batch.nodes()};

@@ -81,6 +81,7 @@ class BulkSampler {
   uint64_t seed_;
   NeighbourChoice choice_;
   NodeNumbers table_;
+  NodeNumbers::Column seeds_;
   Vector<NodeNumbers::Column, Tag::blocks> trees_;  // of each batch: the seed that reached each node first
   Vector<Expanded, Tag::blocks> expanded_;          // in the order of nodes
   Vector<EdgeRange, Tag::blocks> lists_;            // of these

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
@@ -82,6 +83,7 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const int64_t counted = kCountedUses * graph_.nodes() / sample_.batch.nodes();
   const int64_t step = std::max<int64_t>(1, graphs() / std::max<int64_t>(1, counted));
   const auto take = [&](int64_t, int worker) {
+    if (interrupt_requested) throw Interrupted("interrupted while the blocks of the run were sampled");
     Own& mine = own[static_cast<size_t>(worker)];
     const int64_t most = in_memory ? CacheShares::kGroupInMemory : kLargestGroup;
     const int64_t count = std::clamp<int64_t>(largest == 0 ? 1 : room / (2 * largest), 1, most);

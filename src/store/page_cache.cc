@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace plimsoll {
 namespace {
@@ -180,6 +181,7 @@ void PageCache::load() {
   const Waiting waiting(counters_.waited_seconds);
   const auto together = static_cast<int64_t>(wanted_.capacity());
   for (int64_t first = 0; first < pages(); first += together) {
+    if (interrupt_requested) throw Interrupted("interrupted while a column was read into memory");
     wanted_.clear();
     for (int64_t page = first; page < std::min(first + together, pages()); ++page)
       wanted_.push_back({page, data_.data() + page * page_bytes_});

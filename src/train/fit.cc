@@ -116,6 +116,7 @@ class Fit {
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
                 require_feasible(plan_), options.teacher.batches) {
     options.source->resize_cache(plan_.flight.cache_bytes, options.run.folder);
+    engine_.runner().stop_when(options.run.interrupt);
     engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
       journal_.write(event.name, {{"epoch", position_.epoch},
                                   {"step", position_.step},
@@ -131,10 +132,12 @@ class Fit {
         train_epoch();
         end_epoch();
         save_checkpoint();
-        if (interrupted() && !ended()) interrupt();
       }
+    } catch (const Interrupted&) {
+      save_checkpoint();  // weights and state are those of the last whole step
+      interrupt();
     } catch (const BudgetExceeded& error) {
-      save_checkpoint();  // weights and state are those behind the last step
+      save_checkpoint();
       journal_.write("out_of_budget", {{"reason", error.what()}});
       throw BudgetExceeded(
           fmt::format("stopped in epoch {} behind step {}; --resume goes on from there with a larger budget",
@@ -193,8 +196,6 @@ class Fit {
                                                           {"recompute", plan_.flight.recompute}});
   }
 
-  bool interrupted() const { return options_.run.interrupt != nullptr && options_.run.interrupt->load(); }
-
   // The graphs of step `step` of this epoch; empty behind the last.
   std::span<const int64_t> batch(int64_t step) const {
     const int64_t first = std::min(step * training_.batch_size, epoch_count());
@@ -221,9 +222,7 @@ class Fit {
       options_.run.progress((position_.epoch - 1) * epoch_count() + position_.step * training_.batch_size,
                             training_.max_epochs * epoch_count(), note_);
       count_seconds();
-      const bool stop = interrupted();
-      if (stop || seconds_since(last_checkpoint_) >= training_.checkpoint_every_s) save_checkpoint();
-      if (stop) interrupt();
+      if (seconds_since(last_checkpoint_) >= training_.checkpoint_every_s) save_checkpoint();
     }
     engine_.runner().forget();
   }

@@ -20,12 +20,6 @@
 
 namespace plimsoll {
 
-/// A run that was asked to stop, and has left a checkpoint. Exit 75.
-class Interrupted : public Error {
- public:
-  explicit Interrupted(const std::string& text) : Error(75, text) {}
-};
-
 /// How a stage is run, whatever it trains: these change its speed and where it stops, never its result.
 struct RunOptions {
   std::filesystem::path folder;  ///< of the stage: checkpoints/, metrics.csv and events.jsonl; must exist
@@ -40,7 +34,7 @@ struct RunOptions {
   int64_t outside_ledger = 0;                    ///< bytes of the budget that the ledger does not have
   int64_t outside_varies = 0;                    ///< as in PlanInput
   Pressure* pressure = nullptr;                  ///< while there is any, less is held; none: never
-  const std::atomic<bool>* interrupt = nullptr;  ///< set: finish the step, write a checkpoint, throw
+  const std::atomic<bool>* interrupt = nullptr;  ///< set: finish the block, write a checkpoint, throw
   std::function<void()> begun = [] {};           ///< called when all is made and planned
   std::function<void(int64_t done, int64_t total, const std::string& note)> progress =
       [](int64_t, int64_t, const std::string&) {};

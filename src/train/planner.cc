@@ -170,6 +170,7 @@ class Planner {
     const size_t pieces =
         std::max({main.plan->most_pieces(), prediction.plan->most_pieces(), teaching.plan->most_pieces()});
     const int64_t graphs = graph_bytes(flight.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
+    const int64_t heap_slack = heap_slack_per_block(pieces);
 
     const Ledger& ledger = Ledger::process();
     int64_t gradients = 0;
@@ -182,7 +183,7 @@ class Planner {
     plan.worst = worst_of(heaviest);
     if (without_data()) {
       heap_per_block_ = usual_blas_bytes();
-    } else if (cap - fixed - graphs - kHeapSlackPerBlock >= worst) {
+    } else if (cap - fixed - graphs - heap_slack >= worst) {
       seconds_per_graph_ = 0;
       plan.verified_peak_bytes = verify(main, recompute);
       if (teaching_) {
@@ -190,7 +191,7 @@ class Planner {
         if (&heaviest == &*teaching_) plan.verified_peak_bytes = found;
       }
     }
-    const int64_t one_heap = heap_per_block_ + kHeapSlackPerBlock;
+    const int64_t one_heap = heap_per_block_ + heap_slack;
     // With so many blocks in flight: what is left for the slab.
     const auto slab = [&](int blocks) { return cap - fixed - blocks * (graphs + one_heap); };
     const auto needed = [&](int blocks) { return worst + (blocks - 1) * std::min(mean, worst); };

@@ -13,7 +13,7 @@ namespace {
 
 // What of rooms and of holes in the heap stands there untouched, and is filled by the next stage: up to
 // 0.2 MiB beyond what either way to count says was seen behind eight stages.
-constexpr int64_t kUntouched = 512 * kKiB;
+constexpr int64_t kUntouched = 192 * kKiB;
 
 int64_t left_beside(int64_t outside_ledger) {
   give_back_freed_memory();

@@ -8,6 +8,7 @@
 #include <barrier>
 
 #include "base/workers.h"
+#include "memory/c_heap.h"
 #include "memory/meter.h"
 #include "ops/blas_memory.h"
 
@@ -43,6 +44,8 @@ FloorParts warm_up_torch(int threads) {
     const at::Tensor sums = at::zeros({256, 96}).index_add(0, index, at::mm(at::ones({256, 96}), weight));
     torch::autograd::grad({at::log_softmax(sums, 1).sum()}, {weight});
   });
+  // What the operations freed is not floor: blocks would fill it and the plan count it twice.
+  give_back_freed_memory();
   parts.blas = process_memory().anonymous - parts.program - parts.threads;
   warm_blas = blas_bytes().value_or(0);
   return parts;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/units.h"
@@ -24,9 +26,14 @@ int64_t warm_blas_bytes();
 /// What the process holds beyond floor and ledger: nodes of the graph of gradients, heads of tensors, what
 /// malloc loses between pieces, and the stacks of threads as far as they are used. Set aside from the budget,
 /// once and for each block in flight; rooms of the libraries that multiply are measured by the planner.
-/// Measured at 0.2 to 0.6 MiB with one block in flight and for each more up to 0.13 MiB of a classifier
-/// (bench/results/contract.md), 0.23 MiB of an autoencoder.
+/// Measured with one block in flight at 0.05 MiB for 45 tensors at once and 0.6 MiB for 250
+/// (bench/results/contract.md), with an autoencoder at 0.23 MiB a block.
 constexpr int64_t kHeapSlack = 640 * kKiB;
-constexpr int64_t kHeapSlackPerBlock = 256 * kKiB;
+
+/// Of a block whose pass has up to `tensors` tensors in its plan.
+inline int64_t heap_slack_per_block(size_t tensors) {
+  constexpr size_t kOfTensor = 1536;
+  return static_cast<int64_t>(std::min<size_t>(tensors * kOfTensor, 192 * kKiB));
+}
 
 }  // namespace plimsoll

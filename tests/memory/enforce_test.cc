@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -62,6 +63,25 @@ TEST(Enforcement, RefusesWhatPassesTheBudgetAndEndsWithItsScope) {
     ASSERT_NE(enough, MAP_FAILED);
     ::munmap(enough, 60 * kMiB);
   }
+  EXPECT_EQ(soft_limit(), before);
+}
+
+TEST(ThreadStacks, TakeAddressesWhileTheyLive) {
+  const int64_t before = soft_limit();
+  const int64_t stack = data_limit(kMiB, 1) - data_limit(kMiB, 0);
+  {
+    const Enforcement enforcement(process_memory().anonymous + 64 * kMiB, 0);
+    const int64_t without = soft_limit();
+    {
+      const ThreadStacks some(16);
+      EXPECT_EQ(soft_limit(), without + 16 * stack);
+      const ThreadStacks more(16);
+      EXPECT_EQ(soft_limit(), without + 32 * stack);
+    }
+    EXPECT_EQ(soft_limit(), without + std::min<int64_t>(32 * stack, 40 * kMiB));  // glibc keeps as much
+  }
+  EXPECT_EQ(soft_limit(), before);
+  const ThreadStacks without_enforcement(16);
   EXPECT_EQ(soft_limit(), before);
 }
 
