@@ -7,14 +7,14 @@ A run is its number: data, recipe, threads and budget are drawn from it. `plimso
 trains with that, or up to three times as much, in a cgroup whose limit is the budget and 64 MiB. Each run is a line of
 the file; runs that are there already are not run again, so that an interrupted command goes on. Exits 1 if a run broke
 the contract. `--show N` prints the commands of run N. With `--task distillation` a run is that of all stages of a
-small KD-GAT on simulated frames, and every stage keeps its plan.
+small KD-GAT on simulated frames, and every stage keeps its plan; with `--task giant` it is classes of nodes or links on
+a graph from disk.
 """
 
 import argparse
 import hashlib
 import json
 import os
-import random
 import shlex
 import shutil
 import statistics
@@ -29,14 +29,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "python"), str(ROOT / "bench")]
 
 from cgroup import MemoryCgroup  # noqa: E402
+from contract_draws import BUSES, GIANTS, SETS, draw_distillation, draw_giant, draw_run, make_buses, make_giants, make_sets  # noqa: E402,E501
 from report import machine  # noqa: E402
 
 MIB = 1 << 20
 STAGES_DIFFER = MIB  # what earlier stages left, in two processes
 BESIDE = 64 * MIB  # of the cgroup's limit, for page cache
 UNLIMITED = 16 << 30
-SETS = 12
-BUSES = 4
 COMPARED = 5  # every so many runs are also done without a limit
 PLIMSOLL = Path(os.environ.get("PLIMSOLL_BIN", ROOT / "build" / "release" / "bin")) / "plimsoll"
 
@@ -45,131 +44,8 @@ class Broken(Exception):
     """What a run did that it must not."""
 
 
-def write_graphs(folder, number):
-    """A data set in TU format: log-normal numbers of nodes, sigma 1.5 and median 8."""
-    draw = random.Random(f"graphs {number}")
-    folder.mkdir(parents=True)
-    attributes, edge_labels = draw.choice([0, 0, 3, 12]), draw.choice([0, 0, 2, 5])
-    density, labels, classes = draw.choice([0.8, 1.5, 3]), draw.randint(2, 6), draw.randint(2, 5)
-    arcs, arc_labels, nodes, node_labels, node_attributes = [], [], [], [], []
-    graphs = draw.choice([200, 300, 400])
-    for graph in range(graphs):
-        count = min(max(round(draw.lognormvariate(2.08, 1.5)), 1), 3000)
-        first = len(nodes) + 1
-        nodes += [graph + 1] * count
-        node_labels += [draw.randrange(labels) for _ in range(count)]
-        node_attributes += [", ".join(f"{draw.gauss(0, 1):.4f}" for _ in range(attributes)) for _ in range(count)]
-        pairs = {(draw.randrange(count), draw.randrange(count)) for _ in range(round(density * count))}
-        for a, b in sorted(pairs):
-            for source, target in ((a, b), (b, a)):
-                arcs.append(f"{first + source}, {first + target}")
-                arc_labels.append(draw.randrange(max(edge_labels, 1)))
-    rows = {"A": arcs, "graph_indicator": nodes, "graph_labels": [draw.randrange(classes) for _ in range(graphs)],
-            "node_labels": node_labels}
-    if attributes:
-        rows["node_attributes"] = node_attributes
-    if edge_labels:
-        rows["edge_labels"] = arc_labels
-    for name, lines in rows.items():
-        (folder / f"S_{name}.txt").write_text("".join(f"{line}\n" for line in lines))
-
-
-def make_sets(work):
-    for number in range(SETS):
-        for target in ("graph", "node"):
-            out = work / f"{target}s-{number}"
-            if out.exists():
-                continue
-            source = work / f"text-{number}"
-            if not source.exists():
-                unfinished = work / f"unfinished-{number}"
-                shutil.rmtree(unfinished, ignore_errors=True)
-                write_graphs(unfinished, number)
-                unfinished.rename(source)
-            subprocess.run([str(PLIMSOLL), "ingest", "tu", str(source), "--out", str(out), "--target", target,
-                            *([] if target == "graph" or (source / "S_node_attributes.txt").exists()
-                              else ["--node-features", "degree"])], check=True, stdout=subprocess.DEVNULL)
-
-
-def make_buses(work):
-    for number in range(BUSES):
-        if not (out := work / f"bus-{number}").exists():
-            subprocess.run([str(PLIMSOLL), "simulate", "can", "--out", str(out), "--frames", str(30000 + 10000 * number),
-                            "--seed", str(number)], check=True, stdout=subprocess.DEVNULL)
-
-
-def draw_resources(draw):
-    return {
-        "threads": draw.randint(1, 3),
-        "prefetch": draw.choice([0, 2, 2, 5]),
-        # Few budgets above twice the least are short for anything.
-        "factor": 1.0 if draw.random() < 0.25 else 1 + 2 * draw.random() ** 3,
-    }
-
-
-def draw_distillation(number):
-    """As draw_run(), of a student and a teacher."""
-    draw = random.Random(f"distillation {number}")
-    overrides = {
-        "seed": draw.randrange(1000),
-        "task": "distillation",
-        "data.features": draw.choice(["behaviour", "compat"]),
-        "split.validation": draw.choice([0.2, 0.4]),
-        "curriculum.schedule": draw.choice(["none", "hard_4to1", "kdgat"]),
-        "training.max_epochs": draw.choice([1, 2]),
-        "training.batch_size": draw.choice([8, 32, 128]),
-        "training.gradient_checkpointing": draw.choice(["auto", "on", "off"]),
-        "training.block.graphs": draw.choice([4, 16, 64]),
-        "training.block.nodes": draw.choice([512, 4096]),
-    }
-    for who, widths in (("", [8, 16, 24]), ("teacher.", [16, 32, 48])):
-        heads, width = draw.choice([1, 2, 4]), draw.choice(widths)
-        overrides |= {f"{who}gat.{key}": value for key, value in {
-            "layers": draw.randint(1, 3), "hidden": width, "heads": heads, "embedding": draw.choice([4, 16]),
-            "dropout": draw.choice([0, 0.2]), "fc_layers": draw.randint(1, 2)}.items()}
-        overrides |= {f"{who}vgae.{key}": value for key, value in {
-            "hidden": f"[{4 * width}, {2 * width}]", "latent": draw.choice([8, 16]), "heads": heads,
-            "embedding": draw.choice([4, 16])}.items()}
-    return {"run": number, "set": f"bus-{draw.randrange(BUSES)}",
-            "overrides": [f"{key}={value}" for key, value in overrides.items()], **draw_resources(draw)}
-
-
-def draw_run(number):
-    """What is run: the set, the overrides of an empty recipe, options, and the budget over the least one."""
-    draw = random.Random(f"run {number}")
-    conv = draw.choice(["gat", "gatv2", "gcn", "gin", "sage"])
-    hidden = draw.choice([8, 16, 32, 64])
-    target = draw.choice(["graph", "graph", "node"])
-    overrides = {
-        "seed": draw.randrange(1000),
-        "task": f"{target}_classification",
-        "split.by": "graph",
-        "split.validation": draw.choice([0.1, 0.2, 0.4]),
-        "training.max_epochs": draw.choice([1, 2]),
-        "training.batch_size": draw.choice([8, 32, 100, 1000]),
-        "training.optimizer": draw.choice(["adam", "adam", "adamw", "sgd"]),
-        "training.gradient_checkpointing": draw.choice(["auto", "on", "off"]),
-        "training.block.graphs": draw.choice([1, 8, 64, 64]),
-        "training.block.nodes": draw.choice([256, 1024, 4096]),
-        "training.block.edges": draw.choice([1024, 16384]),
-        "gnn.conv": conv,
-        "gnn.layers": draw.randint(1, 4),
-        "gnn.hidden": hidden,
-        "gnn.heads": draw.choice([1, 2, 4]) if conv in ("gat", "gatv2") else 1,
-        "gnn.norm": draw.choice(["none", "batch", "graph"]),
-        "gnn.jk": draw.choice(["last", "cat", "max"]),
-        "gnn.pooling": draw.choice(["mean", "sum", "max"]),
-        "gnn.dropout": draw.choice([0, 0, 0.3]),
-    }
-    return {
-        "run": number,
-        "set": f"{target}s-{draw.randrange(SETS)}",
-        "overrides": [f"{key}={value}" for key, value in overrides.items()],
-        **draw_resources(draw),
-    }
-
-
-DRAW = {"classification": draw_run, "distillation": draw_distillation}
+DRAW = {"classification": draw_run, "distillation": draw_distillation, "giant": draw_giant}
+MAKE = {"classification": make_sets, "distillation": make_buses, "giant": make_giants}
 
 
 def command_of(verb, drawn, work, *options):
@@ -280,7 +156,7 @@ def run_all(numbers, work, jobs=2, task="classification"):
     """The records of the runs, as they end."""
     work.mkdir(parents=True, exist_ok=True)
     (work / "recipe.yaml").write_text("")
-    make_buses(work) if task == "distillation" else make_sets(work)
+    MAKE[task](work, PLIMSOLL)
     with ThreadPool(jobs) as pool:
         yield from pool.imap_unordered(one_of, [(number, work, task) for number in numbers])
 
@@ -332,7 +208,7 @@ def summary_of(records):
         row(f"{stage}: least budget of `plan` over that of the run", [seen / own - 1 for seen, own, _, _ in figures])
     short = [record for record in done if record["budget"] < record["all_threads_budget"]]
     row("planned peak over the measured one", [over(record) for record in done])
-    for threads in (1, 2, 3):
+    for threads in (1, 2, 3, 4):
         row(f"the same, {threads} block{'s'[:threads > 1]} in flight",
             [over(record) for record in done if record["blocks_in_flight"] == threads])
     row("unused of the least budget", [unused(record) for record in least])
@@ -349,9 +225,11 @@ def summary_of(records):
 
 RUNS_IN_WORDS = {
     "classification": f"""Each run: one of {2 * SETS} sets of 200 to 400 random graphs (log-normal numbers of nodes, median 8, sigma 1.5), a
-random model `gnn`, random block limits, batch size, threads (1 to 3), blocks read ahead""",
+random model `gnn`, random block limits, batch size, threads (1 to 4), blocks read ahead""",
+    "giant": f"""Each run: one of {GIANTS} simulated graphs of 4,000 to 32,000 nodes, or 2 with edges held out, from disk; random fan-outs,
+model `gnn`, seeds a block and a step, threads (1 to 4), blocks read ahead""",
     "distillation": f"""Each run: all stages of a random small KD-GAT on one of {BUSES} simulated buses, random curriculum, features, block
-limits, batch size, threads (1 to 3), blocks read ahead""",
+limits, batch size, threads (1 to 4), blocks read ahead""",
 }
 
 
@@ -393,7 +271,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--task", choices=DRAW, default="classification")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, help="default: build/contract.jsonl, or distillation.jsonl beside it")
+    parser.add_argument("--out", type=Path, help="default: build/contract.jsonl, or TASK.jsonl beside it")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "contract", help="folder of the data sets")
     parser.add_argument("--any-build", action="store_true", help="runs of other builds count, too")
     parser.add_argument("--results", type=Path, help="write the summary there as Markdown")

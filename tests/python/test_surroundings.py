@@ -54,7 +54,7 @@ def test_the_limit_on_processes_is_named(plimsoll, captures_folder, tmp_path):
         pytest.skip("needs root, to become a user with a limit on processes")
     frames = tmp_path / "frames"
     assert plimsoll("ingest", "can", captures_folder, "--out", frames).returncode == 0
-    for path in [tmp_path, *tmp_path.parents[:2], frames, *frames.iterdir()]:
+    for path in [tmp_path, *tmp_path.parents[:3], frames, *frames.iterdir()]:
         path.chmod(0o777)
 
     def become():
