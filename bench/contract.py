@@ -226,7 +226,7 @@ def summary_of(records):
 RUNS_IN_WORDS = {
     "classification": f"""Each run: one of {2 * SETS} sets of 200 to 400 random graphs (log-normal numbers of nodes, median 8, sigma 1.5), a
 random model `gnn`, random block limits, batch size, threads (1 to 4), blocks read ahead""",
-    "giant": f"""Each run: one of {GIANTS} simulated graphs of 4,000 to 32,000 nodes, or 2 with edges held out, from disk; random fan-outs,
+    "giant": f"""Each run: one of {GIANTS} simulated graphs of 2,000 to 16,000 nodes, or 2 with edges held out, from disk; random fan-outs,
 model `gnn`, seeds a block and a step, threads (1 to 4), blocks read ahead""",
     "distillation": f"""Each run: all stages of a random small KD-GAT on one of {BUSES} simulated buses, random curriculum, features, block
 limits, batch size, threads (1 to 4), blocks read ahead""",

@@ -23,6 +23,7 @@ namespace {
 // How often a node is used is counted in so many blocks that it is so often on average.
 constexpr int64_t kCountedUses = 16;
 constexpr int64_t kLargestGroup = 1024;
+constexpr int64_t kBesideSamples = 512 * 1024;
 
 // No further than a byte has room for.
 void count_use(uint8_t& uses) {
@@ -126,6 +127,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
     sampler_.sample(std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
   wanted_.reserve(sample_.batch.node.capacity());
+  beside_ = Charge(Tag::blocks, kBesideSamples + sample_.batch.bytes());
   return shapes;
 }
 

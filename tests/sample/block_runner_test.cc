@@ -278,6 +278,25 @@ class FakePressure : public Pressure {
   mutable std::atomic<int> asked_ = 0;
 };
 
+TEST_F(BlockRunnerTest, AStopEndsTheBatchAfterTheBlocksInFlight) {
+  for (const int threads : {1, 3}) {
+    BlockRunner runner(source_, shapes_, {.graphs = 1, .nodes = 1, .edges = 1}, threads, 0);
+    std::atomic<bool> stop = false;
+    runner.stop_when(&stop);
+    std::atomic<int> begun = 0;
+    const auto work = [&](const GraphBlock&, int64_t) -> BlockRunner::Commit {
+      if (++begun == 4) stop = true;
+      return [] {};
+    };
+    EXPECT_THROW(runner.run(batch_, work), Interrupted);
+    EXPECT_LE(begun, 4 + threads);
+    stop = false;
+    begun = 100;
+    runner.run(batch_, work);
+    EXPECT_EQ(begun, 100 + static_cast<int>(batch_.size()));
+  }
+}
+
 TEST_F(BlockRunnerTest, UnderPressureNoBitChangesWheneverItComesAndGoes) {
   const float sum = expected();
   const int64_t bytes = range_bytes();

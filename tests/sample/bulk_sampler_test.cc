@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -101,6 +102,25 @@ TEST_F(BulkSamplerTest, TakesNoMoreThanIsSaid) {
   sampler.forget();
   batches.clear();
   EXPECT_LE(ledger.held(), before);
+}
+
+TEST_F(BulkSamplerTest, ABatchThatIsSampledAgainTakesNoMemory) {
+  const GraphView view(folder_ / "graph");
+  const CsrTopology topology = topology_of(view);
+  BulkSampler sampler(topology, {.fan_outs = {5, 5}}, 1);
+  std::vector<SampledBatch> batch(1);
+  const auto sample = [&] {
+    batch[0].node.resize(20);
+    std::iota(batch[0].node.begin(), batch[0].node.end(), int64_t{0});
+    sampler.sample(batch);
+  };
+  sample();
+  Ledger& ledger = Ledger::process();
+  const int64_t held = ledger.held();
+  ledger.begin_recent();
+  sample();
+  EXPECT_EQ(ledger.recent_peak(), held);
+  EXPECT_EQ(ledger.held(), held);
 }
 
 TEST_F(BulkSamplerTest, RefusesWhatItCannotDo) {
