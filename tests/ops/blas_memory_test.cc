@@ -20,6 +20,7 @@ TEST(BlasMemory, RoomsAreAsManyAsProductsAtOnceWhateverTheThreadsAndSizes) {
   const int64_t one = *blas_bytes();
   for (int i = 0; i < 3; ++i)
     std::thread([&] {
+      at::init_num_threads();
       multiply();
       EXPECT_LE(*blas_bytes(), one + 4 * 4096);  // where a room lies moves its last pages
     }).join();
