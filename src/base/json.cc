@@ -1,6 +1,18 @@
 #include "base/json.h"
 
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/error.h"
+
 namespace plimsoll {
+
+int64_t whole_number(const Json& json) {
+  if (!json.is_number_integer() || json > std::numeric_limits<int64_t>::max())
+    throw UsageError(fmt::format("found {}, expected a whole number", json.dump()));
+  return json.get<int64_t>();
+}
 
 bool JsonLimits::keeps(int depth, Json::parse_event_t event) {
   passed_ |= depth > kDeepest;

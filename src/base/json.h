@@ -3,6 +3,7 @@
 // The one place where nlohmann-json enters. ordered_json keeps keys as written: manifests are the same bytes
 // each time.
 #include <array>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -25,6 +26,10 @@ class JsonLimits {
   bool passed_ = false;
   std::array<int, kDeepest + 2> keys_{};  // of the objects that are open, by depth
 };
+
+/// Errors: UsageError for anything but a whole number of 64 bits; Json itself converts fractions, and one beyond
+/// 64 bits has no conversion.
+int64_t whole_number(const Json& json);
 
 /// The JSON in a file's text. Discarded (Json::is_discarded) when it is none, or passes JsonLimits.
 Json parse_json(std::string_view text);

@@ -68,6 +68,11 @@ std::optional<int64_t> bytes_at(const Json& json, const char* path) {
   return json.at(pointer).get<int64_t>();
 }
 
+std::string text_at(const Json& json, const char* key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 // The parts of a stage's plan, few enough for a chart; what is left of the peak stands outside the ledger.
 std::vector<std::pair<std::string, int64_t>> parts_of(const Json& stage, int64_t peak, int64_t floor) {
   const auto sum = [&](std::initializer_list<const char*> names) {
@@ -89,12 +94,12 @@ std::vector<std::pair<std::string, int64_t>> parts_of(const Json& stage, int64_t
 // Of each stage the seed that was planned to need most, in the order in which the stages ran.
 void add_memory(RunRecord& record, const Json& manifest) {
   const auto budget = bytes_at(manifest, "/budget_bytes");
-  if (!budget || !manifest.contains("stages")) return;
+  if (!budget || !manifest.contains("stages") || !manifest.at("stages").is_array()) return;
   const int64_t floor = bytes_at(manifest, "/memory/floor_bytes").value_or(0);
   for (const Json& stage : manifest.at("stages")) {
     const auto planned = bytes_at(stage, "/planned_peak_bytes");
     if (!planned) continue;
-    const std::string name = stage.value("stage", "");
+    const std::string name = text_at(stage, "stage");
     auto known = std::ranges::find(record.memory, name, &RunRecord::Memory::stage);
     if (known == record.memory.end())
       known = record.memory.insert(known, {name, 0, {}, {}, *budget});

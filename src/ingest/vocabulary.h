@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/vector.h"
 #include "store/frames.h"
 #include "store/named_tensors.h"
 
@@ -29,7 +30,7 @@ class Vocabulary {
   int32_t extended_index(uint32_t can_id) const;
 
   std::vector<uint32_t> ids_;
-  std::vector<int32_t> standard_;  // the index of each 11-bit ID
+  Vector<int32_t, Tag::columns> standard_;  // the index of each 11-bit ID
 };
 
 /// Which recordings a vocabulary or a profile is learned from.

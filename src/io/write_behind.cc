@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/error.h"
 #include "io/file_system.h"
 
 namespace plimsoll {
@@ -23,8 +24,9 @@ WriteBehind::~WriteBehind() {
 }
 
 std::byte* WriteBehind::take() {
-  while (free_.empty()) reap(true);
+  while (free_.empty() && under_way() > 0) reap(true);
   if (error_) std::rethrow_exception(error_);
+  if (free_.empty()) throw Failure("all buffers of a scratch file are taken, and none is being written");
   std::byte* const taken = free_.back();
   free_.pop_back();
   return taken;

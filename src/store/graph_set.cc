@@ -22,7 +22,8 @@ Json to_json(const GraphRange& range, bool recording) {
 }
 
 GraphRange from_json(const Json& json, bool recording) {
-  GraphRange range{json.at("name"), "", json.at("first_graph"), json.at("graphs"), {}, {}, {}};
+  GraphRange range{json.at("name"), "", whole_number(json.at("first_graph")), whole_number(json.at("graphs")),
+                   {}, {}, {}};
   if (!recording) return range;
   range.split = json.at("split");
   if (json.contains("attack") && !json["attack"].is_null()) range.attack = json["attack"];
@@ -183,6 +184,8 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
     tables_.edge_features = manifest.at("features").at("edge").get<std::vector<std::string>>();
     tables_.vocabulary = manifest.at("vocabulary").get<std::vector<uint32_t>>();
   } catch (const Json::exception& error) {
+    throw damaged(std::string("manifest.json: ") + error.what());
+  } catch (const UsageError& error) {
     throw damaged(std::string("manifest.json: ") + error.what());
   }
   const std::string fault = fault_in(tables_, static_cast<int64_t>(graphs));

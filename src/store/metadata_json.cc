@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 namespace plimsoll {
 
 Json metadata_json(const SafetensorsView& file, const std::string& key) {
@@ -14,12 +12,6 @@ Json metadata_json(const SafetensorsView& file, const std::string& key) {
                     "file is damaged, fetch it or train it again",
                     file.path(), key));
   return json;
-}
-
-int64_t whole_number(const Json& json) {
-  if (!json.is_number_integer() || json > std::numeric_limits<int64_t>::max())
-    throw UsageError(fmt::format("found {}, expected a whole number", json.dump()));
-  return json.get<int64_t>();
 }
 
 }  // namespace plimsoll

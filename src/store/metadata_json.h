@@ -12,9 +12,6 @@ namespace plimsoll {
 /// JSON, or beyond JsonLimits.
 Json metadata_json(const SafetensorsView& file, const std::string& key);
 
-/// Errors: UsageError for anything but a whole number of 64 bits; a fraction beyond them has no conversion.
-int64_t whole_number(const Json& json);
-
 /// What `read` makes of that JSON. Errors: the same, also for a Json::exception and a UsageError of `read`.
 template <typename Read>
 auto read_metadata(const SafetensorsView& file, const std::string& key, const Read& read) {

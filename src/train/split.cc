@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "memory/heap_bytes.h"
 #include "store/split_name.h"
 
 namespace plimsoll {
@@ -42,16 +43,20 @@ Recordings recordings_of(const GraphSetTables& tables, const std::vector<std::st
   Recordings result;
   TrainingSplit& split = result.split;
   std::set<std::string> seen;
+  const auto add = [&](std::vector<std::string>& list, std::string text) {
+    split.texts.add(heap_bytes(text) + 2 * static_cast<int64_t>(sizeof(text)));  // of a list that grows
+    list.push_back(std::move(text));
+  };
   for (const bool used : {true, false})  // what trains under another name is not left out
     for (const GraphRange& recording : tables.recordings) {
       if (!is_training_split(recording.split) || is_left_out(recording, leave_out) == used) continue;
       const std::string path = recording.split + "/" + recording.name;
       if (!seen.insert(content_of(recording)).second) {
-        split.copies.push_back(path);
+        add(split.copies, path);
       } else if (used) {
         result.used.push_back(&recording);
-        split.used.push_back(path);
-        split.contents.push_back(content_of(recording));
+        add(split.used, path);
+        add(split.contents, content_of(recording));
       } else {
         append(split.left_out[*recording.attack], recording.first_graph, recording.graphs);
       }

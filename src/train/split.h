@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/charge.h"
 #include "sample/batches.h"
 #include "sample/block.h"
 
@@ -18,6 +19,7 @@ struct TrainingSplit {
   std::vector<std::string> used = {};      ///< recordings, "split/name"
   std::vector<std::string> contents = {};  ///< content_of each of them
   std::vector<std::string> copies = {};    ///< left out because one with the same content is used already
+  Charge texts{Tag::columns};              ///< of used, contents and copies
   std::map<std::string, GraphList> left_out = {};  ///< graphs of attacks that were to be left out, by attack
   bool fresh_epochs = false;  ///< each epoch trains on graphs of its own (EpochOrder::fresh)
 };

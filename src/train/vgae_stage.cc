@@ -74,10 +74,7 @@ std::unique_ptr<GraphAutoencoderNeighborhood> make_vgae(const Recipe& recipe, co
 }
 
 TrainingSplit benign_split(const TrainingSplit& split, std::span<const GraphShape> shapes) {
-  TrainingSplit benign = split;
-  benign.training = benign_of(split.training, shapes);
-  benign.validation = benign_of(split.validation, shapes);
-  return benign;
+  return {.training = benign_of(split.training, shapes), .validation = benign_of(split.validation, shapes)};
 }
 
 MemoryPlan plan_vgae(const VgaeStageOptions& options) {

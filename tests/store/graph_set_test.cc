@@ -126,6 +126,7 @@ TEST_F(GraphSet, SplitsAndRecordingsThatShareOrLeaveOutGraphsAreRefused) {
     expect_refused(table, 0, "graphs", 100000000, "expected to begin at 0 of 10");
     expect_refused(table, 0, "graphs", -1, "with -1 graphs");
     expect_refused(table, row, "graphs", 3, "of 10 graphs");
+    expect_refused(table, 0, "first_graph", 0.25, "found 0.25, expected a whole number");
   }
   expect_refused("recordings", 2, "split", "train",
                  "recording 'copy' of split 'train' has graphs in another");

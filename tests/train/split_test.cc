@@ -31,6 +31,24 @@ TEST(SplitTraining, HoldsOutTheEndOfEachRecordingBehindAnEmbargo) {
   EXPECT_EQ(split.validation, (GraphList{8, 9, 19}));
 }
 
+TEST(SplitTraining, TextsOfRecordingsStandInTheLedger) {
+  std::vector<GraphRange> recordings;
+  for (int i = 0; i < 1000; ++i)
+    recordings.push_back({"a recording with a long name " + std::to_string(i), "train", 0, 10, {}, {}});
+  const GraphSetTables of = tables(recordings);
+  const int64_t before = Ledger::process().held(Tag::columns);
+  int64_t lists = 0;
+  int64_t texts = 0;
+  {
+    const TrainingSplit split = split_by_time(of, 0.2, 1);
+    lists = static_cast<int64_t>((split.training.capacity() + split.validation.capacity()) * sizeof(int64_t));
+    for (const auto* list : {&split.used, &split.contents})
+      for (const std::string& text : *list) texts += static_cast<int64_t>(sizeof(text) + text.capacity());
+    EXPECT_GE(Ledger::process().held(Tag::columns) - before, lists + texts);
+  }
+  EXPECT_EQ(Ledger::process().held(Tag::columns), before);
+}
+
 TEST(SplitTraining, ACopyIsUsedOnce) {
   const TrainingSplit split = split_by_time(tables({{"a", "train_1", 0, 10, {}, {}},
                                                     {"a", "train_2", 0, 10, {}, "train_1/a"},
