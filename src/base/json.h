@@ -27,8 +27,8 @@ class JsonLimits {
   std::array<int, kDeepest + 2> keys_{};  // of the objects that are open, by depth
 };
 
-/// Errors: UsageError for anything but a whole number of 64 bits; Json itself converts fractions, and one beyond
-/// 64 bits has no conversion.
+/// Errors: UsageError for anything but a whole number of 64 bits; Json itself converts fractions, and one
+/// beyond 64 bits has no conversion.
 int64_t whole_number(const Json& json);
 
 /// The JSON in a file's text. Discarded (Json::is_discarded) when it is none, or passes JsonLimits.

@@ -144,8 +144,8 @@ Recipe block_recipe(Recipe recipe, const TrainingData& data) {
 }
 
 int threads_that_read(const std::filesystem::path& folder) {
-  // Of one giant graph: one that samples, and three that read rows ahead (store/row_packs.h). Pools of readers
-  // make room for themselves (memory/enforce.h).
+  // Of one giant graph: one that samples, and three that read rows ahead (store/row_packs.h). Pools of
+  // readers make room for themselves (memory/enforce.h).
   constexpr int kOfGraph = 4;
   return read_manifest(folder).value("kind", "") == "graph" ? kOfGraph : 0;
 }

@@ -18,7 +18,8 @@ namespace plimsoll {
 /// its page cache: the budget and 64 MiB.
 class Enforcement {
  public:
-  /// `threads_to_come`: how many at once may be started from now on, those of ThreadStacks aside. One at a time.
+  /// `threads_to_come`: how many at once may be started from now on, those of ThreadStacks aside. One at a
+  /// time.
   Enforcement(int64_t budget, int threads_to_come);
   ~Enforcement();
   Enforcement(const Enforcement&) = delete;
@@ -34,9 +35,9 @@ class Enforcement {
   int64_t rlimit_data_ = 0;
 };
 
-/// Room for the stacks of threads that an Enforcement was not told of: raises its RLIMIT_DATA while it lives, and
-/// afterwards leaves as much as the C library keeps of stacks for threads to come. Does nothing where there is
-/// no Enforcement, or the limit was lower before. Make it before the threads. Thread-safe.
+/// Room for the stacks of threads that an Enforcement was not told of: raises its RLIMIT_DATA while it lives,
+/// and afterwards leaves as much as the C library keeps of stacks for threads to come. Does nothing where
+/// there is no Enforcement, or the limit was lower before. Make it before the threads. Thread-safe.
 class ThreadStacks {
  public:
   explicit ThreadStacks(int threads);

@@ -181,7 +181,8 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
   const int64_t start = done;
   workers_.run_stream(
       [&](int64_t item, int worker) {
-        if (interrupted() || start + item == blocks.count() || (item > 0 && asked_level() != level_)) return false;
+        if (interrupted() || start + item == blocks.count() || (item > 0 && asked_level() != level_))
+          return false;
         const auto w = static_cast<size_t>(worker);
         if (level_ == 2) blocks_[w] = GraphBlock();
         if (planner != nullptr) planner->plan(blocks.of(start + item), plans_[w]);

@@ -100,8 +100,8 @@ class NeighbourSource : public BlockSource {
   mutable BlockSampler sampler_;
   mutable BlockSample sample_;
   mutable Vector<WantedRow, Tag::cache> wanted_;
-  // Samples of other sizes come and go on the heap and leave holes, and threads that read ahead have stacks: up to
-  // 0.8 MiB beside samples of 0.5 MiB was seen in long runs.
+  // Samples of other sizes come and go on the heap and leave holes, and threads that read ahead have stacks:
+  // up to 0.8 MiB beside samples of 0.5 MiB was seen in long runs.
   mutable Charge beside_{Tag::blocks};
   mutable RowCounters before_;  // of reader_ and of what came earlier
 

@@ -22,8 +22,8 @@ Json to_json(const GraphRange& range, bool recording) {
 }
 
 GraphRange from_json(const Json& json, bool recording) {
-  GraphRange range{json.at("name"), "", whole_number(json.at("first_graph")), whole_number(json.at("graphs")),
-                   {}, {}, {}};
+  GraphRange range{
+      json.at("name"), "", whole_number(json.at("first_graph")), whole_number(json.at("graphs")), {}, {}, {}};
   if (!recording) return range;
   range.split = json.at("split");
   if (json.contains("attack") && !json["attack"].is_null()) range.attack = json["attack"];

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "memory/heap_bytes.h"
@@ -111,7 +112,7 @@ TrainingSplit split_by_time(const GraphSetTables& tables, double validation, int
     append(result.validation, recording->first_graph + recording->graphs - held_out, held_out);
   }
   require_both_sides(result, kNothingTrains, "the training recordings are too short for split.validation");
-  return result;
+  return std::move(result);  // of a binding, which is not moved by itself
 }
 
 TrainingSplit split_by_recording(const GraphSetTables& tables, double validation, uint64_t seed,
@@ -138,7 +139,7 @@ TrainingSplit split_by_recording(const GraphSetTables& tables, double validation
       result, kNothingTrains,
       "a whole recording is held out where there are two of an attack, or two without one, and "
       "there are not; set split.by: time");
-  return result;
+  return std::move(result);  // of a binding, which is not moved by itself
 }
 
 TrainingSplit split_by_graph(const GraphSetTables& tables, std::span<const GraphShape> shapes,
