@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include <limits>
 
 #include "base/error.h"
@@ -157,8 +159,8 @@ TEST(ListsToJudge, LeaveOutWhatTrainedAndNameIt) {
   tables.recordings = {{"x", "train", 0, 3, {}, {}, "X"},
                        {"copy", "test", 3, 2, {}, {}, "X"},
                        {"y", "test", 5, 2, {}, {}, "Y"}};
-  TrainingSplit split;
-  split.validation = {2};
+  std::optional<TrainingSplit> split(std::in_place);
+  split->validation = {2};
   const auto lists = lists_to_judge(tables, {"X"}, split, "");
   ASSERT_EQ(lists.size(), 2U);
   EXPECT_EQ(lists[0].name, "validation");
