@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include <limits>
+#include <optional>
 
 #include "base/error.h"
 #include "support/errors.h"
