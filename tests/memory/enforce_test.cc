@@ -67,6 +67,9 @@ TEST(Enforcement, RefusesWhatPassesTheBudgetAndEndsWithItsScope) {
 }
 
 TEST(ThreadStacks, TakeAddressesWhileTheyLive) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take more";
+#endif
   const int64_t before = soft_limit();
   const int64_t stack = data_limit(kMiB, 1) - data_limit(kMiB, 0);
   {
