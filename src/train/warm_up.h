@@ -32,8 +32,8 @@ constexpr int64_t kHeapSlack = 640 * kKiB;
 
 /// Of a block whose pass has up to `tensors` tensors in its plan.
 inline int64_t heap_slack_per_block(size_t tensors) {
-  constexpr size_t kOfTensor = 1536;
-  return static_cast<int64_t>(std::min<size_t>(tensors * kOfTensor, 192 * kKiB));
+  constexpr size_t kOfTensor = 1280;
+  return static_cast<int64_t>(std::min<size_t>(tensors * kOfTensor, 160 * kKiB));
 }
 
 }  // namespace plimsoll
