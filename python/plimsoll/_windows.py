@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll import _core
-from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, texts, thread_count
-from plimsoll.errors import UsageError
+from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, texts, thread_count, whole
 from plimsoll.graph_set import GraphSet
 
 
@@ -33,8 +32,6 @@ def windows(
     other arguments are those of `plimsoll.ingest`. Progress counts graphs.
     Errors: `UsageError`, `InputError`, `BudgetExceeded`, `Failure`.
     """
-    if calibrate < 0:
-        raise UsageError(f"calibrate={calibrate}: expected 0 or more windows")
     options = _core.WindowsOptions()
     options.frames = Path(frames)
     options.out = Path(out)
@@ -43,6 +40,6 @@ def windows(
     options.features = one_of("features", features, ("compat", "behaviour"))
     options.set_lengths(str(window), "" if stride is None else str(stride))
     options.vocabulary_from = texts("vocabulary_from", vocabulary_from)
-    options.calibrate = calibrate
+    options.calibrate = whole("calibrate", calibrate, 0)
     _core.make_windows(options, budget_text(budget), progress)
     return GraphSet(out)

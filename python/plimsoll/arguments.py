@@ -41,5 +41,6 @@ def texts(name: str, values: Iterable[str]) -> list[str]:
 def whole(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
     """A whole number within bounds."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= int(value) <= most:
-        raise UsageError(f"{name}={value!r}: expected a whole number of {least} or more")
+        bound = f"of {least} or more" if most >= 2**62 else f"from {least} to {most}"
+        raise UsageError(f"{name}={value!r}: expected a whole number {bound}")
     return int(value)

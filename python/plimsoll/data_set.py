@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll import _core
-from plimsoll.errors import MissingPackage
+from plimsoll.errors import InputError, MissingPackage
 
 if TYPE_CHECKING:
     import torch
@@ -63,14 +63,20 @@ class DataSet:
 
         It may be written to: a page that is written to becomes memory of the process, and the file stays as it is.
         Two tensors of one column do not see each other's writes. It stays valid after `close()`.
-        Errors: `UsageError` for a column that there is not, or a closed data set; `MissingPackage` without torch.
+        Errors: `UsageError` for a column that there is not, or a closed data set; `InputError` where the file was
+        replaced since; `MissingPackage` without torch.
         """
         try:
             import torch
         except ImportError as error:
             raise MissingPackage(f"tensor: {error}; install it: pip install torch") from error
-        self._column(column)  # closed, or no such column
-        return torch.from_numpy(np.load(self.path / f"{column}.npy", mmap_mode="c"))
+        mapped = self._column(column)  # closed, or no such column
+        name, device, inode, offset = self._mapping.file(column)
+        with open(name, "rb") as file:
+            status = os.fstat(file.fileno())
+            if (status.st_dev, status.st_ino) != (device, inode):
+                raise InputError(f"{name}: another file since the data set was opened; open it again")
+            return torch.from_numpy(np.memmap(file, mapped.dtype, "c", offset, mapped.shape))
 
     def __enter__(self) -> Self:
         return self

@@ -50,6 +50,8 @@ class Detector:
     ) -> None:
         if threshold is not None and false_alarms is not None:
             raise UsageError("threshold and false_alarms: expected one of them")
+        if false_alarms is not None and not 0 < false_alarms < 1:
+            raise UsageError(f"false_alarms={false_alarms!r}: expected a rate above 0 and below 1")
         window, stride = ("" if length is None else str(length) for length in (window, stride))
         self._detector = _core.Detector(Path(path), window, stride, threshold, false_alarms or 0)
         self._begun = False

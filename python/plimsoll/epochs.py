@@ -114,12 +114,13 @@ class EpochLoader(Iterable[Batch_co]):
         try:
             epoch, position, ranks = state["epoch"], state["position"], state["num_replicas"]
             options, data = state["options"], state["data"]
-        except (KeyError, TypeError):
+            given = dict(options)
+        except (KeyError, TypeError, ValueError):
             raise UsageError(f"load_state_dict: expected what {type(self).__name__}.state_dict() gave") from None
         for name, value in self._options.items():
-            if options.get(name) != value:
+            if given.get(name) != value:
                 raise UsageError(
-                    f"load_state_dict: the state is of a loader with {name}={options.get(name)!r}, and this one has "
+                    f"load_state_dict: the state is of a loader with {name}={given.get(name)!r}, and this one has "
                     f"{value!r}; give both the same"
                 )
         if data != self._identity():

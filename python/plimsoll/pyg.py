@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "num_nodes"}
 _PROGRESS_GRAPHS = 256
+_MOST_CLASSES = 1 << 20
 
 
 def require_pyg(what: str) -> None:
@@ -99,6 +100,8 @@ def from_pyg(
     """
     path = Path(path)
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
+    if wrong := [name for name in splits if not isinstance(name, str) or not name]:
+        raise UsageError(f"dataset: names a split {wrong[0]!r}, expected a text")
     sized = [graphs for graphs in splits.values() if isinstance(graphs, Sized)]
     total = sum(map(len, sized)) if len(sized) == len(splits) else 0
     left_out = set(texts("leave_out", leave_out))
@@ -159,8 +162,17 @@ def _graph(data: Data, left_out: set[str], where: str) -> _Graph:
         edges,
         _features(values.get("edge_attr"), len(edges), f"{where}: edge_attr"),
         _class(values.get("y"), where),
-        None if node_y is None else _whole(node_y, (nodes,), f"{where}: node_y"),
+        None if node_y is None else _node_classes(node_y, nodes, f"{where}: node_y"),
     )
+
+
+def _node_classes(value: Any, nodes: int, where: str) -> NDArray[np.int64]:
+    classes = _whole(value, (nodes,), where)
+    if classes.size and not -1 <= classes.min() <= classes.max() < _MOST_CLASSES:
+        raise UsageError(
+            f"{where}: holds {classes.min()} to {classes.max()}, expected classes, 0 to {_MOST_CLASSES - 1}, or -1 for none"
+        )
+    return classes
 
 
 def _array(value: Any, where: str) -> NDArray[Any]:
@@ -213,6 +225,8 @@ def _class(value: Any, where: str) -> int:
             f"{where}: y is {array.dtype} of shape {array.shape}, expected one whole number, the class of the graph; "
             "classes of nodes go into data.node_y"
         )
+    if not 0 <= int(array.item()) < _MOST_CLASSES:
+        raise UsageError(f"{where}: y is {array.item()}, expected a class, 0 to {_MOST_CLASSES - 1}")
     return int(array.item())
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, texts, thread_count, whole
-from plimsoll.errors import UsageError
 from plimsoll.frames import Frames
 from plimsoll.graph import Graph
 
@@ -33,15 +32,11 @@ def can(
     `attacks` give the same bytes. The last vehicle never trains. It works on one thread; progress counts frames.
     The other arguments are those of `plimsoll.ingest`. Errors: `UsageError`, `BudgetExceeded`, `Failure`.
     """
-    if frames < 1:
-        raise UsageError(f"frames={frames}: expected 1 or more")
-    if not 2 <= vehicles <= 64:
-        raise UsageError(f"vehicles={vehicles}: expected 2 to 64")
     options = _core.SimulateOptions()
     options.out = Path(out)
-    options.frames = frames
-    options.seed = seed
-    options.vehicles = vehicles
+    options.frames = whole("frames", frames, 1)
+    options.seed = whole("seed", seed, 0, 2**64 - 1)
+    options.vehicles = whole("vehicles", vehicles, 2, 64)
     options.set_attacks(",".join(texts("attacks", attacks)) or "none")
     options.force = force
     _core.make_traffic(options, budget_text(budget), progress)

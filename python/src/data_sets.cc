@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
@@ -62,11 +63,21 @@ std::shared_ptr<const GraphView> Mapping::graph() const {
   return graph_;
 }
 
-nb::ndarray<nb::numpy, nb::ro> Mapping::column(const std::string& name) const {
-  const auto found = view().columns().find(name);
+const NpyView& Mapping::npy_of(const std::string& column) const {
+  const auto found = view().columns().find(column);
   if (found == view().columns().end())
-    throw UsageError(view().folder().string() + ": has no column '" + name + "'");
-  const NpyView& npy = found->second;
+    throw UsageError(view().folder().string() + ": has no column '" + column + "'");
+  return found->second;
+}
+
+std::tuple<std::string, uint64_t, uint64_t, int64_t> Mapping::file(const std::string& column) const {
+  const NpyView& npy = npy_of(column);
+  const FileIdentity& identity = npy.file().identity();
+  return {npy.file().path(), identity.device, identity.inode, npy.offset()};
+}
+
+nb::ndarray<nb::numpy, nb::ro> Mapping::column(const std::string& name) const {
+  const NpyView& npy = npy_of(name);
   std::vector<size_t> shape(npy.shape().shape.begin(), npy.shape().shape.end());
   using Owner = std::shared_ptr<const DataSetView>;
   const nb::capsule owner(new Owner(view_), [](void* held) noexcept { delete static_cast<Owner*>(held); });
@@ -145,7 +156,8 @@ void bind_data_sets(nb::module_& module) {
       .def("closed", &Mapping::closed)
       .def("manifest", &Mapping::manifest)
       .def("has_column", &Mapping::has_column)
-      .def("column", &Mapping::column);
+      .def("column", &Mapping::column)
+      .def("file", &Mapping::file);
   nb::class_<BudgetedWriter>(module, "GraphWriter")
       .def(nb::init<const std::filesystem::path&, bool, int64_t, int64_t, const std::string&>())
       .def("append", &BudgetedWriter::append, "nodes"_a, "x"_a.noconvert(), "edges"_a.noconvert(),

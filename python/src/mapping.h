@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "bindings.h"
 #include "store/frames.h"
@@ -24,12 +25,16 @@ class Mapping {
   std::string manifest() const { return view().manifest().dump(); }
   bool has_column(const std::string& name) const { return view().has_column(name); }
   nb::ndarray<nb::numpy, nb::ro> column(const std::string& name) const;
+  /// Path, device and inode of a column's file, and the byte at which its elements begin.
+  std::tuple<std::string, uint64_t, uint64_t, int64_t> file(const std::string& column) const;
   /// Errors: UsageError where it is closed. Null where it is of another kind.
   std::shared_ptr<const GraphSetView> graph_set() const;
   std::shared_ptr<const GraphView> graph() const;
   const DataSetView& view() const;
 
  private:
+  const NpyView& npy_of(const std::string& column) const;
+
   std::shared_ptr<const DataSetView> view_;
   std::shared_ptr<const GraphSetView> graph_set_;
   std::shared_ptr<const GraphView> graph_;

@@ -34,7 +34,7 @@ class CudaWarp {
   __device__ void highest(PerLane<V>& v, int low, int high) const {
     for (int bit = high / 2; bit >= low; bit /= 2) {
       const V other = __shfl_xor_sync(kAll, v[0], bit);
-      v[0] = other > v[0] ? other : v[0];
+      v[0] = other > v[0] || other != other ? other : v[0];
     }
   }
   template <int kNumbers, typename T>

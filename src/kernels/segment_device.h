@@ -76,7 +76,8 @@ struct SegmentReduce {
     warp.each([&](int lane) {
       mine.over(lane, [&](int64_t at) {
         if (kind == Reduce::max)
-          result[lane] = x[at] > result[lane] ? x[at] : result[lane];
+          // What is no number stays so, as on the CPU.
+          result[lane] = x[at] > result[lane] || x[at] != x[at] ? x[at] : result[lane];
         else
           result[lane] += x[at];
       });

@@ -32,7 +32,8 @@ struct SegmentRows {
               if (rows > 0) result = L::load(first);
               for (int64_t n = 1; n < rows; ++n) {
                 const typename L::Vec value = L::load(first + n * features);
-                result = value > result ? value : result;
+                // What is no number stays so, wherever it stands, as in torch.
+                result = (value > result) | (value != value) ? value : result;
               }
             } else {
               for (int64_t n = 0; n < rows; ++n) result += L::load(first + n * features);

@@ -21,11 +21,12 @@ namespace plimsoll {
 // tests host_warp.h) offers
 //
 //     PerLane<V>               a variable that each lane has of its own; v[lane], zero at first
-//     each(f)                  f(lane) of each lane, in any order: lanes see what others wrote after sync()
-//     sync()                   a barrier for memory
-//     sum(v, low, high)        v becomes the sum over lanes whose numbers differ in the bits low .. high/2
-//     only, highest(v, low, high)    or the highest; low and high are powers of two; a butterfly from high to
-//     low load<n>(at), store(at)   n numbers that lie aligned to their size
+// - each(f): f(lane) of each lane, in any order; lanes see what others wrote after sync()
+// - sync(): a barrier for memory
+// - sum(v, low, high): v becomes the sum over lanes whose numbers differ in the bits low .. high/2 only
+// - highest(v, low, high): likewise the highest, or NaN where one is; low and high are powers of two, and
+//   both are a butterfly from high to low
+// - load<n>(at), store(at): n numbers that lie aligned to their size
 //
 // sum and highest are called by all lanes, never inside each().
 

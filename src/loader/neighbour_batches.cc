@@ -15,10 +15,11 @@ namespace {
 // The rows of a column at these places.
 template <typename T>
 void copy_rows(std::span<const T> column, int64_t width, std::span<const int64_t> places, BatchBuffer& to) {
-  constexpr size_t kAhead = 16;
+  constexpr size_t kPlacesAhead = 16;
   T* out = to.as<T>();
   for (size_t i = 0; i < places.size(); ++i) {
-    if (i + kAhead < places.size()) __builtin_prefetch(column.data() + places[i + kAhead] * width);
+    if (i + kPlacesAhead < places.size())
+      __builtin_prefetch(column.data() + places[i + kPlacesAhead] * width);
     out = std::copy_n(column.data() + places[i] * width, width, out);
   }
 }

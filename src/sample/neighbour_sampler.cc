@@ -10,7 +10,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kSlotsAhead = 8;  // nodes whose slots are fetched ahead of their search
+constexpr size_t kSlotsAhead = 8;      // nodes whose slots are fetched ahead of their search
+constexpr int64_t kMostDraws = 65536;  // of one node with replacement, as in a recipe
 
 }  // namespace
 
@@ -24,6 +25,10 @@ NeighbourSampler::NeighbourSampler(const Topology& topology, NeighbourOptions op
     if (fan_out < NeighbourChoice::kAll)
       throw UsageError(
           fmt::format("found a fan-out of {}, expected -1 for all neighbours, 0 or more", fan_out));
+  for (const int64_t fan_out : options_.fan_outs)
+    if (options_.replace && fan_out > kMostDraws)
+      throw UsageError(
+          fmt::format("found a fan-out of {} with replacement, expected at most {}", fan_out, kMostDraws));
   if (options_.weighted && !topology.weighted())
     throw UsageError("neighbours by weight: the graph has no weights; give it some, or sample without");
 }

@@ -37,7 +37,7 @@ class HostWarp {
   }
   template <typename V>
   void highest(PerLane<V>& v, int low, int high) const {
-    butterfly(v, low, high, [](V a, V b) { return b > a ? b : a; });
+    butterfly(v, low, high, [](V a, V b) { return b > a || b != b ? b : a; });
   }
   template <int kNumbers, typename T>
   Pack<T, kNumbers> load(const T* at) const {

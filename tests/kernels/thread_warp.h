@@ -51,7 +51,7 @@ class ThreadWarp {
   void highest(PerLane<V>& v, int low, int high) const {
     for (int bit = high / 2; bit >= low; bit /= 2) {
       const V other = of_lane(lane_ ^ bit, v[0]);
-      v[0] = other > v[0] ? other : v[0];
+      v[0] = other > v[0] || other != other ? other : v[0];
     }
   }
   template <int kNumbers, typename T>

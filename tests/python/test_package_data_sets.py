@@ -3,6 +3,7 @@
 import gc
 import json
 import pickle
+import shutil
 import threading
 
 import numpy as np
@@ -67,6 +68,17 @@ def test_tensors_are_copy_on_write(folders):
         graphs.tensor("x")
     with pytest.raises(plimsoll.UsageError, match="no column 'pos'"):
         plimsoll.open(folders / "graphs").tensor("pos")
+
+
+def test_a_tensor_of_a_file_that_was_replaced(folders, tmp_path):
+    pytest.importorskip("torch")
+    shutil.copytree(folders / "graphs", tmp_path / "graphs")
+    graphs = plimsoll.open(tmp_path / "graphs")
+    other = np.load(tmp_path / "graphs" / "x.npy") + 1
+    (tmp_path / "graphs" / "x.npy").unlink()
+    np.save(tmp_path / "graphs" / "x.npy", other)
+    with pytest.raises(plimsoll.InputError, match="x.npy: another file since the data set was opened"):
+        graphs.tensor("x")
 
 
 def test_arrays_outlive_close_and_the_object(folders):

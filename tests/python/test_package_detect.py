@@ -90,6 +90,8 @@ def test_bad_input(folder, frames, tmp_path):
         plimsoll.Detector(model, threshold=1.0, false_alarms=0.01)
     with pytest.raises(plimsoll.UsageError, match="0.5"):
         plimsoll.Detector(model, false_alarms=0.5)
+    with pytest.raises(plimsoll.UsageError, match="above 0"):
+        plimsoll.Detector(model, false_alarms=0)
     some = frames[:100]
     with pytest.raises(plimsoll.UsageError, match="differ in length"):
         plimsoll.Detector(model).add(plimsoll.FrameColumns(some.time_ns[:50], some.can_id, some.length, some.data, some.label))

@@ -243,7 +243,8 @@ def test_states_of_others_are_refused(graphs):
         with pytest.raises(plimsoll.UsageError, match=text):
             other.load_state_dict(state)
     same = plimsoll.DataLoader(graphs, 50, shuffle=True)
-    for broken in ({}, None, {**state, "position": -1}, {**state, "epoch": "one"}):
+    for broken in ({}, None, {**state, "position": -1}, {**state, "epoch": "one"}, {**state, "options": None},
+                   {**state, "options": [1]}):
         with pytest.raises(plimsoll.UsageError):
             same.load_state_dict(broken)
     same.load_state_dict({**state, "position": 10_000})

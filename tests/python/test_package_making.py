@@ -92,6 +92,8 @@ def test_bad_arguments(capture, frames, tmp_path):
         lambda: plimsoll.simulate.can(out, frames=0),
         lambda: plimsoll.simulate.can(out, frames=9000, attacks=["boarding"]),
         lambda: plimsoll.simulate.can(out, frames=9000, vehicles=1),
+        lambda: plimsoll.simulate.can(out, frames=9000, seed=-1),
+        lambda: plimsoll.windows(frames, out, calibrate=1.5),
         lambda: plimsoll.ingest.tu(capture, out, target="edge"),
     ):
         with pytest.raises(plimsoll.UsageError) as caught:

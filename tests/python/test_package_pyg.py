@@ -132,6 +132,9 @@ def changed(**values):
         (changed(y=torch.tensor([0.5])), "y is float32"),
         (changed(y=torch.tensor([0, 1, 0])), "classes of nodes go into data.node_y"),
         (changed(node_y=torch.tensor([0, 1])), "node_y"),
+        (changed(y=torch.tensor([-1])), "y is -1, expected a class"),
+        (changed(y=torch.tensor([2**40])), f"y is {2**40}, expected a class"),
+        (changed(node_y=torch.tensor([-2, 0, 1])), "node_y: holds -2 to 1"),
         (changed(pos=torch.ones(3, 3)), r"has pos, .* leave_out=\['pos'\]"),
     ],
 )
@@ -153,6 +156,8 @@ def test_nothing_is_left_of_a_failure(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         plimsoll.from_pyg(dataset(), tmp_path / "graphs")
+    with pytest.raises(plimsoll.UsageError, match="names a split 0"):
+        plimsoll.from_pyg({0: [changed()]}, tmp_path / "graphs")
     with pytest.raises(plimsoll.UsageError, match="no graphs"):
         plimsoll.from_pyg([], tmp_path / "graphs")
     with pytest.raises(plimsoll.BudgetExceeded):

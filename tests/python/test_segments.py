@@ -254,3 +254,13 @@ def test_other_bad_input_is_an_error():
                             ("graph_norm_backward", (x, x, ptr, x[0], x[0], x[:0], x[:1]))):
         with pytest.raises(RuntimeError, match="expected"):
             getattr(torch.ops.plimsoll, backward)(*given)
+
+
+@pytest.mark.parametrize("row", [0, 3, 6])
+def test_max_keeps_what_is_no_number(row):
+    x = torch.arange(14.0).reshape(7, 2)
+    x[row, 1] = torch.nan
+    ptr = torch.tensor([0, 7])
+    out = torch.ops.plimsoll.segment_reduce(x, ptr, "max")
+    assert out[0, 0] == 12 and torch.isnan(out[0, 1])
+    torch.testing.assert_close(out, global_max_pool(x, torch.zeros(7, dtype=torch.long), 1), equal_nan=True)
