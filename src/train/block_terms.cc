@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/order_terms.h"
+#include "train/item_kind.h"
 
 namespace plimsoll {
 namespace {
@@ -48,14 +49,14 @@ void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, con
   Terms& t = block.terms;
   const bool prefixes = trimmed(shapes, options);
   t.assign(prefixes ? place_of(shapes.hops(), kPrefixNodes) : size_t{kTerms}, 0);
+  const ItemKind& kind = item_kind(options.items);
   OrderTerms order;
   for (const int64_t g : graphs) {
     const GraphShape& shape = shapes.graphs[static_cast<size_t>(g)];
     t[kNodes] += shape.nodes;
     t[kEdges] += shape.edges;
     t[kSelfLoops] += shape.self_loops;
-    if (options.items == Items::labelled_nodes) t[kItems] += shape.labelled_nodes;
-    if (options.items == Items::pairs) t[kItems] += shape.pairs;
+    if (kind.has_term()) t[kItems] += kind.count(shape);
     t[kMostIn] = std::max(t[kMostIn], most_in(shape, options));
     if (prefixes)
       raise_prefixes(shapes.prefixes_of(static_cast<size_t>(g)), options, t);

@@ -17,7 +17,7 @@ enum Term : size_t {
   kNodes,
   kEdges,      ///< stored
   kSelfLoops,  ///< among them
-  kItems,      ///< labelled nodes or pairs, where these are judged
+  kItems,      ///< where they are neither graphs nor nodes (ItemKind::has_term)
   kPieceRows,  ///< nodes of the largest piece
   kGroups,     ///< of pieces, or chunks of nodes where there are no pieces
   kMostIn,     ///< the most edges into one node, as the order has them

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "nn/classification.h"
 #include "telemetry/table.h"
+#include "train/item_kind.h"
 #include "train/planner.h"
 #include "train/undefined_figures.h"
 
@@ -22,8 +23,8 @@ Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<con
   Vector<int64_t, Tag::columns> labels;
   int64_t count = 0;
   for (const int64_t g : graphs)
-    count += items_of(shapes[static_cast<size_t>(g)],
-                      {.items = node_head ? Items::labelled_nodes : Items::graphs});
+    count +=
+        item_kind(node_head ? Items::labelled_nodes : Items::graphs).count(shapes[static_cast<size_t>(g)]);
   labels.reserve(static_cast<size_t>(count));
   GraphBlock block;
   for (const int64_t g : graphs) {

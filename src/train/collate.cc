@@ -11,49 +11,12 @@
 
 #include "base/error.h"
 #include "ops/attention.h"
+#include "train/item_kind.h"
 #include "train/trimmed_layers.h"
 
 namespace plimsoll {
 
 namespace {
-
-void take_items(const GraphBlock& block, const CollateOptions& options, Batch& batch) {
-  if (options.items == Items::nodes) {
-    batch.item_count = block.nodes();
-    return;
-  }
-  if (options.items == Items::graphs) {
-    batch.item_count = block.graphs();
-    batch.y = at::empty({block.graphs()}, at::kLong);
-    std::copy(block.y.begin(), block.y.end(), batch.y.mutable_data_ptr<int64_t>());
-    return;
-  }
-  if (options.items == Items::pairs) {
-    const auto pairs = static_cast<int64_t>(block.pair_y.size());
-    batch.item_count = pairs;
-    batch.pairs = at::empty({2, pairs}, at::kLong);
-    batch.y = at::empty({pairs}, at::kFloat);
-    auto* const first = batch.pairs.mutable_data_ptr<int64_t>();
-    for (size_t i = 0; i < block.pairs.size(); ++i)
-      first[static_cast<int64_t>(i % 2) * pairs + static_cast<int64_t>(i / 2)] = block.pairs[i];
-    std::ranges::copy(block.pair_y, batch.y.mutable_data_ptr<float>());
-    return;
-  }
-  if (static_cast<int64_t>(block.node_y.size()) != block.nodes())
-    throw InputError("the data set has no column node_y: nodes have no labels to learn");
-  const auto labelled =
-      std::count_if(block.node_y.begin(), block.node_y.end(), [](int64_t y) { return y >= 0; });
-  batch.item_count = labelled;
-  batch.items = at::empty({labelled}, at::kLong);
-  batch.y = at::empty({labelled}, at::kLong);
-  int64_t* item = batch.items.mutable_data_ptr<int64_t>();
-  int64_t* y = batch.y.mutable_data_ptr<int64_t>();
-  for (size_t node = 0; node < block.node_y.size(); ++node) {
-    if (block.node_y[node] < 0) continue;
-    *item++ = static_cast<int64_t>(node);
-    *y++ = block.node_y[node];
-  }
-}
 
 // Lists by counting: ptr[n + 1] counts the edges out of n, then ptr[n] is where the next ID of n goes.
 void list_neighbours(const GraphBlock& block, int64_t node_features, const at::Tensor& edge_index,
@@ -118,7 +81,7 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
   if (widths.teacher > 0)
     batch.teacher = at::from_blob(const_cast<float*>(block.teacher.data()),
                                   {widths.teacher_of_nodes ? nodes : graphs, widths.teacher}, at::kFloat);
-  take_items(block, options, batch);
+  item_kind(options.items).collate(block, batch);
   const int64_t keyed = layers ? layers->made() : nodes;
   batch.node_keys = at::empty({3, keyed}, at::kLong);
   batch.graph_item = at::empty({graphs}, at::kLong);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/order_terms.h"
+#include "train/item_kind.h"
 
 namespace plimsoll {
 namespace {
@@ -103,7 +104,7 @@ BlockSize PlannedWork::largest() const {
     size.graphs = std::max(size.graphs, box.highest[kGraphs]);
     size.nodes = std::max(size.nodes, box.highest[kNodes]);
     size.edges = std::max(size.edges, box.highest[kEdges]);
-    if (options.items == Items::pairs) size.pairs = std::max(size.pairs, box.highest[kItems]);
+    size.pairs = std::max(size.pairs, item_kind(options.items).pairs(box.highest));
   }
   return size;
 }

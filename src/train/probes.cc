@@ -5,6 +5,7 @@
 
 #include "ops/order_terms.h"
 #include "sample/batches.h"
+#include "train/item_kind.h"
 
 namespace plimsoll {
 namespace {
@@ -14,7 +15,7 @@ class ProbeMaker {
   ProbeMaker(const RowWidths& widths, const CollateOptions& options) : widths_(widths), options_(options) {}
 
   // Graphs with these numbers of nodes, each with `edges` edges, of which `loops` are self-loops, and as many
-  // labelled nodes or pairs as it likes. Sizes alone matter: features are zeros.
+  // items as it likes. Sizes alone matter: features are zeros.
   void add(const std::vector<int64_t>& nodes, int64_t edges, int64_t loops) {
     GraphBlock block;
     block.clear();
@@ -33,20 +34,12 @@ class ProbeMaker {
     block.x.resize(static_cast<size_t>(block.nodes() * widths_.node_features), 0.0F);
     block.edge_attr.resize(static_cast<size_t>(block.edge_count() * widths_.edge_features), 0.0F);
     block.teacher.resize(static_cast<size_t>(widths_.teacher_numbers(block.graphs(), block.nodes())), 0.0F);
-    if (options_.items == Items::labelled_nodes) {
-      block.node_y.resize(static_cast<size_t>(block.nodes()));
-      for (int64_t& label : block.node_y) label = draw(3) == 0 ? -1 : 0;
-      block.node_y.front() = 0;
-    }
     const GraphList graphs(block.graph.begin(), block.graph.end());
     auto shapes = shapes_of(block);
-    if (options_.items == Items::pairs)
-      for (size_t g = 0; g < shapes.size(); ++g) {
-        shapes[g].pairs = static_cast<int32_t>(1 + draw(6));
-        for (int32_t end = 0; end < 2 * shapes[g].pairs; ++end)
-          block.pairs.push_back(static_cast<int32_t>(block.node_ptr[g] + draw(shapes[g].nodes)));
-      }
-    block.pair_y.resize(block.pairs.size() / 2, 0.0F);
+    for (size_t g = 0; g < shapes.size(); ++g)
+      item_kind(options_.items)
+          .add_to_probe(block, shapes[g], block.node_ptr[g], shapes[g].nodes,
+                        [this](int64_t below) { return draw(below); });
     probes.push_back({std::move(block), terms_of(graphs, {shapes}, options_)});
   }
 

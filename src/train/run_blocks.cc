@@ -1,7 +1,8 @@
 #include "train/run_blocks.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "train/item_kind.h"
 
 namespace plimsoll {
 
@@ -67,11 +68,8 @@ Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const B
   highest[kNodes] = most([](const GraphShape& s) { return int64_t{s.nodes}; }, limits.nodes);
   highest[kEdges] = most([](const GraphShape& s) { return int64_t{s.edges}; }, limits.edges);
   highest[kSelfLoops] = most([](const GraphShape& s) { return int64_t{s.self_loops}; }, highest[kEdges]);
-  if (options.items == Items::labelled_nodes)
-    highest[kItems] = most([](const GraphShape& s) { return int64_t{s.labelled_nodes}; }, highest[kNodes]);
-  if (options.items == Items::pairs)
-    highest[kItems] =
-        most([](const GraphShape& s) { return int64_t{s.pairs}; }, std::numeric_limits<int64_t>::max());
+  if (const ItemKind& kind = item_kind(options.items); kind.has_term())
+    highest[kItems] = most([&](const GraphShape& s) { return kind.count(s); }, kind.most(highest));
   complete_corner(graphs, shapes, options, closed, highest);
   return highest;
 }

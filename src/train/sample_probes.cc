@@ -5,6 +5,7 @@
 
 #include "ops/order_terms.h"
 #include "sample/sample_shape.h"
+#include "train/item_kind.h"
 
 namespace plimsoll {
 namespace {
@@ -63,18 +64,14 @@ class SampleMaker {
     append_prefixes(sample, block.prefixes);
     block.x.resize(static_cast<size_t>(block.nodes() * widths_.node_features), 0.0F);
     block.edge_attr.resize(static_cast<size_t>(block.edge_count() * widths_.edge_features), 0.0F);
-    // Seeds alone have labels, and not all of them.
     const auto seeds = static_cast<size_t>(sample.nodes_per_hop.front());
     block.node_y.resize(static_cast<size_t>(block.nodes()), -1);
-    for (size_t seed = 0; seed < seeds; ++seed) block.node_y[seed] = seed > 0 && draw(3) == 0 ? -1 : 0;
     std::vector<GraphShape> prefixes(hops_);
     GraphShape shape = shape_of_sample(batch_of(sample), std::span(block.node_y).first(seeds), prefixes);
-    if (options_.items == Items::pairs) {
-      shape.pairs = static_cast<int32_t>(1 + draw(6));
-      for (int32_t end = 0; end < 2 * shape.pairs; ++end)
-        block.pairs.push_back(static_cast<int32_t>(draw(sample.nodes_per_hop.front())));
-      block.pair_y.resize(static_cast<size_t>(shape.pairs), 0.0F);
-    }
+    // Seeds alone have labels, and pairs are theirs.
+    item_kind(options_.items)
+        .add_to_probe(block, shape, 0, sample.nodes_per_hop.front(),
+                      [this](int64_t below) { return draw(below); });
     const int64_t graph = 0;
     BlockTerms terms = terms_of(std::span(&graph, 1), {std::span(&shape, 1), prefixes}, options_);
     return {std::move(block), std::move(terms)};

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "ops/attention.h"
 #include "ops/without_data.h"
+#include "train/item_kind.h"
 #include "train/trimmed_layers.h"
 
 namespace plimsoll {
@@ -209,16 +210,10 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
 // As collate() does the rest.
 Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& options) {
   const at::TensorOptions i64 = batch.graph_ptr.options();
-  const bool labelled = options.items == Items::labelled_nodes;
-  const bool pairs = options.items == Items::pairs;
   const std::vector<Prefix> prefixes = prefixes_of(t);
   const TrimmedLayers layers = layers_of(t, prefixes, options);
   const int64_t edges = batch.edge_attr.size(0);
-  batch.item_count = options.items == Items::nodes ? t[kNodes] : labelled || pairs ? t[kItems] : t[kGraphs];
-  if (labelled) batch.items = at::empty({t[kItems]}, i64);
-  if (pairs) batch.pairs = at::empty({2, t[kItems]}, i64);
-  if (options.items != Items::nodes)
-    batch.y = at::empty({batch.item_count}, pairs ? i64.dtype(at::kFloat) : i64);
+  item_kind(options.items).collate_without_data(t, batch);
   batch.node_keys = at::empty({3, prefixes.empty() ? t[kNodes] : layers.made()}, i64);
   batch.graph_item = at::empty({t[kGraphs]}, i64);
   batch.graph_local = at::zeros({t[kGraphs]}, i64);
