@@ -43,6 +43,7 @@ struct Recipe {
     int64_t patience = 10;
     std::string precision = "32";
     std::string gradient_checkpointing = "auto";
+    std::string lanes = "auto";
     double checkpoint_every_s = 300;
     struct Block {
       int64_t graphs = 64;

@@ -94,6 +94,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.patience", r.training.patience, kCount);
   visit("training.precision", r.training.precision, Choice{"32"});
   visit("training.gradient_checkpointing", r.training.gradient_checkpointing, Choice{"auto|on|off"});
+  visit("training.lanes", r.training.lanes, Choice{"auto|1|2|4|8|16|32|64"});
   visit("training.checkpoint_every_s", r.training.checkpoint_every_s, Range{0, 1e9});
   visit("training.block.graphs", r.training.block.graphs, kCount);
   visit("training.block.nodes", r.training.block.nodes, kCount);

@@ -1,5 +1,6 @@
 #include "sample/batches.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/philox.h"
@@ -17,26 +18,46 @@ void shuffle(std::span<int64_t> graphs, uint64_t seed, uint32_t epoch) {
   }
 }
 
+namespace {
+
+// Whether the next graph begins a block.
+class Cutter {
+ public:
+  explicit Cutter(const BlockLimits& limits) : limits_(limits) {}
+
+  bool add(const GraphShape& shape) {
+    const bool begins = graphs_ == 0 || graphs_ + 1 > limits_.graphs ||
+                        nodes_ + shape.nodes > limits_.nodes || edges_ + shape.edges > limits_.edges;
+    if (begins) graphs_ = nodes_ = edges_ = 0;
+    ++graphs_;
+    nodes_ += shape.nodes;
+    edges_ += shape.edges;
+    return begins;
+  }
+
+ private:
+  const BlockLimits& limits_;
+  int64_t graphs_ = 0;  // of the block that grows
+  int64_t nodes_ = 0;
+  int64_t edges_ = 0;
+};
+
+}  // namespace
+
 GraphList cut_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
                      const BlockLimits& limits) {
-  GraphList begins{0};
-  int64_t nodes = 0;
-  int64_t edges = 0;
-  for (size_t i = 0; i < graphs.size(); ++i) {
-    const GraphShape& shape = shapes[static_cast<size_t>(graphs[i])];
-    const int64_t held = static_cast<int64_t>(i) - begins.back();
-    const bool full =
-        held + 1 > limits.graphs || nodes + shape.nodes > limits.nodes || edges + shape.edges > limits.edges;
-    if (held > 0 && full) {
-      begins.push_back(static_cast<int64_t>(i));
-      nodes = 0;
-      edges = 0;
-    }
-    nodes += shape.nodes;
-    edges += shape.edges;
-  }
-  if (!graphs.empty()) begins.push_back(static_cast<int64_t>(graphs.size()));
+  GraphList begins;
+  Cutter cutter(limits);
+  for (size_t i = 0; i < graphs.size(); ++i)
+    if (cutter.add(shapes[static_cast<size_t>(graphs[i])])) begins.push_back(static_cast<int64_t>(i));
+  begins.push_back(static_cast<int64_t>(graphs.size()));
   return begins;
+}
+
+int64_t count_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
+                     const BlockLimits& limits) {
+  Cutter cutter(limits);
+  return std::ranges::count_if(graphs, [&](int64_t g) { return cutter.add(shapes[static_cast<size_t>(g)]); });
 }
 
 }  // namespace plimsoll

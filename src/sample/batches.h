@@ -27,5 +27,8 @@ void shuffle(std::span<int64_t> graphs, uint64_t seed, uint32_t epoch);
 /// end.
 GraphList cut_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
                      const BlockLimits& limits);
+/// How many blocks that makes. Allocates nothing.
+int64_t count_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
+                     const BlockLimits& limits);
 
 }  // namespace plimsoll

@@ -15,6 +15,7 @@
 #include "ops/allocator.h"
 #include "train/collate.h"
 #include "train/finite_features.h"
+#include "train/item_kind.h"
 
 namespace plimsoll {
 namespace {
@@ -33,41 +34,25 @@ std::vector<at::Tensor> gradients_of(const at::Tensor& loss, const std::vector<a
 
 }  // namespace
 
-int64_t items_of(const GraphShape& shape, const CollateOptions& options) {
-  switch (options.items) {
-    case Items::labelled_nodes:
-      return shape.labelled_nodes;
-    case Items::nodes:
-      return shape.nodes;
-    case Items::pairs:
-      return shape.pairs;
-    default:
-      return 1;
-  }
-}
-
 BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes,
                          const Objective& objective, const BlockLimits& limits, const Flight& flight,
-                         BatchTeacher* teacher)
+                         BatchTeacher* teacher, int64_t lanes)
     : shapes_(shapes),
       objective_(objective),
       limits_(limits),
       flight_(flight),
       teacher_(teacher),
-      statistics_(objective.parameters()),
+      sums_(lanes, [&] { return BatchSum(objective.parameters()); }),
       runner_(source, shapes, limits, flight.blocks, flight.prefetch, flight.keep) {
-  const TagScope scope(Tag::gradients);
-  for (const ParameterList::Entry& entry : objective.parameters().entries()) {
+  for (const ParameterList::Entry& entry : objective.parameters().entries())
     parameters_.push_back(entry.value);
-    gradients_.push_back(at::zeros_like(entry.value));
-  }
   if (flight.slab_bytes > 0) runner_.resize(flight.slab_bytes, flight.largest, flight.least_bytes);
 }
 
 int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
+  const ItemKind& kind = item_kind(objective_.collate_options().items);
   int64_t items = 0;
-  for (const int64_t g : graphs)
-    items += items_of(shapes_[static_cast<size_t>(g)], objective_.collate_options());
+  for (const int64_t g : graphs) items += kind.count(shapes_[static_cast<size_t>(g)]);
   return items;
 }
 
@@ -79,12 +64,7 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
   const auto item = std::find(good, good + losses.numel(), false) - good;
   if (item == losses.numel()) return;
   const float greatest = require_finite_features(block, runner_.source());
-  int64_t graph = item;
-  if (objective_.collate_options().items != Items::graphs) {
-    const at::Tensor& nodes = batch.pairs.defined() ? batch.pairs : batch.items;
-    const int64_t node = nodes.defined() ? nodes.const_data_ptr<int64_t>()[item] : item;
-    graph = std::upper_bound(block.node_ptr.begin(), block.node_ptr.end(), node) - block.node_ptr.begin() - 1;
-  }
+  const int64_t graph = item_kind(objective_.collate_options().items).graph_of(item, block, batch);
   const int64_t index = block.graph[static_cast<size_t>(graph)];
   throw Failure(fmt::format(
       "the loss is not finite for graph {}{}, in the block of {} graphs that begins with graph {}, whose "
@@ -99,45 +79,42 @@ Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
   return batch;
 }
 
-BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey& key, double& loss) {
-  return [this, normaliser, key, &loss](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
+BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey& key) {
+  return [this, normaliser, key](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     at::init_num_threads();  // of this thread: its BLAS would take all, and the bits of a product with them
     const TagScope scope(Tag::activations);
     Batch batch = batch_of(block, first);
     const auto statistics = std::make_shared<BlockStatistics>();
     batch.statistics = statistics;
     batch.recompute = flight_.recompute;
-    if (batch.item_count == 0) return [] {};
+    if (batch.item_count == 0) return [this] { sums_.add([](BatchSum&) {}); };
     objective_.prepare(batch);
     const at::Tensor losses = objective_.losses(objective_.forward(batch, key), batch);
     const at::Tensor block_loss = losses.sum() / normaliser;
     const auto value = block_loss.item<double>();
     if (!std::isfinite(value)) require_finite(losses, block, batch);
     auto gradients = gradients_of(block_loss, parameters_);
-    return [this, &loss, value, statistics, gradients = std::move(gradients)] {
-      const c10::AutoGradMode no_gradients(false);
-      for (size_t p = 0; p < gradients_.size(); ++p) gradients_[p].add_(gradients[p]);
-      statistics_.add(*statistics);
-      loss += value;
+    return [this, value, statistics, gradients = std::move(gradients)] {
+      sums_.add([&](BatchSum& sum) { sum.add(gradients, *statistics, value); });
     };
   };
 }
 
-BlockRunner::Work BlockEngine::prediction_work(const Take& take, double& loss) {
-  return [this, &take, &loss](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
+BlockRunner::Work BlockEngine::prediction_work(const Take& take, LaneTree<LossSum>& sums) {
+  return [this, &take, &sums](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     at::init_num_threads();
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
     Batch batch = batch_of(block, first);
-    if (batch.item_count == 0) return [] {};
+    if (batch.item_count == 0) return [&sums] { sums.add([](LossSum&) {}); };
     objective_.prepare(batch);
     const at::Tensor found = objective_.forward(batch, {}).contiguous();
     const at::Tensor losses = objective_.losses(found, batch);
-    const auto sum = losses.sum().item<double>();
-    if (!std::isfinite(sum)) require_finite(losses, block, batch);
-    return [&take, &loss, found, sum] {
+    const auto loss = losses.sum().item<double>();
+    if (!std::isfinite(loss)) require_finite(losses, block, batch);
+    return [&take, &sums, found, loss] {
       take({found.const_data_ptr<float>(), static_cast<size_t>(found.numel())});
-      loss += sum;
+      sums.add([&](LossSum& sum) { sum.value += loss; });
     };
   };
 }
@@ -183,17 +160,17 @@ void BlockEngine::run(std::span<const int64_t> graphs, const BlockRunner::Work& 
 }
 
 double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& key) {
-  for (at::Tensor& sum : gradients_) sum.zero_();
-  statistics_.clear();
   const int64_t count = items(batch);
   if (count == 0) {
+    sums_.sum().clear();
     runner_.forget();  // what was announced of it
     return 0;
   }
-  double loss = 0;
-  run(batch, training_work(static_cast<double>(count), key, loss), flight_.training.get());
-  statistics_.commit();
-  return loss;
+  sums_.begin(count_blocks(batch, shapes_, limits_));
+  run(batch, training_work(static_cast<double>(count), key), flight_.training.get());
+  BatchSum& sum = sums_.end();
+  sum.statistics.commit();
+  return sum.loss;
 }
 
 double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> outputs) {
@@ -204,28 +181,29 @@ double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> ou
   });
 }
 
+// As many lanes as any batch may have: numbers are cheap, and more processes can share them.
 double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
-  double loss = 0;
-  run(graphs, prediction_work(take, loss), flight_.prediction.get());
+  LaneTree<LossSum> losses(kMostLanes, [] { return LossSum(); });
+  losses.begin(count_blocks(graphs, shapes_, limits_));
+  run(graphs, prediction_work(take, losses), flight_.prediction.get());
   const int64_t count = items(graphs);
-  return count == 0 ? 0 : loss / static_cast<double>(count);
+  return count == 0 ? 0 : losses.end().value / static_cast<double>(count);
 }
 
 void BlockEngine::try_out(std::span<const int64_t> batch) {
-  double loss = 0;
-  run(batch, training_work(/*normaliser=*/1, {.training = true}, loss), flight_.training.get());
-  statistics_.clear();
+  sums_.begin(count_blocks(batch, shapes_, limits_));
+  run(batch, training_work(/*normaliser=*/1, {.training = true}), flight_.training.get());
 }
 
 Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan& plan) {
-  double loss = 0;
   if (training) {
-    Tape tape = runner_.record(block, training_work(/*normaliser=*/1, {.training = true}, loss), plan);
-    statistics_.clear();
-    return tape;
+    sums_.begin(1);
+    return runner_.record(block, training_work(/*normaliser=*/1, {.training = true}), plan);
   }
   const Take forget = [](std::span<const float>) {};
-  return runner_.record(block, prediction_work(forget, loss), plan);
+  LaneTree<LossSum> losses(1, [] { return LossSum(); });
+  losses.begin(1);
+  return runner_.record(block, prediction_work(forget, losses), plan);
 }
 
 Tape BlockEngine::record_teaching(const GraphBlock& block, const RangePlan& plan) {

@@ -9,8 +9,9 @@
 
 #include "nn/objective.h"
 #include "sample/block_runner.h"
+#include "train/batch_sum.h"
 #include "train/batch_teacher.h"
-#include "train/running_statistics.h"
+#include "train/lane_tree.h"
 
 namespace plimsoll {
 
@@ -32,16 +33,17 @@ struct Flight {
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
 /// backward on its block with one intra-op thread, and gradients are added in the order of the blocks
-/// (sample/block_runner.h). Results are the same bits for any flight.
+/// (sample/block_runner.h), lane by lane (train/lane_tree.h). Results are the same bits for any flight.
 ///
 /// With a BatchTeacher, blocks go through it first, and then through the objective: all of a batch, or as
 /// many as it has room for.
 class BlockEngine {
  public:
   /// All arguments must outlive the engine. `shapes` has one entry for each graph of the source. `teacher`
-  /// may be null.
+  /// may be null. `lanes`: of a batch (train/lane_tree.h).
   BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
-              const BlockLimits& limits, const Flight& flight = {}, BatchTeacher* teacher = nullptr);
+              const BlockLimits& limits, const Flight& flight = {}, BatchTeacher* teacher = nullptr,
+              int64_t lanes = 1);
 
   /// The gradient of the mean loss over the batch's items, into gradients(), which are overwritten. Returns
   /// the mean loss. Running statistics move once, when all blocks are done. Errors: Failure naming the graph
@@ -49,7 +51,7 @@ class BlockEngine {
   double gradient(std::span<const int64_t> batch, const DropoutKey& key);
 
   /// f32, one for each parameter and of its shape; Tag::gradients.
-  const std::vector<at::Tensor>& gradients() const { return gradients_; }
+  const std::vector<at::Tensor>& gradients() const { return sums_.sum().gradients; }
 
   /// Items of these graphs: what a mean is taken over.
   int64_t items(std::span<const int64_t> graphs) const;
@@ -74,8 +76,8 @@ class BlockEngine {
   const BlockRunner& runner() const { return runner_; }
 
  private:
-  BlockRunner::Work training_work(double normaliser, const DropoutKey& key, double& loss);
-  BlockRunner::Work prediction_work(const Take& take, double& loss);
+  BlockRunner::Work training_work(double normaliser, const DropoutKey& key);
+  BlockRunner::Work prediction_work(const Take& take, LaneTree<LossSum>& losses);
   BlockRunner::Work teaching_work();
   at::Tensor teacher_says(const GraphBlock& block) const;
   Batch batch_of(const GraphBlock& block, int64_t first) const;
@@ -88,12 +90,8 @@ class BlockEngine {
   const Flight flight_;
   BatchTeacher* const teacher_;
   std::vector<at::Tensor> parameters_;
-  std::vector<at::Tensor> gradients_;
-  RunningStatistics statistics_;
+  LaneTree<BatchSum> sums_;
   BlockRunner runner_;
 };
-
-/// The objective's items of one graph.
-int64_t items_of(const GraphShape& shape, const CollateOptions& options);
 
 }  // namespace plimsoll

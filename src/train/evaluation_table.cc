@@ -23,12 +23,12 @@ class Stretches {
   }
   std::string text() const {
     const std::string lines = table_.text();
-    constexpr size_t kHeadings = 2;  // lines
+    constexpr size_t kTitleLines = 2;
     std::string text;
     size_t at = 0;
     size_t next = 0;
     for (size_t line = 0; at < lines.size(); ++line) {
-      for (; next < titles_.size() && titles_[next].row + kHeadings == line; ++next)
+      for (; next < titles_.size() && titles_[next].row + kTitleLines == line; ++next)
         text += "\n" + titles_[next].text + "\n";
       const size_t end = lines.find('\n', at) + 1;
       text += lines.substr(at, end - at);

@@ -81,6 +81,7 @@ MemoryPlan plan_with(const FitOptions& options) {
       .live_teacher = options.teacher.live != nullptr ? &options.teacher.live->parameters() : nullptr,
       .batch_teacher = options.teacher.batches,
       .limits = limits_of(training),
+      .lanes = lanes_of(training, options.objective->parameters()),
       .threads = options.run.threads,
       .prefetch = options.run.prefetch,
       .training = options.split->training,
@@ -114,7 +115,8 @@ class Fit {
         journal_(options.run.folder / "events.jsonl"),
         plan_(plan_with(options)),
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
-                require_feasible(plan_), options.teacher.batches) {
+                require_feasible(plan_), options.teacher.batches,
+                lanes_of(training_, options.objective->parameters())) {
     options.source->resize_cache(plan_.flight.cache_bytes, options.run.folder);
     engine_.runner().stop_when(options.run.interrupt);
     engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
@@ -314,6 +316,12 @@ class Fit {
 };
 
 }  // namespace
+
+int64_t lanes_of(const Recipe::Training& training, const ParameterList& parameters) {
+  constexpr int64_t kFewParameters = 4'000'000;
+  if (training.lanes != "auto") return std::stoll(training.lanes);
+  return parameters.count() <= kFewParameters ? 4 : 1;
+}
 
 MemoryPlan plan_fit(const FitOptions& options) {
   if (options.run.without_data) return plan_with(options);

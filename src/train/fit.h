@@ -45,6 +45,9 @@ inline BlockLimits limits_of(const Recipe::Training& training) {
   return {training.block.graphs, training.block.nodes, training.block.edges};
 }
 
+/// Lanes of a batch. `training.lanes` auto: four where the sums of lanes are small.
+int64_t lanes_of(const Recipe::Training& training, const ParameterList& parameters);
+
 struct FitOptions {
   const BlockSource* source = nullptr;
   std::span<const GraphShape> shapes = {};  ///< one for each graph of the source

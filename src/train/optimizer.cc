@@ -2,6 +2,7 @@
 
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -88,6 +89,19 @@ class Sgd : public Optimizer {
   OptimizerOptions options_;
 };
 
+// Of up to kNormChunk elements, in double and in an order that vectors keep.
+double sum_of_squares(const float* g, int64_t count) {
+  constexpr int64_t kSums = 8;
+  double sums[kSums] = {};
+  int64_t i = 0;
+  for (; i + kSums <= count; i += kSums)
+    for (int64_t k = 0; k < kSums; ++k) sums[k] += static_cast<double>(g[i + k]) * g[i + k];
+  for (; i < count; ++i) sums[i % kSums] += static_cast<double>(g[i]) * g[i];
+  double sum = 0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
 }  // namespace
 
 std::vector<at::Tensor> Optimizer::add_state(const std::string& name,
@@ -111,10 +125,10 @@ std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
 
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest) {
   double squares = 0;
-  for (const at::Tensor& gradient : gradients) {
-    const float* const g = gradient.const_data_ptr<float>();
-    for (int64_t i = 0; i < gradient.numel(); ++i) squares += static_cast<double>(g[i]) * g[i];
-  }
+  for (const at::Tensor& gradient : gradients)
+    for (int64_t first = 0; first < gradient.numel(); first += kNormChunk)
+      squares += sum_of_squares(gradient.const_data_ptr<float>() + first,
+                                std::min(kNormChunk, gradient.numel() - first));
   const double norm = std::sqrt(squares);
   if (longest == 0 || norm <= longest) return norm;
   const auto scale = static_cast<float>(longest / (norm + 1e-6));

@@ -50,7 +50,9 @@ std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
                                           const OptimizerOptions& options);
 
 /// Scales gradients in place so that their 2-norm, taken over all of them, is at most `longest`, as
-/// torch.nn.utils.clip_grad_norm_ does; 0: never. Returns the norm before. Allocates nothing.
+/// torch.nn.utils.clip_grad_norm_ does; 0: never. Returns the norm before, a sum in double over chunks of
+/// kNormChunk elements of each, in their order, which processes can share. Allocates nothing.
+inline constexpr int64_t kNormChunk = 65536;
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest);
 
 }  // namespace plimsoll

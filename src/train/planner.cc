@@ -15,6 +15,7 @@
 #include "ops/operation_names.h"
 #include "ops/order_terms.h"
 #include "train/block_plan.h"
+#include "train/item_kind.h"
 #include "train/planned_work.h"
 #include "train/probes.h"
 #include "train/sample_probes.h"
@@ -175,7 +176,8 @@ class Planner {
     const Ledger& ledger = Ledger::process();
     int64_t gradients = 0;
     for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
-      gradients += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+      gradients +=
+          LaneTree<BatchSum>::sets(in_.lanes) * heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
     const int64_t lists = list_bytes() + in_.later;
     const int64_t fixed = ledger.held() + in_.missing.sum() + gradients + lists;
     const int64_t cap = in_.cap.value_or(ledger.cap());
@@ -311,7 +313,7 @@ class Planner {
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute},
                        in_.batch_teacher);
     GraphBlock block;
-    const int64_t pairs = work.options.items == Items::pairs ? terms.terms[kItems] : 0;
+    const int64_t pairs = item_kind(work.options.items).pairs(terms.terms);
     block.make_room({terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges], pairs},
                     in_.source->room());
     in_.source->read(work.worst, block);
@@ -350,7 +352,8 @@ class Planner {
 
   // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
   void try_out(MemoryPlan& plan, std::span<const int64_t> worst_predicted) const {
-    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight, in_.batch_teacher);
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight, in_.batch_teacher,
+                       in_.lanes);
     if (!worst_predicted.empty()) engine.predict(worst_predicted, [](std::span<const float>) {});
     if (!in_.training.empty()) {
       // A step of the run: other blocks were not planned.

@@ -29,6 +29,7 @@ struct PlanInput {
   const ParameterList* live_teacher = nullptr;
   BatchTeacher* batch_teacher = nullptr;  ///< whose room is held already or in `missing`; null: none
   BlockLimits limits = {};
+  int64_t lanes = 1;  ///< of a batch that trains (train/lane_tree.h)
   int threads = 1;
   int64_t prefetch = 2;
 

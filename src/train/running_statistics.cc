@@ -26,6 +26,13 @@ void RunningStatistics::add(const BlockStatistics& block) {
   }
 }
 
+void RunningStatistics::add(const RunningStatistics& right) {
+  for (size_t b = 0; b < sums_.size(); ++b) {
+    sums_[b].rows += right.sums_[b].rows;
+    for (size_t i = 0; i < sums_[b].values.size(); ++i) sums_[b].values[i] += right.sums_[b].values[i];
+  }
+}
+
 void RunningStatistics::commit(double momentum) {
   for (size_t b = 0; b < sums_.size(); ++b) {
     const Sum& sum = sums_[b];

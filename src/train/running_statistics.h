@@ -19,6 +19,8 @@ class RunningStatistics {
   void clear();
   /// Of one block, in the order of the blocks.
   void add(const BlockStatistics& block);
+  /// What others, of the same parameters, were added.
+  void add(const RunningStatistics& right);
   /// running = (1 - momentum) running + momentum batch, as torch.nn.BatchNorm1d does it for its batch.
   void commit(double momentum = 0.1);
 

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "nn/parameters.h"
+#include "train/running_statistics.h"
+
+namespace plimsoll {
+
+/// What the blocks of a batch add up to: the gradient of each parameter, what layers that normalise found,
+/// and the loss. Its memory is taken when it is made, gradients under Tag::gradients. Not thread-safe.
+class BatchSum {
+ public:
+  /// `parameters` must outlive it.
+  explicit BatchSum(const ParameterList& parameters);
+
+  void clear();
+  void add(const BatchSum& right);
+  /// One block. `gradients`: one a parameter.
+  void add(const std::vector<at::Tensor>& gradients, const BlockStatistics& statistics, double loss);
+
+  std::vector<at::Tensor> gradients;  ///< f32, one for each parameter and of its shape
+  RunningStatistics statistics;
+  double loss = 0;
+};
+
+}  // namespace plimsoll
