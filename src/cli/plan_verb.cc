@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "cli/training_data.h"
+#include "task/plan_run.h"
 #include "telemetry/table.h"
 #include "train/warm_up.h"
 
@@ -67,79 +67,12 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
              format_seconds(plan.seconds));
 }
 
-}  // namespace
-
-Json plan_json(const MemoryPlan& plan) {
-  Json too_large = Json::array();
-  for (const MemoryPlan::Graph& graph : plan.too_large)
-    too_large.push_back(
-        {{"graph", graph.graph}, {"nodes", graph.nodes}, {"edges", graph.edges}, {"bytes", graph.bytes}});
-  Json speed = Json::array();
-  for (const MemoryPlan::Speed& at : plan.speed)
-    speed.push_back({{"budget_bytes", at.budget},
-                     {"blocks_in_flight", at.blocks_in_flight},
-                     {"recompute", at.recompute},
-                     {"graphs_per_s", at.graphs_per_s}});
-  return {{"peak_bytes", plan.peak},
-          {"min_budget_bytes", plan.min_budget},
-          {"feasible", plan.feasible},
-          {"exact", plan.exact},
-          {"why_inexact", plan.why_inexact},
-          {"blocks_in_flight", plan.flight.blocks},
-          {"slab_bytes", plan.flight.slab_bytes},
-          {"prefetch", plan.flight.prefetch},
-          {"keep", plan.flight.keep},
-          {"recompute", plan.flight.recompute},
-          {"recompute_note", plan.recompute_note},
-          {"worst_block",
-           {{"graphs", plan.worst.size.graphs},
-            {"nodes", plan.worst.size.nodes},
-            {"edges", plan.worst.size.edges},
-            {"peak_bytes", plan.worst.peak_bytes},
-            {"range_bytes", plan.worst.range_bytes},
-            {"verified_peak_bytes", plan.verified_peak_bytes},
-            {"operation", plan.worst.operation}}},
-          {"largest_graph_bytes", plan.room_for_graph},
-          {"graphs_too_large", std::move(too_large)},
-          {"speed", std::move(speed)},
-          {"blocks_planned", plan.blocks_planned},
-          {"all_blocks_known", plan.all_blocks_known},
-          {"seconds", plan.seconds}};
-}
-
-StagePlans plan_without_data(const std::filesystem::path& data, const Recipe& recipe, RunOptions run) {
-  run.without_data = true;
-  return plan_stages(TrainingData(data, recipe), recipe, run);
-}
-
-StagePlans plan_beyond_budget(const std::filesystem::path& data, const Recipe& recipe, RunOptions run,
-                              const Budget& budget, const BudgetExceeded* refusal) {
-  Ledger& ledger = Ledger::process();
-  run.cap = budget.bytes() - budget.outside_ledger();
-  ledger.set_cap(Ledger::kUnlimited);
-  ledger.begin_recent();
-  StagePlans plans = plan_without_data(data, recipe, std::move(run));
-  for (auto& [stage, plan] : plans) {
-    plan.feasible = false;
-    // Reading the graphs' shapes may take more for a while than the run does.
-    plan.min_budget = std::max(plan.min_budget, budget.outside_ledger() + ledger.recent_peak());
-    if (refusal != nullptr)
-      plan.min_budget =
-          std::max(plan.min_budget, budget.bytes() + refusal->bytes_asked() - refusal->bytes_free());
-  }
-  return plans;
-}
-
-namespace {
-
-StagePlans plan_within(const Budget& budget, const PlanOptions& options, const Recipe& recipe,
-                       const RunOptions& run) {
-  if (budget.is_below_floor()) return plan_beyond_budget(options.data, recipe, run, budget, nullptr);
+StagePlans plan_within(const Budget& budget, const TrainingInput& input, const RunOptions& run) {
+  if (budget.is_below_floor()) return plan_beyond_budget(input, run, budget.bytes(), nullptr);
   try {
-    if (recipe.memory.estimation == "static") return plan_without_data(options.data, recipe, run);
-    return plan_stages(TrainingData(options.data, recipe), recipe, run);
+    return input.recipe.memory.estimation == "static" ? plan_without_data(input, run) : plan_run(input, run);
   } catch (const BudgetExceeded& refusal) {
-    return plan_beyond_budget(options.data, recipe, run, budget, &refusal);
+    return plan_beyond_budget(input, run, budget.bytes(), &refusal);
   }
 }
 
@@ -167,8 +100,9 @@ void run_plan(const PlanOptions& options) {
                        .threads = threads,
                        .prefetch = options.prefetch,
                        .outside_ledger = budget.outside_ledger()};
-  const StagePlans plans = plan_within(budget, options, recipe, run);
-  const MemoryPlan& plan = decisive(plans);
+  const StagePlans plans =
+      plan_within(budget, {.data = options.data, .recipe = recipe, .threads = threads}, run);
+  const MemoryPlan& plan = largest_budget(plans);
   if (options.json) {
     Json json = plan_json(plan);
     json["budget_bytes"] = budget.bytes();

@@ -61,6 +61,13 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
                    "Of task distillation: how often all is trained, each time with the next seed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  verb->add_option("--stage", options->stages,
+                   "Run this stage alone, with what earlier runs left in the folder; may be given again")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  verb->add_option("--teacher", options->teacher,
+                   "Of task distillation: a detector that takes the place of the teacher of its kind")
+      ->type_name("FILE");
   add_verify(*verb, options->verify);
   CLI::Option* const resume = verb->add_flag("--resume", options->resume,
                                              "Go on from the run's last checkpoint; start if there is none");

@@ -24,7 +24,9 @@ struct TrainOptions {
   int64_t prefetch = 2;
   std::string scratch;  ///< bytes; empty: as many as the columns of the graph take
   int64_t seeds = 1;
-  std::string verify = "auto";  ///< or "full": every checksum of the data set, however large
+  std::vector<std::string> stages;  ///< empty: all
+  std::filesystem::path teacher;    ///< a model file; empty: teachers are trained
+  std::string verify = "auto";      ///< or "full": every checksum of the data set, however large
   bool enforce = false;
   bool resume = false;
   bool force = false;

@@ -10,14 +10,6 @@
 namespace plimsoll {
 namespace {
 
-// Over all epochs, validation included; 0 where none was trained.
-double graphs_per_second(const StageReport& report) {
-  double seconds = 0;
-  for (const EpochMetrics& epoch : report.fit.epochs) seconds += epoch.seconds;
-  if (seconds == 0) return 0;
-  return static_cast<double>(report.graphs) * static_cast<double>(report.fit.epochs.size()) / seconds;
-}
-
 const EpochMetrics& best_of(const FitResult& fit) {
   return fit.epochs[static_cast<size_t>(fit.best_epoch) - 1];
 }
@@ -26,7 +18,7 @@ const EpochMetrics& best_of(const FitResult& fit) {
 struct Decisions {
   int64_t reruns = 0, sheds = 0, overflows = 0, unforeseen = 0;
 
-  explicit Decisions(const Trained& trained) {
+  explicit Decisions(const TrainedRun& trained) {
     for (const auto& [seed, report] : trained.stages) {
       reruns += report.fit.reruns;
       sheds += report.fit.sheds;
@@ -54,9 +46,9 @@ void print_one(const StageReport& stage, const TrainReport& report, Budget& budg
              best.training_loss, best.validation_loss);
   if (fit.reading) fmt::print("{}\n", reading_in_words(*fit.reading));
   fmt::print("{} ({} {}/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
-             format_seconds(report.seconds), format_count(static_cast<int64_t>(graphs_per_second(stage))),
-             stage.unit, fit.plan.flight.blocks, report.threads, format_bytes(fit.plan.worst.range_bytes),
-             budget.report());
+             format_seconds(report.trained->seconds),
+             format_count(static_cast<int64_t>(graphs_per_second(stage))), stage.unit, fit.plan.flight.blocks,
+             report.threads, format_bytes(fit.plan.worst.range_bytes), budget.report());
   fmt::print("planned: {} bytes ({}), {}; smallest budget {}\n", format_count(fit.plan.peak),
              format_bytes(fit.plan.peak), fit.plan.exact ? "exact" : "not exact: " + fit.plan.why_inexact,
              format_bytes(fit.plan.min_budget));
@@ -82,62 +74,37 @@ void print_all(const TrainReport& report, Budget& budget) {
     smallest = std::max(smallest, fit.plan.min_budget);
   }
   fmt::print("{}\n{} in all; {}\nplanned: {} at most; smallest budget {}\n", table.text(),
-             format_seconds(report.seconds), budget.report(), format_bytes(planned), format_bytes(smallest));
+             format_seconds(report.trained->seconds), budget.report(), format_bytes(planned),
+             format_bytes(smallest));
 }
 
 }  // namespace
 
 void print_report(const TrainReport& report, Budget& budget) {
-  const Trained& trained = *report.trained;
+  const TrainedRun& trained = *report.trained;
   for (const auto& [seed, stage] : trained.stages)
     for (const std::string& name : stage.fit.damaged)
       fmt::print(stderr, "plimsoll: passed over a damaged checkpoint: {}\n", name);
-  fmt::print("trained on {}\n", trained.on);
+  fmt::print("trained on {}\n", trained.trained_on);
   if (trained.is_one_model())
     print_one(trained.stages.front().report, report, budget);
   else
     print_all(report, budget);
   Decisions(trained).print();
   if (trained.is_one_model()) fmt::print("weights {}\n", trained.stages.front().report.weights);
-  fmt::print("{}\n", report.model.string());
-}
-
-Json stages_json(const Trained& trained) {
-  Json stages = Json::array();
-  for (const auto& [seed, stage] : trained.stages) {
-    const FitResult& fit = stage.fit;
-    Json json = {{"seed", seed},
-                 {"stage", stage.stage},
-                 {"graphs", stage.graphs},
-                 {"seconds", stage.seconds},
-                 {"planned_peak_bytes", fit.plan.peak},
-                 {"min_budget_bytes", fit.plan.min_budget},
-                 {"measured_peak_bytes", stage.measured_peak}};
-    if (!fit.epochs.empty())
-      json.update({{"weights", stage.weights},
-                   {"parameters", stage.parameters},
-                   {"epochs", fit.epochs.size()},
-                   {"best_epoch", fit.best_epoch},
-                   {"validation_loss", fit.best_loss},
-                   {"graphs_per_s", graphs_per_second(stage)}});
-    Json breakdown = Json::object();
-    for (const auto& [name, bytes] : fit.plan.parts) breakdown[name] = bytes;
-    json["breakdown"] = std::move(breakdown);
-    stages.push_back(std::move(json));
-  }
-  return stages;
+  fmt::print("{}\n", trained.file.string());
 }
 
 Json report_json(const TrainReport& report, Budget& budget) {
-  const Trained& trained = *report.trained;
+  const TrainedRun& trained = *report.trained;
   const Decisions decisions(trained);
-  Json summary = {{"run", report.run.string()},         {"model", report.model.string()},
-                  {"seconds", report.seconds},          {"reruns", decisions.reruns},
+  Json summary = {{"run", report.run.string()},         {"model", trained.file.string()},
+                  {"seconds", trained.seconds},         {"reruns", decisions.reruns},
                   {"sheds", decisions.sheds},           {"overflows", decisions.overflows},
                   {"unforeseen", decisions.unforeseen}, {"enforced", report.enforced},
                   {"memory", budget.report_json()}};
   if (!trained.is_one_model()) {
-    summary["stages"] = stages_json(trained);
+    summary["stages"] = stages_json(trained.stages);
     return summary;
   }
   const StageReport& stage = trained.stages.front().report;

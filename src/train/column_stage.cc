@@ -37,6 +37,10 @@ MemoryPlan plan_column(const ColumnOptions& options) {
                     .cap = options.run.cap});
 }
 
+std::optional<NpyView> open_column(const ColumnOptions& options, const std::filesystem::path& folder) {
+  return ColumnFile(folder, options.name).open(key_of(options));
+}
+
 ColumnResult write_column(const ColumnOptions& options, const std::filesystem::path& folder) {
   const ColumnFile file(folder, options.name);
   const ColumnKey key = key_of(options);

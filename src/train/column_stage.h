@@ -29,6 +29,9 @@ struct ColumnResult {
 /// What write_column() would need of memory.
 MemoryPlan plan_column(const ColumnOptions& options);
 
+/// The column NAME of `folder` where it was computed from the same. Errors: as write_column().
+std::optional<NpyView> open_column(const ColumnOptions& options, const std::filesystem::path& folder);
+
 /// The column NAME of `folder`: that which is there if it was computed from the same, else computed block by
 /// block and written, [items, outputs()] in the order of the graphs. Errors: BudgetTooSmall; Interrupted,
 /// with nothing written; InputError for a stale column, with the reason; as ColumnFile.

@@ -1,23 +1,25 @@
 #include "train/distill.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <chrono>
+#include <memory>
 #include <optional>
 
+#include "base/error.h"
+#include "io/file_system.h"
+#include "memory/c_heap.h"
 #include "nn/classification.h"
 #include "nn/encodings.h"
 #include "nn/reconstruction_errors.h"
 #include "train/column_stage.h"
 #include "train/detection_labels.h"
 #include "train/mapped_zeros.h"
-#include "train/stage_memory.h"
 #include "train/teaching.h"
 #include "train/vgae_stage.h"
 
 namespace plimsoll {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // The teacher's models where a stage looks for what to train.
 Recipe with_teachers(Recipe recipe) {
@@ -45,45 +47,193 @@ Vector<float, Tag::columns> difficulty_of(std::span<const float> errors, std::sp
   return difficulty;
 }
 
-// Where teachers that are asked come from: the files of their stages, or nowhere yet, for planning.
-enum class Models { trained, planned, planned_without_data };
+// Where models of earlier stages come from: their files, read or mapped, or nowhere yet, for planning.
+enum class Models { trained, mapped, planned, planned_without_data };
+
+Models models_of(const RunOptions& run, bool planning) {
+  if (!planning) return Models::trained;
+  return run.without_data ? Models::planned_without_data : Models::planned;
+}
 
 // The inputs of each stage, made from what earlier ones left.
 class Pipeline {
  public:
-  explicit Pipeline(const DistillOptions& options)
-      : in_(options),
-        teachers_(with_teachers(*options.recipe)),
-        benign_(benign_split(*options.split, options.shapes)),
-        all_graphs_(graphs_of(*options.split)),
+  explicit Pipeline(DistillOptions options)
+      : in_(std::move(options)),
+        teachers_(with_teachers(in_.recipe)),
+        benign_(benign_split(*in_.split, in_.shapes)),
+        all_graphs_(graphs_of(*in_.split)),
         benign_graphs_(graphs_of(benign_)) {
     // Now, not when the first teacher has trained for hours.
-    require_both_kinds(*options.split, options.shapes);
+    require_both_kinds(*in_.split, in_.shapes);
+    if (!in_.teacher.empty()) take_teacher();
   }
 
-  bool has_curriculum() const { return in_.recipe->curriculum.schedule != "none"; }
+  bool has_curriculum() const { return in_.recipe.curriculum.schedule != "none"; }
   // Whether teachers' outputs are columns; else teachers are there while students train.
-  bool is_cached() const { return in_.recipe->distillation.teacher_outputs == "cached"; }
+  bool is_cached() const { return in_.recipe.distillation.teacher_outputs == "cached"; }
+  bool trains(const std::string& teacher) const { return teacher == "teacher" ? !given_gat_ : !given_vgae_; }
 
-  VgaeStageOptions autoencoder() const { return vgae_stage(teachers_, "autoencoder", {}, 0); }
+  // A model is trained by `train` and planned by `plan`.
 
-  ColumnOptions scores(const Objective& errors) const {
-    return column("scores", "difficulty", errors, benign_.training);
+  StageReport train_autoencoder(const RunOptions& run) const {
+    return trained(vgae_stage(teachers_, {}, run));
+  }
+  MemoryPlan plan_autoencoder(const RunOptions& run) const {
+    return plan_vgae(vgae_stage(teachers_, {}, run));
   }
 
-  GatStageOptions teacher(const Curriculum* curriculum) const {
-    return gat_stage(teachers_, "teacher", curriculum, {});
+  StageReport train_teacher(const RunOptions& run) const {
+    std::optional<Curriculum> curriculum;
+    if (has_curriculum()) {
+      curriculum.emplace(curriculum_of(difficulty()));
+      give_back_freed_memory();  // of the model that says which column it is
+    }
+    return trained(gat_stage(teachers_, curriculum ? &*curriculum : nullptr, {}, run));
   }
-  Curriculum curriculum(std::span<const float> difficulty) const {
-    return Curriculum(in_.recipe->curriculum.schedule, in_.split->training, in_.shapes, difficulty,
-                      in_.recipe->training.max_epochs);
+  MemoryPlan plan_teacher(const RunOptions& run) const {
+    std::optional<Curriculum> curriculum;
+    if (has_curriculum()) curriculum.emplace(curriculum_of({}));
+    return plan_gat(gat_stage(teachers_, curriculum ? &*curriculum : nullptr, {}, run));
   }
 
-  ColumnOptions logits(const Objective& classification) const {
-    return column("outputs", "teacher_logits", classification, all_graphs_);
+  // Calls use(stage options) for a student with its teacher.
+  template <typename Use>
+  auto with_student_vgae(const RunOptions& run, bool planning, const Use& use) const {
+    const NpyView column = planning || !is_cached() ? NpyView() : encodings();
+    give_back_freed_memory();
+    Teaching teaching = of_vgae(values_of(column), models_of(run, planning));
+    return use(vgae_stage(in_.recipe, teaching.of(), run));
   }
-  ColumnOptions encodings(const Objective& encodings) const {
-    return column("outputs", "teacher_encodings", encodings, benign_graphs_);
+  template <typename Use>
+  auto with_student_gat(const RunOptions& run, bool planning, const Use& use) const {
+    const NpyView column = planning || !is_cached() ? NpyView() : logits();
+    give_back_freed_memory();
+    Teaching teaching = of_gat(values_of(column), models_of(run, planning));
+    return use(gat_stage(in_.recipe, nullptr, teaching.of(), run));
+  }
+  GatStageOptions student_gat_alone(const RunOptions& run) const {
+    return gat_stage(in_.recipe, nullptr, {}, run);
+  }
+
+  // Calls use(column options) for what a teacher says.
+  template <typename Use>
+  auto with_difficulty(const RunOptions& run, Models models, const Use& use) const {
+    const Model autoencoder = model("autoencoder", models);
+    const ReconstructionErrors errors(*autoencoder.detector.vgae);
+    return use(column("difficulty", errors, benign_.training, run));
+  }
+  template <typename Use>
+  auto with_encodings(const RunOptions& run, Models models, const Use& use) const {
+    const Model autoencoder = model("autoencoder", models);
+    const Encodings encodings(*autoencoder.detector.vgae);
+    return use(column("teacher_encodings", encodings, benign_graphs_, run));
+  }
+  template <typename Use>
+  auto with_logits(const RunOptions& run, Models models, const Use& use) const {
+    const Model teacher = model("teacher", models);
+    const Classification logits(*teacher.detector.gat);
+    return use(column("teacher_logits", logits, all_graphs_, run));
+  }
+
+  StageReport write(const ColumnOptions& options) const {
+    ColumnResult result = write_column(options, columns());
+    StageReport report;
+    report.graphs = static_cast<int64_t>(options.graphs.size());
+    report.fit.plan = result.plan;
+    report.was_there = !result.computed;
+    return report;
+  }
+
+  static StageReport trained(const GatStageOptions& options) {
+    return report_of("", train_gat(options), *options.split);
+  }
+  static StageReport trained(const VgaeStageOptions& options) {
+    return report_of("", train_vgae(options), *options.split);
+  }
+
+ private:
+  std::filesystem::path columns() const { return in_.folder / "columns"; }
+  std::filesystem::path file_of(const std::string& stage) const {
+    return trains(stage) ? in_.folder / stage / "model.safetensors" : in_.teacher;
+  }
+
+  // The teacher that was given, in place of one that is trained.
+  void take_teacher() {
+    const Detector teacher = load_detector(in_.teacher);
+    const auto require = [&](const char* what, bool same) {
+      if (!same)
+        throw InputError(fmt::format("{}: the teacher was trained on other {} than this data has",
+                                     in_.teacher.string(), what));
+    };
+    require("IDs", teacher.facts.vocabulary == in_.facts.vocabulary);
+    const auto require_features = [&](const auto& options) {
+      require("node features", options.in_features == in_.source->node_features());
+      require("edge features",
+              options.edge_features == 0 || options.edge_features == in_.source->edge_features());
+    };
+    if (teacher.gat) {
+      given_gat_ = teacher.gat->options();
+      require_features(*given_gat_);
+    } else {
+      given_vgae_ = teacher.vgae->options();
+      require_features(*given_vgae_);
+    }
+  }
+
+  using Model = MappedDetector;  // whose file is null where it is not mapped
+
+  // A teacher as its stage left it, or as it begins: of a stage's name.
+  Model model(const std::string& stage, Models models) const {
+    if (models == Models::trained || models == Models::mapped) {
+      if (!FileSystem::disk().exists(file_of(stage)))
+        throw InputError(
+            fmt::format("{} is not there: the stage {} makes it", file_of(stage).string(), stage));
+      if (models == Models::mapped) return map_detector(file_of(stage));
+      Detector detector = load_detector(file_of(stage));
+      detector.facts = {};
+      return {nullptr, std::move(detector)};
+    }
+    std::optional<WithoutData> without_data;
+    if (models == Models::planned_without_data) without_data.emplace();
+    return {nullptr, untrained(stage)};
+  }
+  Detector untrained(const std::string& stage) const {
+    const auto seed = static_cast<uint64_t>(in_.recipe.seed);
+    Detector detector;
+    if (stage == "teacher")
+      detector.gat =
+          given_gat_ ? std::make_unique<GATWithJK>(*given_gat_, seed) : make_gat(teachers_, *in_.source);
+    else
+      detector.vgae = given_vgae_ ? std::make_unique<GraphAutoencoderNeighborhood>(*given_vgae_, seed)
+                                  : make_vgae(teachers_, *in_.source);
+    return detector;
+  }
+
+  Curriculum curriculum_of(std::span<const float> difficulty) const {
+    return Curriculum(in_.recipe.curriculum.schedule, in_.split->training, in_.shapes, difficulty,
+                      in_.recipe.training.max_epochs);
+  }
+
+  // Columns that earlier stages left.
+  NpyView left(const ColumnOptions& options) const {
+    if (auto column = open_column(options, columns())) return std::move(*column);
+    throw InputError(fmt::format("{} is not there: the stage {} computes it",
+                                 (columns() / options.name).string(), options.name));
+  }
+  Vector<float, Tag::columns> difficulty() const {
+    return with_difficulty({}, Models::mapped, [&](const ColumnOptions& options) {
+      return difficulty_of(left(options).values<float>(), options.graphs, in_.shapes.size());
+    });
+  }
+  NpyView encodings() const {
+    return with_encodings({}, Models::mapped, [&](const ColumnOptions& options) { return left(options); });
+  }
+  NpyView logits() const {
+    return with_logits({}, Models::mapped, [&](const ColumnOptions& options) { return left(options); });
+  }
+  std::span<const float> values_of(const NpyView& column) const {
+    return column.shape().shape.empty() ? std::span<const float>() : column.values<float>();
   }
 
   // `column` is empty for planning, and where the teacher itself is asked.
@@ -93,74 +243,44 @@ class Pipeline {
     return teaching("teacher", *in_.split, models);
   }
   Teaching of_vgae(std::span<const float> column, Models models) const {
-    const int64_t width = teachers_.vgae.latent + in_.source->node_features() - 1;
+    const int64_t width = teacher_latent() + in_.source->node_features() - 1;
     if (is_cached())
       return Teaching(TeacherSource(*in_.source, {.values = column, .width = width, .of_nodes = true},
                                     benign_graphs_, in_.shapes));
     return teaching("autoencoder", benign_, models);
   }
+  int64_t teacher_latent() const { return given_vgae_ ? given_vgae_->latent : teachers_.vgae.latent; }
 
-  VgaeStageOptions student_vgae(Teaching& teaching) const {
-    return vgae_stage(*in_.recipe, "student_vgae", teaching.of(), teachers_.vgae.latent);
-  }
-  GatStageOptions student_gat(Teaching& teaching) const {
-    return gat_stage(*in_.recipe, "student_gat", nullptr, teaching.of());
-  }
-  GatStageOptions student_gat_alone() const {
-    return gat_stage(*in_.recipe, "student_gat_alone", nullptr, {});
-  }
-
-  // A teacher as it begins: of a stage's name.
-  Detector untrained(const std::string& stage) const {
-    Detector detector;
-    if (stage == "teacher")
-      detector.gat = make_gat(teachers_, *in_.source);
-    else
-      detector.vgae = make_vgae(teachers_, *in_.source);
-    return detector;
-  }
-
- private:
   // A teacher that is asked while its student trains: live, or offloaded.
   Teaching teaching(const std::string& stage, const TrainingSplit& split, Models models) const {
-    const bool live = in_.recipe->distillation.teacher_outputs == "live";
+    if (in_.recipe.distillation.teacher_outputs == "live") return Teaching(model(stage, models).detector);
     const auto offloaded = [&](Detector teacher, std::function<void()> release) {
-      return Teaching(std::move(teacher), std::move(release), in_.shapes, split, in_.recipe->training);
+      return Teaching(std::move(teacher), std::move(release), in_.shapes, split, in_.recipe.training);
     };
     if (models == Models::trained) {
-      const std::filesystem::path file = in_.folder / stage / "model.safetensors";
-      if (!live) {
-        MappedDetector mapped = map_detector(file);
-        return offloaded(std::move(mapped.detector), [view = mapped.file] { view->release(); });
-      }
-      Detector detector = load_detector(file);
-      detector.facts = {};
-      return Teaching(std::move(detector));
+      Model mapped = model(stage, Models::mapped);
+      return offloaded(std::move(mapped.detector), [view = mapped.file] { view->release(); });
     }
-    std::optional<WithoutData> without_data;
     std::optional<GivenValues> zeros;
-    if (models == Models::planned_without_data)
-      without_data.emplace();
-    else if (!live)
+    if (models == Models::planned)
       zeros.emplace(
           [](const std::string&, const std::vector<int64_t>& shape) { return mapped_zeros(shape); });
-    Detector detector = untrained(stage);
-    return live ? Teaching(std::move(detector)) : offloaded(std::move(detector), [] {});
+    return offloaded(model(stage, models).detector, [] {});
   }
 
-  VgaeStageOptions vgae_stage(const Recipe& recipe, const char* stage, const StageTeacher& teacher,
-                              int64_t teacher_latent) const {
+  VgaeStageOptions vgae_stage(const Recipe& recipe, const StageTeacher& teacher,
+                              const RunOptions& run) const {
     return {.source = in_.source,
             .shapes = in_.shapes,
             .recipe = &recipe,
             .split = &benign_,
             .teacher = teacher,
-            .teacher_latent = teacher_latent,
+            .teacher_latent = teacher.any() ? teacher_latent() : 0,
             .facts = in_.facts,
-            .run = in_.run_of(stage)};
+            .run = run};
   }
-  GatStageOptions gat_stage(const Recipe& recipe, const char* stage, const Curriculum* curriculum,
-                            const StageTeacher& teacher) const {
+  GatStageOptions gat_stage(const Recipe& recipe, const Curriculum* curriculum, const StageTeacher& teacher,
+                            const RunOptions& run) const {
     return {.source = in_.source,
             .shapes = in_.shapes,
             .recipe = &recipe,
@@ -168,160 +288,80 @@ class Pipeline {
             .curriculum = curriculum,
             .teacher = teacher,
             .facts = in_.facts,
-            .run = in_.run_of(stage)};
+            .run = run};
   }
-  ColumnOptions column(const char* stage, const char* name, const Objective& objective,
-                       const GraphList& graphs) const {
+  ColumnOptions column(const char* name, const Objective& objective, const GraphList& graphs,
+                       const RunOptions& run) const {
     return {.source = in_.source,
             .shapes = in_.shapes,
             .objective = &objective,
-            .recipe = in_.recipe,
+            .recipe = &in_.recipe,
             .graphs = graphs,
             .name = name,
             .data = in_.data,
-            .run = in_.run_of(stage)};
+            .run = run};
   }
 
-  const DistillOptions& in_;
+  const DistillOptions in_;
   const Recipe teachers_;
   const TrainingSplit benign_;
   const GraphList all_graphs_;
   const GraphList benign_graphs_;
-};
-
-// What a stage may hold beside what earlier ones left.
-template <typename Options>
-Options beside(const StageMemory& memory, Options options) {
-  options.run.outside_ledger += memory.left();
-  options.run.outside_varies = StageMemory::kLeftVaries;
-  if (options.run.cap) *options.run.cap -= memory.left();
-  return options;
-}
-
-// Runs a stage, and tells what it took.
-class Reporter {
- public:
-  Reporter(const DistillOptions& options, const std::function<void(const StageReport&)>& done)
-      : options_(options), done_(done) {}
-
-  template <typename Options, typename Train>
-  Detector train(const char* stage, const Options& options, const Train& train) const {
-    const auto start = Clock::now();
-    StageMemory memory(options.run.outside_ledger);
-    StageResult result = train(beside(memory, options));
-    StageReport report;
-    report.stage = stage;
-    report.weights = result.weights_hash;
-    report.parameters = result.detector.parameters().count();
-    report.graphs = static_cast<int64_t>(options.split->training.size() + options.split->validation.size());
-    report.fit = std::move(result.fit);
-    tell(report, start, memory);
-    return std::move(result.detector);
-  }
-
-  NpyView column(const ColumnOptions& options) const {
-    const auto start = Clock::now();
-    StageMemory memory(options.run.outside_ledger);
-    ColumnResult result = write_column(beside(memory, options), options_.folder / "columns");
-    StageReport report;
-    report.stage = options.name;
-    report.graphs = static_cast<int64_t>(options.graphs.size());
-    report.fit.plan = result.plan;
-    if (result.computed) tell(report, start, memory);
-    return std::move(result.column);
-  }
-
- private:
-  void tell(StageReport& report, Clock::time_point start, StageMemory& memory) const {
-    report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    report.measured_peak = memory.peak_anonymous();
-    done_(report);
-  }
-
-  const DistillOptions& options_;
-  const std::function<void(const StageReport&)>& done_;
+  std::optional<GATWithJKOptions> given_gat_;
+  std::optional<VgaeOptions> given_vgae_;
 };
 
 }  // namespace
 
-void distill(const DistillOptions& options, const std::function<void(const StageReport&)>& done) {
-  const Pipeline pipeline(options);
-  const Reporter run(options, done);
-  NpyView encodings;
-  NpyView logits;
-  std::optional<Curriculum> curriculum;
-  {
-    const Detector autoencoder = run.train("autoencoder", pipeline.autoencoder(), train_vgae);
-    if (pipeline.has_curriculum()) {
-      const ReconstructionErrors errors(*autoencoder.vgae);
-      const ColumnOptions scores = pipeline.scores(errors);
-      const NpyView column = run.column(scores);
-      curriculum.emplace(
-          pipeline.curriculum(difficulty_of(column.values<float>(), scores.graphs, options.shapes.size())));
-    }
-    if (pipeline.is_cached()) encodings = run.column(pipeline.encodings(Encodings(*autoencoder.vgae)));
-  }
-  {
-    const Detector teacher =
-        run.train("teacher", pipeline.teacher(curriculum ? &*curriculum : nullptr), train_gat);
-    if (pipeline.is_cached()) logits = run.column(pipeline.logits(Classification(*teacher.gat)));
-  }
-  // From here on there is no teacher in memory but one that its student asks.
-  const auto values = [&](const NpyView& column) {
-    return pipeline.is_cached() ? column.values<float>() : std::span<const float>();
+std::vector<Stage> distillation_stages(DistillOptions options) {
+  const auto p = std::make_shared<const Pipeline>(std::move(options));
+  std::vector<Stage> stages;
+  // `with` makes the options of a column, and hands them to what plans or writes it.
+  const auto add_column = [&](const char* name, const char* folder, const auto& with) {
+    stages.push_back(
+        {name, folder, [with](const RunOptions& run) { return with(run, models_of(run, true), plan_column); },
+         [p, with](const RunOptions& run) {
+           return with(run, Models::trained, [&](const ColumnOptions& column) { return p->write(column); });
+         }});
   };
-  {
-    Teaching teaching = pipeline.of_vgae(values(encodings), Models::trained);
-    run.train("student_vgae", pipeline.student_vgae(teaching), train_vgae);
-  }
-  {
-    Teaching teaching = pipeline.of_gat(values(logits), Models::trained);
-    run.train("student_gat", pipeline.student_gat(teaching), train_gat);
-  }
-  run.train("student_gat_alone", pipeline.student_gat_alone(), train_gat);
-}
-
-std::vector<std::pair<std::string, MemoryPlan>> plan_distill(const DistillOptions& options) {
-  const Pipeline pipeline(options);
-  std::vector<std::pair<std::string, MemoryPlan>> plans;
-  const auto add = [&](const std::string& stage, const auto& plan_of, const auto& of) {
-    const StageMemory memory(of.run.outside_ledger);
-    plans.emplace_back(stage, plan_of(beside(memory, of)));
+  const auto add = [&](const char* name, const auto& plan, const auto& train) {
+    stages.push_back({name, name, plan, train});
   };
-  const auto add_column = [&](const ColumnOptions& column) { add(column.name, plan_column, column); };
-  const bool is_static = options.run_of("").without_data;
-  const auto untrained = [&](const char* stage) {
-    std::optional<WithoutData> without_data;
-    if (is_static) without_data.emplace();
-    return pipeline.untrained(stage);
-  };
-  const Models models = is_static ? Models::planned_without_data : Models::planned;
-  std::optional<Curriculum> curriculum;
-  if (pipeline.has_curriculum()) curriculum.emplace(pipeline.curriculum({}));
-  {
-    add("autoencoder", plan_vgae, pipeline.autoencoder());
-    const Detector autoencoder = untrained("autoencoder");
-    const ReconstructionErrors errors(*autoencoder.vgae);
-    if (pipeline.has_curriculum()) add_column(pipeline.scores(errors));
-    const Encodings encodings(*autoencoder.vgae);
-    if (pipeline.is_cached()) add_column(pipeline.encodings(encodings));
-  }
-  add("teacher", plan_gat, pipeline.teacher(curriculum ? &*curriculum : nullptr));
-  if (pipeline.is_cached()) {
-    const Detector teacher = untrained("teacher");
-    const Classification logits(*teacher.gat);
-    add_column(pipeline.logits(logits));
-  }
-  {
-    Teaching teaching = pipeline.of_vgae({}, models);
-    add("student_vgae", plan_vgae, pipeline.student_vgae(teaching));
-  }
-  {
-    Teaching teaching = pipeline.of_gat({}, models);
-    add("student_gat", plan_gat, pipeline.student_gat(teaching));
-  }
-  add("student_gat_alone", plan_gat, pipeline.student_gat_alone());
-  return plans;
+  using Run = const RunOptions&;
+  if (p->trains("autoencoder"))
+    add(
+        "autoencoder", [p](Run run) { return p->plan_autoencoder(run); },
+        [p](Run run) { return p->train_autoencoder(run); });
+  if (p->has_curriculum())
+    add_column("difficulty", "scores",
+               [p](Run run, Models models, const auto& use) { return p->with_difficulty(run, models, use); });
+  if (p->is_cached())
+    add_column("teacher_encodings", "outputs",
+               [p](Run run, Models models, const auto& use) { return p->with_encodings(run, models, use); });
+  if (p->trains("teacher"))
+    add(
+        "teacher", [p](Run run) { return p->plan_teacher(run); },
+        [p](Run run) { return p->train_teacher(run); });
+  if (p->is_cached())
+    add_column("teacher_logits", "outputs",
+               [p](Run run, Models models, const auto& use) { return p->with_logits(run, models, use); });
+  const auto train = [](const auto& stage) { return Pipeline::trained(stage); };
+  add(
+      "student_vgae", [p](Run run) { return p->with_student_vgae(run, true, plan_vgae); },
+      [p, train](Run run) { return p->with_student_vgae(run, false, train); });
+  add(
+      "student_gat", [p](Run run) { return p->with_student_gat(run, true, plan_gat); },
+      [p, train](Run run) { return p->with_student_gat(run, false, train); });
+  add(
+      "student_gat_alone", [p](Run run) { return plan_gat(p->student_gat_alone(run)); },
+      [p, train](Run run) { return train(p->student_gat_alone(run)); });
+  for (Stage& stage : stages)
+    stage.run = [name = stage.name, run_stage = std::move(stage.run)](Run run) {
+      StageReport report = run_stage(run);
+      report.stage = name;
+      return report;
+    };
+  return stages;
 }
 
 }  // namespace plimsoll

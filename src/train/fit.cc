@@ -10,6 +10,7 @@
 #include "memory/tape.h"
 #include "ops/allocator.h"
 #include "telemetry/journal.h"
+#include "train/schedule.h"
 
 namespace plimsoll {
 namespace {
@@ -232,6 +233,10 @@ class Fit {
   void take_step(std::span<const int64_t> graphs, const DropoutKey& key) {
     const double loss = engine_.gradient(graphs, key);
     position_.so_far.training_loss += loss * static_cast<double>(engine_.items(graphs));
+    const int64_t done = std::min((position_.step + 1) * training_.batch_size, epoch_count());
+    position_.so_far.learning_rate =
+        schedule_.rate(position_.epochs, static_cast<double>(done) / static_cast<double>(epoch_count()));
+    held_.optimizer->set_learning_rate(position_.so_far.learning_rate);
     position_.so_far.gradient_norm += clip_gradients(engine_.gradients(), training_.gradient_clip_val);
     held_.optimizer->step(engine_.gradients());
     ++position_.step;
@@ -281,10 +286,10 @@ class Fit {
   }
 
   void write_metrics() const {
-    std::string csv = "epoch,training_loss,validation_loss,gradient_norm,seconds\n";
+    std::string csv = "epoch,training_loss,validation_loss,gradient_norm,seconds,learning_rate\n";
     for (const EpochMetrics& m : position_.epochs)
-      csv += fmt::format("{},{:.9g},{:.9g},{:.9g},{:.3f}\n", m.epoch, m.training_loss, m.validation_loss,
-                         m.gradient_norm, m.seconds);
+      csv += fmt::format("{},{:.9g},{:.9g},{:.9g},{:.3f},{:.9g}\n", m.epoch, m.training_loss,
+                         m.validation_loss, m.gradient_norm, m.seconds, m.learning_rate);
     write_text(options_.run.folder / "metrics.csv", csv);
   }
 
@@ -298,6 +303,7 @@ class Fit {
   const FitOptions& options_;
   const Recipe::Training& training_;
   const ParameterList& parameters_;
+  const Schedule schedule_{training_};
   Holdings held_;
   Checkpoints checkpoints_;
   Journal journal_;

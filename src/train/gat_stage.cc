@@ -68,6 +68,16 @@ struct GatStage {
 
 }  // namespace
 
+StageReport report_of(const char* stage, StageResult result, const TrainingSplit& split) {
+  StageReport report;
+  report.stage = stage;
+  report.weights = result.weights_hash;
+  report.parameters = result.detector.parameters().count();
+  report.graphs = static_cast<int64_t>(split.training.size() + split.validation.size());
+  report.fit = std::move(result.fit);
+  return report;
+}
+
 std::unique_ptr<GATWithJK> make_gat(const Recipe& recipe, const BlockSource& source) {
   return std::make_unique<GATWithJK>(model_options(recipe, source), static_cast<uint64_t>(recipe.seed));
 }

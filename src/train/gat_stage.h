@@ -8,6 +8,7 @@
 #include "train/detector_file.h"
 #include "train/fit.h"
 #include "train/split.h"
+#include "train/stage.h"
 #include "train/stage_teacher.h"
 
 namespace plimsoll {
@@ -29,6 +30,9 @@ struct StageResult {
   FitResult fit;
   std::string weights_hash;
 };
+
+/// What is told of a stage that trained on a split.
+StageReport report_of(const char* stage, StageResult result, const TrainingSplit& split);
 
 /// What train_gat() would need and get of memory; nothing is written. Errors: as train_gat().
 MemoryPlan plan_gat(const GatStageOptions& options);

@@ -43,8 +43,8 @@ int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> sh
 GnnOptions model_options(const GnnStageOptions& options) {
   const Recipe::Gnn& gnn = options.recipe->gnn;
   const auto ids = static_cast<int64_t>(options.source->tables().vocabulary.size());
-  const bool links = options.recipe->task == "link_prediction";
-  const bool node_head = links || options.recipe->task == "node_classification";
+  const bool links = options.head == GnnHead::pairs;
+  const bool node_head = options.head != GnnHead::graphs;
   if (options.source->node_features() == 0) throw InputError("the data set has no node features");
   return {.conv = gnn.conv,
           .in_features = options.source->node_features(),
@@ -63,7 +63,7 @@ GnnOptions model_options(const GnnStageOptions& options) {
 }
 
 std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const Gnn& model) {
-  if (options.recipe->task == "link_prediction") return std::make_unique<LinkPrediction>(model);
+  if (options.head == GnnHead::pairs) return std::make_unique<LinkPrediction>(model);
   return std::make_unique<Classification>(model);
 }
 

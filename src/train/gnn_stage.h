@@ -7,10 +7,14 @@
 
 namespace plimsoll {
 
+/// What a Gnn says something about.
+enum class GnnHead { graphs, nodes, pairs };
+
 struct GnnStageOptions {
   const BlockSource* source = nullptr;
   std::span<const GraphShape> shapes;  ///< one for each graph of the source
-  const Recipe* recipe = nullptr;      ///< its task is what the Gnn learns
+  const Recipe* recipe = nullptr;
+  GnnHead head = GnnHead::graphs;
   const TrainingSplit* split = nullptr;
   std::string data;  ///< identity of the data set
   RunOptions run;    ///< model.safetensors goes to its folder as well
@@ -26,7 +30,7 @@ struct GnnStageResult {
 MemoryPlan plan_gnn(const GnnStageOptions& options);
 
 /// Trains a Gnn and writes it to model.safetensors: one that says the class of each graph, or of each
-/// labelled node, or for link prediction one whose classes() are the `gnn.hidden` channels of a node's
+/// labelled node, or for pairs one whose classes() are the `gnn.hidden` channels of a node's
 /// embedding. Errors: as fit(); InputError for labels that are no classes 0, 1, ...
 GnnStageResult train_gnn(const GnnStageOptions& options);
 

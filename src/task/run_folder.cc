@@ -1,4 +1,4 @@
-#include "cli/run_folder.h"
+#include "task/run_folder.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/fused_scores.h"
+#include "task/fused_scores.h"
 
 #include <fmt/format.h>
 
@@ -64,8 +64,8 @@ void read_statistics(const WindowSource& windows, std::span<const int64_t> graph
 
 CalibrationFolds::CalibrationFolds(const std::filesystem::path& data, const Recipe& recipe,
                                    const LearnedBefore& known)
-    : first(data, recipe, known, CalibrationFold::first_half),
-      second(data, recipe, known, CalibrationFold::second_half),
+    : first(data, recipe, {.known = known, .fold = CalibrationFold::first_half}),
+      second(data, recipe, {.known = known, .fold = CalibrationFold::second_half}),
       by_first(learned_in(first, CalibrationFold::second_half)),
       by_second(learned_in(second, CalibrationFold::first_half)) {}
 

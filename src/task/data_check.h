@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "cli/run_folder.h"
+#include "task/run_folder.h"
 
 namespace plimsoll {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/run_folder.h"
+#include "task/run_folder.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "cli/run_detectors.h"
+#include "task/run_detectors.h"
 
 #include <array>
 
@@ -16,7 +16,7 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kDistilled = {
      {"gat_alone", "student_gat_alone"},
      {"gat_teacher", "teacher"},
      {"vgae_teacher", "autoencoder"}}};
-constexpr std::array<std::pair<const char*, const char*>, 1> kSingle = {{{"gat", "gat"}}};
+constexpr std::array<std::pair<const char*, const char*>, 2> kSingle = {{{"gat", "gat"}, {"vgae", "vgae"}}};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/run_folder.h"
+#include "task/run_folder.h"
 #include "train/evaluation_report.h"
 
 namespace plimsoll {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/training_data.h"
 #include "detect/fusion.h"
 #include "ingest/profile_statistics.h"
+#include "task/training_data.h"
 #include "train/evaluation.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "cli/run_record.h"
+#include "task/run_record.h"
 
 #include <fmt/format.h>
 

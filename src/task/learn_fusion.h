@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "cli/training_data.h"
+#include "task/training_data.h"
 #include "train/fit.h"
 
 namespace plimsoll {

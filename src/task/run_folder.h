@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/run_lock.h"
 #include "config/recipe.h"
 #include "io/file_system.h"
+#include "task/run_lock.h"
 
 namespace plimsoll {
 
@@ -22,9 +22,7 @@ struct RunFolder {
   std::filesystem::path detector() const { return root / "detector.safetensors"; }
   std::filesystem::path seed(int64_t number) const { return root / ("seed-" + std::to_string(number)); }
   /// The stage that a recipe's task trains, where it is one.
-  std::filesystem::path stage(const Recipe& r) const {
-    return seed(r.seed) / (r.task == "detection" ? "gat" : "gnn");
-  }
+  std::filesystem::path stage(const Recipe& r) const { return seed(r.seed) / "gnn"; }
   std::filesystem::path model(const Recipe& r) const { return stage(r) / "model.safetensors"; }
 };
 

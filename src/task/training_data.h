@@ -13,20 +13,23 @@
 
 namespace plimsoll {
 
-/// Whether a recipe trains detectors.
-inline bool is_about_attacks(const Recipe& recipe) {
-  return recipe.task == "detection" || recipe.task == "distillation";
-}
+/// How a data set is opened.
+struct DataOptions {
+  LearnedBefore known = {};  ///< of a trained model; what is absent is that of the data
+  CalibrationFold fold = CalibrationFold::all;
+  std::optional<int64_t> scratch = {};  ///< as in NeighbourSourceOptions
+  bool labels = false;                  ///< frames must have them: what is not labelled would pass for benign
+  std::optional<int64_t> negatives =
+      {};  ///< of one giant graph: pairs are judged, so many without an edge for each
+};
 
 /// A data set as training sees it: graphs of a `graph_set`, windows made on the fly of `frames`, or blocks of
 /// seeds of one giant `graph` with their neighbours.
 class TrainingData {
  public:
-  /// Features that recipe.data.without names are hidden. `known`: of a trained model; what is absent is that
-  /// of the data. Errors: InputError; UsageError for features that are not there.
-  /// `fold`: of recipe.data.calibration. `scratch`: as in NeighbourSourceOptions.
-  TrainingData(const std::filesystem::path& folder, const Recipe& recipe, LearnedBefore known = {},
-               CalibrationFold fold = CalibrationFold::all, std::optional<int64_t> scratch = {});
+  /// Features that recipe.data.without names are hidden. Errors: InputError; UsageError for features that are
+  /// not there, and for a recipe that cannot be followed on data of this kind.
+  TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options = {});
 
   const BlockSource& source() const { return *source_; }
   /// Null for a `graph_set`; the windows with all their features.
@@ -38,6 +41,8 @@ class TrainingData {
   /// timing rule of the windows that train.
   std::shared_ptr<const NamedTensors> benign(const TrainingSplit& split) const;
   const Json& identity() const { return identity_; }
+  /// What its graphs are: windows, graphs, or blocks of one giant graph.
+  const char* unit() const;
   /// XXH3-64 of the identity.
   std::string identity_hash() const;
 
@@ -51,6 +56,9 @@ class TrainingData {
   Json identity_;
 };
 
+/// Its kind: frames, graph_set or graph. Errors: InputError.
+std::string kind_of(const std::filesystem::path& folder);
+
 /// Threads that read a data set beside those that read blocks ahead, at most: their stacks take addresses.
 int threads_that_read(const std::filesystem::path& folder);
 
@@ -60,9 +68,5 @@ TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::spa
 /// The recipe as the block engine counts: of one giant graph a block is one graph, and a batch so many
 /// blocks.
 Recipe block_recipe(Recipe recipe, const TrainingData& data);
-
-/// The windows of a detector's data and how they are split. Errors: UsageError where the recipe's task is not
-/// one for this data.
-TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data);
 
 }  // namespace plimsoll

@@ -1,9 +1,10 @@
-#include "cli/learn_fusion.h"
+#include "task/learn_fusion.h"
 
 #include <algorithm>
 
-#include "cli/fused_scores.h"
 #include "detect/fusion.h"
+#include "task/detector_training.h"
+#include "task/fused_scores.h"
 #include "train/detection_labels.h"
 #include "train/scorer.h"
 #include "train/stage_thresholds.h"

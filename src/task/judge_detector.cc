@@ -1,4 +1,4 @@
-#include "cli/judge_detector.h"
+#include "task/judge_detector.h"
 
 #include <fmt/format.h>
 
@@ -6,15 +6,15 @@
 #include <limits>
 
 #include "base/error.h"
-#include "cli/fused_scores.h"
-#include "cli/run_detectors.h"
-#include "cli/run_record.h"
-#include "cli/training_data.h"
 #include "ingest/profile_statistics.h"
 #include "ingest/timing_rule.h"
 #include "ingest/window_times.h"
 #include "memory/ledger.h"
 #include "store/split_name.h"
+#include "task/fused_scores.h"
+#include "task/run_detectors.h"
+#include "task/run_record.h"
+#include "task/training_data.h"
 #include "train/evaluation_json.h"
 #include "train/evaluation_report.h"
 #include "train/evaluation_table.h"
@@ -69,12 +69,12 @@ int64_t fused_columns(const std::vector<RunDetector>& files, bool calibrated, bo
 
 // What detectors of a run are judged on.
 struct Judging {
-  Judging(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads)
-      : files(detectors_of(folder, recipe)),
+  explicit Judging(const RunEvaluation& options)
+      : recipe(options.recipe),
+        files(detectors_of(options.folder, recipe)),
         facts(load_detector(files.front().file).facts),
-        data(options.data, as_judged(recipe, facts, options), known_of(facts)),
-        scorer{.limits = limits_of(recipe), .threads = threads} {
-    if (data.windows() == nullptr) throw UsageError("a detector is judged on frames; this is a graph_set");
+        data(require_frames(options.data), as_judged(recipe, facts, options), {.known = known_of(facts)}),
+        scorer{.limits = limits_of(recipe), .threads = options.threads} {
     const BlockSource& source = data.source();
     split = split_that_trained(data, recipe, facts);
     lists = lists_to_judge(source.tables(), facts.trained_on, split, options.split);
@@ -87,7 +87,7 @@ struct Judging {
     } else if (options.ablation) {
       throw UsageError("--ablation learns levels without a part from calibration windows; give --calibrate");
     }
-    shapes = read_shapes(source, threads);
+    shapes = read_shapes(source, options.threads);
     int64_t longest = 0;
     for (const JudgedList& list : lists) {
       predicted.emplace_back(list.graphs);
@@ -106,7 +106,12 @@ struct Judging {
   Judging(const Judging&) = delete;
   Judging& operator=(const Judging&) = delete;
 
-  static const Recipe& as_judged(Recipe& recipe, const DetectorFacts& facts, const EvaluateOptions& options) {
+  static const std::filesystem::path& require_frames(const std::filesystem::path& data) {
+    if (const std::string kind = kind_of(data); kind != "frames")
+      throw UsageError("a detector is judged on frames; this is a " + kind);
+    return data;
+  }
+  static const Recipe& as_judged(Recipe& recipe, const DetectorFacts& facts, const RunEvaluation& options) {
     recipe.data.without = facts.without;
     if (options.calibrate >= 0) recipe.data.calibration = options.calibrate;
     return recipe;
@@ -121,6 +126,7 @@ struct Judging {
     return options;
   }
 
+  Recipe recipe;
   std::vector<RunDetector> files;
   DetectorFacts facts;
   TrainingData data;
@@ -226,16 +232,13 @@ void add_fused(const Judging& judging, bool ablation, int64_t outside_ledger,
 
 }  // namespace
 
-BlockLimits limits_of(const Recipe& recipe) {
-  return {recipe.training.block.graphs, recipe.training.block.nodes, recipe.training.block.edges};
-}
-
-Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads,
-                        int64_t outside_ledger) {
+Findings judge_detector(const RunEvaluation& options) {
   std::optional<Published> published;
   if (!options.compare.empty()) published.emplace(options.compare);
-  const Judging judging(options, std::move(recipe), folder, threads);
-  const auto& [files, facts, data, calibration, folds, split, lists, predicted, shapes, scorer] = judging;
+  const Judging judging(options);
+  const auto& [recipe, files, facts, data, calibration, folds, split, lists, predicted, shapes, scorer] =
+      judging;
+  const int64_t outside_ledger = options.outside_ledger;
   const BlockSource& source = data.source();
   Vector<uint8_t, Tag::columns> truth(shapes.size());
   std::ranges::transform(shapes, truth.begin(), [](const GraphShape& shape) { return shape.label == 1; });
@@ -253,7 +256,7 @@ Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const Run
   const Published* const compared = published ? &*published : nullptr;
   Findings findings{evaluation_json(evaluation), evaluation_table(evaluation, compared), {}, 0, {}};
   if (options.split.empty())
-    findings.report = evaluation_report(evaluation, compared, read_run_record(folder));
+    findings.report = evaluation_report(evaluation, compared, read_run_record(options.folder));
   if (published) findings.json["compared"] = published->content();
   findings.json["calibration_windows"] = calibration;
   if (calibration > 0)
@@ -273,12 +276,14 @@ Findings judge_detector(const EvaluateOptions& options, Recipe recipe, const Run
   return findings;
 }
 
-int64_t budget_to_judge(const EvaluateOptions& options, Recipe recipe, const RunFolder& folder, int threads,
-                        int64_t outside_ledger, int64_t cap) {
+int64_t budget_to_judge(const RunEvaluation& options) {
+  const int64_t outside_ledger = options.outside_ledger;
+  const int threads = options.threads;
   Ledger& ledger = Ledger::process();
+  const int64_t cap = ledger.cap();
   ledger.set_cap(Ledger::kUnlimited);
   ledger.begin_recent();
-  const Judging judging(options, std::move(recipe), folder, threads);
+  const Judging judging(options);
   const Vector<uint8_t, Tag::columns> truth(judging.shapes.size());
   const WindowTimes times = window_times(*judging.data.windows(), *judging.data.frames());
   int64_t least = outside_ledger + ledger.recent_peak();

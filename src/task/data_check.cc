@@ -1,4 +1,4 @@
-#include "cli/data_check.h"
+#include "task/data_check.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/training_data.h"
+#include "task/training_data.h"
 
 #include <fmt/format.h>
 
@@ -42,12 +42,8 @@ void require_no_identity(const Recipe& recipe) {
       "data.without: [id_index]");
 }
 
-// What is about one giant graph, and cannot be asked of it.
+// What cannot be asked of one giant graph.
 void require_for_giant_graph(const Recipe& recipe) {
-  if (recipe.task != "node_classification" && recipe.task != "link_prediction")
-    throw UsageError(
-        fmt::format("task '{}' is not for one giant graph; set task: node_classification or link_prediction",
-                    recipe.task));
   if (!recipe.data.without.empty())
     throw UsageError("data.without is not for one giant graph; give `plimsoll ingest graph` other features");
   if (recipe.gnn.norm == "graph")
@@ -59,7 +55,7 @@ void require_for_giant_graph(const Recipe& recipe) {
         recipe.gnn.layers));
 }
 
-NeighbourSourceOptions neighbour_options(const Recipe& recipe) {
+NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions& options) {
   const auto seed = static_cast<uint64_t>(recipe.seed);
   return {.neighbours = {.fan_outs = recipe.sampling.fan_outs,
                          .replace = recipe.sampling.replace,
@@ -69,20 +65,14 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe) {
                      .block_seeds = std::min(recipe.training.block.seeds, recipe.training.batch_size),
                      .seed = seed},
           .seed = seed,
-          .negatives =
-              recipe.task == "link_prediction" ? std::optional(recipe.sampling.negatives) : std::nullopt};
+          .negatives = options.negatives,
+          .scratch_bytes = options.scratch};
 }
 
 }  // namespace
 
-TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, LearnedBefore known,
-                           CalibrationFold fold, std::optional<int64_t> scratch) {
-  const std::string kind = read_manifest(folder).value("kind", "");
-  if (kind != "graph" && recipe.task == "link_prediction")
-    throw UsageError(
-        fmt::format("{}: found a data set of kind '{}', and task link_prediction is for one giant graph; "
-                    "make one by `plimsoll ingest graph` and `plimsoll split-edges`",
-                    folder.string(), kind));
+TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options) {
+  const std::string kind = kind_of(folder);
   if (kind == "graph_set") {
     auto graphs = std::make_unique<GraphSetSource>(folder);
     identity_ = graphs->set().identity();
@@ -92,16 +82,14 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
   }
   if (kind == "graph") {
     require_for_giant_graph(recipe);
-    NeighbourSourceOptions options = neighbour_options(recipe);
-    options.scratch_bytes = scratch;
-    auto graph = std::make_unique<NeighbourSource>(folder, options);
+    auto graph = std::make_unique<NeighbourSource>(folder, neighbour_options(recipe, options));
     identity_ = graph->graph().set().identity();
     neighbours_ = graph.get();
     source_ = std::move(graph);
     return;
   }
   frames_.emplace(folder);
-  if (is_about_attacks(recipe) && known.vocabulary.empty()) require_labels(*frames_);
+  if (options.labels) require_labels(*frames_);
   identity_ = frames_->identity();
   require_no_identity(recipe);
   auto windows = open_windows(*frames_,
@@ -110,8 +98,8 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
                                recipe.data.stride.value,
                                recipe.data.window.unit,
                                {.leave_out = recipe.split.leave_out},
-                               {recipe.data.calibration, fold}},
-                              std::move(known));
+                               {recipe.data.calibration, options.fold}},
+                              std::move(options.known));
   windows_ = windows.get();
   source_ = std::move(windows);
   hide_features(recipe);
@@ -126,6 +114,10 @@ std::shared_ptr<const NamedTensors> TrainingData::benign(const TrainingSplit& sp
   NamedTensors tensors = windows_->learned();
   tensors.merge(TimingRule::learn(*frames_, *windows_, split.training).tensors());
   return std::make_shared<const NamedTensors>(std::move(tensors));
+}
+
+const char* TrainingData::unit() const {
+  return neighbours_ != nullptr ? "blocks" : windows_ != nullptr ? "windows" : "graphs";
 }
 
 std::string TrainingData::identity_hash() const {
@@ -143,11 +135,15 @@ Recipe block_recipe(Recipe recipe, const TrainingData& data) {
   return recipe;
 }
 
+std::string kind_of(const std::filesystem::path& folder) {
+  return read_manifest(folder).value("kind", "");
+}
+
 int threads_that_read(const std::filesystem::path& folder) {
   // Of one giant graph: one that samples, and three that read rows ahead (store/row_packs.h). Pools of
   // readers make room for themselves (memory/enforce.h).
   constexpr int kOfGraph = 4;
-  return read_manifest(folder).value("kind", "") == "graph" ? kOfGraph : 0;
+  return kind_of(folder) == "graph" ? kOfGraph : 0;
 }
 
 TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes) {
@@ -169,15 +165,6 @@ TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::spa
         fmt::format("split.by is '{}', but the data set has no recordings; set split.by: graph", split.by));
   return split.by == "recording" ? split_by_recording(tables, split.validation, seed, split.leave_out)
                                  : split_by_time(tables, split.validation, split.embargo, split.leave_out);
-}
-
-TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {
-  if (data.windows() == nullptr)
-    throw UsageError(fmt::format(
-        "task '{}' needs a data set of frames; for a graph_set set task: graph_classification", recipe.task));
-  if (recipe.split.by == "graph")
-    throw UsageError(fmt::format("task '{}' needs split.by: time or recording", recipe.task));
-  return split_for(recipe, data, {});
 }
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-#include "cli/run_lock.h"
+#include "task/run_lock.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "io/new_folder.h"
+#include "task/evaluation.h"
+#include "task/gnn_training.h"
+#include "train/full_neighbours.h"
+
+namespace plimsoll {
+
+/// Judges the classes that a run's model gives graphs or nodes, on every split that did not train it. Errors:
+/// UsageError, InputError, BudgetTooSmall.
+Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn);
+
+/// The splits of one giant graph that do not train, of those that it `has`. Errors: UsageError where there is
+/// none.
+std::vector<std::string> splits_to_judge(const std::string& only,
+                                         const std::function<bool(size_t split)>& has);
+
+/// Rows of verdicts as a page, with losses, memory and what was run.
+Markup table_report(const std::string& title, std::vector<std::string> columns,
+                    const std::vector<std::vector<std::string>>& rows, const RunFolder& run);
+
+/// Calls judge(options) for all nodes of one giant graph. What layers say of them is in a folder of the run
+/// meanwhile.
+template <typename Judge>
+auto judge_from_all_neighbours(const RunEvaluation& asked, const Judge& judge) {
+  const NewFolder scratch(asked.folder.root / "layers", /*replace=*/false);
+  return judge(
+      FullNeighbourOptions{.scratch = scratch.path(), .threads = asked.threads, .progress = asked.progress});
+}
+
+}  // namespace plimsoll

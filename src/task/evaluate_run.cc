@@ -1,0 +1,73 @@
+#include "task/evaluate_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/file.h"
+#include "memory/ledger.h"
+#include "task/data_check.h"
+#include "task/task.h"
+#include "train/planner.h"
+
+namespace plimsoll {
+namespace {
+
+// The smallest budget that works, where `more` bytes than there were are needed at least; none where the task
+// does not know.
+std::optional<BudgetTooSmall> refusal_of(const EvaluateRequest& request, const Task& task, int64_t more) {
+  const auto least = task.budget_to_evaluate(request.asked);
+  if (!least) return std::nullopt;
+  const int64_t needed = std::max(request.budget + more, *least);
+  return BudgetTooSmall(fmt::format(
+      "to judge the detectors of {} the smallest budget that works is {} bytes ({}); raise --budget",
+      request.asked.folder.root.string(), needed, format_bytes(needed)));
+}
+
+Findings judge(const EvaluateRequest& request) {
+  const RunEvaluation& asked = request.asked;
+  const Task& task = find_task(asked.recipe.task);
+  const bool has_budget = request.budget > 0;
+  if (has_budget && request.budget <= asked.outside_ledger) {
+    if (const auto refusal = refusal_of(request, task, 0)) throw *refusal;
+    throw BudgetTooSmall(
+        fmt::format("budget {} is below what this process holds before any data, {}; give more",
+                    format_bytes(request.budget), format_bytes(asked.outside_ledger)));
+  }
+  try {
+    check_data(asked.data, asked.folder, {.full = request.verify_all});
+    return task.evaluate(asked);
+  } catch (const BudgetTooSmall&) {  // of one detector
+    if (!has_budget) throw;
+    if (const auto refusal = refusal_of(request, task, 0)) throw *refusal;
+    throw;
+  } catch (const BudgetExceeded& error) {
+    if (!has_budget) throw;
+    if (const auto refusal = refusal_of(request, task, error.bytes_asked() - error.bytes_free()))
+      throw *refusal;
+    throw;
+  }
+}
+
+}  // namespace
+
+BlockLimits limits_of(const Recipe& recipe) {
+  return {recipe.training.block.graphs, recipe.training.block.nodes, recipe.training.block.edges};
+}
+
+Findings evaluate_run(EvaluateRequest request) {
+  const RunFolder& folder = request.asked.folder;
+  request.asked.recipe = load_recipe(folder.recipe(), {});
+  Findings findings = judge(request);
+  if (request.asked.split.empty()) {
+    write_text(folder.evaluation(), findings.json.dump(1) + "\n");
+    replace_file(folder.report(),
+                 [&](File& file) { file.write(findings.report.data(), findings.report.size()); });
+  }
+  return findings;
+}
+
+}  // namespace plimsoll

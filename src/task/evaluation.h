@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "base/json.h"
+#include "config/recipe.h"
+#include "sample/batches.h"
+#include "task/run_folder.h"
+#include "telemetry/markup.h"
+
+namespace plimsoll {
+
+/// How a trained run is to be judged.
+struct RunEvaluation {
+  RunFolder folder;
+  Recipe recipe;  ///< of the run
+  std::filesystem::path data;
+  std::string split = {};              ///< this one alone; empty: all that did not train
+  std::filesystem::path compare = {};  ///< figures of others to show beside ours; empty: none
+  std::filesystem::path scores = {};   ///< where the score of every window goes; empty: nowhere
+  int64_t calibrate = -1;              ///< windows of each recording; below 0: as the recipe says
+  bool ablation = false;
+  int threads = 1;
+  int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have
+  /// Called now and then where judging takes long; may throw to end it.
+  std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
+};
+
+/// What the verdicts on a run come to.
+struct Findings {
+  Json json;
+  std::string table;
+  std::string notes;
+  int64_t graphs = 0;
+  Markup report;  ///< report.html; empty for one split alone
+};
+
+/// The limits of blocks, as the recipe has them.
+BlockLimits limits_of(const Recipe& recipe);
+
+}  // namespace plimsoll

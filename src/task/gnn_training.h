@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "task/task.h"
+#include "train/gnn_stage.h"
+
+namespace plimsoll {
+
+/// What a Gnn learns in one of its tasks.
+struct GnnTask {
+  GnnHead head;
+  /// The kinds of data sets that it is for.
+  std::vector<std::string> kinds;
+  /// Whether pairs of nodes are judged, with as many without an edge as the recipe says.
+  bool pairs = false;
+};
+
+/// Opens a data set to train a Gnn, which is one stage. Errors: as Task::open().
+std::unique_ptr<Training> open_gnn_training(TrainingInput input, const GnnTask& task);
+
+/// A Gnn that a run has trained, and data that it can be asked about.
+struct TrainedGnn {
+  /// Errors: InputError for other features or IDs than it was trained on.
+  TrainedGnn(const RunEvaluation& asked, const GnnTask& task);
+
+  GnnModel model;
+  TrainingData data;
+};
+
+/// Errors: UsageError for what only detectors can be asked.
+void require_no_detector_options(const RunEvaluation& asked);
+
+}  // namespace plimsoll

@@ -1,0 +1,28 @@
+#include "task/classes_evaluation.h"
+#include "task/gnn_training.h"
+
+namespace plimsoll {
+namespace {
+
+const GnnTask kGraphs{.head = GnnHead::graphs, .kinds = {"graph_set", "frames"}};
+
+// A Gnn learns the class of each graph.
+class GraphClassification final : public Task {
+ public:
+  std::unique_ptr<Training> open(TrainingInput input) const override {
+    return open_gnn_training(std::move(input), kGraphs);
+  }
+  Findings evaluate(const RunEvaluation& asked) const override {
+    require_no_detector_options(asked);
+    return evaluate_classes(asked, TrainedGnn(asked, kGraphs));
+  }
+};
+
+}  // namespace
+
+const Task& graph_classification_task() {
+  static const GraphClassification task;
+  return task;
+}
+
+}  // namespace plimsoll

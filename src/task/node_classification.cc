@@ -1,0 +1,28 @@
+#include "task/classes_evaluation.h"
+#include "task/gnn_training.h"
+
+namespace plimsoll {
+namespace {
+
+const GnnTask kNodes{.head = GnnHead::nodes, .kinds = {"graph_set", "graph", "frames"}};
+
+// A Gnn learns the class of each labelled node, of small graphs or of one giant one.
+class NodeClassification final : public Task {
+ public:
+  std::unique_ptr<Training> open(TrainingInput input) const override {
+    return open_gnn_training(std::move(input), kNodes);
+  }
+  Findings evaluate(const RunEvaluation& asked) const override {
+    require_no_detector_options(asked);
+    return evaluate_classes(asked, TrainedGnn(asked, kNodes));
+  }
+};
+
+}  // namespace
+
+const Task& node_classification_task() {
+  static const NodeClassification task;
+  return task;
+}
+
+}  // namespace plimsoll

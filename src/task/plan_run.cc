@@ -1,0 +1,82 @@
+#include "task/plan_run.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+namespace {
+
+std::vector<SeededStage> stages_of(const Training& training, const Recipe& recipe) {
+  std::vector<SeededStage> stages;
+  for (Stage& stage : training.stages(recipe.seed, {})) stages.push_back({recipe.seed, std::move(stage)});
+  return stages;
+}
+
+}  // namespace
+
+StagePlans plan_run(const TrainingInput& input, const RunOptions& run) {
+  const auto training = find_task(input.recipe.task).open(input);
+  return plan_stages(stages_of(*training, input.recipe), run);
+}
+
+StagePlans plan_without_data(const TrainingInput& input, RunOptions run) {
+  run.without_data = true;
+  return plan_run(input, run);
+}
+
+StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_t budget,
+                              const BudgetExceeded* refusal) {
+  Ledger& ledger = Ledger::process();
+  const int64_t outside_ledger = run.outside_ledger;
+  run.cap = budget - outside_ledger;
+  ledger.set_cap(Ledger::kUnlimited);
+  ledger.begin_recent();
+  StagePlans plans = plan_without_data(input, std::move(run));
+  for (auto& [stage, plan] : plans) {
+    plan.feasible = false;
+    // Reading the graphs' shapes may take more for a while than the run does.
+    plan.min_budget = std::max(plan.min_budget, outside_ledger + ledger.recent_peak());
+    if (refusal != nullptr)
+      plan.min_budget = std::max(plan.min_budget, budget + refusal->bytes_asked() - refusal->bytes_free());
+  }
+  return plans;
+}
+
+Json plan_json(const MemoryPlan& plan) {
+  Json too_large = Json::array();
+  for (const MemoryPlan::Graph& graph : plan.too_large)
+    too_large.push_back(
+        {{"graph", graph.graph}, {"nodes", graph.nodes}, {"edges", graph.edges}, {"bytes", graph.bytes}});
+  Json speed = Json::array();
+  for (const MemoryPlan::Speed& at : plan.speed)
+    speed.push_back({{"budget_bytes", at.budget},
+                     {"blocks_in_flight", at.blocks_in_flight},
+                     {"recompute", at.recompute},
+                     {"graphs_per_s", at.graphs_per_s}});
+  return {{"peak_bytes", plan.peak},
+          {"min_budget_bytes", plan.min_budget},
+          {"feasible", plan.feasible},
+          {"exact", plan.exact},
+          {"why_inexact", plan.why_inexact},
+          {"blocks_in_flight", plan.flight.blocks},
+          {"slab_bytes", plan.flight.slab_bytes},
+          {"prefetch", plan.flight.prefetch},
+          {"keep", plan.flight.keep},
+          {"recompute", plan.flight.recompute},
+          {"recompute_note", plan.recompute_note},
+          {"worst_block",
+           {{"graphs", plan.worst.size.graphs},
+            {"nodes", plan.worst.size.nodes},
+            {"edges", plan.worst.size.edges},
+            {"peak_bytes", plan.worst.peak_bytes},
+            {"range_bytes", plan.worst.range_bytes},
+            {"verified_peak_bytes", plan.verified_peak_bytes},
+            {"operation", plan.worst.operation}}},
+          {"largest_graph_bytes", plan.room_for_graph},
+          {"graphs_too_large", std::move(too_large)},
+          {"speed", std::move(speed)},
+          {"blocks_planned", plan.blocks_planned},
+          {"all_blocks_known", plan.all_blocks_known},
+          {"seconds", plan.seconds}};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,72 @@
+#include "task/run_stages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "io/file_system.h"
+#include "memory/ledger.h"
+#include "train/stage_memory.h"
+
+namespace plimsoll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What a stage may hold beside what earlier ones left.
+RunOptions beside(const StageMemory& memory, RunOptions run) {
+  run.outside_ledger += memory.left();
+  run.outside_varies = StageMemory::kLeftVaries;
+  if (run.cap) *run.cap -= memory.left();
+  return run;
+}
+
+RunOptions run_of(const StageRuns& runs, const SeededStage& of, bool alone) {
+  RunOptions run = runs.run;
+  run.folder = runs.folder->seed(of.seed) / of.stage.folder;
+  run.identity = fmt::format("{} seed {} {}", runs.identity, of.seed, of.stage.folder);
+  run.progress =
+      runs.progress_of(alone ? "train " + of.stage.name : fmt::format("seed {} {}", of.seed, of.stage.name));
+  make_folders(run.folder);
+  return run;
+}
+
+}  // namespace
+
+std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const StageRuns& runs) {
+  std::vector<TrainedStage> done;
+  const bool alone = stages.size() == 1;
+  for (const SeededStage& of : stages) {
+    const auto start = Clock::now();
+    RunOptions run = run_of(runs, of, alone);
+    std::optional<StageMemory> memory;
+    if (!alone) run = beside(memory.emplace(run.outside_ledger), std::move(run));
+    StageReport report = of.stage.run(run);
+    if (report.was_there) continue;
+    report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    report.measured_peak = memory ? memory->peak_anonymous() : run.outside_ledger + Ledger::process().peak();
+    done.push_back({of.seed, std::move(report)});
+  }
+  return done;
+}
+
+StagePlans plan_stages(std::span<const SeededStage> stages, const RunOptions& run) {
+  StagePlans plans;
+  for (const SeededStage& of : stages) {
+    if (stages.size() == 1) {
+      plans.emplace_back(of.stage.name, of.stage.plan(run));
+      continue;
+    }
+    const StageMemory memory(run.outside_ledger);
+    plans.emplace_back(of.stage.name, of.stage.plan(beside(memory, run)));
+  }
+  return plans;
+}
+
+const MemoryPlan& largest_budget(const StagePlans& plans) {
+  return std::ranges::max_element(plans, {}, [](const auto& plan) { return plan.second.min_budget; })->second;
+}
+
+}  // namespace plimsoll

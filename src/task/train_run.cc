@@ -1,0 +1,265 @@
+#include "task/train_run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/seconds.h"
+#include "base/version.h"
+#include "io/file.h"
+#include "memory/pressure.h"
+#include "store/safetensors.h"
+#include "task/data_check.h"
+#include "task/run_folder.h"
+#include "task/run_lock.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the weights depend on. Most runs may be made longer, all have checkpoints more often, and layers
+// recomputed.
+std::string identity_of(Recipe recipe, const TrainingData& data) {
+  const Recipe::Training defaults;
+  if (find_task(recipe.task).can_be_made_longer()) {
+    // A cosine ends with the last epoch.
+    if (recipe.training.schedule != "cosine") recipe.training.max_epochs = defaults.max_epochs;
+    recipe.training.patience = defaults.patience;
+  }
+  recipe.training.checkpoint_every_s = defaults.checkpoint_every_s;
+  recipe.memory = {};
+  recipe.training.gradient_checkpointing = defaults.gradient_checkpointing;
+  const std::string text = recipe_yaml(recipe) + data.identity().dump();
+  Hasher hasher;
+  hasher.add(text.data(), text.size());
+  return hasher.hex64();
+}
+
+std::vector<int64_t> seeds_of(const TrainRequest& request) {
+  std::vector<int64_t> seeds;
+  for (int64_t i = 0; i < request.seeds; ++i) seeds.push_back(request.input.recipe.seed + i);
+  return seeds;
+}
+
+// What the run was made from, by its manifest, or where that is damaged by a checkpoint that is whole.
+std::string identity_of_run(const RunFolder& folder) {
+  if (FileSystem::disk().exists(folder.manifest())) {
+    const Json manifest = parse_json(read_text(folder.manifest()));
+    if (manifest.is_object() && manifest.value("identity", Json()).is_string())
+      return manifest.at("identity");
+  }
+  for (const fs::path& checkpoint : checkpoints_of(folder)) {
+    try {
+      const std::string identity = SafetensorsView(checkpoint).meta("plimsoll.identity");
+      fmt::print(stderr, "plimsoll: {} is missing or damaged; {} tells what the run was made from\n",
+                 folder.manifest().string(), checkpoint.string());
+      return identity.substr(0, identity.find(' '));
+    } catch (const InputError&) {
+    }
+  }
+  throw InputError(
+      folder.manifest().string() +
+      " is missing or damaged, and no checkpoint tells what the run was made from; start again with --force "
+      "in place of --resume");
+}
+
+// Before anything of the run is touched.
+void require_same_run(const RunFolder& folder, const std::string& identity) {
+  if (identity_of_run(folder) == identity) return;
+  throw UsageError(
+      folder.root.string() +
+      " holds a run of another recipe or other data; name another --run, or start again with --force "
+      "in place of --resume");
+}
+
+// Those of each seed, and of these the ones that are asked for.
+std::vector<SeededStage> stages_of(const TrainRequest& request, const Training& training,
+                                   const RunFolder& folder) {
+  std::vector<SeededStage> stages;
+  std::vector<std::string> known;
+  for (const int64_t seed : seeds_of(request))
+    for (Stage& stage : training.stages(seed, folder.seed(seed))) {
+      known.push_back(stage.name);
+      const bool asked =
+          request.stages.empty() || std::ranges::find(request.stages, stage.name) != request.stages.end();
+      if (asked) stages.push_back({seed, std::move(stage)});
+    }
+  for (const std::string& name : request.stages)
+    if (std::ranges::find(known, name) == known.end())
+      throw UsageError(fmt::format("task '{}' has no stage '{}'; it has {}", request.input.recipe.task, name,
+                                   fmt::join(known, ", ")));
+  return stages;
+}
+
+Json manifest_of(const TrainRequest& request, const TrainingData& data, Json read,
+                 const std::string& identity) {
+  Json manifest = {{"kind", "run"},
+                   {"tool", std::string("plimsoll ") + kVersion},
+                   {"data", data.identity()},
+                   {"read", std::move(read)},
+                   {"identity", identity},
+                   {"seed", request.input.recipe.seed},
+                   {"seeds", seeds_of(request)},
+                   {"threads", request.run.threads},
+                   {"budget_bytes", request.budget}};
+  manifest.update(request.facts);
+  return manifest;
+}
+
+// Entries of the manifest that another run of some stages left, but for those that ran again.
+Json with_earlier(const Json& before, const std::vector<TrainedStage>& stages) {
+  Json all = Json::array();
+  const Json now = stages_json(stages);
+  if (before.is_array())
+    for (const Json& entry : before) {
+      const auto same = [&](const Json& of) {
+        return entry.is_object() && entry.value("seed", Json()) == of["seed"] &&
+               entry.value("stage", Json()) == of["stage"];
+      };
+      if (std::ranges::none_of(now, same)) all.push_back(entry);
+    }
+  for (const Json& entry : now) all.push_back(entry);
+  return all;
+}
+
+const MemoryPlan& largest_plan(const std::vector<TrainedStage>& stages) {
+  const auto largest = std::ranges::max_element(
+      stages, {}, [](const TrainedStage& stage) { return stage.report.fit.plan.peak; });
+  return largest->report.fit.plan;
+}
+
+TrainedRun train_in_folder(const TrainRequest& request) {
+  const auto start = std::chrono::steady_clock::now();
+  PressureWatch pressure;
+  const RunFolder folder{request.folder};
+  Json read =
+      check_data(request.input.data, folder,
+                 {.full = request.verify_all, .resume = request.resume, .interrupt = request.run.interrupt});
+  const std::unique_ptr<Training> training = find_task(request.input.recipe.task).open(request.input);
+
+  const std::string identity = identity_of(request.input.recipe, training->data());
+  std::optional<NewRun> fresh;
+  std::optional<RunLock> lock;
+  Json stages_before;
+  // A stage alone goes on with the run that is there.
+  if ((request.resume || !request.stages.empty()) && holds_a_run(folder)) {
+    lock.emplace(folder.root);
+    require_same_run(folder, identity);
+    const Json before = parse_json(read_text(folder.manifest()));
+    if (before.is_object()) stages_before = before.value("stages", Json());
+  } else {
+    fresh.emplace(folder, request.force);
+  }
+  // The manifest first: it marks the folder as a run.
+  Json manifest = manifest_of(request, training->data(), std::move(read), identity);
+  if (!request.stages.empty() && stages_before.is_array()) manifest["stages"] = stages_before;
+  write_text(folder.manifest(), manifest.dump(1) + "\n");
+  write_text(folder.recipe(), recipe_yaml(request.input.recipe));
+  RunOptions run = request.run;
+  run.resume = request.resume;
+  run.pressure = &pressure;
+  TrainedRun done{.stages = {}, .model = training->model(), .trained_on = training->trained_on(), .file = {}};
+  try {
+    const std::vector<SeededStage> stages = stages_of(request, *training, folder);
+    for (const SeededStage& of : stages) make_folders(folder.seed(of.seed) / "columns");
+    done.stages = run_stages(
+        stages,
+        {.folder = &folder, .run = run, .identity = identity, .progress_of = [&](const std::string& title) {
+           return request.progress_of(title, training->data().unit());
+         }});
+    std::vector<TrainedStage> models;
+    std::ranges::copy_if(done.stages, std::back_inserter(models),
+                         [](const TrainedStage& stage) { return !stage.report.weights.empty(); });
+    if (!models.empty())
+      if (const TrainedStage* const main = training->finish(models, folder, run)) done.main = *main;
+  } catch (...) {
+    if (fresh && !checkpoints_of(folder).empty()) fresh->commit();  // it can be resumed
+    throw;
+  }
+  if (done.main) {
+    const StageReport& main = done.main->report;
+    done.file = folder.seed(done.main->seed) / main.stage / "model.safetensors";
+    manifest["parameters"] = main.parameters;
+    manifest["best_epoch"] = main.fit.best_epoch;
+    manifest["weights"] = main.weights;
+  }
+  if (!done.stages.empty()) manifest["plan"] = plan_json(largest_plan(done.stages));
+  manifest["stages"] = with_earlier(request.stages.empty() ? Json() : stages_before, done.stages);
+  manifest["memory"] = request.memory();
+  write_text(folder.manifest(), manifest.dump(1) + "\n");
+  if (fresh) fresh->commit();
+  if (done.main && done.stages.size() > 1) done.file = folder.detector();
+  done.seconds = seconds_since(start);
+  return done;
+}
+
+}  // namespace
+
+void require_seeds(const Recipe& recipe, int64_t seeds) {
+  if (seeds > 1 && !find_task(recipe.task).takes_seeds())
+    throw UsageError("--seeds is for task distillation; give each run of '" + recipe.task + "' its own seed");
+}
+
+TrainedRun train_run(const TrainRequest& request) {
+  require_seeds(request.input.recipe, request.seeds);
+  TrainRequest asked = request;
+  bool begun = false;
+  asked.run.begun = [&] {
+    begun = true;
+    request.run.begun();
+  };
+  const auto refuse = [&](const BudgetExceeded* refusal) {
+    require_feasible(largest_budget(plan_beyond_budget(request.input, request.run, request.budget, refusal)));
+  };
+  if (request.budget > 0 && request.budget <= request.run.outside_ledger) refuse(nullptr);
+  try {
+    // Whether it can be done is known before anything is made.
+    if (request.input.recipe.memory.estimation == "static")
+      require_feasible(largest_budget(plan_without_data(request.input, request.run)));
+    return train_in_folder(asked);
+  } catch (const BudgetExceeded& refusal) {
+    if (begun || request.budget == 0) throw;
+    refuse(&refusal);
+    throw;
+  }
+}
+
+double graphs_per_second(const StageReport& report) {
+  double seconds = 0;
+  for (const EpochMetrics& epoch : report.fit.epochs) seconds += epoch.seconds;
+  if (seconds == 0) return 0;
+  return static_cast<double>(report.graphs) * static_cast<double>(report.fit.epochs.size()) / seconds;
+}
+
+Json stages_json(const std::vector<TrainedStage>& trained) {
+  Json stages = Json::array();
+  for (const auto& [seed, stage] : trained) {
+    const FitResult& fit = stage.fit;
+    Json json = {{"seed", seed},
+                 {"stage", stage.stage},
+                 {"graphs", stage.graphs},
+                 {"seconds", stage.seconds},
+                 {"planned_peak_bytes", fit.plan.peak},
+                 {"min_budget_bytes", fit.plan.min_budget},
+                 {"measured_peak_bytes", stage.measured_peak}};
+    if (!fit.epochs.empty())
+      json.update({{"weights", stage.weights},
+                   {"parameters", stage.parameters},
+                   {"epochs", fit.epochs.size()},
+                   {"best_epoch", fit.best_epoch},
+                   {"validation_loss", fit.best_loss},
+                   {"graphs_per_s", graphs_per_second(stage)}});
+    Json breakdown = Json::object();
+    for (const auto& [name, bytes] : fit.plan.parts) breakdown[name] = bytes;
+    json["breakdown"] = std::move(breakdown);
+    stages.push_back(std::move(json));
+  }
+  return stages;
+}
+
+}  // namespace plimsoll

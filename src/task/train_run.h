@@ -1,0 +1,61 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "task/plan_run.h"
+#include "task/task.h"
+
+namespace plimsoll {
+
+/// A run to train, and how.
+struct TrainRequest {
+  TrainingInput input;
+  std::filesystem::path folder;  ///< of the run
+  int64_t seeds = 1;             ///< the recipe's, and those that follow it
+  /// The stages to run, in the task's order, with what earlier runs left; empty: all.
+  std::vector<std::string> stages = {};
+  bool verify_all = false;  ///< checksums of all columns, however large
+  bool resume = false;      ///< goes on with the run in the folder, if there is one
+  bool force = false;       ///< replaces it
+  int64_t budget = 0;       ///< bytes
+  /// What the manifest says of the program and its limits, beside what is known here.
+  Json facts = Json::object();
+  /// What was used of memory, for the manifest; asked at the end.
+  std::function<Json()> memory = [] { return Json(); };
+  /// Of all stages: threads, prefetch, bytes outside the ledger, interrupt, begun.
+  RunOptions run = {};
+  /// Makes the progress of a stage that begins. `unit`: what is counted.
+  std::function<decltype(RunOptions::progress)(const std::string& title, const char* unit)> progress_of =
+      [](const std::string&, const char*) { return [](int64_t, int64_t, const std::string&) {}; };
+};
+
+/// What a run has done.
+struct TrainedRun {
+  std::vector<TrainedStage> stages;  ///< columns that were there are left out
+  std::optional<TrainedStage> main;  ///< whose model the run is about, where it is among them
+  std::string model;                 ///< what was trained, in words
+  std::string trained_on;            ///< likewise
+  std::filesystem::path file;        ///< the model, or detector
+  double seconds = 0;
+
+  bool is_one_model() const { return stages.size() == 1 && !stages.front().report.weights.empty(); }
+};
+
+/// Trains what a recipe says, and leaves a run in the folder (docs/formats/run.md). Errors: UsageError,
+/// InputError, Failure; BudgetTooSmall, which names the smallest budget that works, before anything is done;
+/// BudgetExceeded and Interrupted later, with a run that can be resumed.
+TrainedRun train_run(const TrainRequest& request);
+
+/// Errors: UsageError for seeds of a task that has one.
+void require_seeds(const Recipe& recipe, int64_t seeds);
+
+/// Graphs a second over all epochs, validation included; 0 where none was trained.
+double graphs_per_second(const StageReport& report);
+
+/// Entry "stages" of the run's manifest.
+Json stages_json(const std::vector<TrainedStage>& stages);
+
+}  // namespace plimsoll
