@@ -14,6 +14,14 @@ int64_t whole_number(const Json& json) {
   return json.get<int64_t>();
 }
 
+std::vector<int64_t> whole_numbers(const Json& json) {
+  if (!json.is_array()) throw UsageError(fmt::format("found {}, expected an array", json.type_name()));
+  std::vector<int64_t> numbers;
+  numbers.reserve(json.size());
+  for (const Json& number : json) numbers.push_back(whole_number(number));
+  return numbers;
+}
+
 bool JsonLimits::keeps(int depth, Json::parse_event_t event) {
   passed_ |= depth > kDeepest;
   if (passed_) return false;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 namespace plimsoll {
 using Json = nlohmann::ordered_json;
@@ -30,6 +31,8 @@ class JsonLimits {
 /// Errors: UsageError for anything but a whole number of 64 bits; Json itself converts fractions, and one
 /// beyond 64 bits has no conversion.
 int64_t whole_number(const Json& json);
+/// The same of an array of them. Errors: also UsageError for what is no array.
+std::vector<int64_t> whole_numbers(const Json& json);
 
 /// The JSON in a file's text. Discarded (Json::is_discarded) when it is none, or passes JsonLimits.
 Json parse_json(std::string_view text);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "base/error.h"
 #include "memory/heap_bytes.h"
 
@@ -182,7 +184,12 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
     read("recordings", true, tables_.recordings);
     tables_.node_features = manifest.at("features").at("node").get<std::vector<std::string>>();
     tables_.edge_features = manifest.at("features").at("edge").get<std::vector<std::string>>();
-    tables_.vocabulary = manifest.at("vocabulary").get<std::vector<uint32_t>>();
+    for (const Json& id : manifest.at("vocabulary")) {
+      const int64_t number = whole_number(id);
+      if (number < 0 || number > std::numeric_limits<uint32_t>::max())
+        throw UsageError(fmt::format("vocabulary holds {}, expected IDs of 32 bits", number));
+      tables_.vocabulary.push_back(static_cast<uint32_t>(number));
+    }
   } catch (const Json::exception& error) {
     throw damaged(std::string("manifest.json: ") + error.what());
   } catch (const UsageError& error) {

@@ -49,24 +49,28 @@ int64_t dtype_bytes(const std::string& dtype) {
 
 TensorSpan parse_tensor(const Json& entry, std::span<const std::byte> data, const std::string& where) {
   TensorSpan tensor;
-  std::array<uint64_t, 2> offsets{};
+  std::vector<int64_t> offsets;
   try {
     tensor.dtype = entry.at("dtype");
-    tensor.shape = entry.at("shape").get<std::vector<int64_t>>();
-    offsets = entry.at("data_offsets").get<std::array<uint64_t, 2>>();
+    tensor.shape = whole_numbers(entry.at("shape"));
+    offsets = whole_numbers(entry.at("data_offsets"));
   } catch (const Json::exception& error) {
     throw InputError(where + ": " + error.what());
+  } catch (const UsageError& error) {
+    throw InputError(where + ": " + error.what());
   }
+  if (offsets.size() != 2)
+    throw InputError(fmt::format("{}: {} data_offsets, expected 2", where, offsets.size()));
   int64_t bytes = dtype_bytes(tensor.dtype);
   if (bytes == 0) throw InputError(fmt::format("{}: dtype '{}' is not supported", where, tensor.dtype));
   for (const int64_t size : tensor.shape)
     if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes))
       throw InputError(where + ": impossible shape");
-  if (offsets[0] > offsets[1] || offsets[1] > data.size() ||
-      offsets[1] - offsets[0] != static_cast<uint64_t>(bytes))
+  if (offsets[0] < 0 || offsets[0] > offsets[1] || offsets[1] > std::ssize(data) ||
+      offsets[1] - offsets[0] != bytes)
     throw InputError(fmt::format("{}: bytes {} to {} of {} do not hold its {} bytes", where, offsets[0],
                                  offsets[1], data.size(), bytes));
-  tensor.data = data.subspan(offsets[0], offsets[1] - offsets[0]);
+  tensor.data = data.subspan(static_cast<size_t>(offsets[0]), static_cast<size_t>(bytes));
   return tensor;
 }
 

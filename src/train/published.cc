@@ -32,7 +32,7 @@ Published::Published(const std::filesystem::path& path) : content_(parse_json(re
     notes_ = content_.value("notes", "");
     for (const Json& split : content_.at("splits")) {
       (void)split.at("name").get<std::string>();
-      if (split.contains("graphs")) (void)split.at("graphs").get<int64_t>();
+      if (split.contains("graphs")) (void)whole_number(split.at("graphs"));
       for (const Json& model : split.at("models")) model_of(model);
     }
   } catch (const Json::exception& error) {
@@ -40,7 +40,7 @@ Published::Published(const std::filesystem::path& path) : content_(parse_json(re
         "{}: {}; expected {{\"source\": TEXT, \"splits\": [{{\"name\": TEXT, \"models\": [{{\"name\": TEXT, "
         "\"f1\": NUMBER, \"auc\": NUMBER}}]}}]}}",
         path.string(), content_.is_discarded() ? "is not JSON" : error.what()));
-  } catch (const InputError& error) {
+  } catch (const Error& error) {
     throw InputError(path.string() + ": " + error.what());
   }
 }
@@ -48,7 +48,7 @@ Published::Published(const std::filesystem::path& path) : content_(parse_json(re
 std::optional<int64_t> Published::graphs(const std::string& split) const {
   for (const Json& entry : content_.at("splits"))
     if (last_folder(entry.at("name")) == last_folder(split) && entry.contains("graphs"))
-      return entry.at("graphs").get<int64_t>();
+      return whole_number(entry.at("graphs"));
   return std::nullopt;
 }
 
