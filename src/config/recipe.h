@@ -39,6 +39,10 @@ struct Recipe {
     std::string optimizer = "adam";
     double weight_decay = 1e-4;
     double momentum = 0;
+    std::string schedule = "constant";  ///< of the learning rate (train/schedule.h)
+    int64_t schedule_epochs = 10;
+    double schedule_factor = 0.1;
+    int64_t warm_up_epochs = 0;
     double gradient_clip_val = 1.0;
     int64_t patience = 10;
     std::string precision = "32";

@@ -72,8 +72,9 @@ template <typename RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
   constexpr Range kCount{1, 1e12};
   visit("seed", r.seed, Range{0, 9e15});
-  visit("task", r.task,
-        Choice{"detection|distillation|graph_classification|node_classification|link_prediction"});
+  visit(
+      "task", r.task,
+      Choice{"autoencoder|detection|distillation|graph_classification|link_prediction|node_classification"});
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, kCount);
@@ -90,6 +91,10 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.optimizer", r.training.optimizer, Choice{"adam|adamw|sgd"});
   visit("training.weight_decay", r.training.weight_decay, Range{0, 1e3});
   visit("training.momentum", r.training.momentum, Range{0, 0.9999});
+  visit("training.schedule", r.training.schedule, Choice{"constant|step|cosine|plateau"});
+  visit("training.schedule_epochs", r.training.schedule_epochs, Range{1, 1e6});
+  visit("training.schedule_factor", r.training.schedule_factor, Range{0, 1});
+  visit("training.warm_up_epochs", r.training.warm_up_epochs, Range{0, 1e6});
   visit("training.gradient_clip_val", r.training.gradient_clip_val, Range{0, kNoLimit});
   visit("training.patience", r.training.patience, kCount);
   visit("training.precision", r.training.precision, Choice{"32"});

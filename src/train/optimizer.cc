@@ -15,10 +15,10 @@ namespace {
 class Adam : public Optimizer {
  public:
   Adam(std::vector<at::Tensor> parameters, const OptimizerOptions& options, bool decoupled)
-      : parameters_(std::move(parameters)),
+      : Optimizer(options),
+        parameters_(std::move(parameters)),
         mean_(add_state("exp_avg", parameters_)),
         square_(add_state("exp_avg_sq", parameters_)),
-        options_(options),
         decoupled_(decoupled) {}
 
   void step(const std::vector<at::Tensor>& gradients) override {
@@ -52,7 +52,6 @@ class Adam : public Optimizer {
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> mean_;
   std::vector<at::Tensor> square_;
-  OptimizerOptions options_;
   bool decoupled_;
 };
 
@@ -60,10 +59,10 @@ class Adam : public Optimizer {
 class Sgd : public Optimizer {
  public:
   Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
-      : parameters_(std::move(parameters)),
+      : Optimizer(options),
+        parameters_(std::move(parameters)),
         momentum_(options.momentum == 0 ? std::vector<at::Tensor>{}
-                                        : add_state("momentum_buffer", parameters_)),
-        options_(options) {}
+                                        : add_state("momentum_buffer", parameters_)) {}
 
   void step(const std::vector<at::Tensor>& gradients) override {
     ++steps_;
@@ -86,7 +85,6 @@ class Sgd : public Optimizer {
  private:
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> momentum_;
-  OptimizerOptions options_;
 };
 
 // Of up to kNormChunk elements, in double and in an order that vectors keep.

@@ -30,6 +30,8 @@ class Optimizer {
 
   /// One gradient for each parameter, of its shape.
   virtual void step(const std::vector<at::Tensor>& gradients) = 0;
+  /// From the next step on.
+  void set_learning_rate(double rate) { options_.learning_rate = rate; }
 
   /// What a checkpoint has to hold besides steps(), by name: f32, to be read and overwritten in place.
   std::vector<std::pair<std::string, at::Tensor>> state() const { return state_; }
@@ -37,9 +39,11 @@ class Optimizer {
   void set_steps(int64_t steps) { steps_ = steps; }
 
  protected:
+  explicit Optimizer(const OptimizerOptions& options) : options_(options) {}
   /// A zero for each parameter, entered in state() as NAME.0, NAME.1 ...
   std::vector<at::Tensor> add_state(const std::string& name, const std::vector<at::Tensor>& parameters);
   int64_t steps_ = 0;
+  OptimizerOptions options_;
 
  private:
   std::vector<std::pair<std::string, at::Tensor>> state_;

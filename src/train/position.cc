@@ -1,5 +1,6 @@
 #include "train/position.h"
 
+#include <string_view>
 #include <type_traits>
 
 #include "base/error.h"
@@ -16,6 +17,7 @@ void visit_metrics(Metrics& metrics, const Visit& visit) {
   visit("validation_loss", metrics.validation_loss);
   visit("gradient_norm", metrics.gradient_norm);
   visit("seconds", metrics.seconds);
+  visit("learning_rate", metrics.learning_rate);
 }
 
 Json to_json(const EpochMetrics& metrics) {
@@ -28,6 +30,8 @@ Json to_json(const EpochMetrics& metrics) {
 EpochMetrics metrics_from(const Json& json) {
   EpochMetrics metrics;
   visit_metrics(metrics, [&](const char* key, auto& value) {
+    // A checkpoint of an earlier version has no learning rate.
+    if (std::string_view(key) == "learning_rate" && !json.contains(key)) return;
     const Json& found = json.at(key);
     if constexpr (std::is_integral_v<std::remove_reference_t<decltype(value)>>)
       value = whole_number(found);

@@ -16,6 +16,7 @@ struct EpochMetrics {
   double validation_loss = 0;
   double gradient_norm = 0;  ///< mean over the steps, before clipping
   double seconds = 0;
+  double learning_rate = 0;  ///< of the last step
 };
 
 /// Where a run stands between two steps.
