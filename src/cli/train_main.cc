@@ -38,5 +38,6 @@ int main(int argc, char** argv) {
   plimsoll::add_plan(app, plimsoll::run_plan);
   plimsoll::add_train(app, plimsoll::run_train);
   plimsoll::add_evaluate(app, plimsoll::run_evaluate);
+  plimsoll::add_predict(app, plimsoll::run_predict);
   return plimsoll::run_command(app, argc, argv);
 }

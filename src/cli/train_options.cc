@@ -108,6 +108,29 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   verb->callback([options, run] { run(*options); });
 }
 
+void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>& run) {
+  auto options = std::make_shared<PredictOptions>();
+  CLI::App* verb = app.add_subcommand("predict", "Ask a trained run about data that nobody has labelled");
+  verb->add_option("RUN", options->run, "The folder of a run")->required();
+  verb->add_option("--data", options->data, "A data set of the kind that trained")
+      ->required()
+      ->type_name("DIR");
+  verb->add_option("--out", options->out,
+                   "The folder for what it says of each graph, window or node: classes and probabilities, or "
+                   "values, as .npy columns")
+      ->required()
+      ->type_name("DIR");
+  verb->add_flag("--embeddings", options->embeddings, "What the last layer reads, too");
+  verb->add_flag("--csv", options->csv, "A table predictions.csv in the folder, too");
+  verb->add_flag("--force", options->force, "Replace an output that exists");
+  verb->add_flag("--json", options->json, "The summary as JSON");
+  options->resources.add_budget(*verb);
+  verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");
+  options->resources.add_threads(*verb);
+  verb->footer("Example: plimsoll predict runs/gat --data frames --out predictions");
+  verb->callback([options, run] { run(*options); });
+}
+
 const char* build_id() {
   return PLIMSOLL_BUILD_ID;
 }

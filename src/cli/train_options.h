@@ -57,9 +57,22 @@ struct EvaluateOptions {
   bool json = false;
 };
 
+struct PredictOptions {
+  std::filesystem::path run;
+  std::filesystem::path data;
+  std::filesystem::path out;
+  bool embeddings = false;
+  bool csv = false;
+  Resources resources;
+  bool enforce = false;
+  bool force = false;
+  bool json = false;
+};
+
 void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run);
 void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& run);
 void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run);
+void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>& run);
 
 /// Identifies this build: the two programs refuse to work together with another one's.
 const char* build_id();

@@ -58,7 +58,7 @@ at::Tensor GATWithJK::run(size_t layer, const at::Tensor& x, const Batch& batch,
   return relu_dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
 }
 
-at::Tensor GATWithJK::forward(const Batch& batch, const DropoutKey& key) const {
+at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {
   const at::Tensor ids = batch.x.select(1, 0).to(at::kLong);
   at::Tensor h = at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
   // Layers that go side by side are pooled first: the same numbers, without a row of all layers for each
@@ -77,7 +77,11 @@ at::Tensor GATWithJK::forward(const Batch& batch, const DropoutKey& key) const {
   for (const Linear& layer : fc_)
     pooled = relu_dropout(at::linear(pooled, layer.weight, layer.bias), options_.dropout, place++, key,
                           batch.graph_item, batch.graph_local);
-  return at::linear(pooled, head_.weight, head_.bias);
+  return pooled;
+}
+
+at::Tensor GATWithJK::judge(const at::Tensor& embeddings) const {
+  return at::linear(embeddings, head_.weight, head_.bias);
 }
 
 }  // namespace plimsoll

@@ -37,7 +37,9 @@ class GATWithJK : public GraphModel {
   /// Errors: UsageError for a word it does not know.
   GATWithJK(const GATWithJKOptions& options, uint64_t seed);
 
-  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor judge(const at::Tensor& embeddings) const override;
+  int64_t embedding() const override { return jk_->width(); }
   const ParameterList& parameters() const override { return parameters_; }
   int64_t classes() const override { return options_.classes; }
   const GATWithJKOptions& options() const { return options_; }

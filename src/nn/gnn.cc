@@ -131,7 +131,7 @@ at::Tensor Gnn::run(size_t layer, const at::Tensor& x, const Batch& batch, const
                       batch.node_local().narrow(0, 0, h.size(0)));
 }
 
-at::Tensor Gnn::forward(const Batch& batch, const DropoutKey& key) const {
+at::Tensor Gnn::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
   std::vector<at::Tensor> outputs;
   // Backward comes to the last layer at once: only joined outputs, which are large, stand between.
@@ -143,7 +143,15 @@ at::Tensor Gnn::forward(const Batch& batch, const DropoutKey& key) const {
     if (joined) outputs.push_back(batch.layers.empty() ? h : batch.layers.back().of_targets(h));
   }
   if (joined) h = join(outputs);
-  return head_.forward(options_.node_head ? h : segment_reduce(h, batch.graph_ptr, options_.pooling));
+  return options_.node_head ? h : segment_reduce(h, batch.graph_ptr, options_.pooling);
+}
+
+at::Tensor Gnn::judge(const at::Tensor& embeddings) const {
+  return head_.forward(embeddings);
+}
+
+int64_t Gnn::embedding() const {
+  return options_.jk == "cat" ? options_.hidden * options_.layers : options_.hidden;
 }
 
 at::Tensor Gnn::join(const std::vector<at::Tensor>& outputs) const {
@@ -154,10 +162,6 @@ at::Tensor Gnn::join(const std::vector<at::Tensor>& outputs) const {
 
 at::Tensor Gnn::run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const {
   return run(static_cast<size_t>(layer), x, batch, {});
-}
-
-at::Tensor Gnn::judge_nodes(const std::vector<at::Tensor>& outputs) const {
-  return head_.forward(join(outputs));
 }
 
 std::vector<int64_t> Gnn::judged() const {

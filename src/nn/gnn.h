@@ -36,13 +36,15 @@ class Gnn : public GraphModel {
   Gnn(const GnnOptions& options, uint64_t seed);
   ~Gnn() override;
 
-  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor judge(const at::Tensor& embeddings) const override;
+  int64_t embedding() const override;
   /// forward() in its parts, for who runs a layer over all of a graph before the next: what the first layer
-  /// reads; what layer `layer` makes of what the one before said of the batch's nodes; and logits [N,
-  /// classes()] of nodes, from what those layers of judged() said of them, in order.
+  /// reads; what layer `layer` makes of what the one before said of the batch's nodes; and embeddings of
+  /// nodes, from what those layers of judged() said of them, in order.
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const;
-  at::Tensor judge_nodes(const std::vector<at::Tensor>& outputs) const;
+  at::Tensor join(const std::vector<at::Tensor>& outputs) const;
   /// The layers whose outputs are judged.
   std::vector<int64_t> judged() const;
 
@@ -55,7 +57,6 @@ class Gnn : public GraphModel {
   class Conv;
 
  private:
-  at::Tensor join(const std::vector<at::Tensor>& outputs) const;
   at::Tensor normalise(const at::Tensor& x, size_t layer, const Batch& batch, bool training) const;
   at::Tensor run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const;
 

@@ -11,11 +11,12 @@ at::Tensor UnknownIdsApart::forward(const Batch& batch, const DropoutKey& key) c
   const float* const x = batch.x.const_data_ptr<float>();
   const int64_t* const ptr = batch.graph_ptr.const_data_ptr<int64_t>();
   float* const found = logits.mutable_data_ptr<float>();
+  const int64_t width = logits.size(1);
   for (int64_t g = 0; g < batch.graphs(); ++g) {
     const int64_t nodes = ptr[g + 1] - ptr[g];
     int64_t unknown = 0;
     for (int64_t n = ptr[g]; n < ptr[g + 1]; ++n) unknown += x[n * features] == static_cast<float>(unknown_);
-    if (is_stranger_among_known(nodes, unknown)) found[2 * g + 1] += kUnknownIdEvidence;
+    if (is_stranger_among_known(nodes, unknown)) found[width * g + 1] += kUnknownIdEvidence;
   }
   return logits;
 }

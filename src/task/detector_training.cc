@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "ingest/behaviour_profile.h"
 #include "ingest/vocabulary.h"
 #include "io/file.h"
 #include "task/judge_detector.h"
@@ -21,6 +22,10 @@ void publish_detector(const std::filesystem::path& model, const RunFolder& folde
 }
 
 }  // namespace
+
+LearnedBefore known_of(const DetectorFacts& facts) {
+  return {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign)};
+}
 
 TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {
   if (recipe.split.by == "graph")

@@ -44,7 +44,11 @@ class DetectorTask : public Task {
  public:
   Findings evaluate(const RunEvaluation& asked) const override;
   std::optional<int64_t> budget_to_evaluate(const RunEvaluation& asked) const override;
+  int64_t predict(const PredictionRequest& request) const override;
 };
+
+/// What windows are made with of a detector that was trained.
+LearnedBefore known_of(const DetectorFacts& facts);
 
 /// The windows of a detector's data and how they are split. Errors: UsageError where the recipe's task is not
 /// one for this data.

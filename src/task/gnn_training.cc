@@ -102,11 +102,11 @@ std::unique_ptr<Training> open_gnn_training(TrainingInput input, const GnnTask& 
   return std::make_unique<GnnTraining>(std::move(input), task);
 }
 
-TrainedGnn::TrainedGnn(const RunEvaluation& asked, const GnnTask& task)
-    : model(load_gnn(asked.folder.model(asked.recipe))),
-      data((require_kind(asked.data, asked.recipe, task.kinds), asked.data), asked.recipe,
-           {.known = {.vocabulary = model.vocabulary},
-            .negatives = GnnTraining::negatives(asked.recipe, task)}) {
+TrainedGnn::TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
+                       const GnnTask& task)
+    : model(load_gnn(folder.model(recipe))),
+      data((require_kind(set, recipe, task.kinds), set), recipe,
+           {.known = {.vocabulary = model.vocabulary}, .negatives = GnnTraining::negatives(recipe, task)}) {
   require_same_features(model, data.source());
 }
 

@@ -22,8 +22,10 @@ std::unique_ptr<Training> open_gnn_training(TrainingInput input, const GnnTask& 
 
 /// A Gnn that a run has trained, and data that it can be asked about.
 struct TrainedGnn {
-  /// Errors: InputError for other features or IDs than it was trained on.
-  TrainedGnn(const RunEvaluation& asked, const GnnTask& task);
+  /// Of a run, and a data set in place of the one that trained. Errors: InputError for other features or IDs
+  /// than it was trained on.
+  TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& data,
+             const GnnTask& task);
 
   GnnModel model;
   TrainingData data;

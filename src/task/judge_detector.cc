@@ -11,6 +11,7 @@
 #include "ingest/window_times.h"
 #include "memory/ledger.h"
 #include "store/split_name.h"
+#include "task/detector_training.h"
 #include "task/fused_scores.h"
 #include "task/run_detectors.h"
 #include "task/run_record.h"
@@ -115,9 +116,6 @@ struct Judging {
     recipe.data.without = facts.without;
     if (options.calibrate >= 0) recipe.data.calibration = options.calibrate;
     return recipe;
-  }
-  static LearnedBefore known_of(const DetectorFacts& facts) {
-    return {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign)};
   }
   // Beside what scoring with an earlier detector left.
   ScorerOptions beside(const StageMemory& memory, int64_t outside_ledger) const {

@@ -1,5 +1,5 @@
 #include "task/classes_evaluation.h"
-#include "task/gnn_training.h"
+#include "task/gnn_predictions.h"
 #include "telemetry/table.h"
 #include "train/link_evaluation.h"
 
@@ -17,7 +17,7 @@ class LinkPredictionTask final : public Task {
 
   Findings evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
-    const TrainedGnn gnn(asked, kPairs);
+    const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kPairs);
     const GraphView& graph = gnn.data.neighbours()->graph();
     const auto splits =
         splits_to_judge(asked.split, [&](size_t split) { return !graph.split_edges(split).empty(); });
@@ -40,6 +40,9 @@ class LinkPredictionTask final : public Task {
       findings.report =
           table_report("Edges, judged by plimsoll evaluate", link_columns(), rows, asked.folder);
     return findings;
+  }
+  int64_t predict(const PredictionRequest& request) const override {
+    return predict_with_gnn(request, kPairs);
   }
 };
 

@@ -1,5 +1,5 @@
 #include "task/classes_evaluation.h"
-#include "task/gnn_training.h"
+#include "task/gnn_predictions.h"
 
 namespace plimsoll {
 namespace {
@@ -14,7 +14,10 @@ class NodeClassification final : public Task {
   }
   Findings evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
-    return evaluate_classes(asked, TrainedGnn(asked, kNodes));
+    return evaluate_classes(asked, TrainedGnn(asked.folder, asked.recipe, asked.data, kNodes));
+  }
+  int64_t predict(const PredictionRequest& request) const override {
+    return predict_with_gnn(request, kNodes);
   }
 };
 

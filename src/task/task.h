@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "task/evaluation.h"
+#include "task/predictions.h"
 #include "task/run_stages.h"
 #include "task/training_data.h"
 
@@ -53,6 +54,9 @@ class Task {
   virtual std::unique_ptr<Training> open(TrainingInput input) const = 0;
   /// Judges what a run has trained. Errors: UsageError, InputError, BudgetTooSmall.
   virtual Findings evaluate(const RunEvaluation& asked) const = 0;
+  /// Asks the model of a run about data that nobody has labelled, and writes what it says. Returns how many
+  /// rows. Errors: likewise.
+  virtual int64_t predict(const PredictionRequest& request) const = 0;
   /// The smallest budget with which evaluate() works, in bytes; nothing is judged. The cap of the ledger is
   /// lifted for good. None: it is not known.
   virtual std::optional<int64_t> budget_to_evaluate(const RunEvaluation&) const { return std::nullopt; }

@@ -140,8 +140,8 @@ class Judge {
     for (const int64_t layer : model.judged())
       said_.push_back(std::make_unique<CachedRows>(files[static_cast<size_t>(layer)]));
   }
-  // f32 [nodes, classes], of kJudgedNodes at most.
-  at::Tensor run(std::span<const int64_t> nodes) {
+  // Of kJudgedNodes at most.
+  SaidOfNodes run(std::span<const int64_t> nodes) {
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
     at::init_num_threads();
@@ -150,7 +150,8 @@ class Judge {
       outputs.push_back(at::empty({static_cast<int64_t>(nodes.size()), rows->width()}, at::kFloat));
       rows->cache().gather(nodes, static_cast<std::byte*>(outputs.back().mutable_data_ptr()));
     }
-    return model_.judge_nodes(outputs).contiguous();
+    const at::Tensor embeddings = model_.join(outputs).contiguous();
+    return {embeddings, model_.judge(embeddings).contiguous()};
   }
 
  private:
@@ -201,24 +202,31 @@ void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mode
   Judge judge(model, run_layers(graph, topology, model, options));
   for (size_t first = 0; first < nodes.size(); first += kJudgedNodes) {
     const at::Tensor found =
-        judge.run(nodes.subspan(first, std::min<size_t>(kJudgedNodes, nodes.size() - first)));
+        judge.run(nodes.subspan(first, std::min<size_t>(kJudgedNodes, nodes.size() - first))).logits;
     std::copy_n(found.const_data_ptr<float>(), found.numel(),
                 logits.begin() + static_cast<int64_t>(first) * model.classes());
   }
 }
 
-FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
-                            const FullNeighbourOptions& options) {
+void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                      const FullNeighbourOptions& options,
+                      const std::function<void(const SaidOfNodes&)>& take) {
   Judge judge(model, run_layers(graph, topology, model, options));
-  const std::filesystem::path path = options.scratch / "nodes.f32";
-  File out = File::create(path);
   Vector<int64_t, Tag::columns> nodes;
   for (int64_t first = 0; first < graph.nodes(); first += kJudgedNodes) {
     nodes.resize(static_cast<size_t>(std::min(kJudgedNodes, graph.nodes() - first)));
     std::iota(nodes.begin(), nodes.end(), first);
-    const at::Tensor found = judge.run(nodes);
-    out.write(found.const_data_ptr(), found.nbytes());
+    take(judge.run(nodes));
   }
+}
+
+FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                            const FullNeighbourOptions& options) {
+  const std::filesystem::path path = options.scratch / "nodes.f32";
+  File out = File::create(path);
+  judge_every_node(graph, topology, model, options, [&](const SaidOfNodes& said) {
+    out.write(said.logits.const_data_ptr(), said.logits.nbytes());
+  });
   return {path, 0, graph.nodes(), model.classes()};
 }
 

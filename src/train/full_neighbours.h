@@ -32,6 +32,17 @@ void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mode
                  std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                  std::span<float> logits);
 
+/// What a Gnn says of some nodes: f32 [nodes, embedding()] and [nodes, classes()].
+struct SaidOfNodes {
+  at::Tensor embeddings;
+  at::Tensor logits;
+};
+
+/// The same of every node, some at a time, in their order. Errors: likewise, and those of `take`.
+void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                      const FullNeighbourOptions& options,
+                      const std::function<void(const SaidOfNodes&)>& take);
+
 /// The same of every node, to a file in `scratch`: f32 [V, classes]. Errors: likewise.
 FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                             const FullNeighbourOptions& options);

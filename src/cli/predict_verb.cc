@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/enforced.h"
+#include "cli/interrupt.h"
+#include "cli/train_verb.h"
+#include "task/predict_run.h"
+#include "task/training_data.h"
+#include "telemetry/progress.h"
+#include "train/planner.h"
+#include "train/warm_up.h"
+
+namespace plimsoll {
+
+void run_predict(const PredictOptions& options) {
+  const Stopwatch watch;
+  const int threads = options.resources.thread_count();
+  warm_up_torch(threads);
+  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
+  if (budget.is_below_floor())
+    throw BudgetTooSmall(
+        fmt::format("budget {} is below what this process holds before any data, {}; give more",
+                    format_bytes(budget.bytes()), format_bytes(budget.outside_ledger())));
+  const std::unique_ptr<Enforcement> enforcement =
+      enforce(options.enforce, budget, threads + (options.enforce ? threads_that_read(options.data) : 0));
+  std::optional<Progress> progress;
+  const int64_t rows = predict_run({.folder = {options.run},
+                                    .data = options.data,
+                                    .out = options.out,
+                                    .force = options.force,
+                                    .embeddings = options.embeddings,
+                                    .csv = options.csv,
+                                    .threads = threads,
+                                    .outside_ledger = budget.outside_ledger(),
+                                    .progress = until_stopped([&](int64_t done, int64_t total) {
+                                      if (!progress) progress.emplace("predict", "rows");
+                                      progress->update(done, total, "");
+                                    })});
+  progress.reset();
+  if (options.json)
+    fmt::print("{}\n", Json({{"out", options.out.string()},
+                             {"rows", rows},
+                             {"seconds", watch.seconds()},
+                             {"memory", budget.report_json()}})
+                           .dump());
+  else
+    fmt::print("{} rows in {}; {}\n{}\n", format_count(rows), format_seconds(watch.seconds()),
+               budget.report(), options.out.string());
+}
+
+}  // namespace plimsoll

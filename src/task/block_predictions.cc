@@ -1,0 +1,33 @@
+#include "task/block_predictions.h"
+
+#include <numeric>
+
+#include "task/evaluation.h"
+#include "train/planner.h"
+
+namespace plimsoll {
+
+void predict_blocks(const BlockSource& source, const Objective& objective, const PredictionRequest& request,
+                    PredictionWriter& writer) {
+  const auto shapes = read_shapes(source, request.threads);
+  GraphList graphs(static_cast<size_t>(source.graphs()));
+  std::iota(graphs.begin(), graphs.end(), int64_t{0});
+  const BlockLimits limits = limits_of(request.recipe);
+  BlockEngine engine(source, shapes, objective, limits,
+                     require_feasible(make_plan({.source = &source,
+                                                 .shapes = shapes,
+                                                 .objective = &objective,
+                                                 .limits = limits,
+                                                 .threads = request.threads,
+                                                 .predicted = {graphs},
+                                                 .outside_ledger = request.outside_ledger})));
+  const int64_t items = engine.items(graphs);
+  int64_t done = 0;
+  engine.predict(graphs, [&](std::span<const float> outputs) {
+    writer.append(outputs);
+    done += std::ssize(outputs) / objective.outputs();
+    request.progress(done, items);
+  });
+}
+
+}  // namespace plimsoll

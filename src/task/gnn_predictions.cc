@@ -1,0 +1,52 @@
+#include "task/gnn_predictions.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "io/new_folder.h"
+#include "nn/predictions.h"
+#include "task/block_predictions.h"
+#include "train/full_neighbours.h"
+
+namespace plimsoll {
+namespace {
+
+std::span<const float> numbers_of(const at::Tensor& tensor) {
+  return {tensor.const_data_ptr<float>(), static_cast<size_t>(tensor.numel())};
+}
+
+}  // namespace
+
+int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) {
+  const TrainedGnn gnn(request.folder, request.recipe, request.data, task);
+  const Gnn& model = *gnn.model.model;
+  const bool pairs = task.head == GnnHead::pairs;
+  // What is said of a node for pairs is its embedding.
+  const PredictionWriter::Widths widths{
+      .kind = pairs ? PredictionWriter::Kind::embeddings_alone : PredictionWriter::Kind::classes,
+      .outputs = pairs ? 0 : model.classes(),
+      .embedding = pairs                ? model.classes()
+                   : request.embeddings ? model.embedding()
+                                        : 0};
+  const NeighbourSource* const giant = gnn.data.neighbours();
+  PredictionWriter writer(request, widths, [&](int64_t row) {
+    return giant != nullptr ? std::to_string(giant->graph().id(row)) : std::to_string(row);
+  });
+  if (giant == nullptr) {
+    predict_blocks(gnn.data.source(), Predictions(model, request.embeddings), request, writer);
+    return writer.publish(model.options().node_head ? "nodes" : gnn.data.unit(), gnn.data.identity());
+  }
+  const NewFolder scratch(request.folder.root / "layers", /*replace=*/false);
+  judge_every_node(giant->graph(), giant->topology(), model,
+                   {.scratch = scratch.path(), .threads = request.threads, .progress = request.progress},
+                   [&](const SaidOfNodes& said) {
+                     if (pairs)
+                       writer.append({}, numbers_of(said.logits));
+                     else
+                       writer.append(numbers_of(said.logits), numbers_of(said.embeddings));
+                   });
+  return writer.publish("nodes", gnn.data.identity());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "config/recipe.h"
+#include "io/file.h"
+#include "store/data_set.h"
+#include "task/run_folder.h"
+
+namespace plimsoll {
+
+/// What a trained run is asked about data that nobody has labelled.
+struct PredictionRequest {
+  RunFolder folder;
+  Recipe recipe = {};  ///< of the run
+  std::filesystem::path data;
+  std::filesystem::path out;
+  bool force = false;       ///< replaces an output that exists
+  bool embeddings = false;  ///< what the last layer reads, too
+  bool csv = false;         ///< predictions.csv beside the columns, for people
+  int threads = 1;
+  int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have
+  /// Called now and then; may throw to end it.
+  std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
+};
+
+/// Writes a data set of kind `predictions` (docs/formats/predictions.md), a row for each graph, window or
+/// node of the data: columns `class` i64 and `probability` f32 [rows, classes] of a classifier, `value` f32
+/// [rows, values] of what is no class, and `embedding` f32 [rows, width]. Not thread-safe.
+class PredictionWriter {
+ public:
+  /// What a model says of a row.
+  enum class Kind { classes, values, embeddings_alone };
+  struct Widths {
+    Kind kind = Kind::classes;
+    int64_t outputs = 0;    ///< logits of classes, or values
+    int64_t embedding = 0;  ///< numbers of an embedding; 0: none are written
+  };
+  /// Calls a row what it is, in CSV: "graph", "window" or "node".
+  using Name = std::function<std::string(int64_t row)>;
+  PredictionWriter(const PredictionRequest& request, const Widths& widths, Name name);
+
+  /// The next rows, of outputs, then embedding.
+  void append(std::span<const float> rows);
+  /// The next rows, apart.
+  void append(std::span<const float> outputs, std::span<const float> embeddings);
+  /// Makes the data set appear. `items`: what rows are.
+  int64_t publish(const std::string& items, const Json& data);
+
+ private:
+  void append_outputs(std::span<const float> outputs);
+  void write_text(size_t least);
+
+  const PredictionRequest& request_;
+  const Widths widths_;
+  const Name name_;
+  DataSetWriter set_;
+  NpyWriter* class_ = nullptr;
+  NpyWriter* outputs_ = nullptr;
+  NpyWriter* embedding_ = nullptr;
+  std::optional<File> csv_;
+  std::string text_;  // of the CSV, not written yet
+  int64_t rows_ = 0;
+};
+
+}  // namespace plimsoll
