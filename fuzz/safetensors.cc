@@ -17,7 +17,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto copy = Scratch::folder() / "copy.safetensors";
     write_safetensors(copy, view.tensors(), view.metadata());
     const SafetensorsView again(copy);
-    expect(again.metadata() == view.metadata() && again.tensors().size() == view.tensors().size(),
+    // What is written has a checksum, of a file that had none as well.
+    const auto said = [](TensorMetadata metadata) {
+      metadata.erase(kChecksum);
+      return metadata;
+    };
+    expect(said(again.metadata()) == said(view.metadata()) && again.tensors().size() == view.tensors().size(),
            "what was read is written and read again");
     for (const auto& [name, tensor] : view.tensors()) {
       const TensorSpan& other = again.tensor(name);

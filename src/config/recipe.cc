@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -24,6 +25,34 @@ struct Written {
   std::optional<std::vector<std::string>> names = {};
 };
 using WrittenValues = std::map<std::string, Written>;
+
+// Notes where documents begin, and nothing else.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  std::vector<int> lines;
+
+  void OnDocumentStart(const YAML::Mark& mark) override { lines.push_back(mark.line); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
+  void OnMapEnd() override {}
+};
+
+// The line of the second document of a text, if it has one. YAML::LoadAll never ends for some texts that are
+// no UTF-8.
+std::optional<int> second_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  while (starts.lines.size() < 2 && parser.HandleNextDocument(starts)) continue;
+  return starts.lines.size() < 2 ? std::nullopt : std::optional(starts.lines[1]);
+}
 
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -223,11 +252,10 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
                     const std::vector<std::string>& overrides) {
   WrittenValues values;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1)
-      throw UsageError(fmt::format("{}:{}: a second document; expected one, with all sections", name,
-                                   documents[1].Mark().line + 1));
-    const YAML::Node root = documents.empty() ? YAML::Node() : documents[0];
+    if (const auto line = second_document(text))
+      throw UsageError(
+          fmt::format("{}:{}: a second document; expected one, with all sections", name, *line + 1));
+    const YAML::Node root = YAML::Load(text);
     if (!root.IsMap() && !root.IsNull()) throw UsageError(name + ": a recipe is a map of sections and keys");
     flatten(root, "", name, values);
   } catch (const YAML::Exception& error) {

@@ -102,7 +102,13 @@ std::vector<std::string> all_keys() {
 
 TEST(Recipe, ASecondDocumentIsNotLeftOut) {
   EXPECT_THAT(error_text<UsageError>([] { parse_recipe("seed: 1\n---\nseed: 2\n", "r.yaml", {}); }),
-              HasSubstr("r.yaml:3: a second document"));
+              HasSubstr("r.yaml:2: a second document"));
+}
+
+TEST(Recipe, TextThatIsNoUtf8IsRefusedAtOnce) {
+  EXPECT_NE(
+      error_text<UsageError>([] { parse_recipe(",training\xdd\n  epochs: 5\n\xbcO gaT.x\n", "r.yaml", {}); }),
+      "");
 }
 
 TEST(RecipeYaml, EveryKeyIsPrintedAndReadBackToTheSameValue) {
