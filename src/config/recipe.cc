@@ -142,6 +142,11 @@ void set(const std::string& key, std::string& value, const Choice& choice, const
   value = written.text;
 }
 
+void set(const std::string& key, std::string& value, Text, const Written& written) {
+  if (written.names) throw not_single(key, written);
+  value = written.text;
+}
+
 void set(const std::string& key, bool& value, const Flag&, const Written& written) {
   require_word(key, "true|false", written);
   value = written.text == "true";
@@ -236,6 +241,12 @@ std::string text_of(const Value& value) {
 }
 std::string text_of(const std::vector<int64_t>& numbers) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+// A word, or any text: in quotes where YAML would read it otherwise.
+std::string text_of(const std::string& value) {
+  YAML::Emitter text;
+  text << value;
+  return text.c_str();
 }
 std::string text_of(const WindowLength& value) {
   return value.text();

@@ -15,6 +15,7 @@ struct Recipe {
   int64_t seed = 42;
 
   std::string task = "detection";
+  std::string init_from = {};  ///< a model file whose weights are the first ones; empty: none
 
   struct Data {
     std::string features = "compat";

@@ -35,6 +35,7 @@ struct Preset {
   std::string_view words;
 };
 struct Names {};  ///< of what the data has
+struct Text {};   ///< any
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 template <typename Gat, typename Visit>
@@ -75,6 +76,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit(
       "task", r.task,
       Choice{"autoencoder|detection|distillation|graph_classification|link_prediction|node_classification"});
+  visit("init_from", r.init_from, Text{});
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, kCount);

@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "task/detector_training.h"
 #include "train/distill.h"
 
@@ -8,7 +9,10 @@ namespace {
 class DistillationTraining final : public DetectorTraining {
  public:
   explicit DistillationTraining(TrainingInput input)
-      : DetectorTraining(std::move(input)), facts_(facts()), identity_(data_->identity_hash()) {}
+      : DetectorTraining(std::move(input)), facts_(facts()), identity_(data_->identity_hash()) {
+    if (!input_.recipe.init_from.empty())
+      throw UsageError("init_from is for tasks that train one model; a distillation takes --teacher FILE");
+  }
 
   std::string model() const override { return "distillation"; }
 

@@ -37,6 +37,10 @@ std::string identity_of(Recipe recipe, const TrainingData& data) {
   const std::string text = recipe_yaml(recipe) + data.identity().dump();
   Hasher hasher;
   hasher.add(text.data(), text.size());
+  if (!recipe.init_from.empty()) {
+    const MappedFile weights(recipe.init_from);
+    hasher.add(weights.bytes().data(), weights.bytes().size());
+  }
   return hasher.hex64();
 }
 

@@ -336,9 +336,15 @@ MemoryPlan plan_fit(const FitOptions& options) {
 }
 
 FitResult fit(const FitOptions& options) {
+  std::optional<InitialWeights> initial;
+  // A checkpoint overwrites them.
+  if (!options.recipe->init_from.empty())
+    initial = init_from(options.recipe->init_from, options.objective->parameters());
   Fit run(options);
   options.run.begun();
-  return run.run();
+  FitResult result = run.run();
+  if (result.resumed_at == 0) result.initial = std::move(initial);
+  return result;
 }
 
 }  // namespace plimsoll

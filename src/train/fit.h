@@ -13,6 +13,7 @@
 #include "train/block_engine.h"
 #include "train/checkpoint.h"
 #include "train/curriculum.h"
+#include "train/initial_weights.h"
 #include "train/planner.h"
 #include "train/reading.h"
 #include "train/split.h"
@@ -75,6 +76,7 @@ struct FitResult {
   int64_t sheds = 0;                 ///< times that memory was given back because the system was short of it
   int64_t overflows = 0;             ///< tensors that found no room in their block's range
   int64_t unforeseen = 0;            ///< blocks whose tensors were not as planned
+  std::optional<InitialWeights> initial = {};  ///< of init_from, where the run started afresh
   std::optional<Reading> reading = {};  ///< of all epochs in this process; none: the source has no cache
 };
 

@@ -83,6 +83,9 @@ struct Change {
   void operator()(const std::string& key, std::vector<std::string>& value, Names) const {
     if (key == only) value = {"DoS", "a, b", "~", "5", "it's: \"x\"", "[", ""};
   }
+  void operator()(const std::string& key, std::string& value, Text) const {
+    if (key == only) value = "runs/it's: \"x\" #1.safetensors";
+  }
   void operator()(const std::string& key, std::string& value, const Choice& choice) const {
     if (key != only) return;
     for (std::string_view words = choice.words; !words.empty();) {

@@ -1,0 +1,65 @@
+#include "train/initial_weights.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+#include "base/error.h"
+#include "store/safetensors.h"
+
+namespace plimsoll {
+namespace {
+
+// What a detector's file has beside its weights (train/detector_file.h).
+bool is_fact(const std::string& name) {
+  constexpr std::array kFacts = {"vocabulary.", "profile.", "timing.", "fusion."};
+  return std::ranges::any_of(kFacts, [&](const char* fact) { return name.starts_with(fact); });
+}
+
+}  // namespace
+
+InitialWeights init_from(const std::filesystem::path& path, const ParameterList& parameters) {
+  const SafetensorsView file(path);
+  InitialWeights found;
+  std::vector<std::string> wanted;
+  for (const ParameterList::Entry& entry : parameters.all()) {
+    wanted.push_back(entry.name);
+    const auto of_file = file.tensors().find(entry.name);
+    if (of_file == file.tensors().end()) {
+      found.absent.push_back(entry.name);
+      continue;
+    }
+    const TensorSpan& tensor = of_file->second;
+    if (tensor.dtype != "F32" || tensor.shape != entry.value.sizes().vec()) {
+      found.other_shape.push_back(fmt::format("{} [{}], in the file {} [{}]", entry.name,
+                                              fmt::join(entry.value.sizes(), ", "), tensor.dtype,
+                                              fmt::join(tensor.shape, ", ")));
+      continue;
+    }
+    std::copy_n(reinterpret_cast<const float*>(tensor.data.data()), entry.value.numel(),
+                entry.value.data_ptr<float>());
+    ++found.taken;
+  }
+  if (found.taken == 0)
+    throw InputError(fmt::format("init_from: {} has no tensor of the model's names and shapes; it has {}",
+                                 path.string(), fmt::join(file.tensors() | std::views::keys, ", ")));
+  for (const auto& [name, tensor] : file.tensors())
+    if (std::ranges::find(wanted, name) == wanted.end() && !is_fact(name)) found.unused.push_back(name);
+  return found;
+}
+
+std::string in_words(const InitialWeights& weights) {
+  std::string text;
+  const auto add = [&](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty()) text += fmt::format("{}: {}\n", what, fmt::join(names, ", "));
+  };
+  add("not in the file, as they begin", weights.absent);
+  add("of another shape, as they begin", weights.other_shape);
+  add("in the file alone", weights.unused);
+  return text;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,65 @@
+"""`init_from`: a run starts from the weights of a file, by name and shape."""
+
+import json
+import subprocess
+
+import pytest
+from safetensors.numpy import load_file, save_file
+
+
+@pytest.fixture(scope="module")
+def windows(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("windows")
+    run("plimsoll", "simulate", "can", "--out", folder / "frames", "--frames", "20000", "--seed", "9")
+    run("plimsoll", "windows", folder / "frames", "--out", folder / "graphs")
+    return folder / "graphs"
+
+
+@pytest.fixture
+def train(bin_dir, windows, tmp_path):
+    def call(name, *overrides, more=(), expect=0, json_of=True):
+        (tmp_path / "recipe.yaml").write_text("task: graph_classification\nsplit: {by: graph}\ngnn: {hidden: 8, layers: 2}\n"
+                                              "training: {max_epochs: 2}\n")
+        done = subprocess.run([str(bin_dir / "plimsoll"), "train", str(tmp_path / "recipe.yaml"), "--data", str(windows), "--run",
+                               str(tmp_path / name), *(part for option in overrides for part in ("-O", option)),
+                               *(["--json"] if json_of else []), *more], capture_output=True, text=True, timeout=600)
+        assert done.returncode == expect, done.stderr
+        return (json.loads(done.stdout) if json_of else done.stdout) if expect == 0 else done.stderr
+
+    return call
+
+
+def model(tmp_path, name):
+    return tmp_path / name / "seed-42" / "gnn" / "model.safetensors"
+
+
+def test_weights_are_those_of_the_file(train, tmp_path):
+    first = train("first")
+    still = train("still", f"init_from={model(tmp_path, 'first')}", "training.learning_rate=0", "training.max_epochs=1")
+    assert still["weights"] == first["weights"]
+    further = train("further", f"init_from={model(tmp_path, 'first')}")
+    assert further["weights"] != first["weights"]
+    assert further["training_loss"] < first["training_loss"]
+
+
+def test_differences_are_listed(train, tmp_path):
+    train("first")
+    tensors = load_file(model(tmp_path, "first"))
+    tensors["extra.weight"] = tensors.pop("lin.bias")
+    save_file(tensors, tmp_path / "other.safetensors")
+    text = train("second", f"init_from={tmp_path / 'other.safetensors'}", "gnn.layers=3", json_of=False)
+    assert "in the file alone: extra.weight" in text and "convs.2.nn.0.weight" in text
+    assert train("third", f"init_from={tmp_path / 'nothing'}", expect=3).endswith(f"no such file: {tmp_path / 'nothing'}\n")
+    save_file({"a": tensors["lin.weight"]}, tmp_path / "none.safetensors")
+    assert "no tensor of the model's names" in train("fourth", f"init_from={tmp_path / 'none.safetensors'}", expect=3)
+
+
+def test_a_resumed_run_keeps_its_own(train, tmp_path):
+    train("first")
+    options = f"init_from={model(tmp_path, 'first')}", "training.max_epochs=4"
+    whole = train("whole", *options)
+    train("parts", options[0])
+    assert train("parts", *options, more=["--resume"])["weights"] == whole["weights"]
+    # The file is part of what the run is.
+    model(tmp_path, "first").write_bytes(model(tmp_path, "whole").read_bytes())
+    assert "another recipe" in train("parts", *options, more=["--resume"], expect=2)
