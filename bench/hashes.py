@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The weights of the shipped recipes, by level of the processor: the same bits on every machine of a kind.
+
+    hashes.py [--results bench/results/hashes.md]
+
+Trains each recipe for one epoch on data that the simulator makes, and writes the hash of the weights that it ends with; of
+a distillation a hash over those of all its stages. The level is that of our kernels, of torch's and of MKL's. Weights of one level are
+the same for any threads, budget, kill and resume (tests/python); torch's BLAS chooses code by the maker of the processor,
+too, so the table says whose it was.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "bench" / "results" / "hashes.md"
+PLIMSOLL = Path(os.environ.get("PLIMSOLL_BIN", ROOT / "build" / "release" / "bin")) / "plimsoll"
+LEVELS = {  # PLIMSOLL_SIMD: torch's and MKL's words for it, and what the processor must have
+    "portable": ("default", "COMPATIBLE", "sse2"),
+    "avx2": ("avx2", "AVX2", "avx2"),
+    "avx512": ("avx512", "AVX512", "avx512bw"),
+}
+RECIPES = {  # and the data that they are trained on
+    "gat": "frames", "transfer": "frames", "kdgat": "frames", "kdgat-compat": "frames", "kdgat-demo": "frames",
+    "graph_classification": "windows", "node_classification": "graph", "link_prediction": "links",
+}
+
+
+def processor():
+    """The maker and the instructions of this one."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines() if ":" in line)
+    fields = {key.strip(): value.strip() for key, value in lines.items()}
+    return fields.get("vendor_id", platform.machine()), fields.get("flags", "").split()
+
+
+def levels_here():
+    _, flags = processor()
+    return [level for level, (_, _, flag) in LEVELS.items() if flag in flags]
+
+
+def call(*arguments, level=None):
+    environment = dict(os.environ)
+    if level is not None:
+        torch, mkl, _ = LEVELS[level]
+        environment |= {"PLIMSOLL_SIMD": level, "ATEN_CPU_CAPABILITY": torch, "MKL_CBWR": mkl}
+    done = subprocess.run([str(PLIMSOLL), *map(str, arguments)], capture_output=True, text=True, env=environment)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, arguments))}: {done.stderr}")
+    return done.stdout
+
+
+def make_data(folder):
+    call("simulate", "can", "--out", folder / "frames", "--frames", 20000, "--seed", 1)
+    call("windows", folder / "frames", "--out", folder / "windows")
+    call("simulate", "graph", "--out", folder / "graph", "--nodes", 3000, "--features", 8, "--classes", 4, "--seed", 1)
+    call("split-edges", folder / "graph", "--out", folder / "links", "--seed", 1)
+
+
+def hash_of(recipe, level, data, folder):
+    """The weights that a recipe ends with at a level."""
+    done = json.loads(call("train", ROOT / "recipes" / f"{recipe}.yaml", "--data", data / RECIPES[recipe], "--run",
+                           folder / f"{recipe}-{level}", "-O", "training.max_epochs=1", "--json", level=level))
+    if "weights" in done:
+        return done["weights"]
+    stages = " ".join(stage["weights"] for stage in done["stages"] if "weights" in stage)
+    return hashlib.sha256(stages.encode()).hexdigest()[:32]
+
+
+def hashes(level, data, folder):
+    return {recipe: hash_of(recipe, level, data, folder) for recipe in RECIPES}
+
+
+def read_table(path=RESULTS):
+    """The maker of the processor, and the hash of each recipe and level."""
+    text = path.read_text()
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    levels = rows[0][1:]
+    maker = text.split("processor of ")[1].split(",")[0]
+    return maker, {row[0]: dict(zip(levels, row[1:])) for row in rows[2:]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    results = parser.parse_args().results
+    levels = levels_here()
+    with tempfile.TemporaryDirectory() as scratch:
+        data = Path(scratch) / "data"
+        make_data(data)
+        found = {level: hashes(level, data, Path(scratch)) for level in levels}
+    lines = ["# Weights of the shipped recipes", "",
+             f"Written by `bench/hashes.py` on a processor of {processor()[0]}, torch "
+             + subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__)"], capture_output=True,
+                              text=True).stdout.strip() + ".", "",
+             "Each recipe was trained for one epoch on simulated data; of a distillation the hash is over those of all stages. A",
+             "change of these is a change of results: `tests/python/test_hashes.py` holds them.", "",
+             "| recipe | " + " | ".join(levels) + " |", "|---" * (len(levels) + 1) + "|"]
+    lines += [f"| {recipe} | " + " | ".join(f"`{found[level][recipe]}`" for level in levels) + " |" for recipe in RECIPES]
+    results.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
