@@ -22,6 +22,7 @@ from plimsoll.graph import Graph
 from plimsoll.graph_set import Graphs, GraphSet, GraphView
 from plimsoll.loader import DataLoader
 from plimsoll.neighbours import NeighborLoader
+from plimsoll.predictions import Predictions
 from plimsoll.pyg import from_pyg
 from plimsoll.tables import Features, GraphRecording, Recording, Split
 
@@ -29,16 +30,22 @@ if TYPE_CHECKING:
     from plimsoll._budget import budget
     from plimsoll._fit import Fit, fit
     from plimsoll._plan import Plan, plan
+    from plimsoll._run import Evaluation, TrainReport, evaluate, predict, train
     from plimsoll.blocks import BlockLimits
 
 # What needs torch, by the module that has it: loaded when it is asked for.
 _WITH_TORCH = {
     "BlockLimits": "plimsoll.blocks",
+    "Evaluation": "plimsoll._run",
     "Fit": "plimsoll._fit",
     "Plan": "plimsoll._plan",
+    "TrainReport": "plimsoll._run",
     "budget": "plimsoll._budget",
+    "evaluate": "plimsoll._run",
     "fit": "plimsoll._fit",
     "plan": "plimsoll._plan",
+    "predict": "plimsoll._run",
+    "train": "plimsoll._run",
 }
 
 
@@ -61,6 +68,7 @@ __all__ = [
     "Detector",
     "EdgeSplit",
     "Error",
+    "Evaluation",
     "Failure",
     "Features",
     "Fit",
@@ -76,19 +84,24 @@ __all__ = [
     "MissingPackage",
     "NeighborLoader",
     "Plan",
+    "Predictions",
     "Recording",
     "Split",
+    "TrainReport",
     "UsageError",
     "Verdict",
     "__version__",
     "budget",
+    "evaluate",
     "fit",
     "from_pyg",
     "ingest",
     "open",
     "plan",
+    "predict",
     "simulate",
     "split_edges",
+    "train",
     "verify",
     "windows",
 ]

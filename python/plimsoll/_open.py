@@ -8,18 +8,19 @@ from plimsoll.errors import InputError
 from plimsoll.frames import Frames
 from plimsoll.graph import Graph
 from plimsoll.graph_set import GraphSet
+from plimsoll.predictions import Predictions
 
 
-def open(path: PathLike) -> Frames | GraphSet | Graph:
+def open(path: PathLike) -> Frames | GraphSet | Graph | Predictions:
     """Opens a data set for reading, of whichever kind it is.
 
     Its columns are mapped: opening takes milliseconds and no memory for them. Errors: `InputError`.
     """
     kind = _core.kind_of(Path(path))
-    for known in (Frames, GraphSet, Graph):
+    for known in (Frames, GraphSet, Graph, Predictions):
         if known._kind == kind:
             return known(path)
-    raise InputError(f"{path}: is a data set of the unknown kind {kind!r}, expected frames, graph_set or graph")
+    raise InputError(f"{path}: is a data set of the unknown kind {kind!r}, expected frames, graph_set, graph or predictions")
 
 
 def verify(path: PathLike) -> list[str]:

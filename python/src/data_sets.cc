@@ -36,6 +36,8 @@ Mapping::Mapping(const std::filesystem::path& folder, const std::string& kind) {
   } else if (kind == "graph") {
     graph_ = std::make_shared<const GraphView>(folder);
     view_ = {graph_, &graph_->set()};
+  } else if (kind == "predictions") {
+    view_ = std::make_shared<const DataSetView>(folder, kind);
   } else {
     graph_set_ = std::make_shared<const GraphSetView>(folder);
     view_ = {graph_set_, &graph_set_->set()};

@@ -16,7 +16,9 @@ class TensorRefused : public torch::PyTorchError {
   }
 };
 
-[[noreturn]] void refuse(const BudgetExceeded& refusal) {
+// Of a thread that Python does not know it is a BudgetExceeded, as the block engine expects it.
+void refuse(const BudgetExceeded& refusal) {
+  if (PyGILState_GetThisThreadState() == nullptr) return;
   throw TensorRefused(refusal);
 }
 

@@ -10,5 +10,6 @@ namespace nb = nanobind;
 void surface_refusals();
 void bind_tapes(nb::module_& module);
 void bind_memory(nb::module_& module);
+void bind_runs(nb::module_& module);
 
 }  // namespace plimsoll

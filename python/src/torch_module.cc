@@ -8,4 +8,5 @@ NB_MODULE(_torch, module) {
   plimsoll::install_ledger_allocator();
   plimsoll::bind_tapes(module);
   plimsoll::bind_memory(module);
+  plimsoll::bind_runs(module);
 }

@@ -15,7 +15,8 @@ namespace plimsoll {
 void install_ledger_allocator();
 
 /// What becomes of a refusal, where torch's callers want another exception than BudgetExceeded: `refuse`
-/// throws it. Not thread-safe; call it before install_ledger_allocator().
+/// throws it, or returns, and BudgetExceeded is thrown. Not thread-safe; call it before
+/// install_ledger_allocator().
 void set_refusal(void (*refuse)(const BudgetExceeded& refusal));
 
 /// What a tensor of so many bytes takes of the heap, as entered in the ledger.

@@ -220,14 +220,15 @@ TrainedRun train_run(const TrainRequest& request) {
   const auto refuse = [&](const BudgetExceeded* refusal) {
     require_feasible(largest_budget(plan_beyond_budget(request.input, request.run, request.budget, refusal)));
   };
-  if (request.budget > 0 && request.budget <= request.run.outside_ledger) refuse(nullptr);
+  if (request.explains_refusals && request.budget > 0 && request.budget <= request.run.outside_ledger)
+    refuse(nullptr);
   try {
     // Whether it can be done is known before anything is made.
     if (request.input.recipe.memory.estimation == "static")
       require_feasible(largest_budget(plan_without_data(request.input, request.run)));
     return train_in_folder(asked);
   } catch (const BudgetExceeded& refusal) {
-    if (begun || request.budget == 0) throw;
+    if (begun || request.budget == 0 || !request.explains_refusals) throw;
     refuse(&refusal);
     throw;
   }

@@ -21,6 +21,9 @@ struct TrainRequest {
   bool resume = false;      ///< goes on with the run in the folder, if there is one
   bool force = false;       ///< replaces it
   int64_t budget = 0;       ///< bytes
+  /// Whether a refusal before anything is done is answered with the smallest budget that works: the cap of
+  /// the ledger is lifted for that. Else it is the caller's, with largest_budget(plan_beyond_budget()).
+  bool explains_refusals = true;
   /// What the manifest says of the program and its limits, beside what is known here.
   Json facts = Json::object();
   /// What was used of memory, for the manifest; asked at the end.

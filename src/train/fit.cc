@@ -222,7 +222,8 @@ class Fit {
       engine_.runner().expect(batch(position_.step + 1));
       take_step(graphs, {true, seed, epoch});
       // Of all epochs, each as long as this one.
-      options_.run.progress((position_.epoch - 1) * epoch_count() + position_.step * training_.batch_size,
+      const int64_t done = std::min(position_.step * training_.batch_size, epoch_count());
+      options_.run.progress((position_.epoch - 1) * epoch_count() + done,
                             training_.max_epochs * epoch_count(), note_);
       count_seconds();
       if (seconds_since(last_checkpoint_) >= training_.checkpoint_every_s) save_checkpoint();

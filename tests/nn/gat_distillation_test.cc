@@ -14,7 +14,9 @@ namespace {
 class Given : public GraphModel {
  public:
   explicit Given(at::Tensor logits) : parameters_(0), logits_(std::move(logits)) {}
-  at::Tensor forward(const Batch&, const DropoutKey&) const override { return logits_; }
+  at::Tensor embed(const Batch&, const DropoutKey&) const override { return logits_; }
+  at::Tensor judge(const at::Tensor& embeddings) const override { return embeddings; }
+  int64_t embedding() const override { return logits_.size(1); }
   const ParameterList& parameters() const override { return parameters_; }
   int64_t classes() const override { return logits_.size(1); }
 

@@ -1,0 +1,186 @@
+"""`plimsoll.train`, `evaluate` and `predict`: runs of recipes, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from plimsoll import _torch
+from plimsoll._budget import budget as budget_of_process
+from plimsoll.arguments import Budget, PathLike, Progress, texts, thread_count, whole
+from plimsoll.errors import BudgetExceeded, UsageError
+from plimsoll.predictions import Predictions
+
+Request = TypeVar("Request", _torch.TrainRequest, _torch.EvaluateRequest, _torch.PredictionRequest)
+Done = TypeVar("Done")
+
+
+@dataclass(frozen=True)
+class TrainReport:
+    """What a run has done."""
+
+    run: Path  #: the folder
+    model: Path  #: the model file, of a distillation the detector that was chosen
+    weights: str | None  #: hash of its weights; None where stages ran that leave no such model
+    parameters: int
+    best_epoch: int
+    validation_loss: float  #: of the best epoch
+    trained_on: str  #: in words
+    seconds: float
+    stages: tuple[dict[str, Any], ...]  #: as the run's manifest has them (docs/formats/run.md)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The verdicts on a run. `print` shows them."""
+
+    splits: tuple[dict[str, Any], ...]  #: as `evaluate --json` has them (docs/command-line.md)
+    findings: dict[str, Any]  #: all of it
+    table: str
+
+    def __str__(self) -> str:
+        return self.table
+
+
+def train(
+    recipe: PathLike | Mapping[str, Any],
+    data: PathLike,
+    run: PathLike,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    seeds: int = 1,
+    stages: Iterable[str] = (),
+    teacher: PathLike | None = None,
+    resume: bool = False,
+    force: bool = False,
+    budget: Budget = None,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> TrainReport:
+    """Trains what a recipe says, as `plimsoll train` does: the same weights, and the same run in the folder `run`.
+
+    `recipe` is a YAML file, or a mapping of its sections (docs/recipe.md); `overrides` are keys such as
+    "training.max_epochs". `stages` runs these alone, with what earlier runs left; `teacher` is a model file in place of a
+    trained teacher. `budget` is for the whole process while it trains, as of `plimsoll.budget`. `progress` is called with
+    what is done of a stage and what there is to do; an exception of it, or Ctrl-C, ends the run with a checkpoint, from
+    which `resume` goes on. torch has one intra-op thread meanwhile.
+    Errors: `UsageError`, `InputError`, `Failure`; `BudgetExceeded`, which names the smallest budget that works.
+    """
+    request = _torch.TrainRequest()
+    given = [f"{key}={_text(value)}" for key, value in (overrides or {}).items()]
+    if isinstance(recipe, Mapping):
+        request.set_recipe(json.dumps(recipe), "recipe", given)
+    else:
+        request.set_recipe(_read(recipe), os.fspath(recipe), given)
+    request.set_data(Path(data))
+    request.folder = Path(run)
+    request.seeds = whole("seeds", seeds, 1, 1000)
+    request.stages = texts("stages", stages)
+    if teacher is not None:
+        request.set_teacher(Path(teacher))
+    if resume and force:
+        raise UsageError("resume and force: expected one of them")
+    request.resume, request.force = bool(resume), bool(force)
+    try:
+        done = json.loads(_within(request, budget, threads, lambda: _torch.train(request, progress)))
+    except BudgetExceeded as error:
+        if not error.bytes_asked or "--resume" in str(error):
+            raise  # it says what works, or has begun
+        least = _torch.smallest_budget(request)
+        raise BudgetExceeded(f"the smallest budget that works is {least} bytes ({_torch.format_bytes(least)})") from error
+    return TrainReport(
+        run=Path(run),
+        model=Path(done["model"]),
+        weights=done.get("weights"),
+        parameters=done.get("parameters", 0),
+        best_epoch=done.get("best_epoch", 0),
+        validation_loss=done.get("validation_loss", float("nan")),
+        trained_on=done["trained_on"],
+        seconds=done["seconds"],
+        stages=tuple(done["stages"]),
+    )
+
+
+def evaluate(
+    run: PathLike,
+    data: PathLike,
+    *,
+    split: str | None = None,
+    scores: PathLike | None = None,
+    calibrate: int | None = None,
+    budget: Budget = None,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Evaluation:
+    """Judges a run on every split that did not train it, as `plimsoll evaluate` does, or on one `split` alone.
+
+    `scores` is a file for the score of every window, `calibrate` the benign windows at the begin of each recording that it
+    is compared with; the other arguments are those of `train`. Errors: as of `train`.
+    """
+    request = _torch.EvaluateRequest(Path(run), Path(data))
+    if split is not None:
+        request.set_split(split)
+    if scores is not None:
+        request.set_scores(Path(scores))
+    if calibrate is not None:
+        request.set_calibrate(whole("calibrate", calibrate, 0))
+    done = json.loads(_within(request, budget, threads, lambda: _torch.evaluate(request, progress)))
+    return Evaluation(tuple(done["findings"]["splits"]), done["findings"], done["table"])
+
+
+def predict(
+    run: PathLike,
+    data: PathLike,
+    out: PathLike,
+    *,
+    embeddings: bool = False,
+    csv: bool = False,
+    force: bool = False,
+    budget: Budget = None,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Predictions:
+    """Asks the model of a run about every graph, window or node of a data set that nobody has labelled, and writes what it
+    says to `out`, which is opened (docs/formats/predictions.md).
+
+    `embeddings` adds what the last layer reads, `csv` a table for people; `force` replaces an output that exists; the other
+    arguments are those of `train`. Errors: as of `train`.
+    """
+    request = _torch.PredictionRequest(Path(run), Path(data), Path(out))
+    request.embeddings, request.csv, request.force = bool(embeddings), bool(csv), bool(force)
+    _within(request, budget, threads, lambda: _torch.predict(request, progress))
+    return Predictions(out)
+
+
+def _within(request: Request, budget: Budget, threads: int | None, work: Callable[[], Done]) -> Done:
+    count = thread_count(threads)
+    request.set_threads(count)
+    own = _torch.OwnThreads(count)
+    try:
+        with budget_of_process(budget) as memory:
+            request.set_budget(memory.bytes, _torch.outside() + _torch.slack(memory.bytes))
+            return work()
+    finally:
+        del own
+
+
+def _text(value: Any) -> str:
+    """As a recipe has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return json.dumps(list(value))
+    return str(value)
+
+
+def _read(path: PathLike) -> str:
+    try:
+        return Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        from plimsoll.errors import InputError
+
+        raise InputError(f"no such recipe: {os.fspath(path)} ({error})") from error

@@ -1,0 +1,148 @@
+#include <ATen/Parallel.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+
+#include "task/evaluate_run.h"
+#include "task/predict_run.h"
+#include "task/train_run.h"
+#include "torch_bindings.h"
+#include "train/warm_up.h"
+#include "watched.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Torch has one intra-op thread a worker while it lives (train/warm_up.h), and then as many as before.
+class OwnThreads {
+ public:
+  explicit OwnThreads(int threads) : before_(at::get_num_threads()) { warm_up_torch(threads); }
+  ~OwnThreads() { at::set_num_threads(before_); }
+  OwnThreads(const OwnThreads&) = delete;
+  OwnThreads& operator=(const OwnThreads&) = delete;
+
+ private:
+  const int before_;
+};
+
+Json told(const TrainedRun& trained) {
+  Json report = {{"model", trained.file.string()},
+                 {"trained_on", trained.trained_on},
+                 {"seconds", trained.seconds},
+                 {"stages", stages_json(trained.stages)}};
+  if (trained.main) {
+    const StageReport& main = trained.main->report;
+    report.update({{"weights", main.weights},
+                   {"parameters", main.parameters},
+                   {"best_epoch", main.fit.best_epoch},
+                   {"validation_loss", main.fit.best_loss}});
+  }
+  return report;
+}
+
+// `progress` is told what is done; when it throws, the run ends as by a signal, with a checkpoint.
+std::string train(TrainRequest request, const nb::object& progress) {
+  Json report;
+  run_watched(progress, [&](const Progress& note) {
+    std::atomic<bool> interrupt = false;
+    request.run.interrupt = &interrupt;
+    request.progress_of = [&](const std::string&, const char*) {
+      return [&](int64_t done, int64_t total, const std::string&) {
+        try {
+          note(done, total);
+        } catch (...) {
+          interrupt = true;
+        }
+      };
+    };
+    report = told(train_run(request));
+  });
+  return report.dump();
+}
+
+// The smallest budget with which a run works that was refused before it began.
+int64_t smallest_budget(const TrainRequest& request) {
+  return largest_budget(plan_beyond_budget(request.input, request.run, request.budget, nullptr)).min_budget;
+}
+
+std::string evaluate(EvaluateRequest request, const nb::object& progress) {
+  Json report;
+  run_watched(progress, [&](const Progress& note) {
+    request.asked.progress = note;
+    const Findings findings = evaluate_run(request);
+    report = {{"findings", findings.json}, {"table", findings.table + findings.notes}};
+  });
+  return report.dump();
+}
+
+int64_t predict(PredictionRequest request, const nb::object& progress) {
+  int64_t rows = 0;
+  run_watched(progress, [&](const Progress& note) {
+    request.progress = note;
+    rows = predict_run(request);
+  });
+  return rows;
+}
+
+}  // namespace
+
+void bind_runs(nb::module_& module) {
+  nb::class_<OwnThreads>(module, "OwnThreads").def(nb::init<int>(), nb::call_guard<nb::gil_scoped_release>());
+  nb::class_<TrainRequest>(module, "TrainRequest")
+      .def(nb::init<>())
+      .def("set_recipe",
+           [](TrainRequest& request, const std::string& text, const std::string& name,
+              const std::vector<std::string>& overrides) {
+             request.input.recipe = parse_recipe(text, name, overrides);
+           })
+      .def("set_data", [](TrainRequest& request, const fs::path& data) { request.input.data = data; })
+      .def("set_teacher", [](TrainRequest& request, const fs::path& file) { request.input.teacher = file; })
+      .def("set_threads",
+           [](TrainRequest& request, int threads) { request.input.threads = request.run.threads = threads; })
+      .def("set_budget",
+           [](TrainRequest& request, int64_t bytes, int64_t outside) {
+             request.budget = bytes;
+             request.run.outside_ledger = outside;
+             request.explains_refusals = false;
+           })
+      .def_rw("folder", &TrainRequest::folder)
+      .def_rw("seeds", &TrainRequest::seeds)
+      .def_rw("stages", &TrainRequest::stages)
+      .def_rw("resume", &TrainRequest::resume)
+      .def_rw("force", &TrainRequest::force);
+  nb::class_<EvaluateRequest>(module, "EvaluateRequest")
+      .def("__init__",
+           [](EvaluateRequest* request, const fs::path& run, const fs::path& data) {
+             new (request) EvaluateRequest{.asked = {.folder = {run}, .recipe = {}, .data = data}};
+           })
+      .def("set_split", [](EvaluateRequest& request, const std::string& name) { request.asked.split = name; })
+      .def("set_scores", [](EvaluateRequest& request, const fs::path& file) { request.asked.scores = file; })
+      .def("set_calibrate",
+           [](EvaluateRequest& request, int64_t windows) { request.asked.calibrate = windows; })
+      .def("set_threads", [](EvaluateRequest& request, int threads) { request.asked.threads = threads; })
+      .def("set_budget", [](EvaluateRequest& request, int64_t bytes, int64_t outside) {
+        request.budget = bytes;
+        request.asked.outside_ledger = outside;
+      });
+  nb::class_<PredictionRequest>(module, "PredictionRequest")
+      .def("__init__",
+           [](PredictionRequest* request, const fs::path& run, const fs::path& data, const fs::path& out) {
+             new (request) PredictionRequest{.folder = {run}, .data = data, .out = out};
+           })
+      .def("set_budget",
+           [](PredictionRequest& request, int64_t, int64_t outside) { request.outside_ledger = outside; })
+      .def("set_threads", [](PredictionRequest& request, int threads) { request.threads = threads; })
+      .def_rw("embeddings", &PredictionRequest::embeddings)
+      .def_rw("csv", &PredictionRequest::csv)
+      .def_rw("force", &PredictionRequest::force);
+  module.def("smallest_budget", smallest_budget, nb::call_guard<nb::gil_scoped_release>());
+  module.def("train", train, nb::arg("request"), nb::arg("progress").none());
+  module.def("evaluate", evaluate, nb::arg("request"), nb::arg("progress").none());
+  module.def("predict", predict, nb::arg("request"), nb::arg("progress").none());
+}
+
+}  // namespace plimsoll

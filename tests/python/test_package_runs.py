@@ -1,0 +1,129 @@
+"""`plimsoll.train`, `evaluate` and `predict` in this process are those of the command line."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+plimsoll = pytest.importorskip("plimsoll")
+torch = pytest.importorskip("torch")
+
+RECIPE = {"task": "graph_classification", "split": {"by": "graph", "test": 0.2}, "gnn": {"hidden": 12, "layers": 2},
+          "training": {"max_epochs": 3, "batch_size": 64}}
+
+
+@pytest.fixture(scope="module")
+def bus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bus")
+    frames = plimsoll.simulate.can(folder / "frames", frames=20_000, seed=4)
+    plimsoll.windows(frames, folder / "graphs")
+    return folder
+
+
+def command_line(run, tmp_path, data, recipe, *options):
+    (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
+    return json.loads(run("plimsoll", "train", tmp_path / "recipe.yaml", "--data", data, "--run", tmp_path / "cli", "--json",
+                          *options))
+
+
+def test_a_run_is_that_of_the_command_line(run, bus, tmp_path):
+    threads = torch.get_num_threads()
+    seen = []
+    report = plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", threads=2,
+                            progress=lambda done, total: seen.append((done, total)))
+    expected = command_line(run, tmp_path, bus / "graphs", RECIPE)
+    assert report.weights == expected["weights"] and report.parameters == expected["parameters"]
+    assert report.model.read_bytes() == (tmp_path / "cli" / "seed-42" / "gnn" / "model.safetensors").read_bytes()
+    assert report.validation_loss == pytest.approx(expected["validation_loss"])
+    assert seen and all(0 <= done <= total for done, total in seen)
+    assert torch.get_num_threads() == threads
+
+    verdict = plimsoll.evaluate(tmp_path / "run", bus / "graphs")
+    run("plimsoll", "evaluate", tmp_path / "cli", "--data", bus / "graphs")
+    assert verdict.findings == json.loads((tmp_path / "cli" / "evaluation.json").read_text())
+    assert "validation" in str(verdict) and (tmp_path / "run" / "report.html").exists()
+
+    said = plimsoll.predict(tmp_path / "run", bus / "graphs", tmp_path / "said", embeddings=True)
+    run("plimsoll", "predict", tmp_path / "cli", "--data", bus / "graphs", "--out", tmp_path / "said-cli", "--embeddings")
+    other = plimsoll.open(tmp_path / "said-cli")
+    assert len(said) == len(other) == len(plimsoll.open(bus / "graphs")) and said.items == "graphs"
+    for ours, theirs in zip((said.classes, said.probability, said.embedding), (other.classes, other.probability, other.embedding)):
+        assert np.array_equal(ours, theirs)
+    assert said.value is None
+
+
+def test_overrides_stages_and_resume(bus, tmp_path):
+    recipe = {"task": "distillation", "training": {"max_epochs": 2}}
+    whole = plimsoll.train(recipe, bus / "frames", tmp_path / "whole")
+    assert whole.model.name == "detector.safetensors"
+    names = [stage["stage"] for stage in whole.stages]
+    for name in ("autoencoder", "difficulty", "teacher_encodings", "teacher", "teacher_logits", "student_vgae", "student_gat"):
+        part = plimsoll.train(recipe, bus / "frames", tmp_path / "parts", stages=[name])
+        assert [stage["stage"] for stage in part.stages] == [name] and name in names
+    assert part.weights == whole.weights
+    short = plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", overrides={"training.max_epochs": 1})
+    long = plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", resume=True)
+    assert long.weights == plimsoll.train(RECIPE, bus / "graphs", tmp_path / "again").weights != short.weights
+
+
+def test_a_budget_that_is_too_small_is_named(bus, tmp_path):
+    from plimsoll import _torch
+
+    large = {**RECIPE, "gnn": {"hidden": 256, "layers": 4}}
+    with pytest.raises(plimsoll.BudgetExceeded, match="give more than"):
+        plimsoll.train(large, bus / "graphs", tmp_path / "run", budget=_torch.anonymous() + (9 << 20))
+    with pytest.raises(plimsoll.BudgetExceeded, match="the smallest budget that works is"):
+        plimsoll.train(large, bus / "graphs", tmp_path / "run", budget=_torch.anonymous() + (16 << 20))
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_exception_of_progress_leaves_a_checkpoint(bus, tmp_path):
+    class Enough(Exception):
+        pass
+
+    def progress(done, total):
+        raise Enough
+
+    long = {**RECIPE, "training": {"max_epochs": 400, "batch_size": 16, "patience": 1000}}
+    with pytest.raises(Enough):
+        plimsoll.train(long, bus / "graphs", tmp_path / "run", progress=progress)
+    assert list((tmp_path / "run" / "seed-42" / "gnn" / "checkpoints").glob("step-*"))
+    short = {**long, "training": {**long["training"], "max_epochs": 3}}
+    resumed = plimsoll.train(short, bus / "graphs", tmp_path / "run", resume=True)
+    assert resumed.weights is not None
+
+
+def test_errors_are_typed(bus, tmp_path):
+    with pytest.raises(plimsoll.UsageError, match="unknown key 'gnn.hiden'"):
+        plimsoll.train({"gnn": {"hiden": 3}}, bus / "graphs", tmp_path / "run")
+    with pytest.raises(plimsoll.UsageError, match="no stage 'student'"):
+        plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", stages=["student"])
+    with pytest.raises(plimsoll.InputError, match="no such recipe"):
+        plimsoll.train(tmp_path / "nothing.yaml", bus / "graphs", tmp_path / "run")
+    with pytest.raises(plimsoll.UsageError, match="resume and force"):
+        plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", resume=True, force=True)
+    with pytest.raises(plimsoll.InputError):
+        plimsoll.evaluate(tmp_path / "nothing", bus / "graphs")
+    assert not (tmp_path / "run").exists()
+
+
+def test_fit_and_train_in_one_process(bus, tmp_path):
+    """What a run leaves does not change what torch does afterwards."""
+    code = f"""
+import torch, plimsoll
+x = torch.randn(500, 300, generator=torch.Generator().manual_seed(0))
+before = (x @ x.T).sum().item()
+plimsoll.train({RECIPE!r}, {str(bus / 'graphs')!r}, {str(tmp_path / 'run')!r}, threads=2)
+y = torch.randn(400, 30, generator=torch.Generator().manual_seed(1), requires_grad=True)
+(y @ y.T).relu().sum().backward()
+assert y.grad.isfinite().all() and (x @ x.T).sum().item() == before
+with plimsoll.budget("4GiB"):
+    try:
+        torch.empty(1 << 40)
+    except plimsoll.BudgetExceeded:
+        print("refused")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "refused" in done.stdout, done.stderr
