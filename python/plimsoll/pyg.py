@@ -90,7 +90,7 @@ def from_pyg(
     `dataset` is anything that gives `Data` objects one after the other, or a mapping of split names to such; it is
     read once, a graph at a time. Of each graph are stored `x` [n, F], `edge_index` [2, e], `edge_attr` [e, K] (both
     features may be missing, or have one axis where they have one column), the class `y` of the graph, one whole
-    number, and `node_y` [n], classes of its nodes, -1 where there is none. All graphs have the same of them. Features
+    number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. All graphs have the same of them. Features
     are stored as f32: values that f32 cannot hold are refused, as is anything else that a graph has, unless
     `leave_out` names it.
 
@@ -219,14 +219,16 @@ def _features(value: Any, rows: int, where: str) -> NDArray[np.float32]:
 
 
 def _class(value: Any, where: str) -> int:
-    array = _array(value, f"{where}: y") if value is not None else np.empty(0)
+    if value is None:
+        return -1
+    array = _array(value, f"{where}: y")
     if array.size != 1 or array.dtype.kind not in "iub":
         raise UsageError(
             f"{where}: y is {array.dtype} of shape {array.shape}, expected one whole number, the class of the graph; "
             "classes of nodes go into data.node_y"
         )
-    if not 0 <= int(array.item()) < _MOST_CLASSES:
-        raise UsageError(f"{where}: y is {array.item()}, expected a class, 0 to {_MOST_CLASSES - 1}")
+    if not -1 <= int(array.item()) < _MOST_CLASSES:
+        raise UsageError(f"{where}: y is {array.item()}, expected a class, 0 to {_MOST_CLASSES - 1}, or -1 for none")
     return int(array.item())
 
 

@@ -124,8 +124,8 @@ void bind_runs(nb::module_& module) {
       .def("set_calibrate",
            [](EvaluateRequest& request, int64_t windows) { request.asked.calibrate = windows; })
       .def("set_threads", [](EvaluateRequest& request, int threads) { request.asked.threads = threads; })
-      .def("set_budget", [](EvaluateRequest& request, int64_t bytes, int64_t outside) {
-        request.budget = bytes;
+      // Refusals are not explained: the cap of the ledger is that of the process's budget.
+      .def("set_budget", [](EvaluateRequest& request, int64_t, int64_t outside) {
         request.asked.outside_ledger = outside;
       });
   nb::class_<PredictionRequest>(module, "PredictionRequest")

@@ -31,36 +31,40 @@ void run_train(const TrainOptions& options) {
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
-  const std::unique_ptr<Enforcement> enforcement =
-      budget.is_below_floor() ? nullptr
-                              : enforce(options.enforce, budget, threads + threads_that_read(options.data));
+  std::unique_ptr<Enforcement> enforcement;
   std::optional<Progress> progress;
-  TrainRequest request{.input = {.data = options.data,
-                                 .recipe = recipe,
-                                 .threads = threads,
-                                 .scratch = scratch_of(options),
-                                 .teacher = options.teacher},
-                       .folder = options.run,
-                       .seeds = options.seeds,
-                       .stages = options.stages,
-                       .verify_all = options.verify == "full",
-                       .resume = options.resume,
-                       .force = options.force,
-                       .budget = budget.bytes(),
-                       .facts = {{"build", build_id()}, {"limits", limits_json(find_limits())}},
-                       .memory = [&] { return budget.report_json(); },
-                       .run = {.threads = threads,
-                               .prefetch = options.prefetch,
-                               .outside_ledger = budget.outside_ledger(),
-                               .interrupt = &interrupt},
-                       .progress_of =
-                           [&](const std::string& title, const char* unit) {
-                             progress.emplace(title, unit);
-                             return [&](int64_t done, int64_t total, const std::string& note) {
-                               progress->update(done, total, note);
-                             };
-                           }};
-  if (enforcement) request.facts["enforced"] = enforced_json(enforcement.get());
+  const TrainRequest request{.input = {.data = options.data,
+                                       .recipe = recipe,
+                                       .threads = threads,
+                                       .scratch = scratch_of(options),
+                                       .teacher = options.teacher},
+                             .folder = options.run,
+                             .seeds = options.seeds,
+                             .stages = options.stages,
+                             .verify_all = options.verify == "full",
+                             .resume = options.resume,
+                             .force = options.force,
+                             .budget = budget.bytes(),
+                             .facts = {{"build", build_id()}, {"limits", limits_json(find_limits())}},
+                             .enforce =
+                                 [&] {
+                                   enforcement = enforce(options.enforce, budget,
+                                                         threads + threads_that_read(options.data));
+                                   return enforced_json(enforcement.get());
+                                 },
+                             .release = [&] { enforcement.reset(); },
+                             .memory = [&] { return budget.report_json(); },
+                             .run = {.threads = threads,
+                                     .prefetch = options.prefetch,
+                                     .outside_ledger = budget.outside_ledger(),
+                                     .interrupt = &interrupt},
+                             .progress_of =
+                                 [&](const std::string& title, const char* unit) {
+                                   progress.emplace(title, unit);
+                                   return [&](int64_t done, int64_t total, const std::string& note) {
+                                     progress->update(done, total, note);
+                                   };
+                                 }};
   const TrainedRun trained = train_run(request);
   progress.reset();
   const TrainReport report{.trained = &trained,

@@ -141,6 +141,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   PressureWatch pressure;
   const RunFolder folder{request.folder};
+  const Json enforced = request.enforce();
   Json read =
       check_data(request.input.data, folder,
                  {.full = request.verify_all, .resume = request.resume, .interrupt = request.run.interrupt});
@@ -161,6 +162,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   }
   // The manifest first: it marks the folder as a run.
   Json manifest = manifest_of(request, training->data(), std::move(read), identity);
+  if (!enforced.is_null()) manifest["enforced"] = enforced;
   if (!request.stages.empty() && stages_before.is_array()) manifest["stages"] = stages_before;
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   write_text(folder.recipe(), recipe_yaml(request.input.recipe));
@@ -229,6 +231,7 @@ TrainedRun train_run(const TrainRequest& request) {
     return train_in_folder(asked);
   } catch (const BudgetExceeded& refusal) {
     if (begun || request.budget == 0 || !request.explains_refusals) throw;
+    request.release();
     refuse(&refusal);
     throw;
   }

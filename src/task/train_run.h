@@ -26,6 +26,10 @@ struct TrainRequest {
   bool explains_refusals = true;
   /// What the manifest says of the program and its limits, beside what is known here.
   Json facts = Json::object();
+  /// Has the kernel hold the process to the budget while the run works, and says how, for the manifest;
+  /// `release` ends it, before a refusal is explained.
+  std::function<Json()> enforce = [] { return Json(); };
+  std::function<void()> release = [] {};
   /// What was used of memory, for the manifest; asked at the end.
   std::function<Json()> memory = [] { return Json(); };
   /// Of all stages: threads, prefetch, bytes outside the ledger, interrupt, begun.

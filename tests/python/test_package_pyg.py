@@ -128,11 +128,10 @@ def changed(**values):
         (changed(edge_index=torch.ones(3, 2).long()), r"shape \(3, 2\)"),
         (changed(edge_index=None), "has no edge_index"),
         (changed(edge_attr=torch.ones(1, 2)), "edge_attr"),
-        (changed(y=None), "expected one whole number"),
         (changed(y=torch.tensor([0.5])), "y is float32"),
         (changed(y=torch.tensor([0, 1, 0])), "classes of nodes go into data.node_y"),
         (changed(node_y=torch.tensor([0, 1])), "node_y"),
-        (changed(y=torch.tensor([-1])), "y is -1, expected a class"),
+        (changed(y=torch.tensor([-2])), "y is -2, expected a class"),
         (changed(y=torch.tensor([2**40])), f"y is {2**40}, expected a class"),
         (changed(node_y=torch.tensor([-2, 0, 1])), "node_y: holds -2 to 1"),
         (changed(pos=torch.ones(3, 3)), r"has pos, .* leave_out=\['pos'\]"),
@@ -142,6 +141,11 @@ def test_bad_graphs_are_named(tmp_path, data, text):
     with pytest.raises(plimsoll.UsageError, match=f"graph 1.*{text}"):
         plimsoll.from_pyg([changed(), data], tmp_path / "graphs")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_graph_without_a_class_is_unlabelled(tmp_path):
+    graphs = plimsoll.from_pyg([changed(y=None), changed(), changed(y=torch.tensor([-1]))], tmp_path / "graphs")
+    assert graphs.y.tolist() == [-1, 0, -1] and plimsoll.verify(tmp_path / "graphs") == []
 
 
 def test_what_has_no_column_can_be_left_out(tmp_path):
