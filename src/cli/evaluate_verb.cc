@@ -25,11 +25,13 @@ void run_evaluate(const EvaluateOptions& options) {
                folder.root.string());
   std::optional<Progress> progress;
   const auto show = [&](int64_t done, int64_t total) {
+    if (!progress) {
+      stop_in_order();  // what layers say of all nodes lies in files from now on
+      progress.emplace("evaluate", "nodes");
+    }
     throw_if_stopped();
-    if (!progress) progress.emplace("evaluate", "nodes");
     progress->update(done, total, "");
   };
-  if (kind_of(options.data) == "graph") stop_in_order();  // what layers say of all nodes lies in files
   const Findings findings = evaluate_run({.asked = {.folder = folder,
                                                     .recipe = {},
                                                     .data = options.data,

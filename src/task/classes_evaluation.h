@@ -28,6 +28,7 @@ Markup table_report(const std::string& title, std::vector<std::string> columns,
 /// meanwhile.
 template <typename Judge>
 auto judge_from_all_neighbours(const RunEvaluation& asked, const Judge& judge) {
+  asked.progress(0, 1);  // before there is something to be cleaned up
   const NewFolder scratch(asked.folder.root / "layers", /*replace=*/false);
   return judge(
       FullNeighbourOptions{.scratch = scratch.path(), .threads = asked.threads, .progress = asked.progress});

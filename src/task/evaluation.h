@@ -24,7 +24,7 @@ struct RunEvaluation {
   bool ablation = false;
   int threads = 1;
   int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have
-  /// Called now and then where judging takes long; may throw to end it.
+  /// Called now and then where judging takes long, first before any file is made; may throw to end it.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 

@@ -155,8 +155,10 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   if ((request.resume || !request.stages.empty()) && holds_a_run(folder)) {
     lock.emplace(folder.root);
     require_same_run(folder, identity);
-    const Json before = parse_json(read_text(folder.manifest()));
-    if (before.is_object()) stages_before = before.value("stages", Json());
+    if (FileSystem::disk().exists(folder.manifest())) {
+      const Json before = parse_json(read_text(folder.manifest()));
+      if (before.is_object()) stages_before = before.value("stages", Json());
+    }
   } else {
     fresh.emplace(folder, request.force);
   }

@@ -287,10 +287,10 @@ class Fit {
   }
 
   void write_metrics() const {
-    std::string csv = "epoch,training_loss,validation_loss,gradient_norm,seconds,learning_rate\n";
+    std::string csv = "epoch,training_loss,validation_loss,gradient_norm,learning_rate,seconds\n";
     for (const EpochMetrics& m : position_.epochs)
-      csv += fmt::format("{},{:.9g},{:.9g},{:.9g},{:.3f},{:.9g}\n", m.epoch, m.training_loss,
-                         m.validation_loss, m.gradient_norm, m.seconds, m.learning_rate);
+      csv += fmt::format("{},{:.9g},{:.9g},{:.9g},{:.9g},{:.3f}\n", m.epoch, m.training_loss,
+                         m.validation_loss, m.gradient_norm, m.learning_rate, m.seconds);
     write_text(options_.run.folder / "metrics.csv", csv);
   }
 
