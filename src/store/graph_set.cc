@@ -85,7 +85,7 @@ int64_t GraphRange::bytes() const {
 }
 
 GraphSetWriter::GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
-                               int64_t edge_features, FileSystem& files)
+                               int64_t edge_features, const TargetWidths& targets, FileSystem& files)
     : set_(folder, replace, files),
       node_ptr_(set_.column<int64_t>("node_ptr")),
       edge_ptr_(set_.column<int64_t>("edge_ptr")),
@@ -93,6 +93,8 @@ GraphSetWriter::GraphSetWriter(const std::filesystem::path& folder, bool replace
       edges_(set_.column<int32_t>("edges", {2})),
       edge_attr_(set_.column<float>("edge_attr", {edge_features})),
       y_(set_.column<int64_t>("y")) {
+  if (targets.graph > 0) target_ = &set_.column<float>("target", {targets.graph});
+  if (targets.node > 0) node_target_ = &set_.column<float>("node_target", {targets.node});
   const int64_t zero = 0;
   node_ptr_.append(std::span(&zero, 1));
   edge_ptr_.append(std::span(&zero, 1));
@@ -110,6 +112,8 @@ void GraphSetWriter::append(const GraphSpans& graphs) {
   edges_.append(graphs.edges);
   edge_attr_.append(graphs.edge_attr);
   y_.append(graphs.y);
+  if (target_ != nullptr) target_->append(graphs.target);
+  if (node_target_ != nullptr) node_target_->append(graphs.node_target);
   nodes_ += graphs.node_ptr.back() - graphs.node_ptr[0];
   edge_count_ += graphs.edge_ptr.back() - graphs.edge_ptr[0];
   graphs_ += graphs.graphs();
@@ -151,6 +155,13 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
              set_.column<float>("edge_attr", {edge_features_}),
              set_.column<int64_t>("y"),
              set_.has_column("node_y") ? set_.column<int64_t>("node_y") : std::span<const int64_t>{}};
+  const auto find_target = [this](const char* name, int64_t& width, std::span<const float>& values) {
+    if (!set_.has_column(name)) return;
+    width = columns_of(set_, name);
+    values = set_.column<float>(name, {width});
+  };
+  find_target("target", targets_.graph, graphs_.target);
+  find_target("node_target", targets_.node, graphs_.node_target);
   const size_t graphs = graphs_.y.size();
   const auto damaged = [&](const std::string& what) {
     return InputError(fmt::format("{}: {}; the data set is damaged, make it again", folder.string(), what));
@@ -166,6 +177,13 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
     throw damaged("node_ptr does not run from 0 to the number of rows of x");
   if (set_.has_column("node_y") && static_cast<int64_t>(graphs_.node_y.size()) != nodes)
     throw damaged("node_y and x differ in length");
+  const auto in_rows = [](std::span<const float> values, int64_t width) {
+    return width == 0 ? 0 : static_cast<int64_t>(values.size()) / width;
+  };
+  if (targets_.graph > 0 && in_rows(graphs_.target, targets_.graph) != graphs_.graphs())
+    throw damaged("target and y differ in length");
+  if (targets_.node > 0 && in_rows(graphs_.node_target, targets_.node) != nodes)
+    throw damaged("node_target and x differ in length");
   if (ends(graphs_.edge_ptr) !=
       std::pair<int64_t, int64_t>(0, static_cast<int64_t>(graphs_.edges.size() / 2)))
     throw damaged("edge_ptr does not run from 0 to the number of edges");

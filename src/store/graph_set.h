@@ -20,7 +20,9 @@ struct GraphSpans {
   std::span<const float> edge_attr;   ///< [E, K]
   std::span<const int64_t> y;         ///< [G]
   std::span<const int64_t> node_y =
-      {};  ///< [N] class of a node, -1 where unlabelled; or empty: no such column
+      {};                              ///< [N] class of a node, -1 where unlabelled; or empty: no such column
+  std::span<const float> target = {};  ///< [G, T] to be predicted, NaN where unknown; or empty: likewise
+  std::span<const float> node_target = {};  ///< [N, T]; likewise
 
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
 };
@@ -50,12 +52,19 @@ struct GraphSetTables {
   std::vector<std::string> of_known_ids = {};
 };
 
+/// How many numbers are to be predicted of a graph, and of a node; 0: there is no such column.
+struct TargetWidths {
+  int64_t graph = 0;
+  int64_t node = 0;
+};
+
 /// Writes a `graph_set`. Not thread-safe.
 class GraphSetWriter {
  public:
   /// F node features and K edge features a row.
   GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
-                 int64_t edge_features, FileSystem& files = FileSystem::disk());
+                 int64_t edge_features, const TargetWidths& targets = {},
+                 FileSystem& files = FileSystem::disk());
 
   /// The column node_y is written if graphs come with it. Errors: Failure (disk; node_y of some nodes only).
   void append(const GraphSpans& graphs);
@@ -70,6 +79,8 @@ class GraphSetWriter {
   NpyWriter& edge_attr_;
   NpyWriter& y_;
   NpyWriter* node_y_ = nullptr;  // made when the first class of a node comes
+  NpyWriter* target_ = nullptr;
+  NpyWriter* node_target_ = nullptr;
   int64_t nodes_ = 0;
   int64_t edge_count_ = 0;
   int64_t graphs_ = 0;
@@ -88,6 +99,7 @@ class GraphSetView {
   const GraphSetTables& tables() const { return tables_; }
   int64_t node_features() const { return node_features_; }
   int64_t edge_features() const { return edge_features_; }
+  const TargetWidths& targets() const { return targets_; }
 
  private:
   DataSetView set_;
@@ -96,6 +108,7 @@ class GraphSetView {
   GraphSetTables tables_;
   int64_t node_features_ = 0;
   int64_t edge_features_ = 0;
+  TargetWidths targets_;
 };
 
 }  // namespace plimsoll

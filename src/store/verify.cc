@@ -88,6 +88,11 @@ void verify_graphs(const GraphSetView& view, std::vector<std::string>& wrong) {
   };
   if (!finite(graphs.x)) wrong.emplace_back("column 'x' holds values that are not finite");
   if (!finite(graphs.edge_attr)) wrong.emplace_back("column 'edge_attr' holds values that are not finite");
+  const auto infinite = [](std::span<const float> values) {
+    return std::ranges::any_of(values, [](float value) { return std::isinf(value); });
+  };
+  if (infinite(graphs.target)) wrong.emplace_back("column 'target' holds infinite values");
+  if (infinite(graphs.node_target)) wrong.emplace_back("column 'node_target' holds infinite values");
   for (size_t i = 0; i < graphs.node_y.size() && wrong.size() < kMostFindings; ++i)
     if (graphs.node_y[i] < -1)
       wrong.push_back(

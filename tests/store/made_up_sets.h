@@ -105,7 +105,7 @@ inline void write_made_up_graphs(const std::filesystem::path& folder,
                                  const GraphColumns& columns = made_up_graphs(10),
                                  const GraphSetTables& tables = made_up_tables(),
                                  FileSystem& files = FileSystem::disk()) {
-  GraphSetWriter writer(folder, true, 3, 2, files);
+  GraphSetWriter writer(folder, true, 3, 2, {}, files);
   writer.append(columns.spans());
   writer.publish(tables, make_provenance("made up", {}));
 }
