@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "memory/vector.h"
@@ -17,6 +18,12 @@ struct BlockLimits {
 };
 
 using GraphList = Vector<int64_t, Tag::columns>;
+
+/// Graphs that are judged together.
+struct NamedGraphList {
+  std::string name;
+  GraphList graphs;
+};
 
 /// Shuffles `graphs` in place: Fisher-Yates with Philox numbers keyed by (seed, epoch). Equal on every
 /// machine.

@@ -25,6 +25,7 @@ void GraphBlock::clear() {
   pairs.clear();
   pair_y.clear();
   teacher.clear();
+  targets.clear();
   prefixes.clear();
 }
 
@@ -103,7 +104,8 @@ void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
   fill_room_in(node_y, size.nodes);
   fill_room_in(pairs, 2 * size.pairs);
   fill_room_in(pair_y, size.pairs);
-  fill_room_in(teacher, widths.teacher_numbers(size.graphs, size.nodes));
+  fill_room_in(teacher, widths.teacher.numbers(size.graphs, size.nodes));
+  fill_room_in(targets, widths.targets.numbers(size.graphs, size.nodes));
   prefixes.reserve(static_cast<size_t>(size.graphs * widths.hops));
   clear();
 }
@@ -112,7 +114,8 @@ int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
   return 8 * (4 * size.graphs + 2 + size.nodes) +
          static_cast<int64_t>(sizeof(Prefix)) * size.graphs * widths.hops +
          4 * (size.nodes * widths.node_features + size.edges * (2 + widths.edge_features) + 3 * size.pairs +
-              widths.teacher_numbers(size.graphs, size.nodes));
+              widths.teacher.numbers(size.graphs, size.nodes) +
+              widths.targets.numbers(size.graphs, size.nodes));
 }
 
 // Read a few graphs at a time.

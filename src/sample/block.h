@@ -48,18 +48,22 @@ struct Prefix {
   int64_t edges = 0;
 };
 
+/// Numbers that stand beside each graph, or beside each node.
+struct ItemRows {
+  int64_t width = 0;  ///< numbers of one; 0: there are none
+  bool of_nodes = false;
+
+  int64_t rows(int64_t graphs, int64_t nodes) const { return of_nodes ? nodes : graphs; }
+  int64_t numbers(int64_t graphs, int64_t nodes) const { return width * rows(graphs, nodes); }
+};
+
 /// How many numbers stand beside each node, edge and graph of a source.
 struct RowWidths {
   int64_t node_features = 0;
   int64_t edge_features = 0;
-  int64_t teacher = 0;            ///< what a teacher says of a graph, or of a node
-  bool teacher_of_nodes = false;  ///< of a node
-  int64_t hops = 0;               ///< of the samples that its graphs are; 0: they are none
-
-  /// Numbers of the teacher for graphs and nodes so many.
-  int64_t teacher_numbers(int64_t graphs, int64_t nodes) const {
-    return teacher * (teacher_of_nodes ? nodes : graphs);
-  }
+  ItemRows teacher = {};  ///< what a teacher says
+  int64_t hops = 0;       ///< of the samples that its graphs are; 0: they are none
+  ItemRows targets = {};  ///< what is to be predicted, where that is no class
 };
 
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
@@ -71,11 +75,13 @@ struct GraphBlock {
   Vector<int32_t, Tag::blocks> edges;
   Vector<float, Tag::blocks> edge_attr;
   Vector<int64_t, Tag::blocks> y;
-  Vector<int64_t, Tag::blocks> node_y;  ///< [N], -1 without a label; empty where nodes have none
+  Vector<int64_t, Tag::blocks> node_y;  ///< [N], -1 without a label; empty where nodes have none. Where nodes
+                                        ///< have targets 0 for one that has a number, else -1
   Vector<int32_t, Tag::blocks>
       pairs;  ///< [P, 2] nodes of the block that may have an edge; empty where none are asked
   Vector<float, Tag::blocks> pair_y;   ///< [P] 1 if they have, else 0
   Vector<float, Tag::blocks> teacher;  ///< [G, W] or [N, W], what a teacher says; empty where there is none
+  Vector<float, Tag::blocks> targets;  ///< [G, W] or [N, W], NaN where unknown; empty where none are asked
   Vector<Prefix, Tag::blocks>
       prefixes;  ///< [G, hops] within 0 .. hops-1 hops; empty where graphs are no samples
 

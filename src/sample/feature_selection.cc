@@ -63,6 +63,13 @@ void KeptColumns::keep(Vector<float, Tag::blocks>& rows) const {
   rows.resize(count * kept_.size());
 }
 
+RowWidths FeatureSelection::widths() const {
+  RowWidths widths = source_->widths();
+  widths.node_features = nodes_.count();
+  widths.edge_features = edges_.count();
+  return widths;
+}
+
 void FeatureSelection::read(std::span<const int64_t> graphs, GraphBlock& block) const {
   source_->read(graphs, block);
   nodes_.keep(block.x);

@@ -39,6 +39,7 @@ class FeatureSelection : public BlockSource {
   int64_t graphs() const override { return source_->graphs(); }
   int64_t node_features() const override { return nodes_.count(); }
   int64_t edge_features() const override { return edges_.count(); }
+  RowWidths widths() const override;
   RowWidths room() const override { return source_->room(); }
   const GraphSetTables& tables() const override { return tables_; }
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;

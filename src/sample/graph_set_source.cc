@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/error.h"
@@ -19,6 +20,10 @@ void advise(std::span<const T> values) {
   const auto first = reinterpret_cast<uintptr_t>(values.data()) / kPage * kPage;
   const auto last = reinterpret_cast<uintptr_t>(values.data() + values.size());
   if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_WILLNEED);
+}
+
+bool is_unknown(float target) {
+  return std::isnan(target);
 }
 
 // The rows of a graph.
@@ -42,6 +47,22 @@ std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph
 }
 
 }  // namespace
+
+GraphSetSource::GraphSetSource(const std::filesystem::path& folder, Targets targets)
+    : view_(folder), targets_(targets) {
+  if (targets != Targets::none && widths().targets.width == 0)
+    throw InputError(
+        fmt::format("{}: has no column '{}', numbers to be predicted of {}; see docs/regression.md",
+                    folder.string(), targets == Targets::nodes ? "node_target" : "target",
+                    targets == Targets::nodes ? "nodes" : "graphs"));
+}
+
+RowWidths GraphSetSource::widths() const {
+  RowWidths widths{node_features(), edge_features()};
+  if (targets_ == Targets::graphs) widths.targets = {view_.targets().graph, /*of_nodes=*/false};
+  if (targets_ == Targets::nodes) widths.targets = {view_.targets().node, /*of_nodes=*/true};
+  return widths;
+}
 
 void GraphSetSource::will_need(std::span<const int64_t> graphs) const {
   const GraphSpans& all = view_.graphs();
@@ -80,7 +101,16 @@ void GraphSetSource::read(std::span<const int64_t> graphs, GraphBlock& block) co
     block.edges.insert(block.edges.end(), pairs.begin(), pairs.end());
     block.edge_attr.insert(block.edge_attr.end(), edge_attr.begin(), edge_attr.end());
     block.y.push_back(all.y[g]);
-    if (!all.node_y.empty()) {
+    if (targets_ == Targets::graphs) {
+      const auto target = Rows{graph, 1}.of(all.target, view_.targets().graph);
+      block.targets.insert(block.targets.end(), target.begin(), target.end());
+    } else if (targets_ == Targets::nodes) {
+      const auto width = static_cast<size_t>(view_.targets().node);
+      const auto target = nodes->of(all.node_target, view_.targets().node);
+      block.targets.insert(block.targets.end(), target.begin(), target.end());
+      for (size_t n = 0; n < target.size(); n += width)
+        block.node_y.push_back(std::ranges::all_of(target.subspan(n, width), is_unknown) ? -1 : 0);
+    } else if (!all.node_y.empty()) {
       const auto node_y = nodes->of(all.node_y, 1);
       block.node_y.insert(block.node_y.end(), node_y.begin(), node_y.end());
     }

@@ -7,14 +7,19 @@
 
 namespace plimsoll {
 
+/// Which numbers of a `graph_set` are to be predicted.
+enum class Targets { none, graphs, nodes };
+
 /// Blocks of graphs from a `graph_set` on disk.
 class GraphSetSource : public BlockSource {
  public:
-  explicit GraphSetSource(const std::filesystem::path& folder) : view_(folder) {}
+  /// With `targets` blocks have them in place of classes of nodes. Errors: InputError where the set has none.
+  explicit GraphSetSource(const std::filesystem::path& folder, Targets targets = Targets::none);
 
   int64_t graphs() const override { return view_.graphs().graphs(); }
   int64_t node_features() const override { return view_.node_features(); }
   int64_t edge_features() const override { return view_.edge_features(); }
+  RowWidths widths() const override;
   const GraphSetTables& tables() const override { return view_.tables(); }
   /// Errors: InputError for a graph whose pointers or edges point outside it.
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
@@ -24,6 +29,7 @@ class GraphSetSource : public BlockSource {
 
  private:
   GraphSetView view_;
+  const Targets targets_;
 };
 
 }  // namespace plimsoll

@@ -22,8 +22,7 @@ TeacherSource::TeacherSource(const BlockSource& source, const Column& column, st
 }
 
 RowWidths TeacherSource::with_teacher(RowWidths widths) const {
-  widths.teacher = column_.width;
-  widths.teacher_of_nodes = column_.of_nodes;
+  widths.teacher = {column_.width, column_.of_nodes};
   return widths;
 }
 

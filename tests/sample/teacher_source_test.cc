@@ -29,7 +29,7 @@ class TeacherSourceTest : public testing::Test {
 TEST_F(TeacherSourceTest, RowsOfGraphsComeInTheOrderAskedFor) {
   const std::vector<float> rows = {10, 11, 20, 21, 50, 51, 70, 71};
   const TeacherSource source(graphs_, {.values = rows, .width = 2}, list_, shapes_);
-  EXPECT_EQ(source.widths().teacher, 2);
+  EXPECT_EQ(source.widths().teacher.width, 2);
   GraphBlock block;
   source.read(GraphList{7, 1}, block);
   EXPECT_EQ(std::vector<float>(block.teacher.begin(), block.teacher.end()),

@@ -108,7 +108,7 @@ TEST_F(BatchTeacherTest, OfAMadeUpBlockItIsWhatTheBlockHasWithIt) {
   GraphBlock block = block_of(1, 2);
   block.teacher = {1, 2, 3, 4, 5, 6};
   EXPECT_EQ(of.rows(block, 0).sum().item<double>(), 21);
-  EXPECT_EQ(of.with_outputs({7, 8}).teacher_numbers(1, 2), 6);
+  EXPECT_EQ(of.with_outputs({7, 8}).teacher.numbers(1, 2), 6);
 }
 
 }  // namespace
