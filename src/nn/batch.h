@@ -63,6 +63,7 @@ struct Batch {
   at::Tensor degrees;
 
   at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
+  at::Tensor targets;  ///< f32 [graphs or nodes, W]: numbers to be predicted, NaN where unknown; likewise
 
   /// Where normalisation over the block leaves its statistics; null where nobody asks.
   std::shared_ptr<BlockStatistics> statistics;

@@ -96,6 +96,9 @@ Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), paramete
     layer_parameters_.push_back(parameters_.from(first));
   }
   head_ = Linear(parameters_, "lin", options.jk == "cat" ? in * options.layers : in, options.classes);
+  if (!options.values) return;
+  target_mean_ = parameters_.add_buffer("target.mean", {options.classes}, 0);
+  target_scale_ = parameters_.add_buffer("target.scale", {options.classes}, 1);
 }
 
 Gnn::~Gnn() = default;
@@ -147,7 +150,8 @@ at::Tensor Gnn::embed(const Batch& batch, const DropoutKey& key) const {
 }
 
 at::Tensor Gnn::judge(const at::Tensor& embeddings) const {
-  return head_.forward(embeddings);
+  const at::Tensor said = head_.forward(embeddings);
+  return options_.values ? at::addcmul(target_mean_, said, target_scale_) : said;
 }
 
 int64_t Gnn::embedding() const {

@@ -23,13 +23,15 @@ struct GnnOptions {
   std::string jk = "last";       ///< last | cat | max: which layers' outputs are used (Xu et al., ICML 2018)
   std::string pooling = "mean";  ///< mean | sum | max over a graph's nodes
   double dropout = 0;
-  int64_t classes = 2;
+  int64_t classes = 2;     ///< or values
   bool node_head = false;  ///< judges nodes, not graphs
+  bool values = false;     ///< gives values, not logits of classes
 };
 
 /// A graph neural network in the shape of PyG's BasicGNN: layers of one kind of convolution, each followed by
 /// normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs or over
-/// nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias.
+/// nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias. A model of values learns
+/// them with mean 0 and scale 1, and judge() gives the values themselves; buffers: target.mean, target.scale.
 class Gnn : public GraphModel {
  public:
   /// Errors: UsageError for a word it does not know, or hidden that heads do not divide.
@@ -53,6 +55,10 @@ class Gnn : public GraphModel {
   CollateOptions collate_options() const override;
   const GnnOptions& options() const { return options_; }
 
+  /// f32 [classes()], in place; undefined unless it gives values.
+  at::Tensor target_mean() const { return target_mean_; }
+  at::Tensor target_scale() const { return target_scale_; }
+
   /// One layer's convolution.
   class Conv;
 
@@ -71,6 +77,8 @@ class Gnn : public GraphModel {
   std::vector<GraphNorm> graph_norms_;
   std::vector<std::vector<at::Tensor>> layer_parameters_;
   Linear head_;
+  at::Tensor target_mean_;
+  at::Tensor target_scale_;
 };
 
 }  // namespace plimsoll

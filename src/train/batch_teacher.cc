@@ -23,8 +23,7 @@ BatchTeacher::BatchTeacher(const Objective& objective, std::function<void()> rel
 }
 
 RowWidths BatchTeacher::with_outputs(RowWidths widths) const {
-  widths.teacher = objective_.outputs();
-  widths.teacher_of_nodes = of_nodes_;
+  widths.teacher = {objective_.outputs(), of_nodes_};
   return widths;
 }
 

@@ -20,11 +20,6 @@ struct ClassificationVerdict {
   ClassificationFigures figures;
 };
 
-struct NamedGraphList {
-  std::string name;
-  GraphList graphs;
-};
-
 /// Judges a model on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall; InputError for a
 /// label it does not know.
 std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,

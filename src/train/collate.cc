@@ -78,9 +78,13 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
   batch.edge_attr =
       at::from_blob(const_cast<float*>(block.edge_attr.data()), {edges, widths.edge_features}, at::kFloat);
   batch.graph_ptr = at::from_blob(const_cast<int64_t*>(block.node_ptr.data()), {graphs + 1}, at::kLong);
-  if (widths.teacher > 0)
-    batch.teacher = at::from_blob(const_cast<float*>(block.teacher.data()),
-                                  {widths.teacher_of_nodes ? nodes : graphs, widths.teacher}, at::kFloat);
+  const auto beside = [&](const ItemRows& rows, const auto& values) {
+    if (rows.width == 0) return at::Tensor();
+    return at::from_blob(const_cast<float*>(values.data()), {rows.rows(graphs, nodes), rows.width},
+                         at::kFloat);
+  };
+  batch.teacher = beside(widths.teacher, block.teacher);
+  batch.targets = beside(widths.targets, block.targets);
   item_kind(options.items).collate(block, batch);
   const int64_t keyed = layers ? layers->made() : nodes;
   batch.node_keys = at::empty({3, keyed}, at::kLong);

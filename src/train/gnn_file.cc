@@ -9,6 +9,9 @@
 namespace plimsoll {
 namespace {
 
+// What files of 0.1 do not have: all models of them give classes.
+constexpr std::string_view kValues = "values";
+
 // The options by name: the one list that both directions use.
 template <typename Options, typename Visit>
 void visit_options(Options& options, Visit&& visit) {
@@ -26,6 +29,7 @@ void visit_options(Options& options, Visit&& visit) {
   visit("dropout", options.dropout);
   visit("classes", options.classes);
   visit("node_head", options.node_head);
+  visit("values", options.values);
 }
 
 GnnOptions read_options(const SafetensorsView& file, const std::string& path) {
@@ -35,6 +39,7 @@ GnnOptions read_options(const SafetensorsView& file, const std::string& path) {
   GnnOptions options;
   read_metadata(file, "plimsoll.config", [&](const Json& config) {
     visit_options(options, [&](const char* key, auto& value) {
+      if (key == kValues && !config.contains(key)) return;
       value = config.at(key).get<std::remove_reference_t<decltype(value)>>();
     });
   });

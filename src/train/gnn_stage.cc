@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "nn/classification.h"
 #include "nn/link_prediction.h"
+#include "nn/regression.h"
+#include "train/target_scale.h"
 
 namespace plimsoll {
 namespace {
@@ -40,11 +42,17 @@ int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> sh
   return int64_t{highest} + 1;
 }
 
+// What the last layer says of an item, in numbers.
+int64_t outputs_of(const GnnStageOptions& options) {
+  if (options.head == GnnHead::pairs) return options.recipe->gnn.hidden;
+  const int64_t targets = options.source->widths().targets.width;
+  return targets > 0 ? targets
+                     : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
+}
+
 GnnOptions model_options(const GnnStageOptions& options) {
   const Recipe::Gnn& gnn = options.recipe->gnn;
   const auto ids = static_cast<int64_t>(options.source->tables().vocabulary.size());
-  const bool links = options.head == GnnHead::pairs;
-  const bool node_head = options.head != GnnHead::graphs;
   if (options.source->node_features() == 0) throw InputError("the data set has no node features");
   return {.conv = gnn.conv,
           .in_features = options.source->node_features(),
@@ -58,13 +66,21 @@ GnnOptions model_options(const GnnStageOptions& options) {
           .jk = gnn.jk,
           .pooling = gnn.pooling,
           .dropout = gnn.dropout,
-          .classes = links ? gnn.hidden : count_classes(*options.split, options.shapes, node_head),
-          .node_head = node_head};
+          .classes = outputs_of(options),
+          .node_head = options.head != GnnHead::graphs,
+          .values = options.source->widths().targets.width > 0};
 }
 
 std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const Gnn& model) {
   if (options.head == GnnHead::pairs) return std::make_unique<LinkPrediction>(model);
+  if (model.options().values) return std::make_unique<Regression>(model);
   return std::make_unique<Classification>(model);
+}
+
+void learn_scale(const GnnStageOptions& options, const Gnn& model) {
+  const TargetScale scale = target_scale(*options.source, *options.split);
+  std::ranges::copy(scale.mean, model.target_mean().mutable_data_ptr<float>());
+  std::ranges::copy(scale.deviation, model.target_scale().mutable_data_ptr<float>());
 }
 
 FitOptions fit_options(const GnnStageOptions& options, const Objective& objective) {
@@ -89,6 +105,7 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   GnnStageResult result;
   result.trained.model =
       std::make_unique<Gnn>(model_options(options), static_cast<uint64_t>(options.recipe->seed));
+  if (result.trained.model->options().values) learn_scale(options, *result.trained.model);
   result.trained.vocabulary = options.source->tables().vocabulary;
   result.trained.trained_on = options.data;
   const std::unique_ptr<Objective> objective = make_objective(options, *result.trained.model);

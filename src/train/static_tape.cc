@@ -201,9 +201,12 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
   batch.x = at::empty({nodes, widths.node_features}, meta.dtype(at::kFloat));
   batch.edge_attr = at::empty({edges, widths.edge_features}, meta.dtype(at::kFloat));
   batch.graph_ptr = at::empty({t[kGraphs] + 1}, meta.dtype(at::kLong));
-  if (widths.teacher > 0)
-    batch.teacher =
-        at::empty({widths.teacher_of_nodes ? nodes : t[kGraphs], widths.teacher}, meta.dtype(at::kFloat));
+  const auto beside = [&, nodes = nodes](const ItemRows& rows) {
+    if (rows.width == 0) return at::Tensor();
+    return at::empty({rows.rows(t[kGraphs], nodes), rows.width}, meta.dtype(at::kFloat));
+  };
+  batch.teacher = beside(widths.teacher);
+  batch.targets = beside(widths.targets);
   return batch;
 }
 

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "nn/gnn.h"
+#include "nn/objective.h"
+
+namespace plimsoll {
+
+/// Squared error of a model's values: of graphs, or of the nodes that have targets, each target in units of
+/// its scale; the loss of an item is the mean over its targets, of which those that are unknown (NaN) count
+/// as met.
+class Regression : public Objective {
+ public:
+  /// `model` gives values; it must outlive this.
+  explicit Regression(const Gnn& model) : model_(model) {}
+
+  const ParameterList& parameters() const override { return model_.parameters(); }
+  CollateOptions collate_options() const override { return model_.collate_options(); }
+  int64_t outputs() const override { return model_.classes(); }
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor losses(const at::Tensor& values, const Batch& batch) const override;
+
+ private:
+  const Gnn& model_;
+};
+
+}  // namespace plimsoll

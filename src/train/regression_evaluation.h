@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "sample/batches.h"
+#include "train/gnn_file.h"
+#include "train/regression_metrics.h"
+
+namespace plimsoll {
+
+/// A model's figures on a list of graphs.
+struct RegressionVerdict {
+  std::string name;
+  int64_t graphs = 0;
+  double loss = 0;  ///< as in training (nn/regression.h)
+  RegressionFigures figures;
+};
+
+/// Judges a model of values on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall;
+/// InputError for another number of targets than the model's.
+std::vector<RegressionVerdict> judge_values(const BlockSource& source, std::span<const GraphShape> shapes,
+                                            const GnnModel& model, const BlockLimits& limits, int threads,
+                                            int64_t outside_ledger, const std::vector<NamedGraphList>& lists);
+
+/// The fields of `evaluate --json` (docs/regression.md).
+Json regression_json(const std::vector<RegressionVerdict>& verdicts, const std::string& model, int64_t seed);
+/// The cells of a table for people: names of columns, and a row for each verdict.
+std::vector<std::string> regression_columns();
+std::vector<std::string> regression_row(const RegressionVerdict& verdict);
+
+}  // namespace plimsoll
