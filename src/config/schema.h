@@ -73,9 +73,9 @@ template <typename RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
   constexpr Range kCount{1, 1e12};
   visit("seed", r.seed, Range{0, 9e15});
-  visit(
-      "task", r.task,
-      Choice{"autoencoder|detection|distillation|graph_classification|link_prediction|node_classification"});
+  visit("task", r.task,
+        Choice{"autoencoder|detection|distillation|graph_classification|graph_regression|link_prediction|"
+               "node_classification|node_regression"});
   visit("init_from", r.init_from, Text{});
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});

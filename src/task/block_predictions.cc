@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "task/evaluation.h"
+#include "train/fit.h"
 #include "train/planner.h"
 
 namespace plimsoll {
@@ -12,7 +12,7 @@ void predict_blocks(const BlockSource& source, const Objective& objective, const
   const auto shapes = read_shapes(source, request.threads);
   GraphList graphs(static_cast<size_t>(source.graphs()));
   std::iota(graphs.begin(), graphs.end(), int64_t{0});
-  const BlockLimits limits = limits_of(request.recipe);
+  const BlockLimits limits = limits_of(request.recipe.training);
   BlockEngine engine(source, shapes, objective, limits,
                      require_feasible(make_plan({.source = &source,
                                                  .shapes = shapes,

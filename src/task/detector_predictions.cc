@@ -6,6 +6,7 @@
 #include "task/block_predictions.h"
 #include "task/detector_training.h"
 #include "task/evaluation.h"
+#include "train/fit.h"
 #include "train/scorer.h"
 #include "train/unknown_ids.h"
 
@@ -32,7 +33,7 @@ void predict_errors(const Detector& detector, const TrainingData& data, const Pr
   Scorer scorer(detector,
                 {.source = &data.source(),
                  .shapes = shapes,
-                 .limits = limits_of(request.recipe),
+                 .limits = limits_of(request.recipe.training),
                  .threads = request.threads,
                  .outside_ledger = request.outside_ledger,
                  .later = std::ssize(graphs) * int64_t{sizeof(float)}},

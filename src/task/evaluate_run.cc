@@ -54,10 +54,6 @@ Findings judge(const EvaluateRequest& request) {
 
 }  // namespace
 
-BlockLimits limits_of(const Recipe& recipe) {
-  return {recipe.training.block.graphs, recipe.training.block.nodes, recipe.training.block.edges};
-}
-
 Findings evaluate_run(EvaluateRequest request) {
   const RunFolder& folder = request.asked.folder;
   request.asked.recipe = load_recipe(folder.recipe(), {});

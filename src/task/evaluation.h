@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "config/recipe.h"
-#include "sample/batches.h"
 #include "task/run_folder.h"
 #include "telemetry/markup.h"
 
@@ -36,8 +35,5 @@ struct Findings {
   int64_t graphs = 0;
   Markup report;  ///< report.html; empty for one split alone
 };
-
-/// The limits of blocks, as the recipe has them.
-BlockLimits limits_of(const Recipe& recipe);
 
 }  // namespace plimsoll

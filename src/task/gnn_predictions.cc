@@ -1,9 +1,5 @@
 #include "task/gnn_predictions.h"
 
-#include <fmt/format.h>
-
-#include <optional>
-
 #include "io/new_folder.h"
 #include "nn/predictions.h"
 #include "task/block_predictions.h"
@@ -23,12 +19,13 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   const Gnn& model = *gnn.model.model;
   const bool pairs = task.head == GnnHead::pairs;
   // What is said of a node for pairs is its embedding.
-  const PredictionWriter::Widths widths{
-      .kind = pairs ? PredictionWriter::Kind::embeddings_alone : PredictionWriter::Kind::classes,
-      .outputs = pairs ? 0 : model.classes(),
-      .embedding = pairs                ? model.classes()
-                   : request.embeddings ? model.embedding()
-                                        : 0};
+  const PredictionWriter::Widths widths{.kind = pairs ? PredictionWriter::Kind::embeddings_alone
+                                                : model.options().values ? PredictionWriter::Kind::values
+                                                                         : PredictionWriter::Kind::classes,
+                                        .outputs = pairs ? 0 : model.classes(),
+                                        .embedding = pairs                ? model.classes()
+                                                     : request.embeddings ? model.embedding()
+                                                                          : 0};
   const NeighbourSource* const giant = gnn.data.neighbours();
   PredictionWriter writer(request, widths, [&](int64_t row) {
     return giant != nullptr ? std::to_string(giant->graph().id(row)) : std::to_string(row);

@@ -14,14 +14,16 @@ class GnnTraining final : public Training {
       : input_(std::move(input)),
         head_(task.head),
         data_((require_kind(input_.data, input_.recipe, task.kinds), input_.data), input_.recipe,
-              {.scratch = input_.scratch, .negatives = negatives(input_.recipe, task)}),
+              {.scratch = input_.scratch,
+               .negatives = negatives(input_.recipe, task),
+               .targets = task.targets}),
         shapes_(read_shapes(data_.source(), input_.threads)),
         split_(split_for(input_.recipe, data_, shapes_)),
         of_blocks_(block_recipe(input_.recipe, data_)),
         identity_(data_.identity_hash()) {}
 
   static std::optional<int64_t> negatives(const Recipe& recipe, const GnnTask& task) {
-    return task.pairs ? std::optional(recipe.sampling.negatives) : std::nullopt;
+    return task.head == GnnHead::pairs ? std::optional(recipe.sampling.negatives) : std::nullopt;
   }
 
   const TrainingData& data() const override { return data_; }
@@ -106,7 +108,9 @@ TrainedGnn::TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std:
                        const GnnTask& task)
     : model(load_gnn(folder.model(recipe))),
       data((require_kind(set, recipe, task.kinds), set), recipe,
-           {.known = {.vocabulary = model.vocabulary}, .negatives = GnnTraining::negatives(recipe, task)}) {
+           {.known = {.vocabulary = model.vocabulary},
+            .negatives = GnnTraining::negatives(recipe, task),
+            .targets = task.targets}) {
   require_same_features(model, data.source());
 }
 

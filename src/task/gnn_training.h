@@ -13,8 +13,8 @@ struct GnnTask {
   GnnHead head;
   /// The kinds of data sets that it is for.
   std::vector<std::string> kinds;
-  /// Whether pairs of nodes are judged, with as many without an edge as the recipe says.
-  bool pairs = false;
+  /// Numbers to be predicted in place of classes.
+  Targets targets = Targets::none;
 };
 
 /// Opens a data set to train a Gnn, which is one stage. Errors: as Task::open().

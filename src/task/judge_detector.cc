@@ -19,6 +19,7 @@
 #include "train/evaluation_json.h"
 #include "train/evaluation_report.h"
 #include "train/evaluation_table.h"
+#include "train/fit.h"
 #include "train/judged_lists.h"
 #include "train/score_file.h"
 #include "train/scorer.h"
@@ -75,7 +76,7 @@ struct Judging {
         files(detectors_of(options.folder, recipe)),
         facts(load_detector(files.front().file).facts),
         data(require_frames(options.data), as_judged(recipe, facts, options), {.known = known_of(facts)}),
-        scorer{.limits = limits_of(recipe), .threads = options.threads} {
+        scorer{.limits = limits_of(recipe.training), .threads = options.threads} {
     const BlockSource& source = data.source();
     split = split_that_trained(data, recipe, facts);
     lists = lists_to_judge(source.tables(), facts.trained_on, split, options.split);

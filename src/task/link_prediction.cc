@@ -6,7 +6,7 @@
 namespace plimsoll {
 namespace {
 
-const GnnTask kPairs{.head = GnnHead::pairs, .kinds = {"graph"}, .pairs = true};
+const GnnTask kPairs{.head = GnnHead::pairs, .kinds = {"graph"}};
 
 // A Gnn learns which pairs of nodes of one giant graph have an edge.
 class LinkPredictionTask final : public Task {

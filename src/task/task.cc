@@ -12,13 +12,15 @@ namespace plimsoll {
 
 const Task& find_task(const std::string& name) {
   using Find = const Task& (*)();
-  static constexpr std::array<std::pair<std::string_view, Find>, 6> kTasks = {{
+  static constexpr std::array<std::pair<std::string_view, Find>, 8> kTasks = {{
       {"autoencoder", autoencoder_task},
       {"detection", detection_task},
       {"distillation", distillation_task},
       {"graph_classification", graph_classification_task},
+      {"graph_regression", graph_regression_task},
       {"link_prediction", link_prediction_task},
       {"node_classification", node_classification_task},
+      {"node_regression", node_regression_task},
   }};
   for (const auto& [known, find] : kTasks)
     if (name == known) return find();

@@ -171,7 +171,9 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   RunOptions run = request.run;
   run.resume = request.resume;
   run.pressure = &pressure;
-  TrainedRun done{.stages = {}, .model = training->model(), .trained_on = training->trained_on(), .file = {}};
+  TrainedRun done;
+  done.model = training->model();
+  done.trained_on = training->trained_on();
   try {
     const std::vector<SeededStage> stages = stages_of(request, *training, folder);
     for (const SeededStage& of : stages) make_folders(folder.seed(of.seed) / "columns");

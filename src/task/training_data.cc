@@ -9,7 +9,6 @@
 #include "base/hash.h"
 #include "ingest/timing_rule.h"
 #include "sample/feature_selection.h"
-#include "sample/graph_set_source.h"
 #include "store/split_name.h"
 
 namespace plimsoll {
@@ -74,7 +73,7 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options) {
   const std::string kind = kind_of(folder);
   if (kind == "graph_set") {
-    auto graphs = std::make_unique<GraphSetSource>(folder);
+    auto graphs = std::make_unique<GraphSetSource>(folder, options.targets);
     identity_ = graphs->set().identity();
     source_ = std::move(graphs);
     hide_features(recipe);

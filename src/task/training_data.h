@@ -7,6 +7,7 @@
 #include "config/recipe.h"
 #include "ingest/windows.h"
 #include "sample/block.h"
+#include "sample/graph_set_source.h"
 #include "sample/neighbour_source.h"
 #include "store/frames.h"
 #include "train/split.h"
@@ -21,6 +22,7 @@ struct DataOptions {
   bool labels = false;                  ///< frames must have them: what is not labelled would pass for benign
   std::optional<int64_t> negatives =
       {};  ///< of one giant graph: pairs are judged, so many without an edge for each
+  Targets targets = Targets::none;  ///< of a graph_set
 };
 
 /// A data set as training sees it: graphs of a `graph_set`, windows made on the fly of `frames`, or blocks of
