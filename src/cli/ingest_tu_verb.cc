@@ -37,6 +37,7 @@ void run(const Options& options) {
                           {"nodes", result.nodes},
                           {"edges", result.edges},
                           {"classes", result.classes},
+                          {"targets", result.targets},
                           {"node_features", result.node_features},
                           {"edge_features", result.edge_features},
                           {"source_bytes", result.source_bytes},
@@ -45,9 +46,10 @@ void run(const Options& options) {
     fmt::print("{}\n", summary.dump());
     return;
   }
-  fmt::print("{}: {} graphs, {} nodes with {} features, {} edges with {}, {} classes\n", out,
+  fmt::print("{}: {} graphs, {} nodes with {} features, {} edges with {}, {} classes{}\n", out,
              format_count(result.graphs), format_count(result.nodes), result.node_features,
-             format_count(result.edges), result.edge_features, result.classes);
+             format_count(result.edges), result.edge_features, result.classes,
+             result.targets > 0 ? fmt::format(", {} targets", result.targets) : "");
   if (result.already_there) {
     fmt::print("already there from the same source: nothing done\n");
     return;
@@ -60,8 +62,8 @@ void run(const Options& options) {
 void add_ingest_tu(CLI::App& ingest) {
   auto options = std::make_shared<Options>();
   const auto words = [](std::vector<std::string> allowed) { return CLI::IsMember(std::move(allowed)); };
-  CLI::App* tu =
-      ingest.add_subcommand("tu", "A data set for graph classification in TU format, to a graph_set");
+  CLI::App* tu = ingest.add_subcommand(
+      "tu", "A data set for graph classification or regression in TU format, to a graph_set");
   tu->add_option("SRC", options->tu.source, "NAME.zip, a folder with NAME_A.txt and its like, or NAME.txt")
       ->required();
   tu->add_option("--out", options->tu.out, "The graph_set to make")->required()->type_name("DIR");

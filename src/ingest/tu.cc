@@ -39,6 +39,7 @@ TuResult result_of(const GraphSetView& view, int64_t source_bytes, const std::st
           .nodes = graphs.node_ptr.back(),
           .edges = graphs.edge_ptr.back(),
           .classes = classes.empty() ? 0 : *std::max_element(classes.begin(), classes.end()) + 1,
+          .targets = view.targets().graph,
           .node_features = view.node_features(),
           .edge_features = view.edge_features(),
           .source_bytes = source_bytes};
@@ -84,12 +85,13 @@ TuResult ingest_tu(const TuOptions& options, const std::function<void(int64_t, i
   const TuFeatures edge_features(arcs.attributes(), arcs.columns());
   const TuLabels* const targets = options.target == "node" ? &node_classes(table, *source) : nullptr;
 
-  GraphSetWriter writer(options.out, options.force, node_features.width(), edge_features.width());
+  GraphSetWriter writer(options.out, options.force, node_features.width(), edge_features.width(),
+                        {.graph = graphs.width()});
   const auto nodes = source->nodes(graphs);
   TuRow row;
   Graph graph;
   Vector<int32_t, Tag::ingest> degrees;
-  for (size_t g = 0; g < graphs.label.size(); ++g) {
+  for (size_t g = 0; g + 1 < graphs.node_ptr.size(); ++g) {
     const int64_t first = graphs.node_ptr[g];
     const int64_t count = graphs.node_ptr[g + 1] - first;
     arcs.take(first, first + count, edge_features, graph.edges, graph.edge_attr);
@@ -103,14 +105,16 @@ TuResult ingest_tu(const TuOptions& options, const std::function<void(int64_t, i
       if (targets != nullptr) graph.node_y.push_back(targets->rank(row.labels[0]));
     }
     graph.edge_ptr[1] = static_cast<int64_t>(graph.edges.size() / 2);
-    const int64_t y = classes.rank(graphs.label[g]);
+    const int64_t y = graphs.label.empty() ? -1 : classes.rank(graphs.label[g]);
+    const auto width = static_cast<size_t>(graphs.width());
     writer.append({.node_ptr = std::span(graphs.node_ptr).subspan(g, 2),
                    .edge_ptr = graph.edge_ptr,
                    .x = graph.x,
                    .edges = graph.edges,
                    .edge_attr = graph.edge_attr,
                    .y = std::span(&y, 1),
-                   .node_y = graph.node_y});
+                   .node_y = graph.node_y,
+                   .target = std::span(graphs.attributes).subspan(g * width, width)});
     result.edges += graph.edge_ptr[1];
     progress(static_cast<int64_t>(g) + 1, graphs.graphs());
   }
@@ -124,6 +128,7 @@ TuResult ingest_tu(const TuOptions& options, const std::function<void(int64_t, i
   result.graphs = graphs.graphs();
   result.nodes = graphs.nodes();
   result.classes = static_cast<int64_t>((targets != nullptr ? *targets : classes).values().size());
+  result.targets = graphs.width();
   result.node_features = node_features.width();
   result.edge_features = edge_features.width();
   return result;

@@ -22,15 +22,16 @@ struct TuResult {
   int64_t nodes = 0;
   int64_t edges = 0;
   int64_t classes = 0;  ///< of the target
+  int64_t targets = 0;  ///< numbers to be predicted of a graph
   int64_t node_features = 0;
   int64_t edge_features = 0;
   int64_t source_bytes = 0;
 };
 
-/// Reads a data set for graph classification in TU format into a `graph_set`, graph by graph. What is held in
-/// memory is a few bytes a graph and 8 an arc, 12 and its features where arcs have such. `progress` gets the
-/// graphs done and in all. Errors: InputError (file, line and column), UsageError (options), BudgetExceeded;
-/// the output is then as it was.
+/// Reads a data set for graph classification or regression in TU format into a `graph_set`, graph by graph.
+/// What is held in memory is a few bytes a graph and 8 an arc, 12 and its features where arcs have such.
+/// `progress` gets the graphs done and in all. Errors: InputError (file, line and column), UsageError
+/// (options), BudgetExceeded; the output is then as it was.
 TuResult ingest_tu(const TuOptions& options, const std::function<void(int64_t, int64_t)>& progress);
 
 }  // namespace plimsoll

@@ -16,9 +16,9 @@ namespace {
 
 // The file that every data set has; what stands before this ending names the others.
 constexpr std::string_view kMark = "_graph_indicator.txt";
-constexpr std::array<const char*, 7> kKinds = {
-    "A",           "graph_indicator", "graph_labels", "node_labels", "node_attributes",
-    "edge_labels", "edge_attributes"};
+constexpr std::array<const char*, 8> kKinds = {
+    "A",           "graph_indicator", "graph_labels",    "node_labels", "node_attributes",
+    "edge_labels", "edge_attributes", "graph_attributes"};
 
 // Takes names in turn and keeps what stands before the mark in the one that has it. What macOS adds to
 // archives, and hidden files, are no data.
@@ -40,7 +40,7 @@ class Prefix {
     if (prefix_.empty())
       throw InputError(
           fmt::format("{}: holds no NAME{}; expected a data set in TU format with NAME_A.txt, "
-                      "NAME{} and NAME_graph_labels.txt",
+                      "NAME{} and NAME_graph_labels.txt or NAME_graph_attributes.txt",
                       place_, kMark, kMark));
     return std::move(prefix_);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -12,12 +13,15 @@
 
 namespace plimsoll {
 
-/// The nodes and the label of each graph. G graphs.
+/// The nodes of each graph, its label and its attributes. G graphs.
 struct TuGraphs {
-  Vector<int64_t, Tag::ingest> node_ptr;  ///< [G+1]
-  Vector<int32_t, Tag::ingest> label;     ///< [G] as the source has it
+  Vector<int64_t, Tag::ingest> node_ptr;       ///< [G+1]
+  Vector<int32_t, Tag::ingest> label;          ///< [G] as the source has it; empty: it has none
+  Vector<float, Tag::ingest> attributes = {};  ///< [G, A]
 
-  int64_t graphs() const { return static_cast<int64_t>(label.size()); }
+  int64_t graphs() const { return static_cast<int64_t>(node_ptr.size()) - 1; }
+  /// A: attributes of one.
+  int64_t width() const { return static_cast<int64_t>(attributes.size()) / std::max<int64_t>(graphs(), 1); }
   int64_t nodes() const { return node_ptr.back(); }
 };
 

@@ -126,7 +126,10 @@ class TableSource : public TuSource {
     }
     if (graphs.node_ptr.empty()) indicator.lines().refuse_end("the graph of each node, one a line");
     graphs.node_ptr.push_back(nodes);
-    read_graph_labels(graphs);
+    // Targets of regression can be all that is known of graphs.
+    const bool of_values = files_->has("graph_attributes");
+    if (!of_values || files_->has("graph_labels")) read_graph_labels(graphs);
+    if (of_values) read_graph_attributes(graphs);
     return graphs;
   }
 
@@ -161,7 +164,7 @@ class TableSource : public TuSource {
 
  private:
   void read_graph_labels(TuGraphs& graphs) const {
-    const auto count = static_cast<int64_t>(graphs.node_ptr.size()) - 1;
+    const int64_t count = graphs.graphs();
     TuTable labels(*files_, "graph_labels");
     graphs.label.reserve(static_cast<size_t>(count));
     for (int64_t g = 0; g < count; ++g) {
@@ -170,6 +173,15 @@ class TableSource : public TuSource {
           std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(), "the label of a graph")));
     }
     labels.end(count, "graphs");
+  }
+
+  void read_graph_attributes(TuGraphs& graphs) const {
+    TuTable attributes(*files_, "graph_attributes");
+    for (int64_t g = 0; g < graphs.graphs(); ++g) {
+      attributes.next_of(graphs.graphs(), "graphs");
+      attributes.attributes(graphs.attributes);
+    }
+    attributes.end(graphs.graphs(), "graphs");
   }
 
   // Returns how many rows there were, self-loops among them.
