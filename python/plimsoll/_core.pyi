@@ -28,7 +28,14 @@ class Mapping:
 
 class GraphWriter:
     def __init__(
-        self, folder: Path, replace: bool, node_features: int, edge_features: int, budget: str
+        self,
+        folder: Path,
+        replace: bool,
+        node_features: int,
+        edge_features: int,
+        targets: int,
+        node_targets: int,
+        budget: str,
     ) -> None: ...
     def append(
         self,
@@ -38,6 +45,8 @@ class GraphWriter:
         edge_attr: NDArray[np.float32],
         y: int,
         node_y: NDArray[np.int64] | None,
+        target: NDArray[np.float32],
+        node_target: NDArray[np.float32],
     ) -> None: ...
     def publish(
         self, splits: Sequence[tuple[str, int]], node_features: Sequence[str], edge_features: Sequence[str]

@@ -29,6 +29,8 @@ class GraphView:
     edge_attr: NDArray[np.float32]  #: [e, K]
     y: int  #: class of the graph
     node_y: NDArray[np.int64] | None  #: [n] class of each node, -1 where it is unlabelled; None: no such column
+    target: NDArray[np.float32] | None = None  #: [T] numbers to be predicted, NaN where unknown; likewise
+    node_target: NDArray[np.float32] | None = None  #: [n, T] of each node; likewise
 
     @property
     def num_nodes(self) -> int:
@@ -84,8 +86,9 @@ class Graphs(Sequence[GraphView]):
         """Graph `i` as `torch_geometric.data.Data`.
 
         `x` f32 [n, F], `edge_index` i64 [2, e], `edge_attr` f32 [e, K], `y` i64 [1], and `node_y` i64 [n] where
-        the data set has it; `x` and `edge_attr` are left out where they have no columns. All are copies, a few
-        KB: the mapping is read-only, and a tensor over it would end the process when it is written to.
+        the data set has it; `x` and `edge_attr` are left out where they have no columns. Where it has targets,
+        `y` is f32 [1, T] of the graph and `node_y` f32 [n, T], without the last axis if T is 1. All are copies, a
+        few KB: the mapping is read-only, and a tensor over it would end the process when it is written to.
         Errors: `MissingPackage` without torch or PyTorch Geometric.
         """
         from plimsoll.pyg import to_data
@@ -154,6 +157,16 @@ class GraphSet(DataSet, Graphs):
         return self._column("node_y") if self._mapping.has_column("node_y") else None
 
     @property
+    def target(self) -> NDArray[np.float32] | None:
+        """f32 [G, T]: numbers to be predicted of each graph, NaN where unknown; None where there is no such column."""
+        return self._column("target") if self._mapping.has_column("target") else None
+
+    @property
+    def node_target(self) -> NDArray[np.float32] | None:
+        """f32 [N, T]: numbers to be predicted of each node; likewise."""
+        return self._column("node_target") if self._mapping.has_column("node_target") else None
+
+    @property
     def num_node_features(self) -> int:
         return int(self.x.shape[1])
 
@@ -183,13 +196,15 @@ class GraphSet(DataSet, Graphs):
 
     def _view(self, g: int) -> GraphView:
         nodes, edges = self._range(self.node_ptr, g), self._range(self.edge_ptr, g)
-        node_y = self.node_y
+        node_y, target, node_target = self.node_y, self.target, self.node_target
         return GraphView(
             _rows(self.x, nodes),
             self.edges[edges].T,
             _rows(self.edge_attr, edges),
             int(self.y[g]),
             None if node_y is None else node_y[nodes],
+            None if target is None else target[g],
+            None if node_target is None else node_target[nodes],
         )
 
     def _range(self, pointers: NDArray[np.int64], g: int) -> slice:

@@ -40,15 +40,20 @@ def to_data(graph: GraphView) -> Data:
     def copied(column: NDArray[Any]) -> torch.Tensor | None:
         return torch.from_numpy(column.copy()) if column.shape[1] else None
 
+    def targets(rows: NDArray[np.float32]) -> torch.Tensor:
+        return torch.from_numpy(rows.copy()).squeeze(-1) if rows.shape[-1] == 1 else torch.from_numpy(rows.copy())
+
     data = Data(
         x=copied(graph.x),
         edge_index=torch.from_numpy(np.ascontiguousarray(graph.edge_index, dtype=np.int64)),
         edge_attr=copied(graph.edge_attr),
-        y=torch.tensor([graph.y]),
+        y=torch.tensor([graph.y]) if graph.target is None else targets(graph.target[np.newaxis]),
     )
     if data.x is None:
         data.num_nodes = graph.num_nodes
-    if graph.node_y is not None:
+    if graph.node_target is not None:
+        data.node_y = targets(graph.node_target)
+    elif graph.node_y is not None:
         data.node_y = torch.from_numpy(graph.node_y.copy())
     return data
 
@@ -90,9 +95,10 @@ def from_pyg(
     `dataset` is anything that gives `Data` objects one after the other, or a mapping of split names to such; it is
     read once, a graph at a time. Of each graph are stored `x` [n, F], `edge_index` [2, e], `edge_attr` [e, K] (both
     features may be missing, or have one axis where they have one column), the class `y` of the graph, one whole
-    number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. All graphs have the same of them. Features
-    are stored as f32: values that f32 cannot hold are refused, as is anything else that a graph has, unless
-    `leave_out` names it.
+    number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. Of floating-point
+    numbers both are targets of regression, NaN where unknown: `y` [1] or [1, T] goes into the column `target`, and
+    `node_y` [n] or [n, T] into `node_target`. All graphs have the same of them. Features and targets are stored as
+    f32: values that f32 cannot hold are refused, as is anything else that a graph has, unless `leave_out` names it.
 
     `force` replaces an output that exists. `budget` is for the buffers of the columns, 1.75 MiB at most.
     `progress` is called with the graphs done and in all, 0 where their number is not known.
@@ -115,7 +121,7 @@ def from_pyg(
                 graph = _graph(data, left_out, f"graph {done}" + (f" (of split {name!r})" if len(splits) > 1 else ""))
                 if writer is None:
                     first = graph
-                    widths = graph.x.shape[1], graph.edge_attr.shape[1]
+                    widths = graph.x.shape[1], graph.edge_attr.shape[1], len(graph.target), graph.node_target.shape[1]
                     writer = _core.GraphWriter(path, force, *widths, budget_text(budget))
                 _require_like(first, graph, done)
                 writer.append(*graph)
@@ -142,6 +148,8 @@ class _Graph(NamedTuple):
     edge_attr: NDArray[np.float32]
     y: int
     node_y: NDArray[np.int64] | None
+    target: NDArray[np.float32]
+    node_target: NDArray[np.float32]
 
 
 def _graph(data: Data, left_out: set[str], where: str) -> _Graph:
@@ -155,15 +163,37 @@ def _graph(data: Data, left_out: set[str], where: str) -> _Graph:
         )
     nodes = int(data.num_nodes or 0)
     edges = _edges(values.get("edge_index"), nodes, where)
-    node_y = values.get("node_y")
+    y, node_y = values.get("y"), values.get("node_y")
+    target = _targets(y, 1, f"{where}: y")
+    node_target = _targets(node_y, nodes, f"{where}: node_y")
     return _Graph(
         nodes,
         _features(values.get("x"), nodes, f"{where}: x"),
         edges,
         _features(values.get("edge_attr"), len(edges), f"{where}: edge_attr"),
-        _class(values.get("y"), where),
-        None if node_y is None else _node_classes(node_y, nodes, f"{where}: node_y"),
+        -1 if target.shape[1] else _class(y, where),
+        None if node_y is None or node_target.shape[1] else _node_classes(node_y, nodes, f"{where}: node_y"),
+        target[0],
+        node_target,
     )
+
+
+def _targets(value: Any, rows: int, where: str) -> NDArray[np.float32]:
+    """f32 [rows, T], of which T is 0 where there is nothing, or classes."""
+    array = None if value is None else _array(value, where)
+    if array is None or array.dtype.kind != "f":
+        return np.empty((rows, 0), np.float32)
+    if array.ndim < 2:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2 or len(array) != rows or not array.shape[1]:
+        raise UsageError(
+            f"{where}: is {array.dtype} of shape {array.shape}, expected targets of shape ({rows},) or ({rows}, ...); "
+            "those of a graph go into data.y, of nodes into data.node_y"
+        )
+    targets = _float32(array, where)
+    if np.isinf(targets).any():
+        raise UsageError(f"{where}: holds infinite numbers; expected targets, or NaN where one is unknown")
+    return targets
 
 
 def _node_classes(value: Any, nodes: int, where: str) -> NDArray[np.int64]:
@@ -211,11 +241,18 @@ def _features(value: Any, rows: int, where: str) -> NDArray[np.float32]:
         array = array[:, np.newaxis]
     if array.ndim != 2 or len(array) != rows or array.dtype.kind not in "fiub":
         raise UsageError(f"{where}: is {array.dtype} of shape {array.shape}, expected numbers of shape ({rows}, ...)")
-    with np.errstate(over="ignore"):
-        features = np.ascontiguousarray(array, dtype=np.float32)
-    if not np.isfinite(features).all() or (array.dtype != np.float32 and not np.array_equal(features, array)):
-        raise UsageError(f"{where}: holds values that are not finite numbers of float32; convert it: data.x.float()")
+    features = _float32(array, where)
+    if not np.isfinite(features).all():
+        raise UsageError(f"{where}: holds values that are not finite")
     return features
+
+
+def _float32(array: NDArray[Any], where: str) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        numbers = np.ascontiguousarray(array, dtype=np.float32)
+    if array.dtype != np.float32 and not np.array_equal(numbers, array, equal_nan=array.dtype.kind == "f"):
+        raise UsageError(f"{where}: holds numbers that float32 cannot; convert it: data.{where.rpartition(' ')[2]}.float()")
+    return numbers
 
 
 def _class(value: Any, where: str) -> int:
@@ -233,11 +270,14 @@ def _class(value: Any, where: str) -> int:
 
 
 def _require_like(first: _Graph, graph: _Graph, number: int) -> None:
-    widths, expected = ((g.x.shape[1], g.edge_attr.shape[1], g.node_y is not None) for g in (graph, first))
+    widths, expected = (
+        (g.x.shape[1], g.edge_attr.shape[1], g.node_y is not None, len(g.target), g.node_target.shape[1])
+        for g in (graph, first)
+    )
     if widths != expected:
         raise UsageError(
-            f"graph {number}: has (node features, edge features, node_y) {widths}, the first graph {expected}; "
-            "expected the same of all"
+            f"graph {number}: has (node features, edge features, node_y, targets, targets of nodes) {widths}, the first "
+            f"graph {expected}; expected the same of all"
         )
 
 

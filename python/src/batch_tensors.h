@@ -24,7 +24,7 @@ nb::dict tensors_of(CollatedBatch batch, const Fields& fields) {
     const auto field = static_cast<typename Fields::Field>(i);
     if (fields.has(field))
       tensors[Fields::name(field)] =
-          batch_tensor(std::move(batch[field]), fields.shape(field, batch.counts), Fields::is_float(field));
+          batch_tensor(std::move(batch[field]), fields.shape(field, batch.counts), fields.is_float(field));
   }
   return tensors;
 }

@@ -100,12 +100,14 @@ auto span_of(const Array& array) {
 class BudgetedWriter {
  public:
   BudgetedWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
-                 int64_t edge_features, const std::string& budget)
+                 int64_t edge_features, int64_t targets, int64_t node_targets, const std::string& budget)
       : budget_(std::in_place, budget, 256 * kMiB),
-        writer_(std::in_place, folder, replace, node_features, edge_features) {}
+        writer_(std::in_place, folder, replace, node_features, edge_features,
+                TargetWidths{targets, node_targets}) {}
 
   void append(int64_t nodes, const Array<float, 2>& x, const Array<int32_t, 2>& edges,
-              const Array<float, 2>& edge_attr, int64_t y, const std::optional<Array<int64_t, 1>>& node_y) {
+              const Array<float, 2>& edge_attr, int64_t y, const std::optional<Array<int64_t, 1>>& node_y,
+              const Array<float, 1>& target, const Array<float, 2>& node_target) {
     const std::array node_ptr{int64_t{0}, nodes};
     const std::array edge_ptr{int64_t{0}, static_cast<int64_t>(edges.shape(0))};
     const GraphSpans graph{node_ptr,
@@ -114,7 +116,9 @@ class BudgetedWriter {
                            span_of(edges),
                            span_of(edge_attr),
                            std::span(&y, 1),
-                           node_y ? span_of(*node_y) : std::span<const int64_t>{}};
+                           node_y ? span_of(*node_y) : std::span<const int64_t>{},
+                           span_of(target),
+                           span_of(node_target)};
     writer_.value().append(graph);
   }
 
@@ -161,9 +165,11 @@ void bind_data_sets(nb::module_& module) {
       .def("column", &Mapping::column)
       .def("file", &Mapping::file);
   nb::class_<BudgetedWriter>(module, "GraphWriter")
-      .def(nb::init<const std::filesystem::path&, bool, int64_t, int64_t, const std::string&>())
+      .def(nb::init<const std::filesystem::path&, bool, int64_t, int64_t, int64_t, int64_t,
+                    const std::string&>())
       .def("append", &BudgetedWriter::append, "nodes"_a, "x"_a.noconvert(), "edges"_a.noconvert(),
-           "edge_attr"_a.noconvert(), "y"_a, "node_y"_a.none())
+           "edge_attr"_a.noconvert(), "y"_a, "node_y"_a.none(), "target"_a.noconvert(),
+           "node_target"_a.noconvert())
       .def("publish", &BudgetedWriter::publish, nb::call_guard<nb::gil_scoped_release>())
       .def("abandon", &BudgetedWriter::abandon, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -56,8 +56,11 @@ CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::s
   float* x = begin(BatchField::x, kFloats);
   float* edge_attr = begin(BatchField::edge_attr, kFloats);
   int64_t* edge_index = begin(BatchField::edge_index, kNumbers);
-  int64_t* y = begin(BatchField::y, kNumbers);
-  int64_t* node_y = begin(BatchField::node_y, kNumbers);
+  const TargetWidths& targets = set.targets();
+  float* target = targets.graph > 0 ? begin(BatchField::y, kFloats) : nullptr;
+  float* node_target = targets.node > 0 ? begin(BatchField::node_y, kFloats) : nullptr;
+  int64_t* y = targets.graph > 0 ? nullptr : begin(BatchField::y, kNumbers);
+  int64_t* node_y = targets.node > 0 ? nullptr : begin(BatchField::node_y, kNumbers);
   int64_t* of_node = begin(BatchField::batch, kNumbers);
   int64_t* ptr = begin(BatchField::ptr, kNumbers);
   int64_t* edge_ptr = begin(BatchField::edge_ptr, kNumbers);
@@ -72,7 +75,9 @@ CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::s
     copy_rows(all.x, rows.node, rows.nodes, set.node_features(), x);
     copy_rows(all.edge_attr, rows.edge, rows.edges, set.edge_features(), edge_attr);
     copy_rows(all.node_y, rows.node, rows.nodes, 1, node_y);
+    copy_rows(all.node_target, rows.node, rows.nodes, targets.node, node_target);
     copy_rows(all.y, graph, 1, 1, y);
+    copy_rows(all.target, graph, 1, targets.graph, target);
     if (edge_index != nullptr && !copy_edges(all.edges.data() + 2 * rows.edge, rows.edges, rows.nodes, nodes,
                                              edge_index + edges, edge_index + counts.edges + edges))
       throw damaged_graph(set, graph);

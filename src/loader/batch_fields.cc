@@ -10,22 +10,27 @@ const char* BatchFields::name(BatchField field) {
   return kNames[index(field)];
 }
 
-bool BatchFields::is_float(BatchField field) {
+bool BatchFields::is_float(BatchField field) const {
+  if (field == BatchField::y) return targets_.graph > 0;
+  if (field == BatchField::node_y) return targets_.node > 0;
   return field == BatchField::x || field == BatchField::edge_attr;
 }
 
 BatchFields::BatchFields(const GraphSetView& set, const std::vector<std::string>& left_out)
-    : node_features_(set.node_features()), edge_features_(set.edge_features()) {
+    : node_features_(set.node_features()), edge_features_(set.edge_features()), targets_(set.targets()) {
   has_.fill(true);
   has_[index(BatchField::x)] = node_features_ != 0;
   has_[index(BatchField::edge_attr)] = edge_features_ != 0;
-  has_[index(BatchField::node_y)] = !set.graphs().node_y.empty();
+  has_[index(BatchField::node_y)] = targets_.node > 0 || !set.graphs().node_y.empty();
   for (const BatchField field :
        {BatchField::x, BatchField::edge_index, BatchField::edge_attr, BatchField::y, BatchField::node_y})
     if (std::ranges::find(left_out, name(field)) != left_out.end()) has_[index(field)] = false;
 }
 
 std::vector<int64_t> BatchFields::shape(BatchField field, const BatchCounts& counts) const {
+  const auto of_targets = [](int64_t rows, int64_t width) {
+    return width > 1 ? std::vector{rows, width} : std::vector{rows};
+  };
   switch (field) {
     case BatchField::x:
       return {counts.nodes, node_features_};
@@ -34,8 +39,9 @@ std::vector<int64_t> BatchFields::shape(BatchField field, const BatchCounts& cou
     case BatchField::edge_attr:
       return {counts.edges, edge_features_};
     case BatchField::y:
-      return {counts.graphs};
+      return of_targets(counts.graphs, targets_.graph);
     case BatchField::node_y:
+      return of_targets(counts.nodes, targets_.node);
     case BatchField::batch:
       return {counts.nodes};
     case BatchField::ptr:

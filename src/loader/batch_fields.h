@@ -11,7 +11,8 @@
 namespace plimsoll {
 
 /// The tensors of a batch, as PyTorch Geometric names them, in its order. edge_ptr is where the edges of each
-/// graph begin.
+/// graph begin. y and node_y are targets, f32, where the data set has some of graphs and of nodes: one of
+/// each item without an axis of its own.
 enum class BatchField : uint8_t { x, edge_index, edge_attr, y, node_y, batch, ptr, edge_ptr };
 inline constexpr int kBatchFields = 8;
 
@@ -26,7 +27,7 @@ class BatchFields {
   explicit BatchFields(const GraphSetView& set, const std::vector<std::string>& left_out = {});
 
   static const char* name(BatchField field);
-  static bool is_float(BatchField field);  ///< f32; i64 otherwise
+  bool is_float(BatchField field) const;  ///< f32; i64 otherwise
   bool has(BatchField field) const { return has_[index(field)]; }
   std::vector<int64_t> shape(BatchField field, const BatchCounts& counts) const;
   int64_t bytes(BatchField field, const BatchCounts& counts) const;  ///< 0 where it is left out
@@ -37,6 +38,7 @@ class BatchFields {
   std::array<bool, kBatchFields> has_{};
   int64_t node_features_;
   int64_t edge_features_;
+  TargetWidths targets_;
 };
 
 }  // namespace plimsoll
