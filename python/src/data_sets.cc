@@ -152,9 +152,7 @@ class BudgetedWriter {
 
 void bind_data_sets(nb::module_& module) {
   using namespace nb::literals;
-  module.def("kind_of", [](const std::filesystem::path& folder) {
-    return read_manifest(folder)["kind"].get<std::string>();
-  });
+  module.def("kind_of", kind_of);
   module.def("verify", verify_data_set, nb::call_guard<nb::gil_scoped_release>());
   nb::class_<Mapping>(module, "Mapping")
       .def(nb::init<const std::filesystem::path&, const std::string&>())

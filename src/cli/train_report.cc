@@ -131,6 +131,11 @@ Json report_json(const TrainReport& report, Budget& budget) {
                   {"planned_heap_bytes", fit.plan.heap},
                   {"cache_bytes", fit.plan.flight.cache_bytes}});
   if (fit.reading) summary["reading"] = reading_json(*fit.reading);
+  if (fit.initial)
+    summary["init_from"] = {{"taken", fit.initial->taken},
+                            {"absent", fit.initial->absent},
+                            {"other_shape", fit.initial->other_shape},
+                            {"unused", fit.initial->unused}};
   return summary;
 }
 

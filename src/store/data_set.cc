@@ -22,6 +22,10 @@ Json read_manifest(const std::filesystem::path& folder) {
   return read_manifest(folder, charge);
 }
 
+std::string kind_of(const std::filesystem::path& folder) {
+  return read_manifest(folder).value("kind", "");
+}
+
 Json read_manifest(const std::filesystem::path& folder, Charge& charge) {
   const std::filesystem::path path = folder / "manifest.json";
   if (!std::filesystem::exists(path))

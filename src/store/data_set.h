@@ -91,4 +91,7 @@ class DataSetView {
 Json read_manifest(const std::filesystem::path& folder, Charge& charge);
 Json read_manifest(const std::filesystem::path& folder);
 
+/// What kind of data set a folder holds: "frames", "graph_set", "graph", ... Errors: as read_manifest.
+std::string kind_of(const std::filesystem::path& folder);
+
 }  // namespace plimsoll

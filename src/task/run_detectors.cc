@@ -9,14 +9,15 @@
 namespace plimsoll {
 namespace {
 
-// The name of what a stage trains.
-constexpr std::array<std::pair<const char*, const char*>, 5> kDistilled = {
+// The name of what each stage trains, whatever the task.
+constexpr std::array<std::pair<const char*, const char*>, 7> kDetectors = {
     {{"gat_student", "student_gat"},
      {"vgae_student", "student_vgae"},
      {"gat_alone", "student_gat_alone"},
      {"gat_teacher", "teacher"},
-     {"vgae_teacher", "autoencoder"}}};
-constexpr std::array<std::pair<const char*, const char*>, 2> kSingle = {{{"gat", "gat"}, {"vgae", "vgae"}}};
+     {"vgae_teacher", "autoencoder"},
+     {"gat", "gat"},
+     {"vgae", "vgae"}}};
 
 }  // namespace
 
@@ -26,17 +27,11 @@ std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& rec
     throw InputError(folder.manifest().string() + " is damaged; `plimsoll train --resume` writes it anew");
   const auto seeds = manifest.value("seeds", std::vector<int64_t>{recipe.seed});
   std::vector<RunDetector> detectors;
-  const auto add = [&](const auto& stages) {
-    for (const auto& [name, stage] : stages)
-      for (const int64_t seed : seeds) {
-        const auto file = folder.seed(seed) / stage / "model.safetensors";
-        if (FileSystem::disk().exists(file)) detectors.push_back({name, seed, file});
-      }
-  };
-  if (recipe.task == "distillation")
-    add(kDistilled);
-  else
-    add(kSingle);
+  for (const auto& [name, stage] : kDetectors)
+    for (const int64_t seed : seeds) {
+      const auto file = folder.seed(seed) / stage / "model.safetensors";
+      if (FileSystem::disk().exists(file)) detectors.push_back({name, seed, file});
+    }
   if (detectors.empty())
     throw InputError(folder.root.string() + " has no trained detector; `plimsoll train --resume` goes on");
   return detectors;

@@ -151,8 +151,9 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   std::optional<NewRun> fresh;
   std::optional<RunLock> lock;
   Json stages_before;
-  // A stage alone goes on with the run that is there.
-  if ((request.resume || !request.stages.empty()) && holds_a_run(folder)) {
+  // A stage alone goes on with the run that is there, unless that is to be replaced.
+  const bool goes_on = request.resume || (!request.stages.empty() && !request.force);
+  if (goes_on && holds_a_run(folder)) {
     lock.emplace(folder.root);
     require_same_run(folder, identity);
     if (FileSystem::disk().exists(folder.manifest())) {

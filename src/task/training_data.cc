@@ -134,10 +134,6 @@ Recipe block_recipe(Recipe recipe, const TrainingData& data) {
   return recipe;
 }
 
-std::string kind_of(const std::filesystem::path& folder) {
-  return read_manifest(folder).value("kind", "");
-}
-
 int threads_that_read(const std::filesystem::path& folder) {
   // Of one giant graph: one that samples, and three that read rows ahead (store/row_packs.h). Pools of
   // readers make room for themselves (memory/enforce.h).

@@ -58,9 +58,6 @@ class TrainingData {
   Json identity_;
 };
 
-/// Its kind: frames, graph_set or graph. Errors: InputError.
-std::string kind_of(const std::filesystem::path& folder);
-
 /// Threads that read a data set beside those that read blocks ahead, at most: their stacks take addresses.
 int threads_that_read(const std::filesystem::path& folder);
 
