@@ -23,8 +23,8 @@ namespace {
 // How often a node is used is counted in so many blocks that it is so often on average.
 constexpr int64_t kCountedUses = 16;
 constexpr int64_t kLargestGroup = 1024;
-// Holes that samples of other sizes leave in the heap. With 512 KiB one run of link prediction in 200 was over
-// its budget, by up to 71 KiB.
+// Holes that samples of other sizes leave in the heap. With 512 KiB one run of link prediction in 200 was
+// over its budget, by up to 71 KiB.
 constexpr int64_t kBesideSamples = 768 * 1024;
 
 // No further than a byte has room for.
