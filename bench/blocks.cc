@@ -12,12 +12,12 @@
 #include <ctime>
 #include <string>
 
-#include "ingest/windows.h"
+#include "windows/windows.h"
 #include "ops/allocator.h"
-#include "sample/batches.h"
-#include "sample/graph_set_source.h"
-#include "train/collate.h"
-#include "train/warm_up.h"
+#include "sample/block/batches.h"
+#include "sample/block/graph_set_source.h"
+#include "train/engine/collate.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

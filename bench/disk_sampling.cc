@@ -3,7 +3,7 @@
 //
 //     bench_disk_sampling GRAPH ROUNDS [PAGE_BYTES [BATCHES [PERCENT...]]]     GRAPH is a data set of kind `graph`
 //
-// Of those on disk BATCHES are sampled together (sample/bulk_sampler.h), 1 where nothing else is said; what that takes is
+// Of those on disk BATCHES are sampled together (sample/neighbour/bulk_sampler.h), 1 where nothing else is said; what that takes is
 // printed, and is beside the share.
 //
 // For each share of the topology: a first pass over 20,000 seeds with an empty cache, and ROUNDS more, each an epoch of
@@ -23,9 +23,9 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "memory/ledger.h"
-#include "sample/bulk_sampler.h"
-#include "sample/disk_topology.h"
-#include "sample/neighbour_sampler.h"
+#include "sample/neighbour/bulk_sampler.h"
+#include "sample/topology/disk_topology.h"
+#include "sample/neighbour/neighbour_sampler.h"
 #include "store/graph.h"
 
 namespace plimsoll {

@@ -24,15 +24,15 @@
 #include "nn/gnn.h"
 #include "nn/reconstruction.h"
 #include "ops/allocator.h"
-#include "sample/graph_set_source.h"
-#include "sample/teacher_source.h"
-#include "train/block_engine.h"
-#include "train/gat_stage.h"
-#include "train/optimizer.h"
-#include "train/planner.h"
-#include "train/split.h"
-#include "train/vgae_stage.h"
-#include "train/warm_up.h"
+#include "sample/block/graph_set_source.h"
+#include "sample/block/cached_teacher.h"
+#include "train/engine/block_engine.h"
+#include "train/stages/gat_stage.h"
+#include "train/fit/optimizer.h"
+#include "train/plan/planner.h"
+#include "train/data/split.h"
+#include "train/stages/vgae_stage.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -117,13 +117,13 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
   const bool taught = arguments["--teacher"] == "cached";
   Vector<float, Tag::columns> logits(taught ? 2 * split.training.size() : 0);
   for (size_t i = 0; i < logits.size(); ++i) logits[i] = std::sin(static_cast<float>(i));
-  const TeacherSource with_column(plain, {.values = logits, .width = 2}, split.training, shapes);
+  const CachedTeacher with_column(plain, {.values = logits, .width = 2}, split.training, shapes);
   const BlockSource& source = taught ? static_cast<const BlockSource&>(with_column) : plain;
   const Work work = make_work(arguments["--model"], source, taught);
   const Objective& objective = *work.objective;
   const BlockLimits limits{std::stoll(arguments["--graphs"]), 1'000'000, 4'000'000};
   const bool recompute = arguments["--recompute"] == "on";
-  Flight flight{.blocks = threads, .prefetch = 2, .recompute = recompute};
+  ExecutionPlan flight{.blocks = threads, .prefetch = 2, .recompute = recompute};
   MemoryPlan plan;
   if (allocator == "slab") {
     plan = make_plan({.source = &source, .shapes = shapes, .objective = &objective, .limits = limits, .threads = threads,

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "store/row_cache.h"
+#include "rows/row_cache.h"
 
 namespace plimsoll {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "io/npy.h"
-#include "sample/neighbour_sampler.h"
+#include "sample/neighbour/neighbour_sampler.h"
 
 namespace plimsoll {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ingest/windows.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 namespace {

@@ -16,7 +16,7 @@ set_source_files_properties(src/io/zip_archive.cc PROPERTIES COMPILE_OPTIONS "${
 
 find_library(METIS_LIBRARY metis REQUIRED)
 find_path(METIS_INCLUDE_DIR metis.h REQUIRED)
-plimsoll_loads(src/sample/metis_process.cc PLIMSOLL_LIBMETIS ${METIS_LIBRARY})
+plimsoll_loads(src/sample/partition/metis_process.cc PLIMSOLL_LIBMETIS ${METIS_LIBRARY})
 add_library(plimsoll_metis INTERFACE)
 target_include_directories(plimsoll_metis SYSTEM INTERFACE ${METIS_INCLUDE_DIR})
 target_link_libraries(plimsoll_metis INTERFACE ${CMAKE_DL_LIBS})

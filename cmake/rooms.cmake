@@ -21,9 +21,9 @@ foreach(line IN LISTS rooms)
   separate_arguments(PLIMSOLL_LIBS_${room} UNIX_COMMAND "${CMAKE_MATCH_3}")
 endforeach()
 
-# A room is one static library, plimsoll_NAME, made of src/NAME/*.cc.
+# A room is one static library, plimsoll_NAME, made of all .cc below src/NAME.
 function(plimsoll_room name)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   add_library(plimsoll_${name} STATIC ${sources})
   set_target_properties(plimsoll_${name} PROPERTIES UNITY_BUILD ${PLIMSOLL_UNITY})
   # A file that another includes looks like a header to g++, in which anonymous namespaces would be a mistake.

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "fuzz/property.h"
-#include "ingest/capture_pieces.h"
-#include "ingest/fields.h"
+#include "ingest/can/capture_pieces.h"
+#include "ingest/can/fields.h"
 
 namespace plimsoll {
 

@@ -9,7 +9,7 @@
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
 #include "io/npy.h"
-#include "sample/block.h"
+#include "sample/block/block.h"
 #include "store/verify.h"
 
 namespace plimsoll {

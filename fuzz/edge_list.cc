@@ -3,7 +3,7 @@
 
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
-#include "ingest/graph.h"
+#include "ingest/graph/graph.h"
 #include "store/verify.h"
 
 namespace plimsoll {

@@ -1,5 +1,5 @@
 #include "fuzz/data_sets.h"
-#include "sample/graph_set_source.h"
+#include "sample/block/graph_set_source.h"
 
 // A graph set that opens gives sound graphs or says which is damaged; one that is whole gives all.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -2,7 +2,7 @@
 
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
-#include "ingest/graph.h"
+#include "ingest/graph/graph.h"
 #include "store/verify.h"
 
 // Features and labels of nodes as .npy: the first line is "x", "y", or how many bytes of the rest are the features in

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "fuzz/data_sets.h"
-#include "ingest/tu.h"
-#include "ingest/tu_node_features.h"
-#include "sample/graph_set_source.h"
+#include "ingest/tu/tu.h"
+#include "ingest/tu/tu_node_features.h"
+#include "sample/block/graph_set_source.h"
 
 namespace plimsoll {
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "bindings.h"
-#include "sample/batches.h"
+#include "sample/block/batches.h"
 
 namespace plimsoll {
 namespace {

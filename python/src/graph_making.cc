@@ -7,9 +7,9 @@
 
 #include "base/units.h"
 #include "bindings.h"
-#include "ingest/graph.h"
-#include "ingest/simulate_graph.h"
-#include "ingest/split_edges.h"
+#include "ingest/graph/graph.h"
+#include "ingest/simulate/simulate_graph.h"
+#include "ingest/graph/split_edges.h"
 #include "memory/budget_scope.h"
 #include "watched.h"
 

@@ -6,10 +6,10 @@
 
 #include "base/units.h"
 #include "bindings.h"
-#include "ingest/ingest.h"
-#include "ingest/simulate.h"
-#include "ingest/tu.h"
-#include "ingest/windows_set.h"
+#include "ingest/can/ingest.h"
+#include "ingest/simulate/simulate.h"
+#include "ingest/tu/tu.h"
+#include "windows/windows_set.h"
 #include "memory/budget_scope.h"
 #include "watched.h"
 

@@ -8,8 +8,8 @@
 #include "bindings.h"
 #include "mapping.h"
 #include "memory/budget_scope.h"
-#include "sample/metis_partition.h"
-#include "sample/stream_partition.h"
+#include "sample/partition/metis_partition.h"
+#include "sample/partition/stream_partition.h"
 #include "watched.h"
 
 namespace plimsoll {

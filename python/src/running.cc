@@ -9,7 +9,7 @@
 #include "task/predict_run.h"
 #include "task/train_run.h"
 #include "torch_bindings.h"
-#include "train/warm_up.h"
+#include "train/plan/warm_up.h"
 #include "watched.h"
 
 namespace plimsoll {
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Torch has one intra-op thread a worker while it lives (train/warm_up.h), and then as many as before.
+// Torch has one intra-op thread a worker while it lives (train/plan/warm_up.h), and then as many as before.
 class OwnThreads {
  public:
   explicit OwnThreads(int threads) : before_(at::get_num_threads()) { warm_up_torch(threads); }

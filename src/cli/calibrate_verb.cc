@@ -9,7 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "detect/calibrate.h"
-#include "ingest/ingest.h"
+#include "ingest/can/ingest.h"
 #include "io/new_folder.h"
 
 namespace plimsoll {

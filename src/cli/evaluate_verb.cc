@@ -8,7 +8,7 @@
 #include "task/run_lock.h"
 #include "task/training_data.h"
 #include "telemetry/progress.h"
-#include "train/warm_up.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 

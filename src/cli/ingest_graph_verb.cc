@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "ingest/graph.h"
+#include "ingest/graph/graph.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "ingest/tu.h"
+#include "ingest/tu/tu.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "ingest/ingest.h"
+#include "ingest/can/ingest.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "task/plan_run.h"
 #include "telemetry/table.h"
-#include "train/warm_up.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -45,8 +45,8 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
   if (plan.verified_peak_bytes > 0)
     fmt::print("  predicted {} bytes, {} when it was run\n", format_count(plan.worst.peak_bytes),
                format_count(plan.verified_peak_bytes));
-  fmt::print("blocks in flight: {} of {} threads{}; {} read ahead\n", plan.flight.blocks, threads,
-             plan.flight.recompute ? ", layers run again in backward" : "", plan.flight.prefetch);
+  fmt::print("blocks in flight: {} of {} threads{}; {} read ahead\n", plan.execution.blocks, threads,
+             plan.execution.recompute ? ", layers run again in backward" : "", plan.execution.prefetch);
   if (!plan.recompute_note.empty()) fmt::print("running layers again in backward: {}\n", plan.recompute_note);
   fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget),
              format_bytes(plan.min_budget));
@@ -81,9 +81,9 @@ void print_stages(const StagePlans& plans) {
   Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block", "graphs/s"});
   for (const auto& [stage, plan] : plans)
     table.add(
-        {stage, format_bytes(plan.peak), format_bytes(plan.min_budget), std::to_string(plan.flight.blocks),
+        {stage, format_bytes(plan.peak), format_bytes(plan.min_budget), std::to_string(plan.execution.blocks),
          format_bytes(plan.worst.peak_bytes),
-         plan.flight.graphs_per_s > 0 ? format_count(static_cast<int64_t>(plan.flight.graphs_per_s)) : "-"});
+         plan.execution.graphs_per_s > 0 ? format_count(static_cast<int64_t>(plan.execution.graphs_per_s)) : "-"});
   fmt::print("{}\nthe stage that needs most:\n", table.text());
 }
 

@@ -7,8 +7,8 @@
 #include "task/predict_run.h"
 #include "task/training_data.h"
 #include "telemetry/progress.h"
-#include "train/planner.h"
-#include "train/warm_up.h"
+#include "train/plan/planner.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "ingest/simulate_graph.h"
+#include "ingest/simulate/simulate_graph.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

@@ -8,8 +8,8 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "ingest/inject.h"
-#include "ingest/simulate.h"
+#include "ingest/simulate/inject.h"
+#include "ingest/simulate/simulate.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

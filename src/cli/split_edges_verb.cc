@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "ingest/split_edges.h"
+#include "ingest/graph/split_edges.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

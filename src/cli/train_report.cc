@@ -49,7 +49,7 @@ void print_one(const StageReport& stage, const TrainReport& report, Budget& budg
   if (fit.reading) fmt::print("{}\n", reading_in_words(*fit.reading));
   fmt::print("{} ({} {}/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
              format_seconds(report.trained->seconds),
-             format_count(static_cast<int64_t>(graphs_per_second(stage))), stage.unit, fit.plan.flight.blocks,
+             format_count(static_cast<int64_t>(graphs_per_second(stage))), stage.unit, fit.plan.execution.blocks,
              report.threads, format_bytes(fit.plan.worst.range_bytes), budget.report());
   fmt::print("planned: {} bytes ({}), {}; smallest budget {}\n", format_count(fit.plan.peak),
              format_bytes(fit.plan.peak), fit.plan.exact ? "exact" : "not exact: " + fit.plan.why_inexact,
@@ -122,14 +122,14 @@ Json report_json(const TrainReport& report, Budget& budget) {
                   {"steps", fit.steps},
                   {"resumed_at", fit.resumed_at},
                   {"damaged", fit.damaged},
-                  {"blocks_in_flight", fit.plan.flight.blocks},
+                  {"blocks_in_flight", fit.plan.execution.blocks},
                   {"range_bytes", fit.plan.worst.range_bytes},
-                  {"slab_bytes", fit.plan.flight.slab_bytes},
-                  {"recompute", fit.plan.flight.recompute},
-                  {"prefetch", fit.plan.flight.prefetch},
+                  {"slab_bytes", fit.plan.execution.slab_bytes},
+                  {"recompute", fit.plan.execution.recompute},
+                  {"prefetch", fit.plan.execution.prefetch},
                   {"planned_peak_bytes", fit.plan.peak},
                   {"planned_heap_bytes", fit.plan.heap},
-                  {"cache_bytes", fit.plan.flight.cache_bytes}});
+                  {"cache_bytes", fit.plan.execution.cache_bytes}});
   if (fit.reading) summary["reading"] = reading_json(*fit.reading);
   if (fit.initial)
     summary["init_from"] = {{"taken", fit.initial->taken},

@@ -11,7 +11,7 @@
 #include "memory/limits.h"
 #include "task/train_run.h"
 #include "telemetry/progress.h"
-#include "train/warm_up.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

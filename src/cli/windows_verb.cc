@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "ingest/windows_set.h"
+#include "windows/windows_set.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/window_length.h"
+#include "config/window_length.h"
 
 namespace plimsoll {
 
@@ -40,7 +40,7 @@ struct Recipe {
     std::string optimizer = "adam";
     double weight_decay = 1e-4;
     double momentum = 0;
-    std::string schedule = "constant";  ///< of the learning rate (train/schedule.h)
+    std::string schedule = "constant";  ///< of the learning rate (train/fit/schedule.h)
     int64_t schedule_epochs = 10;
     double schedule_factor = 0.1;
     int64_t warm_up_epochs = 0;

@@ -1,4 +1,4 @@
-#include "base/window_length.h"
+#include "config/window_length.h"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "detect/window_judge.h"
-#include "ingest/behaviour_windows.h"
-#include "ingest/calibration.h"
+#include "windows/behaviour_windows.h"
+#include "windows/calibration.h"
 #include "store/column_check.h"
 
 namespace plimsoll {

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "detect/frame_feed.h"
 #include "detect/wait_for_input.h"
-#include "ingest/fields.h"
+#include "ingest/can/fields.h"
 
 namespace plimsoll {
 namespace {

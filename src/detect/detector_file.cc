@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "sample/feature_selection.h"
+#include "sample/block/feature_selection.h"
 #include "store/metadata_json.h"
 
 namespace plimsoll {

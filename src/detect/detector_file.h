@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "detect/fusion.h"
-#include "ingest/windows.h"
+#include "windows/windows.h"
 #include "store/safetensors.h"
 
 namespace plimsoll {
@@ -16,14 +16,14 @@ struct AlarmThreshold {
 };
 
 /// What a detector's file says beside its weights (docs/formats/safetensors.md), as
-/// src/train/detector_file.cc writes it.
+/// src/train/model_file/detector_file.cc writes it.
 struct DetectorFile {
   SafetensorsView file;
   WindowOptions windows;                   ///< that it was trained on
   LearnedBefore known;                     ///< vocabulary of its windows, and benign profile
   int64_t ids = 0;                         ///< rows of its embedding
   std::vector<std::string> without;        ///< features that it does not see
-  bool unknown_ids_apart = false;          ///< base/unknown_ids.h
+  bool unknown_ids_apart = false;          ///< windows/unknown_ids.h
   std::optional<Fusion> fusion;            ///< absent: its log-odds are the score
   std::vector<AlarmThreshold> thresholds;  ///< of its scores
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "ingest/capture_format.h"
-#include "ingest/window_stream.h"
+#include "ingest/can/capture_format.h"
+#include "windows/window_stream.h"
 
 namespace plimsoll {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ingest/profile_statistics.h"
+#include "windows/profile_statistics.h"
 #include "memory/vector.h"
 #include "store/named_tensors.h"
 
@@ -21,7 +21,7 @@ struct FusedPart {
   float least_scale;
 };
 
-/// All parts: the profile statistics (ingest/profile_statistics.h) in their order, then "gat", log-odds, and
+/// All parts: the profile statistics (windows/profile_statistics.h) in their order, then "gat", log-odds, and
 /// "vgae", the error of a reconstruction. What is not above 0 is benign in all of them.
 inline constexpr size_t kFusedParts = kStatistics + 2;
 const std::array<FusedPart, kFusedParts>& fused_parts();

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMostSize = int64_t{1} << 24;  // as src/train/model_options.cc has it
+constexpr int64_t kMostSize = int64_t{1} << 24;  // as src/train/model_file/model_options.cc has it
 
 Reduce reduce_of(const std::string& pooling) {
   if (pooling == "sum") return Reduce::sum;

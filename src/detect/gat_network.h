@@ -6,7 +6,7 @@
 
 #include "detect/gat_layer.h"
 #include "detect/lstm_knowledge.h"
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

@@ -8,7 +8,7 @@
 #include "detect/detector_file.h"
 #include "detect/focus.h"
 #include "detect/window_judge.h"
-#include "ingest/window_stream.h"
+#include "windows/window_stream.h"
 
 namespace plimsoll {
 

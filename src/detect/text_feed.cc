@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "detect/frame_feed.h"
 #include "detect/wait_for_input.h"
-#include "ingest/capture_pieces.h"
-#include "ingest/fields.h"
+#include "ingest/can/capture_pieces.h"
+#include "ingest/can/fields.h"
 #include "io/input_stream.h"
 
 namespace plimsoll {

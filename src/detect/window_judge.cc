@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/unknown_ids.h"
+#include "windows/unknown_ids.h"
 #include "detect/fusion.h"
-#include "ingest/profile_statistics.h"
+#include "windows/profile_statistics.h"
 
 namespace plimsoll {
 namespace {

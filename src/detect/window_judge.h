@@ -4,7 +4,7 @@
 
 #include "detect/detector_file.h"
 #include "detect/gat_network.h"
-#include "sample/feature_selection.h"
+#include "sample/block/feature_selection.h"
 
 namespace plimsoll {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "loader/batch_fields.h"
-#include "sample/batches.h"
+#include "sample/block/batches.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {

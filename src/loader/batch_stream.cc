@@ -13,7 +13,7 @@
 
 #include "base/units.h"
 #include "memory/ledger.h"
-#include "memory/relief.h"
+#include "memory/shrinker.h"
 
 namespace plimsoll {
 
@@ -142,7 +142,7 @@ class BatchStream::State {
   const int64_t ahead_;
   const pid_t process_ = getpid();
   std::optional<BatchMemory::Keeping> keeping_;
-  std::optional<Relief> relief_;
+  std::optional<Shrinker> relief_;
 
   std::mutex turn_;  // of who calls next(); position_ changes in it alone
   std::mutex mutex_;

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "memory/ledger.h"
-#include "store/feature_file.h"
+#include "rows/feature_file.h"
 
 namespace plimsoll {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "io/row_reader.h"
 #include "store/graph.h"
-#include "store/row_cache.h"
+#include "rows/row_cache.h"
 
 namespace plimsoll {
 

@@ -12,10 +12,10 @@
 #include "loader/feature_rows.h"
 #include "loader/neighbour_fields.h"
 #include "loader/seed_list.h"
-#include "sample/neighbour_sampler.h"
-#include "sample/node_numbers.h"
-#include "sample/part_nodes.h"
-#include "sample/topology.h"
+#include "sample/neighbour/neighbour_sampler.h"
+#include "sample/neighbour/node_id_map.h"
+#include "sample/partition/part_nodes.h"
+#include "sample/topology/topology.h"
 #include "store/graph.h"
 
 namespace plimsoll {
@@ -98,7 +98,7 @@ class NeighbourBatches final : public BatchMaker {
   const BatchList list_;
   const std::shared_ptr<BatchMemory> memory_;
   NeighbourSampler sampler_;
-  NodeNumbers table_;
+  NodeIdMap table_;
   SampledSubgraph::Column tree_;
   SampledSubgraph::Column seeds_;
   int64_t plan_ = 0;

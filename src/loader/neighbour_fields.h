@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "loader/batch_maker.h"
-#include "sample/neighbour_sampler.h"
+#include "sample/neighbour/neighbour_sampler.h"
 #include "store/graph.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "memory/spare_pieces.h"
+#include "memory/caching_allocator.h"
 
 #include <sys/mman.h>
 
@@ -53,13 +53,13 @@ void* take_kept(int64_t bytes) {
 
 }  // namespace
 
-SparePieces::Keeping::Keeping() {
+CachingAllocator::Keeping::Keeping() {
   Ledger::process().on_short([] { kept().drop(); });
   const std::lock_guard lock(kept().mutex);
   ++kept().keeping;
 }
 
-SparePieces::Keeping::~Keeping() {
+CachingAllocator::Keeping::~Keeping() {
   {
     const std::lock_guard lock(kept().mutex);
     if (--kept().keeping > 0) return;
@@ -67,12 +67,12 @@ SparePieces::Keeping::~Keeping() {
   kept().drop();
 }
 
-bool SparePieces::keeping() {
+bool CachingAllocator::keeping() {
   const std::lock_guard lock(kept().mutex);
   return kept().keeping > 0;
 }
 
-void* SparePieces::take(int64_t bytes) {
+void* CachingAllocator::take(int64_t bytes) {
   const int64_t pages = whole_pages(bytes);
   if (void* const piece = take_kept(pages)) return piece;
   void* const piece =
@@ -80,7 +80,7 @@ void* SparePieces::take(int64_t bytes) {
   return piece == MAP_FAILED ? nullptr : piece;
 }
 
-void SparePieces::give(void* piece, int64_t bytes) noexcept {
+void CachingAllocator::give(void* piece, int64_t bytes) noexcept {
   const int64_t pages = whole_pages(bytes);
   Kept& all = kept();
   {

@@ -9,7 +9,7 @@ namespace plimsoll {
 /// pages need not be asked of the system, and cleared by it, again. What is kept stands in the ledger of the
 /// process as spare (Ledger::add_spare), and goes back to the system where the cap leaves no room for it. All
 /// functions are thread-safe.
-class SparePieces {
+class CachingAllocator {
  public:
   /// From so many bytes on it is worth it.
   static constexpr int64_t kLeast = int64_t{256} << 10;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "memory/own_group.h"
+#include "memory/scoped_cgroup.h"
 
 namespace plimsoll {
 
@@ -27,10 +27,10 @@ class Enforcement {
 
   /// The soft limit in force, which may have been lower before; 0 where it was refused.
   int64_t rlimit_data() const { return rlimit_data_; }
-  const OwnGroup& group() const { return group_; }
+  const ScopedCgroup& group() const { return group_; }
 
  private:
-  OwnGroup group_;
+  ScopedCgroup group_;
   rlimit before_{};
   int64_t rlimit_data_ = 0;
 };

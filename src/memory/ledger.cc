@@ -39,43 +39,22 @@ BudgetExceeded::BudgetExceeded(const std::string& what, const BudgetExceeded& re
       asked_(refusal.asked_),
       free_(refusal.free_) {}
 
-constinit thread_local Ledger::Promise Ledger::promise;
-
 void Ledger::take(Tag tag, int64_t bytes) {
-  if (promise.ledger == this)
-    enter_in_promise(tag, bytes);
-  else
-    enter(tag, bytes, 0);
+  give_up_spare(bytes);
+  const int64_t limit = cap();
+  int64_t before = held_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > limit - before) throw BudgetExceeded(tag, bytes, std::max<int64_t>(limit - before, 0), limit);
+  } while (!held_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+  raise_to(peak_, before + bytes);
+  raise_to(recent_peak_, before + bytes);
   Entry& entry = by_tag_[index(tag)];
   raise_to(entry.peak, entry.held.fetch_add(bytes, std::memory_order_relaxed) + bytes);
 }
 
 void Ledger::give(Tag tag, int64_t bytes) noexcept {
   by_tag_[index(tag)].held.fetch_sub(bytes, std::memory_order_relaxed);
-  if (promise.ledger == this) {
-    const int64_t back = std::min(bytes, promise.used);
-    promise.used -= back;
-    bytes -= back;  // the rest was taken before the reservation, or on another thread
-  }
-  if (bytes != 0) leave(bytes);
-}
-
-void Ledger::enter_in_promise(Tag tag, int64_t bytes) {
-  Promise& mine = promise;
-  const int64_t room = mine.bytes - mine.used;
-  if (bytes > room) {
-    enter(tag, bytes, room);
-    mine.bytes += bytes - room;
-    reserved_.fetch_add(bytes - room, std::memory_order_relaxed);
-  }
-  mine.used += bytes;
-  mine.peak = std::max(mine.peak, mine.used);
-}
-
-// `room`: how many of the bytes stand in the sum already.
-void Ledger::enter(Tag tag, int64_t bytes, int64_t room) {
-  int64_t free = 0;
-  if (!try_enter(bytes - room, free)) throw BudgetExceeded(tag, bytes, free + room, cap());
+  held_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 bool Ledger::add_spare(int64_t bytes) noexcept {
@@ -89,31 +68,9 @@ void Ledger::give_up_spare(int64_t coming) noexcept {
   if (auto* const give_up = give_up_.load()) give_up();
 }
 
-bool Ledger::try_enter(int64_t bytes, int64_t& free) noexcept {
-  give_up_spare(bytes);
-  const int64_t limit = cap();
-  int64_t before = held_.load();
-  do {
-    if (bytes > limit - before) {
-      free = std::max<int64_t>(limit - before, 0);
-      return false;
-    }
-  } while (!held_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
-  raise_to(peak_, before + bytes);
-  raise_to(recent_peak_, before + bytes);
-  return true;
-}
-
-void Ledger::leave(int64_t bytes) noexcept {
-  // reserve() counts itself in and then looks at held_. In sequentially consistent order one sees the other.
-  held_.fetch_sub(bytes);
-  if (waiting_.load() > 0) wake();
-}
-
 void Ledger::set_cap(int64_t cap) {
   cap_.store(cap, std::memory_order_relaxed);
   give_up_spare(0);
-  wake();
 }
 
 Ledger& Ledger::process() {

@@ -29,7 +29,7 @@ class Pressure {
 /// five at first, twice as many after each time that it came again, up to five minutes.
 class PressureGauge : public Pressure {
  public:
-  using Time = Stalls::Time;
+  using Time = PsiMonitor::Time;
 
   explicit PressureGauge(const std::string& root = "") : signs_(root) {}
 

@@ -42,7 +42,7 @@ PressureSigns::PressureSigns(const std::string& root)
   look({});  // counters count from now
 }
 
-PressureSigns::Look PressureSigns::look(Stalls::Time now) {
+PressureSigns::Look PressureSigns::look(PsiMonitor::Time now) {
   Look look;
   const bool group_stalled = group_stalls_.seen(now);
   const bool system_stalled = system_stalls_.seen(now);

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "memory/cgroup.h"
-#include "memory/stalls.h"
+#include "memory/psi_monitor.h"
 
 namespace plimsoll {
 
 /// What the kernel says about memory getting short, for the groups of this process and the whole system.
 ///
 /// Page cache is not held against anybody: it goes when its place is needed. What counts is what a limit
-/// leaves beside anonymous memory, whoever holds it. Stalls and the events of a group come from page cache as
+/// leaves beside anonymous memory, whoever holds it. PsiMonitor and the events of a group come from page cache as
 /// well, in runs that are well, so they raise no alarm alone: they double the bound below which there is one.
 /// Not thread-safe.
 class PressureSigns {
@@ -38,7 +38,7 @@ class PressureSigns {
     };
     std::vector<Place> places_;
   };
-  Look look(Stalls::Time now);
+  Look look(PsiMonitor::Time now);
 
  private:
   bool rises(const std::string& counter, std::optional<int64_t> value);
@@ -46,8 +46,8 @@ class PressureSigns {
   void look_at_system(bool stalled, Look& look);
 
   std::string root_;
-  Stalls group_stalls_;
-  Stalls system_stalls_;
+  PsiMonitor group_stalls_;
+  PsiMonitor system_stalls_;
   std::map<std::string, int64_t> counters_;  // as last seen
 };
 

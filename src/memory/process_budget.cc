@@ -99,11 +99,11 @@ ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text
     watch(stop);
   });
   begun.wait();
-  relief_ = std::make_unique<Relief>([this] { trim(); });
+  relief_ = std::make_unique<Shrinker>([this] { trim(); });
 }
 
 ProcessBudget::~ProcessBudget() {
-  if (getpid() != process_) {  // a child of fork() has no such thread, nor one that would unlock a Relief
+  if (getpid() != process_) {  // a child of fork() has no such thread, nor one that would unlock a Shrinker
     thread_.detach();
     std::ignore = relief_.release();
     return;

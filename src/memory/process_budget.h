@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "memory/relief.h"
-#include "memory/spare_pieces.h"
+#include "memory/shrinker.h"
+#include "memory/caching_allocator.h"
 
 namespace plimsoll {
 
@@ -51,7 +51,7 @@ class ProcessBudget {
   void apply();  // with mutex_ held
 
   int64_t bytes_;
-  SparePieces::Keeping keeping_;
+  CachingAllocator::Keeping keeping_;
   const pid_t process_;
   std::mutex mutex_;
   // Not ended in a child of fork(): that would wait for the thread that waits for it.
@@ -62,7 +62,7 @@ class ProcessBudget {
   int64_t peak_anonymous_ = 0;
   Registration registration_{this};
   std::jthread thread_;
-  std::unique_ptr<Relief> relief_;
+  std::unique_ptr<Shrinker> relief_;
 };
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-#include "memory/stalls.h"
+#include "memory/psi_monitor.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -38,22 +38,22 @@ bool is_of_the_kernel(int file) {
 
 }  // namespace
 
-Stalls::Stalls(const std::string& file) : file_(file) {
+PsiMonitor::PsiMonitor(const std::string& file) : file_(file) {
   trigger_ = ::open(file.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   if (trigger_ < 0) return;
   if (!is_of_the_kernel(trigger_) || ::write(trigger_, kTrigger, sizeof(kTrigger)) < 0) close_trigger();
 }
 
-Stalls::~Stalls() {
+PsiMonitor::~PsiMonitor() {
   close_trigger();
 }
 
-void Stalls::close_trigger() {
+void PsiMonitor::close_trigger() {
   if (trigger_ >= 0) ::close(trigger_);
   trigger_ = -1;
 }
 
-bool Stalls::seen(Time now) {
+bool PsiMonitor::seen(Time now) {
   if (trigger_ >= 0) {
     ask_trigger(now);
   } else {
@@ -62,7 +62,7 @@ bool Stalls::seen(Time now) {
   return last_ && now - *last_ < kWindow;
 }
 
-void Stalls::ask_trigger(Time now) {
+void PsiMonitor::ask_trigger(Time now) {
   pollfd asked{trigger_, POLLPRI, 0};
   if (::poll(&asked, 1, 0) <= 0) return;
   // POLLERR: the group is gone. It would be there again at once, for ever.
@@ -73,7 +73,7 @@ void Stalls::ask_trigger(Time now) {
   }
 }
 
-void Stalls::read_total(Time now) {
+void PsiMonitor::read_total(Time now) {
   if (since_ && now - *since_ < kWindow && total_) {
     const auto stalled = total_stalled(file_);
     if (stalled && *stalled - *total_ >= kShare.count()) last_ = now;

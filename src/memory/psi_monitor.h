@@ -10,15 +10,15 @@ namespace plimsoll {
 /// Whether tasks have stalled for want of memory: the kernel's pressure stall information (PSI). By a trigger
 /// where one may be set, else by the running total of the file; where there is neither, never. Not
 /// thread-safe.
-class Stalls {
+class PsiMonitor {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   /// `file`: memory.pressure of a group, or /proc/pressure/memory.
-  explicit Stalls(const std::string& file);
-  ~Stalls();
-  Stalls(const Stalls&) = delete;
-  Stalls& operator=(const Stalls&) = delete;
+  explicit PsiMonitor(const std::string& file);
+  ~PsiMonitor();
+  PsiMonitor(const PsiMonitor&) = delete;
+  PsiMonitor& operator=(const PsiMonitor&) = delete;
 
   bool has_trigger() const { return trigger_ >= 0; }
   /// Whether tasks stalled for a tenth of the two seconds before `now` or, by trigger, of two seconds that

@@ -1,4 +1,4 @@
-#include "memory/own_group.h"
+#include "memory/scoped_cgroup.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ void remove_stale(const MemoryGroup& parent) {
 
 }  // namespace
 
-OwnGroup::OwnGroup(int64_t bytes, const std::string& root) {
+ScopedCgroup::ScopedCgroup(int64_t bytes, const std::string& root) {
   for (const MemoryGroup& group : memory_groups(root)) {
     if (!shares_memory_out(group)) continue;
     parent_ = group;
@@ -59,11 +59,11 @@ OwnGroup::OwnGroup(int64_t bytes, const std::string& root) {
   refusal_ = "no group that counts memory is shown here";
 }
 
-OwnGroup::~OwnGroup() {
+ScopedCgroup::~ScopedCgroup() {
   if (made_) leave();
 }
 
-bool OwnGroup::write(const std::string& path, const std::string& text) {
+bool ScopedCgroup::write(const std::string& path, const std::string& text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   const bool done = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (!done && refusal_.empty())
@@ -73,7 +73,7 @@ bool OwnGroup::write(const std::string& path, const std::string& text) {
 }
 
 // "0" is the process that writes.
-bool OwnGroup::make(int64_t bytes) {
+bool ScopedCgroup::make(int64_t bytes) {
   ::rmdir(group_.folder.c_str());  // of a dead process with our number
   if (::mkdir(group_.folder.c_str(), 0755) != 0) {
     refusal_ = fmt::format("cannot make {}: {}", group_.folder, std::strerror(errno));
@@ -89,7 +89,7 @@ bool OwnGroup::make(int64_t bytes) {
   return (enabled_ || refusal_.empty()) && write(group_.folder + "/memory.max", std::to_string(bytes));
 }
 
-void OwnGroup::leave() {
+void ScopedCgroup::leave() {
   if (enabled_) write(parent_.folder + "/cgroup.subtree_control", "-memory");
   write(parent_.folder + "/cgroup.procs", "0");
   // A thread that has just ended may still be counted.

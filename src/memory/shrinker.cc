@@ -1,4 +1,4 @@
-#include "memory/relief.h"
+#include "memory/shrinker.h"
 
 #include <map>
 #include <mutex>
@@ -9,7 +9,7 @@ namespace {
 
 struct Givers {
   std::mutex mutex;
-  std::map<const Relief*, std::function<void()>> all;  // guarded by mutex
+  std::map<const Shrinker*, std::function<void()>> all;  // guarded by mutex
 };
 
 Givers& givers() {
@@ -19,17 +19,17 @@ Givers& givers() {
 
 }  // namespace
 
-Relief::Relief(std::function<void()> give_up) {
+Shrinker::Shrinker(std::function<void()> give_up) {
   const std::lock_guard lock(givers().mutex);
   givers().all.emplace(this, std::move(give_up));
 }
 
-Relief::~Relief() {
+Shrinker::~Shrinker() {
   const std::lock_guard lock(givers().mutex);
   givers().all.erase(this);
 }
 
-bool Relief::ask() {
+bool Shrinker::ask() {
   // A child of fork() has no thread that would unlock what was locked when it began.
   const std::unique_lock lock(givers().mutex, std::try_to_lock);
   if (!lock || givers().all.empty()) return false;

@@ -6,14 +6,14 @@ namespace plimsoll {
 
 /// While it lives, what `give_up` lets go of gives way to whoever is refused memory, such as batches that
 /// were made ahead. `give_up` is called from any thread, never by two at once; it must not take memory of the
-/// ledger, nor make or end a Relief. Thread-safe.
-class Relief {
+/// ledger, nor make or end a Shrinker. Thread-safe.
+class Shrinker {
  public:
-  explicit Relief(std::function<void()> give_up);
+  explicit Shrinker(std::function<void()> give_up);
   /// Waits for a call of it to end.
-  ~Relief();
-  Relief(const Relief&) = delete;
-  Relief& operator=(const Relief&) = delete;
+  ~Shrinker();
+  Shrinker(const Shrinker&) = delete;
+  Shrinker& operator=(const Shrinker&) = delete;
 
   /// Asks all that live to give up what they can; false where there is none, or another thread is asking:
   /// then it is not worth asking the ledger again.

@@ -71,7 +71,7 @@ class TapeRecorder {
 };
 
 /// While it lives, what this thread asks for outside of slabs is written down, tensors without data among it
-/// (ops/without_data.h). May not be nested.
+/// (ops/meta_tensors.h). May not be nested.
 class TapeScope {
  public:
   explicit TapeScope(TapeRecorder& recorder);

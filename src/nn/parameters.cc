@@ -38,11 +38,11 @@ void fill(float* values, int64_t count, const Init& init, const Philox& philox, 
 
 }  // namespace
 
-WithoutData::WithoutData() {
+MetaParameters::MetaParameters() {
   device = c10::DeviceType::Meta;
 }
 
-WithoutData::~WithoutData() {
+MetaParameters::~MetaParameters() {
   device = c10::DeviceType::CPU;
 }
 

@@ -27,12 +27,12 @@ struct Init {
 
 /// While it lives, parameters and buffers that this thread makes are tensors without data (torch's meta
 /// device): they take no memory, and a model of them can be run for shapes alone. May not be nested.
-class WithoutData {
+class MetaParameters {
  public:
-  WithoutData();
-  ~WithoutData();
-  WithoutData(const WithoutData&) = delete;
-  WithoutData& operator=(const WithoutData&) = delete;
+  MetaParameters();
+  ~MetaParameters();
+  MetaParameters(const MetaParameters&) = delete;
+  MetaParameters& operator=(const MetaParameters&) = delete;
 };
 
 /// While it lives, parameters and buffers that this thread makes are those that `values` gives: memory of

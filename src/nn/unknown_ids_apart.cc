@@ -1,6 +1,6 @@
 #include "nn/unknown_ids_apart.h"
 
-#include "base/unknown_ids.h"
+#include "windows/unknown_ids.h"
 
 namespace plimsoll {
 

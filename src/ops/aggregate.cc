@@ -14,7 +14,7 @@
 #include "ops/check.h"
 #include "ops/numbers.h"
 #include "ops/operator.h"
-#include "ops/without_data.h"
+#include "ops/meta_tensors.h"
 
 namespace plimsoll {
 namespace {
@@ -88,7 +88,7 @@ Tensor empty_rows(const Tensor& like, Count rows) {
 Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Optional&, Count targets) {
   Tensor out = empty_rows(x, targets);
   const WorkspaceScope workspace;
-  if (WithoutDataScope::active()) x.contiguous();
+  if (MetaTensors::active()) x.contiguous();
   return out;
 }
 
@@ -96,9 +96,9 @@ Tensor aggregate_backward_meta(const Tensor& grad, const Tensor& order, const Op
                                Count sources) {
   Tensor dx = empty_rows(grad, sources);
   const WorkspaceScope workspace;
-  if (WithoutDataScope::active()) {
+  if (MetaTensors::active()) {
     const Tensor dout = grad.contiguous();
-    const int64_t edges = WithoutDataScope::order(order.numel()).edges;
+    const int64_t edges = MetaTensors::order(order.numel()).edges;
     at::empty({dx.size(0) + 1 + 2 * edges}, dout.options().dtype(at::kInt));  // out_edges()
   }
   return dx;

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <new>
 
-#include "memory/relief.h"
+#include "memory/shrinker.h"
 #include "memory/slab.h"
-#include "memory/spare_pieces.h"
+#include "memory/caching_allocator.h"
 #include "memory/tape.h"
 
 namespace plimsoll {
@@ -28,7 +28,7 @@ struct alignas(kAlignment) Header {
   void* in_heap;      // as malloc gave it
   int64_t bytes;      // of the heap, as entered in the ledger
   Tag tag;
-  bool mapped = false;  // in_heap is one of SparePieces
+  bool mapped = false;  // in_heap is one of CachingAllocator
 };
 static_assert(sizeof(Header) == kAlignment && sizeof(Header) == kTensorHeader);
 
@@ -37,8 +37,8 @@ Header* take_from_heap(size_t bytes) {
   const int64_t entered = heap_bytes(static_cast<int64_t>(bytes));
   Ledger& ledger = Ledger::process();
   ledger.take(current_tag, entered);
-  const bool mapped = entered >= SparePieces::kLeast && SparePieces::keeping();
-  void* const piece = mapped ? SparePieces::take(entered) : std::malloc(static_cast<size_t>(entered));
+  const bool mapped = entered >= CachingAllocator::kLeast && CachingAllocator::keeping();
+  void* const piece = mapped ? CachingAllocator::take(entered) : std::malloc(static_cast<size_t>(entered));
   if (piece == nullptr) {
     ledger.give(current_tag, entered);
     throw BudgetExceeded(current_tag, entered, 0, ledger.cap());
@@ -84,7 +84,7 @@ class LedgerCpuAllocator final : public c10::Allocator {
       try {
         return take(bytes);
       } catch (const BudgetExceeded&) {
-        if (!Relief::ask()) throw;
+        if (!Shrinker::ask()) throw;
       }
       return take(bytes);
     } catch (const BudgetExceeded& refusal) {
@@ -108,7 +108,7 @@ class LedgerCpuAllocator final : public c10::Allocator {
     }
     if (!header.mapped) std::free(header.in_heap);
     Ledger::process().give(header.tag, header.bytes);
-    if (header.mapped) SparePieces::give(header.in_heap, header.bytes);
+    if (header.mapped) CachingAllocator::give(header.in_heap, header.bytes);
   }
 
  private:

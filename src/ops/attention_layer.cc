@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "ops/without_data.h"
+#include "ops/meta_tensors.h"
 
 namespace plimsoll {
 namespace {
@@ -105,7 +105,7 @@ AttentionShape shape_of(const AttentionTensors& in, const AttentionSizes& sizes,
           .heads = sizes.heads,
           .channels = sizes.channels,
           .dtype = in.x.scalar_type(),
-          .order = WithoutDataScope::order(in.order.numel()),
+          .order = MetaTensors::order(in.order.numel()),
           .loops = options.loops,
           .keep_projection = options.keep_projection,
           .return_attention = options.return_attention};

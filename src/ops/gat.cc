@@ -11,7 +11,7 @@
 #include "kernels/gat.h"
 #include "ops/attention_layer.h"
 #include "ops/gat_device.h"
-#include "ops/without_data.h"
+#include "ops/meta_tensors.h"
 
 namespace plimsoll {
 namespace {

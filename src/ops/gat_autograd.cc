@@ -8,7 +8,7 @@
 
 #include "ops/autocast.h"
 #include "ops/operator.h"
-#include "ops/without_data.h"
+#include "ops/meta_tensors.h"
 
 // torch.ops.plimsoll.gat and gat_backward are operators of their own, so that torch.compile sees through
 // both; the autograd kernel of the first puts them together.
@@ -93,7 +93,7 @@ Seven forward_any(PLIMSOLL_GAT_PARAMETERS) {
 }
 
 Seven forward_meta(PLIMSOLL_GAT_PARAMETERS) {
-  if (WithoutDataScope::active()) return forward_any(PLIMSOLL_GAT_ARGUMENTS);
+  if (MetaTensors::active()) return forward_any(PLIMSOLL_GAT_ARGUMENTS);
   const c10::SymInt sources = x.sym_size(0);
   const c10::SymInt targets = att_target ? sources : target_score->sym_size(0);
   const c10::SymInt edges = edges_of_order(order.sym_numel(), targets);
@@ -128,7 +128,7 @@ Eight backward_any(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMS
 Eight backward_meta(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GAT_PARAMETERS,
                     const at::Tensor& z, const at::Tensor& s, const at::Tensor& t, const at::Tensor& highest,
                     const at::Tensor& scale, bool needs_x, bool needs_edge_attr) {
-  if (WithoutDataScope::active())
+  if (MetaTensors::active())
     return backward_any(grad_out, grad_alpha, PLIMSOLL_GAT_ARGUMENTS, z, s, t, highest, scale, needs_x,
                         needs_edge_attr);
   const auto like = [&](bool wanted, const Optional& tensor) {

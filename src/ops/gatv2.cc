@@ -8,7 +8,7 @@
 #include "kernels/gatv2.h"
 #include "ops/attention_layer.h"
 #include "ops/gatv2_device.h"
-#include "ops/without_data.h"
+#include "ops/meta_tensors.h"
 
 namespace plimsoll {
 namespace {

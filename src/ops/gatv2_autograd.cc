@@ -8,7 +8,7 @@
 #include "ops/autocast.h"
 #include "ops/gatv2.h"
 #include "ops/operator.h"
-#include "ops/without_data.h"
+#include "ops/meta_tensors.h"
 
 // torch.ops.plimsoll.gatv2 and gatv2_backward; gat_autograd.cc says how they go together.
 
@@ -78,7 +78,7 @@ Made forward_any(PLIMSOLL_GATV2_PARAMETERS) {
 }
 
 Made forward_meta(PLIMSOLL_GATV2_PARAMETERS) {
-  if (WithoutDataScope::active()) return forward_any(PLIMSOLL_GATV2_ARGUMENTS);
+  if (MetaTensors::active()) return forward_any(PLIMSOLL_GATV2_ARGUMENTS);
   const c10::SymInt sources = x.sym_size(0);
   const c10::SymInt targets = x_target ? x_target->sym_size(0) : sources;
   const c10::SymInt edges = edges_of_order(order.sym_numel(), targets);
@@ -113,7 +113,7 @@ Gradients backward_any(const at::Tensor& grad_out, const Optional& grad_alpha, P
 Gradients backward_meta(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMSOLL_GATV2_PARAMETERS,
                         const at::Tensor& z, const at::Tensor& z_target, const at::Tensor& highest,
                         const at::Tensor& scale, bool needs_x, bool needs_edge_attr) {
-  if (WithoutDataScope::active())
+  if (MetaTensors::active())
     return backward_any(grad_out, grad_alpha, PLIMSOLL_GATV2_ARGUMENTS, z, z_target, highest, scale, needs_x,
                         needs_edge_attr);
   const auto like = [&](const Optional& tensor, bool wanted = true) {

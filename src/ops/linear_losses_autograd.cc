@@ -5,7 +5,7 @@
 #include "ops/autocast.h"
 #include "ops/linear_losses.h"
 #include "ops/operator.h"
-#include "ops/without_data.h"
+#include "ops/meta_tensors.h"
 
 // The operators of linear_losses.h and their gradients; gat_autograd.cc says how they go together.
 
@@ -18,7 +18,7 @@ using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
 bool planning() {
-  return WithoutDataScope::active();
+  return MetaTensors::active();
 }
 
 // Whether all losses have one gradient.

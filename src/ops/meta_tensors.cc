@@ -1,4 +1,4 @@
-#include "ops/without_data.h"
+#include "ops/meta_tensors.h"
 
 #include <ATen/ops/empty.h>
 
@@ -19,19 +19,19 @@ constexpr int64_t kMorePieces = 24;
 
 }  // namespace
 
-WithoutDataScope::WithoutDataScope(std::span<const OrderSizes> orders) {
+MetaTensors::MetaTensors(std::span<const OrderSizes> orders) {
   scoped = orders;
 }
 
-WithoutDataScope::~WithoutDataScope() {
+MetaTensors::~MetaTensors() {
   scoped.reset();
 }
 
-bool WithoutDataScope::active() {
+bool MetaTensors::active() {
   return scoped.has_value();
 }
 
-const OrderSizes& WithoutDataScope::order(int64_t numbers) {
+const OrderSizes& MetaTensors::order(int64_t numbers) {
   const auto found = std::ranges::find(*scoped, numbers, &OrderSizes::numbers);
   if (found == scoped->end()) throw Failure("a layer reads an order of edges that was not declared");
   return *found;

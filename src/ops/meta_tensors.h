@@ -12,12 +12,12 @@ namespace plimsoll {
 /// for those with data, on one thread: in the same order, and with their workspaces, where orders of edges
 /// have these sizes, which are told apart by `numbers` and must outlive it. Nothing is computed. May not be
 /// nested.
-class WithoutDataScope {
+class MetaTensors {
  public:
-  explicit WithoutDataScope(std::span<const OrderSizes> orders);
-  ~WithoutDataScope();
-  WithoutDataScope(const WithoutDataScope&) = delete;
-  WithoutDataScope& operator=(const WithoutDataScope&) = delete;
+  explicit MetaTensors(std::span<const OrderSizes> orders);
+  ~MetaTensors();
+  MetaTensors(const MetaTensors&) = delete;
+  MetaTensors& operator=(const MetaTensors&) = delete;
 
   /// Whether this thread has one, and its order of so many numbers. Errors: Failure where it has none such.
   static bool active();

@@ -6,7 +6,7 @@
 #include "ops/operator.h"
 #include "ops/segment.h"
 #include "ops/segment_cpu.h"
-#include "ops/without_data.h"
+#include "ops/meta_tensors.h"
 
 // The operators of segment.h and their gradients; gat_autograd.cc says how they go together.
 
@@ -19,9 +19,9 @@ using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-// In a WithoutDataScope the kernels' own functions ask for what they ask for with data.
+// In a MetaTensors the kernels' own functions ask for what they ask for with data.
 bool planning() {
-  return WithoutDataScope::active();
+  return MetaTensors::active();
 }
 
 Tensor reduce_meta(const Tensor& x, const Tensor& ptr, std::string_view reduce) {

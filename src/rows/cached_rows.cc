@@ -1,4 +1,4 @@
-#include "store/cached_rows.h"
+#include "rows/cached_rows.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kLeastBytes = 256 * 1024;
-// What a row costs in a cache beside its bytes (store/row_cache.h).
+// What a row costs in a cache beside its bytes (rows/row_cache.h).
 constexpr int64_t kCachedRow = 40;
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "io/row_reader.h"
-#include "store/feature_file.h"
-#include "store/row_cache.h"
+#include "rows/feature_file.h"
+#include "rows/row_cache.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "store/feature_file.h"
+#include "rows/feature_file.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "store/next_use_order.h"
+#include "rows/next_use_order.h"
 
 namespace plimsoll {
 

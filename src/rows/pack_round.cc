@@ -1,4 +1,4 @@
-#include "store/pack_round.h"
+#include "rows/pack_round.h"
 
 #include <fmt/format.h>
 
@@ -61,7 +61,7 @@ int64_t PackSizes::of_round(const RowLayout& layout) const {
 }
 
 PackRound::PackRound(const std::filesystem::path& path, const RowLayout& layout, const PackSizes& sizes,
-                     KeptRows& kept, ScratchFile& scratch)
+                     PinnedRows& kept, ScratchFile& scratch)
     : reader_(path, layout, reading_packs(layout, sizes.reader)),
       row_bytes_(layout.row_bytes),
       sizes_(sizes),

@@ -10,10 +10,10 @@
 #include "io/scratch_file.h"
 #include "io/write_behind.h"
 #include "memory/mapped_bytes.h"
-#include "store/kept_rows.h"
-#include "store/read_ahead.h"
-#include "store/row_counters.h"
-#include "store/row_set.h"
+#include "rows/pinned_rows.h"
+#include "rows/read_ahead.h"
+#include "rows/row_counters.h"
+#include "rows/row_set.h"
 
 namespace plimsoll {
 
@@ -62,7 +62,7 @@ class PackRound {
  public:
   /// What is given has to outlive it. Errors: those of RowReader, BudgetExceeded.
   PackRound(const std::filesystem::path& path, const RowLayout& layout, const PackSizes& sizes,
-            KeptRows& kept, ScratchFile& scratch);
+            PinnedRows& kept, ScratchFile& scratch);
 
   /// The next round goes to `offset` .. offset + sizes.round of the scratch file, the rows of its packs to
   /// `rows`, which has room for them. Waits for what a round that was given up still writes. Errors: those of
@@ -91,7 +91,7 @@ class PackRound {
   RowReader reader_;
   int64_t row_bytes_;
   PackSizes sizes_;
-  KeptRows& kept_;
+  PinnedRows& kept_;
   bool kept_are_read_ = false;
   ReadAhead piece_;
   ReadAhead next_piece_;

@@ -11,7 +11,7 @@
 
 #include "io/row_reader.h"
 #include "memory/mapped_bytes.h"
-#include "store/page_uses.h"
+#include "rows/page_uses.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "store/kept_rows.h"
+#include "rows/pinned_rows.h"
 
 #include <array>
 #include <limits>
@@ -10,7 +10,7 @@ constexpr size_t kReadTogether = 8192;  // rows that are read at a time
 
 }  // namespace
 
-KeptRows::KeptRows(const RowLayout& layout, std::span<const uint8_t> uses, int64_t rows)
+PinnedRows::PinnedRows(const RowLayout& layout, std::span<const uint8_t> uses, int64_t rows)
     : row_bytes_(layout.row_bytes), set_(layout.rows), rows_(Tag::cache, rows * layout.row_bytes) {
   std::array<int64_t, std::numeric_limits<uint8_t>::max() + 1> count{};
   for (const uint8_t used : uses) ++count[used];
@@ -23,7 +23,7 @@ KeptRows::KeptRows(const RowLayout& layout, std::span<const uint8_t> uses, int64
   set_.number();
 }
 
-bool KeptRows::read(RowReader& reader, const std::stop_token& stop) {
+bool PinnedRows::read(RowReader& reader, const std::stop_token& stop) {
   Vector<WantedRow, Tag::cache> wanted;
   wanted.reserve(kReadTogether);
   std::byte* to = rows_.data();

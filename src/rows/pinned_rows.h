@@ -7,12 +7,12 @@
 
 #include "io/row_reader.h"
 #include "memory/mapped_bytes.h"
-#include "store/row_set.h"
+#include "rows/row_set.h"
 
 namespace plimsoll {
 
 /// Rows of a file that are in memory for good: those that are used most. Thread-safe once they are read.
-class KeptRows {
+class PinnedRows {
  public:
   static int64_t bytes_for(const RowLayout& layout, int64_t rows) {
     return RowSet::bytes_for(layout.rows) + rows * layout.row_bytes;
@@ -20,7 +20,7 @@ class KeptRows {
 
   /// `rows` of them (Tag::cache), by how often each row of the file is used; the first of those that are used
   /// alike. Errors: BudgetExceeded.
-  KeptRows(const RowLayout& layout, std::span<const uint8_t> uses, int64_t rows);
+  PinnedRows(const RowLayout& layout, std::span<const uint8_t> uses, int64_t rows);
   /// Has them read, some at a time. False: it was told to stop, and is to be called again. Errors: those of
   /// RowReader::read(), BudgetExceeded.
   bool read(RowReader& reader, const std::stop_token& stop);

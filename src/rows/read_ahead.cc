@@ -1,4 +1,4 @@
-#include "store/read_ahead.h"
+#include "rows/read_ahead.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "store/row_cache.h"
+#include "rows/row_cache.h"
 
 #include <fmt/format.h>
 

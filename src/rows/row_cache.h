@@ -5,9 +5,9 @@
 #include <span>
 
 #include "io/row_reader.h"
-#include "store/read_ahead.h"
-#include "store/row_counters.h"
-#include "store/row_plan.h"
+#include "rows/read_ahead.h"
+#include "rows/row_counters.h"
+#include "rows/row_plan.h"
 
 namespace plimsoll {
 
@@ -18,7 +18,7 @@ namespace plimsoll {
 ///
 /// fewest_misses is a bound: when the last batch of what was once planned is over, all that is planned then
 /// is a window, and no cache of this size that holds what this one holds could have fewer misses in it
-/// (store/row_plan.h). In a plan that goes on, the own misses are at least as many; in one that is all known
+/// (rows/row_plan.h). In a plan that goes on, the own misses are at least as many; in one that is all known
 /// from the start they are as many. (Rows that gather() brings in between are no part of it.)
 ///
 /// Not thread-safe: one call at a time. Rows are the same bytes for every budget and plan.

@@ -12,7 +12,7 @@ struct RowCounters {
   int64_t fewest_misses = 0;   ///< the fewest there could be (RowCache says of what)
   int64_t bytes_useful = 0;    ///< of rows that were missed
   int64_t bytes_read = 0;      ///< to have them
-  int64_t bytes_written = 0;   ///< to have them sooner (RowPacks)
+  int64_t bytes_written = 0;   ///< to have them sooner (SpilledFeatures)
   double waited_seconds = 0;   ///< for the disk, by who asked for rows
 };
 

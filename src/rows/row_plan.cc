@@ -1,4 +1,4 @@
-#include "store/row_plan.h"
+#include "rows/row_plan.h"
 
 #include <fmt/format.h>
 

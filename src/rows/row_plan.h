@@ -5,8 +5,8 @@
 #include <functional>
 #include <span>
 
-#include "store/next_use_order.h"
-#include "store/row_table.h"
+#include "rows/next_use_order.h"
+#include "rows/row_table.h"
 
 namespace plimsoll {
 

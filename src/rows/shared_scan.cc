@@ -1,4 +1,4 @@
-#include "store/row_sweep.h"
+#include "rows/shared_scan.h"
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ RowReader::Options reading(const RowLayout& layout, int64_t bytes) {
 
 }  // namespace
 
-int64_t RowSweep::bytes_for(const RowLayout& layout, int64_t slots) {
+int64_t SharedScan::bytes_for(const RowLayout& layout, int64_t slots) {
   const int64_t rows = slots * (layout.row_bytes + kSlotBytes) + RowTable<int32_t>::bytes_for(slots) +
                        piece_for(slots) * static_cast<int64_t>(sizeof(WantedRow)) + layout.rows / 8 + 64;
   // Buffers are a share of everything; a row that is long needs some of its length, and sectors around it.
@@ -58,7 +58,7 @@ int64_t RowSweep::bytes_for(const RowLayout& layout, int64_t slots) {
   return std::max(all, rows + kLeastBuffers) + 2 * layout.row_bytes + 64 * 1024;
 }
 
-int64_t RowSweep::slots_for(const RowLayout& layout, int64_t bytes) {
+int64_t SharedScan::slots_for(const RowLayout& layout, int64_t bytes) {
   int64_t least = 0, most = std::min<int64_t>(layout.rows, std::numeric_limits<int32_t>::max()) + 1;
   while (most - least > 1) {  // `least` slots fit, `most` do not
     const int64_t middle = least + (most - least) / 2;
@@ -67,15 +67,15 @@ int64_t RowSweep::slots_for(const RowLayout& layout, int64_t bytes) {
   return least;
 }
 
-int64_t RowSweep::least_bytes(const RowLayout& layout) {
+int64_t SharedScan::least_bytes(const RowLayout& layout) {
   return bytes_for(layout, std::min(layout.rows, kLeastSlots));
 }
 
-int64_t RowSweep::most_bytes(const RowLayout& layout) {
+int64_t SharedScan::most_bytes(const RowLayout& layout) {
   return bytes_for(layout, layout.rows);
 }
 
-RowSweep::RowSweep(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes)
+SharedScan::SharedScan(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes)
     : reader_(path, layout, reading(layout, bytes)),
       slots_(slots_for(layout, bytes)),
       all_fit_(slots_ >= layout.rows),
@@ -94,14 +94,14 @@ RowSweep::RowSweep(const std::filesystem::path& path, const RowLayout& layout, i
   thread_ = start_thread([this](const std::stop_token& stop) { read_on(stop); });
 }
 
-RowSweep::~RowSweep() = default;
+SharedScan::~SharedScan() = default;
 
-void RowSweep::set_uses(std::span<const uint8_t> uses) {
+void SharedScan::set_uses(std::span<const uint8_t> uses) {
   const std::lock_guard lock(mutex_);
   uses_ = uses;
 }
 
-int32_t RowSweep::take_slot() {
+int32_t SharedScan::take_slot() {
   int32_t number = 0;
   if (!free_.empty()) {
     number = free_.back();
@@ -115,13 +115,13 @@ int32_t RowSweep::take_slot() {
   return number;
 }
 
-int32_t RowSweep::find(int64_t row) {
+int32_t SharedScan::find(int64_t row) {
   if (all_fit_) return state(static_cast<int32_t>(row)) == State::absent ? kNone : static_cast<int32_t>(row);
   const int32_t* const found = slot_of_.find(row);
   return found == nullptr ? kNone : *found;
 }
 
-void RowSweep::want(int64_t row) {
+void SharedScan::want(int64_t row) {
   if (const int32_t found = find(row); found != kNone) {
     Slot& there = slot(found);
     if (!all_fit_ && there.batches++ == 0 && there.state == State::there) {
@@ -144,7 +144,7 @@ void RowSweep::want(int64_t row) {
   counters_.bytes_useful += reader_.layout().row_bytes;
 }
 
-bool RowSweep::plan(std::span<const int64_t> rows) {
+bool SharedScan::plan(std::span<const int64_t> rows) {
   const std::lock_guard lock(mutex_);
   // Rows that no batch wanted so far, with a slot or without, are no longer to be had for others.
   int64_t more = 0;
@@ -163,7 +163,7 @@ bool RowSweep::plan(std::span<const int64_t> rows) {
   return true;
 }
 
-void RowSweep::gather(std::span<const int64_t> rows, std::byte* out) {
+void SharedScan::gather(std::span<const int64_t> rows, std::byte* out) {
   const auto row_bytes = static_cast<size_t>(reader_.layout().row_bytes);
   std::array<const std::byte*, kTogether> from;
   for (size_t first = 0; first < rows.size(); first += kTogether) {
@@ -177,7 +177,7 @@ void RowSweep::gather(std::span<const int64_t> rows, std::byte* out) {
 }
 
 // Where these rows are, when they are there.
-void RowSweep::find_all(std::span<const int64_t> rows, std::span<const std::byte*> from) {
+void SharedScan::find_all(std::span<const int64_t> rows, std::span<const std::byte*> from) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!all_fit_) lock.lock();
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -194,7 +194,7 @@ void RowSweep::find_all(std::span<const int64_t> rows, std::span<const std::byte
   }
 }
 
-void RowSweep::wait_for(int32_t number, std::unique_lock<std::mutex>& lock) {
+void SharedScan::wait_for(int32_t number, std::unique_lock<std::mutex>& lock) {
   if (waiting_++ == 0) waiting_since_ = Clock::now();
   changed_.notify_all();
   changed_.wait(lock, [&] { return state(number) == State::there || error_; });
@@ -207,7 +207,7 @@ void RowSweep::wait_for(int32_t number, std::unique_lock<std::mutex>& lock) {
 }
 
 // No batch wants the row of a slot any more.
-void RowSweep::release(int32_t number) {
+void SharedScan::release(int32_t number) {
   const Slot& released = slot(number);
   if (released.state == State::there) {
     const uint8_t uses = uses_.empty() ? uint8_t{0} : uses_[static_cast<size_t>(released.row)];
@@ -221,7 +221,7 @@ void RowSweep::release(int32_t number) {
   }
 }
 
-void RowSweep::end(std::span<const int64_t> rows) {
+void SharedScan::end(std::span<const int64_t> rows) {
   if (all_fit_) return;
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -233,12 +233,12 @@ void RowSweep::end(std::span<const int64_t> rows) {
   }
 }
 
-bool RowSweep::has_work() const {
+bool SharedScan::has_work() const {
   return !error_ && wanted_ > 0 && (waiting_ > 0 || left_ > 0 || wanted_ >= enough_);
 }
 
 // The next wanted rows in the order of the file.
-void RowSweep::collect() {
+void SharedScan::collect() {
   const int64_t rows = reader_.layout().rows;
   const int64_t from = position_;
   piece_.clear();
@@ -261,7 +261,7 @@ void RowSweep::collect() {
   if (position_ == rows) position_ = 0;
 }
 
-void RowSweep::read_on(const std::stop_token& stop) {
+void SharedScan::read_on(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return has_work(); }) && !stop.stop_requested()) {
     if (left_ <= 0) left_ = reader_.layout().rows;
@@ -289,7 +289,7 @@ void RowSweep::read_on(const std::stop_token& stop) {
   }
 }
 
-RowCounters RowSweep::counters() const {
+RowCounters SharedScan::counters() const {
   const std::lock_guard lock(mutex_);
   return counters_;
 }

@@ -14,9 +14,9 @@
 
 #include "io/row_reader.h"
 #include "memory/mapped_bytes.h"
-#include "store/next_use_order.h"
-#include "store/row_counters.h"
-#include "store/row_table.h"
+#include "rows/next_use_order.h"
+#include "rows/row_counters.h"
+#include "rows/row_table.h"
 
 namespace plimsoll {
 
@@ -29,15 +29,15 @@ namespace plimsoll {
 /// Where there is room for all rows, each has its place, and what is there is copied without a lock.
 ///
 /// Any number of threads may call it at once. Rows are the same bytes for every size and order of calls.
-class RowSweep {
+class SharedScan {
  public:
   /// `bytes` (Tag::cache) are for everything, and taken at once: least_bytes() or more.
   /// Errors: those of RowReader, BudgetExceeded, ThreadRefused, UsageError (fewer bytes).
-  RowSweep(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes);
+  SharedScan(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes);
   /// Batches that are planned are given up.
-  ~RowSweep();
-  RowSweep(const RowSweep&) = delete;
-  RowSweep& operator=(const RowSweep&) = delete;
+  ~SharedScan();
+  SharedScan(const SharedScan&) = delete;
+  SharedScan& operator=(const SharedScan&) = delete;
 
   /// With room for some rows, and with room for all: more is of no use.
   static int64_t least_bytes(const RowLayout& layout);

@@ -1,4 +1,4 @@
-#include "store/row_packs.h"
+#include "rows/spilled_features.h"
 
 #include <fmt/format.h>
 
@@ -21,11 +21,11 @@ constexpr auto kPatience = std::chrono::milliseconds(50);
 
 }  // namespace
 
-PackSizes RowPacks::sizes_for(const RowLayout& layout, const Options& options) {
+PackSizes SpilledFeatures::sizes_for(const RowLayout& layout, const Options& options) {
   return PackSizes::of(layout, options.bytes, round_bytes(options), options.most_rows, options.most_note);
 }
 
-int64_t RowPacks::kept_rows(const RowLayout& layout, const Options& options) {
+int64_t SpilledFeatures::kept_rows(const RowLayout& layout, const Options& options) {
   const PackSizes sizes = sizes_for(layout, options);
   if (sizes.round < kLeastPacks * (sizes.pack + sizes.notes)) return -1;
   if (layout.rows > std::numeric_limits<uint32_t>::max()) return -1;
@@ -33,11 +33,11 @@ int64_t RowPacks::kept_rows(const RowLayout& layout, const Options& options) {
   const int64_t lists = 2 * (sizes.round / layout.row_bytes) * static_cast<int64_t>(sizeof(uint32_t));
   const int64_t waiting = 2 * sizes.packs * static_cast<int64_t>(sizeof(WaitingPack));
   const int64_t left = options.bytes - kLoaded * loaded - lists - waiting - sizes.of_round(layout) -
-                       KeptRows::bytes_for(layout, 0) - 16 * 1024;
+                       PinnedRows::bytes_for(layout, 0) - 16 * 1024;
   return left < 0 ? -1 : std::min(left / layout.row_bytes, layout.rows);
 }
 
-RowPacks::RowPacks(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
+SpilledFeatures::SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
                    ScratchFile scratch, std::span<const uint8_t> uses)
     : row_bytes_(layout.row_bytes),
       sizes_(sizes_for(layout, options)),
@@ -55,9 +55,9 @@ RowPacks::RowPacks(const std::filesystem::path& path, const RowLayout& layout, c
   thread_ = start_thread([this](const std::stop_token& stop) { load_on(stop); });
 }
 
-RowPacks::~RowPacks() = default;
+SpilledFeatures::~SpilledFeatures() = default;
 
-bool RowPacks::begin_round(const std::stop_token& stop) {
+bool SpilledFeatures::begin_round(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const size_t next = 1 - making_;
   if (!changed_.wait(lock, stop, [&] { return rounds_[next].packs == 0; })) return false;
@@ -67,7 +67,7 @@ bool RowPacks::begin_round(const std::stop_token& stop) {
   return true;
 }
 
-bool RowPacks::add(std::span<const int64_t> rows, std::span<const std::byte> note) {
+bool SpilledFeatures::add(std::span<const int64_t> rows, std::span<const std::byte> note) {
   if (!round_.add(rows, note)) return false;
   ++added_;
   const std::lock_guard lock(mutex_);
@@ -75,7 +75,7 @@ bool RowPacks::add(std::span<const int64_t> rows, std::span<const std::byte> not
   return true;
 }
 
-bool RowPacks::write(const std::stop_token& stop) {
+bool SpilledFeatures::write(const std::stop_token& stop) {
   if (!round_.write(stop)) return false;
   const std::lock_guard lock(mutex_);
   of_round_ = round_.counters();
@@ -89,13 +89,13 @@ bool RowPacks::write(const std::stop_token& stop) {
   return true;
 }
 
-void RowPacks::fail(std::exception_ptr error) {
+void SpilledFeatures::fail(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
   error_ = std::move(error);
   changed_.notify_all();
 }
 
-void RowPacks::forget(int64_t generation) {
+void SpilledFeatures::forget(int64_t generation) {
   std::unique_lock lock(mutex_);
   generation_ = generation;
   changed_.notify_all();
@@ -108,16 +108,16 @@ void RowPacks::forget(int64_t generation) {
   added_ = ended_ = 0;
 }
 
-bool RowPacks::is_loaded(const WaitingPack& waiting) const {
+bool SpilledFeatures::is_loaded(const WaitingPack& waiting) const {
   return std::ranges::find(loaded_, &waiting, &Loaded::of) != loaded_.end();
 }
 
-RowPacks::Loaded* RowPacks::loaded(const WaitingPack& waiting) {
+SpilledFeatures::Loaded* SpilledFeatures::loaded(const WaitingPack& waiting) {
   const auto found = std::ranges::find(loaded_, &waiting, &Loaded::of);
   return found == loaded_.end() ? nullptr : &*found;
 }
 
-RowPacks::WaitingPack* RowPacks::pack_of(int64_t batch) {
+SpilledFeatures::WaitingPack* SpilledFeatures::pack_of(int64_t batch) {
   const auto behind = std::ranges::upper_bound(
       packs_, batch, {}, [](const WaitingPack& waiting) { return waiting.pack.first_batch; });
   if (behind == packs_.begin() || std::prev(behind)->pack.end_batch() <= batch) return nullptr;
@@ -125,7 +125,7 @@ RowPacks::WaitingPack* RowPacks::pack_of(int64_t batch) {
 }
 
 // Gives back what is held of packs that nobody will read any more.
-void RowPacks::release() {
+void SpilledFeatures::release() {
   for (Loaded& one : loaded_)
     if (one.of != nullptr && one.of->over && one.there && one.readers == 0) one.of = nullptr;
   while (!packs_.empty() && packs_.front().over && !is_loaded(packs_.front())) {
@@ -138,7 +138,7 @@ void RowPacks::release() {
 
 // Who waits for a batch has passed packs that stand too far before its own to be in memory with it, and the
 // older of two rounds if it is in none: but for those that others wait for.
-void RowPacks::end_far_behind(int64_t batch) {
+void SpilledFeatures::end_far_behind(int64_t batch) {
   const WaitingPack* const waiting = pack_of(batch);
   if (waiting == nullptr && (rounds_[0].packs == 0 || rounds_[1].packs == 0)) return;
   int ahead = kLoaded;
@@ -156,7 +156,7 @@ void RowPacks::end_far_behind(int64_t batch) {
   if (changed) release();  // others who wait look again then
 }
 
-bool RowPacks::read(int64_t generation, int64_t batch,
+bool SpilledFeatures::read(int64_t generation, int64_t batch,
                     const std::function<Place(std::span<const std::byte>)>& place) {
   std::unique_lock lock(mutex_);
   Loaded* from = nullptr;
@@ -200,7 +200,7 @@ bool RowPacks::read(int64_t generation, int64_t batch,
   return true;
 }
 
-void RowPacks::copy(const Loaded& from, const Place& place) const {
+void SpilledFeatures::copy(const Loaded& from, const Place& place) const {
   const std::byte* const packed = from.bytes.data() + sizes_.notes;
   const auto row_bytes = static_cast<size_t>(row_bytes_);
   std::array<const std::byte*, kLookedUp> rows;
@@ -225,14 +225,14 @@ void RowPacks::copy(const Loaded& from, const Place& place) const {
 }
 
 // The first pack that is not in memory and that somebody will read.
-const RowPacks::WaitingPack* RowPacks::to_load() const {
+const SpilledFeatures::WaitingPack* SpilledFeatures::to_load() const {
   if (error_ || std::ranges::find(loaded_, nullptr, &Loaded::of) == loaded_.end()) return nullptr;
   const auto found = std::ranges::find_if(
       packs_, [&](const WaitingPack& waiting) { return !waiting.over && !is_loaded(waiting); });
   return found == packs_.end() ? nullptr : &*found;
 }
 
-void RowPacks::load(Loaded& to, const WaitingPack& waiting) {
+void SpilledFeatures::load(Loaded& to, const WaitingPack& waiting) {
   const Pack& pack = waiting.pack;
   const int64_t notes = PackSizes::aligned(pack.note_ends.back());
   scratch_.read(pack.notes_at, std::span(to.bytes.data(), static_cast<size_t>(notes)));
@@ -246,7 +246,7 @@ void RowPacks::load(Loaded& to, const WaitingPack& waiting) {
   counters_.bytes_read += notes + rows;
 }
 
-void RowPacks::load_on(const std::stop_token& stop) {
+void SpilledFeatures::load_on(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return to_load() != nullptr; }) && !stop.stop_requested()) {
     const WaitingPack* const waiting = to_load();
@@ -269,7 +269,7 @@ void RowPacks::load_on(const std::stop_token& stop) {
   }
 }
 
-RowCounters RowPacks::counters() const {
+RowCounters SpilledFeatures::counters() const {
   const std::lock_guard lock(mutex_);
   RowCounters counters = of_round_;
   counters.bytes_read += counters_.bytes_read;

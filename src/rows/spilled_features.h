@@ -17,10 +17,10 @@
 
 #include "io/scratch_file.h"
 #include "memory/mapped_bytes.h"
-#include "store/kept_rows.h"
-#include "store/pack_round.h"
-#include "store/row_counters.h"
-#include "store/row_set.h"
+#include "rows/pinned_rows.h"
+#include "rows/pack_round.h"
+#include "rows/row_counters.h"
+#include "rows/row_set.h"
 
 namespace plimsoll {
 
@@ -32,7 +32,7 @@ namespace plimsoll {
 ///
 /// One thread makes rounds: begin_round(), add() as long as it says so, write(). While a round is made the
 /// one before is read, by any number of threads.
-class RowPacks {
+class SpilledFeatures {
  public:
   struct Options {
     int64_t bytes = 0;          ///< for everything (Tag::cache), roughly; rows that stay get what is left
@@ -49,11 +49,11 @@ class RowPacks {
 
   /// `uses` [rows]: how often each row is used in some batches; of those that are used most some stay.
   /// Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is less than 0, or 2^32 rows).
-  RowPacks(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
+  SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
            ScratchFile scratch, std::span<const uint8_t> uses);
-  ~RowPacks();
-  RowPacks(const RowPacks&) = delete;
-  RowPacks& operator=(const RowPacks&) = delete;
+  ~SpilledFeatures();
+  SpilledFeatures(const SpilledFeatures&) = delete;
+  SpilledFeatures& operator=(const SpilledFeatures&) = delete;
 
   /// Waits until there is room for a round. False: it was told to stop. Errors: those of the scratch file.
   bool begin_round(const std::stop_token& stop);
@@ -113,7 +113,7 @@ class RowPacks {
   int64_t row_bytes_;
   PackSizes sizes_;
   ScratchFile scratch_;
-  KeptRows kept_;
+  PinnedRows kept_;
   PackRound round_;    // of who makes rounds, as what follows
   size_t making_ = 1;  // which of rounds_
   int64_t added_ = 0;  // batches so far

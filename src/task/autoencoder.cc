@@ -2,8 +2,8 @@
 
 #include "base/units.h"
 #include "task/detector_training.h"
-#include "train/detection_labels.h"
-#include "train/vgae_stage.h"
+#include "train/data/detection_labels.h"
+#include "train/stages/vgae_stage.h"
 
 namespace plimsoll {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "train/fit.h"
-#include "train/planner.h"
+#include "train/fit/fit.h"
+#include "train/plan/planner.h"
 
 namespace plimsoll {
 

@@ -7,7 +7,7 @@
 #include "io/new_folder.h"
 #include "task/evaluation.h"
 #include "task/gnn_training.h"
-#include "train/full_neighbours.h"
+#include "train/evaluate/full_neighbours.h"
 
 namespace plimsoll {
 

@@ -7,7 +7,7 @@
 #include "io/file_system.h"
 #include "store/column_check.h"
 #include "telemetry/progress.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 namespace plimsoll {
 namespace {

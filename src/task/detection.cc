@@ -1,5 +1,5 @@
 #include "task/detector_training.h"
-#include "train/gat_stage.h"
+#include "train/stages/gat_stage.h"
 
 namespace plimsoll {
 namespace {

@@ -6,9 +6,9 @@
 #include "task/block_predictions.h"
 #include "task/detector_training.h"
 #include "task/evaluation.h"
-#include "train/fit.h"
-#include "train/scorer.h"
-#include "train/unknown_ids.h"
+#include "train/fit/fit.h"
+#include "train/evaluate/scorer.h"
+#include "train/data/unknown_ids.h"
 
 namespace plimsoll {
 namespace {

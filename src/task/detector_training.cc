@@ -4,13 +4,13 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "ingest/behaviour_profile.h"
-#include "ingest/vocabulary.h"
+#include "windows/behaviour_profile.h"
+#include "windows/vocabulary.h"
 #include "io/file.h"
 #include "task/judge_detector.h"
 #include "task/learn_fusion.h"
-#include "train/detection_labels.h"
-#include "train/stage_memory.h"
+#include "train/data/detection_labels.h"
+#include "train/plan/stage_memory.h"
 
 namespace plimsoll {
 namespace {

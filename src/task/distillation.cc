@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "task/detector_training.h"
-#include "train/distill.h"
+#include "train/stages/distill.h"
 
 namespace plimsoll {
 namespace {

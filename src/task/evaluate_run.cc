@@ -11,7 +11,7 @@
 #include "memory/ledger.h"
 #include "task/data_check.h"
 #include "task/task.h"
-#include "train/planner.h"
+#include "train/plan/planner.h"
 
 namespace plimsoll {
 namespace {

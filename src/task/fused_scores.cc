@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "ingest/calibration.h"
+#include "windows/calibration.h"
 
 namespace plimsoll {
 namespace {

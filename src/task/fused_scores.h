@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "detect/fusion.h"
-#include "ingest/profile_statistics.h"
+#include "windows/profile_statistics.h"
 #include "task/training_data.h"
-#include "train/evaluation.h"
+#include "train/evaluate/evaluation.h"
 
 namespace plimsoll {
 

@@ -3,7 +3,7 @@
 #include "io/new_folder.h"
 #include "nn/predictions.h"
 #include "task/block_predictions.h"
-#include "train/full_neighbours.h"
+#include "train/evaluate/full_neighbours.h"
 
 namespace plimsoll {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "task/task.h"
-#include "train/gnn_stage.h"
+#include "train/stages/gnn_stage.h"
 
 namespace plimsoll {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "sample/batches.h"
+#include "sample/block/batches.h"
 #include "task/training_data.h"
-#include "train/gnn_file.h"
+#include "train/model_file/gnn_file.h"
 
 namespace plimsoll {
 

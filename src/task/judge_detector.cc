@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "base/error.h"
-#include "ingest/profile_statistics.h"
-#include "ingest/timing_rule.h"
-#include "ingest/window_times.h"
+#include "windows/profile_statistics.h"
+#include "windows/timing_rule.h"
+#include "windows/window_times.h"
 #include "memory/ledger.h"
 #include "store/split_name.h"
 #include "task/detector_training.h"
@@ -16,14 +16,14 @@
 #include "task/run_detectors.h"
 #include "task/run_record.h"
 #include "task/training_data.h"
-#include "train/evaluation_json.h"
-#include "train/evaluation_report.h"
-#include "train/evaluation_table.h"
-#include "train/fit.h"
-#include "train/judged_lists.h"
-#include "train/score_file.h"
-#include "train/scorer.h"
-#include "train/stage_memory.h"
+#include "train/evaluate/evaluation_json.h"
+#include "train/evaluate/evaluation_report.h"
+#include "train/evaluate/evaluation_table.h"
+#include "train/fit/fit.h"
+#include "train/evaluate/judged_lists.h"
+#include "train/evaluate/score_file.h"
+#include "train/evaluate/scorer.h"
+#include "train/plan/stage_memory.h"
 
 namespace plimsoll {
 namespace {

@@ -5,9 +5,9 @@
 #include "detect/fusion.h"
 #include "task/detector_training.h"
 #include "task/fused_scores.h"
-#include "train/detection_labels.h"
-#include "train/scorer.h"
-#include "train/stage_thresholds.h"
+#include "train/data/detection_labels.h"
+#include "train/evaluate/scorer.h"
+#include "train/stages/stage_thresholds.h"
 
 namespace plimsoll {
 namespace {

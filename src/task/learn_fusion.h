@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "task/training_data.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 namespace plimsoll {
 

@@ -1,7 +1,7 @@
 #include "task/classes_evaluation.h"
 #include "task/gnn_predictions.h"
 #include "telemetry/table.h"
-#include "train/link_evaluation.h"
+#include "train/evaluate/link_evaluation.h"
 
 namespace plimsoll {
 namespace {

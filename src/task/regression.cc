@@ -2,7 +2,7 @@
 #include "task/gnn_predictions.h"
 #include "task/graph_lists.h"
 #include "telemetry/table.h"
-#include "train/regression_evaluation.h"
+#include "train/evaluate/regression_evaluation.h"
 
 namespace plimsoll {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "task/run_folder.h"
-#include "train/evaluation_report.h"
+#include "train/evaluate/evaluation_report.h"
 
 namespace plimsoll {
 

@@ -8,7 +8,7 @@
 
 #include "io/file_system.h"
 #include "memory/ledger.h"
-#include "train/stage_memory.h"
+#include "train/plan/stage_memory.h"
 
 namespace plimsoll {
 namespace {

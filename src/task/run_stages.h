@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "task/run_folder.h"
-#include "train/stage.h"
+#include "train/stages/stage.h"
 
 namespace plimsoll {
 
@@ -33,7 +33,7 @@ struct StageRuns {
 };
 
 /// Runs stages one after the other. Of several each has beside it what earlier ones left in the process
-/// (train/stage_memory.h). Errors: those of the stages.
+/// (train/plan/stage_memory.h). Errors: those of the stages.
 std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const StageRuns& runs);
 
 /// The plans of stages, by name.

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "ingest/timing_rule.h"
-#include "sample/feature_selection.h"
+#include "windows/timing_rule.h"
+#include "sample/block/feature_selection.h"
 #include "store/split_name.h"
 
 namespace plimsoll {
@@ -135,7 +135,7 @@ Recipe block_recipe(Recipe recipe, const TrainingData& data) {
 }
 
 int threads_that_read(const std::filesystem::path& folder) {
-  // Of one giant graph: one that samples, and three that read rows ahead (store/row_packs.h). Pools of
+  // Of one giant graph: one that samples, and three that read rows ahead (rows/spilled_features.h). Pools of
   // readers make room for themselves (memory/enforce.h).
   constexpr int kOfGraph = 4;
   return kind_of(folder) == "graph" ? kOfGraph : 0;

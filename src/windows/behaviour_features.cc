@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ingest/behaviour_columns.h"
-#include "ingest/behaviour_graph.h"
+#include "windows/behaviour_columns.h"
+#include "windows/behaviour_graph.h"
 
 namespace plimsoll {
 namespace {

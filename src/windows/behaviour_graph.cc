@@ -1,10 +1,10 @@
-#include "ingest/behaviour_graph.h"
+#include "windows/behaviour_graph.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "base/unknown_ids.h"
+#include "windows/unknown_ids.h"
 
 namespace plimsoll {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "ingest/behaviour_profile.h"
-#include "ingest/id_slots.h"
-#include "ingest/transitions.h"
-#include "sample/block.h"
+#include "windows/behaviour_profile.h"
+#include "windows/id_slots.h"
+#include "windows/transitions.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "ingest/behaviour_profile.h"
+#include "windows/behaviour_profile.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "ingest/benign_id.h"
+#include "windows/benign_id.h"
 
 namespace plimsoll {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ingest/gap.h"
-#include "ingest/vocabulary.h"
+#include "windows/gap.h"
+#include "windows/vocabulary.h"
 #include "memory/vector.h"
 #include "store/frames.h"
 #include "store/named_tensors.h"

@@ -1,12 +1,12 @@
-#include "ingest/behaviour_windows.h"
+#include "windows/behaviour_windows.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "ingest/behaviour_columns.h"
-#include "ingest/calibration.h"
+#include "windows/behaviour_columns.h"
+#include "windows/calibration.h"
 
 namespace plimsoll {
 namespace {

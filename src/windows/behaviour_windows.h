@@ -1,7 +1,7 @@
 #pragma once
 
-#include "ingest/behaviour_graph.h"
-#include "ingest/windows.h"
+#include "windows/behaviour_graph.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 

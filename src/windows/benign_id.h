@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "ingest/behaviour_profile.h"
-#include "ingest/gap_bins.h"
+#include "windows/behaviour_profile.h"
+#include "windows/gap_bins.h"
 
 namespace plimsoll {
 

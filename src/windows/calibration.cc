@@ -1,4 +1,4 @@
-#include "ingest/calibration.h"
+#include "windows/calibration.h"
 
 #include <algorithm>
 

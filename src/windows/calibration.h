@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "ingest/behaviour_profile.h"
-#include "ingest/windows.h"
+#include "windows/behaviour_profile.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 

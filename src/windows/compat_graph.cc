@@ -1,4 +1,4 @@
-#include "ingest/compat_graph.h"
+#include "windows/compat_graph.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "ingest/compat_windows.h"
+#include "windows/compat_windows.h"
 
 #include <algorithm>
 

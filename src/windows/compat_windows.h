@@ -1,7 +1,7 @@
 #pragma once
 
-#include "ingest/compat_graph.h"
-#include "ingest/windows.h"
+#include "windows/compat_graph.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 

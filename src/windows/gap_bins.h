@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "ingest/gap.h"
+#include "windows/gap.h"
 
 namespace plimsoll {
 

@@ -1,9 +1,9 @@
-#include "ingest/profile_statistics.h"
+#include "windows/profile_statistics.h"
 
 #include <algorithm>
 
-#include "base/unknown_ids.h"
-#include "ingest/behaviour_columns.h"
+#include "windows/unknown_ids.h"
+#include "windows/behaviour_columns.h"
 
 namespace plimsoll {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 
@@ -27,7 +27,7 @@ const std::array<std::string, kStatistics>& statistic_names();
 using ProfileStatistics = std::array<float, kStatistics>;
 
 /// Of a window, from its behaviour graph with all its columns. All are 0 of a window of another vehicle than
-/// the profile's (base/unknown_ids.h).
+/// the profile's (windows/unknown_ids.h).
 ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph);
 
 }  // namespace plimsoll

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "ingest/behaviour_profile.h"
-#include "ingest/gap_bins.h"
+#include "windows/behaviour_profile.h"
+#include "windows/gap_bins.h"
 
 // How a profile stands in a model file: columns, a row an ID; all of 8 bytes, so that each is aligned.
 

@@ -1,4 +1,4 @@
-#include "ingest/timing_rule.h"
+#include "windows/timing_rule.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "ingest/gap_bins.h"
+#include "windows/gap_bins.h"
 #include "memory/charge.h"
 
 namespace plimsoll {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
-#include "ingest/vocabulary.h"
-#include "ingest/windows.h"
+#include "windows/vocabulary.h"
+#include "windows/windows.h"
 #include "memory/vector.h"
 #include "store/frames.h"
 #include "store/named_tensors.h"

@@ -1,4 +1,4 @@
-#include "ingest/transitions.h"
+#include "windows/transitions.h"
 
 namespace plimsoll {
 namespace {

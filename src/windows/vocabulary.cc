@@ -1,4 +1,4 @@
-#include "ingest/vocabulary.h"
+#include "windows/vocabulary.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "ingest/window_stream.h"
+#include "windows/window_stream.h"
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "ingest/behaviour_windows.h"
-#include "ingest/compat_windows.h"
+#include "windows/behaviour_windows.h"
+#include "windows/compat_windows.h"
 
 namespace plimsoll {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "ingest/behaviour_graph.h"
-#include "ingest/compat_graph.h"
-#include "ingest/frame_batch.h"
-#include "ingest/windows.h"
+#include "windows/behaviour_graph.h"
+#include "windows/compat_graph.h"
+#include "store/frame_batch.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 

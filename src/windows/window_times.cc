@@ -1,4 +1,4 @@
-#include "ingest/window_times.h"
+#include "windows/window_times.h"
 
 #include <algorithm>
 

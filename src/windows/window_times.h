@@ -1,10 +1,25 @@
 #pragma once
 
-#include "ingest/windows.h"
-#include "sample/window_times.h"
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "memory/vector.h"
 #include "store/frames.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
+
+/// When the windows of a source end and where their attacks begin: all that detection delay needs. Frames are
+/// counted from the first of the data set.
+struct WindowTimes {
+  Vector<int64_t, Tag::columns> last_frame;    ///< [G] when it is there, the window can be judged
+  Vector<int64_t, Tag::columns> first_attack;  ///< [G] first frame labelled 1 of the window, or -1
+  std::span<const int64_t> time_ns;            ///< [frames] of the set, which must outlive this
+  std::vector<bool> timed;                     ///< by recording: whether its frames have times
+
+  static constexpr int64_t kBytesPerGraph = 16;
+};
 
 /// The times of all windows of `source`, which was opened on `frames`. A window without frames ends with the
 /// frame before it. Labels are read of recordings that hold attack frames alone.

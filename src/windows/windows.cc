@@ -1,4 +1,4 @@
-#include "ingest/windows.h"
+#include "windows/windows.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/workers.h"
-#include "ingest/behaviour_windows.h"
-#include "ingest/compat_windows.h"
+#include "windows/behaviour_windows.h"
+#include "windows/compat_windows.h"
 
 namespace plimsoll {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/window_length.h"
-#include "ingest/behaviour_profile.h"
-#include "ingest/vocabulary.h"
-#include "sample/block.h"
+#include "config/window_length.h"
+#include "windows/behaviour_profile.h"
+#include "windows/vocabulary.h"
+#include "sample/block/block.h"
 #include "store/frames.h"
 
 namespace plimsoll {

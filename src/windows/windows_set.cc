@@ -1,4 +1,4 @@
-#include "ingest/windows_set.h"
+#include "windows/windows_set.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "ingest/windows.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 

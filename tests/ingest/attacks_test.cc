@@ -1,4 +1,4 @@
-#include "ingest/attacks.h"
+#include "ingest/simulate/attacks.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "ingest/bus_simulator.h"
+#include "ingest/simulate/bus_simulator.h"
 #include "support/errors.h"
 #include "support/made_frames.h"
 

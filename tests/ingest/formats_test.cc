@@ -1,4 +1,4 @@
-#include "ingest/formats.h"
+#include "ingest/can/formats.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "ingest/frame_text.h"
+#include "ingest/simulate/frame_text.h"
 
 #include <gtest/gtest.h>
 
-#include "ingest/frame_batch.h"
+#include "store/frame_batch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"

@@ -1,4 +1,4 @@
-#include "ingest/graph.h"
+#include "ingest/graph/graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

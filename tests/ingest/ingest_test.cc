@@ -1,4 +1,4 @@
-#include "ingest/ingest.h"
+#include "ingest/can/ingest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ingest/recording_sink.h"
+#include "ingest/simulate/recording_sink.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ingest/split_edges.h"
+#include "ingest/graph/split_edges.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "ingest/tu.h"
+#include "ingest/tu/tu.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

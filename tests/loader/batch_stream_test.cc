@@ -11,7 +11,7 @@
 #include "loader/batch_collation.h"
 #include "loader/loader_set.h"
 #include "memory/ledger.h"
-#include "memory/relief.h"
+#include "memory/shrinker.h"
 #include "support/errors.h"
 #include "support/ledger_cap.h"
 
@@ -89,13 +89,13 @@ TEST_F(BatchStreams, WhatIsAheadGivesWayAndIsMadeAgain) {
     EXPECT_EQ(label(*batch), i);
     if (i == 4) {
       wait_until_ahead(3);
-      EXPECT_TRUE(Relief::ask());
+      EXPECT_TRUE(Shrinker::ask());
       EXPECT_EQ(memory_->ahead(), 0);
       batch.reset();
-      EXPECT_TRUE(Relief::ask());
+      EXPECT_TRUE(Shrinker::ask());
       EXPECT_EQ(Ledger::process().held(Tag::blocks), 0);
     }
-    if (i % 5 == 0) Relief::ask();  // at any moment
+    if (i % 5 == 0) Shrinker::ask();  // at any moment
   }
   EXPECT_FALSE(batches.next());
 }
@@ -103,7 +103,7 @@ TEST_F(BatchStreams, WhatIsAheadGivesWayAndIsMadeAgain) {
 TEST_F(BatchStreams, NothingGivesWayWithoutAStream) {
   { const BatchStream batches = stream(3); }
   const BatchStream by_hand = stream(0);
-  EXPECT_FALSE(Relief::ask());
+  EXPECT_FALSE(Shrinker::ask());
 }
 
 TEST_F(BatchStreams, NeverWaitsForMemoryAndSaysWhatIsHeld) {

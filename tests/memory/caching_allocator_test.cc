@@ -1,4 +1,4 @@
-#include "memory/spare_pieces.h"
+#include "memory/caching_allocator.h"
 
 #include <gtest/gtest.h>
 
@@ -18,12 +18,12 @@ class Piece {
  public:
   explicit Piece(int64_t bytes) : bytes_(bytes) {
     Ledger::process().take(Tag::other, bytes);
-    data_ = static_cast<char*>(SparePieces::take(bytes));
+    data_ = static_cast<char*>(CachingAllocator::take(bytes));
     std::memset(data_, 1, static_cast<size_t>(bytes));
   }
   ~Piece() {
     Ledger::process().give(Tag::other, bytes_);
-    SparePieces::give(data_, bytes_);
+    CachingAllocator::give(data_, bytes_);
   }
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
@@ -38,8 +38,8 @@ int64_t spare() {
   return Ledger::process().spare();
 }
 
-TEST(SparePieces, AreUsedAgainCutToSize) {
-  const SparePieces::Keeping keeping;
+TEST(CachingAllocator, AreUsedAgainCutToSize) {
+  const CachingAllocator::Keeping keeping;
   const int64_t held = Ledger::process().held();
   const char* first = nullptr;
   {
@@ -58,19 +58,19 @@ TEST(SparePieces, AreUsedAgainCutToSize) {
   EXPECT_EQ(spare(), kMiB / 2 + 4096);
 }
 
-TEST(SparePieces, AreNotKeptWithoutABudget) {
+TEST(CachingAllocator, AreNotKeptWithoutABudget) {
   { const Piece piece(kMiB); }
   EXPECT_EQ(spare(), 0);
   {
-    const SparePieces::Keeping keeping;
+    const CachingAllocator::Keeping keeping;
     { const Piece piece(kMiB); }
     EXPECT_EQ(spare(), kMiB);
   }
   EXPECT_EQ(spare(), 0);
 }
 
-TEST(SparePieces, GiveWayToWhoeverNeedsTheRoom) {
-  const SparePieces::Keeping keeping;
+TEST(CachingAllocator, GiveWayToWhoeverNeedsTheRoom) {
+  const CachingAllocator::Keeping keeping;
   const LedgerCap cap(Ledger::process().held() + 3 * kMiB);
   { const Piece piece(2 * kMiB); }
   EXPECT_EQ(spare(), 2 * kMiB);
@@ -81,8 +81,8 @@ TEST(SparePieces, GiveWayToWhoeverNeedsTheRoom) {
   Ledger::process().give(Tag::columns, 2 * kMiB);
 }
 
-TEST(SparePieces, GiveWayWhenTheCapFalls) {
-  const SparePieces::Keeping keeping;
+TEST(CachingAllocator, GiveWayWhenTheCapFalls) {
+  const CachingAllocator::Keeping keeping;
   const LedgerCap cap(Ledger::process().held() + 3 * kMiB);
   { const Piece piece(2 * kMiB); }
   const LedgerCap lower(Ledger::process().held() + kMiB);
@@ -91,8 +91,8 @@ TEST(SparePieces, GiveWayWhenTheCapFalls) {
   EXPECT_EQ(spare(), kMiB);
 }
 
-TEST(SparePieces, NeverPassTheCapTogetherWithWhatIsHeld) {
-  const SparePieces::Keeping keeping;
+TEST(CachingAllocator, NeverPassTheCapTogetherWithWhatIsHeld) {
+  const CachingAllocator::Keeping keeping;
   const int64_t limit = Ledger::process().held() + 8 * kMiB;
   const LedgerCap cap(limit);
   std::vector<std::jthread> threads;

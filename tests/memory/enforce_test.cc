@@ -88,7 +88,7 @@ TEST(ThreadStacks, TakeAddressesWhileTheyLive) {
   EXPECT_EQ(soft_limit(), before);
 }
 
-TEST(OwnGroup, OfV1IsMadeBelowOursAndThoseOfDeadProcessesGo) {
+TEST(ScopedCgroup, OfV1IsMadeBelowOursAndThoseOfDeadProcessesGo) {
   const TempFolder root;
   const fs::path parent = root / "sys/fs/cgroup/memory/job";
   write_file(root / "proc/self/cgroup", "4:memory:/job\n");
@@ -97,7 +97,7 @@ TEST(OwnGroup, OfV1IsMadeBelowOursAndThoseOfDeadProcessesGo) {
     fs::create_directories(parent / other);
   const std::string name = "plimsoll_" + std::to_string(::getpid());
   {
-    const OwnGroup group(1234567, root.path().string());
+    const ScopedCgroup group(1234567, root.path().string());
     EXPECT_EQ(group.name(), "cgroup v1 /job/" + name);
     EXPECT_EQ(group.refusal(), "");
     EXPECT_EQ(text_of(parent / name / "memory.limit_in_bytes"), "1234567");
@@ -113,7 +113,7 @@ TEST(OwnGroup, OfV1IsMadeBelowOursAndThoseOfDeadProcessesGo) {
   EXPECT_FALSE(fs::exists(parent / name));
 }
 
-TEST(OwnGroup, OfV2LeavesItsParentFirstWhichThenSharesMemoryOut) {
+TEST(ScopedCgroup, OfV2LeavesItsParentFirstWhichThenSharesMemoryOut) {
   const TempFolder root;
   const fs::path parent = root / "sys/fs/cgroup/job";
   write_file(root / "proc/self/cgroup", "0::/job\n");
@@ -121,7 +121,7 @@ TEST(OwnGroup, OfV2LeavesItsParentFirstWhichThenSharesMemoryOut) {
   write_file(parent / "cgroup.subtree_control", "cpu");
   const fs::path folder = parent / ("plimsoll_" + std::to_string(::getpid()));
   {
-    const OwnGroup group(1234567, root.path().string());
+    const ScopedCgroup group(1234567, root.path().string());
     EXPECT_EQ(group.refusal(), "");
     EXPECT_EQ(text_of(folder / "memory.max"), "1234567");
     EXPECT_EQ(text_of(parent / "cgroup.subtree_control"), "+memory");
@@ -130,27 +130,27 @@ TEST(OwnGroup, OfV2LeavesItsParentFirstWhichThenSharesMemoryOut) {
   EXPECT_EQ(text_of(parent / "cgroup.procs"), "0");
 }
 
-TEST(OwnGroup, WhereThereIsNoneOrNoRightToOneItSaysSo) {
+TEST(ScopedCgroup, WhereThereIsNoneOrNoRightToOneItSaysSo) {
   const TempFolder root;
-  const OwnGroup none(1, root.path().string());
+  const ScopedCgroup none(1, root.path().string());
   EXPECT_EQ(none.name(), "");
   EXPECT_EQ(none.refusal(), "no group that counts memory is shown here");
   write_file(root / "proc/self/cgroup", "0::/job\n");
   write_file(root / "sys/fs/cgroup/job/cgroup.controllers", "cpu pids\n");
-  EXPECT_EQ(OwnGroup(1, root.path().string()).name(), "") << "memory is not delegated";
+  EXPECT_EQ(ScopedCgroup(1, root.path().string()).name(), "") << "memory is not delegated";
   write_file(root / "proc/self/cgroup", "4:memory:/job\n");
   write_file(root / "sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9\n");
   write_file(root / ("sys/fs/cgroup/memory/job/plimsoll_" + std::to_string(::getpid())), "in the way");
-  const OwnGroup refused(1, root.path().string());
+  const ScopedCgroup refused(1, root.path().string());
   EXPECT_EQ(refused.name(), "");
   EXPECT_NE(refused.refusal().find("cannot make"), std::string::npos) << refused.refusal();
 }
 
 // On the system itself, where it is allowed.
-TEST(OwnGroup, HoldsThisProcessWhileItLives) {
+TEST(ScopedCgroup, HoldsThisProcessWhileItLives) {
   std::string name;
   {
-    const OwnGroup group(1 << 30);
+    const ScopedCgroup group(1 << 30);
     if (group.name().empty()) GTEST_SKIP() << group.refusal();
     name = group.name();
     EXPECT_EQ(memory_groups()[0].name(), name);

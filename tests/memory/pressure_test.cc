@@ -60,7 +60,7 @@ class MadeUpPressure : public testing::Test {
 
   TempFolder root_;
   std::optional<PressureGauge> gauge_;
-  Stalls::Time now_{std::chrono::hours(1)};
+  PsiMonitor::Time now_{std::chrono::hours(1)};
 };
 
 TEST_F(MadeUpPressure, AGroupV1ThatIsFullOfPageCacheIsWell) {
@@ -203,8 +203,8 @@ TEST_F(MadeUpPressure, AbsurdFilesAreNoPressure) {
   EXPECT_EQ(next(), 0) << "nothing there";
 }
 
-TEST(Stalls, ATriggerOfTheKernelIsQuietOnAQuietSystem) {
-  Stalls stalls("/proc/pressure/memory");
+TEST(PsiMonitor, ATriggerOfTheKernelIsQuietOnAQuietSystem) {
+  PsiMonitor stalls("/proc/pressure/memory");
   if (!stalls.has_trigger()) GTEST_SKIP() << "no trigger may be set here";
   const auto now = std::chrono::steady_clock::now();
   EXPECT_FALSE(stalls.seen(now) && stalls.seen(now + seconds(3)) && stalls.seen(now + seconds(6)));

@@ -22,7 +22,7 @@ TEST(GATWithJK, HasThePublishedNumberOfParameters) {
           .count(),
       311'138);
   // The teacher of the older runs, 14.26 M.
-  const WithoutData without_data;
+  const MetaParameters without_data;
   EXPECT_EQ(GATWithJK({.embedding = 32, .layers = 5, .hidden = 64, .heads = 8, .fc_layers = 3}, 0)
                 .parameters()
                 .count(),

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "base/unknown_ids.h"
+#include "windows/unknown_ids.h"
 #include "nn/unknown_ids_apart.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "store/page_cache.h"
+#include "rows/page_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "store/row_set.h"
+#include "rows/row_set.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "store/row_sweep.h"
+#include "rows/shared_scan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 using Rows = std::vector<int64_t>;
 using ::testing::HasSubstr;
 
-class RowSweepTest : public testing::Test {
+class SharedScanTest : public testing::Test {
  protected:
   static constexpr int64_t kRowBytes = 256;
 
@@ -41,14 +41,14 @@ class RowSweepTest : public testing::Test {
     for (const int64_t row : rows) out.append(bytes_, static_cast<size_t>(row * kRowBytes), kRowBytes);
     return out;
   }
-  static std::string gather(RowSweep& sweep, const Rows& rows) {
+  static std::string gather(SharedScan& sweep, const Rows& rows) {
     std::string out(rows.size() * kRowBytes, '?');
     sweep.gather(rows, reinterpret_cast<std::byte*>(out.data()));
     return out;
   }
   // What a sweep of so many slots takes, roughly.
   static int64_t bytes_of(const RowLayout& layout, int64_t slots) {
-    return RowSweep::least_bytes(layout) + slots * (kRowBytes + 60);
+    return SharedScan::least_bytes(layout) + slots * (kRowBytes + 60);
   }
   static Rows random_rows(std::mt19937& random, int64_t rows, size_t most) {
     Rows batch(random() % most + 1);
@@ -65,10 +65,10 @@ class RowSweepTest : public testing::Test {
 };
 
 // Batches planned as far ahead as there is room, gathered out of order now and then, given up now and then.
-TEST_F(RowSweepTest, GathersWhatStandsInTheFile) {
+TEST_F(SharedScanTest, GathersWhatStandsInTheFile) {
   const RowLayout layout = make_file(3000);
   for (const int64_t slots : {100, 700, 3000}) {
-    RowSweep sweep(file_, layout, bytes_of(layout, slots));
+    SharedScan sweep(file_, layout, bytes_of(layout, slots));
     std::mt19937 random(static_cast<uint32_t>(slots));
     std::deque<Rows> planned;
     Rows next = random_rows(random, layout.rows, 60);
@@ -90,9 +90,9 @@ TEST_F(RowSweepTest, GathersWhatStandsInTheFile) {
   }
 }
 
-TEST_F(RowSweepTest, ARowIsReadOnceForAllBatchesThatArePlanned) {
+TEST_F(SharedScanTest, ARowIsReadOnceForAllBatchesThatArePlanned) {
   const RowLayout layout = make_file(500);
-  RowSweep sweep(file_, layout, bytes_of(layout, 200));
+  SharedScan sweep(file_, layout, bytes_of(layout, 200));
   const Rows first{5, 7, 9}, second{9, 5, 400};
   ASSERT_TRUE(sweep.plan(first));
   ASSERT_TRUE(sweep.plan(second));
@@ -109,9 +109,9 @@ TEST_F(RowSweepTest, ARowIsReadOnceForAllBatchesThatArePlanned) {
 }
 
 // What is used most stays while there is room beside what is planned.
-TEST_F(RowSweepTest, RowsThatAreUsedLeastGoFirst) {
+TEST_F(SharedScanTest, RowsThatAreUsedLeastGoFirst) {
   const RowLayout layout = make_file(2000);
-  RowSweep sweep(file_, layout, RowSweep::least_bytes(layout));
+  SharedScan sweep(file_, layout, SharedScan::least_bytes(layout));
   std::vector<uint8_t> uses(2000, 1);
   uses[3] = 200;
   sweep.set_uses(uses);
@@ -129,9 +129,9 @@ TEST_F(RowSweepTest, RowsThatAreUsedLeastGoFirst) {
   EXPECT_EQ(sweep.counters().misses, before + 1);
 }
 
-TEST_F(RowSweepTest, PlansNoMoreThanThereIsRoomFor) {
+TEST_F(SharedScanTest, PlansNoMoreThanThereIsRoomFor) {
   const RowLayout layout = make_file(2000);
-  RowSweep sweep(file_, layout, RowSweep::least_bytes(layout));
+  SharedScan sweep(file_, layout, SharedScan::least_bytes(layout));
   Rows all(static_cast<size_t>(sweep.slots()));
   std::iota(all.begin(), all.end(), 0);
   const Rows more{1999};
@@ -147,9 +147,9 @@ TEST_F(RowSweepTest, PlansNoMoreThanThereIsRoomFor) {
   EXPECT_FALSE(sweep.plan(too_many));
 }
 
-TEST_F(RowSweepTest, ManyThreadsGatherAtOnce) {
+TEST_F(SharedScanTest, ManyThreadsGatherAtOnce) {
   const RowLayout layout = make_file(4000);
-  RowSweep sweep(file_, layout, bytes_of(layout, 1500));
+  SharedScan sweep(file_, layout, bytes_of(layout, 1500));
   std::vector<std::jthread> threads;
   for (uint32_t t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
@@ -164,9 +164,9 @@ TEST_F(RowSweepTest, ManyThreadsGatherAtOnce) {
 }
 
 // A disk that fails fails the batch that waits; what comes next is tried again.
-TEST_F(RowSweepTest, AFileThatWasCutShortIsAnErrorOfWhoWaits) {
+TEST_F(SharedScanTest, AFileThatWasCutShortIsAnErrorOfWhoWaits) {
   const RowLayout layout = make_file(3000);
-  RowSweep sweep(file_, layout, bytes_of(layout, 300));
+  SharedScan sweep(file_, layout, bytes_of(layout, 300));
   std::filesystem::resize_file(file_, 1000 * kRowBytes);
   const Rows gone{2500, 2600}, there{10, 20};
   ASSERT_TRUE(sweep.plan(gone));
@@ -178,26 +178,26 @@ TEST_F(RowSweepTest, AFileThatWasCutShortIsAnErrorOfWhoWaits) {
   sweep.end(there);
 }
 
-TEST_F(RowSweepTest, TakesItsBytesAndNoMore) {
+TEST_F(SharedScanTest, TakesItsBytesAndNoMore) {
   Ledger& ledger = Ledger::process();
   for (const int64_t rows : {10, 1000, 50'000}) {
     const RowLayout layout = make_file(rows);
     for (const int64_t bytes :
-         {RowSweep::least_bytes(layout), RowSweep::least_bytes(layout) * 2, RowSweep::most_bytes(layout)}) {
+         {SharedScan::least_bytes(layout), SharedScan::least_bytes(layout) * 2, SharedScan::most_bytes(layout)}) {
       const int64_t before = ledger.held();
-      RowSweep sweep(file_, layout, bytes);
+      SharedScan sweep(file_, layout, bytes);
       EXPECT_LE(ledger.held() - before, bytes);
-      if (bytes == RowSweep::most_bytes(layout)) {
+      if (bytes == SharedScan::most_bytes(layout)) {
         EXPECT_EQ(sweep.slots(), rows);
       }
     }
-    EXPECT_THAT(error_text<UsageError>([&] { RowSweep(file_, layout, RowSweep::least_bytes(layout) / 2); }),
+    EXPECT_THAT(error_text<UsageError>([&] { SharedScan(file_, layout, SharedScan::least_bytes(layout) / 2); }),
                 HasSubstr("expected"));
   }
 }
 
 // What is planned and not read yet is not waited for.
-TEST_F(RowSweepTest, ItsEndWaitsForOneReadAlone) {
+TEST_F(SharedScanTest, ItsEndWaitsForOneReadAlone) {
   constexpr int64_t kLong = 64 * 1024, kMany = 4096;
   std::ofstream(file_).close();
   std::filesystem::resize_file(file_, kLong * kMany);
@@ -213,7 +213,7 @@ TEST_F(RowSweepTest, ItsEndWaitsForOneReadAlone) {
   constexpr int64_t kSlots = kMany / 2;
   int64_t before = 0;
   {
-    RowSweep sweep(file_, layout, RowSweep::least_bytes(layout) + kSlots * (kLong + 100) * 16 / 15);
+    SharedScan sweep(file_, layout, SharedScan::least_bytes(layout) + kSlots * (kLong + 100) * 16 / 15);
     Rows rows(kSlots);
     std::iota(rows.begin(), rows.end(), 0);
     ASSERT_TRUE(sweep.plan(rows));

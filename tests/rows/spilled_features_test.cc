@@ -1,4 +1,4 @@
-#include "store/row_packs.h"
+#include "rows/spilled_features.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,9 +27,9 @@ constexpr int64_t kRows = 3000;
 constexpr int64_t kRowBytes = 200;  // so that rows lie across buffers and sectors
 constexpr size_t kMostRows = 120;   // of a batch
 
-class RowPacksTest : public testing::Test {
+class SpilledFeaturesTest : public testing::Test {
  protected:
-  RowPacksTest() {
+  SpilledFeaturesTest() {
     std::mt19937 random(3);
     bytes_.resize(static_cast<size_t>(kRows * kRowBytes));
     for (char& byte : bytes_) byte = static_cast<char>(random());
@@ -42,12 +42,12 @@ class RowPacksTest : public testing::Test {
   }
 
   // Room for so many rows to stay, and for some packs in each round.
-  RowPacks::Options options(int64_t kept) const {
-    RowPacks::Options options{.bytes = 0, .scratch_bytes = 1 << 20, .most_rows = kMostRows, .most_note = 64};
-    while (RowPacks::kept_rows(layout_, options) < kept) options.bytes += 4096;
+  SpilledFeatures::Options options(int64_t kept) const {
+    SpilledFeatures::Options options{.bytes = 0, .scratch_bytes = 1 << 20, .most_rows = kMostRows, .most_note = 64};
+    while (SpilledFeatures::kept_rows(layout_, options) < kept) options.bytes += 4096;
     return options;
   }
-  RowPacks open(const RowPacks::Options& options) const {
+  SpilledFeatures open(const SpilledFeatures::Options& options) const {
     return {file_, layout_, options, *ScratchFile::make(folder_.path(), options.scratch_bytes), uses_};
   }
   static std::vector<Rows> random_batches(size_t count) {
@@ -73,7 +73,7 @@ class RowPacksTest : public testing::Test {
   }
 
   // Makes rounds of these batches until all are written.
-  static void make(RowPacks& packs, const std::vector<Rows>& batches) {
+  static void make(SpilledFeatures& packs, const std::vector<Rows>& batches) {
     for (size_t b = 0; b < batches.size();) {
       ASSERT_TRUE(packs.begin_round({}));
       const size_t first = b;
@@ -83,7 +83,7 @@ class RowPacksTest : public testing::Test {
     }
   }
   // What a batch gives, its note before its rows; "gone" where it gives nothing.
-  static std::string read(RowPacks& packs, const std::vector<Rows>& batches, size_t batch,
+  static std::string read(SpilledFeatures& packs, const std::vector<Rows>& batches, size_t batch,
                           int64_t generation = 0) {
     std::string out;
     const bool there =
@@ -91,7 +91,7 @@ class RowPacksTest : public testing::Test {
           out.assign(reinterpret_cast<const char*>(note.data()), note.size());
           const size_t begin = out.size();
           out.resize(begin + batches[batch].size() * kRowBytes);
-          return RowPacks::Place{batches[batch], reinterpret_cast<std::byte*>(out.data()) + begin};
+          return SpilledFeatures::Place{batches[batch], reinterpret_cast<std::byte*>(out.data()) + begin};
         });
     return there ? out : "gone";
   }
@@ -103,19 +103,19 @@ class RowPacksTest : public testing::Test {
   std::vector<uint8_t> uses_ = std::vector<uint8_t>(kRows);
 };
 
-TEST_F(RowPacksTest, BatchesAreTheirNotesAndRows) {
+TEST_F(SpilledFeaturesTest, BatchesAreTheirNotesAndRows) {
   const std::vector<Rows> batches = random_batches(400);
   for (const int64_t kept : {int64_t{0}, int64_t{300}, kRows}) {
-    RowPacks packs = open(options(kept));
+    SpilledFeatures packs = open(options(kept));
     std::jthread maker([&] { make(packs, batches); });
     for (size_t b = 0; b < batches.size(); ++b)
       ASSERT_EQ(read(packs, batches, b), note_of(b) + expected(batches[b])) << "batch " << b << ", " << kept;
   }
 }
 
-TEST_F(RowPacksTest, ManyThreadsReadAtOnce) {
+TEST_F(SpilledFeaturesTest, ManyThreadsReadAtOnce) {
   const std::vector<Rows> batches = random_batches(600);
-  RowPacks packs = open(options(200));
+  SpilledFeatures packs = open(options(200));
   std::jthread maker([&] { make(packs, batches); });
   std::atomic<size_t> next = 0;
   std::atomic<int> wrong = 0, gone = 0;
@@ -134,18 +134,18 @@ TEST_F(RowPacksTest, ManyThreadsReadAtOnce) {
   EXPECT_LT(gone, 60);
 }
 
-TEST_F(RowPacksTest, BatchesThatNobodyReadsDoNotStopIt) {
+TEST_F(SpilledFeaturesTest, BatchesThatNobodyReadsDoNotStopIt) {
   const std::vector<Rows> batches = random_batches(600);
-  RowPacks packs = open(options(100));
+  SpilledFeatures packs = open(options(100));
   std::jthread maker([&] { make(packs, batches); });
   for (size_t b = 0; b < batches.size(); b += b % 7 == 0 ? 90 : 1)
     ASSERT_EQ(read(packs, batches, b), note_of(b) + expected(batches[b]));
   EXPECT_EQ(read(packs, batches, 3), "gone");
 }
 
-TEST_F(RowPacksTest, WhatIsForgottenBeginsAnew) {
+TEST_F(SpilledFeaturesTest, WhatIsForgottenBeginsAnew) {
   const std::vector<Rows> batches = random_batches(40);
-  RowPacks packs = open(options(100));
+  SpilledFeatures packs = open(options(100));
   make(packs, {batches.begin(), batches.begin() + 10});
   EXPECT_EQ(read(packs, batches, 4), note_of(4) + expected(batches[4]));
   packs.forget(1);
@@ -155,11 +155,11 @@ TEST_F(RowPacksTest, WhatIsForgottenBeginsAnew) {
   EXPECT_EQ(read(packs, batches, 5), "gone") << "its number is that of another batch by now";
 }
 
-TEST_F(RowPacksTest, AllOfItIsInTheLedger) {
+TEST_F(SpilledFeaturesTest, AllOfItIsInTheLedger) {
   const int64_t before = Ledger::process().held(Tag::cache);
   for (const int64_t kept : {int64_t{0}, int64_t{1000}}) {
-    const RowPacks::Options of = options(kept);
-    RowPacks packs = open(of);
+    const SpilledFeatures::Options of = options(kept);
+    SpilledFeatures packs = open(of);
     make(packs, random_batches(5));
     EXPECT_LE(Ledger::process().held(Tag::cache) - before, of.bytes);
     EXPECT_GE(Ledger::process().held(Tag::cache) - before, of.bytes / 2);
@@ -167,9 +167,9 @@ TEST_F(RowPacksTest, AllOfItIsInTheLedger) {
   EXPECT_EQ(Ledger::process().held(Tag::cache), before);
 }
 
-TEST_F(RowPacksTest, RowsThatAreUsedMostStay) {
+TEST_F(SpilledFeaturesTest, RowsThatAreUsedMostStay) {
   for (int64_t row = 0; row < kRows; ++row) uses_[static_cast<size_t>(row)] = row % 10 == 7 ? 200 : 0;
-  RowPacks packs = open(options(kRows / 10));
+  SpilledFeatures packs = open(options(kRows / 10));
   Rows used;
   for (int64_t row = 7; row < 1000; row += 10) used.push_back(row);
   ASSERT_TRUE(packs.begin_round({}));
@@ -178,9 +178,9 @@ TEST_F(RowPacksTest, RowsThatAreUsedMostStay) {
   EXPECT_EQ(packs.counters().hits, std::ssize(used));
 }
 
-TEST_F(RowPacksTest, ErrorsNameWhatCannotBeRead) {
+TEST_F(SpilledFeaturesTest, ErrorsNameWhatCannotBeRead) {
   const std::vector<Rows> batches = random_batches(20);
-  RowPacks packs = open(options(0));
+  SpilledFeatures packs = open(options(0));
   std::filesystem::resize_file(file_, 1000);
   ASSERT_TRUE(packs.begin_round({}));
   for (size_t b = 0; b < batches.size(); ++b) ASSERT_TRUE(packs.add(batches[b], {}));
@@ -194,12 +194,12 @@ TEST_F(RowPacksTest, ErrorsNameWhatCannotBeRead) {
   EXPECT_THAT(error_text<InputError>([&] { read(packs, batches, 0); }), HasSubstr(file_.string()));
 }
 
-TEST_F(RowPacksTest, AScratchFileThatIsCutShortIsAnError) {
+TEST_F(SpilledFeaturesTest, AScratchFileThatIsCutShortIsAnError) {
   const std::vector<Rows> batches = random_batches(60);
-  const RowPacks::Options of = options(0);
+  const SpilledFeatures::Options of = options(0);
   ScratchFile scratch = *ScratchFile::make(folder_.path(), of.scratch_bytes);
   const int file = scratch.descriptor();
-  RowPacks packs(file_, layout_, of, std::move(scratch), uses_);
+  SpilledFeatures packs(file_, layout_, of, std::move(scratch), uses_);
   ASSERT_TRUE(packs.begin_round({}));
   size_t added = 0;
   while (packs.add(batches[added], {})) ++added;
@@ -211,13 +211,13 @@ TEST_F(RowPacksTest, AScratchFileThatIsCutShortIsAnError) {
   EXPECT_THAT(error_text<Failure>(read_all), HasSubstr("cannot read"));
 }
 
-TEST_F(RowPacksTest, TooLittleIsRefused) {
-  EXPECT_LT(RowPacks::kept_rows(layout_, {100'000, 1 << 20, kMostRows, 64}), 0);
-  EXPECT_LT(RowPacks::kept_rows(layout_, {100'000'000, 10'000, kMostRows, 64}), 0) << "no room on the disk";
-  RowPacks::Options few = options(0);
+TEST_F(SpilledFeaturesTest, TooLittleIsRefused) {
+  EXPECT_LT(SpilledFeatures::kept_rows(layout_, {100'000, 1 << 20, kMostRows, 64}), 0);
+  EXPECT_LT(SpilledFeatures::kept_rows(layout_, {100'000'000, 10'000, kMostRows, 64}), 0) << "no room on the disk";
+  SpilledFeatures::Options few = options(0);
   few.bytes /= 2;
   EXPECT_THAT(error_text<UsageError>([&] { open(few); }), HasSubstr("expected more"));
-  RowPacks packs = open(options(0));
+  SpilledFeatures packs = open(options(0));
   ASSERT_TRUE(packs.begin_round({}));
   Rows all(kRows);
   for (int64_t row = 0; row < kRows; ++row) all[static_cast<size_t>(row)] = row;

@@ -1,11 +1,11 @@
-#include "sample/block_sampler.h"
+#include "sample/neighbour/block_sampler.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <vector>
 
-#include "sample/neighbour_source.h"
+#include "sample/neighbour/neighbour_source.h"
 #include "support/graph_folder.h"
 #include "support/temp_folder.h"
 

@@ -1,4 +1,4 @@
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 #include <gtest/gtest.h>
 

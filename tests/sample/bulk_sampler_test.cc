@@ -1,4 +1,4 @@
-#include "sample/bulk_sampler.h"
+#include "sample/neighbour/bulk_sampler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "memory/ledger.h"
-#include "sample/disk_topology.h"
+#include "sample/topology/disk_topology.h"
 #include "support/errors.h"
 #include "support/graph_folder.h"
 #include "support/temp_folder.h"

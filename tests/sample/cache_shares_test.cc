@@ -1,4 +1,4 @@
-#include "sample/cache_shares.h"
+#include "sample/neighbour/cache_shares.h"
 
 #include <gtest/gtest.h>
 

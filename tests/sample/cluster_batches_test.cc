@@ -1,4 +1,4 @@
-#include "sample/cluster_batches.h"
+#include "sample/partition/cluster_batches.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

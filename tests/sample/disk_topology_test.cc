@@ -1,4 +1,4 @@
-#include "sample/disk_topology.h"
+#include "sample/topology/disk_topology.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "memory/ledger.h"
-#include "sample/neighbour_sampler.h"
+#include "sample/neighbour/neighbour_sampler.h"
 #include "store/graph.h"
 #include "support/errors.h"
 #include "support/giant_graph.h"

@@ -1,4 +1,4 @@
-#include "sample/draws.h"
+#include "sample/seeds/draws.h"
 
 #include <gtest/gtest.h>
 

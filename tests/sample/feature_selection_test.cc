@@ -1,4 +1,4 @@
-#include "sample/feature_selection.h"
+#include "sample/block/feature_selection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

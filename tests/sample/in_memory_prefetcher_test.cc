@@ -1,4 +1,4 @@
-#include "sample/swept_blocks.h"
+#include "sample/neighbour/in_memory_prefetcher.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "sample/neighbour_source.h"
+#include "sample/neighbour/neighbour_source.h"
 #include "support/graph_folder.h"
 #include "support/ledger_cap.h"
 #include "support/temp_folder.h"
@@ -47,9 +47,9 @@ class SlowTopology final : public Topology {
   mutable std::atomic<int> asked_ = 0;
 };
 
-class SweptBlocksTest : public testing::Test {
+class InMemoryPrefetcherTest : public testing::Test {
  protected:
-  SweptBlocksTest() {
+  InMemoryPrefetcherTest() {
     write_graph(folder_ / "graph", skewed_graph(600, 4), kFeatures);
     source_ = std::make_unique<NeighbourSource>(folder_ / "graph", of_);
     rows_ = FeatureFile::column(source_->graph().set(), "x");
@@ -59,13 +59,13 @@ class SweptBlocksTest : public testing::Test {
   BlockSampler::From from(const Topology& topology) const {
     return {topology, source_->graph(), source_->blocks(), of_.neighbours, of_.seed};
   }
-  SweptBlocks::Options options(int64_t group) const {
-    return {.row_bytes = RowSweep::most_bytes(rows_.layout()),
+  InMemoryPrefetcher::Options options(int64_t group) const {
+    return {.row_bytes = SharedScan::most_bytes(rows_.layout()),
             .ahead_bytes = 64 << 20,
             .most_bytes = 64 << 10,
             .group = group};
   }
-  static std::vector<int64_t> read(SweptBlocks& blocks, int64_t number) {
+  static std::vector<int64_t> read(InMemoryPrefetcher& blocks, int64_t number) {
     std::vector<int64_t> nodes;
     std::vector<float> x;
     const bool came = blocks.read(number, [&](const BlockSample& sample) {
@@ -87,8 +87,8 @@ class SweptBlocksTest : public testing::Test {
   std::vector<uint8_t> uses_;
 };
 
-TEST_F(SweptBlocksTest, RefusedMemoryIsNotTheEndOfTheProcess) {
-  SweptBlocks blocks(rows_, from(source_->topology()), uses_, options(4));
+TEST_F(InMemoryPrefetcherTest, RefusedMemoryIsNotTheEndOfTheProcess) {
+  InMemoryPrefetcher blocks(rows_, from(source_->topology()), uses_, options(4));
   {
     const LedgerCap cap(0);
     EXPECT_TRUE(read(blocks, 0).empty());
@@ -103,12 +103,12 @@ TEST_F(SweptBlocksTest, RefusedMemoryIsNotTheEndOfTheProcess) {
 }
 
 // What is left to sample, even of a group, is not waited for.
-TEST_F(SweptBlocksTest, ItsEndWaitsForOneReadAlone) {
+TEST_F(InMemoryPrefetcherTest, ItsEndWaitsForOneReadAlone) {
   for (const int64_t group : {1, 64}) {
     const SlowTopology topology(source_->topology());
     int asked = 0;
     {
-      SweptBlocks blocks(rows_, from(topology), uses_, options(group));
+      InMemoryPrefetcher blocks(rows_, from(topology), uses_, options(group));
       EXPECT_TRUE(read(blocks, 0).empty());
       while (topology.asked() < 3) std::this_thread::yield();
       asked = topology.asked();

@@ -1,4 +1,4 @@
-#include "sample/link_seeds.h"
+#include "sample/seeds/link_seeds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "sample/neighbour_source.h"
+#include "sample/neighbour/neighbour_source.h"
 #include "support/errors.h"
 #include "support/link_graph.h"
 #include "support/temp_folder.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "sample/neighbour_source.h"
+#include "sample/neighbour/neighbour_source.h"
 
 using namespace plimsoll;
 

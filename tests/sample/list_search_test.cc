@@ -1,4 +1,4 @@
-#include "sample/list_search.h"
+#include "sample/topology/list_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

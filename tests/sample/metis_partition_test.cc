@@ -1,4 +1,4 @@
-#include "sample/metis_partition.h"
+#include "sample/partition/metis_partition.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "memory/ledger.h"
-#include "sample/metis_process.h"
+#include "sample/partition/metis_process.h"
 #include "support/communities.h"
 #include "support/errors.h"
 #include "support/giant_graph.h"

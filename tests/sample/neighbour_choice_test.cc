@@ -1,4 +1,4 @@
-#include "sample/neighbour_choice.h"
+#include "sample/neighbour/neighbour_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

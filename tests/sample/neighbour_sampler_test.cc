@@ -1,4 +1,4 @@
-#include "sample/neighbour_sampler.h"
+#include "sample/neighbour/neighbour_sampler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

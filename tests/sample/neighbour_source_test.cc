@@ -1,4 +1,4 @@
-#include "sample/neighbour_source.h"
+#include "sample/neighbour/neighbour_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

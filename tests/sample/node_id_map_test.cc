@@ -1,4 +1,4 @@
-#include "sample/node_numbers.h"
+#include "sample/neighbour/node_id_map.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,12 +10,12 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(NodeNumbers, NumbersNodesInTheOrderInWhichTheyCome) {
-  NodeNumbers table;
-  NodeNumbers::Column node;
-  NodeNumbers::Column tree;
+TEST(NodeIdMap, NumbersNodesInTheOrderInWhichTheyCome) {
+  NodeIdMap table;
+  NodeIdMap::Column node;
+  NodeIdMap::Column tree;
   table.begin(node, tree, false);
-  EXPECT_EQ(table.find(7, 0), NodeNumbers::kNone);
+  EXPECT_EQ(table.find(7, 0), NodeIdMap::kNone);
   EXPECT_EQ(table.find_or_add(7, 0), 0);
   EXPECT_EQ(table.find_or_add(3, 1), 1);
   EXPECT_EQ(table.find_or_add(7, 2), 0);
@@ -24,23 +24,23 @@ TEST(NodeNumbers, NumbersNodesInTheOrderInWhichTheyCome) {
   EXPECT_THAT(tree, ElementsAre(0, 1));
 }
 
-TEST(NodeNumbers, ADisjointBatchHasANumberForEachTree) {
-  NodeNumbers table;
-  NodeNumbers::Column node;
-  NodeNumbers::Column tree;
+TEST(NodeIdMap, ADisjointBatchHasANumberForEachTree) {
+  NodeIdMap table;
+  NodeIdMap::Column node;
+  NodeIdMap::Column tree;
   table.begin(node, tree, true);
   EXPECT_EQ(table.find_or_add(7, 0), 0);
   EXPECT_EQ(table.find_or_add(7, 1), 1);
   EXPECT_EQ(table.find_or_add(7, 0), 0);
-  EXPECT_EQ(table.find(7, 2), NodeNumbers::kNone);
+  EXPECT_EQ(table.find(7, 2), NodeIdMap::kNone);
 }
 
 // Nodes that meet in few places, from all over the 64-bit numbers.
-TEST(NodeNumbers, GrowsAndKeepsAllNumbers) {
-  NodeNumbers table;
+TEST(NodeIdMap, GrowsAndKeepsAllNumbers) {
+  NodeIdMap table;
   for (int batch = 0; batch < 2; ++batch) {
-    NodeNumbers::Column node;
-    NodeNumbers::Column tree;
+    NodeIdMap::Column node;
+    NodeIdMap::Column tree;
     table.begin(node, tree, false);
     for (int64_t i = 0; i < 10'000; ++i) ASSERT_EQ(table.find_or_add(i << (i % 40), 0) <= i, true);
     for (size_t number = 0; number < node.size(); ++number)
@@ -48,11 +48,11 @@ TEST(NodeNumbers, GrowsAndKeepsAllNumbers) {
   }
 }
 
-TEST(NodeNumbers, ItsMemoryStandsInTheLedger) {
+TEST(NodeIdMap, ItsMemoryStandsInTheLedger) {
   const LedgerCap cap(3000);
-  NodeNumbers table;
-  NodeNumbers::Column node;
-  NodeNumbers::Column tree;
+  NodeIdMap table;
+  NodeIdMap::Column node;
+  NodeIdMap::Column tree;
   EXPECT_THROW(table.begin(node, tree, false), BudgetExceeded);
 }
 

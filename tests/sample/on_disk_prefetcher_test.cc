@@ -1,4 +1,4 @@
-#include "sample/packed_blocks.h"
+#include "sample/neighbour/on_disk_prefetcher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "memory/ledger.h"
-#include "sample/neighbour_source.h"
+#include "sample/neighbour/neighbour_source.h"
 #include "support/errors.h"
 #include "support/graph_folder.h"
 #include "support/ledger_cap.h"
@@ -30,9 +30,9 @@ struct ReadBlock {
   std::vector<float> x;
 };
 
-class PackedBlocksTest : public testing::Test {
+class OnDiskPrefetcherTest : public testing::Test {
  protected:
-  PackedBlocksTest() {
+  OnDiskPrefetcherTest() {
     write_graph(folder_ / "graph", skewed_graph(600, 4), kFeatures);
     source_ = std::make_unique<NeighbourSource>(folder_ / "graph", of_);
     rows_ = FeatureFile::column(source_->graph().set(), "x");
@@ -47,17 +47,17 @@ class PackedBlocksTest : public testing::Test {
   BlockSampler::From from() const {
     return {source_->topology(), source_->graph(), source_->blocks(), of_.neighbours, of_.seed};
   }
-  PackedBlocks open(int64_t group) const {
+  OnDiskPrefetcher open(int64_t group) const {
     BlockSampler sampler(from());
     BlockSample sample;
-    PackedBlocks::Options options{.packs = {.bytes = 0, .scratch_bytes = 6 << 20}, .group = group};
+    OnDiskPrefetcher::Options options{.packs = {.bytes = 0, .scratch_bytes = 6 << 20}, .group = group};
     for (int64_t number = 0; number < source_->graphs(); ++number) {
       sampler.sample(number, sample);
       options.packs.most_rows = std::max(options.packs.most_rows, sample.batch.nodes());
       options.packs.most_note = std::max(options.packs.most_note,
                                          BlockSample::most_bytes(sample.shape({}), source_->widths().hops));
     }
-    while (RowPacks::kept_rows(rows_.layout(), options.packs) < rows_.rows / 10) options.packs.bytes += 4096;
+    while (SpilledFeatures::kept_rows(rows_.layout(), options.packs) < rows_.rows / 10) options.packs.bytes += 4096;
     return {rows_, from(), *ScratchFile::make(folder_.path(), options.packs.scratch_bytes), uses_, options};
   }
   // What a block has to be; nothing if it did not come.
@@ -71,7 +71,7 @@ class PackedBlocksTest : public testing::Test {
         block.x.push_back(source_->graph().x()[static_cast<size_t>(node * kFeatures + f)]);
     return block;
   }
-  static ReadBlock read(PackedBlocks& blocks, int64_t number) {
+  static ReadBlock read(OnDiskPrefetcher& blocks, int64_t number) {
     ReadBlock block;
     const bool came = blocks.read(number, [&](const BlockSample& sample) {
       block.nodes.assign(sample.batch.node.begin(), sample.batch.node.end());
@@ -99,9 +99,9 @@ class PackedBlocksTest : public testing::Test {
   std::vector<uint8_t> uses_;
 };
 
-TEST_F(PackedBlocksTest, BlocksOfARunAreWhatTheyAreAlone) {
+TEST_F(OnDiskPrefetcherTest, BlocksOfARunAreWhatTheyAreAlone) {
   for (const int64_t group : {int64_t{1}, int64_t{7}}) {
-    PackedBlocks blocks = open(group);
+    OnDiskPrefetcher blocks = open(group);
     int64_t came = 0;
     for (const int64_t number : order()) {
       const ReadBlock found = read(blocks, number);
@@ -116,8 +116,8 @@ TEST_F(PackedBlocksTest, BlocksOfARunAreWhatTheyAreAlone) {
   }
 }
 
-TEST_F(PackedBlocksTest, WhatIsNotExpectedBeginsAnew) {
-  PackedBlocks blocks = open(4);
+TEST_F(OnDiskPrefetcherTest, WhatIsNotExpectedBeginsAnew) {
+  OnDiskPrefetcher blocks = open(4);
   const int64_t epoch = source_->blocks().per_epoch();
   for (const int64_t start : {int64_t{0}, 2 * epoch + 1, epoch + 5}) {
     EXPECT_TRUE(read(blocks, start).nodes.empty());
@@ -130,8 +130,8 @@ TEST_F(PackedBlocksTest, WhatIsNotExpectedBeginsAnew) {
 }
 
 // Nothing is packed for who reads here and there.
-TEST_F(PackedBlocksTest, ItWaitsUntilWhatWasExpectedComes) {
-  PackedBlocks blocks = open(4);
+TEST_F(OnDiskPrefetcherTest, ItWaitsUntilWhatWasExpectedComes) {
+  OnDiskPrefetcher blocks = open(4);
   for (const int64_t number : {0, 6, 12, 2}) EXPECT_TRUE(read(blocks, number).nodes.empty());
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(blocks.counters().bytes_written, 0);
@@ -139,10 +139,10 @@ TEST_F(PackedBlocksTest, ItWaitsUntilWhatWasExpectedComes) {
 }
 
 // Each that starts somewhere has all begin anew, and others are just about to read what was before.
-TEST_F(PackedBlocksTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
+TEST_F(OnDiskPrefetcherTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
   std::vector<ReadBlock> of;
   for (int64_t number = 0; number < source_->graphs(); ++number) of.push_back(expected(number));
-  PackedBlocks blocks = open(2);
+  OnDiskPrefetcher blocks = open(2);
   std::atomic<int> came = 0, wrong = 0;
   {
     std::vector<std::jthread> readers;
@@ -164,8 +164,8 @@ TEST_F(PackedBlocksTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
 }
 
 // Rows that are to stay are read with memory that is not there: blocks do not come, and later ones do.
-TEST_F(PackedBlocksTest, ARefusalOfMemoryIsForgotten) {
-  PackedBlocks blocks = open(2);
+TEST_F(OnDiskPrefetcherTest, ARefusalOfMemoryIsForgotten) {
+  OnDiskPrefetcher blocks = open(2);
   EXPECT_TRUE(read(blocks, 0).nodes.empty());
   {
     const LedgerCap cap(100 * 1024);
@@ -179,19 +179,19 @@ TEST_F(PackedBlocksTest, ARefusalOfMemoryIsForgotten) {
   }
 }
 
-TEST_F(PackedBlocksTest, ErrorsOfTheDiskAreThoseOfWhoReads) {
-  PackedBlocks blocks = open(4);
+TEST_F(OnDiskPrefetcherTest, ErrorsOfTheDiskAreThoseOfWhoReads) {
+  OnDiskPrefetcher blocks = open(4);
   read(blocks, 0);
   std::filesystem::resize_file(rows_.path, 4096);
   EXPECT_THAT(error_text<InputError>([&] { read(blocks, 1); }), HasSubstr(rows_.path.string()));
   EXPECT_THAT(error_text<InputError>([&] { read(blocks, 2); }), HasSubstr(rows_.path.string()));
 }
 
-TEST_F(PackedBlocksTest, AllOfItGoesWithIt) {
+TEST_F(OnDiskPrefetcherTest, AllOfItGoesWithIt) {
   Ledger& ledger = Ledger::process();
   const int64_t before = ledger.held();
   {
-    PackedBlocks blocks = open(4);
+    OnDiskPrefetcher blocks = open(4);
     for (int64_t number = 0; number < 4; ++number) read(blocks, number);
   }
   EXPECT_EQ(ledger.held(), before);

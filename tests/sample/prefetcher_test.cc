@@ -1,4 +1,4 @@
-#include "sample/prefetcher.h"
+#include "sample/block/prefetcher.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "sample/batches.h"
+#include "sample/block/batches.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"

@@ -1,4 +1,4 @@
-#include "sample/random_walks.h"
+#include "sample/neighbour/random_walks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

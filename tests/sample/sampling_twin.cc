@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "io/npy.h"
-#include "sample/neighbour_sampler.h"
+#include "sample/neighbour/neighbour_sampler.h"
 
 using namespace plimsoll;
 

@@ -1,4 +1,4 @@
-#include "sample/seed_blocks.h"
+#include "sample/seeds/seed_blocks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

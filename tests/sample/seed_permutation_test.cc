@@ -1,4 +1,4 @@
-#include "sample/seed_permutation.h"
+#include "sample/seeds/seed_permutation.h"
 
 #include <gtest/gtest.h>
 

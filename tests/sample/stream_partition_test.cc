@@ -1,4 +1,4 @@
-#include "sample/stream_partition.h"
+#include "sample/partition/stream_partition.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

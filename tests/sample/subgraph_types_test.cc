@@ -1,4 +1,4 @@
-#include "sample/subgraph_types.h"
+#include "sample/neighbour/subgraph_types.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

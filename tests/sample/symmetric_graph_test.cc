@@ -1,4 +1,4 @@
-#include "sample/symmetric_graph.h"
+#include "sample/topology/symmetric_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

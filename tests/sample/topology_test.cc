@@ -1,4 +1,4 @@
-#include "sample/topology.h"
+#include "sample/topology/topology.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "ingest/behaviour_graph.h"
-#include "ingest/frame_batch.h"
-#include "ingest/windows.h"
+#include "windows/behaviour_graph.h"
+#include "store/frame_batch.h"
+#include "windows/windows.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sample/block_runner.h"
+#include "sample/block/block_runner.h"
 
 namespace plimsoll {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sample/topology.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 

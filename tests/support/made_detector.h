@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "detect/fusion.h"
-#include "ingest/windows.h"
+#include "windows/windows.h"
 #include "store/safetensors.h"
 #include "support/behaviour_test.h"
 

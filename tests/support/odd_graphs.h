@@ -4,7 +4,7 @@
 #include <random>
 #include <span>
 
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

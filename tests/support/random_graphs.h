@@ -3,7 +3,7 @@
 #include <cstring>
 #include <random>
 
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

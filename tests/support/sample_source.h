@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "sample/sample_shape.h"
+#include "sample/neighbour/sample_shape.h"
 
 namespace plimsoll {
 

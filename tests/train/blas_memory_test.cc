@@ -1,4 +1,4 @@
-#include "ops/blas_memory.h"
+#include "train/plan/blas_memory.h"
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>

@@ -1,4 +1,4 @@
-#include "train/block_engine.h"
+#include "train/engine/block_engine.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -20,9 +20,9 @@
 #include "support/errors.h"
 #include "support/fixed_ranges.h"
 #include "support/random_graphs.h"
-#include "train/optimizer.h"
-#include "train/planner.h"
-#include "train/warm_up.h"
+#include "train/fit/optimizer.h"
+#include "train/plan/planner.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -48,7 +48,7 @@ class BlockEngineTest : public ::testing::Test {
                                       int64_t prefetch = 0, bool recompute = false) {
     const auto ranges = range > 0 ? std::make_shared<FixedRanges>(range) : nullptr;
     return std::make_unique<BlockEngine>(source_, shapes_, objective_, limits,
-                                         Flight{.blocks = threads,
+                                         ExecutionPlan{.blocks = threads,
                                                 .slab_bytes = range * threads,
                                                 .prefetch = prefetch,
                                                 .recompute = recompute,
@@ -68,7 +68,7 @@ class BlockEngineTest : public ::testing::Test {
                       .recompute = recompute});
   }
   // The largest block's bytes of slab.
-  int64_t range_bytes(bool recompute = false) { return plan(1, recompute ? "on" : "off").flight.slab_bytes; }
+  int64_t range_bytes(bool recompute = false) { return plan(1, recompute ? "on" : "off").execution.slab_bytes; }
   std::unique_ptr<BlockEngine> planned(int threads, bool recompute = false) {
     return std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits,
                                          require_feasible(plan(threads, recompute ? "on" : "off")));
@@ -186,11 +186,11 @@ TEST_P(AShortBudget, ChangesNoBit) {
   one->gradient(batch_, kTraining);
   const std::vector<float> expected = bits(*one);
   // The slab is too small for some blocks: they need what the ledger has left.
-  Flight flight = plan(4, GetParam() ? "on" : "off").flight;
-  flight.slab_bytes = flight.least_bytes / 2;
-  const auto engine4 = std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits, flight);
+  ExecutionPlan execution = plan(4, GetParam() ? "on" : "off").execution;
+  execution.slab_bytes = execution.least_bytes / 2;
+  const auto engine4 = std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits, execution);
   engine4->gradient(batch_, kTraining);
-  const int64_t alone = flight.least_bytes;
+  const int64_t alone = execution.least_bytes;
   int64_t reruns = 0;
   int refused = 0;
   for (int percent = 10; percent <= 300; percent += 10) {
@@ -256,18 +256,18 @@ TEST_F(BlockEngineTest, TheFlightFollowsTheBudget) {
   Ledger& ledger = Ledger::process();
   plan(4);  // the first blocks of a process have malloc take more from the system
   const MemoryPlan four = plan(4);
-  EXPECT_EQ(four.flight.blocks, 4);
-  EXPECT_EQ(four.flight.prefetch, 2);
+  EXPECT_EQ(four.execution.blocks, 4);
+  EXPECT_EQ(four.execution.prefetch, 2);
   EXPECT_TRUE(four.exact) << four.why_inexact;
   // With no memory outside the ledger a budget is a cap.
   const int64_t held = ledger.held();
   ledger.set_cap(four.speed[1].budget);
-  EXPECT_EQ(plan(4).flight.blocks, 2);
+  EXPECT_EQ(plan(4).execution.blocks, 2);
   ledger.set_cap(four.speed[1].budget - 1);
-  EXPECT_EQ(plan(4).flight.blocks, 1);
+  EXPECT_EQ(plan(4).execution.blocks, 1);
   ledger.set_cap(four.min_budget);
   const MemoryPlan least = plan(4);
-  EXPECT_EQ(least.flight.blocks, 1);
+  EXPECT_EQ(least.execution.blocks, 1);
   EXPECT_EQ(least.worst.range_bytes, four.worst.range_bytes);
   EXPECT_EQ(least.min_budget, four.min_budget);
   ledger.set_cap(four.min_budget - 1);

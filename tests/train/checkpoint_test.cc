@@ -1,4 +1,4 @@
-#include "train/checkpoint.h"
+#include "train/fit/checkpoint.h"
 
 #include <ATen/Functions.h>
 #include <gmock/gmock.h>

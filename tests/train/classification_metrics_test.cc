@@ -1,4 +1,4 @@
-#include "train/classification_metrics.h"
+#include "train/evaluate/classification_metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/collate.h"
+#include "train/engine/collate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/column_stage.h"
+#include "train/stages/column_stage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "train/warm_up.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/curriculum.h"
+#include "train/data/curriculum.h"
 
 #include <gtest/gtest.h>
 

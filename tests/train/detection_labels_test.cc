@@ -1,4 +1,4 @@
-#include "train/detection_labels.h"
+#include "train/data/detection_labels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

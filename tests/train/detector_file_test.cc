@@ -1,4 +1,4 @@
-#include "train/detector_file.h"
+#include "train/model_file/detector_file.h"
 
 #include <gtest/gtest.h>
 

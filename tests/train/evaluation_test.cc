@@ -1,4 +1,4 @@
-#include "train/evaluation.h"
+#include "train/evaluate/evaluation.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "support/errors.h"
-#include "train/evaluation_json.h"
-#include "train/evaluation_summary.h"
-#include "train/evaluation_table.h"
-#include "train/judged_lists.h"
+#include "train/evaluate/evaluation_json.h"
+#include "train/evaluate/evaluation_summary.h"
+#include "train/evaluate/evaluation_table.h"
+#include "train/evaluate/judged_lists.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "ops/allocator.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "train/warm_up.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/full_neighbours.h"
+#include "train/evaluate/full_neighbours.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "support/errors.h"
 #include "support/giant_graph.h"
 #include "support/temp_folder.h"
-#include "train/warm_up.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -10,10 +10,10 @@
 #include <numeric>
 
 #include "ops/allocator.h"
-#include "sample/graph_set_source.h"
+#include "sample/block/graph_set_source.h"
 #include "store/safetensors.h"
-#include "train/collate.h"
-#include "train/detector_file.h"
+#include "train/engine/collate.h"
+#include "train/model_file/detector_file.h"
 
 namespace plimsoll {
 namespace {

@@ -15,10 +15,10 @@
 #include "nn/gnn.h"
 #include "ops/allocator.h"
 #include "support/random_graphs.h"
-#include "train/block_engine.h"
-#include "train/optimizer.h"
-#include "train/planner.h"
-#include "train/warm_up.h"
+#include "train/engine/block_engine.h"
+#include "train/fit/optimizer.h"
+#include "train/plan/planner.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -102,7 +102,7 @@ class Training {
     optimizer_ = make_optimizer(parameters, {});
   }
 
-  Flight plan(int threads, bool recompute) const {
+  ExecutionPlan plan(int threads, bool recompute) const {
     return require_feasible(make_plan({.source = &source_,
                                        .shapes = shapes_,
                                        .objective = &objective_,
@@ -113,8 +113,8 @@ class Training {
                                        .batch_size = static_cast<int64_t>(batch_.size()),
                                        .recompute = recompute ? "on" : "off"}));
   }
-  void begin(const Flight& flight) {
-    engine_ = std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits, flight);
+  void begin(const ExecutionPlan& execution) {
+    engine_ = std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits, execution);
   }
   double step() {
     const double loss =
@@ -181,11 +181,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(TheKthAllocation, FailsAndTheStepIsTheSame) {
   const auto [threads, refusal, recompute] = GetParam();
   const bool with_slab = refusal != Refusal::ledger;
-  const Flight flight = with_slab ? Training(source_, shapes_, batch_).plan(threads, recompute)
-                                  : Flight{.blocks = threads, .recompute = recompute};
+  const ExecutionPlan execution = with_slab ? Training(source_, shapes_, batch_).plan(threads, recompute)
+                                  : ExecutionPlan{.blocks = threads, .recompute = recompute};
   const auto training = [&] {
     auto made = std::make_unique<Training>(source_, shapes_, batch_);
-    made->begin(flight);
+    made->begin(execution);
     return made;
   };
   const auto undisturbed = training();

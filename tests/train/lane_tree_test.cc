@@ -1,4 +1,4 @@
-#include "train/lane_tree.h"
+#include "train/engine/lane_tree.h"
 
 #include <gtest/gtest.h>
 

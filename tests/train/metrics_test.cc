@@ -1,4 +1,5 @@
-#include "train/metrics.h"
+#include "train/evaluate/metrics.h"
+#include "train/model_file/threshold.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "nn/objective.h"
 #include "ops/segment.h"
 #include "support/random_graphs.h"
-#include "train/block_engine.h"
+#include "train/engine/block_engine.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/optimizer.h"
+#include "train/fit/optimizer.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>

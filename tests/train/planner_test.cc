@@ -1,6 +1,6 @@
 // What a plan says is what a run takes.
 
-#include "train/planner.h"
+#include "train/plan/planner.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -26,12 +26,12 @@
 #include "ops/normal_noise.h"
 #include "ops/operation_names.h"
 #include "ops/segment.h"
-#include "sample/teacher_source.h"
+#include "sample/block/cached_teacher.h"
 #include "support/ledger_cap.h"
 #include "support/odd_graphs.h"
-#include "train/run_blocks.h"
-#include "train/static_tape.h"
-#include "train/warm_up.h"
+#include "train/engine/run_blocks.h"
+#include "train/plan/static_tape.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -129,7 +129,7 @@ struct KdGatModel {
                                         "vgae distilled", "gat large",    "gatv2 edges", "gat lstm",
                                         "gat max",        "gat distilled"};
   // Of a distilled one: zeros, as wide as what its teacher says.
-  TeacherSource::Column teacher_of(const std::string& name) const {
+  CachedTeacher::Column teacher_of(const std::string& name) const {
     if (name == "vgae distilled")
       return {.values = {}, .width = kTeacherLatent + OddGraphs::kFeatures - 1, .of_nodes = true};
     return {.values = {}, .width = name == "gat distilled" ? 3 : 0};
@@ -183,13 +183,13 @@ struct AnyModel {
   std::unique_ptr<Gnn> model;
   std::unique_ptr<KdGatModel> kd_gat;
   std::unique_ptr<Objective> objective;
-  TeacherSource::Column teacher;
+  CachedTeacher::Column teacher;
   std::string what;
 };
 
 // Random graphs, with what a teacher said of them where a model wants it.
 struct AnyGraphs {
-  AnyGraphs(std::mt19937_64& random, const std::vector<int64_t>& sizes, const TeacherSource::Column& column)
+  AnyGraphs(std::mt19937_64& random, const std::vector<int64_t>& sizes, const CachedTeacher::Column& column)
       : odd(random(), sizes), shapes(read_shapes(odd, 1)), all(shapes.size()) {
     std::iota(all.begin(), all.end(), int64_t{0});
     if (column.width > 0) taught.emplace(odd, column, all, shapes);
@@ -199,7 +199,7 @@ struct AnyGraphs {
   OddGraphs odd;
   Vector<GraphShape, Tag::columns> shapes;
   GraphList all;
-  std::optional<TeacherSource> taught;
+  std::optional<CachedTeacher> taught;
 };
 
 // Sizes of graphs with heavy tails, one-node graphs and graphs without edges among them.
@@ -318,7 +318,7 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
   for (int m = 0; m < models; ++m) {
     std::mt19937_64 again = random;
     const AnyModel any(random);
-    std::optional<WithoutData> scope(std::in_place);
+    std::optional<MetaParameters> scope(std::in_place);
     const AnyModel without_data(again);
     scope.reset();
     SCOPED_TRACE(any.what);
@@ -414,7 +414,7 @@ TEST_F(PlannerTest, IsNotUnderThePeakOfALargeGraphWithoutRunningIt) {
                                .heads = 2,
                                .classes = 3};
       const Gnn model(options, 1);
-      std::optional<WithoutData> scope(std::in_place);
+      std::optional<MetaParameters> scope(std::in_place);
       const Gnn bare(options, 1);
       scope.reset();
       const Classification objective(model);
@@ -448,7 +448,7 @@ TEST_F(PlannerTest, NamesWhatCannotBePlannedWithoutData) {
   const OddGraphs source(1, std::vector<int64_t>{5, 6, 7});
   const auto shapes = read_shapes(source, 1);
   const GraphList all{0, 1, 2};
-  const WithoutData without_data;
+  const MetaParameters without_data;
   const OnlyWithData objective(1, 8, 1);
   try {
     make_plan({.source = &source,

@@ -1,4 +1,4 @@
-#include "train/published.h"
+#include "train/evaluate/published.h"
 
 #include <gtest/gtest.h>
 

@@ -16,9 +16,9 @@
 #include "nn/link_prediction.h"
 #include "ops/allocator.h"
 #include "support/sample_source.h"
-#include "train/planner.h"
-#include "train/static_tape.h"
-#include "train/warm_up.h"
+#include "train/plan/planner.h"
+#include "train/plan/static_tape.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -143,7 +143,7 @@ TEST_F(SamplePlanTest, IsNeverUnderThePeakWithoutRunningAnything) {
     const Samples samples(random, hops, most_seeds(m), of_pairs(m));
     const GnnOptions options = any_options(random, layers, m);
     const Gnn model(options, 1);
-    std::optional<WithoutData> scope(std::in_place);
+    std::optional<MetaParameters> scope(std::in_place);
     const Gnn bare(options, 1);
     scope.reset();
     const std::unique_ptr<Objective> objective_there = objective_of(model, of_pairs(m));

@@ -1,4 +1,4 @@
-#include "train/scorer.h"
+#include "train/evaluate/scorer.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -13,8 +13,8 @@
 #include "support/errors.h"
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
-#include "train/collate.h"
-#include "train/warm_up.h"
+#include "train/engine/collate.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

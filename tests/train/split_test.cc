@@ -1,4 +1,4 @@
-#include "train/split.h"
+#include "train/data/split.h"
 
 #include <gtest/gtest.h>
 

@@ -21,11 +21,11 @@
 #include "nn/vgae_distillation.h"
 #include "ops/allocator.h"
 #include "ops/normal_noise.h"
-#include "sample/graph_set_source.h"
+#include "sample/block/graph_set_source.h"
 #include "store/safetensors.h"
-#include "train/collate.h"
-#include "train/detector_file.h"
-#include "train/warm_up.h"
+#include "train/engine/collate.h"
+#include "train/model_file/detector_file.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

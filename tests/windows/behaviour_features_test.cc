@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ingest/behaviour_graph.h"
+#include "windows/behaviour_graph.h"
 #include "support/behaviour_test.h"
 
 namespace plimsoll {

@@ -1,5 +1,5 @@
 // IDs that are overdue: nodes of a graph whose window does not have them.
-#include "ingest/behaviour_graph.h"
+#include "windows/behaviour_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

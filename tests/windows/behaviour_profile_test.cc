@@ -1,4 +1,4 @@
-#include "ingest/behaviour_profile.h"
+#include "windows/behaviour_profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "ingest/gap_bins.h"
+#include "windows/gap_bins.h"
 #include "support/behaviour_test.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "ingest/behaviour_windows.h"
+#include "windows/behaviour_windows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

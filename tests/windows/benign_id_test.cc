@@ -1,4 +1,4 @@
-#include "ingest/benign_id.h"
+#include "windows/benign_id.h"
 
 #include <gtest/gtest.h>
 

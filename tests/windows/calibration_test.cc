@@ -1,10 +1,10 @@
-#include "ingest/calibration.h"
+#include "windows/calibration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "ingest/behaviour_windows.h"
+#include "windows/behaviour_windows.h"
 #include "support/behaviour_test.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "ingest/gap_bins.h"
+#include "windows/gap_bins.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "ingest/profile_statistics.h"
+#include "windows/profile_statistics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ingest/behaviour_columns.h"
+#include "windows/behaviour_columns.h"
 #include "support/behaviour_test.h"
 
 namespace plimsoll {

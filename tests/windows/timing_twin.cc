@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/json.h"
-#include "ingest/timing_rule.h"
+#include "windows/timing_rule.h"
 #include "store/split_name.h"
 
 using namespace plimsoll;

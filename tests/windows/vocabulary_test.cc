@@ -1,4 +1,4 @@
-#include "ingest/vocabulary.h"
+#include "windows/vocabulary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ingest/window_stream.h"
+#include "windows/window_stream.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "ingest/ingest.h"
+#include "ingest/can/ingest.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {

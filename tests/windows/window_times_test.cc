@@ -1,11 +1,11 @@
-#include "ingest/window_times.h"
+#include "windows/window_times.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "ingest/ingest.h"
+#include "ingest/can/ingest.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "ingest/windows.h"
+#include "windows/windows.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <random>
 
 #include "base/error.h"
-#include "ingest/ingest.h"
+#include "ingest/can/ingest.h"
 #include "io/file.h"
-#include "sample/graph_set_source.h"
+#include "sample/block/graph_set_source.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {

@@ -1,12 +1,12 @@
-#include "ingest/capture_format.h"
+#include "ingest/can/capture_format.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "ingest/fields.h"
-#include "ingest/formats.h"
+#include "ingest/can/fields.h"
+#include "ingest/can/formats.h"
 
 namespace plimsoll {
 namespace {

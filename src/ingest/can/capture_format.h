@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "ingest/frame_batch.h"
+#include "store/frame_batch.h"
 
 namespace plimsoll {
 

@@ -1,11 +1,11 @@
-#include "ingest/capture_pieces.h"
+#include "ingest/can/capture_pieces.h"
 
 #include <fmt/format.h>
 
 #include <cstring>
 
 #include "base/error.h"
-#include "ingest/fields.h"
+#include "ingest/can/fields.h"
 
 namespace plimsoll {
 namespace {

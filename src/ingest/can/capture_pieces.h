@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ingest/capture_format.h"
-#include "ingest/sources.h"
+#include "ingest/can/capture_format.h"
+#include "ingest/can/sources.h"
 #include "io/input_stream.h"
 
 namespace plimsoll {

@@ -1,8 +1,8 @@
 #include <cctype>
 
-#include "ingest/ctat_lines.h"
-#include "ingest/fields.h"
-#include "ingest/formats.h"
+#include "ingest/can/ctat_lines.h"
+#include "ingest/can/fields.h"
+#include "ingest/can/formats.h"
 
 namespace plimsoll {
 namespace {

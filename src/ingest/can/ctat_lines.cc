@@ -1,4 +1,4 @@
-#include "ingest/ctat_lines.h"
+#include "ingest/can/ctat_lines.h"
 
 #include <emmintrin.h>
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "ingest/frame_batch.h"
+#include "store/frame_batch.h"
 
 namespace plimsoll {
 

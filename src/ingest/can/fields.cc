@@ -1,4 +1,4 @@
-#include "ingest/fields.h"
+#include "ingest/can/fields.h"
 
 #include <fmt/format.h>
 
@@ -8,14 +8,6 @@
 
 namespace plimsoll {
 namespace {
-
-constexpr std::array<uint8_t, 256> make_hex_digits() {
-  std::array<uint8_t, 256> digits{};
-  digits.fill(kNoDigit);
-  for (unsigned i = 0; i < 10; ++i) digits['0' + i] = static_cast<uint8_t>(i);
-  for (unsigned i = 0; i < 6; ++i) digits['a' + i] = digits['A' + i] = static_cast<uint8_t>(10 + i);
-  return digits;
-}
 
 constexpr const char* kTimeExample = "a time in seconds, such as 1513920254.785127";
 constexpr int64_t kMostSeconds = 9'000'000'000;  // the year 2255; nanoseconds still fit in 63 bits
@@ -42,34 +34,6 @@ int64_t parse_rounded(std::string_view text, double scale, LineNotes& notes) {
 }
 
 }  // namespace
-
-const std::array<uint8_t, 256> kHexDigits = make_hex_digits();
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::string shown(std::string_view text) {
-  std::string result;
-  for (const char c : text.substr(0, 40)) {
-    if (c >= ' ' && c < 127)
-      result += c;
-    else
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return text.size() > 40 ? result + "..." : result;
-}
-
-std::string_view take_word(std::string_view& rest) {
-  size_t end = 0;
-  while (end < rest.size() && !is_blank(rest[end])) ++end;
-  const std::string_view word = rest.substr(0, end);
-  while (end < rest.size() && is_blank(rest[end])) ++end;
-  rest.remove_prefix(end);
-  return word;
-}
 
 int64_t parse_seconds(std::string_view text, LineNotes& notes) {
   int64_t seconds = 0;

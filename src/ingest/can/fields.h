@@ -1,34 +1,16 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "ingest/capture_format.h"
+#include "ingest/can/capture_format.h"
+#include "ingest/text/characters.h"
 
 namespace plimsoll {
 
 // The fields that capture formats share. All throw Wrong, which points into the text given.
-
-inline constexpr uint8_t kNoDigit = 255;
-extern const std::array<uint8_t, 256> kHexDigits;  ///< value of a hex digit, else kNoDigit
-
-inline uint8_t hex_digit(char c) {
-  return kHexDigits[static_cast<unsigned char>(c)];
-}
-inline bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-inline bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-std::string_view trim(std::string_view text);
-/// Text for an error: its first 40 characters, those that do not print as \x00.
-std::string shown(std::string_view text);
-/// Cuts the first word off `rest`, which keeps what follows it without leading blanks.
-std::string_view take_word(std::string_view& rest);
 
 /// Seconds since 1970 or since a start, "1513920254.785127", to nanoseconds. Up to nine digits behind the
 /// point are exact; more, and "9e-06", are rounded to the nanosecond and noted.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ingest/capture_format.h"
+#include "ingest/can/capture_format.h"
 
 namespace plimsoll {
 

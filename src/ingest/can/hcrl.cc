@@ -1,5 +1,5 @@
-#include "ingest/fields.h"
-#include "ingest/formats.h"
+#include "ingest/can/fields.h"
+#include "ingest/can/formats.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "ingest/ingest.h"
+#include "ingest/can/ingest.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/workers.h"
-#include "ingest/capture_pieces.h"
+#include "ingest/can/capture_pieces.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {

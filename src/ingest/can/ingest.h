@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "ingest/capture_format.h"
+#include "ingest/can/capture_format.h"
 #include "store/frames.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "ingest/sources.h"
+#include "ingest/can/sources.h"
 
 #include <fmt/format.h>
 

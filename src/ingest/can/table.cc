@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "ingest/fields.h"
-#include "ingest/formats.h"
+#include "ingest/can/fields.h"
+#include "ingest/can/formats.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "ingest/edge_list.h"
+#include "ingest/graph/edge_list.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "ingest/edge_parser.h"
+#include "ingest/graph/edge_parser.h"
 #include "io/npy.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "ingest/edge_parser.h"
+#include "ingest/graph/edge_parser.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/hash64.h"
 #include "base/workers.h"
-#include "ingest/fields.h"
+#include "ingest/text/characters.h"
 #include "io/input_stream.h"
 
 namespace plimsoll {

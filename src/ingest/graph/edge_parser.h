@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "ingest/edge_list.h"
+#include "ingest/graph/edge_list.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "ingest/feature_names.h"
+#include "ingest/graph/feature_names.h"
 
 #include <fmt/format.h>
 

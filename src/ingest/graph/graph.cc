@@ -1,4 +1,4 @@
-#include "ingest/graph.h"
+#include "ingest/graph/graph.h"
 
 #include <fmt/format.h>
 
@@ -11,12 +11,12 @@
 #include "base/error.h"
 #include "base/hash64.h"
 #include "base/units.h"
-#include "ingest/edge_parser.h"
-#include "ingest/graph_edges.h"
-#include "ingest/graph_rows.h"
-#include "ingest/node_keys.h"
-#include "ingest/node_order.h"
-#include "ingest/unique_texts.h"
+#include "ingest/graph/edge_parser.h"
+#include "ingest/graph/graph_edges.h"
+#include "ingest/graph/graph_rows.h"
+#include "ingest/graph/node_keys.h"
+#include "ingest/graph/node_order.h"
+#include "ingest/text/unique_texts.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {

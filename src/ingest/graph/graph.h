@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
-#include "ingest/edge_list.h"
-#include "ingest/node_table.h"
+#include "ingest/graph/edge_list.h"
+#include "ingest/graph/node_table.h"
 #include "io/file_system.h"
 #include "store/graph.h"
 

@@ -1,4 +1,4 @@
-#include "ingest/graph_edges.h"
+#include "ingest/graph/graph_edges.h"
 
 #include <algorithm>
 #include <cstring>

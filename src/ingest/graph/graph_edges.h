@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "ingest/edge_list.h"
-#include "ingest/graph_scratch.h"
-#include "ingest/node_index.h"
+#include "ingest/graph/edge_list.h"
+#include "ingest/graph/graph_scratch.h"
+#include "ingest/graph/node_index.h"
 #include "store/graph.h"
 
 namespace plimsoll {

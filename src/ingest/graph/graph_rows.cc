@@ -1,4 +1,4 @@
-#include "ingest/graph_rows.h"
+#include "ingest/graph/graph_rows.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash64.h"
-#include "ingest/fields.h"
+#include "ingest/text/characters.h"
 #include "io/input_stream.h"
 
 namespace plimsoll {

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "ingest/edge_list.h"
-#include "ingest/graph_scratch.h"
-#include "ingest/node_index.h"
-#include "ingest/node_table.h"
+#include "ingest/graph/edge_list.h"
+#include "ingest/graph/graph_scratch.h"
+#include "ingest/graph/node_index.h"
+#include "ingest/graph/node_table.h"
 #include "store/graph.h"
 
 namespace plimsoll {

@@ -1,13 +1,13 @@
-#include "ingest/node_keys.h"
+#include "ingest/graph/node_keys.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 
 #include "base/error.h"
-#include "sample/disk_topology.h"
-#include "sample/list_stream.h"
-#include "sample/stream_partition.h"
+#include "sample/topology/disk_topology.h"
+#include "sample/topology/list_stream.h"
+#include "sample/partition/stream_partition.h"
 
 namespace plimsoll {
 namespace {

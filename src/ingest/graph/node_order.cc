@@ -1,4 +1,4 @@
-#include "ingest/node_order.h"
+#include "ingest/graph/node_order.h"
 
 #include <cstring>
 #include <span>

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "ingest/graph_scratch.h"
-#include "ingest/node_index.h"
+#include "ingest/graph/graph_scratch.h"
+#include "ingest/graph/node_index.h"
 #include "store/graph.h"
 
 namespace plimsoll {

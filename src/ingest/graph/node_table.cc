@@ -1,4 +1,4 @@
-#include "ingest/node_table.h"
+#include "ingest/graph/node_table.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "ingest/fields.h"
+#include "ingest/text/characters.h"
 #include "io/input_stream.h"
 #include "memory/heap_bytes.h"
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ingest/delimited.h"
-#include "ingest/feature_names.h"
-#include "ingest/line_reader.h"
+#include "ingest/text/delimited.h"
+#include "ingest/graph/feature_names.h"
+#include "ingest/text/line_reader.h"
 #include "io/npy.h"
 
 namespace plimsoll {

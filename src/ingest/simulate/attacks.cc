@@ -1,4 +1,4 @@
-#include "ingest/attacks.h"
+#include "ingest/simulate/attacks.h"
 
 #include <fmt/format.h>
 

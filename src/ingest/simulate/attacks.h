@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ingest/frame_source.h"
+#include "ingest/simulate/frame_source.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "ingest/bus_simulator.h"
+#include "ingest/simulate/bus_simulator.h"
 
 #include <algorithm>
 #include <set>

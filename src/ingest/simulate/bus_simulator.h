@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ingest/frame_source.h"
+#include "ingest/simulate/frame_source.h"
 
 namespace plimsoll {
 

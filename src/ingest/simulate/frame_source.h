@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/philox.h"
-#include "ingest/frame_batch.h"
+#include "store/frame_batch.h"
 
 namespace plimsoll {
 

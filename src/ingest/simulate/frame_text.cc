@@ -1,4 +1,4 @@
-#include "ingest/frame_text.h"
+#include "ingest/simulate/frame_text.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ingest/inject.h"
+#include "ingest/simulate/inject.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "ingest/bus_simulator.h"
-#include "ingest/periodic_ids.h"
+#include "ingest/simulate/bus_simulator.h"
+#include "ingest/simulate/periodic_ids.h"
 #include "store/column_check.h"
 
 namespace plimsoll {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "ingest/attacks.h"
-#include "ingest/transfer.h"
+#include "ingest/simulate/attacks.h"
+#include "ingest/simulate/transfer.h"
 
 namespace plimsoll {
 

@@ -1,10 +1,10 @@
-#include "ingest/periodic_ids.h"
+#include "ingest/simulate/periodic_ids.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "ingest/frame_source.h"
-#include "ingest/id_slots.h"
+#include "ingest/simulate/frame_source.h"
+#include "windows/id_slots.h"
 
 namespace plimsoll {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "ingest/frame_text.h"
+#include "ingest/simulate/frame_text.h"
 #include "io/new_folder.h"
 #include "store/frames.h"
 

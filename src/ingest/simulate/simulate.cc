@@ -1,4 +1,4 @@
-#include "ingest/simulate.h"
+#include "ingest/simulate/simulate.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "ingest/bus_simulator.h"
-#include "ingest/recording_sink.h"
-#include "ingest/transfer.h"
+#include "ingest/simulate/bus_simulator.h"
+#include "ingest/simulate/recording_sink.h"
+#include "ingest/simulate/transfer.h"
 
 namespace plimsoll {
 namespace {

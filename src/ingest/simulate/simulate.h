@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "ingest/attacks.h"
-#include "ingest/frame_text.h"
-#include "ingest/transfer.h"
+#include "ingest/simulate/attacks.h"
+#include "ingest/simulate/frame_text.h"
+#include "ingest/simulate/transfer.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "ingest/transfer.h"
+#include "ingest/simulate/transfer.h"
 
 #include <algorithm>
 

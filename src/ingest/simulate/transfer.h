@@ -5,8 +5,8 @@
 #include <functional>
 #include <optional>
 
-#include "ingest/frame_source.h"
-#include "ingest/recording_sink.h"
+#include "ingest/simulate/frame_source.h"
+#include "ingest/simulate/recording_sink.h"
 
 namespace plimsoll {
 

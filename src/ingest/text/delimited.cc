@@ -1,4 +1,4 @@
-#include "ingest/delimited.h"
+#include "ingest/text/delimited.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "ingest/fields.h"
+#include "ingest/text/characters.h"
 #include "io/input_stream.h"
 #include "memory/vector.h"
 

@@ -1,4 +1,4 @@
-#include "ingest/line_reader.h"
+#include "ingest/text/line_reader.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "ingest/fields.h"
+#include "ingest/text/characters.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "ingest/unique_texts.h"
+#include "ingest/text/unique_texts.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ingest/tu.h"
+#include "ingest/tu/tu.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <array>
 
 #include "base/error.h"
-#include "ingest/tu_node_features.h"
-#include "ingest/tu_source.h"
+#include "ingest/tu/tu_node_features.h"
+#include "ingest/tu/tu_source.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "ingest/tu_arcs.h"
+#include "ingest/tu/tu_arcs.h"
 
 #include <algorithm>
 

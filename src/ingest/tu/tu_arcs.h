@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ingest/tu_features.h"
+#include "ingest/tu/tu_features.h"
 #include "memory/vector.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "ingest/tu_features.h"
+#include "ingest/tu/tu_features.h"
 
 #include <fmt/format.h>
 

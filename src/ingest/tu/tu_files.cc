@@ -1,4 +1,4 @@
-#include "ingest/tu_files.h"
+#include "ingest/tu/tu_files.h"
 
 #include <fmt/format.h>
 

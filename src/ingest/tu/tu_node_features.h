@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ingest/tu_features.h"
-#include "ingest/tu_source.h"
+#include "ingest/tu/tu_features.h"
+#include "ingest/tu/tu_source.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "ingest/tu_source.h"
+#include "ingest/tu/tu_source.h"
 
 #include <array>
 #include <string_view>

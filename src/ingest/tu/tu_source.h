@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/json.h"
-#include "ingest/tu_arcs.h"
-#include "ingest/tu_features.h"
+#include "ingest/tu/tu_arcs.h"
+#include "ingest/tu/tu_features.h"
 #include "memory/vector.h"
 
 namespace plimsoll {

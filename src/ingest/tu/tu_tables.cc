@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "base/error.h"
-#include "ingest/fields.h"
-#include "ingest/line_reader.h"
-#include "ingest/tu_files.h"
-#include "ingest/tu_source.h"
+#include "ingest/text/characters.h"
+#include "ingest/text/line_reader.h"
+#include "ingest/tu/tu_files.h"
+#include "ingest/tu/tu_source.h"
 
 namespace plimsoll {
 namespace {

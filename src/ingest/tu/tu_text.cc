@@ -1,11 +1,11 @@
-#include "ingest/tu_text.h"
+#include "ingest/tu/tu_text.h"
 
 #include <fmt/format.h>
 
 #include <limits>
 
-#include "ingest/fields.h"
-#include "ingest/tu_source.h"
+#include "ingest/text/characters.h"
+#include "ingest/tu/tu_source.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "ingest/line_reader.h"
+#include "ingest/text/line_reader.h"
 #include "memory/vector.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "sample/batches.h"
+#include "sample/block/batches.h"
 
 #include <algorithm>
 #include <utility>

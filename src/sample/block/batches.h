@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "memory/vector.h"
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

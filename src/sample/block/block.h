@@ -9,7 +9,7 @@
 
 #include "memory/vector.h"
 #include "store/graph_set.h"
-#include "store/row_counters.h"
+#include "rows/row_counters.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "sample/block_runner.h"
+#include "sample/block/block_runner.h"
 
 #include <fmt/format.h>
 

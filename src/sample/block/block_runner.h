@@ -11,9 +11,9 @@
 #include "base/workers.h"
 #include "memory/pressure.h"
 #include "memory/slab.h"
-#include "sample/batches.h"
-#include "sample/block.h"
-#include "sample/prefetcher.h"
+#include "sample/block/batches.h"
+#include "sample/block/block.h"
+#include "sample/block/prefetcher.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "sample/feature_selection.h"
+#include "sample/block/feature_selection.h"
 
 #include <fmt/format.h>
 

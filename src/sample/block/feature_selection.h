@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

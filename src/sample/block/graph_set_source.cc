@@ -1,4 +1,4 @@
-#include "sample/graph_set_source.h"
+#include "sample/block/graph_set_source.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "sample/block.h"
+#include "sample/block/block.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {

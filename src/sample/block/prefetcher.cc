@@ -1,4 +1,4 @@
-#include "sample/prefetcher.h"
+#include "sample/block/prefetcher.h"
 
 #include <sys/resource.h>
 

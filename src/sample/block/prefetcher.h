@@ -8,8 +8,8 @@
 #include <span>
 #include <thread>
 
-#include "sample/batches.h"
-#include "sample/block.h"
+#include "sample/block/batches.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

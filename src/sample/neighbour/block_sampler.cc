@@ -1,11 +1,11 @@
-#include "sample/block_sampler.h"
+#include "sample/neighbour/block_sampler.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
-#include "sample/sample_shape.h"
+#include "sample/neighbour/sample_shape.h"
 
 namespace plimsoll {
 namespace {

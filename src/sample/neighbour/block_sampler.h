@@ -6,10 +6,10 @@
 #include <span>
 #include <stop_token>
 
-#include "sample/block.h"
-#include "sample/bulk_sampler.h"
-#include "sample/link_seeds.h"
-#include "sample/seed_blocks.h"
+#include "sample/block/block.h"
+#include "sample/neighbour/bulk_sampler.h"
+#include "sample/seeds/link_seeds.h"
+#include "sample/seeds/seed_blocks.h"
 #include "store/graph.h"
 
 namespace plimsoll {

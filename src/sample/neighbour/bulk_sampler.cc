@@ -1,4 +1,4 @@
-#include "sample/bulk_sampler.h"
+#include "sample/neighbour/bulk_sampler.h"
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ bool BulkSampler::sample(std::span<SampledBatch> batches, const std::stop_token&
     if (!choose(batches, fan_out, stop)) return false;
     for (size_t b = 0; b < batches.size(); ++b) number(batches[b], b);
   }
-  for (NodeNumbers::Column& tree : trees_) tree.clear();
+  for (NodeIdMap::Column& tree : trees_) tree.clear();
   return true;
 }
 
@@ -64,7 +64,7 @@ void BulkSampler::begin(std::span<SampledBatch> batches) {
     SampledBatch& batch = batches[b];
     seeds_.assign(batch.node.begin(), batch.node.end());
     batch.node.clear();  // which keeps its room: the plan of a run counts on it
-    NodeNumbers::Column& tree = trees_[b];
+    NodeIdMap::Column& tree = trees_[b];
     tree.clear();
     table_.begin(batch.node, tree, false);
     for (size_t i = 0; i < seeds_.size(); ++i)
@@ -166,7 +166,7 @@ void BulkSampler::read_chosen(std::span<SampledBatch> batches, size_t first, siz
 // Turns neighbours, which are nodes of the graph, into numbers of the batch, and closes the gaps that are
 // left where fewer were chosen than there was room for.
 void BulkSampler::number(SampledBatch& batch, size_t index) {
-  NodeNumbers::Column& tree = trees_[index];
+  NodeIdMap::Column& tree = trees_[index];
   table_.begin(batch.node, tree, false);
   const size_t before = batch.node.size();
   const auto hop = static_cast<size_t>(batch.nodes_per_hop.back());

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "memory/vector.h"
-#include "sample/neighbour_choice.h"
-#include "sample/neighbour_sampler.h"
-#include "sample/node_numbers.h"
-#include "sample/topology.h"
+#include "sample/neighbour/neighbour_choice.h"
+#include "sample/neighbour/neighbour_sampler.h"
+#include "sample/neighbour/node_id_map.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 
@@ -80,9 +80,9 @@ class BulkSampler {
   NeighbourOptions options_;
   uint64_t seed_;
   NeighbourChoice choice_;
-  NodeNumbers table_;
-  NodeNumbers::Column seeds_;
-  Vector<NodeNumbers::Column, Tag::blocks> trees_;  // of each batch: the seed that reached each node first
+  NodeIdMap table_;
+  NodeIdMap::Column seeds_;
+  Vector<NodeIdMap::Column, Tag::blocks> trees_;  // of each batch: the seed that reached each node first
   Vector<Expanded, Tag::blocks> expanded_;          // in the order of nodes
   Vector<EdgeRange, Tag::blocks> lists_;            // of these
   Vector<uint32_t, Tag::blocks> begins_;     // batch by batch: where the edges of an expanded node begin

@@ -1,13 +1,13 @@
-#include "sample/cache_shares.h"
+#include "sample/neighbour/cache_shares.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "sample/block_sampler.h"
-#include "store/row_packs.h"
-#include "store/row_sweep.h"
+#include "sample/neighbour/block_sampler.h"
+#include "rows/spilled_features.h"
+#include "rows/shared_scan.h"
 
 namespace plimsoll {
 namespace {
@@ -33,7 +33,7 @@ Way by_sweeps(const CacheInput& input) {
   const double sample = 12 * sizes.nodes + 4 * sizes.edges;  // as it is kept
   const auto scratch = static_cast<double>(sizes.most_bytes);
   const double own =
-      kOwnRows * sizes.nodes * static_cast<double>(input.rows.layout().row_bytes + RowSweep::kRowBytes);
+      kOwnRows * sizes.nodes * static_cast<double>(input.rows.layout().row_bytes + SharedScan::kRowBytes);
   const auto all_rows = static_cast<double>(input.rows.rows * input.rows.layout().row_bytes);
   const auto topology = static_cast<double>(input.topology_bytes);
   const double lists = topology * static_cast<double>(input.hops);
@@ -84,16 +84,16 @@ Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, 
   const SampleSizes& sizes = input.sizes;
   const int64_t ahead = group * sizes.most_bytes + 2 * sizes.most_bytes;
   const RowLayout layout = input.rows.layout();
-  const RowPacks::Options packs{.bytes = input.bytes - ahead - (topology ? input.topology_bytes : 0),
+  const SpilledFeatures::Options packs{.bytes = input.bytes - ahead - (topology ? input.topology_bytes : 0),
                                 .scratch_bytes = scratch,
                                 .most_rows = sizes.most_nodes,
                                 .most_note = sizes.most_note};
   if (packs.bytes <= 0) return {};
-  const int64_t kept = RowPacks::kept_rows(layout, packs);
+  const int64_t kept = SpilledFeatures::kept_rows(layout, packs);
   if (kept < 0) return {};
   const double missed = sizes.nodes * (1 - part_of_uses(counts, kept));
   const double block = missed * static_cast<double>(layout.row_bytes) + 8 * sizes.nodes + 4 * sizes.edges;
-  const double blocks = static_cast<double>(RowPacks::round_bytes(packs)) / block;
+  const double blocks = static_cast<double>(SpilledFeatures::round_bytes(packs)) / block;
   const auto all_rows = static_cast<double>(input.rows.rows * layout.row_bytes);
   const double lists =
       topology ? 0 : static_cast<double>(input.topology_bytes * input.hops) / static_cast<double>(group);
@@ -117,7 +117,7 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops) {
 
 CacheShares divide_cache(const CacheInput& input) {
   Way best = by_sweeps(input);
-  const bool rows_fit = input.bytes - best.shares.ahead_bytes >= RowSweep::most_bytes(input.rows.layout());
+  const bool rows_fit = input.bytes - best.shares.ahead_bytes >= SharedScan::most_bytes(input.rows.layout());
   if (input.scratch_bytes == 0 || rows_fit) return best.shares;
   const auto consider = [&](const Way& way) {
     if (way.cost < best.cost) best = way;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/block.h"
-#include "store/feature_file.h"
+#include "sample/block/block.h"
+#include "rows/feature_file.h"
 
 namespace plimsoll {
 
@@ -25,7 +25,7 @@ struct CacheShares {
   /// for each other.
   static constexpr int64_t kGroupInMemory = 2;
 
-  int64_t scratch_bytes = 0;  ///< blocks come by PackedBlocks, with so much of the disk; 0: by SweptBlocks
+  int64_t scratch_bytes = 0;  ///< blocks come by OnDiskPrefetcher, with so much of the disk; 0: by InMemoryPrefetcher
   bool topology = false;      ///< all of it stays in memory
   int64_t ahead_bytes = 0;    ///< for blocks that are sampled ahead
   int64_t group = 1;          ///< of them that are sampled at a time
@@ -42,8 +42,8 @@ struct CacheInput {
 };
 
 /// Divides a cache so that the fewest bytes are read and written for a block. With rows of a window of blocks
-/// planned a round over the rows serves so many, be they in memory (SweptBlocks) or in a scratch file
-/// (PackedBlocks); a group of blocks reads the topology once for each hop, if it does not stay in memory.
+/// planned a round over the rows serves so many, be they in memory (InMemoryPrefetcher) or in a scratch file
+/// (OnDiskPrefetcher); a group of blocks reads the topology once for each hop, if it does not stay in memory.
 CacheShares divide_cache(const CacheInput& input);
 
 }  // namespace plimsoll

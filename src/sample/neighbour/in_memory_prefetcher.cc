@@ -1,4 +1,4 @@
-#include "sample/swept_blocks.h"
+#include "sample/neighbour/in_memory_prefetcher.h"
 
 #include <algorithm>
 #include <exception>
@@ -7,7 +7,7 @@
 #include "base/start_thread.h"
 
 namespace plimsoll {
-SweptBlocks::SweptBlocks(const FeatureFile& rows, const BlockSampler::From& from,
+InMemoryPrefetcher::InMemoryPrefetcher(const FeatureFile& rows, const BlockSampler::From& from,
                          std::span<const uint8_t> uses, const Options& options)
     : options_(options),
       sweep_(rows.path, rows.layout(), options.row_bytes),
@@ -17,7 +17,7 @@ SweptBlocks::SweptBlocks(const FeatureFile& rows, const BlockSampler::From& from
   thread_ = start_thread([this](const std::stop_token& stop) { sample_ahead(stop); });
 }
 
-bool SweptBlocks::read(int64_t number, const Place& place) {
+bool InMemoryPrefetcher::read(int64_t number, const Place& place) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return std::ranges::find(sampling_, number) == sampling_.end(); });
   const bool again = order_.visit(number);
@@ -42,7 +42,7 @@ bool SweptBlocks::read(int64_t number, const Place& place) {
 }
 
 // Takes a block out of those that come, and what is so far before it that nobody will come to read it.
-std::optional<SweptBlocks::Coming> SweptBlocks::take(int64_t number) {
+std::optional<InMemoryPrefetcher::Coming> InMemoryPrefetcher::take(int64_t number) {
   const auto found = std::ranges::find(coming_, number, &Coming::number);
   if (found == coming_.end()) return std::nullopt;
   Coming taken = std::move(*found);
@@ -55,14 +55,14 @@ std::optional<SweptBlocks::Coming> SweptBlocks::take(int64_t number) {
   return taken;
 }
 
-void SweptBlocks::end(const Coming& coming) {
+void InMemoryPrefetcher::end(const Coming& coming) {
   coming_bytes_ -= coming.bytes;
   if (coming.planned) sweep_.end(coming.sample.batch.node);
   plan();
   changed_.notify_all();
 }
 
-void SweptBlocks::plan() {
+void InMemoryPrefetcher::plan() {
   for (Coming& coming : coming_) {
     if (coming.planned) continue;
     if (!sweep_.plan(coming.sample.batch.node)) return;
@@ -71,7 +71,7 @@ void SweptBlocks::plan() {
 }
 
 // What was expected is not what comes: from now on it is what comes behind this block.
-void SweptBlocks::start_behind(int64_t number) {
+void InMemoryPrefetcher::start_behind(int64_t number) {
   for (const Coming& coming : coming_) {
     if (coming.planned) sweep_.end(coming.sample.batch.node);
     coming_bytes_ -= coming.bytes;
@@ -82,12 +82,12 @@ void SweptBlocks::start_behind(int64_t number) {
   changed_.notify_all();
 }
 
-int64_t SweptBlocks::planned() const {
+int64_t InMemoryPrefetcher::planned() const {
   const std::lock_guard lock(mutex_);
   return std::ranges::count_if(coming_, &Coming::planned);
 }
 
-void SweptBlocks::sample_group(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+void InMemoryPrefetcher::sample_group(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
   const int64_t begun = begun_;
   for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < options_.group;
        number = order_.behind(*number))
@@ -105,7 +105,7 @@ void SweptBlocks::sample_group(std::unique_lock<std::mutex>& lock, const std::st
   }
 }
 
-void SweptBlocks::sample_ahead(const std::stop_token& stop) {
+void InMemoryPrefetcher::sample_ahead(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto has_work = [&] { return next_ && has_room(); };
   while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {

@@ -10,25 +10,25 @@
 #include <thread>
 #include <vector>
 
-#include "sample/coming_blocks.h"
-#include "sample/run_order.h"
-#include "store/feature_file.h"
-#include "store/row_sweep.h"
+#include "sample/neighbour/sample_prefetcher.h"
+#include "sample/neighbour/run_order.h"
+#include "rows/feature_file.h"
+#include "rows/shared_scan.h"
 
 namespace plimsoll {
 
 /// Coming blocks that wait in memory, many at a time; their rows are read in the order of the file, round
-/// after round (store/row_sweep.h).
-class SweptBlocks final : public ComingBlocks {
+/// after round (rows/shared_scan.h).
+class InMemoryPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
-    int64_t row_bytes = 0;    ///< of the sweep: RowSweep::least_bytes() or more
+    int64_t row_bytes = 0;    ///< of the sweep: SharedScan::least_bytes() or more
     int64_t ahead_bytes = 0;  ///< for blocks that are sampled ahead
     int64_t most_bytes = 0;   ///< of one while it is sampled
     int64_t group = 1;        ///< of them that are sampled at a time
   };
-  /// `uses`: of each row, as long as this lives. Errors: those of RowSweep.
-  SweptBlocks(const FeatureFile& rows, const BlockSampler::From& from, std::span<const uint8_t> uses,
+  /// `uses`: of each row, as long as this lives. Errors: those of SharedScan.
+  InMemoryPrefetcher(const FeatureFile& rows, const BlockSampler::From& from, std::span<const uint8_t> uses,
               const Options& options);
 
   bool read(int64_t number, const Place& place) override;
@@ -53,7 +53,7 @@ class SweptBlocks final : public ComingBlocks {
   void sample_ahead(const std::stop_token& stop);
 
   Options options_;
-  RowSweep sweep_;
+  SharedScan sweep_;
   BlockSampler sampler_;  // the thread's
 
   mutable std::mutex mutex_;  // guards what follows

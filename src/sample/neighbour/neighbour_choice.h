@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "memory/vector.h"
-#include "sample/draws.h"
-#include "sample/topology.h"
+#include "sample/seeds/draws.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 

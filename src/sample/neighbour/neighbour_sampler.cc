@@ -1,11 +1,11 @@
-#include "sample/neighbour_sampler.h"
+#include "sample/neighbour/neighbour_sampler.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "base/error.h"
-#include "sample/subgraph_types.h"
+#include "sample/neighbour/subgraph_types.h"
 
 namespace plimsoll {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "memory/vector.h"
-#include "sample/neighbour_choice.h"
-#include "sample/node_numbers.h"
-#include "sample/topology.h"
+#include "sample/neighbour/neighbour_choice.h"
+#include "sample/neighbour/node_id_map.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 
@@ -74,7 +74,7 @@ class NeighbourSampler {
   const Topology& topology_;
   NeighbourOptions options_;
   uint64_t seed_;
-  NodeNumbers table_;
+  NodeIdMap table_;
   NeighbourChoice choice_;
   Vector<uint64_t, Tag::blocks> keys_;    // of each seed
   Vector<EdgeRange, Tag::blocks> lists_;  // of the nodes that a hop expands

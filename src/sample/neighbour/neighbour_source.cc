@@ -1,4 +1,4 @@
-#include "sample/neighbour_source.h"
+#include "sample/neighbour/neighbour_source.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,10 +12,10 @@
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
-#include "sample/packed_blocks.h"
-#include "sample/sample_shape.h"
-#include "sample/seed_lists.h"
-#include "sample/swept_blocks.h"
+#include "sample/neighbour/on_disk_prefetcher.h"
+#include "sample/neighbour/sample_shape.h"
+#include "sample/seeds/seed_lists.h"
+#include "sample/neighbour/in_memory_prefetcher.h"
 
 namespace plimsoll {
 namespace {
@@ -189,7 +189,7 @@ void NeighbourSource::resize_topology(int64_t bytes) const {
 }
 
 int64_t NeighbourSource::most_cache_bytes() const {
-  const int64_t lists_and_rows = topology_.most_bytes() + RowSweep::most_bytes(rows_.layout());
+  const int64_t lists_and_rows = topology_.most_bytes() + SharedScan::most_bytes(rows_.layout());
   return lists_and_rows + lists_and_rows / 8 + (1 << 20);
 }
 
@@ -237,18 +237,18 @@ void NeighbourSource::begin_coming(int64_t bytes, const CacheShares& shares,
   const int64_t least = topology_.least_bytes();
   const int64_t ahead = std::max(shares.ahead_bytes, sizes_.most_bytes);
   const int64_t rows = bytes - ahead - (shares.topology ? topology_.most_bytes() - least : 0);
-  if (!scratch && rows < RowSweep::least_bytes(rows_.layout())) return resize_topology(least + bytes);
+  if (!scratch && rows < SharedScan::least_bytes(rows_.layout())) return resize_topology(least + bytes);
   if (shares.topology) resize_topology(topology_.most_bytes());
   if (scratch) {
-    const RowPacks::Options packs{rows, scratch->bytes(), sizes_.most_nodes, sizes_.most_note};
-    coming_ = std::make_unique<PackedBlocks>(rows_, sampled_from(), std::move(*scratch), uses_,
-                                             PackedBlocks::Options{packs, shares.group});
+    const SpilledFeatures::Options packs{rows, scratch->bytes(), sizes_.most_nodes, sizes_.most_note};
+    coming_ = std::make_unique<OnDiskPrefetcher>(rows_, sampled_from(), std::move(*scratch), uses_,
+                                             OnDiskPrefetcher::Options{packs, shares.group});
   } else {
-    const int64_t of_sweep = std::min(rows, RowSweep::most_bytes(rows_.layout()));
+    const int64_t of_sweep = std::min(rows, SharedScan::most_bytes(rows_.layout()));
     const int64_t most_group = std::min(kLargestGroup, ahead / sizes_.most_bytes);
     coming_ =
-        std::make_unique<SweptBlocks>(rows_, sampled_from(), uses_,
-                                      SweptBlocks::Options{of_sweep, ahead, sizes_.most_bytes,
+        std::make_unique<InMemoryPrefetcher>(rows_, sampled_from(), uses_,
+                                      InMemoryPrefetcher::Options{of_sweep, ahead, sizes_.most_bytes,
                                                            std::clamp<int64_t>(shares.group, 1, most_group)});
   }
 }

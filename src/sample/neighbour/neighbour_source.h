@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "memory/charge.h"
-#include "sample/block.h"
-#include "sample/block_sampler.h"
-#include "sample/cache_shares.h"
-#include "sample/coming_blocks.h"
-#include "sample/disk_topology.h"
-#include "sample/seed_blocks.h"
-#include "store/feature_file.h"
+#include "sample/block/block.h"
+#include "sample/neighbour/block_sampler.h"
+#include "sample/neighbour/cache_shares.h"
+#include "sample/neighbour/sample_prefetcher.h"
+#include "sample/topology/disk_topology.h"
+#include "sample/seeds/seed_blocks.h"
+#include "rows/feature_file.h"
 #include "store/graph.h"
-#include "store/row_packs.h"
+#include "rows/spilled_features.h"
 
 namespace plimsoll {
 
@@ -42,7 +42,7 @@ struct NeighbourSourceOptions {
 ///
 /// Every sample is known in advance, so a thread samples the blocks behind the one that is read, many at a
 /// time, and has their rows read in the order of the file: as many blocks as a part of the cache has room for
-/// (SweptBlocks), or as a scratch file has (PackedBlocks), as fewer bytes are read.
+/// (InMemoryPrefetcher), or as a scratch file has (OnDiskPrefetcher), as fewer bytes are read.
 class NeighbourSource : public BlockSource {
  public:
   /// Errors: InputError (no graph, no features, no labels or edges to predict, an empty split), UsageError
@@ -106,7 +106,7 @@ class NeighbourSource : public BlockSource {
   mutable RowCounters before_;  // of reader_ and of what came earlier
 
   mutable std::shared_mutex coming_mutex_;  // who reads shares it
-  mutable std::unique_ptr<ComingBlocks> coming_;
+  mutable std::unique_ptr<SamplePrefetcher> coming_;
 };
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-#include "sample/node_numbers.h"
+#include "sample/neighbour/node_id_map.h"
 
 #include <algorithm>
 
@@ -11,21 +11,21 @@ constexpr size_t kFewest = 1024;
 
 }  // namespace
 
-void NodeNumbers::begin(Column& node, Column& tree, bool disjoint) {
+void NodeIdMap::begin(Column& node, Column& tree, bool disjoint) {
   node_ = &node;
   tree_ = &tree;
   disjoint_ = disjoint;
   lay_out(std::max({slots_.size(), kFewest, std::bit_ceil(2 * node.size())}));
 }
 
-void NodeNumbers::lay_out(size_t slots) {
+void NodeIdMap::lay_out(size_t slots) {
   slots_.assign(slots, kEmpty);
   shift_ = 64 - std::countr_zero(slots);
   for (size_t number = 0; number < node_->size(); ++number)
     slots_[slot_of((*node_)[number], (*tree_)[number])] = static_cast<uint32_t>(number);
 }
 
-int64_t NodeNumbers::add(size_t slot, int64_t of, int64_t tree) {
+int64_t NodeIdMap::add(size_t slot, int64_t of, int64_t tree) {
   const size_t number = node_->size();
   if (number == kEmpty) throw InputError("a batch of 2^32 - 1 nodes; sample fewer seeds at a time");
   node_->push_back(of);

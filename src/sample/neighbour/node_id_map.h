@@ -12,7 +12,7 @@ namespace plimsoll {
 /// Numbers the nodes of a batch in the order in which they come, from 0. In a disjoint batch a node has a
 /// number in each tree. Open addressing with linear probing over 32-bit numbers, at most half full; its
 /// memory stays for the next batch. Not thread-safe.
-class NodeNumbers {
+class NodeIdMap {
  public:
   using Column = Vector<int64_t, Tag::blocks>;
   static constexpr int64_t kNone = -1;

@@ -1,4 +1,4 @@
-#include "sample/packed_blocks.h"
+#include "sample/neighbour/on_disk_prefetcher.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ constexpr int64_t kRead = -1;
 
 }  // namespace
 
-PackedBlocks::PackedBlocks(const FeatureFile& rows, const BlockSampler::From& from, ScratchFile scratch,
+OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, const BlockSampler::From& from, ScratchFile scratch,
                            std::span<const uint8_t> uses, const Options& options)
     : group_(options.group),
       packs_(rows.path, rows.layout(), options.packs, std::move(scratch), uses),
@@ -29,13 +29,13 @@ PackedBlocks::PackedBlocks(const FeatureFile& rows, const BlockSampler::From& fr
   thread_ = start_thread([this](const std::stop_token& stop) { pack_ahead(stop); });
 }
 
-PackedBlocks::~PackedBlocks() {
+OnDiskPrefetcher::~OnDiskPrefetcher() {
   thread_.request_stop();
   const std::lock_guard lock(mutex_);
   making_.request_stop();
 }
 
-bool PackedBlocks::read(int64_t number, const Place& place) {
+bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return begun_ == begins_done_ || error_; });
   if (error_) std::rethrow_exception(error_);
@@ -65,7 +65,7 @@ bool PackedBlocks::read(int64_t number, const Place& place) {
     if (sample.number != number)
       throw Failure(fmt::format("block {} is read where {} is wanted; this is an error of the program",
                                 sample.number, number));
-    return RowPacks::Place{sample.batch.node, place(sample)};
+    return SpilledFeatures::Place{sample.batch.node, place(sample)};
   });
   lock.lock();
   spare_.push_back(std::move(sample));
@@ -73,13 +73,13 @@ bool PackedBlocks::read(int64_t number, const Place& place) {
 }
 
 // What was expected is not what comes: from now on it is what comes behind this block.
-void PackedBlocks::start_behind(int64_t number) {
+void OnDiskPrefetcher::start_behind(int64_t number) {
   begin_anew();
   next_ = order_.behind(number);
   announce();
 }
 
-void PackedBlocks::begin_anew() {
+void OnDiskPrefetcher::begin_anew() {
   coming_.clear();
   announced_.clear();
   first_coming_ = 0;
@@ -92,13 +92,13 @@ void PackedBlocks::begin_anew() {
 
 // Without the lock: what was to come does not, and who wants it reads it himself. What comes behind that
 // begins anew: memory that was refused may be there again.
-void PackedBlocks::give_up() {
+void OnDiskPrefetcher::give_up() {
   const std::lock_guard lock(mutex_);
   begin_anew();
 }
 
 // The next group is known to come.
-void PackedBlocks::announce() {
+void OnDiskPrefetcher::announce() {
   while (next_ && std::ssize(announced_) < group_) {
     coming_.push_back(*next_);  // may be refused, which the other is not: it has room
     announced_.push_back(*next_);
@@ -106,14 +106,14 @@ void PackedBlocks::announce() {
   }
 }
 
-int64_t PackedBlocks::planned() const {
+int64_t OnDiskPrefetcher::planned() const {
   const std::lock_guard lock(mutex_);
   return std::ssize(coming_) - std::ranges::count(coming_, kRead);
 }
 
 // Returns whether there are any. What goes wrong has those who wait for the group read it themselves, who
 // find the same and say so.
-bool PackedBlocks::sample_group(const std::stop_token& stop) {
+bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   announce();
   sampling_.clear();
@@ -131,7 +131,7 @@ bool PackedBlocks::sample_group(const std::stop_token& stop) {
   return true;
 }
 
-void PackedBlocks::pack_round(const std::stop_token& stop) {
+void OnDiskPrefetcher::pack_round(const std::stop_token& stop) {
   if (!packs_.begin_round(stop)) return;
   while (!stop.stop_requested() && (packed_ < sampled_ || sample_group(stop))) {
     const BlockSample& sample = samples_[packed_];
@@ -142,7 +142,7 @@ void PackedBlocks::pack_round(const std::stop_token& stop) {
   packs_.write(stop);
 }
 
-void PackedBlocks::pack_ahead(const std::stop_token& stop) {
+void OnDiskPrefetcher::pack_ahead(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto has_work = [&] {
     return begun_ != begins_done_ || (comes_ && (!announced_.empty() || next_ || packed_ < sampled_));

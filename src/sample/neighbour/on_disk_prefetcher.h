@@ -11,25 +11,25 @@
 #include <thread>
 #include <vector>
 
-#include "sample/coming_blocks.h"
-#include "sample/run_order.h"
-#include "store/feature_file.h"
-#include "store/row_packs.h"
+#include "sample/neighbour/sample_prefetcher.h"
+#include "sample/neighbour/run_order.h"
+#include "rows/feature_file.h"
+#include "rows/spilled_features.h"
 
 namespace plimsoll {
 
 /// Coming blocks that wait on the disk, each with its sample and, but for what is in memory anyway, its rows
-/// (store/row_packs.h): as many as a scratch file has room for, and so far more than memory has.
-class PackedBlocks final : public ComingBlocks {
+/// (rows/spilled_features.h): as many as a scratch file has room for, and so far more than memory has.
+class OnDiskPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
-    RowPacks::Options packs;
+    SpilledFeatures::Options packs;
     int64_t group = 1;  ///< blocks that are sampled at a time
   };
-  /// `uses`: of each row, in some blocks. Errors: those of RowPacks.
-  PackedBlocks(const FeatureFile& rows, const BlockSampler::From& from, ScratchFile scratch,
+  /// `uses`: of each row, in some blocks. Errors: those of SpilledFeatures.
+  OnDiskPrefetcher(const FeatureFile& rows, const BlockSampler::From& from, ScratchFile scratch,
                std::span<const uint8_t> uses, const Options& options);
-  ~PackedBlocks() override;
+  ~OnDiskPrefetcher() override;
 
   bool read(int64_t number, const Place& place) override;
   int64_t planned() const override;
@@ -45,7 +45,7 @@ class PackedBlocks final : public ComingBlocks {
   bool sample_group(const std::stop_token& stop);
 
   int64_t group_;
-  RowPacks packs_;
+  SpilledFeatures packs_;
   BlockSampler sampler_;                     // the thread's, as what follows up to the mutex
   Vector<BlockSample, Tag::cache> samples_;  // of a group, of which some are in packs_
   std::vector<int64_t> sampling_;            // their numbers

@@ -4,9 +4,9 @@
 #include <span>
 
 #include "memory/vector.h"
-#include "sample/draws.h"
-#include "sample/list_search.h"
-#include "sample/topology.h"
+#include "sample/seeds/draws.h"
+#include "sample/topology/list_search.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "sample/run_order.h"
+#include "sample/neighbour/run_order.h"
 
 #include <algorithm>
 

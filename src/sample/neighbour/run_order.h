@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "sample/seed_blocks.h"
+#include "sample/seeds/seed_blocks.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "sample/sample_shape.h"
+#include "sample/neighbour/sample_shape.h"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/block.h"
-#include "sample/bulk_sampler.h"
+#include "sample/block/block.h"
+#include "sample/neighbour/bulk_sampler.h"
 
 namespace plimsoll {
 

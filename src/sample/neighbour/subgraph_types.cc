@@ -1,4 +1,4 @@
-#include "sample/subgraph_types.h"
+#include "sample/neighbour/subgraph_types.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ struct End {
 // Appends the edges of one list whose neighbours have numbers.
 class ListFilter {
  public:
-  ListFilter(const Topology& topology, const NodeNumbers& table) : topology_(topology), table_(table) {}
+  ListFilter(const Topology& topology, const NodeIdMap& table) : topology_(topology), table_(table) {}
 
   void add(EdgeRange list, int64_t col, SampledSubgraph& out) {
     for (int64_t done = 0; done < list.degree; done += kPieceEdges) {
@@ -35,7 +35,7 @@ class ListFilter {
       topology_.read_neighbours(edges_, neighbours_);
       for (size_t i = 0; i < edges_.size(); ++i) {
         const int64_t row = table_.find(neighbours_[i], out.batch[static_cast<size_t>(col)]);
-        if (row == NodeNumbers::kNone) continue;
+        if (row == NodeIdMap::kNone) continue;
         out.row.push_back(row);
         out.col.push_back(col);
         out.edge.push_back(edges_[i]);
@@ -45,7 +45,7 @@ class ListFilter {
 
  private:
   const Topology& topology_;
-  const NodeNumbers& table_;
+  const NodeIdMap& table_;
   Column edges_;
   Column neighbours_;
 };
@@ -79,7 +79,7 @@ void make_bidirectional(SampledSubgraph& subgraph) {
   subgraph.edges_per_hop.clear();
 }
 
-void induce(const Topology& topology, const NodeNumbers& table, SampledSubgraph& subgraph) {
+void induce(const Topology& topology, const NodeIdMap& table, SampledSubgraph& subgraph) {
   subgraph.row.clear();
   subgraph.col.clear();
   subgraph.edge.clear();
@@ -95,7 +95,7 @@ void induce(const Topology& topology, const NodeNumbers& table, SampledSubgraph&
 
 void induced_subgraph(const Topology& topology, std::span<const int64_t> nodes, SampledSubgraph& out) {
   out.clear();
-  NodeNumbers table;
+  NodeIdMap table;
   table.begin(out.node, out.batch, false);
   for (size_t i = 0; i < nodes.size(); ++i)
     if (table.find_or_add(nodes[i], 0) != static_cast<int64_t>(i))

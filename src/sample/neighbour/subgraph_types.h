@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sample/neighbour_sampler.h"
+#include "sample/neighbour/neighbour_sampler.h"
 
 namespace plimsoll {
 
@@ -13,7 +13,7 @@ void make_bidirectional(SampledSubgraph& subgraph);
 /// Replaces the edges by all edges of the graph between nodes of the batch, node by node in the order of
 /// their lists. `table` has the numbers of these nodes. Empties edges_per_hop. Reads each list whole, some at
 /// a time. Errors: those of the topology, BudgetExceeded.
-void induce(const Topology& topology, const NodeNumbers& table, SampledSubgraph& subgraph);
+void induce(const Topology& topology, const NodeIdMap& table, SampledSubgraph& subgraph);
 
 /// The induced subgraph of `nodes`, which differ: a batch of clusters (ClusterBatches). nodes_per_hop is
 /// their number. Errors: UsageError for a node that is not in the graph or stands twice, and those above.

@@ -1,4 +1,4 @@
-#include "sample/cluster_batches.h"
+#include "sample/partition/cluster_batches.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "memory/vector.h"
-#include "sample/batches.h"
-#include "sample/subgraph_types.h"
+#include "sample/block/batches.h"
+#include "sample/neighbour/subgraph_types.h"
 
 namespace plimsoll {
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/neighbour_sampler.h"
-#include "sample/part_nodes.h"
-#include "sample/topology.h"
+#include "sample/neighbour/neighbour_sampler.h"
+#include "sample/partition/part_nodes.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "sample/metis_partition.h"
+#include "sample/partition/metis_partition.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "memory/charge.h"
-#include "sample/metis_process.h"
-#include "sample/symmetric_graph.h"
+#include "sample/partition/metis_process.h"
+#include "sample/topology/symmetric_graph.h"
 
 namespace plimsoll {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "sample/stream_partition.h"
-#include "sample/topology.h"
+#include "sample/partition/stream_partition.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "sample/metis_process.h"
+#include "sample/partition/metis_process.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

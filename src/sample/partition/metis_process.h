@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "sample/symmetric_graph.h"
+#include "sample/topology/symmetric_graph.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "sample/part_nodes.h"
+#include "sample/partition/part_nodes.h"
 
 #include <fmt/format.h>
 

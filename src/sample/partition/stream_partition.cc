@@ -1,4 +1,4 @@
-#include "sample/stream_partition.h"
+#include "sample/partition/stream_partition.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "sample/list_stream.h"
+#include "sample/topology/list_stream.h"
 
 namespace plimsoll {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "memory/vector.h"
-#include "sample/topology.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "sample/link_seeds.h"
+#include "sample/seeds/link_seeds.h"
 
 #include <fmt/format.h>
 

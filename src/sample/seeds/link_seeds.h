@@ -4,9 +4,9 @@
 #include <span>
 
 #include "memory/vector.h"
-#include "sample/negative_edges.h"
-#include "sample/seed_blocks.h"
-#include "sample/topology.h"
+#include "sample/seeds/negative_edges.h"
+#include "sample/seeds/seed_blocks.h"
+#include "sample/topology/topology.h"
 #include "store/graph.h"
 
 namespace plimsoll {

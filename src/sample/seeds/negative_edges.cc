@@ -1,4 +1,4 @@
-#include "sample/negative_edges.h"
+#include "sample/seeds/negative_edges.h"
 
 #include <fmt/format.h>
 

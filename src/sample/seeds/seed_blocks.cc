@@ -1,10 +1,10 @@
-#include "sample/seed_blocks.h"
+#include "sample/seeds/seed_blocks.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
-#include "sample/seed_permutation.h"
+#include "sample/seeds/seed_permutation.h"
 
 namespace plimsoll {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sample/batches.h"
+#include "sample/block/batches.h"
 
 namespace plimsoll {
 

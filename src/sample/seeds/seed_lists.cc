@@ -1,4 +1,4 @@
-#include "sample/seed_lists.h"
+#include "sample/seeds/seed_lists.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sample/seed_blocks.h"
+#include "sample/seeds/seed_blocks.h"
 #include "store/graph.h"
 
 namespace plimsoll {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "sample/topology.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 

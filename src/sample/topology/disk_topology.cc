@@ -1,4 +1,4 @@
-#include "sample/disk_topology.h"
+#include "sample/topology/disk_topology.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "sample/damaged_topology.h"
+#include "sample/topology/damaged_topology.h"
 #include "store/graph.h"
 
 namespace plimsoll {

@@ -1,11 +1,11 @@
-#include "sample/list_search.h"
+#include "sample/topology/list_search.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "sample/list_stream.h"
+#include "sample/topology/list_stream.h"
 
 namespace plimsoll {
 

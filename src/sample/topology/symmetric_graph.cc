@@ -1,4 +1,4 @@
-#include "sample/symmetric_graph.h"
+#include "sample/topology/symmetric_graph.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "sample/list_stream.h"
+#include "sample/topology/list_stream.h"
 
 namespace plimsoll {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "memory/vector.h"
-#include "sample/topology.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 

@@ -1,9 +1,9 @@
-#include "sample/topology.h"
+#include "sample/topology/topology.h"
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "sample/damaged_topology.h"
+#include "sample/topology/damaged_topology.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/column_file.h"
+#include "train/data/column_file.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "sample/batches.h"
-#include "sample/block.h"
+#include "sample/block/batches.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include "sample/batches.h"
-#include "sample/block.h"
-#include "train/split.h"
+#include "sample/block/batches.h"
+#include "sample/block/block.h"
+#include "train/data/split.h"
 
 namespace plimsoll {
 

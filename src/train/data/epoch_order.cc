@@ -1,4 +1,4 @@
-#include "train/epoch_order.h"
+#include "train/data/epoch_order.h"
 
 namespace plimsoll {
 

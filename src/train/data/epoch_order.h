@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/batches.h"
-#include "train/curriculum.h"
+#include "sample/block/batches.h"
+#include "train/data/curriculum.h"
 
 namespace plimsoll {
 
@@ -14,7 +14,7 @@ struct EpochOrder {
   const Curriculum* curriculum = nullptr;  ///< none: every epoch trains on all
   uint64_t seed = 0;                       ///< of the shuffling of every epoch
   /// Each epoch has graphs of its own, which come as they are: `training` are those of the first, and those
-  /// of each later one are numbered on from there (sample/seed_blocks.h).
+  /// of each later one are numbered on from there (sample/seeds/seed_blocks.h).
   bool fresh = false;
 
   /// Whether epochs are known before the run.

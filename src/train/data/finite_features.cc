@@ -1,4 +1,4 @@
-#include "train/finite_features.h"
+#include "train/data/finite_features.h"
 
 #include <fmt/format.h>
 

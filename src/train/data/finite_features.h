@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

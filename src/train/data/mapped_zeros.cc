@@ -1,4 +1,4 @@
-#include "train/mapped_zeros.h"
+#include "train/data/mapped_zeros.h"
 
 #include <ATen/ops/from_blob.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "train/split.h"
+#include "train/data/split.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "memory/charge.h"
-#include "sample/batches.h"
-#include "sample/block.h"
+#include "sample/block/batches.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

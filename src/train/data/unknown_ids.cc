@@ -1,4 +1,4 @@
-#include "train/unknown_ids.h"
+#include "train/data/unknown_ids.h"
 
 #include <algorithm>
 

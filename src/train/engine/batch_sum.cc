@@ -1,4 +1,4 @@
-#include "train/batch_sum.h"
+#include "train/engine/batch_sum.h"
 
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "nn/parameters.h"
-#include "train/running_statistics.h"
+#include "train/engine/running_statistics.h"
 
 namespace plimsoll {
 

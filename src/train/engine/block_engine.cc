@@ -1,4 +1,4 @@
-#include "train/block_engine.h"
+#include "train/engine/block_engine.h"
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "ops/allocator.h"
-#include "train/collate.h"
-#include "train/finite_features.h"
-#include "train/item_kind.h"
+#include "train/engine/collate.h"
+#include "train/data/finite_features.h"
+#include "train/engine/item_kind.h"
 
 namespace plimsoll {
 namespace {
@@ -35,18 +35,18 @@ std::vector<at::Tensor> gradients_of(const at::Tensor& loss, const std::vector<a
 }  // namespace
 
 BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes,
-                         const Objective& objective, const BlockLimits& limits, const Flight& flight,
-                         BatchTeacher* teacher, int64_t lanes)
+                         const Objective& objective, const BlockLimits& limits, const ExecutionPlan& execution,
+                         OffloadedTeacher* teacher, int64_t lanes)
     : shapes_(shapes),
       objective_(objective),
       limits_(limits),
-      flight_(flight),
+      execution_(execution),
       teacher_(teacher),
       sums_(lanes, [&] { return BatchSum(objective.parameters()); }),
-      runner_(source, shapes, limits, flight.blocks, flight.prefetch, flight.keep) {
+      runner_(source, shapes, limits, execution.blocks, execution.prefetch, execution.keep) {
   for (const ParameterList::Entry& entry : objective.parameters().entries())
     parameters_.push_back(entry.value);
-  if (flight.slab_bytes > 0) runner_.resize(flight.slab_bytes, flight.largest, flight.least_bytes);
+  if (execution.slab_bytes > 0) runner_.resize(execution.slab_bytes, execution.largest, execution.least_bytes);
 }
 
 int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
@@ -86,7 +86,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
     Batch batch = batch_of(block, first);
     const auto statistics = std::make_shared<BlockStatistics>();
     batch.statistics = statistics;
-    batch.recompute = flight_.recompute;
+    batch.recompute = execution_.recompute;
     if (batch.item_count == 0) return [this] { sums_.add([](BatchSum&) {}); };
     objective_.prepare(batch);
     const at::Tensor losses = objective_.losses(objective_.forward(batch, key), batch);
@@ -153,7 +153,7 @@ void BlockEngine::run(std::span<const int64_t> graphs, const BlockRunner::Work& 
     teacher_->clear();
     while (end + 1 < begins.size() && teacher_->add(from_to(end, end + 1))) ++end;
     if (end == block) throw Failure("a block is larger than what its teacher has room for");
-    runner_.run(from_to(block, end), teaching_work(), flight_.teaching.get(), BlockRunner::Pass::first);
+    runner_.run(from_to(block, end), teaching_work(), execution_.teaching.get(), BlockRunner::Pass::first);
     teacher_->release();
     runner_.run(from_to(block, end), work, planner, BlockRunner::Pass::second);
   }
@@ -167,7 +167,7 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
     return 0;
   }
   sums_.begin(count_blocks(batch, shapes_, limits_));
-  run(batch, training_work(static_cast<double>(count), key), flight_.training.get());
+  run(batch, training_work(static_cast<double>(count), key), execution_.training.get());
   BatchSum& sum = sums_.end();
   sum.statistics.commit();
   return sum.loss;
@@ -185,14 +185,14 @@ double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> ou
 double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
   LaneTree<LossSum> losses(kMostLanes, [] { return LossSum(); });
   losses.begin(count_blocks(graphs, shapes_, limits_));
-  run(graphs, prediction_work(take, losses), flight_.prediction.get());
+  run(graphs, prediction_work(take, losses), execution_.prediction.get());
   const int64_t count = items(graphs);
   return count == 0 ? 0 : losses.end().value / static_cast<double>(count);
 }
 
 void BlockEngine::try_out(std::span<const int64_t> batch) {
   sums_.begin(count_blocks(batch, shapes_, limits_));
-  run(batch, training_work(/*normaliser=*/1, {.training = true}), flight_.training.get());
+  run(batch, training_work(/*normaliser=*/1, {.training = true}), execution_.training.get());
 }
 
 Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan& plan) {

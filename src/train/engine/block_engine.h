@@ -8,41 +8,41 @@
 #include <vector>
 
 #include "nn/objective.h"
-#include "sample/block_runner.h"
-#include "train/batch_sum.h"
-#include "train/batch_teacher.h"
-#include "train/lane_tree.h"
+#include "sample/block/block_runner.h"
+#include "train/engine/batch_sum.h"
+#include "train/engine/offloaded_teacher.h"
+#include "train/engine/lane_tree.h"
 
 namespace plimsoll {
 
 /// How much runs at once: what the budget decides, and with it the speed and nothing else.
-struct Flight {
+struct ExecutionPlan {
   int blocks = 1;           ///< blocks in flight at most, one a thread
   int64_t slab_bytes = 0;   ///< for all of them; 0: no slab, tensors come from the heap
   int64_t least_bytes = 0;  ///< of it that are enough for any one block
   BlockSize largest = {};   ///< what each thread has room for
   int64_t prefetch = 0;     ///< blocks read ahead
-  int64_t keep = 0;         ///< blocks whose graphs a BatchTeacher's student need not read again
+  int64_t keep = 0;         ///< blocks whose graphs a OffloadedTeacher's student need not read again
   int64_t cache_bytes = 0;  ///< for the source's cache (BlockSource::resize_cache)
   bool recompute = false;   ///< layers run again in backward (nn/recompute.h)
   std::shared_ptr<const RangePlanner> training = nullptr;    ///< of blocks forward and backward
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< of blocks forward
-  std::shared_ptr<const RangePlanner> teaching = nullptr;    ///< of a BatchTeacher's blocks
+  std::shared_ptr<const RangePlanner> teaching = nullptr;    ///< of a OffloadedTeacher's blocks
   double graphs_per_s = 0;                                   ///< expected; 0: not known
 };
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
 /// backward on its block with one intra-op thread, and gradients are added in the order of the blocks
-/// (sample/block_runner.h), lane by lane (train/lane_tree.h). Results are the same bits for any flight.
+/// (sample/block/block_runner.h), lane by lane (train/engine/lane_tree.h). Results are the same bits for any execution.
 ///
-/// With a BatchTeacher, blocks go through it first, and then through the objective: all of a batch, or as
+/// With a OffloadedTeacher, blocks go through it first, and then through the objective: all of a batch, or as
 /// many as it has room for.
 class BlockEngine {
  public:
   /// All arguments must outlive the engine. `shapes` has one entry for each graph of the source. `teacher`
-  /// may be null. `lanes`: of a batch (train/lane_tree.h).
+  /// may be null. `lanes`: of a batch (train/engine/lane_tree.h).
   BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
-              const BlockLimits& limits, const Flight& flight = {}, BatchTeacher* teacher = nullptr,
+              const BlockLimits& limits, const ExecutionPlan& execution = {}, OffloadedTeacher* teacher = nullptr,
               int64_t lanes = 1);
 
   /// The gradient of the mean loss over the batch's items, into gradients(), which are overwritten. Returns
@@ -87,8 +87,8 @@ class BlockEngine {
   std::span<const GraphShape> shapes_;
   const Objective& objective_;
   const BlockLimits limits_;
-  const Flight flight_;
-  BatchTeacher* const teacher_;
+  const ExecutionPlan execution_;
+  OffloadedTeacher* const teacher_;
   std::vector<at::Tensor> parameters_;
   LaneTree<BatchSum> sums_;
   BlockRunner runner_;

@@ -1,9 +1,9 @@
-#include "train/block_terms.h"
+#include "train/engine/block_terms.h"
 
 #include <algorithm>
 
-#include "ops/order_terms.h"
-#include "train/item_kind.h"
+#include "train/engine/order_terms.h"
+#include "train/engine/item_kind.h"
 
 namespace plimsoll {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "memory/tape_model.h"
 #include "nn/batch.h"
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

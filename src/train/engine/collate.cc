@@ -1,4 +1,4 @@
-#include "train/collate.h"
+#include "train/engine/collate.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "ops/attention.h"
-#include "train/item_kind.h"
-#include "train/trimmed_layers.h"
+#include "train/engine/item_kind.h"
+#include "train/engine/trimmed_layers.h"
 
 namespace plimsoll {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "nn/batch.h"
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

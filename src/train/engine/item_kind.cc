@@ -1,4 +1,4 @@
-#include "train/item_kind.h"
+#include "train/engine/item_kind.h"
 
 #include <ATen/ops/empty.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "train/block_terms.h"
+#include "train/engine/block_terms.h"
 
 namespace plimsoll {
 namespace {

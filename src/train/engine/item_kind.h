@@ -5,7 +5,7 @@
 
 #include "memory/tape_model.h"
 #include "nn/batch.h"
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 
@@ -17,7 +17,7 @@ class ItemKind {
 
   /// Items of one graph.
   virtual int64_t count(const GraphShape& shape) const = 0;
-  /// Items of a block with these terms (train/block_terms.h).
+  /// Items of a block with these terms (train/engine/block_terms.h).
   virtual int64_t count(const Terms& terms) const = 0;
 
   /// Whether they are a term of their own, kItems, beside graphs and nodes.

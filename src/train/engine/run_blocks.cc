@@ -1,8 +1,8 @@
-#include "train/run_blocks.h"
+#include "train/engine/run_blocks.h"
 
 #include <algorithm>
 
-#include "train/item_kind.h"
+#include "train/engine/item_kind.h"
 
 namespace plimsoll {
 

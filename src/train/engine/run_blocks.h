@@ -4,9 +4,9 @@
 #include <functional>
 #include <span>
 
-#include "sample/batches.h"
-#include "train/block_terms.h"
-#include "train/epoch_order.h"
+#include "sample/block/batches.h"
+#include "train/engine/block_terms.h"
+#include "train/data/epoch_order.h"
 
 namespace plimsoll {
 

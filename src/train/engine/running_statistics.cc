@@ -1,4 +1,4 @@
-#include "train/running_statistics.h"
+#include "train/engine/running_statistics.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "train/trimmed_layers.h"
+#include "train/engine/trimmed_layers.h"
 
 #include "ops/attention.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "nn/batch.h"
-#include "sample/block.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

@@ -1,10 +1,10 @@
-#include "train/classification_metrics.h"
+#include "train/evaluate/classification_metrics.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "memory/vector.h"
-#include "train/metrics.h"
+#include "train/evaluate/metrics.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/classification_stage.h"
+#include "train/evaluate/classification_stage.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include "base/units.h"
 #include "nn/classification.h"
 #include "telemetry/table.h"
-#include "train/item_kind.h"
-#include "train/planner.h"
-#include "train/undefined_figures.h"
+#include "train/engine/item_kind.h"
+#include "train/plan/planner.h"
+#include "train/evaluate/undefined_figures.h"
 
 namespace plimsoll {
 namespace {

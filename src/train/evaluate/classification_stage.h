@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "base/json.h"
-#include "sample/batches.h"
-#include "sample/block.h"
-#include "train/classification_metrics.h"
-#include "train/full_neighbours.h"
-#include "train/gnn_file.h"
+#include "sample/block/batches.h"
+#include "sample/block/block.h"
+#include "train/evaluate/classification_metrics.h"
+#include "train/evaluate/full_neighbours.h"
+#include "train/model_file/gnn_file.h"
 
 namespace plimsoll {
 
@@ -28,7 +28,7 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
                                                     int64_t outside_ledger,
                                                     const std::vector<NamedGraphList>& lists);
 
-/// Judges a model on nodes of one giant graph from all their neighbours (train/full_neighbours.h); each list
+/// Judges a model on nodes of one giant graph from all their neighbours (train/evaluate/full_neighbours.h); each list
 /// is a split of the graph. Errors: InputError for a label it does not know, and those of judge_nodes().
 std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTopology& topology,
                                                   const GnnModel& model,

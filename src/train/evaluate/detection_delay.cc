@@ -1,4 +1,4 @@
-#include "train/detection_delay.h"
+#include "train/evaluate/detection_delay.h"
 
 namespace plimsoll {
 

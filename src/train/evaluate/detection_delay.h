@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "sample/window_times.h"
+#include "windows/window_times.h"
 
 namespace plimsoll {
 

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "sample/batches.h"
-#include "sample/window_times.h"
-#include "train/detection_delay.h"
-#include "train/metrics.h"
-#include "train/ranking.h"
+#include "sample/block/batches.h"
+#include "windows/window_times.h"
+#include "train/evaluate/detection_delay.h"
+#include "train/evaluate/metrics.h"
+#include "train/evaluate/ranking.h"
+#include "train/model_file/threshold.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "train/evaluation_answer.h"
+#include "train/evaluate/evaluation_answer.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "train/evaluation_summary.h"
+#include "train/evaluate/evaluation_summary.h"
 
 namespace plimsoll {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "train/evaluation.h"
+#include "train/evaluate/evaluation.h"
 
 namespace plimsoll {
 

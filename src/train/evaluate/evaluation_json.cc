@@ -1,9 +1,9 @@
-#include "train/evaluation_json.h"
+#include "train/evaluate/evaluation_json.h"
 
 #include <algorithm>
 
-#include "train/evaluation_summary.h"
-#include "train/undefined_figures.h"
+#include "train/evaluate/evaluation_summary.h"
+#include "train/evaluate/undefined_figures.h"
 
 namespace plimsoll {
 namespace {

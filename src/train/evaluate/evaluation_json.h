@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "train/evaluation.h"
+#include "train/evaluate/evaluation.h"
 
 namespace plimsoll {
 

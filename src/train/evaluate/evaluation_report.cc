@@ -1,13 +1,13 @@
-#include "train/evaluation_report.h"
+#include "train/evaluate/evaluation_report.h"
 
 #include <algorithm>
 
 #include "base/units.h"
 #include "telemetry/chart.h"
-#include "train/evaluation_answer.h"
-#include "train/evaluation_summary.h"
-#include "train/evaluation_table.h"
-#include "train/undefined_figures.h"
+#include "train/evaluate/evaluation_answer.h"
+#include "train/evaluate/evaluation_summary.h"
+#include "train/evaluate/evaluation_table.h"
+#include "train/evaluate/undefined_figures.h"
 
 namespace plimsoll {
 namespace {

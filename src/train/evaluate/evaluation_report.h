@@ -8,8 +8,8 @@
 
 #include "telemetry/markup.h"
 #include "telemetry/report.h"
-#include "train/evaluation.h"
-#include "train/published.h"
+#include "train/evaluate/evaluation.h"
+#include "train/evaluate/published.h"
 
 namespace plimsoll {
 

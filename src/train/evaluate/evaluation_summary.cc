@@ -1,4 +1,4 @@
-#include "train/evaluation_summary.h"
+#include "train/evaluate/evaluation_summary.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "train/evaluation_table.h"
+#include "train/evaluate/evaluation_table.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "telemetry/table.h"
-#include "train/undefined_figures.h"
+#include "train/evaluate/undefined_figures.h"
 
 namespace plimsoll {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "train/evaluation.h"
-#include "train/evaluation_summary.h"
-#include "train/published.h"
+#include "train/evaluate/evaluation.h"
+#include "train/evaluate/evaluation_summary.h"
+#include "train/evaluate/published.h"
 
 namespace plimsoll {
 

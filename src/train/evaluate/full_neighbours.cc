@@ -1,4 +1,4 @@
-#include "train/full_neighbours.h"
+#include "train/evaluate/full_neighbours.h"
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -15,12 +15,12 @@
 #include "base/workers.h"
 #include "io/file.h"
 #include "ops/allocator.h"
-#include "sample/list_stream.h"
-#include "sample/neighbour_sampler.h"
-#include "sample/sample_shape.h"
-#include "store/cached_rows.h"
-#include "train/collate.h"
-#include "train/judging_caches.h"
+#include "sample/topology/list_stream.h"
+#include "sample/neighbour/neighbour_sampler.h"
+#include "sample/neighbour/sample_shape.h"
+#include "rows/cached_rows.h"
+#include "train/engine/collate.h"
+#include "train/plan/judging_caches.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/judged_lists.h"
+#include "train/evaluate/judged_lists.h"
 
 #include <fmt/format.h>
 

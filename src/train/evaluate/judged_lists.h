@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "train/evaluation.h"
-#include "train/split.h"
+#include "train/evaluate/evaluation.h"
+#include "train/data/split.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "train/link_evaluation.h"
+#include "train/evaluate/link_evaluation.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "sample/link_seeds.h"
-#include "store/cached_rows.h"
-#include "train/judging_caches.h"
-#include "train/ranking.h"
-#include "train/undefined_figures.h"
+#include "sample/seeds/link_seeds.h"
+#include "rows/cached_rows.h"
+#include "train/plan/judging_caches.h"
+#include "train/evaluate/ranking.h"
+#include "train/evaluate/undefined_figures.h"
 
 namespace plimsoll {
 namespace {

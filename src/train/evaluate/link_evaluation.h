@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/json.h"
-#include "sample/disk_topology.h"
+#include "sample/topology/disk_topology.h"
 #include "store/graph.h"
-#include "train/full_neighbours.h"
-#include "train/gnn_file.h"
+#include "train/evaluate/full_neighbours.h"
+#include "train/model_file/gnn_file.h"
 
 namespace plimsoll {
 
@@ -36,7 +36,7 @@ struct LinkVerdict {
 };
 
 /// Judges a model on the splits of a graph's edges, each by its name, from embeddings of all nodes
-/// (train/full_neighbours.h). Negative pairs are no edges, nor were they held out; they depend on `seed`
+/// (train/evaluate/full_neighbours.h). Negative pairs are no edges, nor were they held out; they depend on `seed`
 /// alone. Holds 26 bytes an edge, and resizes `topology`, of the same graph. Errors: those of
 /// judge_all_nodes(); InputError for a damaged column.
 std::vector<LinkVerdict> judge_links(const GraphView& graph, DiskTopology& topology, const GnnModel& model,

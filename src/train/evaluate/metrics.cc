@@ -1,11 +1,11 @@
-#include "train/metrics.h"
+#include "train/evaluate/metrics.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
 #include "memory/vector.h"
-#include "train/ranking.h"
+#include "train/evaluate/ranking.h"
 
 namespace plimsoll {
 namespace {
@@ -16,27 +16,6 @@ std::optional<double> share(int64_t part, int64_t whole) {
 }
 
 }  // namespace
-
-float threshold_at_rate(std::span<const float> benign_scores, double rate) {
-  if (benign_scores.empty()) throw InputError("no benign validation window to set a threshold by");
-  Vector<float, Tag::columns> sorted(benign_scores.begin(), benign_scores.end());
-  const auto allowed =
-      std::min(static_cast<size_t>(rate * static_cast<double>(sorted.size())), sorted.size() - 1);
-  const auto at = sorted.begin() + static_cast<int64_t>(allowed);
-  std::nth_element(sorted.begin(), at, sorted.end(), std::greater<>());
-  return *at;
-}
-
-std::vector<Threshold> thresholds_from(std::span<const float> benign_scores) {
-  std::vector<Threshold> thresholds;
-  for (const double rate : {0.01, 0.001}) {
-    const float level = threshold_at_rate(benign_scores, rate);
-    const auto above = std::ranges::count_if(benign_scores, [&](float score) { return score > level; });
-    thresholds.push_back(
-        {rate, static_cast<double>(above) / static_cast<double>(benign_scores.size()), level});
-  }
-  return thresholds;
-}
 
 void Verdicts::add(bool truth, bool verdict) {
   ++(truth ? (verdict ? true_positives : false_negatives) : (verdict ? false_positives : true_negatives));

@@ -1,4 +1,4 @@
-#include "train/ranking.h"
+#include "train/evaluate/ranking.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "train/regression_evaluation.h"
+#include "train/evaluate/regression_evaluation.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "nn/regression.h"
-#include "train/planner.h"
-#include "train/undefined_figures.h"
+#include "train/plan/planner.h"
+#include "train/evaluate/undefined_figures.h"
 
 namespace plimsoll {
 namespace {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "sample/batches.h"
-#include "train/gnn_file.h"
-#include "train/regression_metrics.h"
+#include "sample/block/batches.h"
+#include "train/model_file/gnn_file.h"
+#include "train/evaluate/regression_metrics.h"
 
 namespace plimsoll {
 

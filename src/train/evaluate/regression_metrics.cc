@@ -1,4 +1,4 @@
-#include "train/regression_metrics.h"
+#include "train/evaluate/regression_metrics.h"
 
 #include <cmath>
 

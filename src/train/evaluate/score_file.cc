@@ -1,4 +1,4 @@
-#include "train/score_file.h"
+#include "train/evaluate/score_file.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <span>
 
-#include "train/evaluation.h"
+#include "train/evaluate/evaluation.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "train/scorer.h"
+#include "train/evaluate/scorer.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "nn/reconstruction.h"
 #include "nn/reconstruction_errors.h"
 #include "nn/unknown_ids_apart.h"
-#include "train/unknown_ids.h"
+#include "train/data/unknown_ids.h"
 
 namespace plimsoll {
 namespace {

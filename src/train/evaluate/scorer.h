@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "memory/vector.h"
-#include "train/block_engine.h"
-#include "train/detector_file.h"
-#include "train/planner.h"
+#include "train/engine/block_engine.h"
+#include "train/model_file/detector_file.h"
+#include "train/plan/planner.h"
 
 namespace plimsoll {
 

@@ -9,8 +9,8 @@
 
 #include "memory/vector.h"
 #include "nn/parameters.h"
-#include "train/optimizer.h"
-#include "train/position.h"
+#include "train/fit/optimizer.h"
+#include "train/fit/position.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "memory/tape.h"
 #include "ops/allocator.h"
 #include "telemetry/journal.h"
-#include "train/schedule.h"
+#include "train/fit/schedule.h"
 
 namespace plimsoll {
 namespace {
@@ -29,8 +29,8 @@ OptimizerOptions optimizer_options(const Recipe::Training& training) {
 }
 
 // What lives as long as the run, and no step allocates.
-struct Holdings {
-  explicit Holdings(const FitOptions& options)
+struct TrainerState {
+  explicit TrainerState(const FitOptions& options)
       : optimizer(make_optimizer(values_of(options.objective->parameters()),
                                  optimizer_options(options.recipe->training))),
         best(options.objective->parameters()),
@@ -43,9 +43,9 @@ struct Holdings {
   GraphList order;
 };
 
-// What Holdings would take.
-NotYetHeld missing_of(const FitOptions& options) {
-  NotYetHeld missing;
+// What TrainerState would take.
+PendingAllocation missing_of(const FitOptions& options) {
+  PendingAllocation missing;
   for (const ParameterList::Entry& entry : options.objective->parameters().all()) {
     const auto bytes = static_cast<int64_t>(entry.value.nbytes());
     missing.parameters += heap_bytes(bytes) + bytes;  // and the best
@@ -65,7 +65,7 @@ NotYetHeld missing_of(const FitOptions& options) {
 
 // What the stage takes afterwards beyond the room that the best weights, two moments of an optimizer and the
 // order of the graphs leave; a slab of predictions alone is no larger than that of training.
-int64_t beyond_what_is_given_back(const FitOptions& options) {
+int64_t extra_bytes_after_fit(const FitOptions& options) {
   int64_t parameters = 0;
   for (const ParameterList::Entry& entry : options.objective->parameters().entries())
     parameters += static_cast<int64_t>(entry.value.nbytes());
@@ -80,7 +80,7 @@ MemoryPlan plan_with(const FitOptions& options) {
       .shapes = options.shapes,
       .objective = options.objective,
       .live_teacher = options.teacher.live != nullptr ? &options.teacher.live->parameters() : nullptr,
-      .batch_teacher = options.teacher.batches,
+      .offloaded_teacher = options.teacher.batches,
       .limits = limits_of(training),
       .lanes = lanes_of(training, options.objective->parameters()),
       .threads = options.run.threads,
@@ -98,7 +98,7 @@ MemoryPlan plan_with(const FitOptions& options) {
                                                                    : "measured",
       .outside_ledger = options.run.outside_ledger,
       .outside_varies = options.run.outside_varies,
-      .later = beyond_what_is_given_back(options),
+      .later = extra_bytes_after_fit(options),
       .cap = options.run.cap};
   if (options.run.without_data) input.missing = missing_of(options);
   return make_plan(input);
@@ -118,7 +118,7 @@ class Fit {
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
                 require_feasible(plan_), options.teacher.batches,
                 lanes_of(training_, options.objective->parameters())) {
-    options.source->resize_cache(plan_.flight.cache_bytes, options.run.folder);
+    options.source->resize_cache(plan_.execution.cache_bytes, options.run.folder);
     engine_.runner().stop_when(options.run.interrupt);
     engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
       journal_.write(event.name, {{"epoch", position_.epoch},
@@ -193,10 +193,10 @@ class Fit {
                                                           {"epoch", position_.epoch},
                                                           {"step", position_.step},
                                                           {"threads", options_.run.threads},
-                                                          {"blocks_in_flight", plan_.flight.blocks},
-                                                          {"slab_bytes", plan_.flight.slab_bytes},
-                                                          {"prefetch", plan_.flight.prefetch},
-                                                          {"recompute", plan_.flight.recompute}});
+                                                          {"blocks_in_flight", plan_.execution.blocks},
+                                                          {"slab_bytes", plan_.execution.slab_bytes},
+                                                          {"prefetch", plan_.execution.prefetch},
+                                                          {"recompute", plan_.execution.recompute}});
   }
 
   // The graphs of step `step` of this epoch; empty behind the last.
@@ -272,7 +272,7 @@ class Fit {
     if (const auto rows = options_.source->row_counters()) {
       const double stalled = engine_.runner().stalled_seconds() - stalled_before_;
       const Reading reading{rows_between(rows_before_, *rows), seconds_since(epoch_start_),
-                            stalled / plan_.flight.blocks};
+                            stalled / plan_.execution.blocks};
       entry["reading"] = reading_json(reading);
       reading_ = reading_ ? sum(*reading_, reading) : reading;
     }
@@ -305,7 +305,7 @@ class Fit {
   const Recipe::Training& training_;
   const ParameterList& parameters_;
   const Schedule schedule_{training_};
-  Holdings held_;
+  TrainerState held_;
   Checkpoints checkpoints_;
   Journal journal_;
   const MemoryPlan plan_;
@@ -332,7 +332,7 @@ int64_t lanes_of(const Recipe::Training& training, const ParameterList& paramete
 
 MemoryPlan plan_fit(const FitOptions& options) {
   if (options.run.without_data) return plan_with(options);
-  const Holdings held(options);
+  const TrainerState held(options);
   return plan_with(options);
 }
 

@@ -9,15 +9,15 @@
 #include "config/recipe.h"
 #include "memory/pressure.h"
 #include "nn/objective.h"
-#include "sample/block.h"
-#include "train/block_engine.h"
-#include "train/checkpoint.h"
-#include "train/curriculum.h"
-#include "train/initial_weights.h"
-#include "train/planner.h"
-#include "train/reading.h"
-#include "train/split.h"
-#include "train/stage_teacher.h"
+#include "sample/block/block.h"
+#include "train/engine/block_engine.h"
+#include "train/fit/checkpoint.h"
+#include "train/data/curriculum.h"
+#include "train/fit/initial_weights.h"
+#include "train/plan/planner.h"
+#include "train/fit/reading.h"
+#include "train/data/split.h"
+#include "train/fit/teacher_outputs.h"
 
 namespace plimsoll {
 
@@ -59,7 +59,7 @@ struct FitOptions {
   const Curriculum* curriculum = nullptr;  ///< none: every epoch trains on all of the split
   /// What the objective's teacher needs beside it: the weights of a live one, or blocks in front of the
   /// student's.
-  StageTeacher teacher = {};
+  TeacherOutputs teacher = {};
   /// Bytes that the stage takes when fit() is done and has given back what it held; 0: not worth planning.
   int64_t afterwards = 0;
   RunOptions run = {};

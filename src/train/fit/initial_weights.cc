@@ -1,4 +1,4 @@
-#include "train/initial_weights.h"
+#include "train/fit/initial_weights.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// What a detector's file has beside its weights (train/detector_file.h).
+// What a detector's file has beside its weights (train/model_file/detector_file.h).
 bool is_fact(const std::string& name) {
   constexpr std::array kFacts = {"vocabulary.", "profile.", "timing.", "fusion."};
   return std::ranges::any_of(kFacts, [&](const char* fact) { return name.starts_with(fact); });

@@ -1,4 +1,4 @@
-#include "train/optimizer.h"
+#include "train/fit/optimizer.h"
 
 #include <ATen/ops/zeros_like.h>
 

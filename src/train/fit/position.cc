@@ -1,4 +1,4 @@
-#include "train/position.h"
+#include "train/fit/position.h"
 
 #include <string_view>
 #include <type_traits>

@@ -1,4 +1,4 @@
-#include "train/reading.h"
+#include "train/fit/reading.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "store/row_counters.h"
+#include "rows/row_counters.h"
 
 namespace plimsoll {
 

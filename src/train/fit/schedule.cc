@@ -1,4 +1,4 @@
-#include "train/schedule.h"
+#include "train/fit/schedule.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "config/recipe.h"
-#include "train/position.h"
+#include "train/fit/position.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "train/target_scale.h"
+#include "train/fit/target_scale.h"
 
 #include <fmt/format.h>
 

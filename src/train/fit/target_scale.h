@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "sample/batches.h"
-#include "train/split.h"
+#include "sample/block/batches.h"
+#include "train/data/split.h"
 
 namespace plimsoll {
 

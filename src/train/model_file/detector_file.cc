@@ -1,11 +1,11 @@
-#include "train/detector_file.h"
+#include "train/model_file/detector_file.h"
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "store/metadata_json.h"
-#include "train/model_options.h"
-#include "train/tensor_file.h"
+#include "train/model_file/model_options.h"
+#include "train/model_file/tensor_file.h"
 
 namespace plimsoll {
 namespace {

@@ -9,7 +9,7 @@
 #include "nn/vgae.h"
 #include "store/named_tensors.h"
 #include "store/safetensors.h"
-#include "train/metrics.h"
+#include "train/model_file/threshold.h"
 
 namespace plimsoll {
 

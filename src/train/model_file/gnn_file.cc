@@ -1,10 +1,10 @@
-#include "train/gnn_file.h"
+#include "train/model_file/gnn_file.h"
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "store/metadata_json.h"
-#include "train/tensor_file.h"
+#include "train/model_file/tensor_file.h"
 
 namespace plimsoll {
 namespace {

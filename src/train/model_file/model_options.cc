@@ -1,4 +1,4 @@
-#include "train/model_options.h"
+#include "train/model_file/model_options.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "train/tensor_file.h"
+#include "train/model_file/tensor_file.h"
 
 #include <ATen/ops/from_blob.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "ops/blas_memory.h"
+#include "train/plan/blas_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

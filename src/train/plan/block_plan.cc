@@ -1,4 +1,4 @@
-#include "train/block_plan.h"
+#include "train/plan/block_plan.h"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 
 #include "memory/layout.h"
 #include "memory/tape_model.h"
-#include "sample/block_runner.h"
-#include "train/block_terms.h"
+#include "sample/block/block_runner.h"
+#include "train/engine/block_terms.h"
 
 namespace plimsoll {
 

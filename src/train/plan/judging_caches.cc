@@ -1,4 +1,4 @@
-#include "train/judging_caches.h"
+#include "train/plan/judging_caches.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
-#include "train/planned_work.h"
+#include "train/plan/planned_work.h"
 
 #include <algorithm>
 
-#include "ops/order_terms.h"
-#include "train/item_kind.h"
+#include "train/engine/order_terms.h"
+#include "train/engine/item_kind.h"
 
 namespace plimsoll {
 namespace {
@@ -35,12 +35,12 @@ struct BlocksAtOnce {
 PlannedWork::PlannedWork(const PlanInput& in, WorkKind of)
     : input(&in),
       kind(of),
-      objective(of == WorkKind::teaching ? &in.batch_teacher->objective() : in.objective),
+      objective(of == WorkKind::teaching ? &in.offloaded_teacher->objective() : in.objective),
       options(objective->collate_options()),
       plan(std::make_shared<BlockPlan>(in.block_shapes(), options)) {
   BlockTerms terms;
   BlocksAtOnce at_once{kind == WorkKind::training   ? in.batch_size
-                       : kind == WorkKind::teaching ? in.batch_teacher->most_graphs()
+                       : kind == WorkKind::teaching ? in.offloaded_teacher->most_graphs()
                                                     : static_cast<int64_t>(in.shapes.size())};
   all_known = visit([&](std::span<const int64_t> block) {
     at_once.add(block);

@@ -4,14 +4,14 @@
 #include <memory>
 #include <span>
 
-#include "train/block_engine.h"
-#include "train/block_plan.h"
-#include "train/planner.h"
-#include "train/run_blocks.h"
+#include "train/engine/block_engine.h"
+#include "train/plan/block_plan.h"
+#include "train/plan/planner.h"
+#include "train/engine/run_blocks.h"
 
 namespace plimsoll {
 
-/// What a run does with blocks. Teaching: what a BatchTeacher does with those of both others.
+/// What a run does with blocks. TeacherState: what a OffloadedTeacher does with those of both others.
 enum class WorkKind { training, prediction, teaching };
 
 /// One kind of work of a run: its blocks, and what they take.

@@ -1,4 +1,4 @@
-#include "train/planner.h"
+#include "train/plan/planner.h"
 
 #include <fmt/format.h>
 
@@ -11,16 +11,16 @@
 #include "memory/ledger.h"
 #include "memory/meter.h"
 #include "ops/allocator.h"
-#include "ops/blas_memory.h"
+#include "train/plan/blas_memory.h"
 #include "ops/operation_names.h"
-#include "ops/order_terms.h"
-#include "train/block_plan.h"
-#include "train/item_kind.h"
-#include "train/planned_work.h"
-#include "train/probes.h"
-#include "train/sample_probes.h"
-#include "train/static_tape.h"
-#include "train/warm_up.h"
+#include "train/engine/order_terms.h"
+#include "train/plan/block_plan.h"
+#include "train/engine/item_kind.h"
+#include "train/plan/planned_work.h"
+#include "train/plan/probes.h"
+#include "train/plan/sample_probes.h"
+#include "train/plan/static_tape.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -37,7 +37,7 @@ class Planner {
     PlannedWork prediction(in_, WorkKind::prediction);
     most_at_once_ = prediction.most_at_once;
     if (prediction.blocks > 0) measure(prediction, false);
-    if (in_.batch_teacher != nullptr) {
+    if (in_.offloaded_teacher != nullptr) {
       teaching_.emplace(in_, WorkKind::teaching);
       measure(*teaching_, false);
     }
@@ -81,15 +81,15 @@ class Planner {
     again.speed = whole.speed;
     whole.min_budget = again.min_budget = std::min(whole.min_budget, again.min_budget);
     // A layer that is run again costs up to a third of the time of its block.
-    const bool more_at_once = again.flight.blocks * 3 >= whole.flight.blocks * 4;
+    const bool more_at_once = again.execution.blocks * 3 >= whole.execution.blocks * 4;
     if (again.feasible && (!whole.feasible || more_at_once)) {
-      again.recompute_note = whole.feasible ? fmt::format("{} blocks in flight, not {}", again.flight.blocks,
-                                                          whole.flight.blocks)
+      again.recompute_note = whole.feasible ? fmt::format("{} blocks in flight, not {}", again.execution.blocks,
+                                                          whole.execution.blocks)
                                             : "makes the budget feasible";
       return again;
     }
     whole.recompute_note =
-        whole.flight.blocks == in_.threads ? "not needed: all threads have a block" : "no gain";
+        whole.execution.blocks == in_.threads ? "not needed: all threads have a block" : "no gain";
     return whole;
   }
 
@@ -100,10 +100,10 @@ class Planner {
     work.plan = std::make_shared<BlockPlan>(in_.block_shapes(), work.options);
     std::optional<BlockEngine> engine;
     if (!without_data())
-      engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits, Flight{.recompute = recompute},
-                     in_.batch_teacher);
+      engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits, ExecutionPlan{.recompute = recompute},
+                     in_.offloaded_teacher);
     RowWidths widths = in_.source->widths();
-    if (in_.batch_teacher != nullptr) widths = in_.batch_teacher->with_outputs(widths);
+    if (in_.offloaded_teacher != nullptr) widths = in_.offloaded_teacher->with_outputs(widths);
     const NameOperations names;
     Ledger::process().begin_recent();
     for (const bool closed : {false, true}) {
@@ -148,18 +148,18 @@ class Planner {
   MemoryPlan divide(const PlannedWork* training, const PlannedWork& prediction, bool recompute) {
     const PlannedWork& main = training != nullptr ? *training : prediction;
     MemoryPlan plan;
-    Flight& flight = plan.flight;
+    ExecutionPlan& execution = plan.execution;
     if (training != nullptr) plan.training = training->plan;
     plan.prediction = prediction.plan;
-    flight.training = plan.training;
-    flight.prediction = plan.prediction;
-    if (teaching_) flight.teaching = teaching_->plan;
-    flight.recompute = recompute;
-    flight.largest = prediction.largest();
+    execution.training = plan.training;
+    execution.prediction = plan.prediction;
+    if (teaching_) execution.teaching = teaching_->plan;
+    execution.recompute = recompute;
+    execution.largest = prediction.largest();
     if (training != nullptr) {
       const BlockSize of = training->largest();
-      flight.largest = {std::max(flight.largest.graphs, of.graphs), std::max(flight.largest.nodes, of.nodes),
-                        std::max(flight.largest.edges, of.edges), std::max(flight.largest.pairs, of.pairs)};
+      execution.largest = {std::max(execution.largest.graphs, of.graphs), std::max(execution.largest.nodes, of.nodes),
+                        std::max(execution.largest.edges, of.edges), std::max(execution.largest.pairs, of.pairs)};
     }
     const PlannedWork& teaching = teaching_ ? *teaching_ : prediction;
     const int64_t worst =
@@ -170,7 +170,7 @@ class Planner {
     // What a worker has beside its range: the graphs of a block, and where its pieces go.
     const size_t pieces =
         std::max({main.plan->most_pieces(), prediction.plan->most_pieces(), teaching.plan->most_pieces()});
-    const int64_t graphs = graph_bytes(flight.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
+    const int64_t graphs = graph_bytes(execution.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
     const int64_t heap_slack = heap_slack_per_block(pieces);
 
     const Ledger& ledger = Ledger::process();
@@ -199,19 +199,19 @@ class Planner {
     const auto needed = [&](int blocks) { return worst + (blocks - 1) * std::min(mean, worst); };
     int blocks = in_.threads;
     while (blocks > 1 && slab(blocks) < needed(blocks)) --blocks;
-    flight.blocks = blocks;
+    execution.blocks = blocks;
     plan.feasible = slab(blocks) >= worst;
-    flight.least_bytes = worst;
-    flight.slab_bytes = std::clamp<int64_t>(slab(blocks), worst, blocks * worst);
+    execution.least_bytes = worst;
+    execution.slab_bytes = std::clamp<int64_t>(slab(blocks), worst, blocks * worst);
     const int64_t spare =
-        std::max<int64_t>(slab(blocks) - flight.slab_bytes, 0) / std::max<int64_t>(graphs, 1);
+        std::max<int64_t>(slab(blocks) - execution.slab_bytes, 0) / std::max<int64_t>(graphs, 1);
     if (teaching_)
-      flight.keep =
-          std::min({spare, teaching_->most_at_once, BatchTeacher::kMostBytes / std::max<int64_t>(graphs, 1)});
-    flight.prefetch = std::min(spare - flight.keep, in_.prefetch);
+      execution.keep =
+          std::min({spare, teaching_->most_at_once, OffloadedTeacher::kMostBytes / std::max<int64_t>(graphs, 1)});
+    execution.prefetch = std::min(spare - execution.keep, in_.prefetch);
     const int64_t rest =
-        slab(blocks) - flight.slab_bytes - (flight.keep + flight.prefetch) * std::max<int64_t>(graphs, 1);
-    flight.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->most_cache_bytes());
+        slab(blocks) - execution.slab_bytes - (execution.keep + execution.prefetch) * std::max<int64_t>(graphs, 1);
+    execution.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->most_cache_bytes());
     plan.heap = blocks * one_heap;
     const auto budget_for = [&](int count) {
       return in_.outside_ledger + fixed + count * (graphs + one_heap) + needed(count);
@@ -222,7 +222,7 @@ class Planner {
     for (int count = 1; count <= in_.threads; ++count)
       plan.speed.push_back({stated(budget_for(count)), count, recompute,
                             seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
-    flight.graphs_per_s = seconds_per_graph_ > 0 ? flight.blocks / seconds_per_graph_ : 0;
+    execution.graphs_per_s = seconds_per_graph_ > 0 ? execution.blocks / seconds_per_graph_ : 0;
 
     for (const PlannedWork* work : {&main, &prediction, &teaching}) {
       if (plan.exact) plan.why_inexact = work->plan->difference();
@@ -240,13 +240,13 @@ class Planner {
   // grows, each with room for twice as many and the last with what it had before; and one that is divided
   // among the goes of a teacher.
   int64_t list_bytes() const {
-    const int64_t lists = in_.batch_teacher != nullptr ? 4 : 3;
+    const int64_t lists = in_.offloaded_teacher != nullptr ? 4 : 3;
     return (lists * 2 + 1) * int64_t{sizeof(int64_t)} * (most_at_once_ + 1);
   }
 
   // What is there for a teacher's sake: its weights, or what it says.
   int64_t teacher_bytes() const {
-    if (in_.batch_teacher != nullptr) return in_.batch_teacher->bytes();
+    if (in_.offloaded_teacher != nullptr) return in_.offloaded_teacher->bytes();
     int64_t bytes = 0;
     if (in_.live_teacher != nullptr)
       for (const ParameterList::Entry& entry : in_.live_teacher->all())
@@ -261,24 +261,24 @@ class Planner {
       if (entry.name.find("embedding") != std::string::npos)
         embeddings += entry.value.numel() * int64_t{sizeof(float)};
     int64_t other = ledger.held();
-    const NotYetHeld& missing = in_.missing;
+    const PendingAllocation& missing = in_.missing;
     const auto add = [&](const char* name, int64_t bytes) {
       if (bytes > 0) plan.parts.emplace_back(name, bytes);
     };
     for (const Tag tag : {Tag::parameters, Tag::optimizer, Tag::columns}) other -= ledger.held(tag);
     const int64_t weights = in_.live_teacher != nullptr ? teacher_bytes() : 0;
-    const int64_t outputs = in_.batch_teacher != nullptr ? teacher_bytes() : 0;
+    const int64_t outputs = in_.offloaded_teacher != nullptr ? teacher_bytes() : 0;
     add("parameters", ledger.held(Tag::parameters) + missing.parameters - embeddings - weights);
     add("embeddings", embeddings);
     add("teacher", weights + outputs);
     add("gradients", gradients);
     add("optimizer", ledger.held(Tag::optimizer) + missing.optimizer);
     add("columns", ledger.held(Tag::columns) + missing.columns + lists - outputs);
-    add("blocks in flight", plan.flight.slab_bytes);
-    add("graphs of blocks", plan.flight.blocks * graphs);
-    add("graphs kept", plan.flight.keep * graphs);
-    add("prefetch", plan.flight.prefetch * graphs);
-    add("cache", plan.flight.cache_bytes);
+    add("blocks in flight", plan.execution.slab_bytes);
+    add("graphs of blocks", plan.execution.blocks * graphs);
+    add("graphs kept", plan.execution.keep * graphs);
+    add("prefetch", plan.execution.prefetch * graphs);
+    add("cache", plan.execution.cache_bytes);
     add("other", other);
     plan.peak = in_.outside_ledger + plan.heap;
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
@@ -311,7 +311,7 @@ class Planner {
     RangePlan range;
     work.plan->plan(terms, range);
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute},
-                       in_.batch_teacher);
+                       in_.offloaded_teacher);
     GraphBlock block;
     const int64_t pairs = item_kind(work.options.items).pairs(terms.terms);
     block.make_room({terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges], pairs},
@@ -334,7 +334,7 @@ class Planner {
   int64_t usual_blas_bytes() const {
     int64_t widest = 0;
     const ParameterList* const of_batches =
-        in_.batch_teacher != nullptr ? &in_.batch_teacher->objective().parameters() : nullptr;
+        in_.offloaded_teacher != nullptr ? &in_.offloaded_teacher->objective().parameters() : nullptr;
     for (const ParameterList* list : {&in_.objective->parameters(), in_.live_teacher, of_batches})
       if (list != nullptr)
         for (const ParameterList::Entry& entry : list->entries())
@@ -352,7 +352,7 @@ class Planner {
 
   // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
   void try_out(MemoryPlan& plan, std::span<const int64_t> worst_predicted) const {
-    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.flight, in_.batch_teacher,
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.execution, in_.offloaded_teacher,
                        in_.lanes);
     if (!worst_predicted.empty()) engine.predict(worst_predicted, [](std::span<const float>) {});
     if (!in_.training.empty()) {
@@ -394,7 +394,7 @@ class Planner {
   const std::chrono::steady_clock::time_point start_;
   const int64_t peak_before_;  // of the ledger, since the stage began
   const int64_t outside_before_ = outside();
-  std::optional<PlannedWork> teaching_;  // of a BatchTeacher
+  std::optional<PlannedWork> teaching_;  // of a OffloadedTeacher
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
   int64_t probes_peak_ = 0;   // of the ledger while probes ran
@@ -408,8 +408,8 @@ MemoryPlan make_plan(const PlanInput& input) {
   return Planner(input).run();
 }
 
-Flight require_feasible(const MemoryPlan& plan) {
-  if (plan.feasible) return plan.flight;
+ExecutionPlan require_feasible(const MemoryPlan& plan) {
+  if (plan.feasible) return plan.execution;
   std::string text = fmt::format(
       "the largest block ({} graphs, {} nodes, {} edges) needs {}: the smallest budget that works is {} "
       "bytes ({})",

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "base/error.h"
-#include "train/block_engine.h"
-#include "train/block_plan.h"
-#include "train/epoch_order.h"
+#include "train/engine/block_engine.h"
+#include "train/plan/block_plan.h"
+#include "train/data/epoch_order.h"
 
 namespace plimsoll {
 
 /// What lives as long as a run and does not stand in the ledger yet, by its tag.
-struct NotYetHeld {
+struct PendingAllocation {
   int64_t parameters = 0, optimizer = 0, columns = 0;
   int64_t sum() const { return parameters + optimizer + columns; }
 };
@@ -27,9 +27,9 @@ struct PlanInput {
   const Objective* objective = nullptr;
   /// Weights that stay in memory and do not train, held already or in `missing`: a teacher's; null: none.
   const ParameterList* live_teacher = nullptr;
-  BatchTeacher* batch_teacher = nullptr;  ///< whose room is held already or in `missing`; null: none
+  OffloadedTeacher* offloaded_teacher = nullptr;  ///< whose room is held already or in `missing`; null: none
   BlockLimits limits = {};
-  int64_t lanes = 1;  ///< of a batch that trains (train/lane_tree.h)
+  int64_t lanes = 1;  ///< of a batch that trains (train/engine/lane_tree.h)
   int threads = 1;
   int64_t prefetch = 2;
 
@@ -48,7 +48,7 @@ struct PlanInput {
   int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have: floor and slack
   int64_t outside_varies = 0;  ///< bytes by which that may be more another time; in min_budget alone
   int64_t later = 0;           ///< bytes that the caller takes once the run is under way, such as scores
-  NotYetHeld missing = {};
+  PendingAllocation missing = {};
   std::optional<int64_t> cap = {};  ///< of the ledger; none: as it is now
 
   BlockShapes block_shapes() const { return {shapes, source->prefix_shapes()}; }
@@ -57,8 +57,8 @@ struct PlanInput {
 
 /// What a run needs of memory, and what it gets. All bytes.
 struct MemoryPlan {
-  Flight flight;
-  std::shared_ptr<const BlockPlan> training;  ///< the same as flight's
+  ExecutionPlan execution;
+  std::shared_ptr<const BlockPlan> training;  ///< the same as execution's
   std::shared_ptr<const BlockPlan> prediction;
   bool feasible = false;
   int64_t peak = 0;        ///< of the budget: floor, slack and the most that will stand in the ledger
@@ -102,11 +102,11 @@ struct MemoryPlan {
 /// Plans a run: records the tapes of a few small made-up blocks, solves them (memory/tape_model.h), looks for
 /// the worst of all blocks, runs it once, and divides what the ledger has left. What lives as long as the run
 /// must stand in the ledger already, gradients and `missing` aside. Errors: BudgetExceeded where not even
-/// probes fit; UsageError where a model cannot be planned so (train/static_tape.h).
+/// probes fit; UsageError where a model cannot be planned so (train/plan/static_tape.h).
 MemoryPlan make_plan(const PlanInput& input);
 
-/// The flight of a feasible plan. Errors: BudgetTooSmall, which names the smallest budget that works.
-Flight require_feasible(const MemoryPlan& plan);
+/// The execution of a feasible plan. Errors: BudgetTooSmall, which names the smallest budget that works.
+ExecutionPlan require_feasible(const MemoryPlan& plan);
 
 /// A run cannot be done within its budget.
 class BudgetTooSmall : public Error {

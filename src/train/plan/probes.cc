@@ -1,11 +1,11 @@
-#include "train/probes.h"
+#include "train/plan/probes.h"
 
 #include <algorithm>
 #include <random>
 
-#include "ops/order_terms.h"
-#include "sample/batches.h"
-#include "train/item_kind.h"
+#include "train/engine/order_terms.h"
+#include "sample/block/batches.h"
+#include "train/engine/item_kind.h"
 
 namespace plimsoll {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "sample/block.h"
-#include "train/block_terms.h"
+#include "sample/block/block.h"
+#include "train/engine/block_terms.h"
 
 namespace plimsoll {
 

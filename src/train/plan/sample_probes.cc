@@ -1,11 +1,11 @@
-#include "train/sample_probes.h"
+#include "train/plan/sample_probes.h"
 
 #include <algorithm>
 #include <random>
 
-#include "ops/order_terms.h"
-#include "sample/sample_shape.h"
-#include "train/item_kind.h"
+#include "train/engine/order_terms.h"
+#include "sample/neighbour/sample_shape.h"
+#include "train/engine/item_kind.h"
 
 namespace plimsoll {
 namespace {

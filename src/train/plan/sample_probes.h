@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "train/probes.h"
+#include "train/plan/probes.h"
 
 namespace plimsoll {
 

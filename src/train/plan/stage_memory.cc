@@ -1,12 +1,12 @@
-#include "train/stage_memory.h"
+#include "train/plan/stage_memory.h"
 
 #include <algorithm>
 
 #include "base/units.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
-#include "ops/blas_memory.h"
-#include "train/warm_up.h"
+#include "train/plan/blas_memory.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

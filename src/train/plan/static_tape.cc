@@ -1,4 +1,4 @@
-#include "train/static_tape.h"
+#include "train/plan/static_tape.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/Functions.h>
@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "ops/attention.h"
-#include "ops/without_data.h"
-#include "train/item_kind.h"
-#include "train/trimmed_layers.h"
+#include "ops/meta_tensors.h"
+#include "train/engine/item_kind.h"
+#include "train/engine/trimmed_layers.h"
 
 namespace plimsoll {
 namespace {
@@ -274,7 +274,7 @@ Tape tape_without_data(const Objective& objective, const BlockTerms& block, cons
   const Batch given = given_inputs(block.terms, widths, options);
   TapeRecorder recorder;
   try {
-    const WithoutDataScope without_data(orders);
+    const MetaTensors without_data(orders);
     const TapeScope scope(recorder);
     if (training)
       train(objective, given, block.terms, recompute);

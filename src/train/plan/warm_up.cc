@@ -1,4 +1,4 @@
-#include "train/warm_up.h"
+#include "train/plan/warm_up.h"
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -10,7 +10,7 @@
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/meter.h"
-#include "ops/blas_memory.h"
+#include "train/plan/blas_memory.h"
 
 namespace plimsoll {
 namespace {

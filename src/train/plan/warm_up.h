@@ -20,7 +20,7 @@ struct FloorParts {
 /// it.
 FloorParts warm_up_torch(int threads);
 
-/// What blas_bytes() (ops/blas_memory.h) was when that ended, and the floor holds; 0 before.
+/// What blas_bytes() (train/plan/blas_memory.h) was when that ended, and the floor holds; 0 before.
 int64_t warm_blas_bytes();
 
 /// What the process holds beyond floor and ledger: nodes of the graph of gradients, heads of tensors, what

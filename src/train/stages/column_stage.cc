@@ -1,4 +1,4 @@
-#include "train/column_stage.h"
+#include "train/stages/column_stage.h"
 
 #include "base/hash.h"
 #include "telemetry/journal.h"
@@ -55,8 +55,8 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
   journal.write("start", {{"column", options.name},
                           {"graphs", options.graphs.size()},
                           {"weights", key.weights},
-                          {"blocks_in_flight", result.plan.flight.blocks},
-                          {"slab_bytes", result.plan.flight.slab_bytes}});
+                          {"blocks_in_flight", result.plan.execution.blocks},
+                          {"slab_bytes", result.plan.execution.slab_bytes}});
   options.run.begun();
   const int64_t items = engine.items(options.graphs);
   const int64_t width = options.objective->outputs();

@@ -3,8 +3,8 @@
 #include <span>
 #include <string>
 
-#include "train/column_file.h"
-#include "train/fit.h"
+#include "train/data/column_file.h"
+#include "train/fit/fit.h"
 
 namespace plimsoll {
 

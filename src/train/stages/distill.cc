@@ -1,4 +1,4 @@
-#include "train/distill.h"
+#include "train/stages/distill.h"
 
 #include <fmt/format.h>
 
@@ -12,11 +12,11 @@
 #include "nn/classification.h"
 #include "nn/encodings.h"
 #include "nn/reconstruction_errors.h"
-#include "train/column_stage.h"
-#include "train/detection_labels.h"
-#include "train/mapped_zeros.h"
-#include "train/teaching.h"
-#include "train/vgae_stage.h"
+#include "train/stages/column_stage.h"
+#include "train/data/detection_labels.h"
+#include "train/data/mapped_zeros.h"
+#include "train/stages/teacher_state.h"
+#include "train/stages/vgae_stage.h"
 
 namespace plimsoll {
 namespace {
@@ -102,14 +102,14 @@ class Pipeline {
   auto with_student_vgae(const RunOptions& run, bool planning, const Use& use) const {
     const NpyView column = planning || !is_cached() ? NpyView() : encodings();
     give_back_freed_memory();
-    Teaching teaching = of_vgae(values_of(column), models_of(run, planning));
+    TeacherState teaching = of_vgae(values_of(column), models_of(run, planning));
     return use(vgae_stage(in_.recipe, teaching.of(), run));
   }
   template <typename Use>
   auto with_student_gat(const RunOptions& run, bool planning, const Use& use) const {
     const NpyView column = planning || !is_cached() ? NpyView() : logits();
     give_back_freed_memory();
-    Teaching teaching = of_gat(values_of(column), models_of(run, planning));
+    TeacherState teaching = of_gat(values_of(column), models_of(run, planning));
     return use(gat_stage(in_.recipe, nullptr, teaching.of(), run));
   }
   GatStageOptions student_gat_alone(const RunOptions& run) const {
@@ -194,7 +194,7 @@ class Pipeline {
       detector.facts = {};
       return {nullptr, std::move(detector)};
     }
-    std::optional<WithoutData> without_data;
+    std::optional<MetaParameters> without_data;
     if (models == Models::planned_without_data) without_data.emplace();
     return {nullptr, untrained(stage)};
   }
@@ -237,25 +237,25 @@ class Pipeline {
   }
 
   // `column` is empty for planning, and where the teacher itself is asked.
-  Teaching of_gat(std::span<const float> column, Models models) const {
+  TeacherState of_gat(std::span<const float> column, Models models) const {
     if (is_cached())
-      return Teaching(TeacherSource(*in_.source, {.values = column, .width = 2}, all_graphs_, in_.shapes));
+      return TeacherState(CachedTeacher(*in_.source, {.values = column, .width = 2}, all_graphs_, in_.shapes));
     return teaching("teacher", *in_.split, models);
   }
-  Teaching of_vgae(std::span<const float> column, Models models) const {
+  TeacherState of_vgae(std::span<const float> column, Models models) const {
     const int64_t width = teacher_latent() + in_.source->node_features() - 1;
     if (is_cached())
-      return Teaching(TeacherSource(*in_.source, {.values = column, .width = width, .of_nodes = true},
+      return TeacherState(CachedTeacher(*in_.source, {.values = column, .width = width, .of_nodes = true},
                                     benign_graphs_, in_.shapes));
     return teaching("autoencoder", benign_, models);
   }
   int64_t teacher_latent() const { return given_vgae_ ? given_vgae_->latent : teachers_.vgae.latent; }
 
   // A teacher that is asked while its student trains: live, or offloaded.
-  Teaching teaching(const std::string& stage, const TrainingSplit& split, Models models) const {
-    if (in_.recipe.distillation.teacher_outputs == "live") return Teaching(model(stage, models).detector);
+  TeacherState teaching(const std::string& stage, const TrainingSplit& split, Models models) const {
+    if (in_.recipe.distillation.teacher_outputs == "live") return TeacherState(model(stage, models).detector);
     const auto offloaded = [&](Detector teacher, std::function<void()> release) {
-      return Teaching(std::move(teacher), std::move(release), in_.shapes, split, in_.recipe.training);
+      return TeacherState(std::move(teacher), std::move(release), in_.shapes, split, in_.recipe.training);
     };
     if (models == Models::trained) {
       Model mapped = model(stage, Models::mapped);
@@ -268,7 +268,7 @@ class Pipeline {
     return offloaded(model(stage, models).detector, [] {});
   }
 
-  VgaeStageOptions vgae_stage(const Recipe& recipe, const StageTeacher& teacher,
+  VgaeStageOptions vgae_stage(const Recipe& recipe, const TeacherOutputs& teacher,
                               const RunOptions& run) const {
     return {.source = in_.source,
             .shapes = in_.shapes,
@@ -279,7 +279,7 @@ class Pipeline {
             .facts = in_.facts,
             .run = run};
   }
-  GatStageOptions gat_stage(const Recipe& recipe, const Curriculum* curriculum, const StageTeacher& teacher,
+  GatStageOptions gat_stage(const Recipe& recipe, const Curriculum* curriculum, const TeacherOutputs& teacher,
                             const RunOptions& run) const {
     return {.source = in_.source,
             .shapes = in_.shapes,

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "config/recipe.h"
-#include "train/detector_file.h"
-#include "train/split.h"
-#include "train/stage.h"
+#include "train/model_file/detector_file.h"
+#include "train/data/split.h"
+#include "train/stages/stage.h"
 
 namespace plimsoll {
 

@@ -1,13 +1,13 @@
-#include "train/gat_stage.h"
+#include "train/stages/gat_stage.h"
 
 #include <optional>
 
 #include "nn/classification.h"
 #include "nn/gat_distillation.h"
 #include "nn/live_teacher.h"
-#include "train/detection_labels.h"
-#include "train/stage_thresholds.h"
-#include "train/unknown_ids.h"
+#include "train/data/detection_labels.h"
+#include "train/stages/stage_thresholds.h"
+#include "train/data/unknown_ids.h"
 
 namespace plimsoll {
 namespace {
@@ -33,7 +33,7 @@ struct GatStage {
   explicit GatStage(const GatStageOptions& options) : recipe(*options.recipe) {
     require_both_kinds(*options.split, options.shapes);
     if (recipe.gat.learning_rate > 0) recipe.training.learning_rate = recipe.gat.learning_rate;
-    std::optional<WithoutData> without_data;
+    std::optional<MetaParameters> without_data;
     if (options.run.without_data) without_data.emplace();
     detector.gat = make_gat(recipe, *options.source);
     detector.facts = options.facts;

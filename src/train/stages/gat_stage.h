@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "config/recipe.h"
-#include "train/curriculum.h"
-#include "train/detector_file.h"
-#include "train/fit.h"
-#include "train/split.h"
-#include "train/stage.h"
-#include "train/stage_teacher.h"
+#include "train/data/curriculum.h"
+#include "train/model_file/detector_file.h"
+#include "train/fit/fit.h"
+#include "train/data/split.h"
+#include "train/stages/stage.h"
+#include "train/fit/teacher_outputs.h"
 
 namespace plimsoll {
 
@@ -20,7 +20,7 @@ struct GatStageOptions {
   const TrainingSplit* split = nullptr;
   const Curriculum* curriculum = nullptr;  ///< none: every epoch trains on all
   /// Whose logits to learn from as well (recipe->distillation); none: from labels alone.
-  StageTeacher teacher = {};
+  TeacherOutputs teacher = {};
   DetectorFacts facts;  ///< thresholds are added
   RunOptions run;       ///< model.safetensors goes to its folder as well
 };

@@ -1,4 +1,4 @@
-#include "train/gnn_stage.h"
+#include "train/stages/gnn_stage.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "nn/classification.h"
 #include "nn/link_prediction.h"
 #include "nn/regression.h"
-#include "train/target_scale.h"
+#include "train/fit/target_scale.h"
 
 namespace plimsoll {
 namespace {
@@ -95,7 +95,7 @@ FitOptions fit_options(const GnnStageOptions& options, const Objective& objectiv
 }  // namespace
 
 MemoryPlan plan_gnn(const GnnStageOptions& options) {
-  std::optional<WithoutData> without_data;
+  std::optional<MetaParameters> without_data;
   if (options.run.without_data) without_data.emplace();
   const Gnn model(model_options(options), static_cast<uint64_t>(options.recipe->seed));
   return plan_fit(fit_options(options, *make_objective(options, model)));

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "train/fit.h"
-#include "train/gnn_file.h"
+#include "train/fit/fit.h"
+#include "train/model_file/gnn_file.h"
 
 namespace plimsoll {
 

@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "telemetry/chart.h"
-#include "train/evaluation_report.h"
+#include "train/evaluate/evaluation_report.h"
 
 namespace plimsoll {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 namespace plimsoll {
 

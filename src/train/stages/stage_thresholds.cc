@@ -1,7 +1,7 @@
-#include "train/stage_thresholds.h"
+#include "train/stages/stage_thresholds.h"
 
-#include "train/detection_labels.h"
-#include "train/scorer.h"
+#include "train/data/detection_labels.h"
+#include "train/evaluate/scorer.h"
 
 namespace plimsoll {
 namespace {

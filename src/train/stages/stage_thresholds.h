@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include "train/detector_file.h"
-#include "train/fit.h"
-#include "train/split.h"
+#include "train/model_file/detector_file.h"
+#include "train/fit/fit.h"
+#include "train/data/split.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "train/vgae_stage.h"
+#include "train/stages/vgae_stage.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "nn/live_teacher.h"
 #include "nn/vgae_distillation.h"
-#include "train/detection_labels.h"
-#include "train/stage_thresholds.h"
+#include "train/data/detection_labels.h"
+#include "train/stages/stage_thresholds.h"
 
 namespace plimsoll {
 namespace {
@@ -29,7 +29,7 @@ struct VgaeStage {
   explicit VgaeStage(const VgaeStageOptions& options) : recipe(*options.recipe) {
     require_benign_alone(*options.split, options.shapes);
     if (recipe.vgae.learning_rate > 0) recipe.training.learning_rate = recipe.vgae.learning_rate;
-    std::optional<WithoutData> without_data;
+    std::optional<MetaParameters> without_data;
     if (options.run.without_data) without_data.emplace();
     detector.vgae = make_vgae(recipe, *options.source);
     detector.facts = options.facts;

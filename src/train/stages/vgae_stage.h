@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/gat_stage.h"
+#include "train/stages/gat_stage.h"
 
 namespace plimsoll {
 
@@ -10,7 +10,7 @@ struct VgaeStageOptions {
   const Recipe* recipe = nullptr;           ///< whose section vgae is what to train
   const TrainingSplit* split = nullptr;     ///< of benign graphs alone
   /// Whose Encodings to learn from as well; none: from the data alone.
-  StageTeacher teacher = {};
+  TeacherOutputs teacher = {};
   int64_t teacher_latent = 0;  ///< width of its code
   DetectorFacts facts;         ///< thresholds are added
   RunOptions run;              ///< model.safetensors goes to its folder as well

@@ -1,4 +1,4 @@
-#include "train/batch_teacher.h"
+#include "train/engine/offloaded_teacher.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
@@ -27,10 +27,10 @@ class Says : public Objective {
   ParameterList parameters_{0};
 };
 
-class BatchTeacherTest : public testing::Test {
+class OffloadedTeacherTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { install_ledger_allocator(); }
-  BatchTeacherTest() {
+  OffloadedTeacherTest() {
     for (const int32_t nodes : {5, 2, 9, 1, 4, 7}) {
       shapes_.emplace_back().nodes = nodes;
       (shapes_.size() < 5 ? split_.training : split_.validation)
@@ -39,7 +39,7 @@ class BatchTeacherTest : public testing::Test {
     training_.batch_size = 3;
     training_.block = {.graphs = 2, .nodes = 10, .edges = 100};
   }
-  BatchTeacher teacher(const Objective& says) const {
+  OffloadedTeacher teacher(const Objective& says) const {
     return {says, [] {}, shapes_, split_, training_};
   }
   static GraphBlock block_of(int64_t graphs, int64_t nodes) {
@@ -55,9 +55,9 @@ class BatchTeacherTest : public testing::Test {
   Recipe::Training training_;
 };
 
-TEST_F(BatchTeacherTest, EachBlockHasRowsToItself) {
+TEST_F(OffloadedTeacherTest, EachBlockHasRowsToItself) {
   const Says nodes(Items::nodes);
-  BatchTeacher of_nodes = teacher(nodes);
+  OffloadedTeacher of_nodes = teacher(nodes);
   of_nodes.make_room();
   const int64_t all[] = {2, 1, 0};
   ASSERT_TRUE(of_nodes.add(std::span(all).first(2)));
@@ -68,7 +68,7 @@ TEST_F(BatchTeacherTest, EachBlockHasRowsToItself) {
   EXPECT_EQ(of_nodes.rows(block_of(1, 5), 2).sum().item<double>(), 30);
 
   const Says graphs(Items::graphs);
-  BatchTeacher of_graphs = teacher(graphs);
+  OffloadedTeacher of_graphs = teacher(graphs);
   of_graphs.make_room();
   ASSERT_TRUE(of_graphs.add(std::span(all).first(2)));
   ASSERT_TRUE(of_graphs.add(std::span(all).last(1)));
@@ -77,9 +77,9 @@ TEST_F(BatchTeacherTest, EachBlockHasRowsToItself) {
   EXPECT_EQ(of_graphs.rows(block_of(1, 5), 2).sum().item<double>(), 6);
 }
 
-TEST_F(BatchTeacherTest, HasRoomForABatchAndSaysWhatItTakes) {
+TEST_F(OffloadedTeacherTest, HasRoomForABatchAndSaysWhatItTakes) {
   const Says says(Items::nodes);
-  BatchTeacher of = teacher(says);
+  OffloadedTeacher of = teacher(says);
   EXPECT_EQ(of.bytes(), 3 * 9 * 3 * 4 + 3 * 8);
   const int64_t before = Ledger::process().held(Tag::columns);
   of.make_room();
@@ -93,18 +93,18 @@ TEST_F(BatchTeacherTest, HasRoomForABatchAndSaysWhatItTakes) {
 }
 
 // Its need does not grow with the batch; one block always finds room.
-TEST_F(BatchTeacherTest, ALargeBatchIsAskedAboutInSeveralGoes) {
+TEST_F(OffloadedTeacherTest, ALargeBatchIsAskedAboutInSeveralGoes) {
   training_.batch_size = 1'000'000;
   const Says wide(Items::nodes, 100'000);
-  const BatchTeacher of = teacher(wide);
-  EXPECT_LE(of.bytes(), BatchTeacher::kMostBytes + 8 * training_.batch_size);
+  const OffloadedTeacher of = teacher(wide);
+  EXPECT_LE(of.bytes(), OffloadedTeacher::kMostBytes + 8 * training_.batch_size);
   const Says wider(Items::nodes, 1'000'000);
   EXPECT_EQ(teacher(wider).bytes(), 10 * 4'000'000 + 8 * training_.batch_size);
 }
 
-TEST_F(BatchTeacherTest, OfAMadeUpBlockItIsWhatTheBlockHasWithIt) {
+TEST_F(OffloadedTeacherTest, OfAMadeUpBlockItIsWhatTheBlockHasWithIt) {
   const Says says(Items::nodes);
-  BatchTeacher of = teacher(says);
+  OffloadedTeacher of = teacher(says);
   GraphBlock block = block_of(1, 2);
   block.teacher = {1, 2, 3, 4, 5, 6};
   EXPECT_EQ(of.rows(block, 0).sum().item<double>(), 21);

@@ -1,4 +1,4 @@
-#include "train/teaching.h"
+#include "train/stages/teacher_state.h"
 
 #include "nn/classification.h"
 #include "nn/encodings.h"
@@ -13,17 +13,17 @@ std::unique_ptr<Objective> what_it_says(const Detector& teacher) {
 
 }  // namespace
 
-Teaching::Teaching(TeacherSource column) : column_(std::move(column)) {}
+TeacherState::TeacherState(CachedTeacher column) : column_(std::move(column)) {}
 
-Teaching::Teaching(Detector teacher) : model_(std::move(teacher)), says_(what_it_says(model_)) {}
+TeacherState::TeacherState(Detector teacher) : model_(std::move(teacher)), says_(what_it_says(model_)) {}
 
-Teaching::Teaching(Detector teacher, std::function<void()> release, std::span<const GraphShape> shapes,
+TeacherState::TeacherState(Detector teacher, std::function<void()> release, std::span<const GraphShape> shapes,
                    const TrainingSplit& split, const Recipe::Training& training)
-    : Teaching(std::move(teacher)) {
+    : TeacherState(std::move(teacher)) {
   batches_.emplace(*says_, std::move(release), shapes, split, training);
 }
 
-StageTeacher Teaching::of() {
+TeacherOutputs TeacherState::of() {
   return {.column = column_ ? &*column_ : nullptr,
           .live = batches_ ? nullptr : says_.get(),
           .batches = batches_ ? &*batches_ : nullptr};

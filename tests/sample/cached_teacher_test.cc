@@ -1,4 +1,4 @@
-#include "sample/teacher_source.h"
+#include "sample/block/cached_teacher.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 namespace plimsoll {
 namespace {
 
-class TeacherSourceTest : public testing::Test {
+class CachedTeacherTest : public testing::Test {
  protected:
-  TeacherSourceTest() : shapes_(read_shapes(graphs_, 1)) {}
+  CachedTeacherTest() : shapes_(read_shapes(graphs_, 1)) {}
 
   int64_t nodes_of(const GraphList& list) const {
     int64_t nodes = 0;
@@ -26,9 +26,9 @@ class TeacherSourceTest : public testing::Test {
   const GraphList list_{1, 2, 5, 7};
 };
 
-TEST_F(TeacherSourceTest, RowsOfGraphsComeInTheOrderAskedFor) {
+TEST_F(CachedTeacherTest, RowsOfGraphsComeInTheOrderAskedFor) {
   const std::vector<float> rows = {10, 11, 20, 21, 50, 51, 70, 71};
-  const TeacherSource source(graphs_, {.values = rows, .width = 2}, list_, shapes_);
+  const CachedTeacher source(graphs_, {.values = rows, .width = 2}, list_, shapes_);
   EXPECT_EQ(source.widths().teacher.width, 2);
   GraphBlock block;
   source.read(GraphList{7, 1}, block);
@@ -40,10 +40,10 @@ TEST_F(TeacherSourceTest, RowsOfGraphsComeInTheOrderAskedFor) {
   EXPECT_EQ(block.edges, plain.edges);
 }
 
-TEST_F(TeacherSourceTest, RowsOfNodesFollowTheirGraphs) {
+TEST_F(CachedTeacherTest, RowsOfNodesFollowTheirGraphs) {
   std::vector<float> rows(static_cast<size_t>(3 * nodes_of(list_)));
   std::iota(rows.begin(), rows.end(), 0.0F);
-  const TeacherSource source(graphs_, {.values = rows, .width = 3, .of_nodes = true}, list_, shapes_);
+  const CachedTeacher source(graphs_, {.values = rows, .width = 3, .of_nodes = true}, list_, shapes_);
   GraphBlock block;
   source.read(GraphList{5, 2}, block);
   const int64_t first_of_2 = 3 * nodes_of({1});
@@ -53,24 +53,24 @@ TEST_F(TeacherSourceTest, RowsOfNodesFollowTheirGraphs) {
   EXPECT_EQ(block.teacher.back(), static_cast<float>(first_of_2 + 3 * nodes_of({2}) - 1));
 }
 
-TEST_F(TeacherSourceTest, WithoutValuesThereAreZerosForPlanning) {
-  const TeacherSource source(graphs_, {.values = {}, .width = 4}, list_, shapes_);
+TEST_F(CachedTeacherTest, WithoutValuesThereAreZerosForPlanning) {
+  const CachedTeacher source(graphs_, {.values = {}, .width = 4}, list_, shapes_);
   GraphBlock block;
   source.read(GraphList{1, 2}, block);
   EXPECT_EQ(block.teacher, (Vector<float, Tag::blocks>(8, 0.0F)));
 }
 
-TEST_F(TeacherSourceTest, GraphsThatAreNotThereAndColumnsOfAnotherLengthAreRefused) {
+TEST_F(CachedTeacherTest, GraphsThatAreNotThereAndColumnsOfAnotherLengthAreRefused) {
   const std::vector<float> rows(8);
-  const TeacherSource source(graphs_, {.values = rows, .width = 2}, list_, shapes_);
+  const CachedTeacher source(graphs_, {.values = rows, .width = 2}, list_, shapes_);
   GraphBlock block;
   EXPECT_NE(error_text<Failure>([&] { source.read(GraphList{3}, block); }).find("graph 3"),
             std::string::npos);
-  EXPECT_THROW(TeacherSource(graphs_, {.values = rows, .width = 3}, list_, shapes_), InputError);
+  EXPECT_THROW(CachedTeacher(graphs_, {.values = rows, .width = 3}, list_, shapes_), InputError);
 }
 
-TEST_F(TeacherSourceTest, BytesForCountsItsRows) {
-  const TeacherSource source(graphs_, {.values = {}, .width = 4, .of_nodes = true}, list_, shapes_);
+TEST_F(CachedTeacherTest, BytesForCountsItsRows) {
+  const CachedTeacher source(graphs_, {.values = {}, .width = 4, .of_nodes = true}, list_, shapes_);
   const BlockSize size{2, 30, 40};
   EXPECT_EQ(GraphBlock::bytes_for(size, source.widths()),
             GraphBlock::bytes_for(size, graphs_.widths()) + 30 * 4 * 4);

@@ -1,4 +1,4 @@
-#include "train/batch_teacher.h"
+#include "train/engine/offloaded_teacher.h"
 
 #include <ATen/ops/from_blob.h>
 
@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-BatchTeacher::BatchTeacher(const Objective& objective, std::function<void()> release,
+OffloadedTeacher::OffloadedTeacher(const Objective& objective, std::function<void()> release,
                            std::span<const GraphShape> shapes, const TrainingSplit& split,
                            const Recipe::Training& training)
     : objective_(objective),
@@ -22,31 +22,31 @@ BatchTeacher::BatchTeacher(const Objective& objective, std::function<void()> rel
   most_rows_ = std::min(most_graphs_ * largest, std::max(of_block, kMostBytes / row_bytes));
 }
 
-RowWidths BatchTeacher::with_outputs(RowWidths widths) const {
+RowWidths OffloadedTeacher::with_outputs(RowWidths widths) const {
   widths.teacher = {objective_.outputs(), of_nodes_};
   return widths;
 }
 
-int64_t BatchTeacher::bytes() const {
+int64_t OffloadedTeacher::bytes() const {
   return most_rows_ * objective_.outputs() * int64_t{sizeof(float)} + most_graphs_ * int64_t{sizeof(int64_t)};
 }
 
-void BatchTeacher::make_room() {
+void OffloadedTeacher::make_room() {
   values_.assign(static_cast<size_t>(most_rows_ * objective_.outputs()), 0.0F);
   first_row_.assign(static_cast<size_t>(most_graphs_), 0);  // with its pages
   clear();
 }
 
-void BatchTeacher::clear() {
+void OffloadedTeacher::clear() {
   first_row_.clear();
   next_row_ = 0;
 }
 
-int64_t BatchTeacher::rows_of(int64_t graph) const {
+int64_t OffloadedTeacher::rows_of(int64_t graph) const {
   return of_nodes_ ? shapes_[static_cast<size_t>(graph)].nodes : 1;
 }
 
-bool BatchTeacher::add(std::span<const int64_t> block) {
+bool OffloadedTeacher::add(std::span<const int64_t> block) {
   int64_t rows = 0;
   for (const int64_t g : block) rows += rows_of(g);
   if (next_row_ + rows > most_rows_ || first_row_.size() + block.size() > static_cast<size_t>(most_graphs_))
@@ -58,7 +58,7 @@ bool BatchTeacher::add(std::span<const int64_t> block) {
   return true;
 }
 
-at::Tensor BatchTeacher::rows(const GraphBlock& block, int64_t first) {
+at::Tensor OffloadedTeacher::rows(const GraphBlock& block, int64_t first) {
   const int64_t width = objective_.outputs();
   const int64_t row = first == 0 ? 0 : first_row_[static_cast<size_t>(first)];
   // from_blob takes no const pointer; nothing writes to what a block has with it.

@@ -6,8 +6,8 @@
 #include "base/units.h"
 #include "config/recipe.h"
 #include "nn/objective.h"
-#include "sample/batches.h"
-#include "train/split.h"
+#include "sample/block/batches.h"
+#include "train/data/split.h"
 
 namespace plimsoll {
 
@@ -17,7 +17,7 @@ namespace plimsoll {
 ///
 /// rows() may be called by several threads for different blocks; the rest by one, while no block is worked
 /// on.
-class BatchTeacher {
+class OffloadedTeacher {
  public:
   /// Of what is said at once: a large batch is asked about in several goes, so that the need does not grow
   /// with it. And of graphs that are kept meanwhile.
@@ -25,7 +25,7 @@ class BatchTeacher {
 
   /// `objective` predicts. `release` lets go of its weights, which come again when it is asked. All but
   /// `split` must outlive this; `shapes` has an entry for each graph of the source.
-  BatchTeacher(const Objective& objective, std::function<void()> release, std::span<const GraphShape> shapes,
+  OffloadedTeacher(const Objective& objective, std::function<void()> release, std::span<const GraphShape> shapes,
                const TrainingSplit& split, const Recipe::Training& training);
 
   const Objective& objective() const { return objective_; }

@@ -1,6 +1,6 @@
 // The three ways in which a student hears of its teacher teach the same.
 
-#include "train/teaching.h"
+#include "train/stages/teacher_state.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -14,15 +14,15 @@
 #include "ops/allocator.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "train/detection_labels.h"
-#include "train/mapped_zeros.h"
-#include "train/vgae_stage.h"
-#include "train/warm_up.h"
+#include "train/data/detection_labels.h"
+#include "train/data/mapped_zeros.h"
+#include "train/stages/vgae_stage.h"
+#include "train/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {
 
-class TeachingTest : public testing::TestWithParam<const char*> {
+class TeacherStateTest : public testing::TestWithParam<const char*> {
  protected:
   static void SetUpTestSuite() {
     install_ledger_allocator();
@@ -80,22 +80,22 @@ class TeachingTest : public testing::TestWithParam<const char*> {
   auto with_teacher(const std::string& mode, const Use& use) {
     if (mode == "cached") {
       const std::vector<float> values = column();
-      Teaching teaching(
-          TeacherSource(source_, {.values = values, .width = width_, .of_nodes = is_vgae()}, all_, shapes_));
+      TeacherState teaching(
+          CachedTeacher(source_, {.values = values, .width = width_, .of_nodes = is_vgae()}, all_, shapes_));
       return use(teaching.of());
     }
     if (mode == "live") {
-      Teaching teaching(load_detector(file()));
+      TeacherState teaching(load_detector(file()));
       return use(teaching.of());
     }
     MappedDetector mapped = map_detector(file());
-    Teaching teaching(
+    TeacherState teaching(
         std::move(mapped.detector), [view = mapped.file] { view->release(); }, shapes_, split_,
         recipe_.training);
     return use(teaching.of());
   }
 
-  VgaeStageOptions vgae_options(const StageTeacher& teacher, const RunOptions& run) const {
+  VgaeStageOptions vgae_options(const TeacherOutputs& teacher, const RunOptions& run) const {
     return {.source = &source_,
             .shapes = shapes_,
             .recipe = &recipe_,
@@ -105,7 +105,7 @@ class TeachingTest : public testing::TestWithParam<const char*> {
             .facts = {},
             .run = run};
   }
-  GatStageOptions gat_options(const StageTeacher& teacher, const RunOptions& run) const {
+  GatStageOptions gat_options(const TeacherOutputs& teacher, const RunOptions& run) const {
     return {.source = &source_,
             .shapes = shapes_,
             .recipe = &recipe_,
@@ -115,7 +115,7 @@ class TeachingTest : public testing::TestWithParam<const char*> {
             .run = run};
   }
 
-  StageResult train(const StageTeacher& teacher, const RunOptions& run) {
+  StageResult train(const TeacherOutputs& teacher, const RunOptions& run) {
     return is_vgae() ? train_vgae(vgae_options(teacher, run)) : train_gat(gat_options(teacher, run));
   }
   StageResult train(const std::string& mode, int threads = 1, int64_t prefetch = 2) {
@@ -124,16 +124,16 @@ class TeachingTest : public testing::TestWithParam<const char*> {
                          .threads = threads,
                          .prefetch = prefetch};
     std::filesystem::create_directories(run.folder);
-    return with_teacher(mode, [&](const StageTeacher& teacher) { return train(teacher, run); });
+    return with_teacher(mode, [&](const TeacherOutputs& teacher) { return train(teacher, run); });
   }
 
-  MemoryPlan plan(const StageTeacher& teacher, bool without_data = false, int threads = 1) {
+  MemoryPlan plan(const TeacherOutputs& teacher, bool without_data = false, int threads = 1) {
     const RunOptions run{
         .folder = {}, .identity = {}, .threads = threads, .prefetch = 0, .without_data = without_data};
     return is_vgae() ? plan_vgae(vgae_options(teacher, run)) : plan_gat(gat_options(teacher, run));
   }
   MemoryPlan plan(const std::string& mode) {
-    return with_teacher(mode, [&](const StageTeacher& teacher) { return plan(teacher); });
+    return with_teacher(mode, [&](const TeacherOutputs& teacher) { return plan(teacher); });
   }
   static int64_t part(const MemoryPlan& plan, const std::string& name) {
     for (const auto& [part, bytes] : plan.parts)
@@ -154,7 +154,7 @@ class TeachingTest : public testing::TestWithParam<const char*> {
 
 // By plain steps: Adam makes steps of any gradient that is zero but for rounding, as those of biases in front
 // of a normalisation are.
-TEST_P(TeachingTest, LossesAreThoseOfTheColumn) {
+TEST_P(TeacherStateTest, LossesAreThoseOfTheColumn) {
   recipe_.training.optimizer = "sgd";
   recipe_.training.learning_rate = 0.05;
   const StageResult cached = train("cached");
@@ -174,7 +174,7 @@ TEST_P(TeachingTest, LossesAreThoseOfTheColumn) {
   }
 }
 
-TEST_P(TeachingTest, BitsDoNotDependOnThreadsOrWhatIsReadAhead) {
+TEST_P(TeacherStateTest, BitsDoNotDependOnThreadsOrWhatIsReadAhead) {
   for (const char* const mode : {"live", "offload"}) {
     const StageResult one = train(mode);
     for (const int threads : {1, 3}) {
@@ -187,19 +187,19 @@ TEST_P(TeachingTest, BitsDoNotDependOnThreadsOrWhatIsReadAhead) {
 }
 
 // With the least that works graphs are read twice, and one block is in flight.
-TEST_P(TeachingTest, TheSmallestBudgetIsEnoughAndChangesNoBit) {
+TEST_P(TeacherStateTest, TheSmallestBudgetIsEnoughAndChangesNoBit) {
   const StageResult whole = train("offload", 2);
-  EXPECT_EQ(whole.fit.plan.flight.keep, 32 / 4);
+  EXPECT_EQ(whole.fit.plan.execution.keep, 32 / 4);
   const RunOptions run{.folder = folder_ / "least", .identity = "test", .threads = 2};
   std::filesystem::create_directories(run.folder);
-  with_teacher("offload", [&](const StageTeacher& teacher) {
+  with_teacher("offload", [&](const TeacherOutputs& teacher) {
     Ledger::process().begin_recent();
     const int64_t least = plan(teacher, false, 2).min_budget;
     Ledger::process().set_cap(least);
     const StageResult result = train(teacher, run);
     Ledger::process().set_cap(Ledger::kUnlimited);
-    EXPECT_EQ(result.fit.plan.flight.keep, 0);
-    EXPECT_EQ(result.fit.plan.flight.blocks, 1);
+    EXPECT_EQ(result.fit.plan.execution.keep, 0);
+    EXPECT_EQ(result.fit.plan.execution.blocks, 1);
     EXPECT_EQ(result.weights_hash, whole.weights_hash);
     EXPECT_EQ(result.fit.overflows + result.fit.unforeseen + result.fit.reruns, 0);
     return 0;
@@ -207,11 +207,11 @@ TEST_P(TeachingTest, TheSmallestBudgetIsEnoughAndChangesNoBit) {
 }
 
 // Before the student sees a block of what it was asked about, each time.
-TEST_P(TeachingTest, AnOffloadedTeacherIsLetGoOfBetweenItsBlocksAndTheStudents) {
+TEST_P(TeacherStateTest, AnOffloadedTeacherIsLetGoOfBetweenItsBlocksAndTheStudents) {
   int released = 0;
-  Teaching teaching(
+  TeacherState teaching(
       teacher(), [&] { ++released; }, shapes_, split_, recipe_.training);
-  const StageTeacher of = teaching.of();
+  const TeacherOutputs of = teaching.of();
   of.batches->make_room();
   int asked_at = 0;
   const auto model = make_gat(recipe_, source_);
@@ -226,7 +226,7 @@ TEST_P(TeachingTest, AnOffloadedTeacherIsLetGoOfBetweenItsBlocksAndTheStudents) 
 }
 
 // Of both models the larger, not the sum: ranges in both modes, weights where the teacher is offloaded.
-TEST_P(TeachingTest, ThePlanHasTheTeacherInIt) {
+TEST_P(TeacherStateTest, ThePlanHasTheTeacherInIt) {
   const MemoryPlan alone = plan("cached");
   const MemoryPlan live = plan("live");
   const MemoryPlan offload = plan("offload");
@@ -239,18 +239,18 @@ TEST_P(TeachingTest, ThePlanHasTheTeacherInIt) {
   EXPECT_EQ(part(offload, "parameters"), part(alone, "parameters"));
   EXPECT_LT(part(offload, "teacher"), weights / 2);
   EXPECT_LT(offload.min_budget, live.min_budget - weights / 3);
-  EXPECT_GE(offload.flight.least_bytes, alone.flight.least_bytes);
-  EXPECT_LE(offload.flight.least_bytes, live.flight.least_bytes);
-  EXPECT_LT(live.flight.least_bytes, alone.flight.least_bytes + offload.flight.least_bytes);
+  EXPECT_GE(offload.execution.least_bytes, alone.execution.least_bytes);
+  EXPECT_LE(offload.execution.least_bytes, live.execution.least_bytes);
+  EXPECT_LT(live.execution.least_bytes, alone.execution.least_bytes + offload.execution.least_bytes);
 }
 
-TEST_P(TeachingTest, WithoutRunningAnythingThePlanIsNeverTooSmall) {
+TEST_P(TeacherStateTest, WithoutRunningAnythingThePlanIsNeverTooSmall) {
   const int64_t measured[] = {plan("live").min_budget, plan("offload").min_budget};
-  std::optional<WithoutData> scope(std::in_place);
+  std::optional<MetaParameters> scope(std::in_place);
   Detector models[] = {teacher(), teacher()};
   scope.reset();
-  Teaching live(std::move(models[0]));
-  Teaching offload(
+  TeacherState live(std::move(models[0]));
+  TeacherState offload(
       std::move(models[1]), [] {}, shapes_, split_, recipe_.training);
   const MemoryPlan planned[] = {plan(live.of(), true), plan(offload.of(), true)};
   for (const int i : {0, 1}) {
@@ -261,21 +261,21 @@ TEST_P(TeachingTest, WithoutRunningAnythingThePlanIsNeverTooSmall) {
 }
 
 // What a plan that comes before the teacher has trained is made with.
-TEST_P(TeachingTest, ATeacherOfZerosIsPlannedLikeOneThatIsMapped) {
+TEST_P(TeacherStateTest, ATeacherOfZerosIsPlannedLikeOneThatIsMapped) {
   const MemoryPlan mapped = plan("offload");
   std::optional<GivenValues> zeros(
       [](const std::string&, const std::vector<int64_t>& shape) { return mapped_zeros(shape); });
   Detector model = teacher();
   zeros.reset();
-  Teaching teaching(
+  TeacherState teaching(
       std::move(model), [] {}, shapes_, split_, recipe_.training);
   const MemoryPlan planned = plan(teaching.of());
-  EXPECT_EQ(planned.flight.least_bytes, mapped.flight.least_bytes);
+  EXPECT_EQ(planned.execution.least_bytes, mapped.execution.least_bytes);
   EXPECT_EQ(part(planned, "teacher"), part(mapped, "teacher"));
   EXPECT_TRUE(planned.exact) << planned.why_inexact;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, TeachingTest, testing::Values("gat", "vgae"),
+INSTANTIATE_TEST_SUITE_P(Models, TeacherStateTest, testing::Values("gat", "vgae"),
                          [](const auto& model) { return std::string(model.param); });
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "sample/teacher_source.h"
+#include "sample/block/cached_teacher.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-TeacherSource::TeacherSource(const BlockSource& source, const Column& column, std::span<const int64_t> graphs,
+CachedTeacher::CachedTeacher(const BlockSource& source, const Column& column, std::span<const int64_t> graphs,
                              std::span<const GraphShape> shapes)
     : source_(source), column_(column), shapes_(shapes) {
   first_row_.assign(shapes.size(), -1);
@@ -21,12 +21,12 @@ TeacherSource::TeacherSource(const BlockSource& source, const Column& column, st
                                  column.values.size(), rows, column.width));
 }
 
-RowWidths TeacherSource::with_teacher(RowWidths widths) const {
+RowWidths CachedTeacher::with_teacher(RowWidths widths) const {
   widths.teacher = {column_.width, column_.of_nodes};
   return widths;
 }
 
-void TeacherSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
+void CachedTeacher::read(std::span<const int64_t> graphs, GraphBlock& block) const {
   source_.read(graphs, block);
   block.teacher.clear();
   for (const int64_t g : graphs) {

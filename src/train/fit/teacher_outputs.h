@@ -1,17 +1,17 @@
 #pragma once
 
 #include "nn/objective.h"
-#include "sample/teacher_source.h"
-#include "train/batch_teacher.h"
+#include "sample/block/cached_teacher.h"
+#include "train/engine/offloaded_teacher.h"
 
 namespace plimsoll {
 
 /// Where the student of a stage has from what its teacher says (distillation.teacher_outputs): one of these,
 /// which must outlive the stage; none where it learns without a teacher.
-struct StageTeacher {
-  const TeacherSource* column = nullptr;  ///< cached: the source with what was said of all graphs
+struct TeacherOutputs {
+  const CachedTeacher* column = nullptr;  ///< cached: the source with what was said of all graphs
   const Objective* live = nullptr;        ///< live: asked about each block as the student sees it
-  BatchTeacher* batches = nullptr;        ///< offload: asked about the blocks of a batch before the student
+  OffloadedTeacher* batches = nullptr;        ///< offload: asked about the blocks of a batch before the student
 
   bool any() const { return column != nullptr || live != nullptr || batches != nullptr; }
 };

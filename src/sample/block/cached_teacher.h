@@ -2,14 +2,14 @@
 
 #include <span>
 
-#include "sample/batches.h"
-#include "sample/block.h"
+#include "sample/block/batches.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 
 /// A source whose graphs come with what a teacher said of them, as GraphBlock::teacher. Thread-safe, as the
 /// source is.
-class TeacherSource : public BlockSource {
+class CachedTeacher : public BlockSource {
  public:
   /// Rows of `width` numbers each: one for each graph of a list, or one for each of their nodes.
   struct Column {
@@ -21,7 +21,7 @@ class TeacherSource : public BlockSource {
   /// `graphs` is the list, in the order of the column's rows; no other graph can be read. `shapes` has an
   /// entry for each graph of the source. All but `graphs` must outlive this. Errors: InputError for a column
   /// of another length.
-  TeacherSource(const BlockSource& source, const Column& column, std::span<const int64_t> graphs,
+  CachedTeacher(const BlockSource& source, const Column& column, std::span<const int64_t> graphs,
                 std::span<const GraphShape> shapes);
 
   int64_t graphs() const override { return source_.graphs(); }
