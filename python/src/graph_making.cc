@@ -8,8 +8,8 @@
 #include "base/units.h"
 #include "bindings.h"
 #include "ingest/graph/graph.h"
-#include "ingest/simulate/simulate_graph.h"
 #include "ingest/graph/split_edges.h"
+#include "ingest/simulate/simulate_graph.h"
 #include "memory/budget_scope.h"
 #include "watched.h"
 

@@ -9,9 +9,9 @@
 #include "ingest/can/ingest.h"
 #include "ingest/simulate/simulate.h"
 #include "ingest/tu/tu.h"
-#include "windows/windows_set.h"
 #include "memory/budget_scope.h"
 #include "watched.h"
+#include "windows/windows_set.h"
 
 namespace plimsoll {
 namespace {

@@ -80,10 +80,11 @@ StagePlans plan_within(const Budget& budget, const TrainingInput& input, const R
 void print_stages(const StagePlans& plans) {
   Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block", "graphs/s"});
   for (const auto& [stage, plan] : plans)
-    table.add(
-        {stage, format_bytes(plan.peak), format_bytes(plan.min_budget), std::to_string(plan.execution.blocks),
-         format_bytes(plan.worst.peak_bytes),
-         plan.execution.graphs_per_s > 0 ? format_count(static_cast<int64_t>(plan.execution.graphs_per_s)) : "-"});
+    table.add({stage, format_bytes(plan.peak), format_bytes(plan.min_budget),
+               std::to_string(plan.execution.blocks), format_bytes(plan.worst.peak_bytes),
+               plan.execution.graphs_per_s > 0
+                   ? format_count(static_cast<int64_t>(plan.execution.graphs_per_s))
+                   : "-"});
   fmt::print("{}\nthe stage that needs most:\n", table.text());
 }
 

@@ -49,8 +49,9 @@ void print_one(const StageReport& stage, const TrainReport& report, Budget& budg
   if (fit.reading) fmt::print("{}\n", reading_in_words(*fit.reading));
   fmt::print("{} ({} {}/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
              format_seconds(report.trained->seconds),
-             format_count(static_cast<int64_t>(graphs_per_second(stage))), stage.unit, fit.plan.execution.blocks,
-             report.threads, format_bytes(fit.plan.worst.range_bytes), budget.report());
+             format_count(static_cast<int64_t>(graphs_per_second(stage))), stage.unit,
+             fit.plan.execution.blocks, report.threads, format_bytes(fit.plan.worst.range_bytes),
+             budget.report());
   fmt::print("planned: {} bytes ({}), {}; smallest budget {}\n", format_count(fit.plan.peak),
              format_bytes(fit.plan.peak), fit.plan.exact ? "exact" : "not exact: " + fit.plan.why_inexact,
              format_bytes(fit.plan.min_budget));

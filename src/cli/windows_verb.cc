@@ -7,8 +7,8 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "windows/windows_set.h"
 #include "telemetry/progress.h"
+#include "windows/windows_set.h"
 
 namespace plimsoll {
 namespace {

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "detect/window_judge.h"
+#include "store/column_check.h"
 #include "windows/behaviour_windows.h"
 #include "windows/calibration.h"
-#include "store/column_check.h"
 
 namespace plimsoll {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "detect/fusion.h"
-#include "windows/windows.h"
 #include "store/safetensors.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "windows/profile_statistics.h"
 #include "memory/vector.h"
 #include "store/named_tensors.h"
+#include "windows/profile_statistics.h"
 
 namespace plimsoll {
 

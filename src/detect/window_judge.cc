@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "base/error.h"
-#include "windows/unknown_ids.h"
 #include "detect/fusion.h"
 #include "windows/profile_statistics.h"
+#include "windows/unknown_ids.h"
 
 namespace plimsoll {
 namespace {

@@ -1,12 +1,12 @@
 #include "io/zip_archive.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <zip.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/shared_library.h"
 #include "base/units.h"
 #include "io/file.h"
 #include "memory/charge.h"
@@ -17,7 +17,9 @@ namespace {
 // The functions of libzip, which is loaded when the first archive is opened (cmake/loaded.cmake says why).
 class Library {
  private:
-  void* loaded_ = ::dlopen(PLIMSOLL_LIBZIP, RTLD_NOW | RTLD_LOCAL);  // first: the functions are found in it
+  // First: the functions are found in it.
+  SharedLibrary library_{PLIMSOLL_LIBZIP,
+                         "install that library, or unpack the archive and name the folder instead"};
 
  public:
   static const Library& get() {
@@ -25,40 +27,32 @@ class Library {
     return library;
   }
 
-  decltype(&zip_fopen_index) const fopen_index = function<decltype(&zip_fopen_index)>("zip_fopen_index");
-  decltype(&zip_fread) const fread = function<decltype(&zip_fread)>("zip_fread");
-  decltype(&zip_fclose) const fclose = function<decltype(&zip_fclose)>("zip_fclose");
-  decltype(&zip_strerror) const strerror = function<decltype(&zip_strerror)>("zip_strerror");
+  decltype(&zip_fopen_index) const fopen_index =
+      library_.function<decltype(&zip_fopen_index)>("zip_fopen_index");
+  decltype(&zip_fread) const fread = library_.function<decltype(&zip_fread)>("zip_fread");
+  decltype(&zip_fclose) const fclose = library_.function<decltype(&zip_fclose)>("zip_fclose");
+  decltype(&zip_strerror) const strerror = library_.function<decltype(&zip_strerror)>("zip_strerror");
   decltype(&zip_file_strerror) const file_strerror =
-      function<decltype(&zip_file_strerror)>("zip_file_strerror");
-  decltype(&zip_error_init) const error_init = function<decltype(&zip_error_init)>("zip_error_init");
-  decltype(&zip_error_fini) const error_fini = function<decltype(&zip_error_fini)>("zip_error_fini");
+      library_.function<decltype(&zip_file_strerror)>("zip_file_strerror");
+  decltype(&zip_error_init) const error_init = library_.function<decltype(&zip_error_init)>("zip_error_init");
+  decltype(&zip_error_fini) const error_fini = library_.function<decltype(&zip_error_fini)>("zip_error_fini");
   decltype(&zip_error_strerror) const error_strerror =
-      function<decltype(&zip_error_strerror)>("zip_error_strerror");
+      library_.function<decltype(&zip_error_strerror)>("zip_error_strerror");
   decltype(&zip_source_buffer_create) const source_buffer_create =
-      function<decltype(&zip_source_buffer_create)>("zip_source_buffer_create");
-  decltype(&zip_source_free) const source_free = function<decltype(&zip_source_free)>("zip_source_free");
+      library_.function<decltype(&zip_source_buffer_create)>("zip_source_buffer_create");
+  decltype(&zip_source_free) const source_free =
+      library_.function<decltype(&zip_source_free)>("zip_source_free");
   decltype(&zip_open_from_source) const open_from_source =
-      function<decltype(&zip_open_from_source)>("zip_open_from_source");
-  decltype(&zip_discard) const discard = function<decltype(&zip_discard)>("zip_discard");
+      library_.function<decltype(&zip_open_from_source)>("zip_open_from_source");
+  decltype(&zip_discard) const discard = library_.function<decltype(&zip_discard)>("zip_discard");
   decltype(&zip_get_num_entries) const get_num_entries =
-      function<decltype(&zip_get_num_entries)>("zip_get_num_entries");
-  decltype(&zip_get_name) const get_name = function<decltype(&zip_get_name)>("zip_get_name");
-  decltype(&zip_stat_init) const stat_init = function<decltype(&zip_stat_init)>("zip_stat_init");
-  decltype(&zip_stat_index) const stat_index = function<decltype(&zip_stat_index)>("zip_stat_index");
+      library_.function<decltype(&zip_get_num_entries)>("zip_get_num_entries");
+  decltype(&zip_get_name) const get_name = library_.function<decltype(&zip_get_name)>("zip_get_name");
+  decltype(&zip_stat_init) const stat_init = library_.function<decltype(&zip_stat_init)>("zip_stat_init");
+  decltype(&zip_stat_index) const stat_index = library_.function<decltype(&zip_stat_index)>("zip_stat_index");
 
  private:
   Library() = default;
-  template <typename Function>
-  Function function(const char* name) const {
-    void* const found = loaded_ == nullptr ? nullptr : ::dlsym(loaded_, name);
-    if (found == nullptr)
-      throw Failure(
-          fmt::format("cannot load {} of {} to read a zip archive; install that library, or unpack the "
-                      "archive and name the folder instead",
-                      name, PLIMSOLL_LIBZIP));
-    return reinterpret_cast<Function>(found);
-  }
 };
 
 constexpr int64_t kLibraryBytes = 512 * kKiB;  // of the library itself and those it brings

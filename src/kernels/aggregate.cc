@@ -1,25 +1,20 @@
 #include "kernels/aggregate.h"
 
+#include "kernels/levels.h"
+
 namespace plimsoll {
 
-// One file a level.
-extern const Aggregate<float> aggregate_portable_f32;
-extern const Aggregate<double> aggregate_portable_f64;
-extern const Aggregate<float> aggregate_avx2_f32;
-extern const Aggregate<double> aggregate_avx2_f64;
-extern const Aggregate<float> aggregate_avx512_f32;
-extern const Aggregate<double> aggregate_avx512_f64;
+PLIMSOLL_DECLARE_LEVELS(aggregate_f32, Aggregate<float>)
+PLIMSOLL_DECLARE_LEVELS(aggregate_f64, Aggregate<double>)
 
 template <>
-Aggregate<float> aggregate_kernel(Level level) {
-  if (level == Level::avx512) return aggregate_avx512_f32;
-  return level == Level::avx2 ? aggregate_avx2_f32 : aggregate_portable_f32;
+const Aggregate<float>& aggregate_kernel(Level level) {
+  return PLIMSOLL_AT_LEVEL(level, aggregate_f32);
 }
 
 template <>
-Aggregate<double> aggregate_kernel(Level level) {
-  if (level == Level::avx512) return aggregate_avx512_f64;
-  return level == Level::avx2 ? aggregate_avx2_f64 : aggregate_portable_f64;
+const Aggregate<double>& aggregate_kernel(Level level) {
+  return PLIMSOLL_AT_LEVEL(level, aggregate_f64);
 }
 
 }  // namespace plimsoll

@@ -18,6 +18,6 @@ using Aggregate = void (*)(const T* x, const int32_t* ptr, const int32_t* index,
                            const T* row_scale, int64_t features, int64_t begin, int64_t end, T* out);
 
 template <typename T>
-Aggregate<T> aggregate_kernel(Level level);
+const Aggregate<T>& aggregate_kernel(Level level);
 
 }  // namespace plimsoll

@@ -1,7 +1,6 @@
 #pragma once
 
-// The kernel of aggregate.h, compiled once a level by aggregate_portable.cc, aggregate_avx2.cc and
-// aggregate_avx512.cc.
+// The kernel of aggregate.h, compiled once a level (levels.h).
 
 #include "kernels/aggregate.h"
 #include "kernels/simd.h"
@@ -45,4 +44,10 @@ struct AggregateRows {
 };
 
 }  // namespace
+
+namespace PLIMSOLL_LEVEL {
+extern const Aggregate<float> aggregate_f32 = AggregateRows<float, PLIMSOLL_VECTOR_BYTES / 4>::run;
+extern const Aggregate<double> aggregate_f64 = AggregateRows<double, PLIMSOLL_VECTOR_BYTES / 8>::run;
+}  // namespace PLIMSOLL_LEVEL
+
 }  // namespace plimsoll

@@ -1,13 +1,16 @@
 #include "kernels/dropout.h"
 
 #include "kernels/dropout_kernels.h"
+#include "kernels/levels.h"
 
 namespace plimsoll {
+
+PLIMSOLL_DECLARE_LEVELS(dropout_kernels, DropoutKernels)
+
 namespace {
 
 const DropoutKernels& kernels_of(Level level) {
-  if (level == Level::avx512) return dropout_avx512;
-  return level == Level::avx2 ? dropout_avx2 : dropout_portable;
+  return PLIMSOLL_AT_LEVEL(level, dropout_kernels);
 }
 
 }  // namespace

@@ -23,9 +23,4 @@ struct DropoutKernels {
   void (*relu_backward)(double p, int64_t count, const float* grad, const float* out, float* dx);
 };
 
-// One file a level.
-extern const DropoutKernels dropout_portable;
-extern const DropoutKernels dropout_avx2;
-extern const DropoutKernels dropout_avx512;
-
 }  // namespace plimsoll

@@ -1,7 +1,7 @@
 #pragma once
 
-// dropout.h, compiled once a level by dropout_portable.cc, dropout_avx2.cc and dropout_avx512.cc. It draws
-// integers, so every level gives the same bits.
+// The kernels of dropout.h, compiled once a level (levels.h). They draw integers: every level gives the same
+// bits.
 
 #include <immintrin.h>
 
@@ -137,4 +137,9 @@ constexpr DropoutKernels make_dropout_kernels() {
 }
 
 }  // namespace
+
+namespace PLIMSOLL_LEVEL {
+extern const DropoutKernels dropout_kernels = make_dropout_kernels<PLIMSOLL_VECTOR_BYTES>();
+}  // namespace PLIMSOLL_LEVEL
+
 }  // namespace plimsoll

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of gat.h, compiled once a level by gat_portable.cc, gat_avx2.cc and gat_avx512.cc.
+// The kernels of gat.h, compiled once a level (levels.h).
 
 #include "kernels/attention_rows.h"
 #include "kernels/gat.h"
@@ -200,4 +200,12 @@ constexpr GatKernels<T, Stored> make_gat_kernels() {
 }
 
 }  // namespace
+
+namespace PLIMSOLL_LEVEL {
+extern const GatKernels<float> gat_f32 = make_gat_kernels<float, float, PLIMSOLL_VECTOR_BYTES>();
+extern const GatKernels<double> gat_f64 = make_gat_kernels<double, double, PLIMSOLL_VECTOR_BYTES>();
+extern const GatKernels<float, BFloat16> gat_bf16 =
+    make_gat_kernels<float, BFloat16, PLIMSOLL_VECTOR_BYTES>();
+}  // namespace PLIMSOLL_LEVEL
+
 }  // namespace plimsoll

@@ -1,34 +1,26 @@
 #include "kernels/gatv2.h"
 
+#include "kernels/levels.h"
+
 namespace plimsoll {
 
-// One file a level.
-extern const Gatv2Kernels<float> gatv2_portable_f32;
-extern const Gatv2Kernels<double> gatv2_portable_f64;
-extern const Gatv2Kernels<float, BFloat16> gatv2_portable_bf16;
-extern const Gatv2Kernels<float> gatv2_avx2_f32;
-extern const Gatv2Kernels<double> gatv2_avx2_f64;
-extern const Gatv2Kernels<float, BFloat16> gatv2_avx2_bf16;
-extern const Gatv2Kernels<float> gatv2_avx512_f32;
-extern const Gatv2Kernels<double> gatv2_avx512_f64;
-extern const Gatv2Kernels<float, BFloat16> gatv2_avx512_bf16;
+PLIMSOLL_DECLARE_LEVELS(gatv2_f32, Gatv2Kernels<float>)
+PLIMSOLL_DECLARE_LEVELS(gatv2_f64, Gatv2Kernels<double>)
+PLIMSOLL_DECLARE_LEVELS(gatv2_bf16, Gatv2Kernels<float, BFloat16>)
 
 template <>
 const Gatv2Kernels<float>& gatv2_kernels(Level level) {
-  if (level == Level::avx512) return gatv2_avx512_f32;
-  return level == Level::avx2 ? gatv2_avx2_f32 : gatv2_portable_f32;
+  return PLIMSOLL_AT_LEVEL(level, gatv2_f32);
 }
 
 template <>
 const Gatv2Kernels<double>& gatv2_kernels(Level level) {
-  if (level == Level::avx512) return gatv2_avx512_f64;
-  return level == Level::avx2 ? gatv2_avx2_f64 : gatv2_portable_f64;
+  return PLIMSOLL_AT_LEVEL(level, gatv2_f64);
 }
 
 template <>
 const Gatv2Kernels<float, BFloat16>& gatv2_kernels(Level level) {
-  if (level == Level::avx512) return gatv2_avx512_bf16;
-  return level == Level::avx2 ? gatv2_avx2_bf16 : gatv2_portable_bf16;
+  return PLIMSOLL_AT_LEVEL(level, gatv2_bf16);
 }
 
 int64_t gatv2_scratch_size(const EdgeOrder& order, int64_t heads, int64_t channels, int64_t edge_features) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of gatv2.h, compiled once a level by gatv2_portable.cc, gatv2_avx2.cc and gatv2_avx512.cc.
+// The kernels of gatv2.h, compiled once a level (levels.h).
 
 #include "kernels/attention_rows.h"
 #include "kernels/gatv2.h"
@@ -286,4 +286,12 @@ constexpr Gatv2Kernels<T, Stored> make_gatv2_kernels() {
 }
 
 }  // namespace
+
+namespace PLIMSOLL_LEVEL {
+extern const Gatv2Kernels<float> gatv2_f32 = make_gatv2_kernels<float, float, PLIMSOLL_VECTOR_BYTES>();
+extern const Gatv2Kernels<double> gatv2_f64 = make_gatv2_kernels<double, double, PLIMSOLL_VECTOR_BYTES>();
+extern const Gatv2Kernels<float, BFloat16> gatv2_bf16 =
+    make_gatv2_kernels<float, BFloat16, PLIMSOLL_VECTOR_BYTES>();
+}  // namespace PLIMSOLL_LEVEL
+
 }  // namespace plimsoll

@@ -1,25 +1,20 @@
 #include "kernels/logit_losses.h"
 
+#include "kernels/levels.h"
+
 namespace plimsoll {
 
-// One file a level.
-extern const LogitLosses<float> logit_losses_portable_f32;
-extern const LogitLosses<double> logit_losses_portable_f64;
-extern const LogitLosses<float> logit_losses_avx2_f32;
-extern const LogitLosses<double> logit_losses_avx2_f64;
-extern const LogitLosses<float> logit_losses_avx512_f32;
-extern const LogitLosses<double> logit_losses_avx512_f64;
+PLIMSOLL_DECLARE_LEVELS(logit_losses_f32, LogitLosses<float>)
+PLIMSOLL_DECLARE_LEVELS(logit_losses_f64, LogitLosses<double>)
 
 template <>
 const LogitLosses<float>& logit_losses(Level level) {
-  if (level == Level::avx512) return logit_losses_avx512_f32;
-  return level == Level::avx2 ? logit_losses_avx2_f32 : logit_losses_portable_f32;
+  return PLIMSOLL_AT_LEVEL(level, logit_losses_f32);
 }
 
 template <>
 const LogitLosses<double>& logit_losses(Level level) {
-  if (level == Level::avx512) return logit_losses_avx512_f64;
-  return level == Level::avx2 ? logit_losses_avx2_f64 : logit_losses_portable_f64;
+  return PLIMSOLL_AT_LEVEL(level, logit_losses_f64);
 }
 
 }  // namespace plimsoll

@@ -1,7 +1,6 @@
 #pragma once
 
-// logit_losses.h, compiled once a level by logit_losses_portable.cc, logit_losses_avx2.cc and
-// logit_losses_avx512.cc.
+// The kernels of logit_losses.h, compiled once a level (levels.h).
 
 #include "kernels/logit_losses.h"
 #include "kernels/simd.h"
@@ -204,4 +203,10 @@ constexpr LogitLosses<T> make_logit_losses() {
 }
 
 }  // namespace
+
+namespace PLIMSOLL_LEVEL {
+extern const LogitLosses<float> logit_losses_f32 = make_logit_losses<float, PLIMSOLL_VECTOR_BYTES>();
+extern const LogitLosses<double> logit_losses_f64 = make_logit_losses<double, PLIMSOLL_VECTOR_BYTES>();
+}  // namespace PLIMSOLL_LEVEL
+
 }  // namespace plimsoll

@@ -1,15 +1,13 @@
 #include "kernels/product.h"
 
+#include "kernels/levels.h"
+
 namespace plimsoll {
 
-// One file a level.
-extern const ProductKernels product_portable;
-extern const ProductKernels product_avx2;
-extern const ProductKernels product_avx512;
+PLIMSOLL_DECLARE_LEVELS(product_f32, ProductKernels)
 
 const ProductKernels& product_kernels(Level level) {
-  if (level == Level::avx512) return product_avx512;
-  return level == Level::avx2 ? product_avx2 : product_portable;
+  return PLIMSOLL_AT_LEVEL(level, product_f32);
 }
 
 }  // namespace plimsoll

@@ -1,7 +1,6 @@
 #pragma once
 
-// The kernels of product.h, compiled once a level by product_portable.cc, product_avx2.cc and
-// product_avx512.cc.
+// The kernels of product.h, compiled once a level (levels.h).
 
 #include "kernels/product.h"
 #include "kernels/simd.h"
@@ -66,4 +65,9 @@ constexpr ProductKernels make_product_kernels() {
 }
 
 }  // namespace
+
+namespace PLIMSOLL_LEVEL {
+extern const ProductKernels product_f32 = make_product_kernels<PLIMSOLL_VECTOR_BYTES>();
+}  // namespace PLIMSOLL_LEVEL
+
 }  // namespace plimsoll

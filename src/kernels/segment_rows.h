@@ -1,7 +1,6 @@
 #pragma once
 
-// The kernels of segment.h, compiled once a level by segment_portable.cc, segment_avx2.cc and
-// segment_avx512.cc.
+// The kernels of segment.h, compiled once a level (levels.h).
 
 #include "kernels/segment.h"
 #include "kernels/simd.h"
@@ -208,4 +207,10 @@ constexpr SegmentKernels<T> make_segment_kernels() {
 }
 
 }  // namespace
+
+namespace PLIMSOLL_LEVEL {
+extern const SegmentKernels<float> segment_f32 = make_segment_kernels<float, PLIMSOLL_VECTOR_BYTES>();
+extern const SegmentKernels<double> segment_f64 = make_segment_kernels<double, PLIMSOLL_VECTOR_BYTES>();
+}  // namespace PLIMSOLL_LEVEL
+
 }  // namespace plimsoll

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "io/row_reader.h"
-#include "store/graph.h"
 #include "rows/row_cache.h"
+#include "store/graph.h"
 
 namespace plimsoll {
 

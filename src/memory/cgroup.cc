@@ -9,14 +9,8 @@
 namespace plimsoll {
 namespace {
 
-// A limit above this is the kernel's way to say that there is none.
-constexpr int64_t kNone = int64_t{1} << 60;
-
-std::optional<int64_t> parse(const std::string& text) {
-  int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || value < 0) return std::nullopt;
-  return value;
+std::optional<int64_t> as_limit(std::optional<int64_t> value) {
+  return value && *value > 0 && *value < kNoLimit ? value : std::nullopt;
 }
 
 // The path and all its parents, the mount last.
@@ -39,6 +33,17 @@ std::string mount_of(const std::string& root, bool v2) {
 
 }  // namespace
 
+std::optional<int64_t> parse_count(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::optional<int64_t> parse_limit(const std::string& text) {
+  return as_limit(parse_count(text));
+}
+
 std::string MemoryGroup::name() const {
   return (v2 ? "cgroup v2 " : "cgroup v1 ") + (path.empty() ? "/" : path);
 }
@@ -47,7 +52,7 @@ std::optional<int64_t> MemoryGroup::number(const std::string& file) const {
   std::ifstream stream(folder + "/" + file);
   std::string text;
   if (!(stream >> text)) return std::nullopt;
-  return parse(text);
+  return parse_count(text);
 }
 
 std::optional<int64_t> MemoryGroup::field(const std::string& file, const std::string& key) const {
@@ -55,13 +60,10 @@ std::optional<int64_t> MemoryGroup::field(const std::string& file, const std::st
 }
 
 std::optional<int64_t> MemoryGroup::limit() const {
-  const auto bound = [](std::optional<int64_t> bytes) {
-    return bytes && *bytes > 0 && *bytes < kNone ? *bytes : kNone;
-  };
-  const int64_t bytes = v2 ? bound(number("memory.max"))
-                           : std::min(bound(number("memory.limit_in_bytes")),
-                                      bound(field("memory.stat", "hierarchical_memory_limit")));
-  return bytes < kNone ? std::optional(bytes) : std::nullopt;
+  if (v2) return as_limit(number("memory.max"));
+  const auto own = as_limit(number("memory.limit_in_bytes"));
+  const auto inherited = as_limit(field("memory.stat", "hierarchical_memory_limit"));
+  return own && inherited ? std::min(own, inherited) : own ? own : inherited;
 }
 
 int64_t MemoryGroup::anonymous() const {
@@ -90,7 +92,7 @@ std::optional<int64_t> read_field(const std::string& path, const std::string& ke
     std::istringstream words(line);
     std::string name;
     std::string value;
-    if (words >> name >> value && (name == key || name == key + ":")) return parse(value);
+    if (words >> name >> value && (name == key || name == key + ":")) return parse_count(value);
   }
   return std::nullopt;
 }

@@ -7,6 +7,14 @@
 
 namespace plimsoll {
 
+/// The kernel and SLURM write a number of this size or above where there is no limit.
+inline constexpr int64_t kNoLimit = int64_t{1} << 60;
+
+/// The number that `text` starts with, 0 or more; none where there is none, as in "max".
+std::optional<int64_t> parse_count(const std::string& text);
+/// The same for a limit: none also where it is 0, or kNoLimit or above.
+std::optional<int64_t> parse_limit(const std::string& text);
+
 /// A control group of this process, or a parent of one, that may count memory. Its files are read when asked.
 struct MemoryGroup {
   bool v2 = false;

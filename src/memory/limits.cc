@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 
@@ -13,16 +12,6 @@
 
 namespace plimsoll {
 namespace {
-
-// A limit above this is the kernel's way to say that there is none.
-constexpr int64_t kNoLimit = int64_t{1} << 60;
-
-std::optional<int64_t> positive_number(const std::string& text) {
-  int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || value <= 0 || value >= kNoLimit) return std::nullopt;
-  return value;
-}
 
 // None where the product is no possible size either.
 std::optional<int64_t> product(std::optional<int64_t> a, std::optional<int64_t> b) {
@@ -36,7 +25,7 @@ void add_slurm(std::vector<Limit>& limits) {
   constexpr int64_t kMB = 1000 * 1000;
   const auto number = [](const char* name) -> std::optional<int64_t> {
     const char* text = std::getenv(name);
-    return text == nullptr ? std::nullopt : positive_number(text);
+    return text == nullptr ? std::nullopt : parse_limit(text);
   };
   const auto add = [&](const char* source, std::optional<int64_t> mb) {
     if (const auto bytes = product(mb, kMB)) limits.push_back({source, *bytes});

@@ -14,9 +14,9 @@ namespace plimsoll {
 /// What the kernel says about memory getting short, for the groups of this process and the whole system.
 ///
 /// Page cache is not held against anybody: it goes when its place is needed. What counts is what a limit
-/// leaves beside anonymous memory, whoever holds it. PsiMonitor and the events of a group come from page cache as
-/// well, in runs that are well, so they raise no alarm alone: they double the bound below which there is one.
-/// Not thread-safe.
+/// leaves beside anonymous memory, whoever holds it. PsiMonitor and the events of a group come from page
+/// cache as well, in runs that are well, so they raise no alarm alone: they double the bound below which
+/// there is one. Not thread-safe.
 class PressureSigns {
  public:
   explicit PressureSigns(const std::string& root);

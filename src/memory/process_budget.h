@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "memory/shrinker.h"
 #include "memory/caching_allocator.h"
+#include "memory/shrinker.h"
 
 namespace plimsoll {
 

@@ -12,9 +12,9 @@
 #include "memory/slab.h"
 #include "ops/attention_layer.h"
 #include "ops/check.h"
+#include "ops/meta_tensors.h"
 #include "ops/numbers.h"
 #include "ops/operator.h"
-#include "ops/meta_tensors.h"
 
 namespace plimsoll {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <new>
 
+#include "memory/caching_allocator.h"
 #include "memory/shrinker.h"
 #include "memory/slab.h"
-#include "memory/caching_allocator.h"
 #include "memory/tape.h"
 
 namespace plimsoll {

@@ -2,16 +2,9 @@
 
 #include <ATen/Functions.h>
 #include <torch/csrc/autograd/custom_function.h>
-#include <torch/library.h>
 
-#include <array>
-
-#include "ops/autocast.h"
-#include "ops/operator.h"
+#include "ops/attention_operator.h"
 #include "ops/meta_tensors.h"
-
-// torch.ops.plimsoll.gat and gat_backward are operators of their own, so that torch.compile sees through
-// both; the autograd kernel of the first puts them together.
 
 namespace plimsoll {
 namespace {
@@ -20,25 +13,19 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Seven = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 
-// The dispatcher reads an operator's signature from a plain list of parameters.
-#define PLIMSOLL_GAT_PARAMETERS                                                                             \
-  [[maybe_unused]] const at::Tensor &x, [[maybe_unused]] const at::Tensor &weight,                          \
-      [[maybe_unused]] const at::Tensor &att_source, [[maybe_unused]] const Optional &att_target,           \
-      [[maybe_unused]] const Optional &target_score, [[maybe_unused]] const at::Tensor &order,              \
-      [[maybe_unused]] const Optional &edge_attr, [[maybe_unused]] const Optional &q,                       \
-      [[maybe_unused]] const Optional &bias, [[maybe_unused]] const Optional &seed,                         \
-      [[maybe_unused]] const Optional &keys, [[maybe_unused]] int64_t heads, [[maybe_unused]] double slope, \
-      [[maybe_unused]] bool loops, [[maybe_unused]] std::string_view fill,                                  \
-      [[maybe_unused]] double fill_value, [[maybe_unused]] double dropout,                                  \
-      [[maybe_unused]] bool keep_projection, [[maybe_unused]] bool return_attention
-#define PLIMSOLL_GAT_ARGUMENTS                                                                          \
-  x, weight, att_source, att_target, target_score, order, edge_attr, q, bias, seed, keys, heads, slope, \
-      loops, fill, fill_value, dropout, keep_projection, return_attention
-#define PLIMSOLL_GAT_SCHEMA                                                                               \
-  "Tensor x, Tensor weight, Tensor att_source, Tensor? att_target, Tensor? target_score, Tensor order, "  \
-  "Tensor? edge_attr, Tensor? q, Tensor? bias, Tensor? seed, Tensor? keys, int heads, float slope, bool " \
-  "loops, "                                                                                               \
-  "str fill, float fill_value, float dropout, bool keep_projection, bool return_attention"
+#define PLIMSOLL_GAT_PARAMETERS                                                                   \
+  [[maybe_unused]] const at::Tensor &x, [[maybe_unused]] const at::Tensor &weight,                \
+      [[maybe_unused]] const at::Tensor &att_source, [[maybe_unused]] const Optional &att_target, \
+      [[maybe_unused]] const Optional &target_score, [[maybe_unused]] const at::Tensor &order,    \
+      [[maybe_unused]] const Optional &edge_attr, [[maybe_unused]] const Optional &q,             \
+      [[maybe_unused]] const Optional &bias, [[maybe_unused]] const Optional &seed,               \
+      [[maybe_unused]] const Optional &keys, PLIMSOLL_ATTENTION_PARAMETERS
+#define PLIMSOLL_GAT_ARGUMENTS                                                            \
+  x, weight, att_source, att_target, target_score, order, edge_attr, q, bias, seed, keys, \
+      PLIMSOLL_ATTENTION_ARGUMENTS
+#define PLIMSOLL_GAT_SCHEMA                                                                              \
+  "Tensor x, Tensor weight, Tensor att_source, Tensor? att_target, Tensor? target_score, Tensor order, " \
+  "Tensor? edge_attr, Tensor? q, Tensor? bias, Tensor? seed, Tensor? keys, " PLIMSOLL_ATTENTION_SCHEMA
 
 using Forward = Seven(PLIMSOLL_GAT_PARAMETERS);
 using Eight = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor,
@@ -64,17 +51,6 @@ GatTensors tensors_of(PLIMSOLL_GAT_PARAMETERS) {
   return in;
 }
 
-AttentionOptions options_of(PLIMSOLL_GAT_PARAMETERS) {
-  return {.heads = heads,
-          .slope = slope,
-          .loops = loops,
-          .fill = std::string(fill),
-          .fill_value = fill_value,
-          .dropout = dropout,
-          .keep_projection = keep_projection,
-          .return_attention = return_attention};
-}
-
 at::Tensor order_any(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
                      bool drop_loops, const Optional& ptr) {
   return edge_order(edge_index, sources, targets, same_nodes, drop_loops, plain(ptr));
@@ -87,7 +63,8 @@ at::Tensor order_meta(const at::Tensor& edge_index, c10::SymInt /*sources*/, c10
 }
 
 Seven forward_any(PLIMSOLL_GAT_PARAMETERS) {
-  const GatOutput made = gat_forward(tensors_of(PLIMSOLL_GAT_ARGUMENTS), options_of(PLIMSOLL_GAT_ARGUMENTS));
+  const GatOutput made =
+      gat_forward(tensors_of(PLIMSOLL_GAT_ARGUMENTS), options_of(PLIMSOLL_ATTENTION_ARGUMENTS));
   const GatSaved& saved = made.saved;
   return {made.out, saved.alpha, saved.z, saved.s, saved.t, saved.highest, saved.scale};
 }
@@ -118,7 +95,7 @@ Eight backward_any(const at::Tensor& grad_out, const Optional& grad_alpha, PLIMS
                    const at::Tensor& scale, bool needs_x, bool needs_edge_attr) {
   const GatInputGradients made = gat_backward(
       grad_out, grad_alpha.value_or(at::Tensor()), tensors_of(PLIMSOLL_GAT_ARGUMENTS),
-      {z, s, t, highest, scale, {}}, options_of(PLIMSOLL_GAT_ARGUMENTS), needs_x, needs_edge_attr);
+      {z, s, t, highest, scale, {}}, options_of(PLIMSOLL_ATTENTION_ARGUMENTS), needs_x, needs_edge_attr);
   const auto full = [&](const at::Tensor& tensor) { return or_empty(tensor, x); };
   return {full(made.x),          full(made.weight),       full(made.att_source),
           full(made.att_target), full(made.target_score), full(made.edge_attr),
@@ -145,9 +122,6 @@ Eight backward_meta(const at::Tensor& grad_out, const Optional& grad_alpha, PLIM
           bias ? like(true, bias) : at::empty_symint({weight.sym_size(0)}, x.options())};
 }
 
-constexpr size_t kTensors = 11;     // that an operator is given
-constexpr size_t kParameters = 19;  // and all it is given
-
 class GatFunction : public torch::autograd::Function<GatFunction> {
  public:
   static variable_list forward(AutogradContext* context, PLIMSOLL_GAT_PARAMETERS) {
@@ -159,30 +133,23 @@ class GatFunction : public torch::autograd::Function<GatFunction> {
                                 highest, scale});
     context->mark_non_differentiable({z, s, t, highest, scale});
     context->set_materialize_grads(false);  // z has one as large as itself
-    save_options(context, options_of(PLIMSOLL_GAT_ARGUMENTS));
+    save_options(context, options_of(PLIMSOLL_ATTENTION_ARGUMENTS));
     return {out, alpha, z, s, t, highest, scale};
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list v = context->get_saved_variables();
     const AttentionOptions options = saved_options(context);
-    const at::Tensor grad_out = grads[0].defined()
-                                    ? grads[0]
-                                    : at::zeros_symint({v[13].sym_size(0), v[1].sym_size(0)}, v[0].options());
+    const at::Tensor grad_out = gradient_of_out(grads, v[0], v[1], v[13]);
     const bool has_alpha = options.return_attention && grads[1].defined();
     static const auto backward_operator = find_operator<Backward>("plimsoll::gat_backward");
-    auto [dx, dweight, dsource, dtarget, dscore, dedge, dq, dbias] = backward_operator.call(
-        grad_out, has_alpha ? Optional(grads[1]) : std::nullopt, v[0], v[1], v[2], maybe(v[3]), maybe(v[4]),
-        v[5], maybe(v[6]), maybe(v[7]), maybe(v[8]), maybe(v[9]), maybe(v[10]), options.heads, options.slope,
-        options.loops, options.fill, options.fill_value, options.dropout, options.keep_projection,
-        options.return_attention, v[11], v[12], v[13], v[14], v[15], needs(context, v, 0),
-        needs(context, v, 6));
-    variable_list result(kParameters);
-    const std::array<at::Tensor, kTensors> made = {dx,           dweight, dsource, dtarget, dscore,
-                                                   at::Tensor(), dedge,   dq,      dbias};
-    for (size_t i = 0; i < kTensors; ++i)
-      if (made[i].defined() && needs(context, v, i)) result[i] = made[i];
-    return result;
+    auto [dx, dweight, dsource, dtarget, dscore, dedge, dq, dbias] =
+        backward_operator.call(grad_out, has_alpha ? Optional(grads[1]) : std::nullopt, v[0], v[1], v[2],
+                               maybe(v[3]), maybe(v[4]), v[5], maybe(v[6]), maybe(v[7]), maybe(v[8]),
+                               maybe(v[9]), maybe(v[10]), PLIMSOLL_ATTENTION_MEMBERS(options), v[11], v[12],
+                               v[13], v[14], v[15], needs(context, v, 0), needs(context, v, 6));
+    return gradients_of<11>(context, v,
+                            {{dx, dweight, dsource, dtarget, dscore, at::Tensor(), dedge, dq, dbias}});
   }
 };
 
@@ -222,11 +189,10 @@ Seven forward_autocast(PLIMSOLL_GAT_PARAMETERS) {
 
 std::pair<at::Tensor, at::Tensor> gat(const GatTensors& in, const AttentionOptions& options) {
   static const auto forward_operator = find_operator<Forward>("plimsoll::gat");
-  const Seven made = forward_operator.call(
-      in.x, in.weight, in.att_source, maybe(in.att_target), maybe(in.target_score), in.order,
-      maybe(in.edge_attr), maybe(in.q), maybe(in.bias), maybe(in.seed), maybe(in.keys), options.heads,
-      options.slope, options.loops, options.fill, options.fill_value, options.dropout,
-      options.keep_projection, options.return_attention);
+  const Seven made =
+      forward_operator.call(in.x, in.weight, in.att_source, maybe(in.att_target), maybe(in.target_score),
+                            in.order, maybe(in.edge_attr), maybe(in.q), maybe(in.bias), maybe(in.seed),
+                            maybe(in.keys), PLIMSOLL_ATTENTION_MEMBERS(options));
   return {std::get<0>(made), std::get<1>(made)};
 }
 
@@ -245,28 +211,13 @@ TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
 }
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("edge_order", order_any);
-  m.impl("gat", forward_any);
-  m.impl("gat_backward", backward_any);
 }
 TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
   m.impl("edge_order", order_any);
-  m.impl("gat", forward_any);
-  m.impl("gat_backward", backward_any);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("edge_order", order_meta);
-  m.impl("gat", forward_meta);
-  m.impl("gat_backward", backward_meta);
 }
-TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {
-  m.impl("gat", forward_autograd);
-  m.impl("gat_backward", backward_autograd);
-}
-TORCH_LIBRARY_IMPL(plimsoll, AutocastCPU, m) {
-  m.impl("gat", forward_autocast<c10::DeviceType::CPU>);
-}
-TORCH_LIBRARY_IMPL(plimsoll, AutocastCUDA, m) {
-  m.impl("gat", forward_autocast<c10::DeviceType::CUDA>);
-}
+PLIMSOLL_REGISTER_ATTENTION("gat")
 
 }  // namespace plimsoll

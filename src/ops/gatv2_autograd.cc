@@ -1,16 +1,11 @@
 #include <ATen/Functions.h>
 #include <torch/csrc/autograd/custom_function.h>
-#include <torch/library.h>
 
 #include <algorithm>
-#include <array>
 
-#include "ops/autocast.h"
+#include "ops/attention_operator.h"
 #include "ops/gatv2.h"
-#include "ops/operator.h"
 #include "ops/meta_tensors.h"
-
-// torch.ops.plimsoll.gatv2 and gatv2_backward; gat_autograd.cc says how they go together.
 
 namespace plimsoll {
 namespace {
@@ -18,27 +13,21 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-#define PLIMSOLL_GATV2_PARAMETERS                                                                           \
-  [[maybe_unused]] const at::Tensor &x, [[maybe_unused]] const at::Tensor &weight,                          \
-      [[maybe_unused]] const Optional &weight_bias, [[maybe_unused]] const Optional &x_target,              \
-      [[maybe_unused]] const Optional &target_weight, [[maybe_unused]] const Optional &target_bias,         \
-      [[maybe_unused]] const at::Tensor &att, [[maybe_unused]] const at::Tensor &order,                     \
-      [[maybe_unused]] const Optional &edge_attr, [[maybe_unused]] const Optional &edge_weight,             \
-      [[maybe_unused]] const Optional &bias, [[maybe_unused]] const Optional &seed,                         \
-      [[maybe_unused]] const Optional &keys, [[maybe_unused]] int64_t heads, [[maybe_unused]] double slope, \
-      [[maybe_unused]] bool loops, [[maybe_unused]] std::string_view fill,                                  \
-      [[maybe_unused]] double fill_value, [[maybe_unused]] double dropout,                                  \
-      [[maybe_unused]] bool keep_projection, [[maybe_unused]] bool return_attention
+#define PLIMSOLL_GATV2_PARAMETERS                                                                   \
+  [[maybe_unused]] const at::Tensor &x, [[maybe_unused]] const at::Tensor &weight,                  \
+      [[maybe_unused]] const Optional &weight_bias, [[maybe_unused]] const Optional &x_target,      \
+      [[maybe_unused]] const Optional &target_weight, [[maybe_unused]] const Optional &target_bias, \
+      [[maybe_unused]] const at::Tensor &att, [[maybe_unused]] const at::Tensor &order,             \
+      [[maybe_unused]] const Optional &edge_attr, [[maybe_unused]] const Optional &edge_weight,     \
+      [[maybe_unused]] const Optional &bias, [[maybe_unused]] const Optional &seed,                 \
+      [[maybe_unused]] const Optional &keys, PLIMSOLL_ATTENTION_PARAMETERS
 #define PLIMSOLL_GATV2_ARGUMENTS                                                                          \
   x, weight, weight_bias, x_target, target_weight, target_bias, att, order, edge_attr, edge_weight, bias, \
-      seed, keys, heads, slope, loops, fill, fill_value, dropout, keep_projection, return_attention
-#define PLIMSOLL_GATV2_SCHEMA                                                                              \
-  "Tensor x, Tensor weight, Tensor? weight_bias, Tensor? x_target, Tensor? target_weight, Tensor? "        \
-  "target_bias, "                                                                                          \
-  "Tensor att, Tensor order, Tensor? edge_attr, Tensor? edge_weight, Tensor? bias, Tensor? seed, Tensor? " \
-  "keys, "                                                                                                 \
-  "int heads, float slope, bool loops, str fill, float fill_value, float dropout, bool keep_projection, "  \
-  "bool return_attention"
+      seed, keys, PLIMSOLL_ATTENTION_ARGUMENTS
+#define PLIMSOLL_GATV2_SCHEMA                                                                             \
+  "Tensor x, Tensor weight, Tensor? weight_bias, Tensor? x_target, Tensor? target_weight, Tensor? "       \
+  "target_bias, Tensor att, Tensor order, Tensor? edge_attr, Tensor? edge_weight, Tensor? bias, Tensor? " \
+  "seed, Tensor? keys, " PLIMSOLL_ATTENTION_SCHEMA
 
 using Made = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 using Gradients = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor,
@@ -66,13 +55,9 @@ Gatv2Tensors tensors_of(PLIMSOLL_GATV2_PARAMETERS) {
   return in;
 }
 
-AttentionOptions options_of(PLIMSOLL_GATV2_PARAMETERS) {
-  return {heads, slope, loops, std::string(fill), fill_value, dropout, keep_projection, return_attention};
-}
-
 Made forward_any(PLIMSOLL_GATV2_PARAMETERS) {
   const Gatv2Output made =
-      gatv2_forward(tensors_of(PLIMSOLL_GATV2_ARGUMENTS), options_of(PLIMSOLL_GATV2_ARGUMENTS));
+      gatv2_forward(tensors_of(PLIMSOLL_GATV2_ARGUMENTS), options_of(PLIMSOLL_ATTENTION_ARGUMENTS));
   const Gatv2Saved& saved = made.saved;
   return {made.out, saved.alpha, saved.z, saved.z_target, saved.highest, saved.scale};
 }
@@ -102,7 +87,7 @@ Gradients backward_any(const at::Tensor& grad_out, const Optional& grad_alpha, P
                        const at::Tensor& scale, bool needs_x, bool needs_edge_attr) {
   const Gatv2InputGradients made = gatv2_backward(
       grad_out, grad_alpha.value_or(at::Tensor()), tensors_of(PLIMSOLL_GATV2_ARGUMENTS),
-      {z, z_target, highest, scale, {}}, options_of(PLIMSOLL_GATV2_ARGUMENTS), needs_x, needs_edge_attr);
+      {z, z_target, highest, scale, {}}, options_of(PLIMSOLL_ATTENTION_ARGUMENTS), needs_x, needs_edge_attr);
   const auto full = [&](const at::Tensor& tensor) { return or_empty(tensor, x); };
   return {full(made.x),        full(made.weight),        full(made.weight_bias),
           full(made.x_target), full(made.target_weight), full(made.target_bias),
@@ -127,9 +112,6 @@ Gradients backward_meta(const at::Tensor& grad_out, const Optional& grad_alpha, 
           like(edge_weight),   bias ? like(bias) : at::empty_symint({weight.sym_size(0)}, x.options())};
 }
 
-constexpr size_t kTensors = 13;     // that an operator is given
-constexpr size_t kParameters = 21;  // and all it is given
-
 class Gatv2Function : public torch::autograd::Function<Gatv2Function> {
  public:
   static variable_list forward(AutogradContext* context, PLIMSOLL_GATV2_PARAMETERS) {
@@ -141,33 +123,25 @@ class Gatv2Function : public torch::autograd::Function<Gatv2Function> {
                                 kept(seed), kept(keys), z, z_target, highest, scale});
     context->mark_non_differentiable({z, z_target, highest, scale});
     context->set_materialize_grads(false);  // z has one as large as itself
-    save_options(context, options_of(PLIMSOLL_GATV2_ARGUMENTS));
+    save_options(context, options_of(PLIMSOLL_ATTENTION_ARGUMENTS));
     return {out, alpha, z, z_target, highest, scale};
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list v = context->get_saved_variables();
     const AttentionOptions options = saved_options(context);
-    const at::Tensor grad_out = grads[0].defined()
-                                    ? grads[0]
-                                    : at::zeros_symint({v[15].sym_size(0), v[1].sym_size(0)}, v[0].options());
+    const at::Tensor grad_out = gradient_of_out(grads, v[0], v[1], v[15]);
     const bool has_alpha = options.return_attention && grads[1].defined();
     static const auto backward_operator = find_operator<Backward>("plimsoll::gatv2_backward");
     auto [dx, dweight, dweight_bias, dx_target, dtarget_weight, dtarget_bias, datt, dedge_attr, dedge_weight,
-          dbias] =
-        backward_operator.call(grad_out, has_alpha ? Optional(grads[1]) : std::nullopt, v[0], v[1],
-                               maybe(v[2]), maybe(v[3]), maybe(v[4]), maybe(v[5]), v[6], v[7], maybe(v[8]),
-                               maybe(v[9]), maybe(v[10]), maybe(v[11]), maybe(v[12]), options.heads,
-                               options.slope, options.loops, options.fill, options.fill_value,
-                               options.dropout, options.keep_projection, options.return_attention, v[13],
-                               v[14], v[15], v[16], needs(context, v, 0), needs(context, v, 8));
-    variable_list result(kParameters);
-    const std::array<at::Tensor, kTensors> made = {
-        dx,   dweight,      dweight_bias, dx_target,    dtarget_weight, dtarget_bias,
-        datt, at::Tensor(), dedge_attr,   dedge_weight, dbias};
-    for (size_t i = 0; i < kTensors; ++i)
-      if (made[i].defined() && needs(context, v, i)) result[i] = made[i];
-    return result;
+          dbias] = backward_operator.call(grad_out, has_alpha ? Optional(grads[1]) : std::nullopt, v[0], v[1],
+                                          maybe(v[2]), maybe(v[3]), maybe(v[4]), maybe(v[5]), v[6], v[7],
+                                          maybe(v[8]), maybe(v[9]), maybe(v[10]), maybe(v[11]), maybe(v[12]),
+                                          PLIMSOLL_ATTENTION_MEMBERS(options), v[13], v[14], v[15], v[16],
+                                          needs(context, v, 0), needs(context, v, 8));
+    return gradients_of<13>(context, v,
+                            {{dx, dweight, dweight_bias, dx_target, dtarget_weight, dtarget_bias, datt,
+                              at::Tensor(), dedge_attr, dedge_weight, dbias}});
   }
 };
 
@@ -210,8 +184,7 @@ std::pair<at::Tensor, at::Tensor> gatv2(const Gatv2Tensors& in, const AttentionO
   const Made made = forward_operator.call(
       in.x, in.weight, maybe(in.weight_bias), maybe(in.x_target), maybe(in.target_weight),
       maybe(in.target_bias), in.att, in.order, maybe(in.edge_attr), maybe(in.edge_weight), maybe(in.bias),
-      maybe(in.seed), maybe(in.keys), options.heads, options.slope, options.loops, options.fill,
-      options.fill_value, options.dropout, options.keep_projection, options.return_attention);
+      maybe(in.seed), maybe(in.keys), PLIMSOLL_ATTENTION_MEMBERS(options));
   return {std::get<0>(made), std::get<1>(made)};
 }
 
@@ -224,27 +197,6 @@ TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
         "target_bias, "
         "Tensor att, Tensor edge_attr, Tensor edge_weight, Tensor bias)");
 }
-TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
-  m.impl("gatv2", forward_any);
-  m.impl("gatv2_backward", backward_any);
-}
-TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
-  m.impl("gatv2", forward_any);
-  m.impl("gatv2_backward", backward_any);
-}
-TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
-  m.impl("gatv2", forward_meta);
-  m.impl("gatv2_backward", backward_meta);
-}
-TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {
-  m.impl("gatv2", forward_autograd);
-  m.impl("gatv2_backward", backward_autograd);
-}
-TORCH_LIBRARY_IMPL(plimsoll, AutocastCPU, m) {
-  m.impl("gatv2", forward_autocast<c10::DeviceType::CPU>);
-}
-TORCH_LIBRARY_IMPL(plimsoll, AutocastCUDA, m) {
-  m.impl("gatv2", forward_autocast<c10::DeviceType::CUDA>);
-}
+PLIMSOLL_REGISTER_ATTENTION("gatv2")
 
 }  // namespace plimsoll

@@ -4,8 +4,8 @@
 
 #include "ops/autocast.h"
 #include "ops/linear_losses.h"
-#include "ops/operator.h"
 #include "ops/meta_tensors.h"
+#include "ops/operator.h"
 
 // The operators of linear_losses.h and their gradients; gat_autograd.cc says how they go together.
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ops/attention.h"
 #include "ops/numbers.h"
 
 namespace plimsoll {
@@ -44,29 +43,6 @@ inline bool needs(torch::autograd::AutogradContext* context, const torch::autogr
   const auto given = std::count_if(saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(input),
                                    [](const at::Tensor& tensor) { return tensor.defined(); });
   return saved[input].defined() && context->needs_input_grad(static_cast<size_t>(given));
-}
-
-inline void save_options(torch::autograd::AutogradContext* context, const AttentionOptions& options) {
-  auto& data = context->saved_data;
-  data["heads"] = options.heads;
-  data["slope"] = options.slope;
-  data["loops"] = options.loops;
-  data["fill"] = options.fill;
-  data["fill_value"] = options.fill_value;
-  data["dropout"] = options.dropout;
-  data["keep_projection"] = options.keep_projection;
-  data["return_attention"] = options.return_attention;
-}
-inline AttentionOptions saved_options(torch::autograd::AutogradContext* context) {
-  auto& data = context->saved_data;
-  return {.heads = data["heads"].toInt(),
-          .slope = data["slope"].toDouble(),
-          .loops = data["loops"].toBool(),
-          .fill = data["fill"].toStringRef(),
-          .fill_value = data["fill_value"].toDouble(),
-          .dropout = data["dropout"].toDouble(),
-          .keep_projection = data["keep_projection"].toBool(),
-          .return_attention = data["return_attention"].toBool()};
 }
 
 class NoSecondDerivative : public torch::autograd::Function<NoSecondDerivative> {

@@ -3,10 +3,10 @@
 #include <torch/library.h>
 
 #include "ops/autocast.h"
+#include "ops/meta_tensors.h"
 #include "ops/operator.h"
 #include "ops/segment.h"
 #include "ops/segment_cpu.h"
-#include "ops/meta_tensors.h"
 
 // The operators of segment.h and their gradients; gat_autograd.cc says how they go together.
 

@@ -37,8 +37,8 @@ int64_t SpilledFeatures::kept_rows(const RowLayout& layout, const Options& optio
   return left < 0 ? -1 : std::min(left / layout.row_bytes, layout.rows);
 }
 
-SpilledFeatures::SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
-                   ScratchFile scratch, std::span<const uint8_t> uses)
+SpilledFeatures::SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout,
+                                 const Options& options, ScratchFile scratch, std::span<const uint8_t> uses)
     : row_bytes_(layout.row_bytes),
       sizes_(sizes_for(layout, options)),
       scratch_(std::move(scratch)),
@@ -157,7 +157,7 @@ void SpilledFeatures::end_far_behind(int64_t batch) {
 }
 
 bool SpilledFeatures::read(int64_t generation, int64_t batch,
-                    const std::function<Place(std::span<const std::byte>)>& place) {
+                           const std::function<Place(std::span<const std::byte>)>& place) {
   std::unique_lock lock(mutex_);
   Loaded* from = nullptr;
   const auto is_decided = [&] {

@@ -17,8 +17,8 @@
 
 #include "io/scratch_file.h"
 #include "memory/mapped_bytes.h"
-#include "rows/pinned_rows.h"
 #include "rows/pack_round.h"
+#include "rows/pinned_rows.h"
 #include "rows/row_counters.h"
 #include "rows/row_set.h"
 
@@ -50,7 +50,7 @@ class SpilledFeatures {
   /// `uses` [rows]: how often each row is used in some batches; of those that are used most some stay.
   /// Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is less than 0, or 2^32 rows).
   SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
-           ScratchFile scratch, std::span<const uint8_t> uses);
+                  ScratchFile scratch, std::span<const uint8_t> uses);
   ~SpilledFeatures();
   SpilledFeatures(const SpilledFeatures&) = delete;
   SpilledFeatures& operator=(const SpilledFeatures&) = delete;

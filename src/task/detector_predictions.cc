@@ -6,9 +6,9 @@
 #include "task/block_predictions.h"
 #include "task/detector_training.h"
 #include "task/evaluation.h"
-#include "train/fit/fit.h"
-#include "train/evaluate/scorer.h"
 #include "train/data/unknown_ids.h"
+#include "train/evaluate/scorer.h"
+#include "train/fit/fit.h"
 
 namespace plimsoll {
 namespace {

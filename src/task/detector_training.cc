@@ -4,13 +4,13 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "windows/behaviour_profile.h"
-#include "windows/vocabulary.h"
 #include "io/file.h"
 #include "task/judge_detector.h"
 #include "task/learn_fusion.h"
 #include "train/data/detection_labels.h"
 #include "train/plan/stage_memory.h"
+#include "windows/behaviour_profile.h"
+#include "windows/vocabulary.h"
 
 namespace plimsoll {
 namespace {

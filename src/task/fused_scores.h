@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "detect/fusion.h"
-#include "windows/profile_statistics.h"
 #include "task/training_data.h"
 #include "train/evaluate/evaluation.h"
+#include "windows/profile_statistics.h"
 
 namespace plimsoll {
 

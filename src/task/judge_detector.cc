@@ -6,9 +6,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "windows/profile_statistics.h"
-#include "windows/timing_rule.h"
-#include "windows/window_times.h"
 #include "memory/ledger.h"
 #include "store/split_name.h"
 #include "task/detector_training.h"
@@ -19,11 +16,14 @@
 #include "train/evaluate/evaluation_json.h"
 #include "train/evaluate/evaluation_report.h"
 #include "train/evaluate/evaluation_table.h"
-#include "train/fit/fit.h"
 #include "train/evaluate/judged_lists.h"
 #include "train/evaluate/score_file.h"
 #include "train/evaluate/scorer.h"
+#include "train/fit/fit.h"
 #include "train/plan/stage_memory.h"
+#include "windows/profile_statistics.h"
+#include "windows/timing_rule.h"
+#include "windows/window_times.h"
 
 namespace plimsoll {
 namespace {

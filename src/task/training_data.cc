@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "windows/timing_rule.h"
 #include "sample/block/feature_selection.h"
 #include "store/split_name.h"
+#include "windows/timing_rule.h"
 
 namespace plimsoll {
 

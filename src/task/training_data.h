@@ -5,12 +5,12 @@
 #include <optional>
 
 #include "config/recipe.h"
-#include "windows/windows.h"
 #include "sample/block/block.h"
 #include "sample/block/graph_set_source.h"
 #include "sample/neighbour/neighbour_source.h"
 #include "store/frames.h"
 #include "train/data/split.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "sample/block/block.h"
 #include "windows/behaviour_profile.h"
 #include "windows/id_slots.h"
 #include "windows/transitions.h"
-#include "sample/block/block.h"
 
 namespace plimsoll {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "windows/gap.h"
-#include "windows/vocabulary.h"
 #include "memory/vector.h"
 #include "store/frames.h"
 #include "store/named_tensors.h"
+#include "windows/gap.h"
+#include "windows/vocabulary.h"
 
 namespace plimsoll {
 

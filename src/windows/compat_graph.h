@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "sample/block/block.h"
 #include "windows/transitions.h"
 #include "windows/vocabulary.h"
-#include "sample/block/block.h"
 
 namespace plimsoll {
 

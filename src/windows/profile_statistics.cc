@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "windows/unknown_ids.h"
 #include "windows/behaviour_columns.h"
+#include "windows/unknown_ids.h"
 
 namespace plimsoll {
 

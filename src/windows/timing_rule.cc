@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "windows/gap_bins.h"
 #include "memory/charge.h"
+#include "windows/gap_bins.h"
 
 namespace plimsoll {
 namespace {

@@ -4,11 +4,11 @@
 #include <optional>
 #include <span>
 
-#include "windows/vocabulary.h"
-#include "windows/windows.h"
 #include "memory/vector.h"
 #include "store/frames.h"
 #include "store/named_tensors.h"
+#include "windows/vocabulary.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 

@@ -2,9 +2,9 @@
 
 #include <optional>
 
+#include "store/frame_batch.h"
 #include "windows/behaviour_graph.h"
 #include "windows/compat_graph.h"
-#include "store/frame_batch.h"
 #include "windows/windows.h"
 
 namespace plimsoll {

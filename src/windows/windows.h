@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "config/window_length.h"
-#include "windows/behaviour_profile.h"
-#include "windows/vocabulary.h"
 #include "sample/block/block.h"
 #include "store/frames.h"
+#include "windows/behaviour_profile.h"
+#include "windows/vocabulary.h"
 
 namespace plimsoll {
 

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "windows/unknown_ids.h"
 #include "nn/unknown_ids_apart.h"
+#include "windows/unknown_ids.h"
 
 namespace plimsoll {
 namespace {

@@ -182,8 +182,8 @@ TEST_F(SharedScanTest, TakesItsBytesAndNoMore) {
   Ledger& ledger = Ledger::process();
   for (const int64_t rows : {10, 1000, 50'000}) {
     const RowLayout layout = make_file(rows);
-    for (const int64_t bytes :
-         {SharedScan::least_bytes(layout), SharedScan::least_bytes(layout) * 2, SharedScan::most_bytes(layout)}) {
+    for (const int64_t bytes : {SharedScan::least_bytes(layout), SharedScan::least_bytes(layout) * 2,
+                                SharedScan::most_bytes(layout)}) {
       const int64_t before = ledger.held();
       SharedScan sweep(file_, layout, bytes);
       EXPECT_LE(ledger.held() - before, bytes);
@@ -191,8 +191,9 @@ TEST_F(SharedScanTest, TakesItsBytesAndNoMore) {
         EXPECT_EQ(sweep.slots(), rows);
       }
     }
-    EXPECT_THAT(error_text<UsageError>([&] { SharedScan(file_, layout, SharedScan::least_bytes(layout) / 2); }),
-                HasSubstr("expected"));
+    EXPECT_THAT(
+        error_text<UsageError>([&] { SharedScan(file_, layout, SharedScan::least_bytes(layout) / 2); }),
+        HasSubstr("expected"));
   }
 }
 

@@ -43,7 +43,8 @@ class SpilledFeaturesTest : public testing::Test {
 
   // Room for so many rows to stay, and for some packs in each round.
   SpilledFeatures::Options options(int64_t kept) const {
-    SpilledFeatures::Options options{.bytes = 0, .scratch_bytes = 1 << 20, .most_rows = kMostRows, .most_note = 64};
+    SpilledFeatures::Options options{
+        .bytes = 0, .scratch_bytes = 1 << 20, .most_rows = kMostRows, .most_note = 64};
     while (SpilledFeatures::kept_rows(layout_, options) < kept) options.bytes += 4096;
     return options;
   }
@@ -213,7 +214,8 @@ TEST_F(SpilledFeaturesTest, AScratchFileThatIsCutShortIsAnError) {
 
 TEST_F(SpilledFeaturesTest, TooLittleIsRefused) {
   EXPECT_LT(SpilledFeatures::kept_rows(layout_, {100'000, 1 << 20, kMostRows, 64}), 0);
-  EXPECT_LT(SpilledFeatures::kept_rows(layout_, {100'000'000, 10'000, kMostRows, 64}), 0) << "no room on the disk";
+  EXPECT_LT(SpilledFeatures::kept_rows(layout_, {100'000'000, 10'000, kMostRows, 64}), 0)
+      << "no room on the disk";
   SpilledFeatures::Options few = options(0);
   few.bytes /= 2;
   EXPECT_THAT(error_text<UsageError>([&] { open(few); }), HasSubstr("expected more"));

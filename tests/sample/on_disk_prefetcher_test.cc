@@ -57,7 +57,8 @@ class OnDiskPrefetcherTest : public testing::Test {
       options.packs.most_note = std::max(options.packs.most_note,
                                          BlockSample::most_bytes(sample.shape({}), source_->widths().hops));
     }
-    while (SpilledFeatures::kept_rows(rows_.layout(), options.packs) < rows_.rows / 10) options.packs.bytes += 4096;
+    while (SpilledFeatures::kept_rows(rows_.layout(), options.packs) < rows_.rows / 10)
+      options.packs.bytes += 4096;
     return {rows_, from(), *ScratchFile::make(folder_.path(), options.packs.scratch_bytes), uses_, options};
   }
   // What a block has to be; nothing if it did not come.

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "windows/behaviour_graph.h"
 #include "store/frame_batch.h"
-#include "windows/windows.h"
 #include "support/temp_folder.h"
+#include "windows/behaviour_graph.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 

@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "detect/fusion.h"
-#include "windows/windows.h"
 #include "store/safetensors.h"
 #include "support/behaviour_test.h"
+#include "windows/windows.h"
 
 namespace plimsoll {
 

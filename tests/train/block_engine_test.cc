@@ -49,11 +49,11 @@ class BlockEngineTest : public ::testing::Test {
     const auto ranges = range > 0 ? std::make_shared<FixedRanges>(range) : nullptr;
     return std::make_unique<BlockEngine>(source_, shapes_, objective_, limits,
                                          ExecutionPlan{.blocks = threads,
-                                                .slab_bytes = range * threads,
-                                                .prefetch = prefetch,
-                                                .recompute = recompute,
-                                                .training = ranges,
-                                                .prediction = ranges});
+                                                       .slab_bytes = range * threads,
+                                                       .prefetch = prefetch,
+                                                       .recompute = recompute,
+                                                       .training = ranges,
+                                                       .prediction = ranges});
   }
   MemoryPlan plan(int threads, const std::string& recompute = "off") {
     return make_plan({.source = &source_,
@@ -68,7 +68,9 @@ class BlockEngineTest : public ::testing::Test {
                       .recompute = recompute});
   }
   // The largest block's bytes of slab.
-  int64_t range_bytes(bool recompute = false) { return plan(1, recompute ? "on" : "off").execution.slab_bytes; }
+  int64_t range_bytes(bool recompute = false) {
+    return plan(1, recompute ? "on" : "off").execution.slab_bytes;
+  }
   std::unique_ptr<BlockEngine> planned(int threads, bool recompute = false) {
     return std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits,
                                          require_feasible(plan(threads, recompute ? "on" : "off")));

@@ -182,7 +182,7 @@ TEST_P(TheKthAllocation, FailsAndTheStepIsTheSame) {
   const auto [threads, refusal, recompute] = GetParam();
   const bool with_slab = refusal != Refusal::ledger;
   const ExecutionPlan execution = with_slab ? Training(source_, shapes_, batch_).plan(threads, recompute)
-                                  : ExecutionPlan{.blocks = threads, .recompute = recompute};
+                                            : ExecutionPlan{.blocks = threads, .recompute = recompute};
   const auto training = [&] {
     auto made = std::make_unique<Training>(source_, shapes_, batch_);
     made->begin(execution);

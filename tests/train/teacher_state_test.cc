@@ -16,8 +16,8 @@
 #include "support/temp_folder.h"
 #include "train/data/detection_labels.h"
 #include "train/data/mapped_zeros.h"
-#include "train/stages/vgae_stage.h"
 #include "train/plan/warm_up.h"
+#include "train/stages/vgae_stage.h"
 
 namespace plimsoll {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "windows/behaviour_graph.h"
 #include "support/behaviour_test.h"
+#include "windows/behaviour_graph.h"
 
 namespace plimsoll {
 namespace {

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "base/error.h"
-#include "windows/gap_bins.h"
 #include "support/behaviour_test.h"
+#include "windows/gap_bins.h"
 
 namespace plimsoll {
 namespace {

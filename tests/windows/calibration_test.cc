@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "windows/behaviour_windows.h"
 #include "support/behaviour_test.h"
+#include "windows/behaviour_windows.h"
 
 namespace plimsoll {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "windows/behaviour_columns.h"
 #include "support/behaviour_test.h"
+#include "windows/behaviour_columns.h"
 
 namespace plimsoll {
 namespace {

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "base/json.h"
-#include "windows/timing_rule.h"
 #include "store/split_name.h"
+#include "windows/timing_rule.h"
 
 using namespace plimsoll;
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ingest/text/delimited.h"
 #include "ingest/graph/feature_names.h"
+#include "ingest/text/delimited.h"
 #include "memory/vector.h"
 
 namespace plimsoll {

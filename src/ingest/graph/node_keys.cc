@@ -5,9 +5,9 @@
 #include <bit>
 
 #include "base/error.h"
+#include "sample/partition/stream_partition.h"
 #include "sample/topology/disk_topology.h"
 #include "sample/topology/list_stream.h"
-#include "sample/partition/stream_partition.h"
 
 namespace plimsoll {
 namespace {

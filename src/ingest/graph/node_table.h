@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ingest/text/delimited.h"
 #include "ingest/graph/feature_names.h"
+#include "ingest/text/delimited.h"
 #include "ingest/text/line_reader.h"
 #include "io/npy.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "memory/vector.h"
-#include "store/graph_set.h"
 #include "rows/row_counters.h"
+#include "store/graph_set.h"
 
 namespace plimsoll {
 

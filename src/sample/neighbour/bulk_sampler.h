@@ -83,12 +83,12 @@ class BulkSampler {
   NodeIdMap table_;
   NodeIdMap::Column seeds_;
   Vector<NodeIdMap::Column, Tag::blocks> trees_;  // of each batch: the seed that reached each node first
-  Vector<Expanded, Tag::blocks> expanded_;          // in the order of nodes
-  Vector<EdgeRange, Tag::blocks> lists_;            // of these
-  Vector<uint32_t, Tag::blocks> begins_;     // batch by batch: where the edges of an expanded node begin
-  Vector<size_t, Tag::blocks> first_of_;     // of each batch: in begins_
-  Vector<int64_t, Tag::blocks> edges_;       // that were chosen and not yet read
-  Vector<int64_t, Tag::blocks> neighbours_;  // of these
+  Vector<Expanded, Tag::blocks> expanded_;        // in the order of nodes
+  Vector<EdgeRange, Tag::blocks> lists_;          // of these
+  Vector<uint32_t, Tag::blocks> begins_;          // batch by batch: where the edges of an expanded node begin
+  Vector<size_t, Tag::blocks> first_of_;          // of each batch: in begins_
+  Vector<int64_t, Tag::blocks> edges_;            // that were chosen and not yet read
+  Vector<int64_t, Tag::blocks> neighbours_;       // of these
 };
 
 }  // namespace plimsoll

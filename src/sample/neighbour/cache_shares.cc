@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "sample/neighbour/block_sampler.h"
-#include "rows/spilled_features.h"
 #include "rows/shared_scan.h"
+#include "rows/spilled_features.h"
+#include "sample/neighbour/block_sampler.h"
 
 namespace plimsoll {
 namespace {
@@ -85,9 +85,9 @@ Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, 
   const int64_t ahead = group * sizes.most_bytes + 2 * sizes.most_bytes;
   const RowLayout layout = input.rows.layout();
   const SpilledFeatures::Options packs{.bytes = input.bytes - ahead - (topology ? input.topology_bytes : 0),
-                                .scratch_bytes = scratch,
-                                .most_rows = sizes.most_nodes,
-                                .most_note = sizes.most_note};
+                                       .scratch_bytes = scratch,
+                                       .most_rows = sizes.most_nodes,
+                                       .most_note = sizes.most_note};
   if (packs.bytes <= 0) return {};
   const int64_t kept = SpilledFeatures::kept_rows(layout, packs);
   if (kept < 0) return {};

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/block/block.h"
 #include "rows/feature_file.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 
@@ -25,10 +25,11 @@ struct CacheShares {
   /// for each other.
   static constexpr int64_t kGroupInMemory = 2;
 
-  int64_t scratch_bytes = 0;  ///< blocks come by OnDiskPrefetcher, with so much of the disk; 0: by InMemoryPrefetcher
-  bool topology = false;      ///< all of it stays in memory
-  int64_t ahead_bytes = 0;    ///< for blocks that are sampled ahead
-  int64_t group = 1;          ///< of them that are sampled at a time
+  int64_t scratch_bytes =
+      0;  ///< blocks come by OnDiskPrefetcher, with so much of the disk; 0: by InMemoryPrefetcher
+  bool topology = false;    ///< all of it stays in memory
+  int64_t ahead_bytes = 0;  ///< for blocks that are sampled ahead
+  int64_t group = 1;        ///< of them that are sampled at a time
 };
 
 struct CacheInput {

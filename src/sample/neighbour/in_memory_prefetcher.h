@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "sample/neighbour/sample_prefetcher.h"
-#include "sample/neighbour/run_order.h"
 #include "rows/feature_file.h"
 #include "rows/shared_scan.h"
+#include "sample/neighbour/run_order.h"
+#include "sample/neighbour/sample_prefetcher.h"
 
 namespace plimsoll {
 
@@ -29,7 +29,7 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
   };
   /// `uses`: of each row, as long as this lives. Errors: those of SharedScan.
   InMemoryPrefetcher(const FeatureFile& rows, const BlockSampler::From& from, std::span<const uint8_t> uses,
-              const Options& options);
+                     const Options& options);
 
   bool read(int64_t number, const Place& place) override;
   int64_t planned() const override;

@@ -12,10 +12,10 @@
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
+#include "sample/neighbour/in_memory_prefetcher.h"
 #include "sample/neighbour/on_disk_prefetcher.h"
 #include "sample/neighbour/sample_shape.h"
 #include "sample/seeds/seed_lists.h"
-#include "sample/neighbour/in_memory_prefetcher.h"
 
 namespace plimsoll {
 namespace {
@@ -242,14 +242,14 @@ void NeighbourSource::begin_coming(int64_t bytes, const CacheShares& shares,
   if (scratch) {
     const SpilledFeatures::Options packs{rows, scratch->bytes(), sizes_.most_nodes, sizes_.most_note};
     coming_ = std::make_unique<OnDiskPrefetcher>(rows_, sampled_from(), std::move(*scratch), uses_,
-                                             OnDiskPrefetcher::Options{packs, shares.group});
+                                                 OnDiskPrefetcher::Options{packs, shares.group});
   } else {
     const int64_t of_sweep = std::min(rows, SharedScan::most_bytes(rows_.layout()));
     const int64_t most_group = std::min(kLargestGroup, ahead / sizes_.most_bytes);
-    coming_ =
-        std::make_unique<InMemoryPrefetcher>(rows_, sampled_from(), uses_,
-                                      InMemoryPrefetcher::Options{of_sweep, ahead, sizes_.most_bytes,
-                                                           std::clamp<int64_t>(shares.group, 1, most_group)});
+    coming_ = std::make_unique<InMemoryPrefetcher>(
+        rows_, sampled_from(), uses_,
+        InMemoryPrefetcher::Options{of_sweep, ahead, sizes_.most_bytes,
+                                    std::clamp<int64_t>(shares.group, 1, most_group)});
   }
 }
 

@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "memory/charge.h"
+#include "rows/feature_file.h"
+#include "rows/spilled_features.h"
 #include "sample/block/block.h"
 #include "sample/neighbour/block_sampler.h"
 #include "sample/neighbour/cache_shares.h"
 #include "sample/neighbour/sample_prefetcher.h"
-#include "sample/topology/disk_topology.h"
 #include "sample/seeds/seed_blocks.h"
-#include "rows/feature_file.h"
+#include "sample/topology/disk_topology.h"
 #include "store/graph.h"
-#include "rows/spilled_features.h"
 
 namespace plimsoll {
 

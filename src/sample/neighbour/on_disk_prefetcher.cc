@@ -16,8 +16,8 @@ constexpr int64_t kRead = -1;
 
 }  // namespace
 
-OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, const BlockSampler::From& from, ScratchFile scratch,
-                           std::span<const uint8_t> uses, const Options& options)
+OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, const BlockSampler::From& from,
+                                   ScratchFile scratch, std::span<const uint8_t> uses, const Options& options)
     : group_(options.group),
       packs_(rows.path, rows.layout(), options.packs, std::move(scratch), uses),
       sampler_(from),

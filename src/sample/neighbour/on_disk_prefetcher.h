@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include "sample/neighbour/sample_prefetcher.h"
-#include "sample/neighbour/run_order.h"
 #include "rows/feature_file.h"
 #include "rows/spilled_features.h"
+#include "sample/neighbour/run_order.h"
+#include "sample/neighbour/sample_prefetcher.h"
 
 namespace plimsoll {
 
@@ -28,7 +28,7 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   };
   /// `uses`: of each row, in some blocks. Errors: those of SpilledFeatures.
   OnDiskPrefetcher(const FeatureFile& rows, const BlockSampler::From& from, ScratchFile scratch,
-               std::span<const uint8_t> uses, const Options& options);
+                   std::span<const uint8_t> uses, const Options& options);
   ~OnDiskPrefetcher() override;
 
   bool read(int64_t number, const Place& place) override;

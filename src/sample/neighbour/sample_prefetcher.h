@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "sample/neighbour/block_sampler.h"
 #include "rows/row_counters.h"
+#include "sample/neighbour/block_sampler.h"
 
 namespace plimsoll {
 

@@ -1,6 +1,5 @@
 #include "sample/partition/metis_process.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
@@ -18,6 +17,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/shared_library.h"
 
 namespace plimsoll {
 namespace {
@@ -30,7 +30,8 @@ constexpr idx_t kSeed = 1;
 // The functions of METIS, which is loaded when the first graph is partitioned.
 class Library {
  private:
-  void* loaded_ = ::dlopen(PLIMSOLL_LIBMETIS, RTLD_NOW | RTLD_LOCAL);  // first: the functions are found in it
+  // First: the functions are found in it.
+  SharedLibrary library_{PLIMSOLL_LIBMETIS, "install that library, or partition by streaming instead"};
 
  public:
   static const Library& get() {
@@ -38,21 +39,12 @@ class Library {
     return library;
   }
   decltype(&METIS_SetDefaultOptions) const set_default_options =
-      function<decltype(&METIS_SetDefaultOptions)>("METIS_SetDefaultOptions");
+      library_.function<decltype(&METIS_SetDefaultOptions)>("METIS_SetDefaultOptions");
   decltype(&METIS_PartGraphKway) const part_graph_kway =
-      function<decltype(&METIS_PartGraphKway)>("METIS_PartGraphKway");
+      library_.function<decltype(&METIS_PartGraphKway)>("METIS_PartGraphKway");
 
  private:
   Library() = default;
-  template <typename Function>
-  Function function(const char* name) const {
-    void* const found = loaded_ == nullptr ? nullptr : ::dlsym(loaded_, name);
-    if (found == nullptr)
-      throw Failure(
-          fmt::format("cannot load {} of {}; install that library, or partition by streaming instead", name,
-                      PLIMSOLL_LIBMETIS));
-    return reinterpret_cast<Function>(found);
-  }
 };
 
 class Pipe {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
-#include "sample/topology/topology.h"
 #include "rows/page_cache.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 

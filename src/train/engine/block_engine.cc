@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "ops/allocator.h"
-#include "train/engine/collate.h"
 #include "train/data/finite_features.h"
+#include "train/engine/collate.h"
 #include "train/engine/item_kind.h"
 
 namespace plimsoll {
@@ -35,8 +35,8 @@ std::vector<at::Tensor> gradients_of(const at::Tensor& loss, const std::vector<a
 }  // namespace
 
 BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes,
-                         const Objective& objective, const BlockLimits& limits, const ExecutionPlan& execution,
-                         OffloadedTeacher* teacher, int64_t lanes)
+                         const Objective& objective, const BlockLimits& limits,
+                         const ExecutionPlan& execution, OffloadedTeacher* teacher, int64_t lanes)
     : shapes_(shapes),
       objective_(objective),
       limits_(limits),
@@ -46,7 +46,8 @@ BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> 
       runner_(source, shapes, limits, execution.blocks, execution.prefetch, execution.keep) {
   for (const ParameterList::Entry& entry : objective.parameters().entries())
     parameters_.push_back(entry.value);
-  if (execution.slab_bytes > 0) runner_.resize(execution.slab_bytes, execution.largest, execution.least_bytes);
+  if (execution.slab_bytes > 0)
+    runner_.resize(execution.slab_bytes, execution.largest, execution.least_bytes);
 }
 
 int64_t BlockEngine::items(std::span<const int64_t> graphs) const {

@@ -10,8 +10,8 @@
 #include "nn/objective.h"
 #include "sample/block/block_runner.h"
 #include "train/engine/batch_sum.h"
-#include "train/engine/offloaded_teacher.h"
 #include "train/engine/lane_tree.h"
+#include "train/engine/offloaded_teacher.h"
 
 namespace plimsoll {
 
@@ -33,7 +33,8 @@ struct ExecutionPlan {
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
 /// backward on its block with one intra-op thread, and gradients are added in the order of the blocks
-/// (sample/block/block_runner.h), lane by lane (train/engine/lane_tree.h). Results are the same bits for any execution.
+/// (sample/block/block_runner.h), lane by lane (train/engine/lane_tree.h). Results are the same bits for any
+/// execution.
 ///
 /// With a OffloadedTeacher, blocks go through it first, and then through the objective: all of a batch, or as
 /// many as it has room for.
@@ -42,8 +43,8 @@ class BlockEngine {
   /// All arguments must outlive the engine. `shapes` has one entry for each graph of the source. `teacher`
   /// may be null. `lanes`: of a batch (train/engine/lane_tree.h).
   BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
-              const BlockLimits& limits, const ExecutionPlan& execution = {}, OffloadedTeacher* teacher = nullptr,
-              int64_t lanes = 1);
+              const BlockLimits& limits, const ExecutionPlan& execution = {},
+              OffloadedTeacher* teacher = nullptr, int64_t lanes = 1);
 
   /// The gradient of the mean loss over the batch's items, into gradients(), which are overwritten. Returns
   /// the mean loss. Running statistics move once, when all blocks are done. Errors: Failure naming the graph

@@ -25,8 +25,9 @@ class OffloadedTeacher {
 
   /// `objective` predicts. `release` lets go of its weights, which come again when it is asked. All but
   /// `split` must outlive this; `shapes` has an entry for each graph of the source.
-  OffloadedTeacher(const Objective& objective, std::function<void()> release, std::span<const GraphShape> shapes,
-               const TrainingSplit& split, const Recipe::Training& training);
+  OffloadedTeacher(const Objective& objective, std::function<void()> release,
+                   std::span<const GraphShape> shapes, const TrainingSplit& split,
+                   const Recipe::Training& training);
 
   const Objective& objective() const { return objective_; }
   /// Those of a source, with what the teacher says.

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "sample/block/batches.h"
-#include "train/engine/block_terms.h"
 #include "train/data/epoch_order.h"
+#include "train/engine/block_terms.h"
 
 namespace plimsoll {
 

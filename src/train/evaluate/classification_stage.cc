@@ -11,8 +11,8 @@
 #include "nn/classification.h"
 #include "telemetry/table.h"
 #include "train/engine/item_kind.h"
-#include "train/plan/planner.h"
 #include "train/evaluate/undefined_figures.h"
+#include "train/plan/planner.h"
 
 namespace plimsoll {
 namespace {

@@ -28,8 +28,9 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
                                                     int64_t outside_ledger,
                                                     const std::vector<NamedGraphList>& lists);
 
-/// Judges a model on nodes of one giant graph from all their neighbours (train/evaluate/full_neighbours.h); each list
-/// is a split of the graph. Errors: InputError for a label it does not know, and those of judge_nodes().
+/// Judges a model on nodes of one giant graph from all their neighbours (train/evaluate/full_neighbours.h);
+/// each list is a split of the graph. Errors: InputError for a label it does not know, and those of
+/// judge_nodes().
 std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTopology& topology,
                                                   const GnnModel& model,
                                                   const std::vector<std::string>& splits,

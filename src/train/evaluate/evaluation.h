@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "sample/block/batches.h"
-#include "windows/window_times.h"
 #include "train/evaluate/detection_delay.h"
 #include "train/evaluate/metrics.h"
 #include "train/evaluate/ranking.h"
 #include "train/model_file/threshold.h"
+#include "windows/window_times.h"
 
 namespace plimsoll {
 

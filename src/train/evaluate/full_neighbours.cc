@@ -15,10 +15,10 @@
 #include "base/workers.h"
 #include "io/file.h"
 #include "ops/allocator.h"
-#include "sample/topology/list_stream.h"
+#include "rows/cached_rows.h"
 #include "sample/neighbour/neighbour_sampler.h"
 #include "sample/neighbour/sample_shape.h"
-#include "rows/cached_rows.h"
+#include "sample/topology/list_stream.h"
 #include "train/engine/collate.h"
 #include "train/plan/judging_caches.h"
 

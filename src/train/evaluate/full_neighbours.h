@@ -6,8 +6,8 @@
 #include <span>
 
 #include "nn/gnn.h"
-#include "sample/topology/disk_topology.h"
 #include "rows/cached_rows.h"
+#include "sample/topology/disk_topology.h"
 #include "store/graph.h"
 
 namespace plimsoll {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "train/evaluate/evaluation.h"
 #include "train/data/split.h"
+#include "train/evaluate/evaluation.h"
 
 namespace plimsoll {
 

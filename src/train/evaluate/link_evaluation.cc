@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "sample/seeds/link_seeds.h"
 #include "rows/cached_rows.h"
-#include "train/plan/judging_caches.h"
+#include "sample/seeds/link_seeds.h"
 #include "train/evaluate/ranking.h"
 #include "train/evaluate/undefined_figures.h"
+#include "train/plan/judging_caches.h"
 
 namespace plimsoll {
 namespace {

@@ -36,8 +36,8 @@ struct LinkVerdict {
 };
 
 /// Judges a model on the splits of a graph's edges, each by its name, from embeddings of all nodes
-/// (train/evaluate/full_neighbours.h). Negative pairs are no edges, nor were they held out; they depend on `seed`
-/// alone. Holds 26 bytes an edge, and resizes `topology`, of the same graph. Errors: those of
+/// (train/evaluate/full_neighbours.h). Negative pairs are no edges, nor were they held out; they depend on
+/// `seed` alone. Holds 26 bytes an edge, and resizes `topology`, of the same graph. Errors: those of
 /// judge_all_nodes(); InputError for a damaged column.
 std::vector<LinkVerdict> judge_links(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
                                      const std::vector<std::string>& splits, uint64_t seed,

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "nn/regression.h"
-#include "train/plan/planner.h"
 #include "train/evaluate/undefined_figures.h"
+#include "train/plan/planner.h"
 
 namespace plimsoll {
 namespace {

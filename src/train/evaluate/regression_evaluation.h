@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "sample/block/batches.h"
-#include "train/model_file/gnn_file.h"
 #include "train/evaluate/regression_metrics.h"
+#include "train/model_file/gnn_file.h"
 
 namespace plimsoll {
 

@@ -10,14 +10,14 @@
 #include "memory/pressure.h"
 #include "nn/objective.h"
 #include "sample/block/block.h"
+#include "train/data/curriculum.h"
+#include "train/data/split.h"
 #include "train/engine/block_engine.h"
 #include "train/fit/checkpoint.h"
-#include "train/data/curriculum.h"
 #include "train/fit/initial_weights.h"
-#include "train/plan/planner.h"
 #include "train/fit/reading.h"
-#include "train/data/split.h"
 #include "train/fit/teacher_outputs.h"
+#include "train/plan/planner.h"
 
 namespace plimsoll {
 

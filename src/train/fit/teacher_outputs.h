@@ -11,7 +11,7 @@ namespace plimsoll {
 struct TeacherOutputs {
   const CachedTeacher* column = nullptr;  ///< cached: the source with what was said of all graphs
   const Objective* live = nullptr;        ///< live: asked about each block as the student sees it
-  OffloadedTeacher* batches = nullptr;        ///< offload: asked about the blocks of a batch before the student
+  OffloadedTeacher* batches = nullptr;    ///< offload: asked about the blocks of a batch before the student
 
   bool any() const { return column != nullptr || live != nullptr || batches != nullptr; }
 };

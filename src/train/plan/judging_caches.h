@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sample/topology/disk_topology.h"
 #include "rows/cached_rows.h"
+#include "sample/topology/disk_topology.h"
 
 namespace plimsoll {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "train/engine/order_terms.h"
 #include "train/engine/item_kind.h"
+#include "train/engine/order_terms.h"
 
 namespace plimsoll {
 namespace {

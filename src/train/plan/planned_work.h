@@ -5,9 +5,9 @@
 #include <span>
 
 #include "train/engine/block_engine.h"
+#include "train/engine/run_blocks.h"
 #include "train/plan/block_plan.h"
 #include "train/plan/planner.h"
-#include "train/engine/run_blocks.h"
 
 namespace plimsoll {
 

@@ -11,11 +11,11 @@
 #include "memory/ledger.h"
 #include "memory/meter.h"
 #include "ops/allocator.h"
-#include "train/plan/blas_memory.h"
 #include "ops/operation_names.h"
-#include "train/engine/order_terms.h"
-#include "train/plan/block_plan.h"
 #include "train/engine/item_kind.h"
+#include "train/engine/order_terms.h"
+#include "train/plan/blas_memory.h"
+#include "train/plan/block_plan.h"
 #include "train/plan/planned_work.h"
 #include "train/plan/probes.h"
 #include "train/plan/sample_probes.h"
@@ -83,8 +83,8 @@ class Planner {
     // A layer that is run again costs up to a third of the time of its block.
     const bool more_at_once = again.execution.blocks * 3 >= whole.execution.blocks * 4;
     if (again.feasible && (!whole.feasible || more_at_once)) {
-      again.recompute_note = whole.feasible ? fmt::format("{} blocks in flight, not {}", again.execution.blocks,
-                                                          whole.execution.blocks)
+      again.recompute_note = whole.feasible ? fmt::format("{} blocks in flight, not {}",
+                                                          again.execution.blocks, whole.execution.blocks)
                                             : "makes the budget feasible";
       return again;
     }
@@ -100,8 +100,8 @@ class Planner {
     work.plan = std::make_shared<BlockPlan>(in_.block_shapes(), work.options);
     std::optional<BlockEngine> engine;
     if (!without_data())
-      engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits, ExecutionPlan{.recompute = recompute},
-                     in_.offloaded_teacher);
+      engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits,
+                     ExecutionPlan{.recompute = recompute}, in_.offloaded_teacher);
     RowWidths widths = in_.source->widths();
     if (in_.offloaded_teacher != nullptr) widths = in_.offloaded_teacher->with_outputs(widths);
     const NameOperations names;
@@ -158,8 +158,9 @@ class Planner {
     execution.largest = prediction.largest();
     if (training != nullptr) {
       const BlockSize of = training->largest();
-      execution.largest = {std::max(execution.largest.graphs, of.graphs), std::max(execution.largest.nodes, of.nodes),
-                        std::max(execution.largest.edges, of.edges), std::max(execution.largest.pairs, of.pairs)};
+      execution.largest = {
+          std::max(execution.largest.graphs, of.graphs), std::max(execution.largest.nodes, of.nodes),
+          std::max(execution.largest.edges, of.edges), std::max(execution.largest.pairs, of.pairs)};
     }
     const PlannedWork& teaching = teaching_ ? *teaching_ : prediction;
     const int64_t worst =
@@ -170,7 +171,8 @@ class Planner {
     // What a worker has beside its range: the graphs of a block, and where its pieces go.
     const size_t pieces =
         std::max({main.plan->most_pieces(), prediction.plan->most_pieces(), teaching.plan->most_pieces()});
-    const int64_t graphs = graph_bytes(execution.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
+    const int64_t graphs =
+        graph_bytes(execution.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
     const int64_t heap_slack = heap_slack_per_block(pieces);
 
     const Ledger& ledger = Ledger::process();
@@ -206,11 +208,11 @@ class Planner {
     const int64_t spare =
         std::max<int64_t>(slab(blocks) - execution.slab_bytes, 0) / std::max<int64_t>(graphs, 1);
     if (teaching_)
-      execution.keep =
-          std::min({spare, teaching_->most_at_once, OffloadedTeacher::kMostBytes / std::max<int64_t>(graphs, 1)});
+      execution.keep = std::min(
+          {spare, teaching_->most_at_once, OffloadedTeacher::kMostBytes / std::max<int64_t>(graphs, 1)});
     execution.prefetch = std::min(spare - execution.keep, in_.prefetch);
-    const int64_t rest =
-        slab(blocks) - execution.slab_bytes - (execution.keep + execution.prefetch) * std::max<int64_t>(graphs, 1);
+    const int64_t rest = slab(blocks) - execution.slab_bytes -
+                         (execution.keep + execution.prefetch) * std::max<int64_t>(graphs, 1);
     execution.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->most_cache_bytes());
     plan.heap = blocks * one_heap;
     const auto budget_for = [&](int count) {
@@ -352,8 +354,8 @@ class Planner {
 
   // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
   void try_out(MemoryPlan& plan, std::span<const int64_t> worst_predicted) const {
-    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.execution, in_.offloaded_teacher,
-                       in_.lanes);
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.execution,
+                       in_.offloaded_teacher, in_.lanes);
     if (!worst_predicted.empty()) engine.predict(worst_predicted, [](std::span<const float>) {});
     if (!in_.training.empty()) {
       // A step of the run: other blocks were not planned.

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "train/data/epoch_order.h"
 #include "train/engine/block_engine.h"
 #include "train/plan/block_plan.h"
-#include "train/data/epoch_order.h"
 
 namespace plimsoll {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <random>
 
-#include "train/engine/order_terms.h"
 #include "sample/neighbour/sample_shape.h"
 #include "train/engine/item_kind.h"
+#include "train/engine/order_terms.h"
 
 namespace plimsoll {
 namespace {

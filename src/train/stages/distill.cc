@@ -12,9 +12,9 @@
 #include "nn/classification.h"
 #include "nn/encodings.h"
 #include "nn/reconstruction_errors.h"
-#include "train/stages/column_stage.h"
 #include "train/data/detection_labels.h"
 #include "train/data/mapped_zeros.h"
+#include "train/stages/column_stage.h"
 #include "train/stages/teacher_state.h"
 #include "train/stages/vgae_stage.h"
 
@@ -239,14 +239,15 @@ class Pipeline {
   // `column` is empty for planning, and where the teacher itself is asked.
   TeacherState of_gat(std::span<const float> column, Models models) const {
     if (is_cached())
-      return TeacherState(CachedTeacher(*in_.source, {.values = column, .width = 2}, all_graphs_, in_.shapes));
+      return TeacherState(
+          CachedTeacher(*in_.source, {.values = column, .width = 2}, all_graphs_, in_.shapes));
     return teaching("teacher", *in_.split, models);
   }
   TeacherState of_vgae(std::span<const float> column, Models models) const {
     const int64_t width = teacher_latent() + in_.source->node_features() - 1;
     if (is_cached())
       return TeacherState(CachedTeacher(*in_.source, {.values = column, .width = width, .of_nodes = true},
-                                    benign_graphs_, in_.shapes));
+                                        benign_graphs_, in_.shapes));
     return teaching("autoencoder", benign_, models);
   }
   int64_t teacher_latent() const { return given_vgae_ ? given_vgae_->latent : teachers_.vgae.latent; }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "config/recipe.h"
-#include "train/model_file/detector_file.h"
 #include "train/data/split.h"
+#include "train/model_file/detector_file.h"
 #include "train/stages/stage.h"
 
 namespace plimsoll {

@@ -6,8 +6,8 @@
 #include "nn/gat_distillation.h"
 #include "nn/live_teacher.h"
 #include "train/data/detection_labels.h"
-#include "train/stages/stage_thresholds.h"
 #include "train/data/unknown_ids.h"
+#include "train/stages/stage_thresholds.h"
 
 namespace plimsoll {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "config/recipe.h"
 #include "train/data/curriculum.h"
-#include "train/model_file/detector_file.h"
-#include "train/fit/fit.h"
 #include "train/data/split.h"
-#include "train/stages/stage.h"
+#include "train/fit/fit.h"
 #include "train/fit/teacher_outputs.h"
+#include "train/model_file/detector_file.h"
+#include "train/stages/stage.h"
 
 namespace plimsoll {
 

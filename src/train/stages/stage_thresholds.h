@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include "train/model_file/detector_file.h"
-#include "train/fit/fit.h"
 #include "train/data/split.h"
+#include "train/fit/fit.h"
+#include "train/model_file/detector_file.h"
 
 namespace plimsoll {
 

@@ -17,8 +17,9 @@ TeacherState::TeacherState(CachedTeacher column) : column_(std::move(column)) {}
 
 TeacherState::TeacherState(Detector teacher) : model_(std::move(teacher)), says_(what_it_says(model_)) {}
 
-TeacherState::TeacherState(Detector teacher, std::function<void()> release, std::span<const GraphShape> shapes,
-                   const TrainingSplit& split, const Recipe::Training& training)
+TeacherState::TeacherState(Detector teacher, std::function<void()> release,
+                           std::span<const GraphShape> shapes, const TrainingSplit& split,
+                           const Recipe::Training& training)
     : TeacherState(std::move(teacher)) {
   batches_.emplace(*says_, std::move(release), shapes, split, training);
 }

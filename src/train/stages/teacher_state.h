@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "train/model_file/detector_file.h"
 #include "train/fit/teacher_outputs.h"
+#include "train/model_file/detector_file.h"
 
 namespace plimsoll {
 
@@ -19,7 +19,7 @@ class TeacherState {
   explicit TeacherState(Detector teacher);
   /// offload, for the student of this split; the rest as OffloadedTeacher.
   TeacherState(Detector teacher, std::function<void()> release, std::span<const GraphShape> shapes,
-           const TrainingSplit& split, const Recipe::Training& training);
+               const TrainingSplit& split, const Recipe::Training& training);
   TeacherState(const TeacherState&) = delete;
   TeacherState& operator=(const TeacherState&) = delete;
 

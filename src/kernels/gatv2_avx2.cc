@@ -1,9 +1,0 @@
-#include "kernels/gatv2_rows.h"
-
-namespace plimsoll {
-
-extern const Gatv2Kernels<float> gatv2_avx2_f32 = make_gatv2_kernels<float, float, 32>();
-extern const Gatv2Kernels<double> gatv2_avx2_f64 = make_gatv2_kernels<double, double, 32>();
-extern const Gatv2Kernels<float, BFloat16> gatv2_avx2_bf16 = make_gatv2_kernels<float, BFloat16, 32>();
-
-}  // namespace plimsoll

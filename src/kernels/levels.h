@@ -1,0 +1,23 @@
+#pragma once
+
+#include "kernels/level.h"
+
+// Kernels that are compiled once for each level. NAME_rows.h holds their loops and defines a table of them in
+// namespace PLIMSOLL_LEVEL, with vectors of PLIMSOLL_VECTOR_BYTES; cmake/levels.cmake compiles it three
+// times.
+
+/// Declares the tables of one kernel, `name`, whose type is the rest of the arguments.
+#define PLIMSOLL_DECLARE_LEVELS(name, ...) \
+  namespace portable {                     \
+  extern const __VA_ARGS__ name;           \
+  }                                        \
+  namespace avx2 {                         \
+  extern const __VA_ARGS__ name;           \
+  }                                        \
+  namespace avx512 {                       \
+  extern const __VA_ARGS__ name;           \
+  }
+
+/// The table of a level.
+#define PLIMSOLL_AT_LEVEL(level, name) \
+  ((level) == Level::avx512 ? avx512::name : (level) == Level::avx2 ? avx2::name : portable::name)
