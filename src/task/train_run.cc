@@ -11,6 +11,7 @@
 #include "base/seconds.h"
 #include "base/version.h"
 #include "io/file.h"
+#include "memory/c_heap.h"
 #include "memory/pressure.h"
 #include "store/safetensors.h"
 #include "task/data_check.h"
@@ -100,6 +101,21 @@ std::vector<SeededStage> stages_of(const TrainRequest& request, const Training& 
   return stages;
 }
 
+// Whether every stage fits is known before the first one trains. Plans without data leave nothing in the
+// process, which stages at their least budget would miss. Where they are closer to the budget than floors of
+// processes to each other, each stage decides when it starts.
+void refuse_at_once(std::span<const SeededStage> stages, RunOptions run, int64_t budget) {
+  if (stages.size() < 2 || budget == 0) return;
+  const auto of_other_seed =
+      std::ranges::find_if(stages, [&](const SeededStage& of) { return of.seed != stages.front().seed; });
+  run.without_data = true;
+  MemoryPlan plan = largest_budget(plan_stages({stages.begin(), of_other_seed}, run));
+  give_back_freed_memory();
+  if (plan.min_budget - kFloorSpread <= budget) return;
+  plan.feasible = false;
+  require_feasible(plan);
+}
+
 Json manifest_of(const TrainRequest& request, const TrainingData& data, Json read,
                  const std::string& identity) {
   Json manifest = {{"kind", "run"},
@@ -148,6 +164,8 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   const std::unique_ptr<Training> training = find_task(request.input.recipe.task).open(request.input);
 
   const std::string identity = identity_of(request.input.recipe, training->data());
+  const std::vector<SeededStage> stages = stages_of(request, *training, folder);
+  refuse_at_once(stages, request.run, request.budget);
   std::optional<NewRun> fresh;
   std::optional<RunLock> lock;
   Json stages_before;
@@ -176,7 +194,6 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   done.model = training->model();
   done.trained_on = training->trained_on();
   try {
-    const std::vector<SeededStage> stages = stages_of(request, *training, folder);
     for (const SeededStage& of : stages) make_folders(folder.seed(of.seed) / "columns");
     done.stages = run_stages(
         stages,

@@ -288,7 +288,6 @@ class Planner {
 
   // A budget that works for any process: their floors differ, with the rooms of BLAS at start.
   int64_t stated(int64_t budget) const {
-    constexpr int64_t kFloorSpread = 2 * kMiB;  // up to 1.4 MiB was seen
     constexpr int64_t kStep = 64 * kKiB;
     if (in_.outside_ledger == 0) return budget;
     return (budget + kFloorSpread + in_.outside_varies + kStep - 1) / kStep * kStep;

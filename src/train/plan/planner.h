@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "train/data/epoch_order.h"
 #include "train/engine/block_engine.h"
 #include "train/plan/block_plan.h"
@@ -104,6 +105,10 @@ struct MemoryPlan {
 /// must stand in the ledger already, gradients and `missing` aside. Errors: BudgetExceeded where not even
 /// probes fit; UsageError where a model cannot be planned so (train/plan/static_tape.h).
 MemoryPlan make_plan(const PlanInput& input);
+
+/// By how much a stated budget is above the need of this process: floors of processes differ. Up to 1.4 MiB was
+/// seen.
+constexpr int64_t kFloorSpread = 2 * kMiB;
 
 /// The execution of a feasible plan. Errors: BudgetTooSmall, which names the smallest budget that works.
 ExecutionPlan require_feasible(const MemoryPlan& plan);
