@@ -106,8 +106,8 @@ struct MemoryPlan {
 /// probes fit; UsageError where a model cannot be planned so (train/plan/static_tape.h).
 MemoryPlan make_plan(const PlanInput& input);
 
-/// By how much a stated budget is above the need of this process: floors of processes differ. Up to 1.4 MiB was
-/// seen.
+/// By how much a stated budget is above the need of this process: floors of processes differ. Up to 1.4 MiB
+/// was seen.
 constexpr int64_t kFloorSpread = 2 * kMiB;
 
 /// The execution of a feasible plan. Errors: BudgetTooSmall, which names the smallest budget that works.
