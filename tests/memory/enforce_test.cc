@@ -1,6 +1,7 @@
 #include "memory/enforce.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,6 +32,15 @@ int64_t soft_limit() {
   rlimit limit{};
   getrlimit(RLIMIT_DATA, &limit);
   return static_cast<int64_t>(limit.rlim_cur);
+}
+
+int64_t stack_of_a_thread() {
+  pthread_attr_t attributes;
+  size_t bytes = 0;
+  pthread_attr_init(&attributes);
+  pthread_attr_getstacksize(&attributes, &bytes);
+  pthread_attr_destroy(&attributes);
+  return static_cast<int64_t>(bytes);
 }
 
 TEST(DataLimit, IsTheBudgetAndWhatAddressesExceedMemoryByAndStacks) {
@@ -71,7 +81,7 @@ TEST(ThreadStacks, TakeAddressesWhileTheyLive) {
   GTEST_SKIP() << "sanitizers take more";
 #endif
   const int64_t before = soft_limit();
-  const int64_t stack = data_limit(kMiB, 1) - data_limit(kMiB, 0);
+  const int64_t stack = stack_of_a_thread();
   {
     const Enforcement enforcement(process_memory().anonymous + 64 * kMiB, 0);
     const int64_t without = soft_limit();
