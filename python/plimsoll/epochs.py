@@ -129,7 +129,7 @@ class EpochLoader(Iterable[Batch_co]):
         """Where the epoch begun last stands: plain numbers and texts, for `load_state_dict`.
 
         `epoch`, `position` (batches delivered of it), `num_replicas`, `options` and `data`, which tells data sets
-        and what was chosen of them apart. After its last batch an epoch is over: the state is the begin of the next.
+        and what was chosen of them apart. After its last batch an epoch is over: the state is the start of the next.
         It is the same on all ranks.
         """
         epoch, position, ranks = self._coming if self._running is None else self._running.position()
@@ -218,7 +218,7 @@ class Epoch(Iterator[Batch_co]):
             raise UsageError(f"load_state_dict: the state is of {ranks} ranks, and there are {self._share[1]}")
         steps = self._open(epoch, first)
         if first > steps:
-            raise UsageError(f"load_state_dict: the state is behind batch {first}, and the epoch has {steps}")
+            raise UsageError(f"load_state_dict: the state is after batch {first}, and the epoch has {steps}")
         loader._coming = Position(epoch + 1, 0)
         loader._running = self._progress = Progress(epoch, first, steps, self._share[1])
         return self._progress

@@ -143,7 +143,7 @@ class Fit {
       save_checkpoint();
       journal_.write("out_of_budget", {{"reason", error.what()}});
       throw BudgetExceeded(
-          fmt::format("stopped in epoch {} behind step {}; --resume goes on from there with a larger budget",
+          fmt::format("stopped in epoch {} after step {}; continue with --resume and a larger budget",
                       position_.epoch, position_.step),
           error);
     }
@@ -297,7 +297,7 @@ class Fit {
   [[noreturn]] void interrupt() {
     journal_.write("interrupted", {{"epoch", position_.epoch}, {"step", position_.step}});
     throw Interrupted(
-        fmt::format("interrupted in epoch {} behind step {}; the same command with --resume goes on",
+        fmt::format("interrupted in epoch {} after step {}; to continue, add --resume to the same command",
                     position_.epoch, position_.step));
   }
 

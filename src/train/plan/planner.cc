@@ -396,7 +396,7 @@ class Planner {
   const std::chrono::steady_clock::time_point start_;
   const int64_t peak_before_;  // of the ledger, since the stage began
   const int64_t outside_before_ = outside();
-  std::optional<PlannedWork> teaching_;  // of a OffloadedTeacher
+  std::optional<PlannedWork> teaching_;  // of an OffloadedTeacher
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
   int64_t probes_peak_ = 0;   // of the ledger while probes ran
