@@ -199,7 +199,7 @@ class Fit {
                                                           {"recompute", plan_.execution.recompute}});
   }
 
-  // The graphs of step `step` of this epoch; empty behind the last.
+  // The graphs of step `step` of this epoch; empty after the last.
   std::span<const int64_t> batch(int64_t step) const {
     const int64_t first = std::min(step * training_.batch_size, epoch_count());
     const int64_t size = std::min(training_.batch_size, epoch_count() - first);
