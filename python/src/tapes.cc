@@ -10,7 +10,7 @@
 #include "memory/tape.h"
 #include "memory/tape_model.h"
 #include "ops/allocator.h"
-#include "ops/operation_names.h"
+#include "train/plan/operation_names.h"
 #include "torch_bindings.h"
 
 namespace plimsoll {

@@ -24,7 +24,7 @@
 #include "nn/vgae_distillation.h"
 #include "ops/allocator.h"
 #include "ops/normal_noise.h"
-#include "ops/operation_names.h"
+#include "train/plan/operation_names.h"
 #include "ops/segment.h"
 #include "sample/block/cached_teacher.h"
 #include "support/ledger_cap.h"

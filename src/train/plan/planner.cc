@@ -11,7 +11,7 @@
 #include "memory/ledger.h"
 #include "memory/meter.h"
 #include "ops/allocator.h"
-#include "ops/operation_names.h"
+#include "train/plan/operation_names.h"
 #include "train/engine/item_kind.h"
 #include "train/engine/order_terms.h"
 #include "train/plan/blas_memory.h"
