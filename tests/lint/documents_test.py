@@ -122,8 +122,8 @@ def broken_references(page):
         reference = FILE.fullmatch(span)
         if not reference or NOT_OURS.search(reference[1]):
             continue
-        if reference[1].count("/") == 0 and Path(reference[1]).suffix not in SOURCE:
-            continue  # `recipe.yaml`: a user's file as like as ours
+        if "/" not in reference[1] and Path(spelled_out(reference[1])[0]).suffix not in SOURCE:
+            continue  # `recipe.yaml` may be a user's
         for file in spelled_out(reference[1]):
             found = candidates(page, file)
             if not found:
@@ -151,6 +151,24 @@ def test_links_resolve(page):
 @pytest.mark.parametrize("page", pages_with_references(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_references_resolve(page):
     assert [*broken_references(page)] == []
+
+
+def rooms():
+    lines = (ROOT / "cmake" / "rooms.txt").read_text().splitlines()
+    return [line.split(":")[0] for line in lines if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_a_room_explains_itself(room):
+    lines = (ROOT / "src" / room / "README.md").read_text().splitlines()
+    assert lines[0] == f"# {room}" and 10 <= len(lines) <= 30
+    drawing = (ROOT / "HACKING.md").read_text().split("```")[1]
+    assert re.search(rf"\b{room}\b", drawing)
+
+
+def test_the_front_pages_are_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+    assert len((ROOT / "HACKING.md").read_text().splitlines()) <= 150
 
 
 def test_breaks_are_found(tmp_path, monkeypatch):
