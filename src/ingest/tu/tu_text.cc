@@ -110,8 +110,8 @@ bool TuTextReader::next() {
   const auto width = static_cast<int64_t>(attributes_.size());
   if (width_ < 0) width_ = width;
   if (width != width_)
-    lines_.refuse(line, fmt::format("{} attributes after the neighbours, as in the first node, not {}",
-                                    width_, width));
+    lines_.refuse(
+        line, fmt::format("{} attributes after the neighbours, as in the first node, not {}", width_, width));
   return true;
 }
 
