@@ -105,7 +105,7 @@ class EpochLoader(Iterable[Batch_co]):
         return 0 if self._native is None or self._native[0] != os.getpid() else self._native[1].live_bytes
 
     def set_epoch(self, epoch: int) -> None:
-        """Names the epoch that begins next, with its first batch."""
+        """Sets the number of the next epoch, which starts with its first batch."""
         self._coming = Position(whole("epoch", epoch, 0, _MAX_EPOCH), 0)
         self._running = None
 
@@ -142,7 +142,7 @@ class EpochLoader(Iterable[Batch_co]):
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Lets the next epoch go on behind the last batch that was delivered when `state` was taken.
+        """The next epoch continues after the last batch that was delivered when `state` was taken.
 
         Errors: `UsageError` for the state of other data, other options or, when the epoch begins, another
         `num_replicas`.
@@ -186,7 +186,7 @@ class EpochLoader(Iterable[Batch_co]):
 
 
 class Epoch(Iterator[Batch_co]):
-    """One epoch of a loader, which begins when its first batch is asked for."""
+    """One epoch of a loader, which starts when its first batch is asked for."""
 
     def __init__(self, loader: EpochLoader[Batch_co]) -> None:
         self._loader = loader

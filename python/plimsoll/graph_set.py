@@ -87,7 +87,7 @@ class Graphs(Sequence[GraphView]):
 class GraphSet(DataSet, Graphs):
     """A `graph_set` data set: G graphs, N nodes, E edges, F node and K edge features.
 
-    It is the sequence of its graphs, and has the columns in which they lie one behind the other.
+    It is the sequence of its graphs, and has the columns in which they lie one after the other.
     """
 
     _kind = "graph_set"
