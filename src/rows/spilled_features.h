@@ -71,8 +71,8 @@ class SpilledFeatures {
     std::byte* out = nullptr;
   };
   /// Waits for batch number `batch` of a generation, counted from 0 in the order of add(), and gives it once:
-  /// `place` gets its note, which is then deleted. False: the generation has changed, or batches too far after
-  /// this one were read already. Errors: of fail() and of the scratch file.
+  /// `place` gets its note, which is then deleted. False: the generation has changed, or batches too far
+  /// after this one were read already. Errors: of fail() and of the scratch file.
   bool read(int64_t generation, int64_t batch,
             const std::function<Place(std::span<const std::byte> note)>& place);
 

@@ -33,7 +33,8 @@ std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& rec
       if (FileSystem::disk().exists(file)) detectors.push_back({name, seed, file});
     }
   if (detectors.empty())
-    throw InputError(folder.root.string() + " has no trained detector; finish the run with `plimsoll train --resume`");
+    throw InputError(folder.root.string() +
+                     " has no trained detector; finish the run with `plimsoll train --resume`");
   return detectors;
 }
 

@@ -36,8 +36,8 @@ struct ExecutionPlan {
 /// (sample/block/block_runner.h), lane by lane (train/engine/lane_tree.h). Results are the same bits for any
 /// execution.
 ///
-/// With an OffloadedTeacher, blocks go through it first, and then through the objective: all of a batch, or as
-/// many as it has room for.
+/// With an OffloadedTeacher, blocks go through it first, and then through the objective: all of a batch, or
+/// as many as it has room for.
 class BlockEngine {
  public:
   /// All arguments must outlive the engine. `shapes` has one entry for each graph of the source. `teacher`
