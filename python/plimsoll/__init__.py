@@ -19,7 +19,8 @@ from plimsoll.detect import Detector, Verdict
 from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
 from plimsoll.frames import Frame, FrameColumns, Frames
 from plimsoll.graph import Graph
-from plimsoll.graph_set import Graphs, GraphSet, GraphView
+from plimsoll.graph_set import Graphs, GraphSet
+from plimsoll.graph_view import GraphView
 from plimsoll.loader import DataLoader
 from plimsoll.neighbours import NeighborLoader
 from plimsoll.predictions import Predictions

@@ -118,7 +118,7 @@ def evaluate(
 ) -> Evaluation:
     """Judges a run on every split that did not train it, as `plimsoll evaluate` does, or on one `split` alone.
 
-    `scores` is a file for the score of every window, `calibrate` the benign windows at the begin of each recording that it
+    `scores` is a file for the score of every window, `calibrate` how many of its first benign windows each recording
     is compared with; the other arguments are those of `train`. Errors: as of `train`.
     """
     request = _torch.EvaluateRequest(Path(run), Path(data))

@@ -27,8 +27,8 @@ def windows(
     `frames` is a data set or its path. `features` is "compat" (docs/compat-features.md) or "behaviour"
     (docs/behaviour-features.md). `window` is frames, or time as text ("50ms", behaviour alone); `stride` is how far
     the next one is: by default 100 frames, or the window where that is time. IDs are learned from the splits in
-    `vocabulary_from`, by default those whose names begin with train. `calibrate` compares each recording with so
-    many benign windows of its own begin (behaviour). `budget` is by default what the system has, less 64 MiB; the
+    `vocabulary_from`, by default those whose names start with train. `calibrate` compares each recording with its
+    own first N benign windows (behaviour). `budget` is by default what the system has, less 64 MiB; the
     other arguments are those of `plimsoll.ingest`. Progress counts graphs.
     Errors: `UsageError`, `InputError`, `BudgetExceeded`, `Failure`.
     """

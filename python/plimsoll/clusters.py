@@ -32,7 +32,7 @@ class ClusterData:
       Nishimura and Ugander, KDD 2013). It sees the neighbours in a node's row: of a directed graph one direction.
       metis: METIS_PartGraphKway (Karypis and Kumar, SIAM J. Sci. Comput. 1998), as torch_geometric.loader.ClusterData
       has it, in a process of its own. It mostly cuts fewer edges, takes longer and about 64 bytes a node and 80 a
-      neighbour, in both directions; the limit on nodes is what it aims at. At most 2^30 nodes and 2^29 edges.
+      neighbour, in both directions; it only aims at the limit on nodes. At most 2^30 nodes and 2^29 edges.
     - `slack`: how much more than their share of nodes parts may have.
     - `parts`: a partition that was made before, whole numbers [V], in place of all that; `num_parts` has to exceed them.
     - `budget`: for finding them, as of `plimsoll.ingest.graph`. Parts stand in the ledger under `columns`.

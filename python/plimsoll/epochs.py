@@ -4,17 +4,53 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from plimsoll._epoch import Batch_co, Epoch, Native, Position, Progress
 from plimsoll.arguments import whole
 from plimsoll.errors import MissingPackage, UsageError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from plimsoll._core import BatchStream
+
 _MAX_EPOCH = 2**32 - 1
+
+Batch_co = TypeVar("Batch_co", covariant=True)
+
+
+class Native(Protocol):
+    """What C++ has for all epochs of one loader: `_core.Batches` or `_core.Neighbours`."""
+
+    @property
+    def live_bytes(self) -> int: ...
+    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> BatchStream: ...
+    def steps(self, epoch: int, rank: int, ranks: int) -> int: ...
+    def next(self, stream: BatchStream) -> dict[str, Tensor]: ...
+
+
+class Position(NamedTuple):
+    epoch: int
+    first: int  # batches of it that were delivered
+    ranks: int | None = None  # of which this is the position; None: any number
+
+
+@dataclass
+class Progress:
+    """Of an epoch that has begun."""
+
+    epoch: int
+    delivered: int
+    steps: int
+    ranks: int
+
+    def position(self) -> Position:
+        if self.delivered == self.steps:
+            return Position(self.epoch + 1, 0, self.ranks)
+        return Position(self.epoch, self.delivered, self.ranks)
 
 
 class EpochLoader(Iterable[Batch_co]):
@@ -69,7 +105,7 @@ class EpochLoader(Iterable[Batch_co]):
         return 0 if self._native is None or self._native[0] != os.getpid() else self._native[1].live_bytes
 
     def set_epoch(self, epoch: int) -> None:
-        """Names the epoch that begins next, with its first batch."""
+        """Sets the number of the next epoch, which starts with its first batch."""
         self._coming = Position(whole("epoch", epoch, 0, _MAX_EPOCH), 0)
         self._running = None
 
@@ -93,7 +129,7 @@ class EpochLoader(Iterable[Batch_co]):
         """Where the epoch begun last stands: plain numbers and texts, for `load_state_dict`.
 
         `epoch`, `position` (batches delivered of it), `num_replicas`, `options` and `data`, which tells data sets
-        and what was chosen of them apart. After its last batch an epoch is over: the state is the begin of the next.
+        and what was chosen of them apart. After its last batch an epoch is over: the state is the start of the next.
         It is the same on all ranks.
         """
         epoch, position, ranks = self._coming if self._running is None else self._running.position()
@@ -106,7 +142,7 @@ class EpochLoader(Iterable[Batch_co]):
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Lets the next epoch go on behind the last batch that was delivered when `state` was taken.
+        """The next epoch continues after the last batch that was delivered when `state` was taken.
 
         Errors: `UsageError` for the state of other data, other options or, when the epoch begins, another
         `num_replicas`.
@@ -147,3 +183,58 @@ class EpochLoader(Iterable[Batch_co]):
 
     def _given(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in self._options.items() if value or name == "seed")
+
+
+class Epoch(Iterator[Batch_co]):
+    """One epoch of a loader, which starts when its first batch is asked for."""
+
+    def __init__(self, loader: EpochLoader[Batch_co]) -> None:
+        self._loader = loader
+        self._pin = loader.pin_memory and _can_pin()
+        self._progress: Progress | None = None
+        self._stream: BatchStream | None = None
+        self._process = 0
+
+    def __next__(self) -> Batch_co:
+        progress = self._progress or self._begin()
+        if progress.delivered == progress.steps:
+            raise StopIteration
+        if self._process != os.getpid():
+            # A child of fork() has not the thread of its parent's stream.
+            self._open(progress.epoch, progress.delivered)
+        assert self._stream is not None
+        tensors = self._batches.next(self._stream)
+        progress.delivered += 1
+        if progress.delivered == progress.steps:
+            self._stream = None  # ends its thread
+        batch: Any = self._loader._finish(tensors)
+        return batch.pin_memory() if self._pin else batch  # type: ignore[no-any-return]
+
+    def _begin(self) -> Progress:
+        loader = self._loader
+        self._share = loader._share()
+        epoch, first, ranks = loader._coming
+        if ranks not in (None, self._share[1]):
+            raise UsageError(f"load_state_dict: the state is of {ranks} ranks, and there are {self._share[1]}")
+        steps = self._open(epoch, first)
+        if first > steps:
+            raise UsageError(f"load_state_dict: the state is after batch {first}, and the epoch has {steps}")
+        loader._coming = Position(epoch + 1, 0)
+        loader._running = self._progress = Progress(epoch, first, steps, self._share[1])
+        return self._progress
+
+    def _open(self, epoch: int, first: int) -> int:
+        loader = self._loader
+        self._process = os.getpid()
+        self._batches = loader._batches()
+        self._stream = self._batches.stream(epoch, *self._share, first, loader.prefetch_factor)
+        return self._stream.size
+
+
+def _can_pin() -> bool:
+    import torch
+
+    if not torch.cuda.is_available():
+        warnings.warn("pin_memory=True, but there is no CUDA: batches are not pinned", stacklevel=3)
+        return False
+    return True

@@ -30,7 +30,7 @@ class FrameColumns:
     time_ns: NDArray[np.int64]  #: [n] nanoseconds
     can_id: NDArray[np.uint32]  #: [n]
     length: NDArray[np.uint8]  #: [n] bytes of payload
-    data: NDArray[np.uint8]  #: [n, 8], or [n, 64] for CAN FD; zero behind the length
+    data: NDArray[np.uint8]  #: [n, 8], or [n, 64] for CAN FD; padded with zeros
     label: NDArray[np.uint8]  #: [n] 0, 1 or 255
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class Frames(DataSet):
 
     @property
     def data(self) -> NDArray[np.uint8]:
-        """u8 [n, 8], or [n, 64] for CAN FD: the payload, zero behind its length."""
+        """u8 [n, 8], or [n, 64] for CAN FD: the payload, padded with zeros."""
         return self._column("data")
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -14,31 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from plimsoll.data_set import DataSet
 from plimsoll.errors import InputError, UsageError
+from plimsoll.graph_view import GraphView
 from plimsoll.tables import Features, GraphRecording, Split
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
-
-
-@dataclass(frozen=True)
-class GraphView:
-    """One graph of n nodes and e edges, as read-only views of the columns of a data set."""
-
-    x: NDArray[np.float32]  #: [n, F]
-    edge_index: NDArray[np.int32]  #: [2, e]: sources and targets, counted within the graph
-    edge_attr: NDArray[np.float32]  #: [e, K]
-    y: int  #: class of the graph
-    node_y: NDArray[np.int64] | None  #: [n] class of each node, -1 where it is unlabelled; None: no such column
-    target: NDArray[np.float32] | None = None  #: [T] numbers to be predicted, NaN where unknown; likewise
-    node_target: NDArray[np.float32] | None = None  #: [n, T] of each node; likewise
-
-    @property
-    def num_nodes(self) -> int:
-        return len(self.x)
-
-    @property
-    def num_edges(self) -> int:
-        return int(self.edge_index.shape[1])
 
 
 class Graphs(Sequence[GraphView]):
@@ -91,7 +70,7 @@ class Graphs(Sequence[GraphView]):
         few KB: the mapping is read-only, and a tensor over it would end the process when it is written to.
         Errors: `MissingPackage` without torch or PyTorch Geometric.
         """
-        from plimsoll.pyg import to_data
+        from plimsoll.to_pyg import to_data
 
         return to_data(self.get(i))
 
@@ -108,7 +87,7 @@ class Graphs(Sequence[GraphView]):
 class GraphSet(DataSet, Graphs):
     """A `graph_set` data set: G graphs, N nodes, E edges, F node and K edge features.
 
-    It is the sequence of its graphs, and has the columns in which they lie one behind the other.
+    It is the sequence of its graphs, and has the columns in which they lie one after the other.
     """
 
     _kind = "graph_set"

@@ -37,7 +37,7 @@ class DataLoader(EpochLoader["Batch"]):
       such as "16MiB", counts the bytes of all tensors, those of `ptr`, `batch` and of where the edges of each graph
       begin included. A graph that exceeds one by itself is a `UsageError`; `skip_too_big` leaves it out.
     - `min_steps_per_epoch`: `batch_size` becomes at most m / min_steps_per_epoch, rounded down, for an epoch of m
-      graphs a rank; so there are at least so many batches. Fewer graphs are a `UsageError`.
+      graphs a rank; so there are at least that many batches. Fewer graphs are a `UsageError`.
     - `drop_last`: leaves the last batch out where it has fewer than `batch_size` graphs.
     - `seed`: a whole number, 0 or more, below 2^64.
     - `rank`, `num_replicas`: which of how many processes this is; by default as torch.distributed says when an epoch

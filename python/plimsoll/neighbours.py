@@ -13,6 +13,7 @@ from plimsoll.arguments import one_of, whole
 from plimsoll.epochs import EpochLoader
 from plimsoll.errors import UsageError
 from plimsoll.graph import Graph
+from plimsoll.sampling import sampling_options, set_sampling
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -148,29 +149,6 @@ class NeighborLoader(EpochLoader["Data"]):
 
     def __repr__(self) -> str:
         return f"NeighborLoader({self.data!r}, {self._given()})"
-
-
-def sampling_options(
-    num_neighbors: Iterable[int], replace: bool, subgraph_type: str, disjoint: bool, weight_attr: str | None
-) -> dict[str, Any]:
-    """What is sampled, as `NeighborLoader` takes it. Errors: `UsageError`."""
-    if not isinstance(num_neighbors, Iterable) or isinstance(num_neighbors, dict):
-        raise UsageError(f"num_neighbors={num_neighbors!r}: expected a list of whole numbers, one a hop")
-    if weight_attr not in (None, "edge_weight"):
-        raise UsageError(f"weight_attr={weight_attr!r}: expected 'edge_weight' or None")
-    return {
-        "num_neighbors": [whole("num_neighbors", count, -1) for count in num_neighbors],
-        "replace": bool(replace),
-        "subgraph_type": str(getattr(subgraph_type, "value", subgraph_type)),
-        "disjoint": bool(disjoint),
-        "weight_attr": weight_attr,
-    }
-
-
-def set_sampling(sampling: _core.NeighbourOptions, options: dict[str, Any]) -> None:
-    sampling.fan_outs, sampling.replace = options["num_neighbors"], options["replace"]
-    sampling.weighted, sampling.disjoint = options["weight_attr"] is not None, options["disjoint"]
-    sampling.set_subgraph(options["subgraph_type"])
 
 
 def _nodes(graph: Graph, given: Any) -> tuple[NDArray[np.int64] | None, bool]:

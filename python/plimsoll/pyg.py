@@ -1,4 +1,4 @@
-"""From and to PyTorch Geometric."""
+"""From PyTorch Geometric: `from_pyg`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, texts
-from plimsoll.errors import MissingPackage, UsageError
-from plimsoll.graph import SPLITS, Graph
-from plimsoll.graph_set import GraphSet, GraphView
+from plimsoll.errors import UsageError
+from plimsoll.graph_set import GraphSet
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -21,64 +20,6 @@ if TYPE_CHECKING:
 _STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "num_nodes"}
 _PROGRESS_GRAPHS = 256
 _MOST_CLASSES = 1 << 20
-
-
-def require_pyg(what: str) -> None:
-    """Errors: `MissingPackage` without torch or PyTorch Geometric."""
-    try:
-        import torch_geometric.data  # noqa: F401
-    except ImportError as error:
-        raise MissingPackage(f"{what}: {error}; install both: pip install torch torch_geometric") from error
-
-
-def to_data(graph: GraphView) -> Data:
-    """What `Graphs.to_pyg` says."""
-    require_pyg("to_pyg")
-    import torch
-    from torch_geometric.data import Data
-
-    def copied(column: NDArray[Any]) -> torch.Tensor | None:
-        return torch.from_numpy(column.copy()) if column.shape[1] else None
-
-    def targets(rows: NDArray[np.float32]) -> torch.Tensor:
-        return torch.from_numpy(rows.copy()).squeeze(-1) if rows.shape[-1] == 1 else torch.from_numpy(rows.copy())
-
-    data = Data(
-        x=copied(graph.x),
-        edge_index=torch.from_numpy(np.ascontiguousarray(graph.edge_index, dtype=np.int64)),
-        edge_attr=copied(graph.edge_attr),
-        y=torch.tensor([graph.y]) if graph.target is None else targets(graph.target[np.newaxis]),
-    )
-    if data.x is None:
-        data.num_nodes = graph.num_nodes
-    if graph.node_target is not None:
-        data.node_y = targets(graph.node_target)
-    elif graph.node_y is not None:
-        data.node_y = torch.from_numpy(graph.node_y.copy())
-    return data
-
-
-def to_giant_data(graph: Graph) -> Data:
-    """What `Graph.to_pyg` says."""
-    require_pyg("to_pyg")
-    import torch
-    from torch_geometric.data import Data
-
-    def column(name: str) -> torch.Tensor | None:
-        return graph.tensor(name) if graph._mapping.has_column(name) else None
-
-    degrees = graph.tensor("indptr").diff()
-    edge_index = torch.empty(2, graph.num_edges, dtype=torch.int64)
-    neighbours, nodes = edge_index if graph.direction == "in" else reversed(edge_index.unbind())
-    neighbours.copy_(graph.tensor("indices"))
-    nodes.copy_(torch.repeat_interleave(degrees, output_size=graph.num_edges))
-    data = Data(x=column("x"), edge_index=edge_index, edge_attr=column("edge_attr"), y=column("y"))
-    for name in ("edge_weight", *(f"{split}_idx" for split in SPLITS)):
-        if graph._mapping.has_column(name):
-            data[name] = column(name)
-    if data.x is None:
-        data.num_nodes = graph.num_nodes
-    return data
 
 
 def from_pyg(

@@ -12,8 +12,8 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
 from plimsoll import _core
 from plimsoll.arguments import whole
 from plimsoll.errors import UsageError
-from plimsoll.graph import Graph
-from plimsoll.neighbours import sampling_options, set_sampling
+from plimsoll.graph_columns import GraphColumns
+from plimsoll.sampling import sampling_options, set_sampling
 
 
 class NeighborSampler(BaseSampler):  # type: ignore[misc]
@@ -26,7 +26,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     def __init__(
         self,
-        graph: Graph,
+        graph: GraphColumns,
         num_neighbors: Iterable[int],
         replace: bool = False,
         subgraph_type: str = "directional",

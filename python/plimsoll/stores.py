@@ -11,7 +11,7 @@ from torch_geometric.data import FeatureStore as PygFeatureStore
 from torch_geometric.data import GraphStore as PygGraphStore
 
 from plimsoll.errors import UsageError
-from plimsoll.graph import Graph
+from plimsoll.graph_columns import GraphColumns
 
 
 class FeatureStore(PygFeatureStore):  # type: ignore[misc]
@@ -21,7 +21,7 @@ class FeatureStore(PygFeatureStore):  # type: ignore[misc]
     `UsageError` for what would write to it; `KeyError` for a name that it does not have, `IndexError` for a node.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: GraphColumns) -> None:
         super().__init__()
         self.__dict__["_graph"] = graph
         names = [name for name in ("x", "y") if getattr(graph, name) is not None]
@@ -65,7 +65,7 @@ class GraphStore(PygGraphStore):  # type: ignore[misc]
     path of the graph. Errors: `UsageError` for what would write to it; `KeyError` for another type or layout.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: GraphColumns) -> None:
         super().__init__()
         self.__dict__["_graph"] = graph
         self.__dict__["_edges"] = None
@@ -93,5 +93,5 @@ class GraphStore(PygGraphStore):  # type: ignore[misc]
         return GraphStore, (self._graph,)
 
 
-def _read_only(graph: Graph) -> UsageError:
+def _read_only(graph: GraphColumns) -> UsageError:
     return UsageError(f"{graph.path}: a data set is not written to; plimsoll.ingest.graph makes another")

@@ -10,8 +10,8 @@
 #include "memory/tape.h"
 #include "memory/tape_model.h"
 #include "ops/allocator.h"
-#include "ops/operation_names.h"
 #include "torch_bindings.h"
+#include "train/plan/operation_names.h"
 
 namespace plimsoll {
 namespace {

@@ -93,8 +93,8 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
       ->type_name("FILE");
   verb->add_option("--scores", options->scores, "Write the score of every window, as CSV")->type_name("FILE");
   verb->add_option("--calibrate", options->calibrate,
-                   "Compare each recording with so many benign windows of its own begin, a third of them at "
-                   "most; they are not judged. 0: none; default: data.calibration of the recipe")
+                   "Compare each recording with its own first N benign windows, at most a third of them, "
+                   "which are not judged. 0: none; default: data.calibration of the recipe")
       ->check(CLI::NonNegativeNumber)
       ->type_name("WINDOWS");
   verb->add_flag("--ablation", options->ablation,

@@ -42,7 +42,7 @@ void print_one(const StageReport& stage, const TrainReport& report, Budget& budg
   const EpochMetrics& best = best_of(fit);
   if (fit.initial)
     fmt::print("started from {} tensors of a file\n{}", fit.initial->taken, in_words(*fit.initial));
-  if (fit.resumed_at > 0) fmt::print("went on behind step {}\n", format_count(fit.resumed_at));
+  if (fit.resumed_at > 0) fmt::print("continued after step {}\n", format_count(fit.resumed_at));
   fmt::print("{} with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
              report.trained->model, format_count(stage.parameters), fit.epochs.size(), fit.best_epoch,
              best.training_loss, best.validation_loss);

@@ -70,11 +70,11 @@ void add_windows(CLI::App& app) {
   verb->add_option("--stride", options->stride,
                    "From one window to the next: frames (default 100), or time (default: the window)");
   verb->add_option("--vocabulary-from", options->windows.windows.learn_from.splits,
-                   "Splits whose IDs are known; default: those whose names begin with train")
+                   "Splits whose IDs are known; default: those whose names start with train")
       ->type_name("SPLIT");
   verb->add_option("--calibrate", options->windows.windows.calibration.windows,
-                   "Compare each recording with so many benign windows of its own begin, a third of them at "
-                   "most (behaviour)")
+                   "Compare each recording with its own first N benign windows, at most a third of them "
+                   "(behaviour)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("WINDOWS");
   verb->add_flag("--force", options->windows.force, "Replace an existing output");

@@ -15,7 +15,7 @@ namespace plimsoll {
 struct Extent {
   int64_t offset = 0;  ///< in bytes, a multiple of the file's alignment
   int64_t bytes = 0;   ///< likewise
-  int64_t needed = 0;  ///< of these from the begin, what has to be there: the file may end behind it
+  int64_t needed = 0;  ///< of these from the start, what has to be there: the file may end behind it
   int64_t first = 0;   ///< first .. last-1 of what was asked for lie in it
   int64_t last = 0;
 };

@@ -42,7 +42,7 @@ class GzipStream : public InputStream {
           break;
         }
       }
-      // A gzip file may be several members, one behind the other.
+      // A gzip file may be several members, one after the other.
       if (member_ended_ && inflateReset(&stream_) != Z_OK) fail();
       const int result = inflate(&stream_, Z_NO_FLUSH);
       if (result == Z_MEM_ERROR) fail_for_memory();

@@ -28,7 +28,7 @@ struct OpenedWay {
   int64_t buffer_bytes = 0;  ///< of the ledger
 };
 
-/// Opens a file for reads of at most `longest` bytes behind a begin of any alignment, which sectors around
+/// Opens a file for reads of at most `longest` bytes after a start of any alignment, which sectors around
 /// them make longer, and pages where that is a long extent; with `buffer_bytes` of buffers, or one where a
 /// read takes more. None if kernel or file system refuse this way.
 /// Errors: InputError (no such file), BudgetExceeded (Tag::cache).

@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-/// Rows of equal length, one behind the other in a file: those of a .npy, say, or pages of one.
+/// Rows of equal length, one after the other in a file: those of a .npy, say, or pages of one.
 struct RowLayout {
   int64_t offset = 0;  ///< of the first row, in bytes
   int64_t row_bytes = 0;

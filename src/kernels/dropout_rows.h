@@ -54,7 +54,7 @@ struct PhiloxLanes {
     }
   }
 
-  /// The numbers of the quads one behind the other.
+  /// The numbers of the quads one after the other.
   PLIMSOLL_INLINE void store(uint32_t* to) const {
     constexpr uint64_t kLow = 0xFFFFFFFF;
     interleave((word[0] & kLow) | word[1] << 32, (word[2] & kLow) | word[3] << 32,

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// `count` rows of a column, from `first` on, behind what was written to a tensor before.
+// `count` rows of a column, from `first` on, after what was written to a tensor before.
 template <typename T>
 void copy_rows(std::span<const T> column, int64_t first, int64_t count, int64_t width, T*& to) {
   if (to == nullptr) return;

@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-/// Graphs as one disconnected graph: copies their rows one behind the other, in their order, edge_index
+/// Graphs as one disconnected graph: copies their rows one after the other, in their order, edge_index
 /// counting nodes in the whole batch. Errors: InputError for a graph whose pointers or edges point outside of
 /// it; BudgetExceeded.
 CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::span<const int64_t> graphs,

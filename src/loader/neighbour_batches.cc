@@ -142,7 +142,7 @@ NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
   return sample;
 }
 
-// Has the batch in front, and as many behind it as the horizon and memory allow.
+// Has the batch in front, and as many after it as the horizon and memory allow.
 void NeighbourBatches::sample_to(int64_t batch) {
   if (samples_.empty() || samples_.front().batch != batch) {
     samples_.clear();

@@ -34,7 +34,7 @@ class NextUseOrder {
   /// `slots` of them, none in the order. Errors: BudgetExceeded (Tag::cache).
   explicit NextUseOrder(int64_t slots);
 
-  /// Puts a slot behind all others of the same batch, wherever it was. `batch` is not below that of
+  /// Puts a slot after all others of the same batch, wherever it was. `batch` is not below that of
   /// forget_before().
   void place(int32_t slot, int32_t batch);
   /// Takes a slot out of the order, if it is in it.

@@ -102,7 +102,7 @@ class PackRound {
   PackedRows* rows_ = nullptr;
   Vector<Pack, Tag::cache> made_;  // that are closed; has room for those of a round
   RowSet wanted_;                  // rows of these
-  int64_t note_area_ = 0;          // bytes of their notes, from the begin of the round on
+  int64_t note_area_ = 0;          // bytes of their notes, from the start of the round on
   int64_t row_area_ = 0;           // and of their rows, from its end
   Pack open_;                      // the last, which is not closed
   RowSet in_open_;                 // its rows

@@ -15,7 +15,7 @@
 
 namespace plimsoll {
 
-/// Numbers of equal length, one behind the other in a file.
+/// Numbers of equal length, one after the other in a file.
 struct NumberLayout {
   int64_t offset = 0;  ///< of the first, in bytes, a multiple of number_bytes
   int64_t number_bytes = 0;
@@ -64,7 +64,7 @@ class PageCache {
   /// Errors: UsageError for less than least_bytes(); BudgetExceeded (Tag::cache): it holds nothing then.
   void resize(int64_t bytes);
 
-  /// Calls use(i, p) for each places[i], where p points to the number there and to those behind it on its
+  /// Calls use(i, p) for each places[i], where p points to the number there and to those after it on its
   /// page. In any order, maybe on several threads at once; p ends with the call. `use` may not throw.
   /// Errors: those of RowReader::read(): not all were used then, and the cache can go on.
   template <typename T, typename Use>

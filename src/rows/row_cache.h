@@ -66,7 +66,7 @@ class RowCache {
   NextUseOrder order_;
   int32_t used_ = 0;  // slots that hold a row; the first ones
   RowPlan plan_;
-  int32_t window_end_ = 0;  // the first batch behind the window of fewest_misses
+  int32_t window_end_ = 0;  // the first batch after the window of fewest_misses
   Vector<WantedRow, Tag::cache> missed_;
   Vector<int32_t, Tag::cache> missed_at_;  // where in the batch they are
   RowCounters counters_;

@@ -44,7 +44,7 @@ class RowTable {
     buckets_[bucket] = {row, value};
   }
 
-  /// Rows behind the gap move up as far as their own place allows, so that no mark of it is left.
+  /// Rows after the gap move up as far as their own place allows, so that no mark of it is left.
   void erase(int64_t row) {
     size_t gap = bucket_of(row);
     if (buckets_[gap].row == kNone) return;

@@ -70,9 +70,9 @@ class SpilledFeatures {
     std::span<const int64_t> rows;
     std::byte* out = nullptr;
   };
-  /// Waits for a batch, which was or will be added as the so-manieth from 0 of a generation, and gives it,
-  /// once: `place` is told its note, which is gone afterwards. False: batches too far behind it were read
-  /// before, or it is of another generation by now. Errors: of fail() and of the scratch file.
+  /// Waits for batch number `batch` of a generation, counted from 0 in the order of add(), and gives it once:
+  /// `place` gets its note, which is then deleted. False: the generation has changed, or batches too far
+  /// after this one were read already. Errors: of fail() and of the scratch file.
   bool read(int64_t generation, int64_t batch,
             const std::function<Place(std::span<const std::byte> note)>& place);
 

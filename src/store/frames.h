@@ -24,7 +24,7 @@ struct FrameSpans {
   std::span<const int64_t> time_ns;
   std::span<const uint32_t> can_id;
   std::span<const uint8_t> length;  ///< payload bytes
-  std::span<const uint8_t> data;    ///< `width` bytes a frame, zero behind its length
+  std::span<const uint8_t> data;    ///< `width` bytes a frame, zero after its length
   std::span<const uint8_t> label;   ///< 0, 1 or kUnlabelled
   int64_t width = kPayloadBytes;    ///< bytes of `data` a frame: 8, or 64 for CAN FD
 

@@ -43,7 +43,7 @@ int64_t columns_of(const DataSetView& set, const std::string& name) {
   return found->second.shape().shape[1];
 }
 
-// What is wrong with ranges that are to stand one behind the other and hold all graphs; "" where nothing is.
+// What is wrong with ranges that are to stand one after the other and hold all graphs; "" where nothing is.
 std::string fault_in(const std::vector<GraphRange>& ranges, const char* what, int64_t graphs) {
   int64_t next = 0;
   for (const GraphRange& range : ranges) {

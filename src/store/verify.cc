@@ -45,7 +45,7 @@ void verify_frames(const FramesView& view, std::vector<std::string>& wrong) {
     if (std::any_of(payload.begin() + frames.length[at], payload.end(),
                     [](uint8_t byte) { return byte != 0; }))
       wrong.push_back(
-          fmt::format("frame {}: bytes behind its length of {} are not zero", i, frames.length[at]));
+          fmt::format("frame {}: bytes after its length of {} are not zero", i, frames.length[at]));
     const uint32_t id = frames.can_id[at] & ~(kCanExtended | kCanRemote | kCanError);
     // An error frame has the classes of the error for an ID, up to bit 28.
     if ((frames.can_id[at] & (kCanExtended | kCanError)) == 0 && id > 0x7FF)

@@ -260,9 +260,8 @@ Findings judge_detector(const RunEvaluation& options) {
   findings.json["calibration_windows"] = calibration;
   if (calibration > 0)
     findings.notes += fmt::format(
-        "each recording was compared with benign windows of its own begin, {} or a third of it at most, "
-        "which are not "
-        "judged\n",
+        "each recording was compared with its own first benign windows, at most {} or a third of it; these "
+        "are not judged\n",
         calibration);
   else if (data.windows()->learned().contains("profile.ids"))
     findings.notes += "all were compared with the benign profile of the training recordings\n";

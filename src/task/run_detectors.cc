@@ -24,7 +24,7 @@ constexpr std::array<std::pair<const char*, const char*>, 7> kDetectors = {
 std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& recipe) {
   const Json manifest = parse_json(read_text(folder.manifest()));
   if (!manifest.is_object())
-    throw InputError(folder.manifest().string() + " is damaged; `plimsoll train --resume` writes it anew");
+    throw InputError(folder.manifest().string() + " is damaged; `plimsoll train --resume` writes it again");
   const auto seeds = manifest.value("seeds", std::vector<int64_t>{recipe.seed});
   std::vector<RunDetector> detectors;
   for (const auto& [name, stage] : kDetectors)
@@ -33,7 +33,8 @@ std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& rec
       if (FileSystem::disk().exists(file)) detectors.push_back({name, seed, file});
     }
   if (detectors.empty())
-    throw InputError(folder.root.string() + " has no trained detector; `plimsoll train --resume` goes on");
+    throw InputError(folder.root.string() +
+                     " has no trained detector; finish the run with `plimsoll train --resume`");
   return detectors;
 }
 

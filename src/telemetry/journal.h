@@ -12,7 +12,7 @@ namespace plimsoll {
 /// that a killed process or a full disk cut short is taken away. Not thread-safe.
 class Journal {
  public:
-  /// Goes on behind the last whole line, if the file is there. Errors: Failure.
+  /// Goes on after the last whole line, if the file is there. Errors: Failure.
   explicit Journal(const std::filesystem::path& path);
   /// Adds {"time": seconds since 1970, "event": event, ...fields}. An event that cannot be written ends
   /// nothing: stderr is told the first time, and the next one is tried again.

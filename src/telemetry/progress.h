@@ -16,7 +16,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `note` is added behind the rate: "loss=0.12".
+  /// `note` is added after the rate: "loss=0.12".
   void update(int64_t done, int64_t total, const std::string& note = "");
 
  private:

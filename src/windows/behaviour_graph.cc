@@ -145,7 +145,7 @@ void BehaviourGraph::compare_times(Node& node, int64_t frame, int64_t previous,
   node.gap_min = std::min(node.gap_min, gap);
   node.gap_max = std::max(node.gap_max, gap);
   if (before_previous < 0) return;
-  // The gap behind a late frame is short; the two gaps that end there last as long as ever, unless there is a
+  // The gap after a late frame is short; the two gaps that end there last as long as ever, unless there is a
   // frame too many.
   const int64_t two = bounded_gap_ns(frames_.time_ns[at(before_previous)], time);
   node.least_two_gaps = std::min(node.least_two_gaps, two);

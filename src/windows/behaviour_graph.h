@@ -70,7 +70,7 @@ class BehaviourGraph {
     std::array<int32_t, kPayloadBytes> bytes{};
     // Against what is expected of the ID.
     int64_t least_two_gaps = std::numeric_limits<int64_t>::max();
-    int32_t early = 0;       // frames that come so soon behind the second one before that it is plain
+    int32_t early = 0;       // frames that come so soon after the second one before that it is plain
     int32_t unfixed = 0;     // frames with a bit that never changed, and now did
     int32_t jumps = 0;       // pairs with a byte that never changed as much
     int32_t broken = 0;      // pairs with a counter that did not count
@@ -109,7 +109,7 @@ class BehaviourGraph {
   Vector<Node, Tag::blocks> nodes_;       // in the order in which their IDs appear
   Vector<int32_t, Tag::blocks> node_of_;  // a frame of the window
   Transitions transitions_;
-  Vector<Before, Tag::blocks> before_;  // by node, behind one for all other IDs
+  Vector<Before, Tag::blocks> before_;  // by node, from 1 on; 0 is for all other IDs
   int32_t looked_back_ = 0;             // frames before the window that were looked at
   Vector<Overdue, Tag::blocks> overdue_;
   Vector<uint8_t, Tag::blocks> missing_;  // by index: expected, and not found yet

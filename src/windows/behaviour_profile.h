@@ -64,7 +64,7 @@ class BehaviourProfile {
     std::array<double, kPayloadBytes> byte_units{};
 
     // Of IDs that send regularly, else 0.
-    int64_t least_two_gaps = 0;  ///< ns, from a frame to the second one behind it
+    int64_t least_two_gaps = 0;  ///< ns, from a frame to the second one after it
     int64_t longest_gap = 0;     ///< ns
 
     // Of IDs with kFewestToExpect payloads; else nothing is impossible.
@@ -99,7 +99,7 @@ class BehaviourProfile {
   const Id& id(int32_t index) const { return ids_[static_cast<size_t>(index)]; }
   /// The IDs whose silence is expected to end, by index.
   std::span<const int32_t> expected() const { return expected_; }
-  /// Whether benign traffic has a frame of `target` right behind one of `source`.
+  /// Whether benign traffic has a frame of `target` right after one of `source`.
   bool has_transition(int32_t source, int32_t target) const {
     const int32_t size = vocabulary_.size();
     if (source >= size || target >= size || transitions_.empty()) return false;

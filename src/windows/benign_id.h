@@ -26,7 +26,7 @@ class BenignId {
   }
   /// A frame at this time, the `position`th benign one of its run.
   void add_time(int64_t position, int64_t time_ns, Spans& spans);
-  /// Its payload: `data` [kPayloadBytes], zero behind `length`.
+  /// Its payload: `data` [kPayloadBytes], zero after `length`.
   void add_payload(uint8_t length, const uint8_t* data);
   /// `recordings`: that there were.
   BehaviourProfile::Id finished(const Spans& spans, int64_t recordings) const;

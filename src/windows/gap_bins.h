@@ -28,7 +28,7 @@ struct GapBins {
     const int top = std::bit_width(ns) - 1;
     return static_cast<size_t>(top - kLowest) << kBits | ((ns >> (top - kBits)) & ((1U << kBits) - 1));
   }
-  /// The least span of a bin, and of the one behind the last.
+  /// The least span of a bin, and of the one after the last.
   static constexpr int64_t least_of(size_t bin) {
     const int top = static_cast<int>(bin >> kBits) + kLowest;
     return static_cast<int64_t>((uint64_t{1} << kBits | (bin & ((1U << kBits) - 1))) << (top - kBits));

@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-/// The rule that looks at timing alone (docs/rules.md): a frame is suspect when it comes sooner behind the
+/// The rule that looks at timing alone (docs/rules.md): a frame is suspect when it comes sooner after the
 /// last one of its ID, or its ID more often in a window, than in benign traffic. Immutable once learned: any
 /// number of threads may read.
 class TimingRule {

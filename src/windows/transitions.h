@@ -41,7 +41,7 @@ class Transitions {
 
   Vector<int32_t, Tag::blocks> by_target_;  // positions by target
   Vector<int32_t, Tag::blocks> grouped_;    // positions by source, then target
-  Vector<int32_t, Tag::blocks> next_;       // a place for each node, and one behind the last
+  Vector<int32_t, Tag::blocks> next_;       // a place for each node, and one after the last
   Vector<Edge, Tag::blocks> edges_;
 };
 

@@ -16,7 +16,7 @@ struct StreamFacts {
   int64_t width = kPayloadBytes;  ///< bytes of payload a frame
 };
 
-/// A window of a stream. Frames and windows count from the begin of the recording.
+/// A window of a stream. Frames and windows count from the start of the recording.
 struct StreamedWindow {
   int64_t number = 0;
   int64_t first_frame = 0;

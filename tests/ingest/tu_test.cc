@@ -406,7 +406,7 @@ TEST_F(Tu, ATextThatIsDamagedIsRefusedWithItsPlace) {
   expect_text_refused("0\n", "S.txt:1:1: found '0', expected the number of graphs from 1");
   expect_text_refused("2\n1 0\n0 0\n", "S.txt: ends after line 3, expected graph 1 of 2");
   expect_text_refused("1\n2 0\n0 0\n", "S.txt: ends after line 3, expected node 1 of the 2 of graph 0");
-  expect_text_refused("1\n1 0\n0 0\n0 0\n", "S.txt:4:1: found '0 0', expected the end behind the last of 1");
+  expect_text_refused("1\n1 0\n0 0\n0 0\n", "S.txt:4:1: found '0 0', expected the end after the last of 1");
   expect_text_refused("1\n0 0\n", "S.txt:2:1: found '0', expected the number of nodes");
   expect_text_refused("1\n1\n0 0\n", "S.txt:2:2: found '', expected the label of a graph");
   expect_text_refused("1\n1 0 7\n0 0\n", "S.txt:2:5: found '7', expected the end of the line");

@@ -55,7 +55,7 @@ std::string random_bytes(int64_t count, uint32_t seed) {
 
 class RowReaderTest : public testing::TestWithParam<ReadWay> {
  protected:
-  // What a reader gives for these rows, one behind the other.
+  // What a reader gives for these rows, one after the other.
   static std::string read(RowReader& reader, const std::vector<int64_t>& rows) {
     const auto row_bytes = static_cast<size_t>(reader.layout().row_bytes);
     std::string out(rows.size() * row_bytes, '?');

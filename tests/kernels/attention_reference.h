@@ -35,7 +35,7 @@ struct TestGraph {
   int64_t edges() const { return static_cast<int64_t>(source.size()); }
 };
 
-/// Graphs of up to `nodes` nodes one behind the other, with duplicate edges, self-loops and nodes without
+/// Graphs of up to `nodes` nodes one after the other, with duplicate edges, self-loops and nodes without
 /// edges; target 3 of every graph that has one gets `hub` edges more.
 inline TestGraph small_graphs(int graphs, int64_t nodes, int64_t hub, uint64_t seed = 1) {
   std::mt19937_64 draw(seed);

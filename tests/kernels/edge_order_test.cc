@@ -38,7 +38,7 @@ Graph random_graph(uint64_t seed, int64_t sources, int64_t targets, int64_t edge
   return graph;
 }
 
-// Paths of so many nodes, one behind the other, each edge in both directions.
+// Paths of so many nodes, one after the other, each edge in both directions.
 Graph paths(const std::vector<int64_t>& nodes) {
   Graph graph;
   for (const int64_t size : nodes) {

@@ -38,7 +38,7 @@ void expect_declared(const DeclaredBytes& declared, const Counted& counted, bool
     EXPECT_GE(declared.peak(), counted.peak);
 }
 
-// Graphs of up to 40 nodes one behind the other, or one graph; edge_index i64 [2, E].
+// Graphs of up to 40 nodes one after the other, or one graph; edge_index i64 [2, E].
 struct Edges {
   int64_t graphs, nodes, graph_nodes;
   at::Tensor index;

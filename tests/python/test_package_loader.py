@@ -248,7 +248,7 @@ def test_states_of_others_are_refused(graphs):
         with pytest.raises(plimsoll.UsageError):
             same.load_state_dict(broken)
     same.load_state_dict({**state, "position": 10_000})
-    with pytest.raises(plimsoll.UsageError, match="behind batch 10000"):
+    with pytest.raises(plimsoll.UsageError, match="after batch 10000"):
         next(iter(same))
     ranked = plimsoll.DataLoader(graphs, 50, shuffle=True, rank=0, num_replicas=2)
     running = iter(ranked)

@@ -113,7 +113,7 @@ TEST_F(VerifyFrames, BytesBehindTheLengthAreFound) {
   for (size_t byte = 3; byte < 8; ++byte) set<uint8_t>("data", 20 * 8 + byte, 0);
   EXPECT_THAT(findings(), IsEmpty());
   set<uint8_t>("data", 20 * 8 + 3, 1);
-  expect_finding("frame 20: bytes behind its length of 3");
+  expect_finding("frame 20: bytes after its length of 3");
 }
 
 TEST_F(VerifyFrames, AnIdThatIsTooLongForItsFlagIsFound) {

@@ -95,7 +95,7 @@ TEST_F(FitTest, ABlockThatIsRefusedEvenAloneEndsTheRunWithACheckpointAndTheBytes
   } catch (const BudgetExceeded& error) {
     EXPECT_EQ(error.exit_code(), 4);
     const std::string text = error.what();
-    for (const char* part : {"stopped in epoch 2 behind step 2", "--resume", "a block of 4 graphs",
+    for (const char* part : {"stopped in epoch 2 after step 2", "--resume", "a block of 4 graphs",
                              "needs at least", "raise the budget by at least 2 MiB"})
       EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   }

@@ -17,6 +17,7 @@
 #include "train/data/detection_labels.h"
 #include "train/data/mapped_zeros.h"
 #include "train/plan/warm_up.h"
+#include "train/stages/gat_stage.h"
 #include "train/stages/vgae_stage.h"
 
 namespace plimsoll {

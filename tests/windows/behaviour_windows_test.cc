@@ -261,7 +261,7 @@ TEST_F(Behaviour, NothingButTheIndexTellsWhichIdItIs) {
 }
 
 TEST_F(Behaviour, FeaturesAreWhatTheDocumentSays) {
-  // Benign: 16 every 10 ms with two bytes, 32 right behind it with none.
+  // Benign: 16 every 10 ms with two bytes, 32 right after it with none.
   std::vector<Frame> benign;
   for (int i = 0; i < 100; ++i) {
     benign.push_back({i * 10 * kMs, 16, {51, 0}});

@@ -80,7 +80,7 @@ int64_t parse_time_of_day(std::string_view text) {
   int64_t scale = 1'000'000'000;
   if (at < end && *at == '.')
     for (++at; at < end && is_digit(*at); ++at) parts[3] += (*at - '0') * (scale /= 10);
-  // Some tools add ".0" behind the milliseconds.
+  // Some tools add ".0" after the milliseconds.
   if (std::string_view(at, static_cast<size_t>(end - at)) != ".0" && at != end)
     throw Wrong{at, "a time of day, such as 14:28:27.493"};
   return (parts[0] * 3600 + parts[1] * 60 + parts[2]) * 1'000'000'000 + parts[3];

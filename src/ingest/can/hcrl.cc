@@ -40,7 +40,7 @@ class HcrlCsv : public CaptureFormat {
     std::string_view flag = next();
     while (flag.empty() && rest.data() != nullptr) flag = next();
     if ((flag != "R" && flag != "T") || rest.data() != nullptr)
-      throw Wrong{flag.data(), "the flag R (normal) or T (attack) behind DLC bytes"};
+      throw Wrong{flag.data(), "the flag R (normal) or T (attack) after DLC bytes"};
     append_frame(time_ns, id, bytes.data(), length, flag == "T", out, notes);
     return true;
   }
@@ -68,7 +68,7 @@ class HcrlText : public CaptureFormat {
     if (length > out.width) throw too_long(dlc.data(), out.width);
     std::array<uint8_t, 64> bytes{};
     for (int64_t i = 0; i < length; ++i) bytes[static_cast<size_t>(i)] = parse_byte(take_word(rest), false);
-    if (!rest.empty()) throw Wrong{rest.data(), "the end of the line behind DLC bytes"};
+    if (!rest.empty()) throw Wrong{rest.data(), "the end of the line after DLC bytes"};
     append_frame(time_ns, id, bytes.data(), length, kUnlabelled, out, notes);
     return true;
   }

@@ -113,7 +113,7 @@ EdgeList::EdgeList(EdgeListOptions options) : options_(std::move(options)) {
     half = vector && !half;
   }
   if (half)
-    throw UsageError(arrays_.back()[0].string() + ": has one axis; name the array of targets behind it");
+    throw UsageError(arrays_.back()[0].string() + ": has one axis; name the array of targets after it");
   if (!texts_.empty() && !arrays_.empty())
     throw UsageError("--edges: name either texts or .npy arrays, not both");
   name_features();

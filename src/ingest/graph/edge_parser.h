@@ -28,7 +28,7 @@ void parse_edges(std::string_view lines, const EdgeText& text, bool first, size_
 /// What a thread takes at most: a piece, and what is parsed of it while it grows.
 inline constexpr int64_t kEdgeBytesPerThread = int64_t{4} << 20;
 
-/// Reads texts one behind the other, in pieces of 256 KiB that are parsed on so many threads; `take` is
+/// Reads texts one after the other, in pieces of 256 KiB, parsed on `threads` threads; `take` is
 /// called for each piece in order, with the bytes of files read. Errors: InputError with file, line and
 /// column.
 void read_edge_texts(const std::vector<EdgeText>& texts, size_t values, const IdRules& rules, int threads,

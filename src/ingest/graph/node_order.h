@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Numbers nodes anew, in the order of a key that each has; of equal keys in the order they had. Sorted on
+/// Numbers nodes again, in the order of a key that each has; of equal keys in the order they had. Sorted on
 /// disk where memory does not reach. Not thread-safe. Errors of all: Failure (disk), BudgetExceeded.
 class NodeOrder {
  public:

@@ -61,7 +61,7 @@ class EdgeSplit {
   }
 
  private:
-  // Calls visit(node, neighbour, edge) for each edge, and done(node) behind those of each node.
+  // Calls visit(node, neighbour, edge) for each edge, and done(node) after those of each node.
   template <typename Visit, typename Done>
   void each_edge(int64_t before, const Visit& visit, const Done& done) {
     const std::span<const int64_t> indptr = graph_.indptr();

@@ -39,7 +39,7 @@ struct AttackPlan {
   uint32_t lowest = 0;              ///< the lowest ID of the bus
   int64_t first_ns = 0;             ///< when the recording begins
   int64_t cycle_ns = kMicrosecond;  ///< one burst in each; a whole number of us
-  /// Between an injected frame and the frames before and behind it, at least.
+  /// Between an injected frame and the frames before and after it, at least.
   int64_t spacing_ns = kMicrosecond;
   /// Suppression: frames from the first left out up to, not including, the target's next one have label 1.
   bool label_silence = false;

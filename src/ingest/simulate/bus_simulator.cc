@@ -226,7 +226,7 @@ Bus::Bus(FrameSource& due) : due_(due), more_(due_.next(ahead_)) {
 
 void Bus::wait(const CanFrame& frame) {
   auto at = waiting_.end();
-  // Those that go before it lie behind it: lower IDs, and earlier frames of its own.
+  // The list is sent from its end: lower IDs, and earlier frames of the same ID, stay after it.
   while (at != waiting_.begin() && (at - 1)->can_id <= frame.can_id) {
     --at;
     if (at->can_id == frame.can_id && at->label == frame.label) {

@@ -79,7 +79,7 @@ class Drive {
   int64_t next_step_us_ = kStepUs;
   int32_t goal_ = 20'000;                // where the driver's foot is going
   int32_t steering_ = 0;                 // from the middle
-  std::array<int32_t, kSignals> state_;  // coolant and fuel with 12 bits behind the point
+  std::array<int32_t, kSignals> state_;  // coolant and fuel with 12 bits after the point
   std::array<uint16_t, kSignals> values_{};
 };
 

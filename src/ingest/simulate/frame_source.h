@@ -13,7 +13,7 @@ namespace plimsoll {
 /// One frame on its way through a simulation.
 struct CanFrame {
   int64_t time_ns = 0;
-  uint64_t data = 0;  ///< byte i of the payload in bits 8i .. 8i+7; zero behind the length
+  uint64_t data = 0;  ///< byte i of the payload in bits 8i .. 8i+7; zero after the length
   uint32_t can_id = 0;
   uint8_t length = 0;
   uint8_t label = 0;

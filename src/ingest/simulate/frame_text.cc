@@ -14,7 +14,7 @@ constexpr size_t kLongestChannel = 64;
 constexpr size_t kLongestLine = 128;
 constexpr std::string_view kCsvHeader = "timestamp,arbitration_id,data_field,attack\n";
 
-// Puts characters one behind the other; the caller sees to it that there is room.
+// Puts characters one after the other; the caller sees to it that there is room.
 class Pen {
  public:
   explicit Pen(char* at) : at_(at) {}
@@ -28,7 +28,7 @@ class Pen {
     for (int i = digits - 1; i >= 0; --i, value /= 10) at_[i] = static_cast<char>('0' + value % 10);
     at_ += digits;
   }
-  // Seconds, in at least so many digits, and six digits behind the point.
+  // Seconds, in at least so many digits, and six digits after the point.
   void time(int64_t time_ns, int digits) {
     const int64_t seconds = time_ns / 1'000'000'000;
     int64_t limit = 10;

@@ -12,7 +12,7 @@ struct Delimited {
   char separator = '\t';             ///< '\t', ',' or ' ' for runs of blanks
   bool header = false;               ///< the first line that is no comment names the columns
   std::vector<std::string> columns;  ///< the fields of the first line: names, where it is a header
-  std::vector<std::string> second;   ///< the fields of the line behind it; empty where there is none
+  std::vector<std::string> second;   ///< the fields of the line after it; empty where there is none
 
   /// Looks at the first lines: a tab separates where there is one, else a comma, else blanks. Whether there
   /// is a header is left open. Errors: InputError (not there, no line).
@@ -24,7 +24,7 @@ struct Delimited {
 };
 
 /// Cuts the first field off `rest`, without the blanks around it or, between commas, the quotes. `rest` is a
-/// null view behind the last field. Quotes within quotes stay doubled.
+/// null view after the last field. Quotes within quotes stay doubled.
 std::string_view cut_field(std::string_view& rest, char separator);
 
 /// Whether a line is to be passed over: empty, or a comment that begins with # or %.

@@ -51,7 +51,7 @@ class LineReader {
 };
 
 /// Cuts the first field off `rest`, up to a comma, without the blanks around it. `rest` keeps what is behind
-/// the comma; it is a null view behind the last field.
+/// the comma; it is a null view after the last field.
 std::string_view take_comma_field(std::string_view& rest);
 
 /// How many lines a text has; reads it through.

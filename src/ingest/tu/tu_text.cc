@@ -110,8 +110,8 @@ bool TuTextReader::next() {
   const auto width = static_cast<int64_t>(attributes_.size());
   if (width_ < 0) width_ = width;
   if (width != width_)
-    lines_.refuse(line, fmt::format("{} attributes behind the neighbours, as in the first node, not {}",
-                                    width_, width));
+    lines_.refuse(
+        line, fmt::format("{} attributes after the neighbours, as in the first node, not {}", width_, width));
   return true;
 }
 
@@ -119,14 +119,14 @@ bool TuTextReader::begin_graph() {
   std::string_view line;
   ++graph_;
   if (graph_ == graphs_) {
-    if (lines_.next(line)) lines_.refuse(line, fmt::format("the end behind the last of {} graphs", graphs_));
+    if (lines_.next(line)) lines_.refuse(line, fmt::format("the end after the last of {} graphs", graphs_));
     return false;
   }
   if (!lines_.next(line)) lines_.refuse_end(fmt::format("graph {} of {}", graph_, graphs_));
   std::string_view rest = trim(line);
   graph_nodes_ = lines_.whole(take_word(rest), 1, kMost - nodes_, "the number of nodes of a graph");
   label_ = static_cast<int32_t>(lines_.whole(take_word(rest), kLeastLabel, kMost, "the label of a graph"));
-  if (!rest.empty()) lines_.refuse(rest, "the end of the line behind `nodes label`");
+  if (!rest.empty()) lines_.refuse(rest, "the end of the line after `nodes label`");
   nodes_ += graph_nodes_;
   node_ = 0;
   return true;

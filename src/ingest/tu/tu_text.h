@@ -17,7 +17,7 @@ class TuTextReader {
   /// Errors of all: InputError (what is not as above, with file and line), BudgetExceeded.
   explicit TuTextReader(const std::filesystem::path& path);
 
-  /// Goes on to the next node; false behind the last one.
+  /// Goes on to the next node; false after the last one.
   bool next();
 
   // Of the present node:

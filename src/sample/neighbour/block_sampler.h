@@ -25,7 +25,7 @@ struct BlockSample {
   /// Its shape, and into `prefixes` those of what lies within each number of hops.
   GraphShape shape(std::span<GraphShape> prefixes) const;
 
-  /// As bytes one behind the other, to be kept for some time. No more than most_bytes() of its shape.
+  /// As bytes one after the other, to be kept for some time. No more than most_bytes() of its shape.
   void write(Vector<std::byte, Tag::blocks>& to) const;
   /// What write() wrote, into the memory that this has.
   void read(std::span<const std::byte> from);

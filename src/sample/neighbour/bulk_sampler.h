@@ -14,7 +14,7 @@
 namespace plimsoll {
 
 /// Seeds with the neighbours sampled for them, as small as it can be kept: the edges of each node stand
-/// together, one node behind the other.
+/// together, one node after the other.
 struct SampledBatch {
   uint32_t epoch = 0;
   Vector<int64_t, Tag::blocks> node;     ///< [N] in the order in which they were reached; seeds first

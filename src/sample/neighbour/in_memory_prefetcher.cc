@@ -70,7 +70,7 @@ void InMemoryPrefetcher::plan() {
   }
 }
 
-// What was expected is not what comes: from now on it is what comes behind this block.
+// What was expected is not what comes: from now on it is what comes after this block.
 void InMemoryPrefetcher::start_behind(int64_t number) {
   for (const Coming& coming : coming_) {
     if (coming.planned) sweep_.end(coming.sample.batch.node);

@@ -63,7 +63,7 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
   int64_t coming_bytes_ = 0;
   std::optional<int64_t> next_;    // the block to be sampled next
   std::vector<int64_t> sampling_;  // those that the thread works on
-  int64_t begun_ = 0;              // how often coming_ was begun anew
+  int64_t begun_ = 0;              // how often coming_ was started again
   std::jthread thread_;            // the last: it ends before what it works on
 };
 

@@ -40,7 +40,7 @@ struct NeighbourSourceOptions {
 /// edges, its first nodes are the ends of the pairs that LinkSeeds makes of them. The same for every cache,
 /// budget and thread.
 ///
-/// Every sample is known in advance, so a thread samples the blocks behind the one that is read, many at a
+/// Every sample is known in advance, so a thread samples the blocks after the one that is read, many at a
 /// time, and has their rows read in the order of the file: as many blocks as a part of the cache has room for
 /// (InMemoryPrefetcher), or as a scratch file has (OnDiskPrefetcher), as fewer bytes are read.
 class NeighbourSource : public BlockSource {

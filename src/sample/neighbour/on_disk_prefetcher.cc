@@ -72,7 +72,7 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
   return given;
 }
 
-// What was expected is not what comes: from now on it is what comes behind this block.
+// What was expected is not what comes: from now on it is what comes after this block.
 void OnDiskPrefetcher::start_behind(int64_t number) {
   begin_anew();
   next_ = order_.behind(number);

@@ -60,9 +60,9 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   std::deque<int64_t, LedgerAllocator<int64_t, Tag::cache>> coming_;
   int64_t first_coming_ = 0;               // which batch of packs_ the first of them is
   std::vector<int64_t> announced_;         // the last of them, which are to be sampled next; room for a group
-  std::optional<int64_t> next_;            // the block behind them
+  std::optional<int64_t> next_;            // the block after them
   bool comes_ = false;                     // one of them was read: what was expected does come
-  int64_t begun_ = 0;                      // how often all was to begin anew: the generation of packs_
+  int64_t begun_ = 0;                      // how often all was to start again: the generation of packs_
   int64_t begins_done_ = 0;                // that it has begun
   std::stop_source making_;                // of the round that is made
   std::exception_ptr error_;               // that ended the thread

@@ -17,7 +17,7 @@ class RunOrder {
   static constexpr size_t kUnderWay = 64;
 
   explicit RunOrder(const SeedBlocks& blocks) : blocks_(&blocks) {}
-  /// The block behind this one, none behind the last. It remembers the epoch: behind the blocks that validate
+  /// The block after this one, none after the last. It remembers the epoch: behind the blocks that validate
   /// comes the epoch after the one that was asked for last.
   std::optional<int64_t> behind(int64_t number);
 

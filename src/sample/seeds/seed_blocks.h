@@ -27,7 +27,7 @@ struct SeedBlockOptions {
 };
 
 /// The blocks of seeds that a run works on, by number: those of epoch 1, epoch 2, ... of the first list,
-/// which trains, shuffled anew in each; then those of each further list in its order. Nothing is kept of a
+/// which trains, shuffled again in each; then those of each further list in its order. Nothing is kept of a
 /// block: any can be made at any time. Thread-safe.
 class SeedBlocks {
  public:

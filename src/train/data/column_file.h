@@ -28,7 +28,7 @@ class ColumnFile {
   /// computed from something else, or is damaged.
   std::optional<NpyView> open(const ColumnKey& key) const;
 
-  /// Writes it anew. Errors: Failure, and those of `fill`; what was there stays then.
+  /// Writes it again. Errors: Failure, and those of `fill`; what was there stays then.
   using Fill = std::function<void(NpyWriter&)>;
   void write(const ColumnKey& key, int64_t width, const Fill& fill) const;
 

@@ -37,7 +37,7 @@ std::string content_of(const GraphRange& recording);
 std::vector<std::string> training_contents(const GraphSetTables& tables,
                                            const std::vector<std::string>& leave_out);
 
-/// Validation is the last `validation` share of each recording of training_contents(), behind an embargo of
+/// Validation is the last `validation` share of each recording of training_contents(), after an embargo of
 /// `embargo` graphs that neither side gets: windows next to each other are alike. A content that occurs twice
 /// is used once, so copies never stand on both sides. Errors: UsageError for an attack of `leave_out` of
 /// which there is no training recording; InputError when no graph is left to train or to validate on.

@@ -22,12 +22,12 @@ struct ExecutionPlan {
   int64_t least_bytes = 0;  ///< of it that are enough for any one block
   BlockSize largest = {};   ///< what each thread has room for
   int64_t prefetch = 0;     ///< blocks read ahead
-  int64_t keep = 0;         ///< blocks whose graphs a OffloadedTeacher's student need not read again
+  int64_t keep = 0;         ///< blocks whose graphs an OffloadedTeacher's student need not read again
   int64_t cache_bytes = 0;  ///< for the source's cache (BlockSource::resize_cache)
   bool recompute = false;   ///< layers run again in backward (nn/recompute.h)
   std::shared_ptr<const RangePlanner> training = nullptr;    ///< of blocks forward and backward
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< of blocks forward
-  std::shared_ptr<const RangePlanner> teaching = nullptr;    ///< of a OffloadedTeacher's blocks
+  std::shared_ptr<const RangePlanner> teaching = nullptr;    ///< of an OffloadedTeacher's blocks
   double graphs_per_s = 0;                                   ///< expected; 0: not known
 };
 
@@ -36,8 +36,8 @@ struct ExecutionPlan {
 /// (sample/block/block_runner.h), lane by lane (train/engine/lane_tree.h). Results are the same bits for any
 /// execution.
 ///
-/// With a OffloadedTeacher, blocks go through it first, and then through the objective: all of a batch, or as
-/// many as it has room for.
+/// With an OffloadedTeacher, blocks go through it first, and then through the objective: all of a batch, or
+/// as many as it has room for.
 class BlockEngine {
  public:
   /// All arguments must outlive the engine. `shapes` has one entry for each graph of the source. `teacher`

@@ -143,7 +143,7 @@ class Fit {
       save_checkpoint();
       journal_.write("out_of_budget", {{"reason", error.what()}});
       throw BudgetExceeded(
-          fmt::format("stopped in epoch {} behind step {}; --resume goes on from there with a larger budget",
+          fmt::format("stopped in epoch {} after step {}; continue with --resume and a larger budget",
                       position_.epoch, position_.step),
           error);
     }
@@ -199,7 +199,7 @@ class Fit {
                                                           {"recompute", plan_.execution.recompute}});
   }
 
-  // The graphs of step `step` of this epoch; empty behind the last.
+  // The graphs of step `step` of this epoch; empty after the last.
   std::span<const int64_t> batch(int64_t step) const {
     const int64_t first = std::min(step * training_.batch_size, epoch_count());
     const int64_t size = std::min(training_.batch_size, epoch_count() - first);
@@ -297,7 +297,7 @@ class Fit {
   [[noreturn]] void interrupt() {
     journal_.write("interrupted", {{"epoch", position_.epoch}, {"step", position_.step}});
     throw Interrupted(
-        fmt::format("interrupted in epoch {} behind step {}; the same command with --resume goes on",
+        fmt::format("interrupted in epoch {} after step {}; to continue, add --resume to the same command",
                     position_.epoch, position_.step));
   }
 

@@ -56,9 +56,9 @@ std::string in_words(const InitialWeights& weights) {
   const auto add = [&](const char* what, const std::vector<std::string>& names) {
     if (!names.empty()) text += fmt::format("{}: {}\n", what, fmt::join(names, ", "));
   };
-  add("not in the file, as they begin", weights.absent);
-  add("of another shape, as they begin", weights.other_shape);
-  add("in the file alone", weights.unused);
+  add("not in the file, newly initialised", weights.absent);
+  add("of another shape, newly initialised", weights.other_shape);
+  add("only in the file", weights.unused);
   return text;
 }
 

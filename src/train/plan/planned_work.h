@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// What a run does with blocks. TeacherState: what a OffloadedTeacher does with those of both others.
+/// What a run does with blocks. teaching: an OffloadedTeacher on the blocks of both others.
 enum class WorkKind { training, prediction, teaching };
 
 /// One kind of work of a run: its blocks, and what they take.

@@ -11,11 +11,11 @@
 #include "memory/ledger.h"
 #include "memory/meter.h"
 #include "ops/allocator.h"
-#include "ops/operation_names.h"
 #include "train/engine/item_kind.h"
 #include "train/engine/order_terms.h"
 #include "train/plan/blas_memory.h"
 #include "train/plan/block_plan.h"
+#include "train/plan/operation_names.h"
 #include "train/plan/planned_work.h"
 #include "train/plan/probes.h"
 #include "train/plan/sample_probes.h"
@@ -395,7 +395,7 @@ class Planner {
   const std::chrono::steady_clock::time_point start_;
   const int64_t peak_before_;  // of the ledger, since the stage began
   const int64_t outside_before_ = outside();
-  std::optional<PlannedWork> teaching_;  // of a OffloadedTeacher
+  std::optional<PlannedWork> teaching_;  // of an OffloadedTeacher
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
   int64_t probes_peak_ = 0;   // of the ledger while probes ran

@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 // What of rooms and of holes in the heap stands there untouched, and is filled by the next stage: up to
-// 0.2 MiB beyond what either way to count says was seen behind eight stages.
+// 0.2 MiB beyond what either way to count says was seen after eight stages.
 constexpr int64_t kUntouched = 192 * kKiB;
 
 int64_t left_beside(int64_t outside_ledger) {

@@ -21,7 +21,7 @@ class StageMemory {
 
   /// Bytes that earlier stages left.
   int64_t left() const { return left_; }
-  /// By how much more it may be in another run: with holes in other places, or behind more stages. A budget
+  /// By how much more it may be in another run: with holes in other places, or after more stages. A budget
   /// that is stated has room for it, so that no later stage of a run is refused.
   static constexpr int64_t kLeftVaries = kMiB;
   /// The highest anonymous memory of the process since the stage began, in bytes, sampled.

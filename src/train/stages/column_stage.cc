@@ -67,8 +67,8 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
       done += static_cast<int64_t>(outputs.size()) / width;
       options.run.progress(done, items, options.name);
       if (options.run.interrupt != nullptr && options.run.interrupt->load())
-        throw Interrupted("interrupted in computing " + options.name +
-                          "; the same command with --resume goes on");
+        throw Interrupted("interrupted while computing " + options.name +
+                          "; to continue, add --resume to the same command");
     });
   });
   journal.write("end", {{"column", options.name}, {"rows", done}, {"width", width}});

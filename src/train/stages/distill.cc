@@ -15,6 +15,7 @@
 #include "train/data/detection_labels.h"
 #include "train/data/mapped_zeros.h"
 #include "train/stages/column_stage.h"
+#include "train/stages/gat_stage.h"
 #include "train/stages/teacher_state.h"
 #include "train/stages/vgae_stage.h"
 

@@ -28,9 +28,8 @@ GATWithJKOptions model_options(const Recipe& recipe, const BlockSource& source) 
           .pooling = gat.pooling};
 }
 
-// The stage, ready to begin.
-struct GatStage {
-  explicit GatStage(const GatStageOptions& options) : recipe(*options.recipe) {
+struct GatStage : DetectorStage {
+  explicit GatStage(const GatStageOptions& options) : DetectorStage(*options.recipe) {
     require_both_kinds(*options.split, options.shapes);
     if (recipe.gat.learning_rate > 0) recipe.training.learning_rate = recipe.gat.learning_rate;
     std::optional<MetaParameters> without_data;
@@ -59,24 +58,9 @@ struct GatStage {
            .afterwards = bytes_of_thresholds(options.shapes, recipe, *options.split),
            .run = options.run};
   }
-
-  Recipe recipe;
-  Detector detector;
-  std::vector<std::unique_ptr<Objective>> objectives;  // each around the one before
-  FitOptions fit;
 };
 
 }  // namespace
-
-StageReport report_of(const char* stage, StageResult result, const TrainingSplit& split) {
-  StageReport report;
-  report.stage = stage;
-  report.weights = result.weights_hash;
-  report.parameters = result.detector.parameters().count();
-  report.graphs = static_cast<int64_t>(split.training.size() + split.validation.size());
-  report.fit = std::move(result.fit);
-  return report;
-}
 
 std::unique_ptr<GATWithJK> make_gat(const Recipe& recipe, const BlockSource& source) {
   return std::make_unique<GATWithJK>(model_options(recipe, source), static_cast<uint64_t>(recipe.seed));
@@ -87,14 +71,7 @@ MemoryPlan plan_gat(const GatStageOptions& options) {
 }
 
 StageResult train_gat(const GatStageOptions& options) {
-  GatStage stage(options);
-  StageResult result;
-  result.fit = fit(stage.fit);
-  result.weights_hash = stage.detector.parameters().hash();
-  set_thresholds(stage.detector, *options.source, options.shapes, stage.recipe, *options.split, options.run);
-  save_detector(options.run.folder / "model.safetensors", stage.detector);
-  result.detector = std::move(stage.detector);
-  return result;
+  return GatStage(options).train(*options.source);
 }
 
 }  // namespace plimsoll

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <string>
-#include <vector>
+#include <memory>
 
 #include "config/recipe.h"
 #include "train/data/curriculum.h"
@@ -9,7 +8,7 @@
 #include "train/fit/fit.h"
 #include "train/fit/teacher_outputs.h"
 #include "train/model_file/detector_file.h"
-#include "train/stages/stage.h"
+#include "train/stages/detector_stage.h"
 
 namespace plimsoll {
 
@@ -24,15 +23,6 @@ struct GatStageOptions {
   DetectorFacts facts;  ///< thresholds are added
   RunOptions run;       ///< model.safetensors goes to its folder as well
 };
-
-struct StageResult {
-  Detector detector;  ///< the best epoch's weights
-  FitResult fit;
-  std::string weights_hash;
-};
-
-/// What is told of a stage that trained on a split.
-StageReport report_of(const char* stage, StageResult result, const TrainingSplit& split);
 
 /// What train_gat() would need and get of memory; nothing is written. Errors: as train_gat().
 MemoryPlan plan_gat(const GatStageOptions& options);

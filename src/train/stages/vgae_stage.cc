@@ -8,7 +8,6 @@
 #include "nn/live_teacher.h"
 #include "nn/vgae_distillation.h"
 #include "train/data/detection_labels.h"
-#include "train/stages/stage_thresholds.h"
 
 namespace plimsoll {
 namespace {
@@ -24,9 +23,8 @@ void require_benign_alone(const TrainingSplit& split, std::span<const GraphShape
     throw InputError("no benign window to train an autoencoder on; add attack-free recordings");
 }
 
-// The stage, ready to begin.
-struct VgaeStage {
-  explicit VgaeStage(const VgaeStageOptions& options) : recipe(*options.recipe) {
+struct VgaeStage : DetectorStage {
+  explicit VgaeStage(const VgaeStageOptions& options) : DetectorStage(*options.recipe) {
     require_benign_alone(*options.split, options.shapes);
     if (recipe.vgae.learning_rate > 0) recipe.training.learning_rate = recipe.vgae.learning_rate;
     std::optional<MetaParameters> without_data;
@@ -48,11 +46,6 @@ struct VgaeStage {
            .teacher = options.teacher,
            .run = options.run};
   }
-
-  Recipe recipe;
-  Detector detector;
-  std::vector<std::unique_ptr<Objective>> objectives;  // each around the one before
-  FitOptions fit;
 };
 
 }  // namespace
@@ -84,13 +77,7 @@ MemoryPlan plan_vgae(const VgaeStageOptions& options) {
 StageResult train_vgae(const VgaeStageOptions& options) {
   VgaeStage stage(options);
   require_benign(options.split->validation, options.shapes);
-  StageResult result;
-  result.fit = fit(stage.fit);
-  result.weights_hash = stage.detector.parameters().hash();
-  set_thresholds(stage.detector, *options.source, options.shapes, stage.recipe, *options.split, options.run);
-  save_detector(options.run.folder / "model.safetensors", stage.detector);
-  result.detector = std::move(stage.detector);
-  return result;
+  return stage.train(*options.source);
 }
 
 }  // namespace plimsoll

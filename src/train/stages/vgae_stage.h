@@ -1,6 +1,9 @@
 #pragma once
 
-#include "train/stages/gat_stage.h"
+#include <memory>
+
+#include "train/fit/teacher_outputs.h"
+#include "train/stages/detector_stage.h"
 
 namespace plimsoll {
 

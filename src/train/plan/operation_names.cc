@@ -1,4 +1,4 @@
-#include "ops/operation_names.h"
+#include "train/plan/operation_names.h"
 
 #include <ATen/record_function.h>
 

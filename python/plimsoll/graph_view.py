@@ -1,0 +1,29 @@
+"""One of many small graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class GraphView:
+    """One graph of n nodes and e edges, as read-only views of the columns of a data set."""
+
+    x: NDArray[np.float32]  #: [n, F]
+    edge_index: NDArray[np.int32]  #: [2, e]: sources and targets, counted within the graph
+    edge_attr: NDArray[np.float32]  #: [e, K]
+    y: int  #: class of the graph
+    node_y: NDArray[np.int64] | None  #: [n] class of each node, -1 where it is unlabelled; None: no such column
+    target: NDArray[np.float32] | None = None  #: [T] numbers to be predicted, NaN where unknown; likewise
+    node_target: NDArray[np.float32] | None = None  #: [n, T] of each node; likewise
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.x)
+
+    @property
+    def num_edges(self) -> int:
+        return int(self.edge_index.shape[1])
