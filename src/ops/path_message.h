@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace plimsoll {
 
@@ -45,6 +46,9 @@ PathEdges path_edges(const at::Tensor& edge_index, int64_t nodes, PathDirection 
 /// takes time with the number of pairs of edges that follow each other.
 at::Tensor path_counts(const PathEdges& edges);
 
+/// Errors: UsageError for shapes and dtypes, InputError for edges that path_edges() does not make.
+void check_path_edges(const PathEdges& edges, int64_t nodes);
+
 /// The parameters of one layer, in the order and with the shapes of SGMP's state_dict (Linear: weight
 /// [out, in], then bias [out]). With D, A and T Gaussians of distances, angles and torsions (50, 6, 12):
 ///
@@ -82,5 +86,13 @@ inline constexpr std::array<const char*, 18> kPathWeightNames = {
 /// where z differ; InputError for a position that is no number. Thread-safe.
 at::Tensor path_message(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
                         const PathWeights& weights, const PathOptions& options);
+
+/// The same without autograd, and the gradients by x and by weights from those of the sums.
+at::Tensor path_message_cpu(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
+                            const PathWeights& weights, const PathOptions& options);
+std::pair<at::Tensor, PathWeights> path_message_backward_cpu(const at::Tensor& grad, const at::Tensor& x,
+                                                             const at::Tensor& pos, const PathEdges& edges,
+                                                             const PathWeights& weights,
+                                                             const PathOptions& options);
 
 }  // namespace plimsoll
