@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "kernels/level.h"
-#include "kernels/path_tiles.h"
 
 namespace plimsoll {
 
@@ -18,27 +17,10 @@ struct PathBasis {
   const T* offset = nullptr;  ///< likewise
 };
 
-/// Lengths and angles of what a tile has, measured in float64. Arrays of the tile's capacity; a and v are [capacity, 3]. angle, v
-/// and what is of torsions is null where there are distances alone.
-template <typename T>
-struct PathGeometry {
-  T* edge_distance = nullptr;  ///< |a|, a = r_j - r_i
-  double* edge_a = nullptr;
-  T* triple_distance = nullptr;  ///< |b|, b = r_k - r_j
-  T* triple_angle = nullptr;     ///< of b to a
-  double* triple_v = nullptr;    ///< a x b
-  T* path_distance = nullptr;    ///< |c|, c = r_p - r_j
-  T* path_angle = nullptr;       ///< of c to a
-  T* path_torsion = nullptr;     ///< of c to b about a; its half's sine where the basis is periodic
-  T* path_cosine = nullptr;      ///< 1; its half's cosine
-};
-
 /// What a tile of paths needs beside products (kernels/product.h). Rows in order, columns in vectors: the
 /// same bits at one level. T is float or double. Thread-safe.
 template <typename T>
 struct PathKernels {
-  /// Lengths and angles of a tile; pos [slots, 3].
-  void (*measure)(const PathTile& tile, const T* pos, bool periodic, const PathGeometry<T>& to);
   /// Gaussians of distances, of angles where they are given, and of torsions where they are: number c of row r
   /// is out[c * step + r].
   void (*spread)(const PathBasis<T>& basis, const T* distance, const T* angle, const T* torsion,

@@ -230,7 +230,7 @@ void PathLayer<T>::compute() {
   const PathTile& tile = m_.tile;
   const PathGeometry<T>& g = m_.geometry;
   compute_nodes();
-  kernels_.measure(tile, m_.pos, periodic_, g);
+  measure_paths(tile, m_.pos, periodic_, g);
   rows_ = tile.paths;
   if (sizes_.shared) share();
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "kernels/path_geometry.h"
 #include "kernels/path_message.h"
 #include "kernels/product.h"
 #include "ops/path_memory.h"

@@ -13,7 +13,8 @@ def random(seed=1):
 
 
 def points(nodes, seed=1):
-    return torch.rand(nodes, 3, generator=random(seed), dtype=torch.float64)
+    """Numbers of float32: of what lies on a line products are exact, and torsions of no meaning 0 in torch as well."""
+    return torch.rand(nodes, 3, generator=random(seed)).double()
 
 
 def pairs(*edges):
