@@ -10,13 +10,14 @@ namespace plimsoll {
 namespace {
 
 using Path = std::array<int32_t, 4>;
+using Rows = std::vector<std::vector<int32_t>>;
 
 // Edges by source, those of a node in the order of targets.
 struct Edges {
   std::vector<int64_t> row_begin{0};
   std::vector<int32_t> target;
 
-  explicit Edges(const std::vector<std::vector<int32_t>>& rows) {
+  explicit Edges(const Rows& rows) {
     for (const auto& row : rows) {
       target.insert(target.end(), row.begin(), row.end());
       row_begin.push_back(static_cast<int64_t>(target.size()));
@@ -44,7 +45,7 @@ struct Edges {
 
 Edges random_edges(int32_t nodes, double chance, uint32_t seed) {
   std::mt19937 random(seed);
-  std::vector<std::vector<int32_t>> rows(static_cast<size_t>(nodes));
+  Rows rows(static_cast<size_t>(nodes));
   for (int32_t i = 0; i < nodes; ++i)
     for (int32_t j = 0; j < nodes; ++j)
       if (i != j && std::bernoulli_distribution(chance)(random)) rows[static_cast<size_t>(i)].push_back(j);
@@ -97,8 +98,8 @@ struct Walked {
 };
 
 TEST(PathTiles, HaveEveryPathOnceInOrder) {
-  const std::vector<Edges> all = {Edges({}), Edges({{}}), Edges({{1}, {2}, {3}, {}}),
-                                  Edges({{1, 1, 2}, {0, 2}, {0, 1, 3}, {2}}), random_edges(12, 0.3, 1),
+  const std::vector<Edges> all = {Edges(Rows{}), Edges(Rows(1)), Edges(Rows{{1}, {2}, {3}, {}}),
+                                  Edges(Rows{{1, 1, 2}, {0, 2}, {0, 1, 3}, {2}}), random_edges(12, 0.3, 1),
                                   random_edges(40, 0.1, 2), random_edges(9, 1, 3)};
   for (const Edges& edges : all)
     for (const bool self_paths : {false, true})
@@ -117,7 +118,7 @@ TEST(PathTiles, AreFullWhereThereIsRoom) {
 }
 
 TEST(PathTiles, PathsAreCountedWithoutThem) {
-  for (const Edges& edges : {Edges({{1, 1, 2}, {0, 2}, {0, 1, 3}, {2}}), random_edges(40, 0.1, 2)}) {
+  for (const Edges& edges : {Edges(Rows{{1, 1, 2}, {0, 2}, {0, 1, 3}, {2}}), random_edges(40, 0.1, 2)}) {
     const PathGraph graph = edges.graph(false);
     std::vector<int64_t> counts(static_cast<size_t>(graph.nodes));
     for (const Path& path : edges.paths(false)) ++counts[static_cast<size_t>(path[0])];
