@@ -15,9 +15,7 @@ struct Point {
 
   Point operator-(const Point& b) const { return {x - b.x, y - b.y, z - b.z}; }
   double dot(const Point& b) const { return x * b.x + y * b.y + z * b.z; }
-  Point cross(const Point& b) const {
-    return {y * b.z - z * b.y, z * b.x - x * b.z, x * b.y - y * b.x};
-  }
+  Point cross(const Point& b) const { return {y * b.z - z * b.y, z * b.x - x * b.z, x * b.y - y * b.x}; }
   double length() const { return std::sqrt(dot(*this)); }
   template <typename T>
   static Point load(const T* at) {

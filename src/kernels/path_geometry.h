@@ -4,8 +4,8 @@
 
 namespace plimsoll {
 
-/// Lengths and angles of what a tile has, measured in float64. Arrays of the tile's capacity; a and v are [capacity, 3]. angle, v
-/// and what is of torsions is null where there are distances alone.
+/// Lengths and angles of what a tile has, measured in float64. Arrays of the tile's capacity; a and v are
+/// [capacity, 3]. angle, v and what is of torsions is null where there are distances alone.
 template <typename T>
 struct PathGeometry {
   T* edge_distance = nullptr;  ///< |a|, a = r_j - r_i
@@ -20,7 +20,8 @@ struct PathGeometry {
 };
 
 /// Lengths and angles of a tile; pos [slots, 3]. Angles to what has no length are 0, as are
-/// torsions where two points coincide. T is float or double. Thread-safe; the same bits at all levels (level.h).
+/// torsions where two points coincide. T is float or double. Thread-safe; the same bits at all levels
+/// (level.h).
 template <typename T>
 void measure_paths(const PathTile& tile, const T* pos, bool periodic, const PathGeometry<T>& to);
 

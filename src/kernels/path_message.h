@@ -7,9 +7,9 @@
 namespace plimsoll {
 
 /// Gaussians on which the lengths and angles of paths are spread, those of distances first, then of angles,
-/// then of torsions. Of a value s = u / w number c is exp(-(u slope[c] - w offset[c])^2): with slope 1 / (sqrt(2)
-/// width) and offset centre * slope a Gaussian; of u = sin(s / 2) and w = cos(s / 2) with sqrt(2) cos(m / 2) /
-/// width and sqrt(2) sin(m / 2) / width the periodic exp((cos(s - m) - 1) / width^2).
+/// then of torsions. Of a value s = u / w number c is exp(-(u slope[c] - w offset[c])^2): with slope 1 /
+/// (sqrt(2) width) and offset centre * slope a Gaussian; of u = sin(s / 2) and w = cos(s / 2) with sqrt(2)
+/// cos(m / 2) / width and sqrt(2) sin(m / 2) / width the periodic exp((cos(s - m) - 1) / width^2).
 template <typename T>
 struct PathBasis {
   int64_t distances = 0, angles = 0, torsions = 0;
@@ -21,8 +21,8 @@ struct PathBasis {
 /// same bits at one level. T is float or double. Thread-safe.
 template <typename T>
 struct PathKernels {
-  /// Gaussians of distances, of angles where they are given, and of torsions where they are: number c of row r
-  /// is out[c * step + r].
+  /// Gaussians of distances, of angles where they are given, and of torsions where they are: number c of row
+  /// r is out[c * step + r].
   void (*spread)(const PathBasis<T>& basis, const T* distance, const T* angle, const T* torsion,
                  const T* cosine, int64_t rows, int64_t step, T* out);
 

@@ -20,7 +20,8 @@ struct PathRows {
     // Rows in vectors; the last begins early rather than to end late.
     const auto column = [&](const T* value, const T* beside) {
       const auto work = [&](auto lanes, int64_t r) __attribute__((always_inline)) {
-        const auto centre = beside == nullptr ? lanes.all(*offset) : lanes.load(beside + r) * lanes.all(*offset);
+        const auto centre =
+            beside == nullptr ? lanes.all(*offset) : lanes.load(beside + r) * lanes.all(*offset);
         const auto off = lanes.load(value + r) * lanes.all(*slope) - centre;
         lanes.store(out + r, exp_of_negative(lanes, -(off * off)));
       };

@@ -49,9 +49,9 @@ class PathWalk {
  public:
   explicit PathWalk(const PathGraph& graph) : graph_(graph), next_{.source = 0} { enter(next_, 0); }
 
-  /// The next paths, those of sources below first + count: as many as fit into the tile; none when there are no
-  /// more. Returns false, and stays where it was, where slots have too little room for what they hold already:
-  /// they are to be cleared. A tile for whose nodes slots are too few ends before.
+  /// The next paths, those of sources below first + count: as many as fit into the tile; none when there are
+  /// no more. Returns false, and stays where it was, where slots have too little room for what they hold
+  /// already: they are to be cleared. A tile for whose nodes slots are too few ends before.
   bool fill(int64_t first, int64_t count, PathTile& tile, NodeSlots& slots);
 
  private:

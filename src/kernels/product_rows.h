@@ -30,8 +30,8 @@ struct ProductRows {
     pack_steps(w, in, out, 1, step, packed);
   }
 
-  // kRows rows of y, from row `first` of x on, from a panel; `start` is a row for all rows, or null where y is
-  // added to.
+  // kRows rows of y, from row `first` of x on, from a panel; `start` is a row for all rows, or null where y
+  // is added to.
   template <int kRows>
   static PLIMSOLL_INLINE void tile(RowSpan<T> x, int64_t first, const T* panel, int64_t in, int64_t out,
                                    const T* start, int64_t columns, bool relu, T* y) {

@@ -41,8 +41,8 @@ void sort_rows(int64_t nodes, bool once, int64_t* row_begin, int32_t* target) {
   row_begin[nodes] = kept;
 }
 
-// Paths are at most walks of three edges: those over the middle edge j -> k are edges into j times edges out of
-// k.
+// Paths are at most walks of three edges: those over the middle edge j -> k are edges into j times edges out
+// of k.
 void refuse_too_many(int64_t nodes, const int64_t* row_begin, const int32_t* target, int64_t* in) {
   for (int64_t e = 0; e < row_begin[nodes]; ++e) ++in[target[e]];
   int64_t walks = 0;
@@ -83,8 +83,8 @@ PathEdges path_edges(const Tensor& edge_index, int64_t nodes, PathDirection dire
   for (int64_t e = 0; e < edges; ++e) {
     for (const int64_t end : {source[e], target[e]})
       if (end < 0 || end >= nodes)
-        throw InputError(fmt::format("path_edges: edge {} has node {}, expected one of 0 to {}", e, end,
-                                     nodes - 1));
+        throw InputError(
+            fmt::format("path_edges: edge {} has node {}, expected one of 0 to {}", e, end, nodes - 1));
     int64_t from = source[e];
     int64_t to = target[e];
     if (walk(direction, from, to)) ++row_begin[from + 1];

@@ -326,8 +326,7 @@ void PathLayer<T>::backward(const T* grad, T* dx, const Gradients& gradients) {
     over_tiles(first, count, [&] { backward_tile(gradients); });
     products_.add_transposed({g, h}, h, m_.sums, 2 * h, count, m_.room, gradients[kC3]);
     for (int64_t r = 0; r < count; ++r)
-      for (int64_t c = 0; c < h; ++c)
-        gradients[kC3 + 1][c] += static_cast<T>(m_.counts[r]) * g[r * h + c];
+      for (int64_t c = 0; c < h; ++c) gradients[kC3 + 1][c] += static_cast<T>(m_.counts[r]) * g[r * h + c];
   }
   release_slots();
   unfold(gradients);
@@ -413,7 +412,8 @@ void PathLayer<T>::unfold(const Gradients& gradients) {
       }
     const int64_t inputs = sizes_.inputs(of);
     for (int64_t c = 0; c < h; ++c)
-      for (int64_t i = 0; i < inputs; ++i) gradients[first_weight(of)][c * inputs + i] = m_.dfirst[of][i * h + c];
+      for (int64_t i = 0; i < inputs; ++i)
+        gradients[first_weight(of)][c * inputs + i] = m_.dfirst[of][i * h + c];
   }
 }
 

@@ -12,8 +12,8 @@ namespace plimsoll {
 /// One call of path_message on plain memory: the layer with its weights folded and packed, and the tile that
 /// is computed. Thread-compatible.
 ///
-/// C1 = [Ai Aj Ak Ap B1 B2 B3] is split, and the second matrix M of each MLP of Gaussians G is folded into its
-/// B, Q = B M, so that the inner sum before the first ReLU is
+/// C1 = [Ai Aj Ak Ap B1 B2 B3] is split, and the second matrix M of each MLP of Gaussians G is folded into
+/// its B, Q = B M, so that the inner sum before the first ReLU is
 ///
 ///     z = (Ai x_i + c0) + Aj x_j + Q1 r1(i, j) + Ak x_k + Q2 r2(i, j, k) + Ap x_p + Q3 r3(i, j, k, p)
 ///
@@ -22,7 +22,7 @@ namespace plimsoll {
 template <typename T>
 class PathLayer {
  public:
-  using Weights = std::array<const T*, 18>;    // in the order of PathWeights
+  using Weights = std::array<const T*, 18>;  // in the order of PathWeights
   using Gradients = std::array<T*, 18>;
 
   /// `memory`: path_workspace() bytes.
@@ -42,7 +42,7 @@ class PathLayer {
     // Packed weights: of nodes A [16H, H], of the MLPs M' and Q, C2, C3; transposed for backward.
     T *nodes, *first[3], *second[3], *c2, *c3;
     T *nodes_back, *second_back[3], *c2_back, *c3_back;
-    T *node_bias;  // [16H]: c0, then zeros
+    T* node_bias;  // [16H]: c0, then zeros
     T *slope, *offset;
     T* folded;  // [16H, H], while weights are packed
     // Of slots.

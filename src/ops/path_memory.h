@@ -8,14 +8,16 @@ namespace plimsoll {
 /// What the memory of one call of path_message depends on (path_message.h).
 struct PathSizes {
   int64_t nodes = 0;
-  int64_t hidden = 0;                              ///< H
+  int64_t hidden = 0;                               ///< H
   int64_t distances = 0, angles = 0, torsions = 0;  ///< Gaussians
-  int64_t tile = 0;                                ///< paths that are there at once
-  bool shared = false;                             ///< paths that differ in k alone share what they can
+  int64_t tile = 0;                                 ///< paths that are there at once
+  bool shared = false;                              ///< paths that differ in k alone share what they can
 
   int64_t slots() const { return tile < 128 ? 128 : tile; }  ///< nodes whose products are there at once
   int64_t window() const { return 2 * tile; }                ///< sources whose sums are there at once
-  int64_t step() const { return tile + 16; }  ///< of Gaussians: columns shall not fall into few sets of a cache
+  int64_t step() const {
+    return tile + 16;
+  }  ///< of Gaussians: columns shall not fall into few sets of a cache
   /// Inputs of the MLP of edges (0), triples (1) and paths (2).
   int64_t inputs(int of) const { return distances + (of > 0 ? angles : 0) + (of > 1 ? torsions : 0); }
 };

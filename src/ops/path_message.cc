@@ -31,12 +31,14 @@ PathSizes check(const Tensor& x, const Tensor& pos, const PathEdges& edges, cons
               pos.scalar_type() == x.scalar_type() && pos.device() == x.device(),
           "pos [N, 3] of x's dtype", pos);
   if (options.tile < kLeastTile || options.tile > kMostTile)
-    throw UsageError(fmt::format("path_message: a tile of {} paths, expected {} to {}", options.tile, kLeastTile,
-                                 kMostTile));
+    throw UsageError(fmt::format("path_message: a tile of {} paths, expected {} to {}", options.tile,
+                                 kLeastTile, kMostTile));
   if (!(options.cutoff > 0) || !std::isfinite(options.cutoff))
     throw UsageError(fmt::format("path_message: a cutoff of {}, expected a number above 0", options.cutoff));
   check_path_edges(edges, x.size(0));
-  const auto inputs = [&](size_t w) { return weights[w].defined() && weights[w].dim() == 2 ? weights[w].size(1) : 0; };
+  const auto inputs = [&](size_t w) {
+    return weights[w].defined() && weights[w].dim() == 2 ? weights[w].size(1) : 0;
+  };
   const int64_t h = x.size(1);
   PathSizes sizes{.nodes = x.size(0),
                   .hidden = h,
@@ -49,8 +51,9 @@ PathSizes check(const Tensor& x, const Tensor& pos, const PathEdges& edges, cons
                                             : sizes.angles >= 2 && sizes.torsions >= 2;
   if (sizes.distances < 2 || inputs(8) > kMostWidth || !right)
     throw UsageError(fmt::format(
-        "path_message: MLPs of {}, {} and {} inputs, expected D, {}, each of D, A and T at least 2", inputs(0),
-        inputs(4), inputs(8), options.distances_only ? "D and D (distances only)" : "D + A and D + A + T"));
+        "path_message: MLPs of {}, {} and {} inputs, expected D, {}, each of D, A and T at least 2",
+        inputs(0), inputs(4), inputs(8),
+        options.distances_only ? "D and D (distances only)" : "D + A and D + A + T"));
   for (size_t w = 0; w < weights.size(); w += 2) {
     const int64_t out = w < 12 ? h : w == 12 ? 4 * h : w == 14 ? 2 * h : h;
     const int64_t in = w < 12 ? (w % 4 == 0 ? inputs(w) : h) : w == 12 ? 7 * h : w == 14 ? 4 * h : 2 * h;
@@ -95,8 +98,8 @@ void with_layer(const Tensor& x, const Tensor& pos, const PathEdges& edges, cons
 
 }  // namespace
 
-Tensor path_message_cpu(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
-                        const PathOptions& options) {
+Tensor path_message_cpu(const Tensor& x, const Tensor& pos, const PathEdges& edges,
+                        const PathWeights& weights, const PathOptions& options) {
   const PathSizes sizes = check(x, pos, edges, weights, options);
   const Tensor out = at::empty(x.sizes(), x.options());
   const WorkspaceScope workspace;

@@ -16,14 +16,15 @@ enum class PathDirection {
   ancestor,    ///< the same from higher to lower: towards the root
 };
 
-/// `reference` is the layer as SGMP's code has it: torsions from -pi to pi over Gaussians on [0, 2 pi], and of
-/// each node one path (i, i, i, i) whose lengths and angles are 0. `corrected` has no such path, and a
+/// `reference` is the layer as SGMP's code has it: torsions from -pi to pi over Gaussians on [0, 2 pi], and
+/// of each node one path (i, i, i, i) whose lengths and angles are 0. `corrected` has no such path, and a
 /// periodic basis for torsions: of n the functions exp((cos(phi - 2 pi m / n) - 1) / (2 pi / n)^2).
 enum class PathMode { corrected, reference };
 
 struct PathOptions {
-  int64_t tile = 256;     ///< paths that are there at once; part of the result, as sums are cut by it. 16 to 65536
-  double cutoff = 10;     ///< distances have Gaussians from 0 to it; above 0
+  int64_t tile =
+      256;  ///< paths that are there at once; part of the result, as sums are cut by it. 16 to 65536
+  double cutoff = 10;  ///< distances have Gaussians from 0 to it; above 0
   PathMode mode = PathMode::corrected;
   bool distances_only = false;  ///< no angles and torsions: see PathWeights
   bool planar = false;  ///< all z of pos are equal: what depends on i, j, p alone is shared by the paths that

@@ -22,13 +22,13 @@ using Tensor = at::Tensor;
 using List = std::vector<Tensor>;
 using Gradients = std::tuple<Tensor, List>;
 
-#define PLIMSOLL_PATH_PARAMETERS                                                                         \
+#define PLIMSOLL_PATH_PARAMETERS                                                                             \
   const Tensor &x, const Tensor &pos, const Tensor &row_begin, const Tensor &target, at::TensorList weights, \
       int64_t tile, double cutoff, c10::string_view mode, bool distances_only, bool planar
-#define PLIMSOLL_PATH_ARGUMENTS \
-  x, pos, row_begin, target, weights, tile, cutoff, mode, distances_only, planar
-#define PLIMSOLL_PATH_SCHEMA                                                                              \
-  "Tensor x, Tensor pos, Tensor row_begin, Tensor target, Tensor[] weights, int tile=256, float cutoff=10.0, " \
+#define PLIMSOLL_PATH_ARGUMENTS x, pos, row_begin, target, weights, tile, cutoff, mode, distances_only, planar
+#define PLIMSOLL_PATH_SCHEMA                                                                      \
+  "Tensor x, Tensor pos, Tensor row_begin, Tensor target, Tensor[] weights, int tile=256, float " \
+  "cutoff=10.0, "                                                                                 \
   "str mode='corrected', bool distances_only=False, bool planar=False"
 
 using Forward = Tensor(PLIMSOLL_PATH_PARAMETERS);
@@ -118,8 +118,7 @@ class PathMessageFunction : public torch::autograd::Function<PathMessageFunction
 };
 
 Tensor forward_autograd(PLIMSOLL_PATH_PARAMETERS) {
-  if (pos.requires_grad())
-    throw UsageError("path_message: pos is data and takes no gradient; detach it");
+  if (pos.requires_grad()) throw UsageError("path_message: pos is data and takes no gradient; detach it");
   const auto wanted = [](const Tensor& tensor) { return tensor.requires_grad(); };
   if (at::GradMode::is_enabled() &&
       (x.requires_grad() || std::any_of(weights.begin(), weights.end(), wanted)))
@@ -138,8 +137,8 @@ Gradients backward_autograd(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   inputs.insert(inputs.end(), weights.begin(), weights.end());
   variable_list list = {dx};
   list.insert(list.end(), gradients.begin(), gradients.end());
-  const auto wanted = std::find_if(inputs.begin(), inputs.end(),
-                                   [](const Tensor& input) { return input.requires_grad(); });
+  const auto wanted =
+      std::find_if(inputs.begin(), inputs.end(), [](const Tensor& input) { return input.requires_grad(); });
   if (at::GradMode::is_enabled() && wanted != inputs.end()) {
     list = NoSecondDerivative::apply(list, *wanted);
     return {list[0], List(list.begin() + 1, list.end())};
@@ -191,7 +190,9 @@ Tensor path_message(const Tensor& x, const Tensor& pos, const PathEdges& edges, 
 }
 
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
-  m.def("path_edges(Tensor edge_index, SymInt nodes, str direction='both') -> (Tensor row_begin, Tensor target)");
+  m.def(
+      "path_edges(Tensor edge_index, SymInt nodes, str direction='both') -> (Tensor row_begin, Tensor "
+      "target)");
   m.def("path_counts(Tensor row_begin, Tensor target) -> Tensor");
   m.def("path_message(" PLIMSOLL_PATH_SCHEMA ") -> Tensor");
   m.def("path_message_backward(Tensor grad, " PLIMSOLL_PATH_SCHEMA ") -> (Tensor x, Tensor[] weights)");

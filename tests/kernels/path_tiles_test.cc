@@ -60,11 +60,16 @@ struct Walked {
   Walked(const PathGraph& graph, int64_t capacity, int64_t slot_count, int64_t window) {
     std::array<std::vector<int32_t>, PathTile::kArrays> arrays;
     for (auto& array : arrays) array.resize(static_cast<size_t>(capacity));
-    PathTile tile{capacity,         0,
-                  0,                0,
-                  arrays[0].data(), arrays[1].data(),
-                  arrays[2].data(), arrays[3].data(),
-                  arrays[4].data(), arrays[5].data(),
+    PathTile tile{capacity,
+                  0,
+                  0,
+                  0,
+                  arrays[0].data(),
+                  arrays[1].data(),
+                  arrays[2].data(),
+                  arrays[3].data(),
+                  arrays[4].data(),
+                  arrays[5].data(),
                   arrays[6].data()};
     std::vector<int32_t> node(static_cast<size_t>(slot_count));
     std::vector<int32_t> slot_of(static_cast<size_t>(graph.nodes), -1);
@@ -98,9 +103,13 @@ struct Walked {
 };
 
 TEST(PathTiles, HaveEveryPathOnceInOrder) {
-  const std::vector<Edges> all = {Edges(Rows{}), Edges(Rows(1)), Edges(Rows{{1}, {2}, {3}, {}}),
-                                  Edges(Rows{{1, 1, 2}, {0, 2}, {0, 1, 3}, {2}}), random_edges(12, 0.3, 1),
-                                  random_edges(40, 0.1, 2), random_edges(9, 1, 3)};
+  const std::vector<Edges> all = {Edges(Rows{}),
+                                  Edges(Rows(1)),
+                                  Edges(Rows{{1}, {2}, {3}, {}}),
+                                  Edges(Rows{{1, 1, 2}, {0, 2}, {0, 1, 3}, {2}}),
+                                  random_edges(12, 0.3, 1),
+                                  random_edges(40, 0.1, 2),
+                                  random_edges(9, 1, 3)};
   for (const Edges& edges : all)
     for (const bool self_paths : {false, true})
       for (const int64_t capacity : {1, 16, 1000})
@@ -122,7 +131,8 @@ TEST(PathTiles, PathsAreCountedWithoutThem) {
     const PathGraph graph = edges.graph(false);
     std::vector<int64_t> counts(static_cast<size_t>(graph.nodes));
     for (const Path& path : edges.paths(false)) ++counts[static_cast<size_t>(path[0])];
-    for (int64_t n = 0; n < graph.nodes; ++n) EXPECT_EQ(count_paths(graph, n), counts[static_cast<size_t>(n)]);
+    for (int64_t n = 0; n < graph.nodes; ++n)
+      EXPECT_EQ(count_paths(graph, n), counts[static_cast<size_t>(n)]);
   }
 }
 

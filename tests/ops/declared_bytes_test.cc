@@ -327,9 +327,9 @@ TEST_F(Declared, PathMessagesTakeWhatTheyDeclare) {
           if (planar) pos.select(1, 2).zero_();
           const PathOptions options{.tile = sizes.tile, .distances_only = distances_only, .planar = planar};
           const PathEdges walked = path_edges(edges.index, edges.nodes, PathDirection::both);
-          expect_declared(
-              declare_path_edges(edges.nodes, edges.index.size(1)),
-              count([&] { return path_edges(edges.index, edges.nodes, PathDirection::both); }), true);
+          expect_declared(declare_path_edges(edges.nodes, edges.index.size(1)),
+                          count([&] { return path_edges(edges.index, edges.nodes, PathDirection::both); }),
+                          true);
           expect_declared(declare_path_message(sizes, dtype),
                           count([&] { return path_message_cpu(x, pos, walked, weights, options); }), true);
           expect_declared(

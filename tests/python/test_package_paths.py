@@ -117,5 +117,5 @@ def test_it_learns_by_torch(nn):
             loss = torch.nn.functional.cross_entropy(model(batch.x, batch.pos, batch.edge_index, batch.batch), batch.y)
             loss.backward()
             optimizer.step()
-            losses.append(float(loss))
+            losses.append(float(loss.detach()))
     assert losses[-1] < 0.5 * losses[0]

@@ -40,7 +40,7 @@ def path_counts(edges: PathEdges) -> Tensor:
     return counts
 
 
-class PathConv(Module):
+class PathConv(Module):  # type: ignore[misc]
     """The message sum of one layer of SGMP: over all paths i -> j -> k -> p, at i. It keeps nothing of a path.
 
     `hidden_channels` H; `num_gaussians` of distances up to `cutoff`, of angles and of torsions. `mode` is "reference" for
@@ -78,7 +78,7 @@ class PathConv(Module):
 
     def reset_parameters(self) -> None:
         """Xavier's uniform weights and no bias, as the authors' code; the second layers of MLPs are left as they are."""
-        for linear in [*(mlp[0] for mlp in self.mlps_dist), *(self.combine[n] for n in (0, 2, 4))]:  # type: ignore[index]
+        for linear in [*(mlp[0] for mlp in self.mlps_dist), *(self.combine[n] for n in (0, 2, 4))]:
             torch.nn.init.xavier_uniform_(linear.weight)
             torch.nn.init.zeros_(linear.bias)
 
@@ -99,7 +99,7 @@ class PathConv(Module):
         return f"cutoff={self.cutoff}, mode={self.mode}, direction={self.direction}, tile={self.tile}"
 
 
-class _Network(Module):
+class _Network(Module):  # type: ignore[misc]
     """Embedding, interactions and two layers, as models/SGMP.py has them; `interaction` are the options of PathConv."""
 
     def __init__(
