@@ -112,7 +112,7 @@ def one_step(name, graphs):
 
 
 def one_tree(name, nodes):
-    """Two layers of a tree, forward and backward, from x on."""
+    """Two layers of a tree and the sum over nodes, forward and backward, from x on."""
     torch.set_num_threads(1)
     pos, edge_index = directed_tree(nodes)
     x = torch.randn(nodes, HIDDEN, generator=torch.Generator().manual_seed(2))
@@ -133,7 +133,9 @@ def one_tree(name, nodes):
         h = x
         for layer in run:
             h = h + layer(h)
-        torch.autograd.backward(h, torch.ones_like(h))
+        total = h.sum()
+        del h
+        total.backward()
 
     seconds, _ = cpu_seconds(step)
     made = {"seconds": seconds, "peak": of_process("VmHWM"), "beyond": of_process("VmHWM") - before}
@@ -186,9 +188,10 @@ def layers(graphs, rounds):
             yield f"kNN-8, tile {tile}", nn.PathConv(HIDDEN, cutoff=CUTOFF, tile=tile), pos, edge_index, None
         yield "kNN-8, torch tiled", None, pos, edge_index, (theirs, TILED)
         yield "kNN-8, torch at once", None, pos, edge_index, (theirs, None)
-        for planar in (False, True):
-            yield (f"kNN-8, z = 0, planar={planar}", nn.PathConv(HIDDEN, cutoff=CUTOFF, planar=planar), flat,
-                   edge_index, None)
+        for mode in ("corrected", "reference"):
+            for planar in (False, True):
+                conv = nn.PathConv(HIDDEN, cutoff=CUTOFF, mode=mode, planar=planar)
+                yield f"kNN-8, z = 0, {mode}, planar={planar}", conv, flat, edge_index, None
         yield "kNN-8, distances only", nn.PathConv(HIDDEN, cutoff=CUTOFF, distances_only=True), pos, edge_index, None
         for nodes in (100, 20_000):
             pos, edge_index = directed_tree(nodes)
