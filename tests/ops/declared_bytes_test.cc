@@ -9,6 +9,7 @@
 
 #include "ops/gat.h"
 #include "ops/gatv2.h"
+#include "ops/path_message.h"
 #include "ops/segment_cpu.h"
 #include "support/counting_allocator.h"
 
@@ -295,6 +296,46 @@ TEST_F(Declared, EdgeOrderTakesWhatItDeclares) {
     expect_declared(declare_edge_order(edges.nodes, edges.index.size(1)),
                     count([&] { return edge_order(edges.index, edges.nodes, edges.nodes, true, true); }),
                     true);
+}
+
+TEST_F(Declared, PathMessagesTakeWhatTheyDeclare) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble})
+    for (const bool planar : {false, true})
+      for (const bool distances_only : {false, true})
+        for (const Edges& edges : {Edges(20, 40, 90), Edges(1, 300, 2000), Edges(1, 1, 0)}) {
+          SCOPED_TRACE(edges.nodes);
+          const PathSizes sizes{.nodes = edges.nodes,
+                                .hidden = 12,
+                                .distances = 7,
+                                .angles = distances_only ? 0 : 3,
+                                .torsions = distances_only ? 0 : 5,
+                                .tile = 48,
+                                .shared = planar || distances_only};
+          const int64_t h = sizes.hidden;
+          PathWeights weights;
+          for (int of = 0; of < 3; ++of) {
+            const auto at = static_cast<size_t>(4 * of);
+            weights[at] = random({h, sizes.inputs(of)}, dtype);
+            weights[at + 2] = random({h, h}, dtype);
+          }
+          weights[12] = random({4 * h, 7 * h}, dtype);
+          weights[14] = random({2 * h, 4 * h}, dtype);
+          weights[16] = random({h, 2 * h}, dtype);
+          for (size_t w = 1; w < weights.size(); w += 2) weights[w] = random({weights[w - 1].size(0)}, dtype);
+          const at::Tensor x = random({edges.nodes, h}, dtype);
+          at::Tensor pos = random({edges.nodes, 3}, dtype);
+          if (planar) pos.select(1, 2).zero_();
+          const PathOptions options{.tile = sizes.tile, .distances_only = distances_only, .planar = planar};
+          const PathEdges walked = path_edges(edges.index, edges.nodes, PathDirection::both);
+          expect_declared(declare_path_edges(edges.nodes, edges.index.size(1)),
+                          count([&] { return path_edges(edges.index, edges.nodes, PathDirection::both); }),
+                          true);
+          expect_declared(declare_path_message(sizes, dtype),
+                          count([&] { return path_message_cpu(x, pos, walked, weights, options); }), true);
+          expect_declared(
+              declare_path_message_backward(sizes, dtype),
+              count([&] { return path_message_backward_cpu(x, x, pos, walked, weights, options); }), true);
+        }
 }
 
 TEST_F(Declared, SegmentsTakeWhatTheyDeclare) {

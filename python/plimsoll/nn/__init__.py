@@ -1,6 +1,7 @@
 """Layers of PyTorch Geometric that run Plimsoll's fused operators: the same parameters, options and numbers.
 
-`replace(model)` puts them into a model of PyTorch Geometric. docs/python/layers.md is the page.
+`replace(model)` puts them into a model of PyTorch Geometric. `SGMP` and `GTMP` are networks on paths in space, made of
+`PathConv`. docs/python/layers.md is the page.
 """
 
 from plimsoll.errors import MissingPackage
@@ -16,6 +17,8 @@ from plimsoll import _operators
 _operators.load()
 
 from plimsoll.nn.attention import GATConv, GATv2Conv, why_not  # noqa: E402
+from plimsoll.nn.paths import GTMP, SGMP, PathConv, PathEdges, path_counts, path_edges  # noqa: E402
 from plimsoll.nn.replacing import Layer, Report, replace  # noqa: E402
 
-__all__ = ["GATConv", "GATv2Conv", "Layer", "Report", "replace", "why_not"]
+__all__ = ["GTMP", "SGMP", "GATConv", "GATv2Conv", "Layer", "PathConv", "PathEdges", "Report", "path_counts",
+           "path_edges", "replace", "why_not"]
