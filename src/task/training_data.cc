@@ -73,7 +73,7 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options) {
   const std::string kind = kind_of(folder);
   if (kind == "graph_set") {
-    auto graphs = std::make_unique<GraphSetSource>(folder, options.targets);
+    auto graphs = std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, uses_positions(recipe)});
     identity_ = graphs->set().identity();
     source_ = std::move(graphs);
     hide_features(recipe);

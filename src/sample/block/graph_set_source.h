@@ -10,11 +10,17 @@ namespace plimsoll {
 /// Which numbers of a `graph_set` are to be predicted.
 enum class Targets { none, graphs, nodes };
 
+/// What blocks of a `graph_set` have beside its features and classes.
+struct GraphColumnsAsked {
+  Targets targets = Targets::none;  ///< in place of classes of nodes
+  bool positions = false;           ///< where nodes lie
+};
+
 /// Blocks of graphs from a `graph_set` on disk.
 class GraphSetSource : public BlockSource {
  public:
-  /// With `targets` blocks have them in place of classes of nodes. Errors: InputError where the set has none.
-  explicit GraphSetSource(const std::filesystem::path& folder, Targets targets = Targets::none);
+  /// Errors: InputError where the set lacks what is asked for, which names what adds it.
+  explicit GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked = {});
 
   int64_t graphs() const override { return view_.graphs().graphs(); }
   int64_t node_features() const override { return view_.node_features(); }
@@ -29,7 +35,7 @@ class GraphSetSource : public BlockSource {
 
  private:
   GraphSetView view_;
-  const Targets targets_;
+  const GraphColumnsAsked asked_;
 };
 
 }  // namespace plimsoll

@@ -207,6 +207,7 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
   };
   batch.teacher = beside(widths.teacher);
   batch.targets = beside(widths.targets);
+  batch.pos = beside({widths.coordinates, /*of_nodes=*/true});
   return batch;
 }
 
