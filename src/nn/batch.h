@@ -65,7 +65,8 @@ struct Batch {
   at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
   at::Tensor targets;  ///< f32 [graphs or nodes, W]: numbers to be predicted, NaN where unknown; likewise
 
-  at::Tensor pos;      ///< f32 [N, 3]: where nodes lie; undefined where nobody asks
+  at::Tensor pos;       ///< f32 [N, 3]: where nodes lie; undefined where nobody asks
+  bool planar = false;  ///< all z of the data set are equal
 
   /// Where normalisation over the block leaves its statistics; null where nobody asks.
   std::shared_ptr<BlockStatistics> statistics;

@@ -65,6 +65,7 @@ struct RowWidths {
   int64_t hops = 0;       ///< of the samples that its graphs are; 0: they are none
   ItemRows targets = {};  ///< what is to be predicted, where that is no class
   int64_t coordinates = 0;  ///< of a node, where models ask for them: kCoordinates
+  bool planar = false;      ///< where there are some: all z of the source are equal
 };
 
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.

@@ -61,6 +61,27 @@ GraphSetSource::GraphSetSource(const std::filesystem::path& folder, const GraphC
         "{}: has no column 'pos', where nodes lie, which paths are measured by; make the set with `plimsoll "
         "ingest tu SRC --positions 0,1,2`, `plimsoll ingest points`, or from PyTorch Geometric's Data.pos",
         folder.string()));
+  if (asked.positions) planar_ = is_planar();
+}
+
+bool GraphSetSource::is_planar() const {
+  const std::span<const float> pos = view_.graphs().pos;
+  bool planar = true;
+  for (size_t at = 0; at < pos.size(); at += kCoordinates) {
+    const auto of_node = pos.subspan(at, kCoordinates);
+    planar &= of_node[2] == pos[2];
+    const auto bad = std::ranges::find_if(of_node, [](float value) { return !std::isfinite(value); });
+    if (bad == of_node.end()) continue;
+    const auto node = static_cast<int64_t>(at) / kCoordinates;
+    const auto& ptr = view_.graphs().node_ptr;
+    const auto graph = std::upper_bound(ptr.begin(), ptr.end(), node) - ptr.begin() - 1;
+    throw InputError(
+        fmt::format("{}: graph {}: the coordinate {} of node {} is {}, expected a number; mend what made the data "
+                    "set, and look for more such values with `plimsoll verify`",
+                    view_.set().folder().string(), graph, "xyz"[bad - of_node.begin()],
+                    node - ptr[static_cast<size_t>(graph)], *bad));
+  }
+  return planar;
 }
 
 RowWidths GraphSetSource::widths() const {
@@ -68,6 +89,7 @@ RowWidths GraphSetSource::widths() const {
   if (asked_.targets == Targets::graphs) widths.targets = {view_.targets().graph, /*of_nodes=*/false};
   if (asked_.targets == Targets::nodes) widths.targets = {view_.targets().node, /*of_nodes=*/true};
   if (asked_.positions) widths.coordinates = kCoordinates;
+  widths.planar = planar_;
   return widths;
 }
 

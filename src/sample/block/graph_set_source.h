@@ -19,7 +19,8 @@ struct GraphColumnsAsked {
 /// Blocks of graphs from a `graph_set` on disk.
 class GraphSetSource : public BlockSource {
  public:
-  /// Errors: InputError where the set lacks what is asked for, which names what adds it.
+  /// Positions are read once. Errors: InputError where the set lacks what is asked for, which names what adds
+  /// it, or where a position is no number.
   explicit GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked = {});
 
   int64_t graphs() const override { return view_.graphs().graphs(); }
@@ -35,7 +36,11 @@ class GraphSetSource : public BlockSource {
 
  private:
   GraphSetView view_;
+  /// Whether all z are equal. Errors: InputError that names the first node that lies nowhere.
+  bool is_planar() const;
+
   const GraphColumnsAsked asked_;
+  bool planar_ = false;
 };
 
 }  // namespace plimsoll
