@@ -8,7 +8,7 @@ set(level_avx512 -ffp-contract=fast -Wno-maybe-uninitialized -mavx512f -mavx512d
 set(vector_bytes_portable 16)
 set(vector_bytes_avx2 32)
 set(vector_bytes_avx512 64)
-foreach(kernel aggregate dropout gat gatv2 logit_losses product segment)
+foreach(kernel aggregate dropout gat gatv2 logit_losses path_message product segment)
   foreach(level portable avx2 avx512)
     set(source ${PROJECT_BINARY_DIR}/kernels/${kernel}_${level}.cc)
     file(CONFIGURE OUTPUT ${source} CONTENT "#include \"kernels/${kernel}_rows.h\"\n")

@@ -34,17 +34,17 @@ PackedLinear::PackedLinear(const SafetensorsView& file, const std::string& weigh
                            int64_t in, int64_t out)
     : in_(in), out_(out) {
   const auto values = values_of(file, weight, {out, in});
-  const ProductKernels& kernels = product_kernels(kernel_level());
+  const ProductKernels<float>& kernels = product_kernels<float>(kernel_level());
   packed_.resize(static_cast<size_t>(product_size(kernels, in, out)));
-  kernels.pack(values.data(), in, out, packed_.data());
+  kernels.pack(values.data(), in, out, in, packed_.data());
   if (bias.empty()) return;
   const auto added = values_of(file, bias, {out});
   bias_.assign(added.begin(), added.end());
 }
 
 void PackedLinear::forward(const float* x, int64_t rows, float* y) const {
-  product_kernels(kernel_level())
-      .multiply(x, rows, packed_.data(), in_, out_, bias_.empty() ? nullptr : bias_.data(), y);
+  product_kernels<float>(kernel_level())
+      .multiply({x, in_}, rows, packed_.data(), in_, out_, bias_.empty() ? nullptr : bias_.data(), y, {});
 }
 
 }  // namespace plimsoll

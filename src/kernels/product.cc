@@ -4,10 +4,17 @@
 
 namespace plimsoll {
 
-PLIMSOLL_DECLARE_LEVELS(product_f32, ProductKernels)
+PLIMSOLL_DECLARE_LEVELS(product_f32, ProductKernels<float>)
+PLIMSOLL_DECLARE_LEVELS(product_f64, ProductKernels<double>)
 
-const ProductKernels& product_kernels(Level level) {
+template <>
+const ProductKernels<float>& product_kernels(Level level) {
   return PLIMSOLL_AT_LEVEL(level, product_f32);
+}
+
+template <>
+const ProductKernels<double>& product_kernels(Level level) {
+  return PLIMSOLL_AT_LEVEL(level, product_f64);
 }
 
 }  // namespace plimsoll

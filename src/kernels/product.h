@@ -6,23 +6,44 @@
 
 namespace plimsoll {
 
+/// Rows of a matrix: number c of row r is at[r * step + c * column_step].
+template <typename T>
+struct RowSpan {
+  const T* at;
+  int64_t step;
+  int64_t column_step = 1;
+};
+
+/// What a product does with its result.
+struct ProductEnd {
+  bool add = false;   ///< it is added to y
+  bool relu = false;  ///< what is below 0 becomes 0
+};
+
 /// Products of few rows with a matrix that stays: y = x W^T + bias. W is packed once, in panels of columns of
 /// W^T that fit into registers, for one level. Sums go over the inputs in their order, whatever the number of
-/// rows: a row has the same bits alone and among others.
+/// rows: a row has the same bits alone and among others. T is float or double. Thread-safe.
+template <typename T>
 struct ProductKernels {
   int64_t panel;  ///< outputs in a panel
 
-  /// W [out, in] in C order, as torch's Linear has it, into product_size() numbers.
-  void (*pack)(const float* w, int64_t in, int64_t out, float* packed);
-  /// y [rows, out] from x [rows, in]; bias [out], or null.
-  void (*multiply)(const float* x, int64_t rows, const float* packed, int64_t in, int64_t out,
-                   const float* bias, float* y);
+  /// W [out, in] in C order, as torch's Linear has it, into product_size() numbers; and the same from W^T
+  /// [in, out]. A row begins `step` numbers after the one before.
+  void (*pack)(const T* w, int64_t in, int64_t out, int64_t step, T* packed);
+  void (*pack_transposed)(const T* w, int64_t in, int64_t out, int64_t step, T* packed);
+  /// y [rows, out] from x [rows, in]; bias [out], or null. With `add` there is no bias.
+  void (*multiply)(RowSpan<T> x, int64_t rows, const T* packed, int64_t in, int64_t out, const T* bias, T* y,
+                   ProductEnd end);
+  /// sum [m, n] += a^T b of a [rows, m] and b [rows, n], over rows in their order. room: rows * panel numbers.
+  void (*add_transposed)(RowSpan<T> a, int64_t m, const T* b, int64_t n, int64_t rows, T* room, T* sum);
 };
 
-const ProductKernels& product_kernels(Level level);
+template <typename T>
+const ProductKernels<T>& product_kernels(Level level);
 
 /// Numbers that a packed matrix takes.
-inline int64_t product_size(const ProductKernels& kernels, int64_t in, int64_t out) {
+template <typename T>
+int64_t product_size(const ProductKernels<T>& kernels, int64_t in, int64_t out) {
   return (out + kernels.panel - 1) / kernels.panel * kernels.panel * in;
 }
 

@@ -8,66 +8,104 @@
 namespace plimsoll {
 namespace {
 
-template <int kLanes>
+template <typename T, int kLanes>
 struct ProductRows {
-  using L = Lanes<float, kLanes>;
+  using L = Lanes<T, kLanes>;
   static constexpr int kVectors = 2;  // of a panel
   static constexpr int kTile = 6;     // rows at once: 12 sums keep both multipliers busy
   static constexpr int64_t kPanel = int64_t{kVectors} * kLanes;
 
-  static void pack(const float* w, int64_t in, int64_t out, float* packed) {
+  // Of W the number of output c and input k is w[c * out_step + k * in_step].
+  static PLIMSOLL_INLINE void pack_steps(const T* w, int64_t in, int64_t out, int64_t out_step,
+                                         int64_t in_step, T* packed) {
     for (int64_t first = 0; first < out; first += kPanel)
       for (int64_t k = 0; k < in; ++k)
-        for (int64_t c = first; c < first + kPanel; ++c) *packed++ = c < out ? w[c * in + k] : 0.0F;
+        for (int64_t c = first; c < first + kPanel; ++c)
+          *packed++ = c < out ? w[c * out_step + k * in_step] : T(0);
+  }
+  static void pack(const T* w, int64_t in, int64_t out, int64_t step, T* packed) {
+    pack_steps(w, in, out, step, 1, packed);
+  }
+  static void pack_transposed(const T* w, int64_t in, int64_t out, int64_t step, T* packed) {
+    pack_steps(w, in, out, 1, step, packed);
   }
 
+  // kRows rows of y, from row `first` of x on, from a panel; `start` is a row for all rows, or null where y is
+  // added to.
   template <int kRows>
-  static PLIMSOLL_INLINE void tile(const float* x, const float* panel, int64_t in, int64_t out,
-                                   const float* bias, int64_t columns, float* y) {
+  static PLIMSOLL_INLINE void tile(RowSpan<T> x, int64_t first, const T* panel, int64_t in, int64_t out,
+                                   const T* start, int64_t columns, bool relu, T* y) {
+    const T* const from_x = x.at + first * x.step;
+    y += first * out;
     typename L::Vec sum[kRows][kVectors];
-    float start[kPanel] = {};
-    if (bias != nullptr)
-      for (int64_t c = 0; c < columns; ++c) start[c] = bias[c];
-    for (int r = 0; r < kRows; ++r)
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = L::load(start + v * kLanes);
+    T part[kPanel] = {};
+    for (int r = 0; r < kRows; ++r) {
+      const T* from = start == nullptr ? y + r * out : start;
+      if (start == nullptr && columns < kPanel) {
+        for (int64_t c = 0; c < columns; ++c) part[c] = from[c];
+        from = part;
+      }
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = L::load(from + v * kLanes);
+    }
     for (int64_t k = 0; k < in; ++k, panel += kPanel)
       for (int r = 0; r < kRows; ++r)
-        for (int v = 0; v < kVectors; ++v) sum[r][v] += L::all(x[r * in + k]) * L::load(panel + v * kLanes);
+        for (int v = 0; v < kVectors; ++v)
+          sum[r][v] += L::all(from_x[r * x.step + k * x.column_step]) * L::load(panel + v * kLanes);
     for (int r = 0; r < kRows; ++r) {
+      const auto none = typename L::Vec{};
+      if (relu)
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = sum[r][v] > none ? sum[r][v] : none;
       if (columns == kPanel) {
         for (int v = 0; v < kVectors; ++v) L::store(y + r * out + v * kLanes, sum[r][v]);
         continue;
       }
-      float last[kPanel];
-      for (int v = 0; v < kVectors; ++v) L::store(last + v * kLanes, sum[r][v]);
-      for (int64_t c = 0; c < columns; ++c) y[r * out + c] = last[c];
+      for (int v = 0; v < kVectors; ++v) L::store(part + v * kLanes, sum[r][v]);
+      for (int64_t c = 0; c < columns; ++c) y[r * out + c] = part[c];
     }
   }
 
-  static void multiply(const float* x, int64_t rows, const float* packed, int64_t in, int64_t out,
-                       const float* bias, float* y) {
+  // All rows from a panel.
+  static PLIMSOLL_INLINE void tiles(RowSpan<T> x, int64_t rows, const T* panel, int64_t in, int64_t out,
+                                    const T* start, int64_t columns, bool relu, T* y) {
+    int64_t r = 0;
+    for (; r + kTile <= rows; r += kTile) tile<kTile>(x, r, panel, in, out, start, columns, relu, y);
+    for (; r + 2 <= rows; r += 2) tile<2>(x, r, panel, in, out, start, columns, relu, y);
+    if (r < rows) tile<1>(x, r, panel, in, out, start, columns, relu, y);
+  }
+
+  static void multiply(RowSpan<T> x, int64_t rows, const T* packed, int64_t in, int64_t out, const T* bias,
+                       T* y, ProductEnd end) {
     for (int64_t first = 0; first < out; first += kPanel, packed += kPanel * in) {
       const int64_t columns = out - first < kPanel ? out - first : kPanel;
-      const float* const added = bias == nullptr ? nullptr : bias + first;
-      int64_t r = 0;
-      for (; r + kTile <= rows; r += kTile)
-        tile<kTile>(x + r * in, packed, in, out, added, columns, y + r * out + first);
-      for (; r + 2 <= rows; r += 2) tile<2>(x + r * in, packed, in, out, added, columns, y + r * out + first);
-      if (r < rows) tile<1>(x + r * in, packed, in, out, added, columns, y + r * out + first);
+      T start[kPanel] = {};
+      if (bias != nullptr)
+        for (int64_t c = 0; c < columns; ++c) start[c] = bias[first + c];
+      tiles(x, rows, packed, in, out, end.add ? nullptr : start, columns, end.relu, y + first);
+    }
+  }
+
+  // A panel of b is packed first: what lies a row apart would fall into few sets of the cache.
+  static void add_transposed(RowSpan<T> a, int64_t m, const T* b, int64_t n, int64_t rows, T* room, T* sum) {
+    for (int64_t first = 0; first < n; first += kPanel) {
+      const int64_t columns = n - first < kPanel ? n - first : kPanel;
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < kPanel; ++c) room[r * kPanel + c] = c < columns ? b[r * n + first + c] : T(0);
+      tiles({a.at, a.column_step, a.step}, m, room, rows, n, nullptr, columns, false, sum + first);
     }
   }
 };
 
-template <int kBytes>
-constexpr ProductKernels make_product_kernels() {
-  using Rows = ProductRows<kBytes / static_cast<int>(sizeof(float))>;
-  return {Rows::kPanel, Rows::pack, Rows::multiply};
+template <typename T, int kBytes>
+constexpr ProductKernels<T> make_product_kernels() {
+  using Rows = ProductRows<T, kBytes / static_cast<int>(sizeof(T))>;
+  return {Rows::kPanel, Rows::pack, Rows::pack_transposed, Rows::multiply, Rows::add_transposed};
 }
 
 }  // namespace
 
 namespace PLIMSOLL_LEVEL {
-extern const ProductKernels product_f32 = make_product_kernels<PLIMSOLL_VECTOR_BYTES>();
+extern const ProductKernels<float> product_f32 = make_product_kernels<float, PLIMSOLL_VECTOR_BYTES>();
+extern const ProductKernels<double> product_f64 = make_product_kernels<double, PLIMSOLL_VECTOR_BYTES>();
 }  // namespace PLIMSOLL_LEVEL
 
 }  // namespace plimsoll

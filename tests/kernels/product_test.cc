@@ -29,12 +29,12 @@ class Product : public testing::TestWithParam<Level> {
   }
   std::vector<float> multiply(const std::vector<float>& x, const std::vector<float>& w,
                               const std::vector<float>& bias, const Case& of) const {
-    const ProductKernels& kernels = product_kernels(GetParam());
+    const ProductKernels<float>& kernels = product_kernels<float>(GetParam());
     std::vector<float> packed(static_cast<size_t>(product_size(kernels, of.in, of.out)));
-    kernels.pack(w.data(), of.in, of.out, packed.data());
+    kernels.pack(w.data(), of.in, of.out, of.in, packed.data());
     std::vector<float> y(static_cast<size_t>(of.rows * of.out) + 1, 7.0F);
-    kernels.multiply(x.data(), of.rows, packed.data(), of.in, of.out, of.bias ? bias.data() : nullptr,
-                     y.data());
+    kernels.multiply({x.data(), of.in}, of.rows, packed.data(), of.in, of.out, of.bias ? bias.data() : nullptr,
+                     y.data(), {});
     EXPECT_EQ(y.back(), 7.0F);  // nothing behind the last row
     y.pop_back();
     return y;

@@ -1,0 +1,419 @@
+#include "ops/path_layer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kMostPanel = 32;  // numbers in a panel of a packed matrix, at any level
+
+int64_t packed_size(int64_t in, int64_t out) {
+  return (out + kMostPanel - 1) / kMostPanel * kMostPanel * in;
+}
+
+// Weights by their place in PathWeights.
+constexpr size_t first_weight(int of) {
+  return static_cast<size_t>(4 * of);
+}
+constexpr size_t second_weight(int of) {
+  return static_cast<size_t>(4 * of + 2);
+}
+constexpr size_t kC1 = 12;
+constexpr size_t kC2 = 14;
+constexpr size_t kC3 = 16;
+
+}  // namespace
+
+int64_t path_workspace(const PathSizes& sizes, bool backward, size_t number_bytes) {
+  return number_bytes == sizeof(float) ? PathLayer<float>::bytes(sizes, backward)
+                                       : PathLayer<double>::bytes(sizes, backward);
+}
+
+template <typename T>
+int64_t PathLayer<T>::bytes(const PathSizes& sizes, bool backward) {
+  Memory counted;
+  return lay_out(sizes, backward, nullptr, counted);
+}
+
+template <typename T>
+int64_t PathLayer<T>::lay_out(const PathSizes& sizes, bool backward, void* memory, Memory& m) {
+  const int64_t h = sizes.hidden;
+  const int64_t tile = sizes.tile;
+  const int64_t slots = sizes.slots();
+  PathPieces pieces(memory);
+  pieces.take(m.nodes, packed_size(h, 16 * h));
+  pieces.take(m.c2, packed_size(4 * h, 2 * h));
+  pieces.take(m.c3, packed_size(2 * h, h));
+  pieces.take(m.node_bias, 16 * h);
+  pieces.take(m.slope, sizes.inputs(2));
+  pieces.take(m.offset, sizes.inputs(2));
+  pieces.take(m.folded, 16 * h * h);
+  for (int of = 0; of < 3; ++of) {
+    pieces.take(m.first[of], packed_size(sizes.inputs(of), h));
+    pieces.take(m.second[of], packed_size(h, 4 * h));
+    pieces.take(m.gaussians[of], sizes.inputs(of) * sizes.step());
+    pieces.take(m.r[of], tile * h);
+    pieces.take(m.z[of], tile * 4 * h);
+  }
+  pieces.take(m.s, tile * 2 * h);
+  pieces.take(m.x, slots * h);
+  pieces.take(m.pos, slots * 3);
+  pieces.take(m.table, slots * 16 * h);
+
+  const auto geometry = [&](auto*& piece, int64_t numbers, bool wanted) {
+    if (wanted)
+      pieces.take(piece, numbers);
+    else
+      piece = nullptr;
+  };
+  const bool angles = sizes.angles > 0;
+  geometry(m.geometry.edge_distance, tile, true);
+  geometry(m.geometry.edge_a, 3 * tile, true);
+  geometry(m.geometry.triple_distance, tile, true);
+  geometry(m.geometry.triple_angle, tile, angles);
+  geometry(m.geometry.triple_v, 3 * tile, angles);
+  geometry(m.geometry.path_distance, tile, true);
+  geometry(m.geometry.path_angle, tile, angles);
+  geometry(m.geometry.path_torsion, tile, angles);
+  geometry(m.geometry.path_cosine, tile, angles);
+
+  m.tile.capacity = tile;
+  for (int32_t** array : {&m.tile.edge_source, &m.tile.edge_target, &m.tile.triple_edge, &m.tile.triple_node,
+                          &m.tile.path_triple, &m.tile.path_node, &m.tile.path_source})
+    pieces.take(*array, tile);
+  m.slots.capacity = slots;
+  pieces.take(m.slots.node, slots);
+  pieces.take(m.slots.slot_of, sizes.nodes);
+  pieces.take(m.sums, sizes.window() * 2 * h);
+  pieces.take(m.counts, sizes.window());
+  if (sizes.shared) {
+    pieces.take(m.shared_row, tile);
+    pieces.take(m.last_edge, 2 * slots);
+    pieces.take(m.row_of, 2 * slots);
+  }
+  if (sizes.shared || backward) pieces.take(m.dz, tile * 4 * h);
+  if (!backward) return pieces.bytes();
+
+  pieces.take(m.nodes_back, packed_size(16 * h, h));
+  pieces.take(m.c2_back, packed_size(2 * h, 4 * h));
+  pieces.take(m.c3_back, packed_size(h, 2 * h));
+  for (int of = 0; of < 3; ++of) {
+    pieces.take(m.second_back[of], packed_size(4 * h, h));
+    pieces.take(m.dq[of], 4 * h * h);
+    pieces.take(m.dfirst[of], sizes.inputs(of) * h);
+  }
+  pieces.take(m.dnodes, 16 * h * h);
+  pieces.take(m.dr, tile * h);
+  pieces.take(m.table_gradient, slots * 16 * h);
+  pieces.take(m.dx, slots * h);
+  pieces.take(m.source_gradients, sizes.window() * 2 * h);
+  pieces.take(m.room, std::max({sizes.window(), slots, 4 * h}) * kMostPanel);
+  return pieces.bytes();
+}
+
+template <typename T>
+PathLayer<T>::PathLayer(const PathSizes& sizes, const PathGraph& graph, const T* x, const T* pos,
+                        const Weights& weights, double cutoff, bool periodic, bool backward, void* memory)
+    : sizes_(sizes),
+      graph_(graph),
+      walk_(graph),
+      x_(x),
+      pos_(pos),
+      w_(weights),
+      periodic_(periodic),
+      backward_(backward),
+      kernels_(path_kernels<T>(kernel_level())),
+      products_(product_kernels<T>(kernel_level())) {
+  lay_out(sizes, backward, memory, m_);
+  std::fill_n(m_.slots.slot_of, sizes.nodes, -1);
+  fold(cutoff, periodic);
+}
+
+template <typename T>
+void PathLayer<T>::fold(double cutoff, bool periodic) {
+  const int64_t h = sizes_.hidden;
+  const T* const c1 = w_[kC1];
+  for (int64_t role = 0; role < 4; ++role)
+    for (int64_t r = 0; r < 4 * h; ++r)
+      std::copy_n(c1 + r * 7 * h + role * h, h, m_.folded + (role * 4 * h + r) * h);
+  products_.pack(m_.folded, h, 16 * h, h, m_.nodes);
+  if (backward_) products_.pack_transposed(m_.folded, 16 * h, h, h, m_.nodes_back);
+  std::fill_n(m_.node_bias, 16 * h, T(0));
+  std::copy_n(w_[kC1 + 1], 4 * h, m_.node_bias);
+  for (int of = 0; of < 3; ++of) {
+    products_.pack(w_[first_weight(of)], sizes_.inputs(of), h, sizes_.inputs(of), m_.first[of]);
+    const T* const b = c1 + (4 + of) * h;
+    products_.pack_transposed(w_[second_weight(of)], h, h, h, m_.second[of]);
+    products_.multiply({b, 7 * h}, 4 * h, m_.second[of], h, h, nullptr, m_.folded, {});
+    products_.pack(m_.folded, h, 4 * h, h, m_.second[of]);
+    if (backward_) products_.pack_transposed(m_.folded, 4 * h, h, h, m_.second_back[of]);
+    const T* const bias = w_[second_weight(of) + 1];
+    for (int64_t r = 0; r < 4 * h; ++r) {
+      T sum = 0;
+      for (int64_t k = 0; k < h; ++k) sum += b[r * 7 * h + k] * bias[k];
+      m_.node_bias[r] += sum;
+    }
+  }
+  products_.pack(w_[kC2], 4 * h, 2 * h, 4 * h, m_.c2);
+  products_.pack(w_[kC3], 2 * h, h, 2 * h, m_.c3);
+  if (backward_) {
+    products_.pack_transposed(w_[kC2], 2 * h, 4 * h, 4 * h, m_.c2_back);
+    products_.pack_transposed(w_[kC3], h, 2 * h, 2 * h, m_.c3_back);
+  }
+
+  T* slope = m_.slope;
+  T* offset = m_.offset;
+  const auto gaussians = [&](int64_t count, double last) {
+    const double width = last / static_cast<double>(count - 1);
+    for (int64_t c = 0; c < count; ++c) {
+      *slope++ = static_cast<T>(1 / (std::numbers::sqrt2 * width));
+      *offset++ = static_cast<T>(static_cast<double>(c) / std::numbers::sqrt2);
+    }
+  };
+  gaussians(sizes_.distances, cutoff);
+  if (sizes_.angles > 0) gaussians(sizes_.angles, std::numbers::pi);
+  if (sizes_.torsions > 0 && !periodic) gaussians(sizes_.torsions, 2 * std::numbers::pi);
+  if (sizes_.torsions > 0 && periodic) {
+    const double width = 2 * std::numbers::pi / static_cast<double>(sizes_.torsions);
+    for (int64_t c = 0; c < sizes_.torsions; ++c) {
+      const double half = width * static_cast<double>(c) / 2;
+      *slope++ = static_cast<T>(std::numbers::sqrt2 * std::cos(half) / width);
+      *offset++ = static_cast<T>(std::numbers::sqrt2 * std::sin(half) / width);
+    }
+  }
+}
+
+// Products of the nodes that are new in the table.
+template <typename T>
+void PathLayer<T>::compute_nodes() {
+  const int64_t h = sizes_.hidden;
+  const int64_t first = ready_;
+  const int64_t count = m_.slots.used - first;
+  for (int64_t s = first; s < m_.slots.used; ++s) {
+    std::copy_n(x_ + m_.slots.node[s] * h, h, m_.x + s * h);
+    std::copy_n(pos_ + m_.slots.node[s] * int64_t{3}, 3, m_.pos + s * 3);
+  }
+  products_.multiply({m_.x + first * h, h}, count, m_.nodes, h, 16 * h, m_.node_bias,
+                     m_.table + first * 16 * h, {});
+  if (backward_) std::fill_n(m_.table_gradient + first * 16 * h, count * 16 * h, T(0));
+  ready_ = m_.slots.used;
+}
+
+// Rows of r3, one for all paths of an edge that have p and their side of the plane in common.
+template <typename T>
+void PathLayer<T>::share() {
+  PathGeometry<T>& g = m_.geometry;
+  std::fill_n(m_.last_edge, 2 * sizes_.slots(), -1);
+  rows_ = 0;
+  for (int64_t p = 0; p < m_.tile.paths; ++p) {
+    const int32_t edge = m_.tile.triple_edge[m_.tile.path_triple[p]];
+    const bool other_side = periodic_ && g.path_torsion != nullptr && g.path_torsion[p] > T(0.5);
+    const int64_t key = 2 * int64_t{m_.tile.path_node[p]} + (other_side ? 1 : 0);
+    if (m_.last_edge[key] != edge) {
+      m_.last_edge[key] = edge;
+      m_.row_of[key] = static_cast<int32_t>(rows_);
+      for (T* value : {g.path_distance, g.path_angle, g.path_torsion, g.path_cosine})
+        if (value != nullptr) value[rows_] = value[p];
+      ++rows_;
+    }
+    m_.shared_row[p] = m_.row_of[key];
+  }
+}
+
+// All of the tile up to relu(C2 relu(z)).
+template <typename T>
+void PathLayer<T>::compute() {
+  const int64_t h = sizes_.hidden;
+  const int64_t step = 16 * h;
+  const PathTile& tile = m_.tile;
+  const PathGeometry<T>& g = m_.geometry;
+  compute_nodes();
+  kernels_.measure(tile, m_.pos, periodic_, g);
+  rows_ = tile.paths;
+  if (sizes_.shared) share();
+
+  const std::array<int64_t, 3> rows = {tile.edges, tile.triples, rows_};
+  const PathBasis<T> basis = {sizes_.distances, sizes_.angles, sizes_.torsions, m_.slope, m_.offset};
+  kernels_.spread(basis, g.edge_distance, nullptr, nullptr, nullptr, rows[0], sizes_.step(), m_.gaussians[0]);
+  kernels_.spread(basis, g.triple_distance, g.triple_angle, nullptr, nullptr, rows[1], sizes_.step(),
+                  m_.gaussians[1]);
+  kernels_.spread(basis, g.path_distance, g.path_angle, g.path_torsion, g.path_cosine, rows[2], sizes_.step(),
+                  m_.gaussians[2]);
+  for (int of = 0; of < 3; ++of)
+    products_.multiply({m_.gaussians[of], 1, sizes_.step()}, rows[static_cast<size_t>(of)], m_.first[of],
+                       sizes_.inputs(of), h, w_[first_weight(of) + 1], m_.r[of], {.relu = true});
+
+  const T* const of_i = m_.table;
+  const T* const of_j = m_.table + 4 * h;
+  const T* const of_k = m_.table + 8 * h;
+  const T* const of_p = m_.table + 12 * h;
+  kernels_.gather(of_i, step, tile.edge_source, of_j, step, tile.edge_target, nullptr, nullptr, rows[0],
+                  4 * h, false, m_.z[0]);
+  products_.multiply({m_.r[0], h}, rows[0], m_.second[0], h, 4 * h, nullptr, m_.z[0], {.add = true});
+  kernels_.gather(m_.z[0], 4 * h, tile.triple_edge, of_k, step, tile.triple_node, nullptr, nullptr, rows[1],
+                  4 * h, false, m_.z[1]);
+  products_.multiply({m_.r[1], h}, rows[1], m_.second[1], h, 4 * h, nullptr, m_.z[1], {.add = true});
+  if (sizes_.shared) {
+    products_.multiply({m_.r[2], h}, rows_, m_.second[2], h, 4 * h, nullptr, m_.dz, {});
+    kernels_.gather(m_.z[1], 4 * h, tile.path_triple, of_p, step, tile.path_node, m_.dz, m_.shared_row,
+                    tile.paths, 4 * h, true, m_.z[2]);
+  } else {
+    kernels_.gather(m_.z[1], 4 * h, tile.path_triple, of_p, step, tile.path_node, nullptr, nullptr,
+                    tile.paths, 4 * h, false, m_.z[2]);
+    products_.multiply({m_.r[2], h}, rows_, m_.second[2], h, 4 * h, nullptr, m_.z[2],
+                       {.add = true, .relu = true});
+  }
+  products_.multiply({m_.z[2], 4 * h}, tile.paths, m_.c2, 4 * h, 2 * h, w_[kC2 + 1], m_.s, {.relu = true});
+}
+
+template <typename T>
+void PathLayer<T>::sum_up() {
+  const PathTile& tile = m_.tile;
+  kernels_.scatter(m_.s, tile.paths, 2 * sizes_.hidden, tile.path_source, 2 * sizes_.hidden, m_.sums);
+  for (int64_t p = 0; p < tile.paths; ++p) ++m_.counts[tile.path_source[p]];
+}
+
+// work() on each tile of the paths from `count` sources, whose sums are zero before.
+template <typename T>
+template <typename Work>
+void PathLayer<T>::over_tiles(int64_t first, int64_t count, const Work& work) {
+  std::fill_n(m_.sums, count * 2 * sizes_.hidden, T(0));
+  std::fill_n(m_.counts, count, 0);
+  for (;;) {
+    if (!walk_.fill(first, count, m_.tile, m_.slots)) {
+      release_slots();
+      walk_.fill(first, count, m_.tile, m_.slots);
+    }
+    if (m_.tile.paths == 0) return;
+    compute();
+    sum_up();
+    work();
+  }
+}
+
+template <typename T>
+void PathLayer<T>::forward(T* out) {
+  const int64_t h = sizes_.hidden;
+  for (int64_t first = 0; first < sizes_.nodes; first += sizes_.window()) {
+    const int64_t count = std::min(sizes_.window(), sizes_.nodes - first);
+    over_tiles(first, count, [] {});
+    products_.multiply({m_.sums, 2 * h}, count, m_.c3, 2 * h, h, nullptr, out + first * h, {});
+    for (int64_t r = 0; r < count; ++r)
+      for (int64_t c = 0; c < h; ++c)
+        out[(first + r) * h + c] += static_cast<T>(m_.counts[r]) * w_[kC3 + 1][c];
+  }
+}
+
+template <typename T>
+void PathLayer<T>::backward(const T* grad, T* dx, const Gradients& gradients) {
+  const int64_t h = sizes_.hidden;
+  dx_ = dx;
+  std::fill_n(m_.dnodes, 16 * h * h, T(0));
+  for (int of = 0; of < 3; ++of) {
+    std::fill_n(m_.dq[of], 4 * h * h, T(0));
+    std::fill_n(m_.dfirst[of], sizes_.inputs(of) * h, T(0));
+  }
+  for (int64_t first = 0; first < sizes_.nodes; first += sizes_.window()) {
+    const int64_t count = std::min(sizes_.window(), sizes_.nodes - first);
+    const T* const g = grad + first * h;
+    products_.multiply({g, h}, count, m_.c3_back, h, 2 * h, nullptr, m_.source_gradients, {});
+    over_tiles(first, count, [&] { backward_tile(gradients); });
+    products_.add_transposed({g, h}, h, m_.sums, 2 * h, count, m_.room, gradients[kC3]);
+    for (int64_t r = 0; r < count; ++r)
+      for (int64_t c = 0; c < h; ++c)
+        gradients[kC3 + 1][c] += static_cast<T>(m_.counts[r]) * g[r * h + c];
+  }
+  release_slots();
+  unfold(gradients);
+}
+
+template <typename T>
+void PathLayer<T>::backward_tile(const Gradients& gradients) {
+  const int64_t h = sizes_.hidden;
+  const int64_t step = 16 * h;
+  const PathTile& tile = m_.tile;
+  T* const d_table = m_.table_gradient;
+  kernels_.mask_rows(m_.source_gradients, tile.path_source, m_.s, tile.paths, 2 * h, gradients[kC2 + 1]);
+  products_.add_transposed({m_.s, 2 * h}, 2 * h, m_.z[2], 4 * h, tile.paths, m_.room, gradients[kC2]);
+  products_.multiply({m_.s, 2 * h}, tile.paths, m_.c2_back, 2 * h, 4 * h, nullptr, m_.dz, {});
+
+  // From here on z of triples and edges are their gradients.
+  std::fill_n(m_.z[1], tile.triples * 4 * h, T(0));
+  kernels_.mask_and_scatter(m_.dz, m_.z[2], tile.paths, 4 * h, m_.z[1], tile.path_triple, d_table + 12 * h,
+                            tile.path_node, step);
+  const T* dz = m_.dz;
+  if (sizes_.shared) {
+    std::fill_n(m_.z[2], rows_ * 4 * h, T(0));
+    kernels_.scatter(m_.dz, tile.paths, 4 * h, m_.shared_row, 4 * h, m_.z[2]);
+    dz = m_.z[2];
+  }
+  backward_mlp(2, dz, rows_, gradients);
+
+  std::fill_n(m_.z[0], tile.edges * 4 * h, T(0));
+  kernels_.scatter(m_.z[1], tile.triples, 4 * h, tile.triple_edge, 4 * h, m_.z[0]);
+  kernels_.scatter(m_.z[1], tile.triples, 4 * h, tile.triple_node, step, d_table + 8 * h);
+  backward_mlp(1, m_.z[1], tile.triples, gradients);
+
+  kernels_.scatter(m_.z[0], tile.edges, 4 * h, tile.edge_source, step, d_table);
+  kernels_.scatter(m_.z[0], tile.edges, 4 * h, tile.edge_target, step, d_table + 4 * h);
+  kernels_.add_columns(m_.z[0], tile.edges, 4 * h, gradients[kC1 + 1]);
+  backward_mlp(0, m_.z[0], tile.edges, gradients);
+}
+
+// From the gradients of Q r.
+template <typename T>
+void PathLayer<T>::backward_mlp(int of, const T* dz, int64_t rows, const Gradients& gradients) {
+  const int64_t h = sizes_.hidden;
+  products_.add_transposed({dz, 4 * h}, 4 * h, m_.r[of], h, rows, m_.room, m_.dq[of]);
+  products_.multiply({dz, 4 * h}, rows, m_.second_back[of], 4 * h, h, nullptr, m_.dr, {});
+  kernels_.mask(m_.dr, m_.r[of], rows, h, gradients[first_weight(of) + 1]);
+  products_.add_transposed({m_.gaussians[of], 1, sizes_.step()}, sizes_.inputs(of), m_.dr, h, rows, m_.room,
+                           m_.dfirst[of]);
+}
+
+// Empties the table; in backward what it gathered goes to x and to A.
+template <typename T>
+void PathLayer<T>::release_slots() {
+  const int64_t h = sizes_.hidden;
+  if (backward_) {
+    products_.add_transposed({m_.table_gradient, 16 * h}, 16 * h, m_.x, h, ready_, m_.room, m_.dnodes);
+    products_.multiply({m_.table_gradient, 16 * h}, ready_, m_.nodes_back, 16 * h, h, nullptr, m_.dx, {});
+    kernels_.scatter(m_.dx, ready_, h, m_.slots.node, h, dx_);
+  }
+  m_.slots.clear();
+  ready_ = 0;
+}
+
+// Gradients of the weights as they were given: dB = dQ M^T + dc0 m^T, dM = B^T dQ, dm = B^T dc0.
+template <typename T>
+void PathLayer<T>::unfold(const Gradients& gradients) {
+  const int64_t h = sizes_.hidden;
+  const T* const dc0 = gradients[kC1 + 1];
+  T* const dc1 = gradients[kC1];
+  for (int64_t role = 0; role < 4; ++role)
+    for (int64_t r = 0; r < 4 * h; ++r)
+      std::copy_n(m_.dnodes + (role * 4 * h + r) * h, h, dc1 + r * 7 * h + role * h);
+  for (int of = 0; of < 3; ++of) {
+    const T* const b = w_[kC1] + (4 + of) * h;
+    const T* const bias = w_[second_weight(of) + 1];
+    T* const dbias = gradients[second_weight(of) + 1];
+    products_.pack(w_[second_weight(of)], h, h, h, m_.second[of]);
+    products_.multiply({m_.dq[of], h}, 4 * h, m_.second[of], h, h, nullptr, m_.folded, {});
+    products_.add_transposed({b, 7 * h}, h, m_.dq[of], h, 4 * h, m_.room, gradients[second_weight(of)]);
+    for (int64_t r = 0; r < 4 * h; ++r)
+      for (int64_t c = 0; c < h; ++c) {
+        dc1[r * 7 * h + (4 + of) * h + c] = m_.folded[r * h + c] + dc0[r] * bias[c];
+        dbias[c] += b[r * 7 * h + c] * dc0[r];
+      }
+    const int64_t inputs = sizes_.inputs(of);
+    for (int64_t c = 0; c < h; ++c)
+      for (int64_t i = 0; i < inputs; ++i) gradients[first_weight(of)][c * inputs + i] = m_.dfirst[of][i * h + c];
+  }
+}
+
+template class PathLayer<float>;
+template class PathLayer<double>;
+
+}  // namespace plimsoll
