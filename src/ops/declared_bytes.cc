@@ -187,6 +187,28 @@ DeclaredBytes declare_gatv2_backward(const AttentionShape& shape, bool needs_x, 
                                std::max(threads * scratch, room));
 }
 
+DeclaredBytes declare_path_edges(int64_t nodes, int64_t edges) {
+  const int64_t count = sizeof(int64_t);
+  return {.output = (nodes + 1) * count + edges * static_cast<int64_t>(sizeof(int32_t)),
+          .workspace = nodes * count};
+}
+
+DeclaredBytes declare_path_message(const PathSizes& sizes, at::ScalarType dtype) {
+  const size_t number = c10::elementSize(dtype);
+  return {.output = sizes.nodes * sizes.hidden * static_cast<int64_t>(number),
+          .workspace = path_workspace(sizes, /*backward=*/false, number)};
+}
+
+DeclaredBytes declare_path_message_backward(const PathSizes& sizes, at::ScalarType dtype) {
+  const size_t number = c10::elementSize(dtype);
+  const int64_t h = sizes.hidden;
+  int64_t numbers = sizes.nodes * h;
+  for (int of = 0; of < 3; ++of) numbers += (sizes.inputs(of) + 1 + h + 1) * h;
+  numbers += 4 * h * (7 * h + 1) + 2 * h * (4 * h + 1) + h * (2 * h + 1);
+  return {.output = numbers * static_cast<int64_t>(number),
+          .workspace = path_workspace(sizes, /*backward=*/true, number)};
+}
+
 namespace {
 
 int64_t bytes(const SegmentShape& shape, int64_t rows) {

@@ -4,6 +4,7 @@
 
 #include "kernels/edge_order.h"
 #include "ops/attention.h"
+#include "ops/path_memory.h"
 
 namespace plimsoll {
 
@@ -59,6 +60,11 @@ DeclaredBytes declare_gat(const AttentionShape& shape);
 DeclaredBytes declare_gat_backward(const AttentionShape& shape, bool needs_x, bool needs_edge_attr);
 DeclaredBytes declare_gatv2(const AttentionShape& shape);
 DeclaredBytes declare_gatv2_backward(const AttentionShape& shape, bool needs_x, bool needs_edge_attr);
+
+/// One layer of messages over third-order paths; what it takes does not depend on how many there are.
+DeclaredBytes declare_path_edges(int64_t nodes, int64_t edges);
+DeclaredBytes declare_path_message(const PathSizes& sizes, at::ScalarType dtype);
+DeclaredBytes declare_path_message_backward(const PathSizes& sizes, at::ScalarType dtype);
 
 /// Operators on G segments of N rows of F columns.
 struct SegmentShape {

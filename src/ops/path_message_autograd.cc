@@ -169,7 +169,9 @@ std::tuple<Tensor, Tensor> path_edges_of(const Tensor& edge_index, int64_t nodes
   const PathEdges edges = path_edges(edge_index, nodes, direction_of(direction));
   return {edges.row_begin, edges.target};
 }
-std::tuple<Tensor, Tensor> path_edges_meta(const Tensor& edge_index, c10::SymInt nodes, c10::string_view) {
+std::tuple<Tensor, Tensor> path_edges_meta(const Tensor& edge_index, c10::SymInt nodes,
+                                           c10::string_view direction) {
+  if (MetaTensors::active()) return path_edges_of(edge_index, nodes.expect_int(), direction);
   return {at::empty_symint({nodes + 1}, edge_index.options()),
           at::empty_symint({edge_index.sym_size(1)}, edge_index.options().dtype(at::kInt))};
 }
