@@ -85,7 +85,6 @@ int64_t PathLayer<T>::lay_out(const PathSizes& sizes, bool backward, void* memor
     pieces.take(*array, tile);
   m.slots.capacity = slots;
   pieces.take(m.slots.node, slots);
-  pieces.take(m.slots.slot_of, sizes.nodes);
   pieces.take(m.sums, sizes.window() * 2 * h);
   pieces.take(m.counts, sizes.window());
   if (sizes.shared) {
@@ -94,7 +93,12 @@ int64_t PathLayer<T>::lay_out(const PathSizes& sizes, bool backward, void* memor
     pieces.take(m.row_of, 2 * slots);
   }
   if (sizes.shared || backward) pieces.take(m.dz, tile * 4 * h);
-  if (!backward) return pieces.bytes();
+  // What grows with the nodes comes last, where nothing is rounded: plans need sizes that are affine in them.
+  const auto with_nodes = [&] {
+    pieces.take(m.slots.slot_of, sizes.nodes);
+    return pieces.bytes();
+  };
+  if (!backward) return with_nodes();
 
   pieces.take(m.nodes_back, packed_size(16 * h, h));
   pieces.take(m.c2_back, packed_size(2 * h, 4 * h));
@@ -110,7 +114,7 @@ int64_t PathLayer<T>::lay_out(const PathSizes& sizes, bool backward, void* memor
   pieces.take(m.dx, slots * h);
   pieces.take(m.source_gradients, sizes.window() * 2 * h);
   pieces.take(m.room, std::max({sizes.window(), slots, 4 * h}) * kMostPanel);
-  return pieces.bytes();
+  return with_nodes();
 }
 
 template <typename T>

@@ -26,8 +26,9 @@ class PathPieces {
   explicit PathPieces(void* memory) : memory_(static_cast<std::byte*>(memory)) {}
   template <typename T>
   void take(T*& piece, int64_t numbers) {
+    bytes_ = (bytes_ + 63) / 64 * 64;
     piece = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + bytes_);
-    bytes_ += (numbers * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+    bytes_ += numbers * static_cast<int64_t>(sizeof(T));
   }
   int64_t bytes() const { return bytes_; }
 
