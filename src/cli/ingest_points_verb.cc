@@ -25,8 +25,8 @@ void run(const Options& options) {
   PointsResult result;
   {
     Progress progress("ingest", "graphs");
-    result = ingest_points(
-        options.points, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
+    result = ingest_points(options.points,
+                           until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const std::string out = options.points.out.string();
   if (options.json) {
@@ -62,21 +62,27 @@ void add_ingest_points(CLI::App& ingest) {
   CLI::App* points =
       ingest.add_subcommand("points", "Point sets, to a graph_set of k-nearest-neighbour graphs");
   points
-      ->add_option("SRC", options->points.source,
-                   "An array [sets, points, numbers] (.npy), or a text with the columns graph, x, y, z, label and "
-                   "features")
+      ->add_option(
+          "SRC", options->points.source,
+          "An array [sets, points, numbers] (.npy), or a text with the columns graph, x, y, z, label and "
+          "features")
       ->required();
   points->add_option("--out", options->points.out, "The graph_set to make")->required()->type_name("DIR");
   points->add_option("--knn", options->points.neighbours, "Edges into each point, from its nearest others")
       ->capture_default_str()
       ->type_name("K");
-  points->add_option("--dims", options->points.dimensions,
-                     "How many numbers of a point in an array are coordinates, 2 or 3; default: 3 where there are")
+  points
+      ->add_option(
+          "--dims", options->points.dimensions,
+          "How many numbers of a point in an array are coordinates, 2 or 3; default: 3 where there are")
       ->check(CLI::Range(2, 3));
-  points->add_option("--labels", options->points.labels, "The class of each set: .npy, or a text with a line a set")
+  points
+      ->add_option("--labels", options->points.labels,
+                   "The class of each set: .npy, or a text with a line a set")
       ->type_name("FILE");
   points
-      ->add_option("--targets", options->points.targets, "Numbers to be predicted of each set: .npy, or a text")
+      ->add_option("--targets", options->points.targets,
+                   "Numbers to be predicted of each set: .npy, or a text")
       ->type_name("FILE");
   points->add_flag("--force", options->points.force, "Replace an existing output");
   points->add_flag("--json", options->json, "The summary as JSON");

@@ -88,7 +88,8 @@ std::vector<int64_t> budgets_of(const std::vector<std::string>& texts) {
 }
 
 // Settings that fit budgets, side by side.
-void print_settings(const std::vector<PlannedSetting>& settings, const std::vector<int64_t>& budgets, bool json) {
+void print_settings(const std::vector<PlannedSetting>& settings, const std::vector<int64_t>& budgets,
+                    bool json) {
   std::vector<std::string> columns = {"hidden", "layers", "smallest budget"};
   for (const int64_t budget : budgets) columns.push_back(format_bytes(budget));
   Table table(columns);
@@ -138,7 +139,8 @@ void run_plan(const PlanOptions& options) {
                        .prefetch = options.prefetch,
                        .outside_ledger = budget.outside_ledger()};
   const TrainingInput input{.data = options.data, .recipe = recipe, .threads = threads};
-  if (!budgets.empty()) return print_settings(plan_settings(input, run, budget.bytes()), budgets, options.json);
+  if (!budgets.empty())
+    return print_settings(plan_settings(input, run, budget.bytes()), budgets, options.json);
   const StagePlans plans = plan_within(input, run, budget.bytes());
   const MemoryPlan& plan = largest_budget(plans);
   if (options.json) {

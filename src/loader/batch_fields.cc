@@ -23,9 +23,8 @@ BatchFields::BatchFields(const GraphSetView& set, const std::vector<std::string>
   has_[index(BatchField::edge_attr)] = edge_features_ != 0;
   has_[index(BatchField::pos)] = set.set().has_column("pos");
   has_[index(BatchField::node_y)] = targets_.node > 0 || !set.graphs().node_y.empty();
-  for (const BatchField field :
-       {BatchField::x, BatchField::edge_index, BatchField::edge_attr, BatchField::y, BatchField::pos,
-        BatchField::node_y})
+  for (const BatchField field : {BatchField::x, BatchField::edge_index, BatchField::edge_attr, BatchField::y,
+                                 BatchField::pos, BatchField::node_y})
     if (std::ranges::find(left_out, name(field)) != left_out.end()) has_[index(field)] = false;
 }
 

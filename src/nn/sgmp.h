@@ -24,12 +24,13 @@ struct SgmpOptions {
   bool values = false;             ///< gives values, not logits of classes
 };
 
-/// Networks over paths i -> j -> k -> p of nodes that have coordinates, unchanged by rotation and translation:
-/// SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks", NeurIPS 2021), and GTMP for trees
-/// (arXiv 2408.08799), which is the same without pooling. An embedding of features, interactions that add
-/// messages to it (nn/path_conv.h), and a head of two linear layers. SGMP sums nodes of a graph before the
-/// head, GTMP between its layers. Both may judge nodes. Parameters as in SGMP's code: embedding.{0, 2}.*,
-/// interactions.I.*, lin1.*, lin2.*; a model of values has target.mean and target.scale beside them.
+/// Networks over paths i -> j -> k -> p of nodes that have coordinates, unchanged by rotation and
+/// translation: SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks", NeurIPS 2021), and GTMP
+/// for trees (arXiv 2408.08799), which is the same without pooling. An embedding of features, interactions
+/// that add messages to it (nn/path_conv.h), and a head of two linear layers. SGMP sums nodes of a graph
+/// before the head, GTMP between its layers. Both may judge nodes. Parameters as in SGMP's code:
+/// embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*; a model of values has target.mean and target.scale
+/// beside them.
 class Sgmp : public GraphModel {
  public:
   /// Errors: UsageError for a word it does not know.

@@ -21,7 +21,7 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   // What is said of a node for pairs is its embedding.
   const PredictionWriter::Widths widths{.kind = pairs ? PredictionWriter::Kind::embeddings_alone
                                                 : model.gives_values() ? PredictionWriter::Kind::values
-                                                                         : PredictionWriter::Kind::classes,
+                                                                       : PredictionWriter::Kind::classes,
                                         .outputs = pairs ? 0 : model.classes(),
                                         .embedding = pairs                ? model.classes()
                                                      : request.embeddings ? model.embedding()

@@ -18,7 +18,9 @@ bool has_one_model(const std::string& task) {
 std::optional<MemoryPlan::Speed> PlannedSetting::within(int64_t budget) const {
   std::optional<MemoryPlan::Speed> best;
   for (const MemoryPlan::Speed& at : plan.speed)
-    if (std::max(at.budget, plan.min_budget) <= budget && (!best || at.blocks_in_flight > best->blocks_in_flight)) best = at;
+    if (std::max(at.budget, plan.min_budget) <= budget &&
+        (!best || at.blocks_in_flight > best->blocks_in_flight))
+      best = at;
   return best;
 }
 

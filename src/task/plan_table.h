@@ -19,8 +19,8 @@ struct PlannedSetting {
 
 /// Plans of the recipe's model with half, just and twice its hidden channels, each with one layer fewer and
 /// with all, each planned for `budget`, in bytes, of which `run.outside_ledger` is not the ledger's. Of one
-/// giant graph layers stay as they are, since each needs its hop. Errors: UsageError for a task whose model has
-/// other sizes; those of plan_within().
+/// giant graph layers stay as they are, since each needs its hop. Errors: UsageError for a task whose model
+/// has other sizes; those of plan_within().
 std::vector<PlannedSetting> plan_settings(const TrainingInput& input, RunOptions run, int64_t budget);
 
 }  // namespace plimsoll

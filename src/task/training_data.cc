@@ -81,8 +81,9 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
     return;
   }
   if (recipe.uses_paths())
-    throw UsageError(fmt::format("model {} works on coordinates of nodes, which a graph_set may have; {} is a {}",
-                                 recipe.model, folder.string(), kind));
+    throw UsageError(
+        fmt::format("model {} works on coordinates of nodes, which a graph_set may have; {} is a {}",
+                    recipe.model, folder.string(), kind));
   if (kind == "graph") {
     require_for_giant_graph(recipe);
     auto graph = std::make_unique<NeighbourSource>(folder, neighbour_options(recipe, options));

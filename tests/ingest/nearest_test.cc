@@ -42,7 +42,8 @@ std::vector<float> made_up(int64_t points, uint64_t seed, int kind) {
     const float far = i % 17 == 5 ? 1e6F : 0;
     for (size_t axis = 0; axis < 3; ++axis) {
       const auto bits = draw[axis];
-      const std::array<float, 4> at = {static_cast<float>(bits % 5), axis == 2 ? 0 : static_cast<float>(bits % 9), 7,
+      const std::array<float, 4> at = {static_cast<float>(bits % 5),
+                                       axis == 2 ? 0 : static_cast<float>(bits % 9), 7,
                                        far + static_cast<float>(uniform(bits))};
       pos.push_back(at[static_cast<size_t>(kind)]);
     }

@@ -38,7 +38,8 @@ class Nearest {
   }
   size_t size() const { return found_.size(); }
   bool full() const { return found_.size() == k_; }
-  // A little more than the greatest distance, so that no equal one is passed over: a tree's bounds are rounded.
+  // A little more than the greatest distance, so that no equal one is passed over: a tree's bounds are
+  // rounded.
   double worstDist() const {
     constexpr double kSlack = 1 + 1e-9;
     if (!full()) return std::numeric_limits<double>::infinity();

@@ -24,10 +24,11 @@ class PointArray : public PointSource {
       : path_(path.string()), view_(path), values_(view_.values<float>()) {
     const std::vector<int64_t>& shape = view_.shape().shape;
     if (shape.size() != 3 || shape[1] == 0 || shape[2] < 2)
-      throw InputError(fmt::format(
-          "{}: expected an array [sets, points, numbers] with two numbers or more; sets of different sizes go "
-          "into a text with the columns graph, x, y (docs/point-sets.md)",
-          path_));
+      throw InputError(
+          fmt::format("{}: expected an array [sets, points, numbers] with two numbers or more; sets of "
+                      "different sizes go "
+                      "into a text with the columns graph, x, y (docs/point-sets.md)",
+                      path_));
     numbers_ = shape[2];
     dimensions_ = dimensions == 0 ? std::min<int64_t>(numbers_, kCoordinates) : dimensions;
     if (dimensions_ < 2 || dimensions_ > std::min<int64_t>(numbers_, kCoordinates))
@@ -41,11 +42,10 @@ class PointArray : public PointSource {
     if (at_ == sets()) return false;
     set.clear();
     const int64_t points = view_.shape().shape[1];
-    const auto of_set = values_.subspan(static_cast<size_t>(at_ * points * numbers_),
-                                        static_cast<size_t>(points * numbers_));
+    const auto of_set =
+        values_.subspan(static_cast<size_t>(at_ * points * numbers_), static_cast<size_t>(points * numbers_));
     for (int64_t point = 0; point < points; ++point) {
-      const auto row =
-          of_set.subspan(static_cast<size_t>(point * numbers_), static_cast<size_t>(numbers_));
+      const auto row = of_set.subspan(static_cast<size_t>(point * numbers_), static_cast<size_t>(numbers_));
       const auto bad = std::ranges::find_if(row, [](float value) { return !std::isfinite(value); });
       if (bad != row.end())
         throw InputError(fmt::format(
@@ -91,10 +91,10 @@ class PointText : public PointSource {
     }
     for (const size_t needed : {kGraph, kX, kY})
       if (!columns_[needed])
-        throw InputError(
-            fmt::format("{}:1: has no column '{}'; expected a header with graph, x, y and, where there are such, "
-                        "z, label and features",
-                        path.string(), kKnown[needed]));
+        throw InputError(fmt::format(
+            "{}:1: has no column '{}'; expected a header with graph, x, y and, where there are such, "
+            "z, label and features",
+            path.string(), kKnown[needed]));
     std::string_view header;
     lines_.next(header);
     more_ = read_line();
@@ -110,13 +110,15 @@ class PointText : public PointSource {
         set.pos.push_back(columns_[coordinate] ? lines_.real(field(coordinate), "a coordinate") : 0.0F);
       for (const size_t column : features_) set.features.push_back(lines_.real(fields_[column], "a feature"));
       if (label() != set.label)
-        lines_.refuse(field(kLabel), fmt::format("the label {} of the other points of graph {}", set.label, graph));
+        lines_.refuse(field(kLabel),
+                      fmt::format("the label {} of the other points of graph {}", set.label, graph));
       more_ = read_line();
     } while (more_ && whole(kGraph) == graph);
     if (more_ && whole(kGraph) < graph)
-      lines_.refuse(field(kGraph), fmt::format("a graph from {} on: rows of a graph follow each other, and graphs "
-                                               "are numbered upwards; sort the file",
-                                               graph));
+      lines_.refuse(field(kGraph),
+                    fmt::format("a graph from {} on: rows of a graph follow each other, and graphs "
+                                "are numbered upwards; sort the file",
+                                graph));
     return true;
   }
   const std::vector<std::string>& features() const override { return names_; }

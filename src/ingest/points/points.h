@@ -10,9 +10,9 @@ namespace plimsoll {
 struct PointsOptions {
   std::filesystem::path source = {};
   std::filesystem::path out = {};
-  int64_t neighbours = 8;             ///< K: edges into a point, from its nearest others
-  int64_t dimensions = 0;             ///< coordinates of a point in an array, 2 or 3; 0: three if there are
-  std::filesystem::path labels = {};  ///< class of each set, an array or a text; empty: as the source says
+  int64_t neighbours = 8;              ///< K: edges into a point, from its nearest others
+  int64_t dimensions = 0;              ///< coordinates of a point in an array, 2 or 3; 0: three if there are
+  std::filesystem::path labels = {};   ///< class of each set, an array or a text; empty: as the source says
   std::filesystem::path targets = {};  ///< numbers to be predicted of each set; empty: none
   bool force = false;                  ///< replace an existing output
 };
@@ -28,9 +28,9 @@ struct PointsResult {
   int64_t source_bytes = 0;
 };
 
-/// Makes a `graph_set` of point sets, set by set: nodes with coordinates, and edges into each point from its K
-/// nearest others. One set at a time is in memory. `progress` gets the graphs done, and in all where that is
-/// known, else 0. Errors: InputError (file and line, or set and point), UsageError (options),
+/// Makes a `graph_set` of point sets, set by set: nodes with coordinates, and edges into each point from its
+/// K nearest others. One set at a time is in memory. `progress` gets the graphs done, and in all where that
+/// is known, else 0. Errors: InputError (file and line, or set and point), UsageError (options),
 /// BudgetExceeded; the output is then as it was.
 PointsResult ingest_points(const PointsOptions& options,
                            const std::function<void(int64_t, int64_t)>& progress);

@@ -33,8 +33,9 @@ SetAnswers::SetAnswers(const std::filesystem::path& path, bool whole) : path_(pa
   const NpyShape& shape = array_.shape();
   const bool floats = shape.dtype == "<f4";
   if (whole && (floats || shape.shape.size() != 1))
-    throw InputError(path_ + ": expected one axis of whole numbers, the class of each set; numbers to be predicted "
-                             "are --targets");
+    throw InputError(path_ +
+                     ": expected one axis of whole numbers, the class of each set; numbers to be predicted "
+                     "are --targets");
   if (!whole && (!floats || shape.shape.empty() || shape.shape.size() > 2 || shape.elements() == 0))
     throw InputError(path_ + ": expected float32 [sets] or [sets, targets]; classes are --labels");
   if (shape.shape.size() == 2) width_ = shape.shape[1];
@@ -48,7 +49,8 @@ void SetAnswers::read_line() {
 int64_t SetAnswers::next_class() {
   const int64_t set = at_++;
   const auto refuse_end = [&] {
-    return InputError(fmt::format("{}: ends after {} sets, expected one line or row for each set", path_, set));
+    return InputError(
+        fmt::format("{}: ends after {} sets, expected one line or row for each set", path_, set));
   };
   if (lines_ != nullptr) {
     if (!line_) throw refuse_end();
@@ -59,8 +61,8 @@ int64_t SetAnswers::next_class() {
   if (set >= array_.shape().rows()) throw refuse_end();
   const int64_t label = class_at(array_, static_cast<size_t>(set));
   if (label < -1 || label >= kMostSetClasses)
-    throw InputError(fmt::format("{}: row {}: found {}, expected a class 0 to {}, or -1 for none", path_, set, label,
-                                 kMostSetClasses - 1));
+    throw InputError(fmt::format("{}: row {}: found {}, expected a class 0 to {}, or -1 for none", path_, set,
+                                 label, kMostSetClasses - 1));
   return label;
 }
 
@@ -73,17 +75,20 @@ void SetAnswers::next_numbers(Vector<float, Tag::ingest>& row) {
     const auto values =
         array_.values<float>().subspan(static_cast<size_t>(set * width_), static_cast<size_t>(width_));
     if (std::ranges::any_of(values, [](float value) { return std::isinf(value); }))
-      throw InputError(fmt::format("{}: row {}: holds an infinite number, expected one that is finite, or NaN where "
-                                   "it is unknown",
-                                   path_, set));
+      throw InputError(
+          fmt::format("{}: row {}: holds an infinite number, expected one that is finite, or NaN where "
+                      "it is unknown",
+                      path_, set));
     row.insert(row.end(), values.begin(), values.end());
     return;
   }
-  if (!line_) throw InputError(fmt::format("{}: ends after {} sets, expected a line for each set", path_, set));
+  if (!line_)
+    throw InputError(fmt::format("{}: ends after {} sets, expected a line for each set", path_, set));
   for (std::string_view rest = *line_; rest.data() != nullptr;) {
     const std::string_view field = take_comma_field(rest);
-    row.push_back(field == "nan" || field == "NaN" ? std::numeric_limits<float>::quiet_NaN()
-                                                   : lines_->real(field, "a target, or nan where it is unknown"));
+    row.push_back(field == "nan" || field == "NaN"
+                      ? std::numeric_limits<float>::quiet_NaN()
+                      : lines_->real(field, "a target, or nan where it is unknown"));
   }
   if (static_cast<int64_t>(row.size()) != width_)
     lines_->refuse(*line_, fmt::format("{} numbers, as in the first line", width_));

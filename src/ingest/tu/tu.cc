@@ -112,8 +112,7 @@ TuResult ingest_tu(const TuOptions& options, const std::function<void(int64_t, i
                         graph.x.data() + i * node_features.width());
       if (targets != nullptr) graph.node_y.push_back(targets->rank(row.labels[0]));
       if (options.positions.empty()) continue;
-      for (const int64_t at : options.positions)
-        graph.pos.push_back(row.attributes[static_cast<size_t>(at)]);
+      for (const int64_t at : options.positions) graph.pos.push_back(row.attributes[static_cast<size_t>(at)]);
       graph.pos.resize(static_cast<size_t>(kCoordinates * (i + 1)), 0.0F);  // of two coordinates z is 0
     }
     graph.edge_ptr[1] = static_cast<int64_t>(graph.edges.size() / 2);

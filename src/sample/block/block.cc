@@ -115,7 +115,8 @@ void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
 int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
   return 8 * (4 * size.graphs + 2 + size.nodes) +
          static_cast<int64_t>(sizeof(Prefix)) * size.graphs * widths.hops +
-         4 * (size.nodes * (widths.node_features + widths.coordinates) + size.edges * (2 + widths.edge_features) + 3 * size.pairs +
+         4 * (size.nodes * (widths.node_features + widths.coordinates) +
+              size.edges * (2 + widths.edge_features) + 3 * size.pairs +
               widths.teacher.numbers(size.graphs, size.nodes) +
               widths.targets.numbers(size.graphs, size.nodes));
 }

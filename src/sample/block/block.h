@@ -61,9 +61,9 @@ struct ItemRows {
 struct RowWidths {
   int64_t node_features = 0;
   int64_t edge_features = 0;
-  ItemRows teacher = {};  ///< what a teacher says
-  int64_t hops = 0;       ///< of the samples that its graphs are; 0: they are none
-  ItemRows targets = {};  ///< what is to be predicted, where that is no class
+  ItemRows teacher = {};    ///< what a teacher says
+  int64_t hops = 0;         ///< of the samples that its graphs are; 0: they are none
+  ItemRows targets = {};    ///< what is to be predicted, where that is no class
   int64_t coordinates = 0;  ///< of a node, where models ask for them: kCoordinates
   bool planar = false;      ///< where there are some: all z of the source are equal
 };

@@ -75,11 +75,11 @@ bool GraphSetSource::is_planar() const {
     const auto node = static_cast<int64_t>(at) / kCoordinates;
     const auto& ptr = view_.graphs().node_ptr;
     const auto graph = std::upper_bound(ptr.begin(), ptr.end(), node) - ptr.begin() - 1;
-    throw InputError(
-        fmt::format("{}: graph {}: the coordinate {} of node {} is {}, expected a number; mend what made the data "
-                    "set, and look for more such values with `plimsoll verify`",
-                    view_.set().folder().string(), graph, "xyz"[bad - of_node.begin()],
-                    node - ptr[static_cast<size_t>(graph)], *bad));
+    throw InputError(fmt::format(
+        "{}: graph {}: the coordinate {} of node {} is {}, expected a number; mend what made the data "
+        "set, and look for more such values with `plimsoll verify`",
+        view_.set().folder().string(), graph, "xyz"[bad - of_node.begin()],
+        node - ptr[static_cast<size_t>(graph)], *bad));
   }
   return planar;
 }

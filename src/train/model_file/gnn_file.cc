@@ -82,7 +82,8 @@ std::unique_ptr<GraphModel> model_of(const SafetensorsView& file, const std::str
   }
   if (kind == "sgmp" || kind == "gtmp") {
     auto options = read_options<SgmpOptions>(file, [](auto& list, auto visit) { visit_sgmp(list, visit); });
-    require_possible({options.in_features, options.layers, options.hidden, options.classes, options.tile}, path);
+    require_possible({options.in_features, options.layers, options.hidden, options.classes, options.tile},
+                     path);
     if (!(options.cutoff > 0 && std::isfinite(options.cutoff)))
       throw InputError(path + ": metadata 'plimsoll.config' holds an impossible cutoff");
     options.gtmp = kind == "gtmp";
