@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from itertools import count
 from typing import Any
 
@@ -39,7 +39,7 @@ def from_points(
     """
     knn = whole("knn", knn, 1, 65535)
     for name, given in (("features", features), ("y", y)):
-        if given is not None and hasattr(points, "__len__") and len(given) != len(points):
+        if given is not None and isinstance(points, Sized) and len(given) != len(points):
             raise UsageError(f"{name} has {len(given)} entries for {len(points)} point sets; expected one for each")
     numbers = count()
 
