@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 """What networks of paths learn: SGMP beside convolutions that have coordinates as features.
 
-    bench/paths_accuracy.py [DATA] [--sets bzr digits] [--models NAME ...] [--seeds 5] [--folds 10] [--epochs 60]
-                            [--digits 600] [--jobs 2] [--results FILE] [--title TEXT]
+    bench/paths_accuracy.py [DATA] [--sets bzr digits] [--models NAME ...] [--seeds 10] [--epochs 30] [--digits 600]
+                            [--threads 2] [--results FILE] [--title TEXT]
 
-bzr: the molecules of DATA/graph-tu/BZR.zip (default ../shared/data), where atoms lie and what they are, in stratified folds. digits:
-the first images of scikit-learn's digits, half of them to train; a pixel above a quarter of the scale is a point with
-its intensity, edges come from its 8 nearest. SGMP has coordinates as `pos`, GIN and GAT as features beside the others. All
-train recipes/sgmp.yaml with the options below, a tenth of what trains validates, and the epoch of the least validation
-loss is judged by `plimsoll evaluate` on the fold, or half, that did not train. For bzr a seed's figure is the mean over folds.
-Each run has one thread, and --jobs of them run at a time. Prints a table in Markdown; with --results it becomes the
-section TITLE of that file.
+bzr: the molecules of DATA/graph-tu/BZR.zip (default ../shared/data), where atoms lie and what they are. digits: the first images of
+scikit-learn's digits; a pixel above a quarter of the scale is a point with its intensity, edges come from its 8 nearest.
+SGMP has coordinates as `pos`; GIN and GAT have them as features beside the others, or do without. All train
+recipes/sgmp.yaml with the options below. A seed draws weights and a stratified split: a tenth validates, a fifth is
+judged, by the epoch of the least validation loss; the splits of a seed are the same for all models. Prints a table in
+Markdown; with --results it becomes the section TITLE of that file.
 """
 
 import argparse
@@ -19,86 +18,65 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
-import plimsoll
 import report
-import torch
-from sklearn.datasets import load_digits
-from sklearn.model_selection import StratifiedKFold
-from torch_geometric.data import Data
 
 RECIPE = report.ROOT / "recipes" / "sgmp.yaml"
-MODELS = {
-    "SGMP": ("model=sgmp",),
-    "SGMP, distances only": ("model=sgmp", "paths.distances_only=true"),
-    "SGMP as coded (`reference`)": ("model=sgmp", "paths.mode=reference"),
-    "GIN": ("model=gnn", "gnn.conv=gin"),
-    "GAT": ("model=gnn", "gnn.conv=gat", "gnn.heads=4"),
-    "GIN without coordinates": ("model=gnn", "gnn.conv=gin"),
+MODELS = {  # which of the sets a model has, and its options
+    "SGMP": ("pos", "model=sgmp"),
+    "SGMP, distances only": ("pos", "model=sgmp", "paths.distances_only=true"),
+    "GIN, coordinates as features": ("features", "model=gnn", "gnn.conv=gin"),
+    "GAT, coordinates as features": ("features", "model=gnn", "gnn.conv=gat", "gnn.heads=4"),
+    "GIN without coordinates": ("bare", "model=gnn", "gnn.conv=gin"),
 }
-OPTIONS = {"bzr": ("gnn.hidden=64", "gnn.layers=3", "gnn.pooling=sum", "training.batch_size=32"),
-           "digits": ("gnn.hidden=64", "gnn.layers=3", "gnn.pooling=sum", "training.batch_size=32", "paths.hidden=32",
-                      "paths.layers=2")}
+OPTIONS = ("training.patience=100", "training.batch_size=32", "split.validation=0.1", "split.test=0.2", "gnn.pooling=sum",
+           "gnn.hidden=64", "gnn.layers=3", "paths.hidden=32", "paths.layers=2")
 
 
 def call(*command):
-    return json.loads(subprocess.run([*map(str, command), "--json"], check=True, stdout=subprocess.PIPE, text=True).stdout)
+    done = subprocess.run([str(report.PLIMSOLL), *map(str, command), "--json"], check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
 
 
-def molecules(data):
-    graphs = plimsoll.ingest.tu(data / "graph-tu" / "BZR.zip", Path(tempfile.mkdtemp()) / "bzr", positions=(0, 1, 2))
-    return [graphs.to_pyg(i) for i in range(len(graphs))]
+def molecules(data, folder):
+    archive = data / "graph-tu" / "BZR.zip"
+    call("ingest", "tu", archive, "--positions", "0,1,2", "--out", folder / "pos")
+    call("ingest", "tu", archive, "--out", folder / "features")
+    call("ingest", "tu", archive, "--node-features", "labels", "--out", folder / "bare")
 
 
-def images(count):
+def images(count, folder):
+    from sklearn.datasets import load_digits
+
     digits = load_digits()
-    graphs, sets = [], []
-    for image in digits.images[:count]:
-        rows, columns = np.nonzero(image > 4)
-        sets.append(np.stack([columns, -rows], 1).astype(np.float32))
-        graphs.append(image[rows, columns, None].astype(np.float32) / 16)
-    made = plimsoll.from_points(sets, Path(tempfile.mkdtemp()) / "digits", knn=8, features=graphs,
-                                y=digits.target[:count].tolist())
-    return [made.to_pyg(i) for i in range(count)]
+    texts = {"pos": ["graph,x,y,label,intensity"], "features": ["graph,x,y,label,intensity,column,row"]}
+    for number, (image, label) in enumerate(zip(digits.images[:count], digits.target[:count])):
+        for row, column in zip(*(image > 4).nonzero()):
+            point = f"{number},{column},{-row},{label},{image[row, column] / 16}"
+            texts["pos"].append(point)
+            texts["features"].append(f"{point},{column},{-row}")
+    for name, lines in texts.items():
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        call("ingest", "points", folder / f"{name}.csv", "--knn", 8, "--out", folder / name)
+    (folder / "bare").symlink_to(folder / "pos")  # convolutions do not read pos
 
 
-def as_features(data, coordinates):
-    x = torch.cat([data.x, data.pos], 1) if coordinates else data.x
-    return Data(x=x, edge_index=data.edge_index, y=data.y)
+def judge(folder, model, seed, epochs, threads):
+    data, *options = MODELS[model]
+    overrides = [part for option in (*OPTIONS, *options, f"seed={seed}", f"training.max_epochs={epochs}")
+                 for part in ("-O", option)]
+    trained = call("train", RECIPE, "--data", folder / data, "--run", folder / "run", "--force", "--threads", threads, *overrides)
+    judged = call("evaluate", folder / "run", "--data", folder / data, "--split", "test", "--threads", threads)
+    figures = judged["splits"][0]["models"][0]
+    print(f"# {folder.name} {model} {seed}: {figures['accuracy']:.4f}", file=sys.stderr, flush=True)
+    return figures["accuracy"], figures["auc"] if figures["auc"] is not None else figures["f1"], trained["seconds"]
 
 
-def sets_of(graphs, train, test, folder):
-    """The same split for models of paths, and for others with and without coordinates as features."""
-    for name, change in (("pos", lambda data: data), ("features", lambda data: as_features(data, True)),
-                         ("bare", lambda data: as_features(data, False))):
-        plimsoll.from_pyg({"train": [change(graphs[i]) for i in train], "test": [change(graphs[i]) for i in test]},
-                          folder / name)
-
-
-def judge(folder, model, options, seed, epochs):
-    """The figures of one run on its test split."""
-    data = folder / ("pos" if model.startswith("SGMP") else "bare" if "without" in model else "features")
-    run = folder / f"run-{list(MODELS).index(model)}-{seed}"
-    overrides = [part for option in (*options, *MODELS[model], f"seed={seed}", f"training.max_epochs={epochs}",
-                                     "training.patience=1000", "split.test=0") for part in ("-O", option)]
-    trained = call(report.PLIMSOLL, "train", RECIPE, "--data", data, "--run", run, "--threads", 1, *overrides)
-    judged = call(report.PLIMSOLL, "evaluate", run, "--data", data, "--threads", 1, "--split", "test")["splits"][0]["models"][0]
-    return {"accuracy": judged["accuracy"], "auc": judged["auc"], "f1": judged["f1"], "seconds": trained["seconds"]}
-
-
-def row_of(name, model, runs, metrics):
-    """`runs`: the figures of each fold, seed by seed."""
-    cells = []
-    for metric in metrics:
-        of_seeds = [100 * statistics.mean(fold[metric] for fold in of_seed) for of_seed in runs]
-        spread = f" ± {statistics.stdev(of_seeds):.1f}" if len(of_seeds) > 1 else ""
-        folds = [100 * fold[metric] for of_seed in runs for fold in of_seed]
-        cells.append(f"{statistics.mean(of_seeds):.1f}{spread} ({statistics.pstdev(folds):.1f})")
-    seconds = statistics.mean(fold["seconds"] for of_seed in runs for fold in of_seed)
-    return f"| {name} | {model} | {' | '.join(cells)} | {seconds:.1f} |"
+def row_of(name, model, runs):
+    *shares, seconds = zip(*runs)
+    cells = [f"{100 * statistics.mean(of):.1f} ± {100 * statistics.pstdev(of):.1f}" for of in shares]
+    return f"| {name} | {model} | {' | '.join(cells)} | {statistics.mean(seconds):.1f} |"
 
 
 def main():
@@ -106,34 +84,26 @@ def main():
     parser.add_argument("data", type=Path, nargs="?", default=report.ROOT.parent / "shared" / "data")
     parser.add_argument("--sets", choices=["bzr", "digits"], nargs="+", default=["bzr", "digits"])
     parser.add_argument("--models", choices=MODELS, nargs="+", default=list(MODELS))
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--folds", type=int, default=10)
-    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--digits", type=int, default=600)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--results", type=Path)
     parser.add_argument("--title", default="What paths learn")
     arguments = parser.parse_args()
-    rows, cases = [], []
-    machine = report.machine()
-    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
+    machine, rows = report.machine(), []
+    with tempfile.TemporaryDirectory() as scratch:
         for name in arguments.sets:
-            graphs = molecules(arguments.data) if name == "bzr" else images(arguments.digits)
-            labels = [int(data.y) for data in graphs]
-            count = arguments.folds if name == "bzr" else 2
-            folds = list(StratifiedKFold(count, shuffle=True, random_state=0).split(labels, labels))
-            for number, (train, test) in enumerate(folds[:count if name == "bzr" else 1]):
-                sets_of(graphs, train, test, Path(scratch) / f"{name}-{number}")
+            folder = Path(scratch) / name
+            folder.mkdir()
+            molecules(arguments.data, folder) if name == "bzr" else images(arguments.digits, folder)
             for model in arguments.models:
-                runs = [[pool.submit(judge, Path(scratch) / f"{name}-{number}", model, OPTIONS[name], seed, arguments.epochs)
-                         for number in range(count if name == "bzr" else 1)] for seed in range(1, arguments.seeds + 1)]
-                cases.append((name, model, runs))
-        for name, model, runs in cases:
-            found = [[fold.result() for fold in of_seed] for of_seed in runs]
-            rows.append(row_of(name, model, found, ("accuracy", "auc") if name == "bzr" else ("accuracy", "f1")))
-            print(rows[-1], file=sys.stderr, flush=True)
-    text = "\n".join([machine, "", f"{arguments.seeds} seeds, {arguments.epochs} epochs. Mean over seeds ± their standard deviation "
-                      "(that over single runs), in %; the second figure is AUC for bzr and F1 for digits.", "",
+                runs = [judge(folder, model, seed, arguments.epochs, arguments.threads)
+                        for seed in range(1, arguments.seeds + 1)]
+                rows.append(row_of(name, model, runs))
+                print(rows[-1], file=sys.stderr, flush=True)
+    text = "\n".join([machine, "", f"{arguments.seeds} seeds, {arguments.epochs} epochs; mean ± standard deviation over seeds, in %. "
+                      "The second figure is ROC AUC, or macro F1 of more than two classes.", "",
                       "| set | model | accuracy | AUC or F1 | seconds a run |", "|---|---|---|---|---|", *rows])
     if arguments.results:
         report.write_section(arguments.title, text, arguments.results)

@@ -65,7 +65,12 @@ class SgmpTwin(nn.Module):
         i, j, k, p = (pos[row] for row in paths)
         a, b, c = j - i, k - j, p - j
         first, second = torch.linalg.cross(a, b), torch.linalg.cross(a, c)
-        torsion = angle(first, second) * torch.sign((torch.linalg.cross(first, second) * a).sum(1))
+        along = (torch.linalg.cross(first, second) * a).sum(1)
+        if self.config["mode"] == "corrected":
+            length = a.norm(dim=1)
+            torsion = torch.atan2(along / torch.where(length > 0, length, 1), (first * second).sum(1))
+        else:
+            torsion = angle(first, second) * torch.sign(along)
         return [v.norm(dim=1) for v in (a, b, c)], angle(a, b), angle(a, c), torsion
 
     def features(self, pos, paths):
