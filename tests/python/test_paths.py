@@ -60,10 +60,10 @@ def train(bin_dir, tmp_path):
 
     def call(data, *options, expect=0):
         (tmp_path / "recipe.yaml").write_text(RECIPE)
-        overrides = [part for option in options if "=" in option for part in ("-O", option)]
-        others = [option for option in options if "=" not in option]
+        overrides = [part for option in map(str, options) if "=" in option for part in ("-O", option)]
+        others = [option for option in map(str, options) if "=" not in option]
         done = subprocess.run([str(bin_dir / "plimsoll"), "train", str(tmp_path / "recipe.yaml"), "--data", str(data), "--run",
-                               str(tmp_path / "run"), "--json", *overrides, *map(str, others)], capture_output=True, text=True)
+                               str(tmp_path / "run"), "--json", *overrides, *others], capture_output=True, text=True)
         assert done.returncode == expect, done.stderr
         return json.loads(done.stdout) if expect == 0 else done.stderr
 
@@ -120,9 +120,9 @@ def test_the_loss_curve_is_the_twins(train, tmp_path, option):
     train(tmp_path / "set", *options, "training.learning_rate=0", "training.max_epochs=1")
     twin = SgmpTwin(tmp_path.joinpath(*MODEL))
     assert twin.config["cutoff"] == (10 if "reference" in option else cutoff_of(graphs))
-    train(tmp_path / "set", *options, "training.learning_rate=0.02", "training.max_epochs=8", "--force")
+    train(tmp_path / "set", *options, "training.learning_rate=3e-5", "training.max_epochs=8", "--force")
     lines = (tmp_path / "run" / "seed-42" / "gnn" / "metrics.csv").read_text().splitlines()[1:]
-    optimizer = torch.optim.SGD(twin.parameters(), lr=0.02)
+    optimizer = torch.optim.SGD(twin.parameters(), lr=3e-5)
     expected = []
     for _ in range(8):
         optimizer.zero_grad()
@@ -131,7 +131,7 @@ def test_the_loss_curve_is_the_twins(train, tmp_path, option):
         optimizer.step()
         expected.append(loss.item())
     assert abs(expected[-1] - expected[0]) > 0.05 * expected[0], "nothing was learned: the comparison says nothing"
-    np.testing.assert_allclose([float(line.split(",")[1]) for line in lines], expected, rtol=1e-4)
+    np.testing.assert_allclose([float(line.split(",")[1]) for line in lines], expected, rtol=1e-3)
 
 
 def test_the_cutoff_is_a_distance_that_numpy_finds(sets, train, tmp_path):
