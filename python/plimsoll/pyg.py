@@ -176,8 +176,9 @@ class Columns(NamedTuple):
 def _graph(data: Data, left_out: set[str], where: str) -> Columns:
     if not hasattr(data, "to_dict") or not hasattr(data, "edge_index"):
         raise UsageError(f"{where}: is {type(data).__name__}, expected torch_geometric.data.Data with edge_index")
-    values: dict[str, Any] = {key: value for key, value in data.to_dict().items() if value is not None}
-    unknown = sorted(values.keys() - _STORED - left_out)
+    given = data.to_dict().items()
+    values: dict[str, Any] = {key: value for key, value in given if value is not None and key not in left_out}
+    unknown = sorted(values.keys() - _STORED)
     if unknown:
         raise UsageError(
             f"{where}: has {', '.join(unknown)}, which a graph_set has no columns for; leave_out={unknown} leaves it out"
