@@ -19,8 +19,9 @@ inline bool is_small(const std::filesystem::path& path) {
     const TuGraphs graphs = source->graphs();
     TuArcs arcs = source->arcs(graphs);
     const TuNodeTable table = TuNodeTable::scan(*source, graphs);
-    const TuNodeFeatures features("auto", "graph", table, *source, graphs, arcs);
-    const TuFeatures edges(arcs.attributes(), arcs.columns());
+    const TuNodeFeatures features(TuOptions(), table, *source, graphs, arcs);
+    std::vector<int64_t> attributes(static_cast<size_t>(arcs.attributes()));
+    const TuFeatures edges(attributes, arcs.columns());
     small = features.width() * graphs.nodes() < kMostNumbers && edges.width() * 1024 < kMostNumbers;
   });
   return small;

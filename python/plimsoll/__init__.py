@@ -24,6 +24,7 @@ from plimsoll.graph_view import GraphView
 from plimsoll.loader import DataLoader
 from plimsoll.neighbours import NeighborLoader
 from plimsoll.predictions import Predictions
+from plimsoll._from_points import from_points
 from plimsoll.pyg import from_pyg
 from plimsoll.tables import Features, GraphRecording, Recording, Split
 
@@ -95,6 +96,7 @@ __all__ = [
     "budget",
     "evaluate",
     "fit",
+    "from_points",
     "from_pyg",
     "ingest",
     "open",

@@ -13,7 +13,7 @@ from plimsoll import _core
 from plimsoll.graph_set import Graphs
 
 #: What `_core` gives, in the order of PyTorch Geometric's keys; batch and ptr come last.
-FIELDS = ("x", "edge_index", "edge_attr", "y", "num_nodes", "node_y")
+FIELDS = ("x", "edge_index", "edge_attr", "y", "pos", "num_nodes", "node_y")
 
 
 class Collator:
@@ -34,7 +34,7 @@ def to_batch(tensors: dict[str, torch.Tensor], has_x: bool, follow: Collection[s
     ptr, edge_ptr = tensors["ptr"], tensors.pop("edge_ptr")
     graphs = len(ptr) - 1
     each = torch.arange(graphs + 1)
-    slices = {"x": ptr, "node_y": ptr, "edge_index": edge_ptr, "edge_attr": edge_ptr, "y": each}
+    slices = {"x": ptr, "pos": ptr, "node_y": ptr, "edge_index": edge_ptr, "edge_attr": edge_ptr, "y": each}
     batch = Batch(_base_cls=Data)
     batch._slice_dict, batch._inc_dict = {}, {}
     for key in FIELDS:

@@ -47,9 +47,14 @@ class GraphWriter:
         node_y: NDArray[np.int64] | None,
         target: NDArray[np.float32],
         node_target: NDArray[np.float32],
+        pos: NDArray[np.float32] | None,
     ) -> None: ...
     def publish(
-        self, splits: Sequence[tuple[str, int]], node_features: Sequence[str], edge_features: Sequence[str]
+        self,
+        splits: Sequence[tuple[str, int]],
+        node_features: Sequence[str],
+        edge_features: Sequence[str],
+        source: str,
     ) -> None: ...
     def abandon(self) -> None: ...
 
@@ -140,6 +145,16 @@ class TuOptions:
     out: Path
     node_features: str
     target: str
+    positions: Sequence[int]
+    force: bool
+
+class PointsOptions:
+    source: Path
+    out: Path
+    neighbours: int
+    dimensions: int
+    labels: Path
+    targets: Path
     force: bool
 
 class WindowsOptions:
@@ -223,6 +238,8 @@ def make_edge_split(options: EdgeSplitOptions, budget: str, progress: Progress) 
 def make_graph(options: GraphOptions, budget: str, progress: Progress) -> None: ...
 def make_communities(options: GraphSimulation, budget: str, progress: Progress) -> None: ...
 def make_frames(options: IngestOptions, budget: str, progress: Progress) -> None: ...
+def make_points(options: PointsOptions, budget: str, progress: Progress) -> None: ...
+def nearest_neighbours(pos: NDArray[np.float32], k: int) -> NDArray[np.int32]: ...
 def make_tu(options: TuOptions, budget: str, progress: Progress) -> None: ...
 def make_windows(options: WindowsOptions, budget: str, progress: Progress) -> None: ...
 def make_traffic(options: SimulateOptions, budget: str, progress: Progress) -> None: ...

@@ -66,7 +66,8 @@ class Graphs(Sequence[GraphView]):
 
         `x` f32 [n, F], `edge_index` i64 [2, e], `edge_attr` f32 [e, K], `y` i64 [1], and `node_y` i64 [n] where
         the data set has it; `x` and `edge_attr` are left out where they have no columns. Where it has targets,
-        `y` is f32 [1, T] of the graph and `node_y` f32 [n, T], without the last axis if T is 1. All are copies, a
+        `y` is f32 [1, T] of the graph and `node_y` f32 [n, T], without the last axis if T is 1. `pos` is f32 [n, 3]
+        where the data set has it. All are copies, a
         few KB: the mapping is read-only, and a tensor over it would end the process when it is written to.
         Errors: `MissingPackage` without torch or PyTorch Geometric.
         """
@@ -146,6 +147,11 @@ class GraphSet(DataSet, Graphs):
         return self._column("node_target") if self._mapping.has_column("node_target") else None
 
     @property
+    def pos(self) -> NDArray[np.float32] | None:
+        """f32 [N, 3]: where each node lies; None where there is no such column."""
+        return self._column("pos") if self._mapping.has_column("pos") else None
+
+    @property
     def num_node_features(self) -> int:
         return int(self.x.shape[1])
 
@@ -175,7 +181,7 @@ class GraphSet(DataSet, Graphs):
 
     def _view(self, g: int) -> GraphView:
         nodes, edges = self._range(self.node_ptr, g), self._range(self.edge_ptr, g)
-        node_y, target, node_target = self.node_y, self.target, self.node_target
+        node_y, target, node_target, pos = self.node_y, self.target, self.node_target, self.pos
         return GraphView(
             _rows(self.x, nodes),
             self.edges[edges].T,
@@ -184,6 +190,7 @@ class GraphSet(DataSet, Graphs):
             None if node_y is None else node_y[nodes],
             None if target is None else target[g],
             None if node_target is None else node_target[nodes],
+            None if pos is None else pos[nodes],
         )
 
     def _range(self, pointers: NDArray[np.int64], g: int) -> slice:

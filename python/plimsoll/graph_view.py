@@ -19,6 +19,7 @@ class GraphView:
     node_y: NDArray[np.int64] | None  #: [n] class of each node, -1 where it is unlabelled; None: no such column
     target: NDArray[np.float32] | None = None  #: [T] numbers to be predicted, NaN where unknown; likewise
     node_target: NDArray[np.float32] | None = None  #: [n, T] of each node; likewise
+    pos: NDArray[np.float32] | None = None  #: [n, 3] coordinates of each node; likewise
 
     @property
     def num_nodes(self) -> int:

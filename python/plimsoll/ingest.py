@@ -14,12 +14,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll import _core
-from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, texts, thread_count
+from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, texts, thread_count, whole
 from plimsoll._ingest_graph import graph
 from plimsoll.frames import Frames
 from plimsoll.graph_set import GraphSet
 
-__all__ = ["can", "graph", "tu"]
+__all__ = ["can", "graph", "points", "tu"]
 
 _FORMATS = ("auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "table")
 
@@ -83,6 +83,7 @@ def tu(
     *,
     node_features: str = "auto",
     target: str = "graph",
+    positions: Iterable[int] = (),
     force: bool = False,
     budget: Budget = None,
     progress: Progress = None,
@@ -90,7 +91,8 @@ def tu(
     """A data set for graph classification in TU format to a `graph_set`, which is opened (docs/tu.md).
 
     `source` is NAME.zip, a folder with NAME_A.txt and its like, or NAME.txt. `node_features` is auto, labels,
-    attributes, degree or constant; `target` is graph, or node for classes of nodes. It works on one thread;
+    attributes, degree or constant; `target` is graph, or node for classes of nodes; `positions` are the two or three
+    node attributes that become `pos`. It works on one thread;
     progress counts graphs. Errors: as of `can`.
     """
     options = _core.TuOptions()
@@ -100,8 +102,41 @@ def tu(
         "node_features", node_features, ("auto", "labels", "attributes", "degree", "constant")
     )
     options.target = one_of("target", target, ("graph", "node"))
+    options.positions = [whole("positions", column, 0) for column in positions]
     options.force = force
     _core.make_tu(options, budget_text(budget), progress)
+    return GraphSet(out)
+
+
+def points(
+    source: PathLike,
+    out: PathLike,
+    *,
+    knn: int = 8,
+    dims: int | None = None,
+    labels: PathLike | None = None,
+    targets: PathLike | None = None,
+    force: bool = False,
+    budget: Budget = None,
+    progress: Progress = None,
+) -> GraphSet:
+    """Point sets of a file to a `graph_set` of k-nearest-neighbour graphs, which is opened (docs/point-sets.md).
+
+    `source` is an array [sets, points, numbers] (.npy) of which `dims` numbers are coordinates, or a text. `labels`
+    and `targets` are files with the class, or numbers to be predicted, of each set. It works on one thread; progress
+    counts graphs. Errors: as of `can`.
+    """
+    options = _core.PointsOptions()
+    options.source = Path(source)
+    options.out = Path(out)
+    options.neighbours = whole("knn", knn, 1, 65535)
+    options.dimensions = 0 if dims is None else whole("dims", dims, 2, 3)
+    if labels is not None:
+        options.labels = Path(labels)
+    if targets is not None:
+        options.targets = Path(targets)
+    options.force = force
+    _core.make_points(options, budget_text(budget), progress)
     return GraphSet(out)
 
 

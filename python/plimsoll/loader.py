@@ -25,9 +25,9 @@ class DataLoader(EpochLoader["Batch"]):
     """Goes over graphs of a `GraphSet` in batches: `for batch in loader` is an epoch.
 
     A batch is what `torch_geometric.loader.DataLoader` makes of the same graphs, a `torch_geometric.data.Batch`: `x`
-    f32 [N, F], `edge_index` i64 [2, E], `edge_attr` f32 [E, K], `y` i64 [B], `node_y` i64 [N] where the data set has
-    it, `batch` i64 [N], `ptr` i64 [B+1]. Tensors are copies and may be written to. C++ makes them, the next ones on a
-    thread of its own while the caller works with this one; there are no worker processes.
+    f32 [N, F], `edge_index` i64 [2, E], `edge_attr` f32 [E, K], `y` i64 [B], `pos` f32 [N, 3] and `node_y` i64 [N] where
+    the data set has them, `batch` i64 [N], `ptr` i64 [B+1]. Tensors are copies and may be written to. C++ makes them, the
+    next ones on a thread of its own while the caller works with this one; there are no worker processes.
 
     - `dataset`: a `GraphSet`, or `Graphs` chosen of one: `graphs[graphs.splits["train"].slice]`.
     - `batch_size`: graphs a batch at most; None: as many as the other limits allow.

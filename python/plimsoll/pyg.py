@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from plimsoll.graph_set import GraphSet
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-_STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "num_nodes"}
+_STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "pos", "num_nodes"}
 _PROGRESS_GRAPHS = 256
 _MOST_CLASSES = 1 << 20
 
@@ -38,20 +38,37 @@ def from_pyg(
     features may be missing, or have one axis where they have one column), the class `y` of the graph, one whole
     number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. Of floating-point
     numbers both are targets of regression, NaN where unknown: `y` [1] or [1, T] goes into the column `target`, and
-    `node_y` [n] or [n, T] into `node_target`. All graphs have the same of them. Features and targets are stored as
-    f32: values that f32 cannot hold are refused, as is anything else that a graph has, unless `leave_out` names it.
+    `node_y` [n] or [n, T] into `node_target`. `pos` [n, 2] or [n, 3] is where nodes lie; z is 0 where there
+    are two. All graphs have the same of them. All of these are stored as f32: values that f32 cannot hold are
+    refused, as is anything else that a graph has, unless `leave_out` names it.
 
     `force` replaces an output that exists. `budget` is for the buffers of the columns, 1.75 MiB at most.
     `progress` is called with the graphs done and in all, 0 where their number is not known.
     Errors: `UsageError` that names the graph, `Failure`, `BudgetExceeded`; the output is then as it was.
     """
-    path = Path(path)
+    left_out = set(texts("leave_out", leave_out))
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
     if wrong := [name for name in splits if not isinstance(name, str) or not name]:
         raise UsageError(f"dataset: names a split {wrong[0]!r}, expected a text")
+    return write_graphs(
+        splits, lambda data, where: _graph(data, left_out, where), path, "torch_geometric", force, budget, progress
+    )
+
+
+def write_graphs(
+    splits: Mapping[str, Iterable[Any]],
+    read: Callable[[Any, str], Columns],
+    path: PathLike,
+    source: str,
+    force: bool,
+    budget: Budget,
+    progress: Progress,
+    names: Sequence[str] | None = None,
+) -> GraphSet:
+    """Writes what `read(graph, where)` makes of graphs, one by one; the rest as `from_pyg`."""
+    path = Path(path)
     sized = [graphs for graphs in splits.values() if isinstance(graphs, Sized)]
     total = sum(map(len, sized)) if len(sized) == len(splits) else 0
-    left_out = set(texts("leave_out", leave_out))
     done = 0
     counts: list[tuple[str, int]] = []
     writer: _core.GraphWriter | None = None
@@ -59,7 +76,7 @@ def from_pyg(
         for name, graphs in splits.items():
             before = done
             for data in graphs:
-                graph = _graph(data, left_out, f"graph {done}" + (f" (of split {name!r})" if len(splits) > 1 else ""))
+                graph = read(data, f"graph {done}" + (f" (of split {name!r})" if len(splits) > 1 else ""))
                 if writer is None:
                     first = graph
                     widths = graph.x.shape[1], graph.edge_attr.shape[1], len(graph.target), graph.node_target.shape[1]
@@ -74,7 +91,7 @@ def from_pyg(
             raise UsageError(f"{path}: the data set has no graphs; expected one at least")
         if progress is not None:
             progress(done, total)
-        writer.publish(counts, _names("x", first.x), _names("edge_attr", first.edge_attr))
+        writer.publish(counts, names or _names("x", first.x), _names("edge_attr", first.edge_attr), source)
     except BaseException:
         if writer is not None:
             writer.abandon()
@@ -82,7 +99,9 @@ def from_pyg(
     return GraphSet(path)
 
 
-class _Graph(NamedTuple):
+class Columns(NamedTuple):
+    """What a graph has in each column."""
+
     nodes: int
     x: NDArray[np.float32]
     edges: NDArray[np.int32]
@@ -91,13 +110,15 @@ class _Graph(NamedTuple):
     node_y: NDArray[np.int64] | None
     target: NDArray[np.float32]
     node_target: NDArray[np.float32]
+    pos: NDArray[np.float32] | None
 
 
-def _graph(data: Data, left_out: set[str], where: str) -> _Graph:
+def _graph(data: Data, left_out: set[str], where: str) -> Columns:
     if not hasattr(data, "to_dict") or not hasattr(data, "edge_index"):
         raise UsageError(f"{where}: is {type(data).__name__}, expected torch_geometric.data.Data with edge_index")
-    values: dict[str, Any] = {key: value for key, value in data.to_dict().items() if value is not None}
-    unknown = sorted(values.keys() - _STORED - left_out)
+    given = data.to_dict().items()
+    values: dict[str, Any] = {key: value for key, value in given if value is not None and key not in left_out}
+    unknown = sorted(values.keys() - _STORED)
     if unknown:
         raise UsageError(
             f"{where}: has {', '.join(unknown)}, which a graph_set has no columns for; leave_out={unknown} leaves it out"
@@ -105,21 +126,35 @@ def _graph(data: Data, left_out: set[str], where: str) -> _Graph:
     nodes = int(data.num_nodes or 0)
     edges = _edges(values.get("edge_index"), nodes, where)
     y, node_y = values.get("y"), values.get("node_y")
-    target = _targets(y, 1, f"{where}: y")
-    node_target = _targets(node_y, nodes, f"{where}: node_y")
-    return _Graph(
+    target = targets_of(y, 1, f"{where}: y")
+    node_target = targets_of(node_y, nodes, f"{where}: node_y")
+    return Columns(
         nodes,
-        _features(values.get("x"), nodes, f"{where}: x"),
+        features_of(values.get("x"), nodes, f"{where}: x"),
         edges,
-        _features(values.get("edge_attr"), len(edges), f"{where}: edge_attr"),
-        -1 if target.shape[1] else _class(y, where),
+        features_of(values.get("edge_attr"), len(edges), f"{where}: edge_attr"),
+        -1 if target.shape[1] else class_of(y, where),
         None if node_y is None or node_target.shape[1] else _node_classes(node_y, nodes, f"{where}: node_y"),
         target[0],
         node_target,
+        None if values.get("pos") is None else positions(values["pos"], f"{where}: pos", nodes),
     )
 
 
-def _targets(value: Any, rows: int, where: str) -> NDArray[np.float32]:
+def positions(value: Any, where: str, nodes: int | None = None) -> NDArray[np.float32]:
+    """f32 [n, 3] of two or three coordinates a node."""
+    array = _array(value, where)
+    rows = array.shape[0] if nodes is None and array.ndim else nodes
+    if array.ndim != 2 or len(array) != rows or array.shape[1] not in (2, 3) or array.dtype.kind not in "fiu":
+        raise UsageError(f"{where}: is {array.dtype} of shape {array.shape}, expected coordinates of shape ({rows}, 3)")
+    found = np.zeros((len(array), 3), np.float32)
+    found[:, : array.shape[1]] = _float32(array, where)
+    if not (finite := np.isfinite(found).all(axis=1)).all():
+        raise UsageError(f"{where}: of node {int(finite.argmin())} is not finite; expected where the node lies")
+    return found
+
+
+def targets_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
     """f32 [rows, T], of which T is 0 where there is nothing, or classes."""
     array = None if value is None else _array(value, where)
     if array is None or array.dtype.kind != "f":
@@ -174,7 +209,8 @@ def _edges(value: Any, nodes: int, where: str) -> NDArray[np.int32]:
     return np.ascontiguousarray(edges.T, dtype=np.int32)
 
 
-def _features(value: Any, rows: int, where: str) -> NDArray[np.float32]:
+def features_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
+    """f32 [rows, F], of which F is 0 where there is nothing."""
     if value is None:
         return np.empty((rows, 0), np.float32)
     array = _array(value, where)
@@ -196,7 +232,8 @@ def _float32(array: NDArray[Any], where: str) -> NDArray[np.float32]:
     return numbers
 
 
-def _class(value: Any, where: str) -> int:
+def class_of(value: Any, where: str) -> int:
+    """-1 where there is nothing."""
     if value is None:
         return -1
     array = _array(value, f"{where}: y")
@@ -210,15 +247,18 @@ def _class(value: Any, where: str) -> int:
     return int(array.item())
 
 
-def _require_like(first: _Graph, graph: _Graph, number: int) -> None:
+def _require_like(first: Columns, graph: Columns, number: int) -> None:
     widths, expected = (
-        (g.x.shape[1], g.edge_attr.shape[1], g.node_y is not None, len(g.target), g.node_target.shape[1])
+        (
+            *(g.x.shape[1], g.edge_attr.shape[1], g.node_y is not None, len(g.target), g.node_target.shape[1]),
+            g.pos is not None,
+        )
         for g in (graph, first)
     )
     if widths != expected:
         raise UsageError(
-            f"graph {number}: has (node features, edge features, node_y, targets, targets of nodes) {widths}, the first "
-            f"graph {expected}; expected the same of all"
+            f"graph {number}: has (node features, edge features, node_y, targets, targets of nodes, pos) {widths}, the "
+            f"first graph {expected}; expected the same of all"
         )
 
 

@@ -40,6 +40,7 @@ def to_data(graph: GraphView) -> Data:
         edge_index=torch.from_numpy(np.ascontiguousarray(graph.edge_index, dtype=np.int64)),
         edge_attr=copied(graph.edge_attr),
         y=torch.tensor([graph.y]) if graph.target is None else targets(graph.target[np.newaxis]),
+        pos=None if graph.pos is None else torch.from_numpy(graph.pos.copy()),
     )
     if data.x is None:
         data.num_nodes = graph.num_nodes

@@ -107,7 +107,8 @@ class BudgetedWriter {
 
   void append(int64_t nodes, const Array<float, 2>& x, const Array<int32_t, 2>& edges,
               const Array<float, 2>& edge_attr, int64_t y, const std::optional<Array<int64_t, 1>>& node_y,
-              const Array<float, 1>& target, const Array<float, 2>& node_target) {
+              const Array<float, 1>& target, const Array<float, 2>& node_target,
+              const std::optional<Array<float, 2>>& pos) {
     const std::array node_ptr{int64_t{0}, nodes};
     const std::array edge_ptr{int64_t{0}, static_cast<int64_t>(edges.shape(0))};
     const GraphSpans graph{node_ptr,
@@ -118,12 +119,14 @@ class BudgetedWriter {
                            std::span(&y, 1),
                            node_y ? span_of(*node_y) : std::span<const int64_t>{},
                            span_of(target),
-                           span_of(node_target)};
+                           span_of(node_target),
+                           pos ? span_of(*pos) : std::span<const float>{}};
     writer_.value().append(graph);
   }
 
   void publish(const std::vector<std::pair<std::string, int64_t>>& splits,
-               std::vector<std::string> node_features, std::vector<std::string> edge_features) {
+               std::vector<std::string> node_features, std::vector<std::string> edge_features,
+               const std::string& source) {
     GraphSetTables tables;
     tables.node_features = std::move(node_features);
     tables.edge_features = std::move(edge_features);
@@ -133,7 +136,7 @@ class BudgetedWriter {
           {.name = name, .split = "", .first_graph = first, .graphs = graphs, .attack = {}, .copy_of = {}});
       first += graphs;
     }
-    writer_.value().publish(tables, make_provenance({{{"kind", "torch_geometric"}}}, Json::object()));
+    writer_.value().publish(tables, make_provenance({{{"kind", source}}}, Json::object()));
     abandon();
   }
 
@@ -167,7 +170,7 @@ void bind_data_sets(nb::module_& module) {
                     const std::string&>())
       .def("append", &BudgetedWriter::append, "nodes"_a, "x"_a.noconvert(), "edges"_a.noconvert(),
            "edge_attr"_a.noconvert(), "y"_a, "node_y"_a.none(), "target"_a.noconvert(),
-           "node_target"_a.noconvert())
+           "node_target"_a.noconvert(), "pos"_a.none())
       .def("publish", &BudgetedWriter::publish, nb::call_guard<nb::gil_scoped_release>())
       .def("abandon", &BudgetedWriter::abandon, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -1,12 +1,17 @@
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+#include <span>
 #include <string>
 
 #include "base/units.h"
 #include "bindings.h"
 #include "ingest/can/ingest.h"
+#include "ingest/points/nearest.h"
+#include "ingest/points/points.h"
 #include "ingest/simulate/simulate.h"
 #include "ingest/tu/tu.h"
 #include "memory/budget_scope.h"
@@ -26,6 +31,22 @@ void make_frames(const IngestOptions& options, const std::string& budget, const 
 void make_tu(const TuOptions& options, const std::string& budget, const nb::object& progress) {
   const BudgetScope scope(budget, 256 * kMiB);
   run_watched(progress, [&](const Progress& note) { ingest_tu(options, note); });
+}
+
+void make_points(const PointsOptions& options, const std::string& budget, const nb::object& progress) {
+  const BudgetScope scope(budget, 256 * kMiB);
+  run_watched(progress, [&](const Progress& note) { ingest_points(options, note); });
+}
+
+using Positions = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Edges = Vector<int32_t, Tag::ingest>;
+
+nb::ndarray<nb::numpy, int32_t> edges_of(const Positions& pos, int64_t k) {
+  auto found = std::make_unique<Edges>();
+  nearest_neighbours(std::span(pos.data(), pos.size()), k, *found);
+  Edges& edges = *found;
+  const nb::capsule owner(found.release(), [](void* made) noexcept { delete static_cast<Edges*>(made); });
+  return {edges.data(), {edges.size() / 2, 2}, owner};
 }
 
 void make_windows(const WindowsSetOptions& options, const std::string& budget, const nb::object& progress) {
@@ -68,7 +89,17 @@ void bind_making(nb::module_& module) {
       .def_rw("out", &TuOptions::out)
       .def_rw("node_features", &TuOptions::node_features)
       .def_rw("target", &TuOptions::target)
+      .def_rw("positions", &TuOptions::positions)
       .def_rw("force", &TuOptions::force);
+  nb::class_<PointsOptions>(module, "PointsOptions")
+      .def(nb::init<>())
+      .def_rw("source", &PointsOptions::source)
+      .def_rw("out", &PointsOptions::out)
+      .def_rw("neighbours", &PointsOptions::neighbours)
+      .def_rw("dimensions", &PointsOptions::dimensions)
+      .def_rw("labels", &PointsOptions::labels)
+      .def_rw("targets", &PointsOptions::targets)
+      .def_rw("force", &PointsOptions::force);
   nb::class_<WindowsSetOptions>(module, "WindowsOptions")
       .def(nb::init<>())
       .def_rw("frames", &WindowsSetOptions::frames)
@@ -101,6 +132,8 @@ void bind_making(nb::module_& module) {
   };
   define("make_frames", make_frames);
   define("make_tu", make_tu);
+  define("make_points", make_points);
+  module.def("nearest_neighbours", &edges_of);
   define("make_windows", make_windows);
   define("make_traffic", make_traffic);
 }

@@ -77,10 +77,17 @@ void add_ingest_tu(CLI::App& ingest) {
                  "graph; or node: node labels are not features but classes, in the column node_y")
       ->check(words({"graph", "node"}))
       ->capture_default_str();
+  tu->add_option(
+        "--positions", options->tu.positions,
+        "Two or three node attributes, counted from 0, that are not features but where the node lies")
+      ->delimiter(',')
+      ->type_name("COLUMN,...");
   tu->add_flag("--force", options->tu.force, "Replace an existing output");
   tu->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*tu);
-  tu->footer("Example: plimsoll ingest tu MUTAG.zip --out mutag");
+  tu->footer(
+      "Example: plimsoll ingest tu MUTAG.zip --out mutag\n         plimsoll ingest tu BZR.zip --positions "
+      "0,1,2 --out bzr");
   tu->callback([options] { run(*options); });
 }
 

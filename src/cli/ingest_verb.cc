@@ -139,6 +139,7 @@ void add_ingest(CLI::App& app) {
   can->callback([options] { run(*options); });
   add_ingest_tu(*ingest);
   add_ingest_graph(*ingest);
+  add_ingest_points(*ingest);
 }
 
 }  // namespace plimsoll

@@ -69,9 +69,10 @@ void inspect_graphs(const std::string& folder) {
                format_count(graphs.node_ptr[last] - graphs.node_ptr[first]),
                format_count(graphs.edge_ptr[last] - graphs.edge_ptr[first])});
   }
-  fmt::print("{}: graph_set, {} graphs, {} node and {} edge features, {} IDs\n\n{}", folder,
+  fmt::print("{}: graph_set, {} graphs, {} node and {} edge features, {} IDs{}\n\n{}", folder,
              format_count(graphs.graphs()), view.node_features(), view.edge_features(),
-             format_count(static_cast<int64_t>(view.tables().vocabulary.size())), table.text());
+             format_count(static_cast<int64_t>(view.tables().vocabulary.size())),
+             view.set().has_column("pos") ? ", coordinates of nodes" : "", table.text());
 }
 
 void inspect_graph(const std::string& folder) {

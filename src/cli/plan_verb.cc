@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "task/plan_run.h"
+#include "task/plan_table.h"
 #include "telemetry/table.h"
 #include "train/plan/warm_up.h"
 
@@ -67,15 +67,6 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
              format_seconds(plan.seconds));
 }
 
-StagePlans plan_within(const Budget& budget, const TrainingInput& input, const RunOptions& run) {
-  if (budget.is_below_floor()) return plan_beyond_budget(input, run, budget.bytes(), nullptr);
-  try {
-    return input.recipe.memory.estimation == "static" ? plan_without_data(input, run) : plan_run(input, run);
-  } catch (const BudgetExceeded& refusal) {
-    return plan_beyond_budget(input, run, budget.bytes(), &refusal);
-  }
-}
-
 // The stages side by side; the one that decides follows in detail.
 void print_stages(const StagePlans& plans) {
   Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block", "graphs/s"});
@@ -88,21 +79,69 @@ void print_stages(const StagePlans& plans) {
   fmt::print("{}\nthe stage that needs most:\n", table.text());
 }
 
+std::vector<int64_t> budgets_of(const std::vector<std::string>& texts) {
+  const int64_t whole = usable_memory(find_limits());
+  std::vector<int64_t> budgets;
+  for (const std::string& text : texts) budgets.push_back(parse_size(text, whole));
+  std::ranges::sort(budgets);
+  return budgets;
+}
+
+// Settings that fit budgets, side by side.
+void print_settings(const std::vector<PlannedSetting>& settings, const std::vector<int64_t>& budgets,
+                    bool json) {
+  std::vector<std::string> columns = {"hidden", "layers", "smallest budget"};
+  for (const int64_t budget : budgets) columns.push_back(format_bytes(budget));
+  Table table(columns);
+  Json rows = Json::array();
+  for (const PlannedSetting& setting : settings) {
+    std::vector<std::string> cells = {std::to_string(setting.hidden), std::to_string(setting.layers),
+                                      format_bytes(setting.plan.min_budget)};
+    Json within = Json::array();
+    for (const int64_t budget : budgets) {
+      const auto speed = setting.within(budget);
+      within.push_back({{"budget_bytes", budget},
+                        {"feasible", speed.has_value()},
+                        {"blocks_in_flight", speed ? speed->blocks_in_flight : 0},
+                        {"graphs_per_s", speed ? speed->graphs_per_s : 0}});
+      cells.push_back(!speed                     ? "-"
+                      : speed->graphs_per_s <= 0 ? fmt::format("{} in flight", speed->blocks_in_flight)
+                                                 : fmt::format("{} in flight, {:.3g} graphs/s",
+                                                               speed->blocks_in_flight, speed->graphs_per_s));
+    }
+    rows.push_back({{"hidden", setting.hidden},
+                    {"layers", setting.layers},
+                    {"min_budget_bytes", setting.plan.min_budget},
+                    {"exact", setting.plan.exact},
+                    {"budgets", std::move(within)}});
+    table.add(cells);
+  }
+  if (json)
+    fmt::print("{}\n", Json({{"settings", std::move(rows)}}).dump());
+  else
+    fmt::print("{}", table.text());
+}
+
 }  // namespace
 
 void run_plan(const PlanOptions& options) {
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (!options.mode.empty()) recipe.memory.estimation = options.mode;
   const int threads = options.resources.thread_count();
+  const std::vector<int64_t> budgets = budgets_of(options.table);
+  Resources resources = options.resources;
+  if (!budgets.empty()) resources.budget_text = std::to_string(budgets.back());
   const FloorParts floor = warm_up_torch(threads);
-  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
+  Budget budget(resources, 0, kHeapSlack, /*may_be_below=*/true);
   const RunOptions run{.folder = {},
                        .identity = {},
                        .threads = threads,
                        .prefetch = options.prefetch,
                        .outside_ledger = budget.outside_ledger()};
-  const StagePlans plans =
-      plan_within(budget, {.data = options.data, .recipe = recipe, .threads = threads}, run);
+  const TrainingInput input{.data = options.data, .recipe = recipe, .threads = threads};
+  if (!budgets.empty())
+    return print_settings(plan_settings(input, run, budget.bytes()), budgets, options.json);
+  const StagePlans plans = plan_within(input, run, budget.bytes());
   const MemoryPlan& plan = largest_budget(plans);
   if (options.json) {
     Json json = plan_json(plan);

@@ -33,6 +33,10 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
       ->capture_default_str();
   verb->add_flag("--json", options->json, "The plan as JSON");
   options->resources.add_budget(*verb);
+  CLI::Option* const table = verb->add_option(
+      "--table", options->table,
+      "In place of one plan: which hidden channels and layers fit each of these budgets, and how fast");
+  table->delimiter(',')->type_name("BYTES,...")->excludes("--budget");
   options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll plan recipes/gat.yaml --data frames --budget 256MiB");
   verb->callback([options, run] { run(*options); });

@@ -40,6 +40,8 @@ struct PlanOptions {
   Resources resources;
   int64_t prefetch = 2;
   std::string mode;  ///< empty: memory.estimation of the recipe
+  std::vector<std::string>
+      table;  ///< budgets to plan models of several sizes for; empty: one plan, of the recipe
   bool json = false;
 };
 

@@ -173,6 +173,17 @@ void set(const std::string& key, Number& value, const Range& range, const Writte
   value = number;
 }
 
+void set(const std::string& key, std::string& value, const AutoOr& range, const Written& written) {
+  if (written.names) throw not_single(key, written);
+  double number = 0;
+  try {
+    if (written.text != "auto") set(key, number, Range{range.least, range.most}, written);
+  } catch (const UsageError& error) {
+    throw UsageError(std::string(error.what()) + ", or auto");
+  }
+  value = written.text;
+}
+
 void set(const std::string& key, WindowLength& value, const Range& frames, const Written& written) {
   if (written.names) throw not_single(key, written);
   try {

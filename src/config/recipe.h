@@ -15,6 +15,7 @@ struct Recipe {
   int64_t seed = 42;
 
   std::string task = "detection";
+  std::string model = "gnn";   ///< of the tasks of graphs, nodes and values: `gnn`, or one of `paths`
   std::string init_from = {};  ///< a model file whose weights are the first ones; empty: none
 
   struct Data {
@@ -127,6 +128,21 @@ struct Recipe {
     std::string pooling = "mean";
     double dropout = 0;
   } gnn;
+
+  /// SGMP or GTMP: messages along paths of three edges between nodes that have coordinates.
+  struct Paths {
+    int64_t hidden = 64;
+    int64_t layers = 3;
+    std::string mode = "corrected";
+    std::string cutoff = "auto";  ///< or a number
+    int64_t tile = 256;
+    std::string direction = "both";
+    bool distances_only = false;
+  } paths;
+
+  bool uses_paths() const { return model != "gnn"; }
+  /// What the model of a task of graphs, nodes, pairs or values is called.
+  const std::string& model_name() const { return uses_paths() ? model : gnn.conv; }
 };
 
 /// Gives a model the sizes of a published one: gat small | large | old_teacher, vgae small | large |

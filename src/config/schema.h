@@ -36,6 +36,11 @@ struct Preset {
 };
 struct Names {};  ///< of what the data has
 struct Text {};   ///< any
+/// "auto", or a number in range.
+struct AutoOr {
+  double least;
+  double most;
+};
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 template <typename Gat, typename Visit>
@@ -76,6 +81,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("task", r.task,
         Choice{"autoencoder|detection|distillation|graph_classification|graph_regression|link_prediction|"
                "node_classification|node_regression"});
+  visit("model", r.model, Choice{"gnn|sgmp|gtmp"});
   visit("init_from", r.init_from, Text{});
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
@@ -129,6 +135,13 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("gnn.jk", r.gnn.jk, Choice{"last|cat|max"});
   visit("gnn.pooling", r.gnn.pooling, Choice{"mean|sum|max"});
   visit("gnn.dropout", r.gnn.dropout, Range{0, 0.99});
+  visit("paths.hidden", r.paths.hidden, Range{2, 4096});
+  visit("paths.layers", r.paths.layers, Range{1, 64});
+  visit("paths.mode", r.paths.mode, Choice{"corrected|reference"});
+  visit("paths.cutoff", r.paths.cutoff, AutoOr{1e-30, 1e30});
+  visit("paths.tile", r.paths.tile, Range{16, 65536});
+  visit("paths.direction", r.paths.direction, Choice{"both|ancestor|descendant"});
+  visit("paths.distances_only", r.paths.distances_only, Flag{});
 }
 
 /// Names of the systems Plimsoll replaces, by their last part, and what to do instead.

@@ -56,6 +56,7 @@ CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::s
   float* x = begin(BatchField::x, kFloats);
   float* edge_attr = begin(BatchField::edge_attr, kFloats);
   int64_t* edge_index = begin(BatchField::edge_index, kNumbers);
+  float* pos = begin(BatchField::pos, kFloats);
   const TargetWidths& targets = set.targets();
   float* target = targets.graph > 0 ? begin(BatchField::y, kFloats) : nullptr;
   float* node_target = targets.node > 0 ? begin(BatchField::node_y, kFloats) : nullptr;
@@ -74,6 +75,7 @@ CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::s
     const GraphRows rows = rows_of(set, graph);
     copy_rows(all.x, rows.node, rows.nodes, set.node_features(), x);
     copy_rows(all.edge_attr, rows.edge, rows.edges, set.edge_features(), edge_attr);
+    copy_rows(all.pos, rows.node, rows.nodes, kCoordinates, pos);
     copy_rows(all.node_y, rows.node, rows.nodes, 1, node_y);
     copy_rows(all.node_target, rows.node, rows.nodes, targets.node, node_target);
     copy_rows(all.y, graph, 1, 1, y);

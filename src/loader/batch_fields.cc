@@ -6,14 +6,14 @@ namespace plimsoll {
 
 const char* BatchFields::name(BatchField field) {
   static constexpr std::array<const char*, kBatchFields> kNames = {
-      "x", "edge_index", "edge_attr", "y", "node_y", "batch", "ptr", "edge_ptr"};
+      "x", "edge_index", "edge_attr", "y", "pos", "node_y", "batch", "ptr", "edge_ptr"};
   return kNames[index(field)];
 }
 
 bool BatchFields::is_float(BatchField field) const {
   if (field == BatchField::y) return targets_.graph > 0;
   if (field == BatchField::node_y) return targets_.node > 0;
-  return field == BatchField::x || field == BatchField::edge_attr;
+  return field == BatchField::x || field == BatchField::edge_attr || field == BatchField::pos;
 }
 
 BatchFields::BatchFields(const GraphSetView& set, const std::vector<std::string>& left_out)
@@ -21,9 +21,10 @@ BatchFields::BatchFields(const GraphSetView& set, const std::vector<std::string>
   has_.fill(true);
   has_[index(BatchField::x)] = node_features_ != 0;
   has_[index(BatchField::edge_attr)] = edge_features_ != 0;
+  has_[index(BatchField::pos)] = set.set().has_column("pos");
   has_[index(BatchField::node_y)] = targets_.node > 0 || !set.graphs().node_y.empty();
-  for (const BatchField field :
-       {BatchField::x, BatchField::edge_index, BatchField::edge_attr, BatchField::y, BatchField::node_y})
+  for (const BatchField field : {BatchField::x, BatchField::edge_index, BatchField::edge_attr, BatchField::y,
+                                 BatchField::pos, BatchField::node_y})
     if (std::ranges::find(left_out, name(field)) != left_out.end()) has_[index(field)] = false;
 }
 
@@ -40,6 +41,8 @@ std::vector<int64_t> BatchFields::shape(BatchField field, const BatchCounts& cou
       return {counts.edges, edge_features_};
     case BatchField::y:
       return of_targets(counts.graphs, targets_.graph);
+    case BatchField::pos:
+      return {counts.nodes, kCoordinates};
     case BatchField::node_y:
       return of_targets(counts.nodes, targets_.node);
     case BatchField::batch:

@@ -13,8 +13,8 @@ namespace plimsoll {
 /// The tensors of a batch, as PyTorch Geometric names them, in its order. edge_ptr is where the edges of each
 /// graph begin. y and node_y are targets, f32, where the data set has some of graphs and of nodes: one of
 /// each item without an axis of its own.
-enum class BatchField : uint8_t { x, edge_index, edge_attr, y, node_y, batch, ptr, edge_ptr };
-inline constexpr int kBatchFields = 8;
+enum class BatchField : uint8_t { x, edge_index, edge_attr, y, pos, node_y, batch, ptr, edge_ptr };
+inline constexpr int kBatchFields = 9;
 
 /// Which tensors batches of a data set have, and how large they are.
 class BatchFields {
@@ -22,8 +22,8 @@ class BatchFields {
   using Field = BatchField;
   static constexpr int kCount = kBatchFields;
 
-  /// Those that the data set has columns for, but `left_out`, which names some of x, edge_index, edge_attr, y
-  /// and node_y.
+  /// Those that the data set has columns for, but `left_out`, which names some of x, edge_index, edge_attr,
+  /// y, pos and node_y.
   explicit BatchFields(const GraphSetView& set, const std::vector<std::string>& left_out = {});
 
   static const char* name(BatchField field);

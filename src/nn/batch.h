@@ -65,6 +65,9 @@ struct Batch {
   at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
   at::Tensor targets;  ///< f32 [graphs or nodes, W]: numbers to be predicted, NaN where unknown; likewise
 
+  at::Tensor pos;       ///< f32 [N, 3]: where nodes lie; undefined where nobody asks
+  bool planar = false;  ///< all z of the data set are equal
+
   /// Where normalisation over the block leaves its statistics; null where nobody asks.
   std::shared_ptr<BlockStatistics> statistics;
   /// Whether layers keep their inputs alone and run again in backward (nn/recompute.h): less memory, more

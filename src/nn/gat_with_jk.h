@@ -42,6 +42,7 @@ class GATWithJK : public GraphModel {
   int64_t embedding() const override { return jk_->width(); }
   const ParameterList& parameters() const override { return parameters_; }
   int64_t classes() const override { return options_.classes; }
+  FeatureWidths features() const override { return {options_.in_features, options_.edge_features}; }
   const GATWithJKOptions& options() const { return options_; }
 
  private:

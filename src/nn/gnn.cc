@@ -96,9 +96,7 @@ Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), paramete
     layer_parameters_.push_back(parameters_.from(first));
   }
   head_ = Linear(parameters_, "lin", options.jk == "cat" ? in * options.layers : in, options.classes);
-  if (!options.values) return;
-  target_mean_ = parameters_.add_buffer("target.mean", {options.classes}, 0);
-  target_scale_ = parameters_.add_buffer("target.scale", {options.classes}, 1);
+  if (options.values) units_ = TargetUnits::of(parameters_, options.classes);
 }
 
 Gnn::~Gnn() = default;
@@ -150,8 +148,7 @@ at::Tensor Gnn::embed(const Batch& batch, const DropoutKey& key) const {
 }
 
 at::Tensor Gnn::judge(const at::Tensor& embeddings) const {
-  const at::Tensor said = head_.forward(embeddings);
-  return options_.values ? at::addcmul(target_mean_, said, target_scale_) : said;
+  return units_.values(head_.forward(embeddings));
 }
 
 int64_t Gnn::embedding() const {

@@ -55,9 +55,8 @@ class Gnn : public GraphModel {
   CollateOptions collate_options() const override;
   const GnnOptions& options() const { return options_; }
 
-  /// f32 [classes()], in place; undefined unless it gives values.
-  at::Tensor target_mean() const { return target_mean_; }
-  at::Tensor target_scale() const { return target_scale_; }
+  FeatureWidths features() const override { return {options_.in_features, options_.edge_features}; }
+  TargetUnits target_units() const override { return units_; }
 
   /// One layer's convolution.
   class Conv;
@@ -77,8 +76,7 @@ class Gnn : public GraphModel {
   std::vector<GraphNorm> graph_norms_;
   std::vector<std::vector<at::Tensor>> layer_parameters_;
   Linear head_;
-  at::Tensor target_mean_;
-  at::Tensor target_scale_;
+  TargetUnits units_;
 };
 
 }  // namespace plimsoll

@@ -1,12 +1,21 @@
 #pragma once
 
+#include <optional>
+
 #include "nn/batch.h"
 #include "nn/dropout.h"
 #include "nn/parameters.h"
+#include "nn/target_units.h"
 
 namespace plimsoll {
 
-/// A model that gives each graph of a block, or each node, its logits.
+/// How many numbers a model reads of a node, and of an edge; none: any, it reads them not.
+struct FeatureWidths {
+  int64_t nodes = 0;
+  std::optional<int64_t> edges = {};
+};
+
+/// A model that gives each graph of a block, or each node, its logits, or its values.
 class GraphModel {
  public:
   virtual ~GraphModel() = default;
@@ -20,7 +29,13 @@ class GraphModel {
   virtual int64_t embedding() const = 0;
   virtual const ParameterList& parameters() const = 0;
   virtual int64_t classes() const = 0;
+  virtual FeatureWidths features() const = 0;
   virtual CollateOptions collate_options() const { return {}; }
+  /// Defined where it gives values.
+  virtual TargetUnits target_units() const { return {}; }
+
+  bool judges_nodes() const { return collate_options().items != Items::graphs; }
+  bool gives_values() const { return target_units().defined(); }
 };
 
 }  // namespace plimsoll

@@ -20,7 +20,7 @@ at::Tensor Regression::losses(const at::Tensor& values, const Batch& batch) cons
   const at::Tensor targets = of_items(batch.targets, batch);
   // Of an unknown target the model's own value stands in for it: its error and gradient are 0.
   const at::Tensor expected = at::where(targets.isnan(), values.detach(), targets);
-  return ((values - expected) / model_.target_scale()).square().mean(1);
+  return ((values - expected) / model_.target_units().scale).square().mean(1);
 }
 
 }  // namespace plimsoll

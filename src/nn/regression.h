@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/gnn.h"
+#include "nn/graph_model.h"
 #include "nn/objective.h"
 
 namespace plimsoll {
@@ -11,7 +11,7 @@ namespace plimsoll {
 class Regression : public Objective {
  public:
   /// `model` gives values; it must outlive this.
-  explicit Regression(const Gnn& model) : model_(model) {}
+  explicit Regression(const GraphModel& model) : model_(model) {}
 
   const ParameterList& parameters() const override { return model_.parameters(); }
   CollateOptions collate_options() const override { return model_.collate_options(); }
@@ -20,7 +20,7 @@ class Regression : public Objective {
   at::Tensor losses(const at::Tensor& values, const Batch& batch) const override;
 
  private:
-  const Gnn& model_;
+  const GraphModel& model_;
 };
 
 }  // namespace plimsoll

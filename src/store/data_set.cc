@@ -13,7 +13,10 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kFormatVersion = 1;
+// The newest version of each kind, of which a set has the oldest that can say what it holds.
+int newest_version(const std::string& kind) {
+  return kind == "graph_set" ? 2 : 1;
+}
 
 }  // namespace
 
@@ -44,9 +47,11 @@ Json read_manifest(const std::filesystem::path& folder, Charge& charge) {
   if (!manifest["kind"].is_string() || !manifest["format_version"].is_number_integer() ||
       !manifest["columns"].is_object())
     throw InputError(path.string() + ": kind, format_version or columns is not of the expected type");
-  if (manifest["format_version"] != kFormatVersion)
+  const auto version = manifest["format_version"].get<int64_t>();
+  const int newest = newest_version(manifest["kind"].get<std::string>());
+  if (version < 1 || version > newest)
     throw InputError(fmt::format("{}: format version {} is not known to this version, which reads {}",
-                                 path.string(), manifest["format_version"].get<int64_t>(), kFormatVersion));
+                                 path.string(), version, newest == 1 ? "1" : fmt::format("1 to {}", newest)));
   return manifest;
 }
 
@@ -74,14 +79,14 @@ NpyWriter& DataSetWriter::add(const std::string& name, const char* dtype, const 
   return columns_.back().second;
 }
 
-void DataSetWriter::publish(Json manifest) {
+void DataSetWriter::publish(Json manifest, int format_version) {
   Json columns = Json::object();
   for (auto& [name, writer] : columns_) {
     const NpyShape shape = writer.finish();
     columns[name] = {
         {"file", name + ".npy"}, {"dtype", shape.dtype}, {"shape", shape.shape}, {"xxh3", writer.checksum()}};
   }
-  manifest["format_version"] = kFormatVersion;
+  manifest["format_version"] = format_version;
   manifest["columns"] = std::move(columns);
   try {
     const auto fill = [&](File& file) {

@@ -45,7 +45,7 @@ class DataSetWriter {
   /// Completes `manifest` with the columns, writes it, and makes the data set appear.
   /// Errors: Failure (disk; the output exists and is not to be replaced), InputError (a text that is not
   /// UTF-8).
-  void publish(Json manifest);
+  void publish(Json manifest, int format_version = 1);
 
  private:
   NpyWriter& add(const std::string& name, const char* dtype, const std::vector<int64_t>& row);

@@ -122,9 +122,18 @@ void GraphSetWriter::append(const GraphSpans& graphs) {
     node_y_->append(graphs.node_y);
     node_classes_ += static_cast<int64_t>(graphs.node_y.size());
   }
-  if (node_y_ != nullptr && node_classes_ != nodes_)
-    throw Failure(fmt::format("a graph_set was given node_y of {} of its {} nodes; expected all or none",
-                              node_classes_, nodes_));
+  if (!graphs.pos.empty()) {
+    if (pos_ == nullptr) pos_ = &set_.column<float>("pos", {kCoordinates});
+    pos_->append(graphs.pos);
+    positions_ += static_cast<int64_t>(graphs.pos.size()) / kCoordinates;
+  }
+  const auto require_all = [this](const NpyWriter* column, const char* name, int64_t rows) {
+    if (column != nullptr && rows != nodes_)
+      throw Failure(fmt::format("a graph_set was given {} of {} of its {} nodes; expected all or none", name,
+                                rows, nodes_));
+  };
+  require_all(node_y_, "node_y", node_classes_);
+  require_all(pos_, "pos", positions_);
 }
 
 void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
@@ -132,17 +141,19 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
   for (const GraphRange& split : tables.splits) splits.push_back(to_json(split, false));
   JsonTable recordings;
   for (const GraphRange& recording : tables.recordings) recordings.push_back(to_json(recording, true));
-  set_.publish({{"kind", "graph_set"},
-                {"format_version", 0},
-                {"graphs", graphs_},
-                {"nodes", nodes_},
-                {"edges", edge_count_},
-                {"columns", Json::object()},
-                {"splits", splits.take()},
-                {"recordings", recordings.take()},
-                {"features", {{"node", tables.node_features}, {"edge", tables.edge_features}}},
-                {"vocabulary", tables.vocabulary},
-                {"provenance", std::move(provenance)}});
+  Json manifest = {{"kind", "graph_set"},
+                   {"format_version", 0},
+                   {"graphs", graphs_},
+                   {"nodes", nodes_},
+                   {"edges", edge_count_},
+                   {"columns", Json::object()},
+                   {"splits", splits.take()},
+                   {"recordings", recordings.take()},
+                   {"features", {{"node", tables.node_features}, {"edge", tables.edge_features}}},
+                   {"vocabulary", tables.vocabulary},
+                   {"provenance", std::move(provenance)}};
+  // What stands in pos is not in x: a reader that does not know the column would train without it.
+  set_.publish(std::move(manifest), pos_ == nullptr ? 1 : 2);
 }
 
 GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "graph_set") {
@@ -162,6 +173,7 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
   };
   find_target("target", targets_.graph, graphs_.target);
   find_target("node_target", targets_.node, graphs_.node_target);
+  if (set_.has_column("pos")) graphs_.pos = set_.column<float>("pos", {kCoordinates});
   const size_t graphs = graphs_.y.size();
   const auto damaged = [&](const std::string& what) {
     return InputError(fmt::format("{}: {}; the data set is damaged, make it again", folder.string(), what));
@@ -184,6 +196,8 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
     throw damaged("target and y differ in length");
   if (targets_.node > 0 && in_rows(graphs_.node_target, targets_.node) != nodes)
     throw damaged("node_target and x differ in length");
+  if (set_.has_column("pos") && in_rows(graphs_.pos, kCoordinates) != nodes)
+    throw damaged("pos and x differ in length");
   if (ends(graphs_.edge_ptr) !=
       std::pair<int64_t, int64_t>(0, static_cast<int64_t>(graphs_.edges.size() / 2)))
     throw damaged("edge_ptr does not run from 0 to the number of edges");

@@ -23,6 +23,7 @@ struct GraphSpans {
       {};                              ///< [N] class of a node, -1 where unlabelled; or empty: no such column
   std::span<const float> target = {};  ///< [G, T] to be predicted, NaN where unknown; or empty: likewise
   std::span<const float> node_target = {};  ///< [N, T]; likewise
+  std::span<const float> pos = {};          ///< [N, 3] where a node lies; or empty: likewise
 
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
 };
@@ -58,6 +59,8 @@ struct TargetWidths {
   int64_t node = 0;
 };
 
+inline constexpr int64_t kCoordinates = 3;  ///< of a node: x, y, z
+
 /// Writes a `graph_set`. Not thread-safe.
 class GraphSetWriter {
  public:
@@ -66,7 +69,8 @@ class GraphSetWriter {
                  int64_t edge_features, const TargetWidths& targets = {},
                  FileSystem& files = FileSystem::disk());
 
-  /// The column node_y is written if graphs come with it. Errors: Failure (disk; node_y of some nodes only).
+  /// The columns node_y and pos are written if graphs come with them. Errors: Failure (disk; either of some
+  /// nodes only).
   void append(const GraphSpans& graphs);
   void publish(const GraphSetTables& tables, Json provenance);
 
@@ -79,12 +83,14 @@ class GraphSetWriter {
   NpyWriter& edge_attr_;
   NpyWriter& y_;
   NpyWriter* node_y_ = nullptr;  // made when the first class of a node comes
+  NpyWriter* pos_ = nullptr;     // likewise
   NpyWriter* target_ = nullptr;
   NpyWriter* node_target_ = nullptr;
   int64_t nodes_ = 0;
   int64_t edge_count_ = 0;
   int64_t graphs_ = 0;
   int64_t node_classes_ = 0;
+  int64_t positions_ = 0;
 };
 
 /// A `graph_set` opened for reading.

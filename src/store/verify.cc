@@ -88,6 +88,7 @@ void verify_graphs(const GraphSetView& view, std::vector<std::string>& wrong) {
   };
   if (!finite(graphs.x)) wrong.emplace_back("column 'x' holds values that are not finite");
   if (!finite(graphs.edge_attr)) wrong.emplace_back("column 'edge_attr' holds values that are not finite");
+  if (!finite(graphs.pos)) wrong.emplace_back("column 'pos' holds coordinates that are not finite");
   const auto infinite = [](std::span<const float> values) {
     return std::ranges::any_of(values, [](float value) { return std::isinf(value); });
   };

@@ -69,8 +69,11 @@ Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn) {
   const auto verdicts =
       gnn.data.neighbours() != nullptr ? judge_giant_graph(asked, gnn) : judge_graphs(asked, gnn);
   const Recipe& recipe = asked.recipe;
-  Findings findings{
-      classification_json(verdicts, recipe.gnn.conv, recipe.seed), classification_table(verdicts), {}, 0, {}};
+  Findings findings{classification_json(verdicts, recipe.model_name(), recipe.seed),
+                    classification_table(verdicts),
+                    {},
+                    0,
+                    {}};
   std::vector<std::vector<std::string>> rows;
   for (const ClassificationVerdict& verdict : verdicts) {
     findings.graphs += verdict.graphs;

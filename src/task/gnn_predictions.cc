@@ -16,12 +16,12 @@ std::span<const float> numbers_of(const at::Tensor& tensor) {
 
 int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) {
   const TrainedGnn gnn(request.folder, request.recipe, request.data, task);
-  const Gnn& model = *gnn.model.model;
+  const GraphModel& model = *gnn.model.model;
   const bool pairs = task.head == GnnHead::pairs;
   // What is said of a node for pairs is its embedding.
   const PredictionWriter::Widths widths{.kind = pairs ? PredictionWriter::Kind::embeddings_alone
-                                                : model.options().values ? PredictionWriter::Kind::values
-                                                                         : PredictionWriter::Kind::classes,
+                                                : model.gives_values() ? PredictionWriter::Kind::values
+                                                                       : PredictionWriter::Kind::classes,
                                         .outputs = pairs ? 0 : model.classes(),
                                         .embedding = pairs                ? model.classes()
                                                      : request.embeddings ? model.embedding()
@@ -32,10 +32,10 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   });
   if (giant == nullptr) {
     predict_blocks(gnn.data.source(), Predictions(model, request.embeddings), request, writer);
-    return writer.publish(model.options().node_head ? "nodes" : gnn.data.unit(), gnn.data.identity());
+    return writer.publish(model.judges_nodes() ? "nodes" : gnn.data.unit(), gnn.data.identity());
   }
   const NewFolder scratch(request.folder.root / "layers", /*replace=*/false);
-  judge_every_node(giant->graph(), giant->topology(), model,
+  judge_every_node(giant->graph(), giant->topology(), gnn.model.gnn(),
                    {.scratch = scratch.path(), .threads = request.threads, .progress = request.progress},
                    [&](const SaidOfNodes& said) {
                      if (pairs)

@@ -27,7 +27,7 @@ class GnnTraining final : public Training {
   }
 
   const TrainingData& data() const override { return data_; }
-  std::string model() const override { return input_.recipe.gnn.conv; }
+  std::string model() const override { return input_.recipe.model_name(); }
 
   std::vector<Stage> stages(int64_t, const std::filesystem::path&) const override {
     const auto options = [this](const RunOptions& run) {
@@ -88,11 +88,12 @@ class GnnTraining final : public Training {
 };
 
 const GnnModel& require_same_features(const GnnModel& model, const BlockSource& source) {
-  const GnnOptions& options = model.model->options();
-  if (options.in_features != source.node_features() || options.edge_features != source.edge_features())
-    throw InputError(fmt::format(
-        "the data has {} node and {} edge features, the model was trained on {} and {}",
-        source.node_features(), source.edge_features(), options.in_features, options.edge_features));
+  const FeatureWidths reads = model.model->features();
+  const int64_t edges = reads.edges.value_or(source.edge_features());
+  if (reads.nodes != source.node_features() || edges != source.edge_features())
+    throw InputError(
+        fmt::format("the data has {} node and {} edge features, the model was trained on {} and {}",
+                    source.node_features(), source.edge_features(), reads.nodes, edges));
   if (model.vocabulary != source.tables().vocabulary)
     throw InputError("the data set's vocabulary is not the model's: its IDs have other indices");
   return model;

@@ -31,7 +31,7 @@ class LinkPredictionTask final : public Task {
       rows.push_back(link_row(verdict));
       table.add(rows.back());
     }
-    Findings findings{links_json(verdicts, asked.recipe.gnn.conv, asked.recipe.seed),
+    Findings findings{links_json(verdicts, asked.recipe.model_name(), asked.recipe.seed),
                       table.text(),
                       {},
                       std::ssize(verdicts),

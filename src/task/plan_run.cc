@@ -41,6 +41,15 @@ StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_
   return plans;
 }
 
+StagePlans plan_within(const TrainingInput& input, const RunOptions& run, int64_t budget) {
+  if (budget <= run.outside_ledger) return plan_beyond_budget(input, run, budget, nullptr);
+  try {
+    return input.recipe.memory.estimation == "static" ? plan_without_data(input, run) : plan_run(input, run);
+  } catch (const BudgetExceeded& refusal) {
+    return plan_beyond_budget(input, run, budget, &refusal);
+  }
+}
+
 Json plan_json(const MemoryPlan& plan) {
   Json too_large = Json::array();
   for (const MemoryPlan::Graph& graph : plan.too_large)

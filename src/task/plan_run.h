@@ -17,6 +17,11 @@ StagePlans plan_without_data(const TrainingInput& input, RunOptions run);
 StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_t budget,
                               const BudgetExceeded* refusal);
 
+/// The plans of a run within `budget`, in bytes, by the estimation that the recipe names: one that is not
+/// feasible where it cannot begin, and the cap of the ledger is lifted for good then. Errors: as plan_run(),
+/// but for BudgetExceeded.
+StagePlans plan_within(const TrainingInput& input, const RunOptions& run, int64_t budget);
+
 /// The fields of `plan --json` (docs/command-line.md) that do not depend on the process.
 Json plan_json(const MemoryPlan& plan);
 

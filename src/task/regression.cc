@@ -25,7 +25,7 @@ class RegressionTask final : public Task {
         asked.outside_ledger, lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split));
     Table table(regression_columns());
     std::vector<std::vector<std::string>> rows;
-    Findings findings{regression_json(verdicts, asked.recipe.gnn.conv, asked.recipe.seed), {}, {}, 0, {}};
+    Findings findings{regression_json(verdicts, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
     for (const RegressionVerdict& verdict : verdicts) {
       findings.graphs += verdict.graphs;
       rows.push_back(regression_row(verdict));

@@ -73,12 +73,17 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options) {
   const std::string kind = kind_of(folder);
   if (kind == "graph_set") {
-    auto graphs = std::make_unique<GraphSetSource>(folder, options.targets);
+    auto graphs =
+        std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, recipe.uses_paths()});
     identity_ = graphs->set().identity();
     source_ = std::move(graphs);
     hide_features(recipe);
     return;
   }
+  if (recipe.uses_paths())
+    throw UsageError(
+        fmt::format("model {} works on coordinates of nodes, which a graph_set may have; {} is a {}",
+                    recipe.model, folder.string(), kind));
   if (kind == "graph") {
     require_for_giant_graph(recipe);
     auto graph = std::make_unique<NeighbourSource>(folder, neighbour_options(recipe, options));

@@ -86,6 +86,9 @@ struct Change {
   void operator()(const std::string& key, std::string& value, Text) const {
     if (key == only) value = "runs/it's: \"x\" #1.safetensors";
   }
+  void operator()(const std::string& key, std::string& value, const AutoOr&) const {
+    if (key == only) value = "2.5";
+  }
   void operator()(const std::string& key, std::string& value, const Choice& choice) const {
     if (key != only) return;
     for (std::string_view words = choice.words; !words.empty();) {
@@ -126,6 +129,14 @@ TEST(RecipeYaml, EveryKeyIsPrintedAndReadBackToTheSameValue) {
     if (yaml != defaults) ++changed;
   }
   EXPECT_GE(changed, 18) << "all but those with a single choice";
+}
+
+TEST(Recipe, ANumberOrAutoIsChecked) {
+  EXPECT_EQ(parse("paths: {cutoff: 1.5e1}\n").paths.cutoff, "1.5e1");
+  for (const char* wrong : {"0", "-1", "nan", "1e31", "Auto", "1.5 m", ""})
+    EXPECT_THAT(error_text<UsageError>([&] { parse("paths: {cutoff: '" + std::string(wrong) + "'}\n"); }),
+                HasSubstr(", or auto"))
+        << wrong;
 }
 
 TEST(RecipeYaml, NumbersKeepTheirLastBit) {

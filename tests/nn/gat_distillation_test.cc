@@ -19,6 +19,7 @@ class Given : public GraphModel {
   int64_t embedding() const override { return logits_.size(1); }
   const ParameterList& parameters() const override { return parameters_; }
   int64_t classes() const override { return logits_.size(1); }
+  FeatureWidths features() const override { return {}; }
 
  private:
   ParameterList parameters_;

@@ -134,7 +134,7 @@ def changed(**values):
         (changed(y=torch.tensor([-2])), "y is -2, expected a class"),
         (changed(y=torch.tensor([2**40])), f"y is {2**40}, expected a class"),
         (changed(node_y=torch.tensor([-2, 0, 1])), "node_y: holds -2 to 1"),
-        (changed(pos=torch.ones(3, 3)), r"has pos, .* leave_out=\['pos'\]"),
+        (changed(face=torch.ones(3, 3)), r"has face, .* leave_out=\['face'\]"),
     ],
 )
 def test_bad_graphs_are_named(tmp_path, data, text):
@@ -149,7 +149,8 @@ def test_a_graph_without_a_class_is_unlabelled(tmp_path):
 
 
 def test_what_has_no_column_can_be_left_out(tmp_path):
-    graphs = plimsoll.from_pyg([changed(pos=torch.ones(3, 3))], tmp_path / "graphs", leave_out=["pos"])
+    graphs = plimsoll.from_pyg([changed(pos=torch.ones(3, 3), face=torch.ones(3))], tmp_path / "graphs",
+                               leave_out=["face", "pos"])
     assert "pos" not in graphs.to_pyg(0)
 
 

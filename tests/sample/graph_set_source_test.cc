@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "store/made_up_sets.h"
+#include "support/errors.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
 
@@ -16,6 +17,62 @@ namespace {
 
 using testing::ElementsAreArray;
 using testing::IsEmpty;
+
+// made_up_graphs(10) with coordinates, of which `change` may change some.
+template <typename Change>
+void write_with_positions(const std::filesystem::path& folder, const Change& change) {
+  const GraphColumns columns = made_up_graphs(10);
+  std::vector<float> pos(static_cast<size_t>(kCoordinates * columns.node_ptr.back()));
+  std::iota(pos.begin(), pos.end(), 1.0F);
+  for (size_t z = 2; z < pos.size(); z += kCoordinates) pos[z] = 4;
+  change(pos, columns);
+  GraphSpans spans = columns.spans();
+  spans.pos = pos;
+  GraphSetWriter writer(folder, true, 3, 2);
+  writer.append(spans);
+  writer.publish(made_up_tables(), {});
+}
+
+TEST(GraphSetSource, GivesCoordinatesWhereTheyAreAskedFor) {
+  const TempFolder parent;
+  std::vector<float> all;
+  write_with_positions(parent / "set", [&](std::vector<float>& pos, const GraphColumns&) { all = pos; });
+  const GraphColumns columns = made_up_graphs(10);
+  const GraphSetSource source(parent / "set", {.positions = true});
+  EXPECT_EQ(source.widths().coordinates, kCoordinates);
+  EXPECT_TRUE(source.widths().planar);
+  GraphBlock block;
+  const std::vector<int64_t> wanted = {7, 2};
+  for (int round = 0; round < 2; ++round) {
+    source.read(wanted, block);
+    std::vector<float> expected;
+    for (const int64_t g : wanted)
+      expected.insert(expected.end(), all.begin() + 3 * columns.node_ptr[static_cast<size_t>(g)],
+                      all.begin() + 3 * columns.node_ptr[static_cast<size_t>(g) + 1]);
+    EXPECT_THAT(block.pos, ElementsAreArray(expected));
+  }
+  GraphSetSource(parent / "set").read(wanted, block);
+  EXPECT_THAT(block.pos, IsEmpty());
+
+  write_with_positions(parent / "set", [](std::vector<float>& pos, const GraphColumns&) { pos.back() = 5; });
+  EXPECT_FALSE(GraphSetSource(parent / "set", {.positions = true}).widths().planar);
+}
+
+TEST(GraphSetSource, NamesWhatLacksCoordinates) {
+  const TempFolder parent;
+  write_made_up_graphs(parent / "plain");
+  EXPECT_THAT(
+      error_text<InputError>([&] { GraphSetSource(parent / "plain", {.positions = true}); }),
+      testing::AllOf(testing::HasSubstr("has no column 'pos'"), testing::HasSubstr("--positions 0,1,2")));
+  for (const float value :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    write_with_positions(parent / "set", [&](std::vector<float>& pos, const GraphColumns& columns) {
+      pos[static_cast<size_t>(3 * columns.node_ptr[6] + 1)] = value;
+    });
+    EXPECT_THAT(error_text<InputError>([&] { GraphSetSource(parent / "set", {.positions = true}); }),
+                testing::HasSubstr("graph 6: the coordinate y of node 0 is"));
+  }
+}
 
 TEST(GraphSetSource, GivesTheClassesOfNodesWithTheirGraphs) {
   const TempFolder parent;

@@ -48,6 +48,32 @@ TEST_F(GraphSet, IsReadBackAsWritten) {
   EXPECT_THAT(view.graphs().y, ElementsAreArray(columns.y));
 }
 
+TEST_F(GraphSet, CoordinatesAreReadBackAndRaiseTheVersion) {
+  const GraphColumns columns = made_up_graphs(10);
+  std::vector<float> pos(static_cast<size_t>(kCoordinates * columns.node_ptr.back()));
+  for (size_t i = 0; i < pos.size(); ++i) pos[i] = 0.5F * static_cast<float>(i);
+  GraphSpans spans = columns.spans();
+  spans.pos = pos;
+  {
+    GraphSetWriter writer(folder_, false, 3, 2);
+    writer.append(spans);
+    writer.publish(made_up_tables(), {});
+  }
+  {
+    const GraphSetView view(folder_);
+    EXPECT_THAT(view.graphs().pos, ElementsAreArray(pos));
+    EXPECT_EQ(view.set().manifest()["format_version"], 2);
+  }
+  EXPECT_THAT(verify_data_set(folder_), IsEmpty());
+  write_made_up_graphs(folder_, columns);
+  EXPECT_EQ(GraphSetView(folder_).set().manifest()["format_version"], 1);
+  EXPECT_THAT(GraphSetView(folder_).graphs().pos, IsEmpty());
+
+  GraphSetWriter writer(folder_, true, 3, 2);
+  writer.append(columns.spans());
+  EXPECT_THAT(error_text<Failure>([&] { writer.append(spans); }), HasSubstr("pos of"));
+}
+
 TEST_F(GraphSet, ClassesOfNodesAreReadBackAsWritten) {
   const GraphColumns columns = made_up_graphs(10);
   std::vector<int64_t> classes(static_cast<size_t>(columns.node_ptr.back()));

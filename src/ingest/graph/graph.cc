@@ -16,8 +16,8 @@
 #include "ingest/graph/graph_rows.h"
 #include "ingest/graph/node_keys.h"
 #include "ingest/graph/node_order.h"
+#include "ingest/text/source_hashes.h"
 #include "ingest/text/unique_texts.h"
-#include "io/source_reader.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -356,19 +356,6 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
   return result_;
 }
 
-Json sources_json(const std::vector<fs::path>& files) {
-  Json sources = Json::array();
-  Vector<char, Tag::ingest> buffer(256 << 10);
-  for (const fs::path& path : files) {
-    SourceReader reader(path);
-    while (reader.read(buffer.data(), buffer.size()) > 0) {
-    }
-    sources.push_back(
-        {{"source", path.filename().string()}, {"bytes", reader.bytes_read()}, {"hash", reader.hash()}});
-  }
-  return sources;
-}
-
 Json options_json(const GraphIngestOptions& options) {
   const auto named = [](const fs::path& path) { return path.filename().string(); };
   const EdgeListOptions& edges = options.edges;
@@ -409,7 +396,7 @@ GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphPro
   for (const fs::path& path : table.files()) sources.push_back(path);
   for (const fs::path& path : options.splits)
     if (!path.empty()) sources.push_back(path);
-  const Json provenance = make_provenance(sources_json(sources), options_json(options));
+  const Json provenance = make_provenance(source_hashes(sources), options_json(options));
   const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
   if (existing == Existing::same) {
     const GraphView view(options.out);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "base/error.h"
 #include "ingest/tu/tu_node_features.h"
@@ -14,7 +15,9 @@ namespace plimsoll {
 namespace {
 
 Json options_json(const TuOptions& options) {
-  return {{"format", "tu"}, {"node_features", options.node_features}, {"target", options.target}};
+  Json json = {{"format", "tu"}, {"node_features", options.node_features}, {"target", options.target}};
+  if (!options.positions.empty()) json["positions"] = options.positions;
+  return json;
 }
 
 TuLabels labels_of(const TuGraphs& graphs, const TuSource& source) {
@@ -52,6 +55,7 @@ struct Graph {
   Vector<int32_t, Tag::ingest> edges;
   Vector<float, Tag::ingest> edge_attr;
   Vector<int64_t, Tag::ingest> node_y;
+  Vector<float, Tag::ingest> pos;
 };
 
 size_t product(int64_t rows, int64_t width, const TuSource& source) {
@@ -81,8 +85,11 @@ TuResult ingest_tu(const TuOptions& options, const std::function<void(int64_t, i
   const TuLabels classes = labels_of(graphs, *source);
   TuArcs arcs = source->arcs(graphs);
   const TuNodeTable table = TuNodeTable::scan(*source, graphs);
-  const TuNodeFeatures node_features(options.node_features, options.target, table, *source, graphs, arcs);
-  const TuFeatures edge_features(arcs.attributes(), arcs.columns());
+  require_positions(options.positions, table, *source);
+  const TuNodeFeatures node_features(options, table, *source, graphs, arcs);
+  std::vector<int64_t> edge_attributes(static_cast<size_t>(arcs.attributes()));
+  std::iota(edge_attributes.begin(), edge_attributes.end(), int64_t{0});
+  const TuFeatures edge_features(std::move(edge_attributes), arcs.columns());
   const TuLabels* const targets = options.target == "node" ? &node_classes(table, *source) : nullptr;
 
   GraphSetWriter writer(options.out, options.force, node_features.width(), edge_features.width(),
@@ -98,11 +105,15 @@ TuResult ingest_tu(const TuOptions& options, const std::function<void(int64_t, i
     if (node_features.needs_degrees()) count_in_degrees(graph.edges, count, degrees);
     graph.x.assign(product(count, node_features.width(), *source), 0);
     graph.node_y.clear();
+    graph.pos.clear();
     for (int64_t i = 0; i < count; ++i) {
       nodes->next(row);
       node_features.add(row, node_features.needs_degrees() ? degrees[static_cast<size_t>(i)] : 0,
                         graph.x.data() + i * node_features.width());
       if (targets != nullptr) graph.node_y.push_back(targets->rank(row.labels[0]));
+      if (options.positions.empty()) continue;
+      for (const int64_t at : options.positions) graph.pos.push_back(row.attributes[static_cast<size_t>(at)]);
+      graph.pos.resize(static_cast<size_t>(kCoordinates * (i + 1)), 0.0F);  // of two coordinates z is 0
     }
     graph.edge_ptr[1] = static_cast<int64_t>(graph.edges.size() / 2);
     const int64_t y = graphs.label.empty() ? -1 : classes.rank(graphs.label[g]);
@@ -114,7 +125,8 @@ TuResult ingest_tu(const TuOptions& options, const std::function<void(int64_t, i
                    .edge_attr = graph.edge_attr,
                    .y = std::span(&y, 1),
                    .node_y = graph.node_y,
-                   .target = std::span(graphs.attributes).subspan(g * width, width)});
+                   .target = std::span(graphs.attributes).subspan(g * width, width),
+                   .pos = graph.pos});
     result.edges += graph.edge_ptr[1];
     progress(static_cast<int64_t>(g) + 1, graphs.graphs());
   }

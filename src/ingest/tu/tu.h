@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace plimsoll {
 
@@ -11,9 +12,10 @@ namespace plimsoll {
 struct TuOptions {
   std::filesystem::path source = {};
   std::filesystem::path out = {};
-  std::string node_features = "auto";  ///< auto, labels, attributes, degree, constant
-  std::string target = "graph";        ///< graph; node: node labels are not features but the column node_y
-  bool force = false;                  ///< replace an existing output
+  std::string node_features = "auto";   ///< auto, labels, attributes, degree, constant
+  std::string target = "graph";         ///< graph; node: node labels are not features but the column node_y
+  std::vector<int64_t> positions = {};  ///< the two or three node attributes that are not features but pos
+  bool force = false;                   ///< replace an existing output
 };
 
 struct TuResult {

@@ -23,9 +23,9 @@ int64_t TuLabels::rank(int32_t label) const {
   return std::lower_bound(values_.begin(), values_.end(), label) - values_.begin();
 }
 
-TuFeatures::TuFeatures(int64_t attributes, std::span<const TuLabels> columns)
-    : attributes_(attributes), width_(attributes) {
-  for (int64_t i = 0; i < attributes; ++i) names_.push_back(fmt::format("attribute_{}", i));
+TuFeatures::TuFeatures(std::vector<int64_t> attributes, std::span<const TuLabels> columns)
+    : attributes_(std::move(attributes)), width_(static_cast<int64_t>(attributes_.size())) {
+  for (const int64_t i : attributes_) names_.push_back(fmt::format("attribute_{}", i));
   for (size_t c = 0; c < columns.size(); ++c) {
     const int32_t least = columns[c].values().front();
     const int32_t most = columns[c].values().back();
@@ -43,7 +43,7 @@ TuFeatures::TuFeatures(int64_t attributes, std::span<const TuLabels> columns)
 }
 
 void TuFeatures::add(std::span<const int32_t> labels, std::span<const float> attributes, float* out) const {
-  for (size_t i = 0; i < static_cast<size_t>(attributes_); ++i) out[i] += attributes[i];
+  for (size_t i = 0; i < attributes_.size(); ++i) out[i] += attributes[static_cast<size_t>(attributes_[i])];
   for (size_t c = 0; c < columns_.size(); ++c) out[columns_[c].first + labels[c] - columns_[c].least] += 1;
 }
 

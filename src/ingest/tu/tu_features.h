@@ -42,8 +42,9 @@ class TuLabels {
 class TuFeatures {
  public:
   TuFeatures() = default;  ///< rows without features
-  /// Errors: InputError for a column whose values span more than 65536 numbers.
-  TuFeatures(int64_t attributes, std::span<const TuLabels> columns);
+  /// `attributes` are the places of those that are features. Errors: InputError for a column whose values
+  /// span more than 65536 numbers.
+  TuFeatures(std::vector<int64_t> attributes, std::span<const TuLabels> columns);
 
   int64_t width() const { return width_; }
   const std::vector<std::string>& names() const { return names_; }
@@ -56,7 +57,7 @@ class TuFeatures {
     int64_t first;  // place of the least value
     int32_t least;
   };
-  int64_t attributes_ = 0;
+  std::vector<int64_t> attributes_;
   int64_t width_ = 0;
   std::vector<Column> columns_;
   std::vector<std::string> names_;

@@ -28,8 +28,24 @@ void count_in_degrees(std::span<const int32_t> edges, int64_t nodes, Vector<int3
   for (size_t e = 1; e < edges.size(); e += 2) ++degrees[static_cast<size_t>(edges[e])];
 }
 
-TuNodeFeatures::TuNodeFeatures(const std::string& chosen, const std::string& target, const TuNodeTable& table,
-                               const TuSource& source, const TuGraphs& graphs, TuArcs& arcs) {
+void require_positions(std::span<const int64_t> positions, const TuNodeTable& table, const TuSource& source) {
+  if (positions.empty()) return;
+  if (positions.size() < 2 || positions.size() > 3)
+    throw UsageError(fmt::format("--positions names {} attributes, expected two or three, such as 0,1,2",
+                                 positions.size()));
+  for (size_t i = 0; i < positions.size(); ++i) {
+    if (std::count(positions.begin(), positions.end(), positions[i]) > 1)
+      throw UsageError(fmt::format("--positions names attribute {} twice", positions[i]));
+    if (positions[i] < 0 || positions[i] >= table.attributes)
+      throw InputError(fmt::format("{}: --positions names attribute {}, but a node has {}, counted from 0",
+                                   source.path(), positions[i], table.attributes));
+  }
+}
+
+TuNodeFeatures::TuNodeFeatures(const TuOptions& options, const TuNodeTable& table, const TuSource& source,
+                               const TuGraphs& graphs, TuArcs& arcs) {
+  const std::string& chosen = options.node_features;
+  const std::string& target = options.target;
   const bool any = chosen == "auto";
   const bool by_node = target == "node";
   if (!any && chosen != "labels" && chosen != "attributes" && chosen != "degree" && chosen != "constant")
@@ -47,10 +63,15 @@ TuNodeFeatures::TuNodeFeatures(const std::string& chosen, const std::string& tar
                                   source.path(), what));
   };
   if (chosen == "labels" && table.columns.empty()) throw lacks("node labels");
-  if (chosen == "attributes" && table.attributes == 0) throw lacks("node attributes");
+  std::vector<int64_t> attributes;
+  for (int64_t i = 0; i < table.attributes; ++i)
+    if (std::ranges::find(options.positions, i) == options.positions.end()) attributes.push_back(i);
+  if (chosen == "attributes" && attributes.empty())
+    throw lacks(table.attributes > 0 ? "node attributes beside --positions" : "node attributes");
+  if (!any && chosen != "attributes") attributes.clear();
 
   const bool labels = !by_node && (any || chosen == "labels");
-  given_ = TuFeatures(any || chosen == "attributes" ? table.attributes : 0,
+  given_ = TuFeatures(std::move(attributes),
                       labels ? std::span<const TuLabels>(table.columns) : std::span<const TuLabels>());
   width_ = given_.width();
   names_ = given_.names();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ingest/tu/tu.h"
 #include "ingest/tu/tu_features.h"
 #include "ingest/tu/tu_source.h"
 
@@ -22,13 +23,17 @@ struct TuNodeTable {
 /// How many arcs of the coalesced `edges` [E, 2] of a graph end at each of its nodes.
 void count_in_degrees(std::span<const int32_t> edges, int64_t nodes, Vector<int32_t, Tag::ingest>& degrees);
 
-/// The row of features of a node, chosen with --node-features and --target (docs/tu.md).
+/// Errors: UsageError unless `positions` names two or three different attributes, or none; InputError for one
+/// that there is not.
+void require_positions(std::span<const int64_t> positions, const TuNodeTable& table, const TuSource& source);
+
+/// The row of features of a node, chosen with --node-features, --target and --positions (docs/tu.md).
 class TuNodeFeatures {
  public:
   /// `arcs` are run through and rewound if degrees are asked for. Errors: UsageError (words that are not
   /// known or do not go together), InputError (features that the source does not have, or that are too wide).
-  TuNodeFeatures(const std::string& chosen, const std::string& target, const TuNodeTable& table,
-                 const TuSource& source, const TuGraphs& graphs, TuArcs& arcs);
+  TuNodeFeatures(const TuOptions& options, const TuNodeTable& table, const TuSource& source,
+                 const TuGraphs& graphs, TuArcs& arcs);
 
   int64_t width() const { return width_; }
   const std::vector<std::string>& names() const { return names_; }

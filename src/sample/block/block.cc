@@ -26,6 +26,7 @@ void GraphBlock::clear() {
   pair_y.clear();
   teacher.clear();
   targets.clear();
+  pos.clear();
   prefixes.clear();
 }
 
@@ -106,6 +107,7 @@ void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
   fill_room_in(pair_y, size.pairs);
   fill_room_in(teacher, widths.teacher.numbers(size.graphs, size.nodes));
   fill_room_in(targets, widths.targets.numbers(size.graphs, size.nodes));
+  fill_room_in(pos, widths.coordinates * size.nodes);
   prefixes.reserve(static_cast<size_t>(size.graphs * widths.hops));
   clear();
 }
@@ -113,7 +115,8 @@ void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
 int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
   return 8 * (4 * size.graphs + 2 + size.nodes) +
          static_cast<int64_t>(sizeof(Prefix)) * size.graphs * widths.hops +
-         4 * (size.nodes * widths.node_features + size.edges * (2 + widths.edge_features) + 3 * size.pairs +
+         4 * (size.nodes * (widths.node_features + widths.coordinates) +
+              size.edges * (2 + widths.edge_features) + 3 * size.pairs +
               widths.teacher.numbers(size.graphs, size.nodes) +
               widths.targets.numbers(size.graphs, size.nodes));
 }

@@ -61,9 +61,11 @@ struct ItemRows {
 struct RowWidths {
   int64_t node_features = 0;
   int64_t edge_features = 0;
-  ItemRows teacher = {};  ///< what a teacher says
-  int64_t hops = 0;       ///< of the samples that its graphs are; 0: they are none
-  ItemRows targets = {};  ///< what is to be predicted, where that is no class
+  ItemRows teacher = {};    ///< what a teacher says
+  int64_t hops = 0;         ///< of the samples that its graphs are; 0: they are none
+  ItemRows targets = {};    ///< what is to be predicted, where that is no class
+  int64_t coordinates = 0;  ///< of a node, where models ask for them: kCoordinates
+  bool planar = false;      ///< where there are some: all z of the source are equal
 };
 
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
@@ -82,6 +84,7 @@ struct GraphBlock {
   Vector<float, Tag::blocks> pair_y;   ///< [P] 1 if they have, else 0
   Vector<float, Tag::blocks> teacher;  ///< [G, W] or [N, W], what a teacher says; empty where there is none
   Vector<float, Tag::blocks> targets;  ///< [G, W] or [N, W], NaN where unknown; empty where none are asked
+  Vector<float, Tag::blocks> pos;      ///< [N, 3] where nodes lie; likewise
   Vector<Prefix, Tag::blocks>
       prefixes;  ///< [G, hops] within 0 .. hops-1 hops; empty where graphs are no samples
 

@@ -48,19 +48,48 @@ std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph
 
 }  // namespace
 
-GraphSetSource::GraphSetSource(const std::filesystem::path& folder, Targets targets)
-    : view_(folder), targets_(targets) {
+GraphSetSource::GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked)
+    : view_(folder), asked_(asked) {
+  const Targets targets = asked.targets;
   if (targets != Targets::none && widths().targets.width == 0)
     throw InputError(
         fmt::format("{}: has no column '{}', numbers to be predicted of {}; see docs/regression.md",
                     folder.string(), targets == Targets::nodes ? "node_target" : "target",
                     targets == Targets::nodes ? "nodes" : "graphs"));
+  if (asked.positions && !view_.set().has_column("pos"))
+    throw InputError(fmt::format(
+        "{}: has no column 'pos', where nodes lie, which paths are measured by; make the set with `plimsoll "
+        "ingest tu SRC --positions 0,1,2`, `plimsoll ingest points`, or from PyTorch Geometric's Data.pos",
+        folder.string()));
+  if (asked.positions) planar_ = is_planar();
+}
+
+bool GraphSetSource::is_planar() const {
+  const std::span<const float> pos = view_.graphs().pos;
+  bool planar = true;
+  for (size_t at = 0; at < pos.size(); at += kCoordinates) {
+    const auto of_node = pos.subspan(at, kCoordinates);
+    planar &= of_node[2] == pos[2];
+    const auto bad = std::ranges::find_if(of_node, [](float value) { return !std::isfinite(value); });
+    if (bad == of_node.end()) continue;
+    const auto node = static_cast<int64_t>(at) / kCoordinates;
+    const auto& ptr = view_.graphs().node_ptr;
+    const auto graph = std::upper_bound(ptr.begin(), ptr.end(), node) - ptr.begin() - 1;
+    throw InputError(fmt::format(
+        "{}: graph {}: the coordinate {} of node {} is {}, expected a number; mend what made the data "
+        "set, and look for more such values with `plimsoll verify`",
+        view_.set().folder().string(), graph, "xyz"[bad - of_node.begin()],
+        node - ptr[static_cast<size_t>(graph)], *bad));
+  }
+  return planar;
 }
 
 RowWidths GraphSetSource::widths() const {
   RowWidths widths{node_features(), edge_features()};
-  if (targets_ == Targets::graphs) widths.targets = {view_.targets().graph, /*of_nodes=*/false};
-  if (targets_ == Targets::nodes) widths.targets = {view_.targets().node, /*of_nodes=*/true};
+  if (asked_.targets == Targets::graphs) widths.targets = {view_.targets().graph, /*of_nodes=*/false};
+  if (asked_.targets == Targets::nodes) widths.targets = {view_.targets().node, /*of_nodes=*/true};
+  if (asked_.positions) widths.coordinates = kCoordinates;
+  widths.planar = planar_;
   return widths;
 }
 
@@ -68,7 +97,10 @@ void GraphSetSource::will_need(std::span<const int64_t> graphs) const {
   const GraphSpans& all = view_.graphs();
   for (const int64_t graph : graphs) {
     const auto g = static_cast<size_t>(graph);
-    if (const auto nodes = rows_between(all.node_ptr, g)) advise(nodes->of(all.x, node_features()));
+    if (const auto nodes = rows_between(all.node_ptr, g)) {
+      advise(nodes->of(all.x, node_features()));
+      if (asked_.positions) advise(nodes->of(all.pos, kCoordinates));
+    }
     if (const auto edges = rows_between(all.edge_ptr, g)) {
       advise(edges->of(all.edges, 2));
       advise(edges->of(all.edge_attr, edge_features()));
@@ -101,10 +133,14 @@ void GraphSetSource::read(std::span<const int64_t> graphs, GraphBlock& block) co
     block.edges.insert(block.edges.end(), pairs.begin(), pairs.end());
     block.edge_attr.insert(block.edge_attr.end(), edge_attr.begin(), edge_attr.end());
     block.y.push_back(all.y[g]);
-    if (targets_ == Targets::graphs) {
+    if (asked_.positions) {
+      const auto pos = nodes->of(all.pos, kCoordinates);
+      block.pos.insert(block.pos.end(), pos.begin(), pos.end());
+    }
+    if (asked_.targets == Targets::graphs) {
       const auto target = Rows{graph, 1}.of(all.target, view_.targets().graph);
       block.targets.insert(block.targets.end(), target.begin(), target.end());
-    } else if (targets_ == Targets::nodes) {
+    } else if (asked_.targets == Targets::nodes) {
       const auto width = static_cast<size_t>(view_.targets().node);
       const auto target = nodes->of(all.node_target, view_.targets().node);
       block.targets.insert(block.targets.end(), target.begin(), target.end());

@@ -10,11 +10,18 @@ namespace plimsoll {
 /// Which numbers of a `graph_set` are to be predicted.
 enum class Targets { none, graphs, nodes };
 
+/// What blocks of a `graph_set` have beside its features and classes.
+struct GraphColumnsAsked {
+  Targets targets = Targets::none;  ///< in place of classes of nodes
+  bool positions = false;           ///< where nodes lie
+};
+
 /// Blocks of graphs from a `graph_set` on disk.
 class GraphSetSource : public BlockSource {
  public:
-  /// With `targets` blocks have them in place of classes of nodes. Errors: InputError where the set has none.
-  explicit GraphSetSource(const std::filesystem::path& folder, Targets targets = Targets::none);
+  /// Positions are read once. Errors: InputError where the set lacks what is asked for, which names what adds
+  /// it, or where a position is no number.
+  explicit GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked = {});
 
   int64_t graphs() const override { return view_.graphs().graphs(); }
   int64_t node_features() const override { return view_.node_features(); }
@@ -29,7 +36,11 @@ class GraphSetSource : public BlockSource {
 
  private:
   GraphSetView view_;
-  const Targets targets_;
+  /// Whether all z are equal. Errors: InputError that names the first node that lies nowhere.
+  bool is_planar() const;
+
+  const GraphColumnsAsked asked_;
+  bool planar_ = false;
 };
 
 }  // namespace plimsoll

@@ -85,6 +85,8 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
   };
   batch.teacher = beside(widths.teacher, block.teacher);
   batch.targets = beside(widths.targets, block.targets);
+  batch.pos = beside({widths.coordinates, /*of_nodes=*/true}, block.pos);
+  batch.planar = widths.planar;
   item_kind(options.items).collate(block, batch);
   const int64_t keyed = layers ? layers->made() : nodes;
   batch.node_keys = at::empty({3, keyed}, at::kLong);

@@ -74,7 +74,7 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
   size_t most = 0;
   for (const NamedGraphList& list : lists) {
     predicted.emplace_back(list.graphs);
-    labels.push_back(labels_of(source, shapes, list.graphs, model.model->options().node_head));
+    labels.push_back(labels_of(source, shapes, list.graphs, model.model->judges_nodes()));
     most = std::max(most, labels.back().size());
   }
   Vector<float, Tag::columns> logits(most * classes);
@@ -127,7 +127,7 @@ std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTo
     lists.push_back({name, first, nodes.size() - first});
   }
   Vector<float, Tag::columns> logits(nodes.size() * static_cast<size_t>(classes));
-  judge_nodes(graph, topology, *model.model, nodes, options, logits);
+  judge_nodes(graph, topology, model.gnn(), nodes, options, logits);
   std::vector<ClassificationVerdict> verdicts;
   for (const List& list : lists) {
     const std::span<const float> found = std::span(logits).subspan(list.first * static_cast<size_t>(classes),

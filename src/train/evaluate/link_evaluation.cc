@@ -149,7 +149,7 @@ class SplitJudge {
 std::vector<LinkVerdict> judge_links(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
                                      const std::vector<std::string>& splits, uint64_t seed,
                                      const FullNeighbourOptions& options) {
-  const FeatureFile embeddings = judge_all_nodes(graph, topology, *model.model, options);
+  const FeatureFile embeddings = judge_all_nodes(graph, topology, model.gnn(), options);
   std::vector<LinkVerdict> verdicts;
   for (const std::string& name : splits) {
     const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());

@@ -35,6 +35,7 @@ class ProbeMaker {
     block.edge_attr.resize(static_cast<size_t>(block.edge_count() * widths_.edge_features), 0.0F);
     block.teacher.resize(static_cast<size_t>(widths_.teacher.numbers(block.graphs(), block.nodes())), 0.0F);
     block.targets.resize(static_cast<size_t>(widths_.targets.numbers(block.graphs(), block.nodes())), 0.0F);
+    block.pos.resize(static_cast<size_t>(block.nodes() * widths_.coordinates), 0.0F);
     const GraphList graphs(block.graph.begin(), block.graph.end());
     auto shapes = shapes_of(block);
     for (size_t g = 0; g < shapes.size(); ++g)

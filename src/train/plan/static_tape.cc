@@ -207,6 +207,8 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
   };
   batch.teacher = beside(widths.teacher);
   batch.targets = beside(widths.targets);
+  batch.pos = beside({widths.coordinates, /*of_nodes=*/true});
+  batch.planar = widths.planar;
   return batch;
 }
 

@@ -9,6 +9,8 @@
 #include "nn/classification.h"
 #include "nn/link_prediction.h"
 #include "nn/regression.h"
+#include "nn/sgmp.h"
+#include "train/fit/edge_distances.h"
 #include "train/fit/target_scale.h"
 
 namespace plimsoll {
@@ -50,10 +52,9 @@ int64_t outputs_of(const GnnStageOptions& options) {
                      : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
 }
 
-GnnOptions model_options(const GnnStageOptions& options) {
+GnnOptions gnn_options(const GnnStageOptions& options) {
   const Recipe::Gnn& gnn = options.recipe->gnn;
   const auto ids = static_cast<int64_t>(options.source->tables().vocabulary.size());
-  if (options.source->node_features() == 0) throw InputError("the data set has no node features");
   return {.conv = gnn.conv,
           .in_features = options.source->node_features(),
           .edge_features = options.source->edge_features(),
@@ -71,16 +72,50 @@ GnnOptions model_options(const GnnStageOptions& options) {
           .values = options.source->widths().targets.width > 0};
 }
 
-std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const Gnn& model) {
+// Gaussians of distances end there. Points that all coincide, and graphs without edges, have no distance.
+double cutoff_of(const GnnStageOptions& options) {
+  const Recipe::Paths& paths = options.recipe->paths;
+  if (paths.cutoff != "auto") return std::stod(paths.cutoff);
+  if (paths.mode == "reference") return 10;
+  constexpr double kShare = 0.99;
+  const double distance = distance_percentile(*options.source, options.split->training, kShare).value_or(0);
+  return distance > 0 ? distance : 1;
+}
+
+SgmpOptions sgmp_options(const GnnStageOptions& options) {
+  const Recipe::Paths& paths = options.recipe->paths;
+  return {.in_features = options.source->node_features(),
+          .hidden = paths.hidden,
+          .layers = paths.layers,
+          .mode = paths.mode,
+          .cutoff = cutoff_of(options),
+          .tile = paths.tile,
+          .direction = paths.direction,
+          .distances_only = paths.distances_only,
+          .gtmp = options.recipe->model == "gtmp",
+          .classes = outputs_of(options),
+          .node_head = options.head != GnnHead::graphs,
+          .values = options.source->widths().targets.width > 0};
+}
+
+std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
+  if (options.source->node_features() == 0) throw InputError("the data set has no node features");
+  const auto seed = static_cast<uint64_t>(options.recipe->seed);
+  if (options.recipe->uses_paths()) return std::make_unique<Sgmp>(sgmp_options(options), seed);
+  return std::make_unique<Gnn>(gnn_options(options), seed);
+}
+
+std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const GraphModel& model) {
   if (options.head == GnnHead::pairs) return std::make_unique<LinkPrediction>(model);
-  if (model.options().values) return std::make_unique<Regression>(model);
+  if (model.gives_values()) return std::make_unique<Regression>(model);
   return std::make_unique<Classification>(model);
 }
 
-void learn_scale(const GnnStageOptions& options, const Gnn& model) {
+void learn_scale(const GnnStageOptions& options, const GraphModel& model) {
   const TargetScale scale = target_scale(*options.source, *options.split);
-  std::ranges::copy(scale.mean, model.target_mean().mutable_data_ptr<float>());
-  std::ranges::copy(scale.deviation, model.target_scale().mutable_data_ptr<float>());
+  const TargetUnits units = model.target_units();
+  std::ranges::copy(scale.mean, units.mean.mutable_data_ptr<float>());
+  std::ranges::copy(scale.deviation, units.scale.mutable_data_ptr<float>());
 }
 
 FitOptions fit_options(const GnnStageOptions& options, const Objective& objective) {
@@ -97,15 +132,14 @@ FitOptions fit_options(const GnnStageOptions& options, const Objective& objectiv
 MemoryPlan plan_gnn(const GnnStageOptions& options) {
   std::optional<MetaParameters> without_data;
   if (options.run.without_data) without_data.emplace();
-  const Gnn model(model_options(options), static_cast<uint64_t>(options.recipe->seed));
-  return plan_fit(fit_options(options, *make_objective(options, model)));
+  const std::unique_ptr<GraphModel> model = make_model(options);
+  return plan_fit(fit_options(options, *make_objective(options, *model)));
 }
 
 GnnStageResult train_gnn(const GnnStageOptions& options) {
   GnnStageResult result;
-  result.trained.model =
-      std::make_unique<Gnn>(model_options(options), static_cast<uint64_t>(options.recipe->seed));
-  if (result.trained.model->options().values) learn_scale(options, *result.trained.model);
+  result.trained.model = make_model(options);
+  if (result.trained.model->gives_values()) learn_scale(options, *result.trained.model);
   result.trained.vocabulary = options.source->tables().vocabulary;
   result.trained.trained_on = options.data;
   const std::unique_ptr<Objective> objective = make_objective(options, *result.trained.model);

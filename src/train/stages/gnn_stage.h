@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// What a Gnn says something about.
+/// What a model says something about.
 enum class GnnHead { graphs, nodes, pairs };
 
 struct GnnStageOptions {
@@ -29,10 +29,10 @@ struct GnnStageResult {
 /// What train_gnn() would need and get of memory; nothing is written. Errors: as train_gnn().
 MemoryPlan plan_gnn(const GnnStageOptions& options);
 
-/// Trains a Gnn and writes it to model.safetensors: one that says the class of each graph, or of each
-/// labelled node, or the values of their targets where the source has such, or for pairs one whose classes()
-/// are the `gnn.hidden` channels of a node's embedding. Errors: as fit(); InputError for labels that are no
-/// classes 0, 1, ..., and those of target_scale().
+/// Trains a Gnn, or the model of paths that the recipe names, and writes it to model.safetensors: one that
+/// says the class of each graph, or of each labelled node, or the values of their targets where the source
+/// has such, or for pairs one whose classes() are the `gnn.hidden` channels of a node's embedding. Errors: as
+/// fit(); InputError for labels that are no classes 0, 1, ..., and those of target_scale().
 GnnStageResult train_gnn(const GnnStageOptions& options);
 
 }  // namespace plimsoll

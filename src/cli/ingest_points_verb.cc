@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/verbs.h"
+#include "ingest/points/points.h"
+#include "telemetry/progress.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  PointsOptions points;
+  Resources resources;
+  bool json = false;
+};
+
+void run(const Options& options) {
+  const Stopwatch watch;
+  Budget budget(options.resources, 256 * kMiB);
+  PointsResult result;
+  {
+    Progress progress("ingest", "graphs");
+    result = ingest_points(options.points,
+                           until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
+  }
+  const std::string out = options.points.out.string();
+  if (options.json) {
+    const Json summary = {{"out", out},
+                          {"already_there", result.already_there},
+                          {"graphs", result.graphs},
+                          {"nodes", result.nodes},
+                          {"edges", result.edges},
+                          {"classes", result.classes},
+                          {"targets", result.targets},
+                          {"node_features", result.node_features},
+                          {"source_bytes", result.source_bytes},
+                          {"seconds", watch.seconds()},
+                          {"memory", budget.report_json()}};
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  fmt::print("{}: {} graphs, {} points with {} features, {} edges, {} classes{}\n", out,
+             format_count(result.graphs), format_count(result.nodes), result.node_features,
+             format_count(result.edges), result.classes,
+             result.targets > 0 ? fmt::format(", {} targets", result.targets) : "");
+  if (result.already_there) {
+    fmt::print("already there from the same source: nothing done\n");
+    return;
+  }
+  fmt::print("{}\n{}\n", format_seconds(watch.seconds()), budget.report());
+}
+
+}  // namespace
+
+void add_ingest_points(CLI::App& ingest) {
+  auto options = std::make_shared<Options>();
+  CLI::App* points =
+      ingest.add_subcommand("points", "Point sets, to a graph_set of k-nearest-neighbour graphs");
+  points
+      ->add_option(
+          "SRC", options->points.source,
+          "An array [sets, points, numbers] (.npy), or a text with the columns graph, x, y, z, label and "
+          "features")
+      ->required();
+  points->add_option("--out", options->points.out, "The graph_set to make")->required()->type_name("DIR");
+  points->add_option("--knn", options->points.neighbours, "Edges into each point, from its nearest others")
+      ->capture_default_str()
+      ->type_name("K");
+  points
+      ->add_option(
+          "--dims", options->points.dimensions,
+          "How many numbers of a point in an array are coordinates, 2 or 3; default: 3 where there are")
+      ->check(CLI::Range(2, 3));
+  points
+      ->add_option("--labels", options->points.labels,
+                   "The class of each set: .npy, or a text with a line a set")
+      ->type_name("FILE");
+  points
+      ->add_option("--targets", options->points.targets,
+                   "Numbers to be predicted of each set: .npy, or a text")
+      ->type_name("FILE");
+  points->add_flag("--force", options->points.force, "Replace an existing output");
+  points->add_flag("--json", options->json, "The summary as JSON");
+  options->resources.add_budget(*points);
+  points->footer("Example: plimsoll ingest points points.csv --knn 8 --out graphs");
+  points->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "memory/vector.h"
+#include "store/graph_set.h"
+
+namespace plimsoll {
+
+/// The points of one set.
+struct PointSet {
+  Vector<float, Tag::ingest> pos;       ///< [n, 3]
+  Vector<float, Tag::ingest> features;  ///< [n, F]
+  int64_t label = -1;                   ///< class of the set
+
+  int64_t points() const { return static_cast<int64_t>(pos.size()) / kCoordinates; }
+  void clear() {
+    pos.clear();
+    features.clear();
+    label = -1;
+  }
+};
+
+/// Point sets, one after the other. Not thread-safe. Errors of all: InputError that names file and line, or
+/// set and point; BudgetExceeded.
+class PointSource {
+ public:
+  virtual ~PointSource() = default;
+
+  /// Replaces `set` by the next one; false where there is none.
+  virtual bool next(PointSet& set) = 0;
+  virtual const std::vector<std::string>& features() const = 0;  ///< their names, F
+  virtual int64_t sets() const { return 0; }                     ///< 0: not known before the end
+
+  /// An array [sets, points, numbers] (.npy, f32) whose first two or three numbers are coordinates, as
+  /// `dimensions` says; or a text with a header: the columns graph, x, y and, if there, z and label; others
+  /// are features. Errors: also UsageError for `dimensions`.
+  static std::unique_ptr<PointSource> open(const std::filesystem::path& path, int64_t dimensions);
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/graph_model.h"
+#include "nn/linear.h"
+#include "nn/path_conv.h"
+
+namespace plimsoll {
+
+struct SgmpOptions {
+  int64_t in_features = 0;
+  int64_t hidden = 64;
+  int64_t layers = 3;
+  std::string mode = "corrected";  ///< or reference (PathMode)
+  double cutoff = 10;              ///< of distances
+  int64_t tile = 256;              ///< paths that are there at once
+  std::string direction = "both";  ///< or ancestor, descendant (PathDirection)
+  bool distances_only = false;     ///< no angles and torsions
+  bool gtmp = false;               ///< GTMP: what is said of nodes is pooled, not their embeddings
+  int64_t classes = 2;             ///< or values
+  bool node_head = false;          ///< judges nodes, not graphs
+  bool values = false;             ///< gives values, not logits of classes
+};
+
+/// Networks over paths i -> j -> k -> p of nodes that have coordinates, unchanged by rotation and
+/// translation: SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks", NeurIPS 2021), and GTMP
+/// for trees (arXiv 2408.08799), which is the same without pooling. An embedding of features, interactions
+/// that add messages to it (nn/path_conv.h), and a head of two linear layers. SGMP sums nodes of a graph
+/// before the head, GTMP between its layers. Both may judge nodes. Parameters as in SGMP's code:
+/// embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*; a model of values has target.mean and target.scale
+/// beside them.
+class Sgmp : public GraphModel {
+ public:
+  /// Errors: UsageError for a word it does not know.
+  Sgmp(const SgmpOptions& options, uint64_t seed);
+
+  at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor judge(const at::Tensor& embeddings) const override;
+  int64_t embedding() const override { return options_.hidden / 2; }
+  const ParameterList& parameters() const override { return parameters_; }
+  int64_t classes() const override { return options_.classes; }
+  FeatureWidths features() const override { return {options_.in_features, {}}; }
+  CollateOptions collate_options() const override;
+  TargetUnits target_units() const override { return units_; }
+  const SgmpOptions& options() const { return options_; }
+
+ private:
+  at::Tensor head(const at::Tensor& rows) const;
+
+  SgmpOptions options_;
+  PathOptions paths_;
+  PathDirection direction_;
+  ParameterList parameters_;
+  Linear embedding_first_;
+  Linear embedding_second_;
+  std::vector<PathConv> interactions_;
+  // lin1 and lin2, whose biases begin at 0.
+  at::Tensor weight1_, bias1_, weight2_, bias2_;
+  TargetUnits units_;
+};
+
+}  // namespace plimsoll

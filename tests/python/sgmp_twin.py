@@ -1,0 +1,116 @@
+"""SGMP and GTMP in torch with every path in memory, from the formulas of their paper and code: what `plimsoll train` is compared with."""
+
+import json
+from math import pi
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from torch import nn
+
+
+def walked(edge_index, nodes, direction):
+    """The edges that paths walk, by source."""
+    out = [set() for _ in range(nodes)]
+    for i, j in edge_index.T.tolist():
+        if i == j:
+            continue
+        if direction == "both":
+            out[i].add(j)
+        else:
+            low, high = min(i, j), max(i, j)
+            out[low if direction == "descendant" else high].add(high if direction == "descendant" else low)
+    return out
+
+
+def paths_of(edge_index, nodes, direction, self_paths):
+    """i64 [4, P]: all i -> j -> k -> p of different nodes, and of `self_paths` one of each node alone."""
+    out = walked(edge_index, nodes, direction)
+    found = [(i, i, i, i) for i in range(nodes)] if self_paths else []
+    found += [(i, j, k, p) for i in range(nodes) for j in out[i] for k in out[j] if k != i for p in out[k] if p not in (i, j)]
+    return torch.tensor(found, dtype=torch.long).reshape(-1, 4).T
+
+
+def angle(a, b):
+    return torch.atan2(torch.linalg.cross(a, b).norm(dim=1), (a * b).sum(1))
+
+
+def gaussians(values, stop, count):
+    centres = torch.linspace(0, stop, count, dtype=values.dtype)
+    return torch.exp(-0.5 * ((values[:, None] - centres) / (stop / (count - 1))) ** 2)
+
+
+class SgmpTwin(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        with safe_open(model, "pt") as file:
+            self.metadata = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+        self.config = json.loads(self.metadata["plimsoll.config"])
+        self.gtmp = self.metadata["plimsoll.model"] == "gtmp"
+        self.weights = nn.ParameterDict({
+            name.replace(".", "/"): nn.Parameter(value.double()) for name, value in tensors.items()
+            if name != "vocabulary.ids" and not name.startswith("target.")})
+        self.units = [tensors[name].double() for name in ("target.mean", "target.scale") if name in tensors]
+
+    def linear(self, name, x):
+        return x @ self.weights[f"{name}/weight"].T + self.weights[f"{name}/bias"]
+
+    def mlp(self, name, x, layers):
+        for at in layers[:-1]:
+            x = self.linear(f"{name}/{at}", x).relu()
+        return self.linear(f"{name}/{layers[-1]}", x)
+
+    def geometry(self, pos, paths):
+        i, j, k, p = (pos[row] for row in paths)
+        a, b, c = j - i, k - j, p - j
+        first, second = torch.linalg.cross(a, b), torch.linalg.cross(a, c)
+        along = (torch.linalg.cross(first, second) * a).sum(1)
+        if self.config["mode"] == "corrected":
+            length = a.norm(dim=1)
+            torsion = torch.atan2(along / torch.where(length > 0, length, 1), (first * second).sum(1))
+        else:
+            torsion = angle(first, second) * torch.sign(along)
+        return [v.norm(dim=1) for v in (a, b, c)], angle(a, b), angle(a, c), torsion
+
+    def features(self, pos, paths):
+        (d1, d2, d3), t1, t2, phi = self.geometry(pos, paths)
+        cutoff, corrected = self.config["cutoff"], self.config["mode"] == "corrected"
+        d1, d2, d3 = (gaussians(d, cutoff, 50) for d in (d1, d2, d3))
+        if self.config["distances_only"]:
+            return d1, d2, d3
+        if corrected:
+            centres = 2 * pi * torch.arange(12, dtype=pos.dtype) / 12
+            torsion = torch.exp((torch.cos(phi[:, None] - centres) - 1) / (2 * pi / 12) ** 2)
+        else:
+            torsion = gaussians(phi, 2 * pi, 12)
+        return d1, torch.cat([d2, gaussians(t1, pi, 6)], 1), torch.cat([d3, gaussians(t2, pi, 6), torsion], 1)
+
+    def forward(self, graphs):
+        """f64 [graphs or nodes, classes], of a list of Data."""
+        said = []
+        for data in graphs:
+            pos, x = data.pos.double(), data.x.double()
+            paths = paths_of(data.edge_index, len(x), self.config["direction"], self.config["mode"] == "reference")
+            h = self.mlp("embedding", x, (0, 2))
+            of_paths = self.features(pos, paths)
+            for layer in range(self.config["layers"]):
+                name = f"interactions/{layer}"
+                z = torch.cat([h[row] for row in paths] + [self.mlp(f"{name}/mlps_dist/{n}", g, (0, 2))
+                                                           for n, g in enumerate(of_paths)], 1)
+                h = h + torch.zeros_like(h).index_add(0, paths[0], self.mlp(f"{name}/combine", z, (0, 2, 4)))
+            if self.config["node_head"]:
+                said.append(self.linear("lin2", self.linear("lin1", h).relu()))
+            elif self.gtmp:
+                said.append(self.linear("lin2", self.linear("lin1", h).relu().sum(0, keepdim=True)))
+            else:
+                said.append(self.linear("lin2", self.linear("lin1", h.sum(0, keepdim=True)).relu()))
+        rows = torch.cat(said)
+        return self.units[0] + rows * self.units[1] if self.units else rows
+
+
+def cutoff_of(graphs):
+    """The 99th percentile by nearest rank of the distances along edges."""
+    distances = [np.linalg.norm(data.pos[data.edge_index[0]].double() - data.pos[data.edge_index[1]].double(), axis=1)
+                 for data in graphs]
+    return float(np.quantile(np.concatenate(distances).astype(np.float32), 0.99, method="inverted_cdf"))
