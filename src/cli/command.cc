@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "cli/foreign_words.h"
 #include "cli/interrupt.h"
 #include "io/lost_mapping.h"
 #include "memory/ledger.h"
@@ -32,7 +33,6 @@ std::vector<std::string> join_overrides(int argc, char** argv) {
     arguments[i + 1] += "=" + arguments[i + 2];
     arguments.erase(arguments.begin() + static_cast<int64_t>(i) + 2);
   }
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   return arguments;
 }
 
@@ -65,7 +65,10 @@ int run_command(CLI::App& app, int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is a failed write, with a text and a cleaning up
   report_lost_mappings();
   try {
-    app.parse(join_overrides(argc, argv));
+    std::vector<std::string> arguments = join_overrides(argc, argv);
+    refuse_foreign_words(app, arguments);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app.parse(std::move(arguments));
     return flushed(0);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
