@@ -37,9 +37,12 @@ class Size(NamedTuple):
 
     @property
     def padded_terms(self) -> list[int]:
-        """The same for models that pad graphs to the largest, as attention over all nodes of a graph does: rows, and pairs
-        of rows."""
-        return [*self.terms, self.graphs * self.largest, self.graphs * self.largest**2]
+        """The same for models that pad graphs to the largest, as attention over all nodes of a graph does: rows, pairs of
+        rows, and the tiles of torch's scaled_dot_product_attention (ATen/native/cpu/FlashAttentionKernel.cpp)."""
+        longest_tile = 256 if self.largest >= 768 else 64 if self.largest >= 192 else 32
+        tile = min(longest_tile, self.largest)
+        padded = self.graphs * self.largest
+        return [*self.terms, padded, padded * self.largest, tile * min(512, self.largest), tile]
 
     def __str__(self) -> str:
         return f"{self.graphs} graphs, {self.nodes} nodes, {self.edges} edges"
