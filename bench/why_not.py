@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What other ways to save memory save and cost, beside blocks: docs/why-not.md.
 
-One epoch of the published GAT teacher (PyTorch Geometric, 3 x 48 x 8 heads) on windows of made-up traffic, batches of 1,024, in
+One epoch of the published GAT teacher (PyTorch Geometric, 3 x 48 x 8 heads) on windows of made-up traffic, batches of 512, in
 a process of its own for each way, interleaved; the best of the rounds for seconds, the most for memory above what the
 process held before the data. The last way is `plimsoll.fit` in its smallest budget.
 
-    bench/why_not.py [--graphs 4096] [--rounds 2] [--results bench/results/why-not.md]
+    bench/why_not.py [--graphs 1024] [--rounds 2] [--results bench/results/why-not.md]
 """
 
 import argparse
@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-BATCH, SMALL = 1024, 64
+BATCH, SMALL = 512, 64
 WAYS = {
     "plain": "one batch at a time, all in memory",
     "malloc": "the same, with freed memory kept (MALLOC_TOP_PAD_)",
@@ -137,7 +137,7 @@ def measured(way, folder, graphs, budget=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--graphs", type=int, default=4096)
+    parser.add_argument("--graphs", type=int, default=1024)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--results", type=Path)
     parser.add_argument("--way", help=argparse.SUPPRESS)

@@ -110,7 +110,8 @@ int Resources::thread_count() const {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may_be_below) : slack_(slack) {
+Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may_be_below, bool for_elsewhere)
+    : slack_(slack) {
   const std::vector<Limit> limits = find_limits();
   const int64_t limit = default_budget(limits);
   bytes_ = most > 0 ? std::min(most, limit) : limit;
@@ -122,8 +123,7 @@ Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may
                        slack_ > 0 ? fmt::format(" and sets {} aside for --threads; fewer need less",
                                                 format_bytes(slack_))
                                   : ""));
-  // Of a plan may_be_below, which is for another machine.
-  if (const int64_t usable = usable_memory(limits); bytes_ > usable && !may_be_below) warn_of(limits, bytes_);
+  if (bytes_ > usable_memory(limits) && !for_elsewhere) warn_of(limits, bytes_);
   Ledger::process().set_cap(std::max<int64_t>(bytes_ - outside_ledger(), 0));
 }
 

@@ -95,7 +95,7 @@ void run_plan(const PlanOptions& options) {
   if (!options.mode.empty()) recipe.memory.estimation = options.mode;
   const int threads = options.resources.thread_count();
   const FloorParts floor = warm_up_torch(threads);
-  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
+  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true, /*for_elsewhere=*/true);
   const RunOptions run{.folder = {},
                        .identity = {},
                        .threads = threads,

@@ -88,8 +88,11 @@ Markup draw(const GraphChart& chart) {
   std::ranges::reverse(edges);  // the greatest on top
   const double most = most_of(edges);
   const double most_node = most_of(chart.nodes);
+  // Nodes of a full circle must not hide their neighbours.
+  const double room = std::numbers::pi * kRadius / static_cast<double>(std::max<size_t>(chart.nodes.size(), 1));
+  const double most_radius = std::clamp(room, kLeastNode, kMostNode);
   const auto radius = [&](size_t n) {
-    return kLeastNode + (kMostNode - kLeastNode) * std::sqrt(chart.nodes[n].share / most_node);
+    return kLeastNode + (most_radius - kLeastNode) * std::sqrt(chart.nodes[n].share / most_node);
   };
   Markup out;
   put(out, "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"graph of {} nodes\">", kSide, kSide,
