@@ -88,7 +88,7 @@ def _convert(options: argparse.Namespace) -> dict[str, object]:
         graphs = from_pyg_files(
             source, options.out, leave_out=options.leave_out, trust=options.trust, force=options.force, budget=options.budget
         )
-    return {"out": options.out, "graphs": len(graphs), "splits": [split.name for split in graphs.splits]}
+    return {"out": options.out, "graphs": len(graphs), "splits": list(graphs.splits)}
 
 
 def _import(options: argparse.Namespace) -> dict[str, object]:

@@ -112,23 +112,26 @@ class Needs:
         return size.padded_terms if self._pads else size.terms
 
     def _fitted(self) -> _torch.TapeModel:
-        if self._model is None:
-            if self.refused is not None and not self.tapes:
-                raise BudgetExceeded(f"there is no room for a step on one graph: {self.refused}")
-            # Without edges the sequence of operations may be another; so it may be of one graph, which needs no padding.
-            tapes = [tape for tape in self.tapes.values() if tape.size.edges] or list(self.tapes.values())
-            several = [tape for tape in tapes if tape.size.graphs > 1]
-            tried = [(tapes, False)] + ([(several, False), (several, True)] if len(several) > 2 else [])
-            for some, pads in tried:
-                terms = [tape.size.padded_terms if pads else tape.size.terms for tape in some]
-                model = _torch.TapeModel([tape.recording for tape in some], terms)
-                if self._model is None or not model.difference:
-                    self._model, self._pads, self._several = model, pads, some is several
-                if not model.difference:
+        if self._model is not None:
+            return self._model
+        if self.refused is not None and not self.tapes:
+            raise BudgetExceeded(f"there is no room for a step on one graph: {self.refused}")
+        # Without edges the sequence of operations may be another; so it may be of one graph, which needs no padding.
+        tapes = [tape for tape in self.tapes.values() if tape.size.edges] or list(self.tapes.values())
+        several = [tape for tape in tapes if tape.size.graphs > 1]
+        terms = [tape.size.terms for tape in tapes]
+        model = _torch.TapeModel([tape.recording for tape in tapes], terms)
+        self._pads = self._several = False
+        if model.difference and len(several) > 2:
+            for pads in (False, True):
+                counts = [tape.size.padded_terms if pads else tape.size.terms for tape in several]
+                other = _torch.TapeModel([tape.recording for tape in several], counts)
+                if not other.difference:
+                    model, self._pads, self._several = other, pads, True
                     break
-            every = [tape.size.terms for tape in tapes]
-            self._batch, *_ = np.linalg.lstsq(np.array(every, float), np.array([tape.batch for tape in tapes], float))
-        return self._model
+        self._model = model
+        self._batch, *_ = np.linalg.lstsq(np.array(terms, float), np.array([tape.batch for tape in tapes], float))
+        return model
 
     def _batch_bytes(self, size: Size) -> int:
         return int(np.ceil(np.dot(size.terms, self._batch) - 0.5))
@@ -158,7 +161,8 @@ def largest_batch(needs: Needs, graphs: NDArray[np.int64], room: int) -> int:
     fits, too_many = 0, len(most) + 1
     while fits + 1 < too_many:
         k = (fits + too_many) // 2
-        if needs.of(Size(*map(int, most[k - 1]), largest)).bytes <= room:
+        total, nodes, edges, self_loops = map(int, most[k - 1])
+        if needs.of(Size(total, nodes, edges, self_loops, largest)).bytes <= room:
             fits = k
         else:
             too_many = k

@@ -46,7 +46,7 @@ def to_pyg_files(graphs: GraphSet | PathLike, out: PathLike, *, force: bool = Fa
     out.absolute().parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
     try:
-        for split in graphs.splits:
+        for split in graphs.splits.values():
             file = _below(made, f"{split.name}.pt")
             file.parent.mkdir(parents=True, exist_ok=True)
             columns, slices = _joined(graphs, split.first_graph, split.first_graph + split.graphs)

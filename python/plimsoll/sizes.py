@@ -28,7 +28,8 @@ class Size(NamedTuple):
     @classmethod
     def of_graphs(cls, counts: NDArray[np.int64]) -> Size:
         """Of graphs together; `counts` i64 [n, 4] are those of each."""
-        return cls(*map(int, counts.sum(axis=0)), int(counts[:, 1].max(initial=0)))
+        graphs, nodes, edges, self_loops = map(int, counts.sum(axis=0))
+        return cls(graphs, nodes, edges, self_loops, int(counts[:, 1].max(initial=0)))
 
     @property
     def terms(self) -> list[int]:

@@ -21,9 +21,8 @@ struct Dtype {
   nb::dlpack::dtype dtype;
 };
 
-const Dtype kDtypes[] = {{"F32", nb::dtype<float>()},
-                         {"F64", nb::dtype<double>()},
-                         {"I64", nb::dtype<int64_t>()}};
+const Dtype kDtypes[] = {
+    {"F32", nb::dtype<float>()}, {"F64", nb::dtype<double>()}, {"I64", nb::dtype<int64_t>()}};
 
 TensorSpan span_of(const std::string& name, const Array& array) {
   for (const Dtype& known : kDtypes)

@@ -43,9 +43,8 @@ void run(Options options, char** argv) {
   ConvertResult result;
   {
     Progress progress("convert", "frames");
-    result = convert_frames(options.convert, until_stopped([&](int64_t done, int64_t total) {
-                              progress.update(done, total);
-                            }));
+    result = convert_frames(
+        options.convert, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const std::string out = options.convert.out.string();
   if (options.json) {
@@ -59,8 +58,8 @@ void run(Options options, char** argv) {
     return;
   }
   fmt::print("{}: {} frames of {} recordings as {}; {}\nback: {}\n{}\n", out, format_count(result.frames),
-             result.recordings, options.to, format_seconds(watch.seconds()), way_back(options.convert, result),
-             budget.report());
+             result.recordings, options.to, format_seconds(watch.seconds()),
+             way_back(options.convert, result), budget.report());
 }
 
 }  // namespace
@@ -69,9 +68,10 @@ void add_convert(CLI::App& app, char** argv) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand(
       "convert", "Frames to captures as text; graphs to files of PyTorch Geometric, and back");
-  verb->add_option("SOURCE", options->convert.frames,
-                   "A data set of frames, a graph_set, or what PyTorch Geometric saved: a .pt file or a folder "
-                   "of them")
+  verb->add_option(
+          "SOURCE", options->convert.frames,
+          "A data set of frames, a graph_set, or what PyTorch Geometric saved: a .pt file or a folder "
+          "of them")
       ->required();
   verb->add_option("--out", options->convert.out, "The folder to make")->required()->type_name("DIR");
   verb->add_option("--to", options->to, "Of frames: the text of the captures")
@@ -80,7 +80,8 @@ void add_convert(CLI::App& app, char** argv) {
   verb->add_option("--leave-out", options->leave_out,
                    "Of files of PyTorch Geometric: attributes that a graph_set has no column for")
       ->type_name("NAME");
-  verb->add_flag("--trust", options->trust, "Of files of PyTorch Geometric: load those that may run code, too");
+  verb->add_flag("--trust", options->trust,
+                 "Of files of PyTorch Geometric: load those that may run code, too");
   verb->add_flag("--force", options->convert.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);

@@ -20,7 +20,8 @@ void become_python(char** argv) {
       "try:\n"
       "    from plimsoll.commands import main\n"
       "except ImportError as error:\n"
-      "    print(f'plimsoll: {sys.executable}: {error}; this verb is one of the Python package: pip install '\n"
+      "    print(f'plimsoll: {sys.executable}: {error}; this verb is one of the Python package: pip install "
+      "'\n"
       "          'plimsoll, and set PLIMSOLL_PYTHON to the Python that has it', file=sys.stderr)\n"
       "    sys.exit(2)\n"
       "main(sys.argv[1:])\n";
@@ -29,7 +30,8 @@ void become_python(char** argv) {
   for (char** argument = argv + 1; *argument != nullptr; ++argument) arguments.push_back(*argument);
   arguments.push_back(nullptr);
   ::execvp(python.c_str(), arguments.data());
-  throw Failure(python + ": " + std::strerror(errno) + "; set PLIMSOLL_PYTHON to a Python that has the package");
+  throw Failure(python + ": " + std::strerror(errno) +
+                "; set PLIMSOLL_PYTHON to a Python that has the package");
 }
 
 void add_python_verbs(CLI::App& app, char** argv) {

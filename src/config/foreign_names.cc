@@ -20,7 +20,8 @@ constexpr std::string_view kFusion =
 constexpr std::string_view kCurriculum = "curriculum.schedule: kdgat, hard_4to1 or none";
 constexpr std::string_view kAlwaysTheBest = "nothing: the weights of the least validation loss are kept";
 constexpr std::string_view kSameBits = "nothing: a run gives the same bits each time";
-constexpr std::string_view kNoTemporal = "nothing: there is no temporal stage; data.features: behaviour uses time";
+constexpr std::string_view kNoTemporal =
+    "nothing: there is no temporal stage; data.features: behaviour uses time";
 constexpr std::string_view kNoCuda = "nothing: training runs on the processor, no CUDA memory is used";
 
 // One line a name, in the order of docs/from-kdgat.md. Values come before the line for any value.
@@ -32,7 +33,8 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"batch_size_mode", "", "training.batch_size: any size fits, blocks bound the memory"},
     {"min_batch_size", "", "training.batch_size: any size fits, blocks bound the memory"},
     {"max_batch_size", "", "training.batch_size: any size fits, blocks bound the memory"},
-    {"dynamic_batching", "", "training.block: a block closes at graphs, nodes or edges, whichever comes first"},
+    {"dynamic_batching", "",
+     "training.block: a block closes at graphs, nodes or edges, whichever comes first"},
     {"memory_estimation", "", "memory.estimation: static, measured or trial; `plimsoll plan` prints it"},
     {"clear_cache_every_n", "", "nothing: memory is planned, there is no cache to clear"},
     {"use_teacher_cache", "", "distillation.teacher_outputs: cached, live or offload"},
@@ -56,9 +58,11 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"deterministic", "", kSameBits},
     // What trains.
     {"mode", "autoencoder", "task: autoencoder"},
-    {"mode", "curriculum", "task: distillation with curriculum.schedule: kdgat; --stage teacher runs it alone"},
+    {"mode", "curriculum",
+     "task: distillation with curriculum.schedule: kdgat; --stage teacher runs it alone"},
     {"mode", "knowledge_distillation", kDistillation},
-    {"mode", "student_baseline", "task: distillation; stage student_gat_alone is the student without a teacher"},
+    {"mode", "student_baseline",
+     "task: distillation; stage student_gat_alone is the student without a teacher"},
     {"mode", "normal", "task: detection"},
     {"mode", "fusion", kFusion},
     {"mode", "evaluation", "plimsoll evaluate RUN --data DIR"},
@@ -77,7 +81,8 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"model_size", "", "gat.preset or vgae.preset: small for a student, large for a teacher"},
     {"use_kd", "", kDistillation},
     {"auxiliaries", "", kDistillation},
-    {"variants", "", "task: distillation trains large, small with a teacher and small without, one after the other"},
+    {"variants", "",
+     "task: distillation trains large, small with a teacher and small without, one after the other"},
     {"stages", "", "--stage; without it a task runs all of its stages"},
     {"teacher_path", "", "--teacher FILE; plimsoll import kdgat makes the file of a checkpoint"},
     {"teacher_model_path", "", "--teacher FILE; plimsoll import kdgat makes the file of a checkpoint"},
@@ -126,10 +131,12 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"difficulty_cache_update", "", kCurriculum},
     {"curriculum_memory_multiplier", "", "nothing: the plan knows the batches of every stage"},
     // Seeing.
-    {"profile", "", "plimsoll plan names the operation at the peak; RUN/events.jsonl and RUN/metrics.csv follow a run"},
+    {"profile", "",
+     "plimsoll plan names the operation at the peak; RUN/events.jsonl and RUN/metrics.csv follow a run"},
     {"profile_steps", "", "nothing: a plan runs one block of each kind"},
     {"log_every_n_steps", "", "nothing: RUN/metrics.csv has a line an epoch"},
-    {"log_teacher_student_comparison", "", "nothing: plimsoll evaluate sets teachers, students and a student alone side by side"},
+    {"log_teacher_student_comparison", "",
+     "nothing: plimsoll evaluate sets teachers, students and a student alone side by side"},
     {"test_every_n_epochs", "", "plimsoll evaluate RUN --data DIR, also while the run trains"},
     {"run_test", "", "plimsoll evaluate RUN --data DIR"},
     {"eval_only", "", "plimsoll evaluate RUN --data DIR"},

@@ -223,10 +223,10 @@ std::vector<Report::Figure> suspicious_windows(AttendedWindows& attended, const 
   for (const int64_t graph : highest) {
     attended.read(graph);
     const GraphRange& recording = recording_of(attended.windows().tables(), graph);
-    figures.push_back({fmt::format("{}, window {}: {}, score {:.4g}", recording.name,
-                                   graph - recording.first_graph,
-                                   attended.graph().y.front() == 1 ? "attack" : "no attack", score_of(graph)),
-                       draw(chart_of(attended))});
+    figures.push_back(
+        {fmt::format("{}, window {}: {}, score {:.4g}", recording.name, graph - recording.first_graph,
+                     attended.graph().y.front() == 1 ? "attack" : "no attack", score_of(graph)),
+         draw(chart_of(attended))});
   }
   return figures;
 }

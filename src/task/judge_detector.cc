@@ -122,7 +122,8 @@ struct Judging {
   }
   // The first GAT, a student where there is one: whose attention is shown. None of an autoencoder alone.
   const RunDetector* gat() const {
-    const auto found = std::ranges::find_if(files, [](const RunDetector& of) { return !of.name.starts_with("vgae"); });
+    const auto found =
+        std::ranges::find_if(files, [](const RunDetector& of) { return !of.name.starts_with("vgae"); });
     return found == files.end() ? nullptr : &*found;
   }
 
@@ -243,7 +244,8 @@ std::vector<std::vector<Report::Figure>> show_attention(const Judging& judging, 
   const RunDetector* const gat = judging.gat();
   if (gat == nullptr) {
     if (options.attention.empty()) return {};
-    throw UsageError("--attention: an autoencoder alone has no attention to show; train a detection or distillation");
+    throw UsageError(
+        "--attention: an autoencoder alone has no attention to show; train a detection or distillation");
   }
   const DetectorScores& scores = detectors[static_cast<size_t>(gat - judging.files.data())];
   AttendedWindows attended(gat->file, *judging.data.windows());

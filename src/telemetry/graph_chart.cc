@@ -17,8 +17,8 @@ constexpr double kLabelRadius = 178;
 constexpr double kLeastNode = 3;
 constexpr double kMostNode = 15;
 constexpr double kMostWidth = 7;
-constexpr double kArrow = 9;      // length
-constexpr double kBend = 0.35;    // how far an edge bends to the middle
+constexpr double kArrow = 9;    // length
+constexpr double kBend = 0.35;  // how far an edge bends to the middle
 constexpr size_t kMostLabels = 64;
 
 struct Place {
@@ -51,9 +51,8 @@ void draw_edge(Markup& out, const GraphChart& chart, const GraphChart::Edge& edg
   const Place tip{centre.x + unit.x * node_radius, centre.y + unit.y * node_radius};
   const double half = 2 + 3 * relative;
   const Place base{tip.x + unit.x * kArrow, tip.y + unit.y * kArrow};
-  const std::string text =
-      fmt::format("{} to {}: {:.1f} %", nodes[static_cast<size_t>(edge.source)].label,
-                  nodes[static_cast<size_t>(edge.target)].label, edge.share * 100);
+  const std::string text = fmt::format("{} to {}: {:.1f} %", nodes[static_cast<size_t>(edge.source)].label,
+                                       nodes[static_cast<size_t>(edge.target)].label, edge.share * 100);
   put(out, "<g class=\"flow\" opacity=\"{:.2f}\"><title>{}</title>", 0.18 + 0.75 * relative, escaped(text));
   put(out, "<path d=\"M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}\" stroke-width=\"{:.2f}\"/>", from.x, from.y,
       bend.x, bend.y, base.x, base.y, 0.6 + (kMostWidth - 0.6) * relative);
@@ -89,7 +88,8 @@ Markup draw(const GraphChart& chart) {
   const double most = most_of(edges);
   const double most_node = most_of(chart.nodes);
   // Nodes of a full circle must not hide their neighbours.
-  const double room = std::numbers::pi * kRadius / static_cast<double>(std::max<size_t>(chart.nodes.size(), 1));
+  const double room =
+      std::numbers::pi * kRadius / static_cast<double>(std::max<size_t>(chart.nodes.size(), 1));
   const double most_radius = std::clamp(room, kLeastNode, kMostNode);
   const auto radius = [&](size_t n) {
     return kLeastNode + (most_radius - kLeastNode) * std::sqrt(chart.nodes[n].share / most_node);

@@ -1,8 +1,8 @@
 #include "windows/compat_graph.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <cmath>
+#include <unordered_set>
 
 namespace plimsoll {
 namespace {

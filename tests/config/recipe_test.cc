@@ -292,7 +292,8 @@ TEST(Errors, AKeyWithoutItsSectionIsToldWhereItStands) {
 TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
   for (const char* text : {"num_workers: 8", "training: {num_workers: 8}", "training: {num-workers: 8}"})
     EXPECT_THAT(refusal(text), HasSubstr("is no key here; instead: --threads")) << text;
-  EXPECT_THAT(refusal("mode: autoencoder"), HasSubstr("r.yaml:1:1: 'mode' is no key here; instead: task: autoencoder"));
+  EXPECT_THAT(refusal("mode: autoencoder"),
+              HasSubstr("r.yaml:1:1: 'mode' is no key here; instead: task: autoencoder"));
   EXPECT_THAT(refusal("mode: something"), HasSubstr("instead: task: autoencoder, detection or distillation"));
   EXPECT_THAT(refusal("", {"gat.use_cugraph=true"}), HasSubstr("instead: nothing: attention is fused"));
   EXPECT_THAT(refusal("auxiliaries: [{type: kd, alpha: 0.7}]"), HasSubstr("task: distillation"));
@@ -302,11 +303,13 @@ TEST(Errors, ASectionOfAnotherSystemIsAnsweredOnce) {
   const std::string error = refusal("dqn: {hidden: 576, layers: 3, batch_size: 128}");
   EXPECT_THAT(error, HasSubstr("r.yaml:1:1: 'dqn' is no key here; instead: nothing"));
   EXPECT_EQ(error.find('\n'), std::string::npos);
-  EXPECT_THAT(refusal("", {"dqn.batch_size=4"}), HasSubstr("'dqn.batch_size' is no key here; instead: nothing"));
+  EXPECT_THAT(refusal("", {"dqn.batch_size=4"}),
+              HasSubstr("'dqn.batch_size' is no key here; instead: nothing"));
 }
 
 TEST(Errors, AllUnknownKeysAreToldAtOnce) {
-  const std::string error = refusal("training: {lr: 0.1, patince: 3}\ndataset: hcrl_sa\n", {"training.mode=fusion"});
+  const std::string error =
+      refusal("training: {lr: 0.1, patince: 3}\ndataset: hcrl_sa\n", {"training.mode=fusion"});
   EXPECT_THAT(error, HasSubstr("r.yaml:1:12: 'training.lr' is no key here; instead: training.learning_rate"));
   EXPECT_THAT(error, HasSubstr("\nr.yaml:1:21: unknown key 'training.patince'"));
   EXPECT_THAT(error, HasSubstr("\nr.yaml:2:1: 'dataset' is no key here; instead: --data DIR"));

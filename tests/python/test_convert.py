@@ -140,7 +140,7 @@ def test_windows_come_back_to_the_bit(plimsoll, tmp_path):
     plimsoll("simulate", "can", "--out", tmp_path / "frames", "--frames", 20_000)
     plimsoll("windows", tmp_path / "frames", "--out", tmp_path / "graphs")
     assert_same_graphs(tmp_path / "graphs", through_pyg(plimsoll, tmp_path / "graphs", tmp_path))
-    split = package.open(tmp_path / "graphs").splits[1]
+    split = list(package.open(tmp_path / "graphs").splits.values())[1]
     loaded = InMemoryDataset()
     loaded.load(tmp_path / "pyg" / f"{split.name}.pt")
     assert len(loaded) == split.graphs

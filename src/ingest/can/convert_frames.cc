@@ -15,21 +15,20 @@ namespace {
 constexpr int64_t kFramesAtOnce = 1 << 14;
 
 [[noreturn]] void refuse(const ConvertOptions& options, const Recording& recording, const std::string& why) {
-  throw InputError(
-      fmt::format("{}: recording '{}': {}", options.frames.string(), recording.path(), why));
+  throw InputError(fmt::format("{}: recording '{}': {}", options.frames.string(), recording.path(), why));
 }
 
 // A split is a path below the output and a name the name of a file in it: a manifest of others may say more.
 bool is_plain(const std::string& path) {
   const std::filesystem::path parts(path);
   return !path.empty() && path.find('\0') == std::string::npos && parts.is_relative() &&
-         std::ranges::all_of(parts, [](const auto& part) {
-           return !part.empty() && part != "." && part != "..";
-         });
+         std::ranges::all_of(parts,
+                             [](const auto& part) { return !part.empty() && part != "." && part != ".."; });
 }
 
 void require_text(const ConvertOptions& options, const Recording& recording, bool labels) {
-  if (!is_plain(recording.split) || !is_plain(recording.name) || recording.name.find('/') != std::string::npos)
+  if (!is_plain(recording.split) || !is_plain(recording.name) ||
+      recording.name.find('/') != std::string::npos)
     refuse(options, recording, "cannot become the name of a file");
   if (!recording.has_time) refuse(options, recording, "has no times, and a text would make some up");
   if (!recording.has_payload) refuse(options, recording, "has no payloads, and a text would make empty ones");

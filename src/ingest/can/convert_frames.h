@@ -20,8 +20,8 @@ struct ConvertOptions {
 struct ConvertResult {
   int64_t recordings = 0;
   int64_t frames = 0;
-  bool labels = false;       ///< of candump: a label stands behind each frame
-  bool fd = false;           ///< read back with --payload 64
+  bool labels = false;  ///< of candump: a label stands behind each frame
+  bool fd = false;      ///< read back with --payload 64
 };
 
 /// Writes all recordings; `progress` gets frames done and in all. Errors: InputError that names the recording

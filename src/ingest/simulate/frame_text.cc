@@ -116,7 +116,8 @@ void FrameTextWriter::append(const FrameSpans& frames) {
       }
       if (labels_) {
         if (frames.label[i] > 1)
-          throw InputError("an unlabelled frame in a recording with labels: a line tells of one or the other");
+          throw InputError(
+              "an unlabelled frame in a recording with labels: a line tells of one or the other");
         pen.put(' ');
         pen.put(static_cast<char>('0' + frames.label[i]));
       }
