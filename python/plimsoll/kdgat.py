@@ -98,7 +98,7 @@ def _read(checkpoint: Path) -> dict[str, NDArray[np.float32]]:
             f"{checkpoint}: {str(error).splitlines()[0]}; it holds more than tensors: load it where you trust it and save "
             'torch.save({"state_dict": checkpoint["state_dict"]}, FILE)'
         ) from error
-    except (OSError, RuntimeError, EOFError) as error:
+    except Exception as error:  # of damaged bytes torch's reader raises whatever it comes upon
         raise InputError(f"{checkpoint}: cannot be loaded by torch: {error}") from error
     state = loaded.get("state_dict", loaded) if isinstance(loaded, dict) else None
     if not isinstance(state, dict) or not state or not all(isinstance(value, torch.Tensor) for value in state.values()):

@@ -145,7 +145,6 @@ def _joined(graphs: GraphSet, first: int, end: int) -> tuple[dict[str, Any], dic
         counts = np.diff(graphs.node_ptr[first : end + 1])
         columns["_num_nodes"] = counts.tolist()
         columns["num_nodes"] = int(counts.sum())
-        slices["num_nodes"] = starts["graphs"]
     return columns, slices
 
 
@@ -178,7 +177,7 @@ def _load(file: Path, trust: bool) -> Any:
         raise InputError(
             f"{file}: {why}; if you trust who wrote it, --trust (trust=True) loads it all the same, and runs what it says"
         ) from error
-    except (OSError, RuntimeError, EOFError, AttributeError, ImportError) as error:
+    except Exception as error:  # of damaged bytes torch's reader raises whatever it comes upon
         raise InputError(f"{file}: cannot be loaded by torch: {error}") from error
 
 

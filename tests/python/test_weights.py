@@ -173,7 +173,9 @@ def test_onnxruntime_says_the_same(trained, tmp_path, variant):
     session = ort.InferenceSession(tmp_path / "m.onnx")
     for count in (1, 40):
         batch = batch_of(graphs, count)
-        given = {"x": batch.x, "edge_index": batch.edge_index, "batch": batch.batch, "edge_attr": batch.edge_attr / 100}
+        # Products of degrees reach thousands, and what an untrained attention makes of them is all rounding.
+        edge_attr = batch.edge_attr / batch.edge_attr.abs().amax(0).clamp(min=1)
+        given = {"x": batch.x, "edge_index": batch.edge_index, "batch": batch.batch, "edge_attr": edge_attr}
         logits = session.run(None, {each.name: given[each.name].numpy() for each in session.get_inputs()})[0]
         with torch.no_grad():
             expected = twin(file)(batch.x, batch.edge_index, batch.batch, given["edge_attr"]).numpy()
