@@ -13,19 +13,23 @@ from plimsoll._core import version as __version__
 from plimsoll._open import open, verify
 from plimsoll._split_edges import EdgeSplit, split_edges
 from plimsoll._windows import windows
+from plimsoll.attention_data import Attention
 from plimsoll.clusters import ClusterData, ClusterLoader
 from plimsoll.data_set import DataSet
 from plimsoll.detect import Detector, Verdict
 from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
+from plimsoll.exporting import export
 from plimsoll.frames import Frame, FrameColumns, Frames
 from plimsoll.graph import Graph
 from plimsoll.graph_set import Graphs, GraphSet
 from plimsoll.graph_view import GraphView
+from plimsoll.kdgat import import_kdgat
 from plimsoll.loader import DataLoader
 from plimsoll.neighbours import NeighborLoader
 from plimsoll.predictions import Predictions
 from plimsoll._from_points import from_points
 from plimsoll.pyg import from_pyg
+from plimsoll.pyg_files import from_pyg_files, to_pyg_files
 from plimsoll.tables import Features, GraphRecording, Recording, Split
 
 if TYPE_CHECKING:
@@ -61,6 +65,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Attention",
     "BlockLimits",
     "BudgetExceeded",
     "ClusterData",
@@ -95,15 +100,19 @@ __all__ = [
     "__version__",
     "budget",
     "evaluate",
+    "export",
     "fit",
     "from_points",
     "from_pyg",
+    "from_pyg_files",
+    "import_kdgat",
     "ingest",
     "open",
     "plan",
     "predict",
     "simulate",
     "split_edges",
+    "to_pyg_files",
     "train",
     "verify",
     "windows",

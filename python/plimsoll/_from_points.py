@@ -64,5 +64,7 @@ def from_points(
             pos,
         )
 
-    names = ["constant"] if features is None else None
-    return write_graphs({"all": points}, read, path, "points", force, budget, progress, names)
+    tables = None
+    if features is None:
+        tables = {"features": {"node": ["constant"], "edge": []}, "recordings": [], "vocabulary": []}
+    return write_graphs({"all": points}, read, path, "points", force, budget, progress, tables)

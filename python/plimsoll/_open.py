@@ -4,6 +4,7 @@ from pathlib import Path
 
 from plimsoll import _core
 from plimsoll.arguments import PathLike
+from plimsoll.attention_data import Attention
 from plimsoll.errors import InputError
 from plimsoll.frames import Frames
 from plimsoll.graph import Graph
@@ -11,16 +12,18 @@ from plimsoll.graph_set import GraphSet
 from plimsoll.predictions import Predictions
 
 
-def open(path: PathLike) -> Frames | GraphSet | Graph | Predictions:
+def open(path: PathLike) -> Frames | GraphSet | Graph | Predictions | Attention:
     """Opens a data set for reading, of whichever kind it is.
 
     Its columns are mapped: opening takes milliseconds and no memory for them. Errors: `InputError`.
     """
     kind = _core.kind_of(Path(path))
-    for known in (Frames, GraphSet, Graph, Predictions):
+    for known in (Frames, GraphSet, Graph, Predictions, Attention):
         if known._kind == kind:
             return known(path)
-    raise InputError(f"{path}: is a data set of the unknown kind {kind!r}, expected frames, graph_set, graph or predictions")
+    raise InputError(
+        f"{path}: is a data set of the unknown kind {kind!r}, expected frames, graph_set, graph, predictions or attention"
+    )
 
 
 def verify(path: PathLike) -> list[str]:

@@ -111,6 +111,7 @@ def evaluate(
     *,
     split: str | None = None,
     scores: PathLike | None = None,
+    attention: PathLike | None = None,
     calibrate: int | None = None,
     budget: Budget = None,
     threads: int | None = None,
@@ -118,7 +119,8 @@ def evaluate(
 ) -> Evaluation:
     """Judges a run on every split that did not train it, as `plimsoll evaluate` does, or on one `split` alone.
 
-    `scores` is a file for the score of every window, `calibrate` how many of its first benign windows each recording
+    `scores` is a file for the score of every window, `attention` a folder for its IDs, edges and the attention of a GAT
+    (docs/formats/attention.md), `calibrate` how many of its first benign windows each recording
     is compared with; the other arguments are those of `train`. Errors: as of `train`.
     """
     request = _torch.EvaluateRequest(Path(run), Path(data))
@@ -126,6 +128,8 @@ def evaluate(
         request.set_split(split)
     if scores is not None:
         request.set_scores(Path(scores))
+    if attention is not None:
+        request.set_attention(Path(attention))
     if calibrate is not None:
         request.set_calibrate(whole("calibrate", calibrate, 0))
     done = json.loads(_within(request, budget, threads, lambda: _torch.evaluate(request, progress)))

@@ -64,7 +64,7 @@ class BlockList:
         for first in range(0, count, self.batch_size):
             blocks = []
             for graphs in self._cut(order[first : first + self.batch_size]):
-                blocks.append(Block(number, graphs, Size(*map(int, self.sizes[graphs].sum(axis=0)))))
+                blocks.append(Block(number, graphs, Size.of_graphs(self.sizes[graphs])))
                 number += 1
             yield blocks
 

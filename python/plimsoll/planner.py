@@ -38,8 +38,9 @@ class Need(NamedTuple):
 class Needs:
     """Tapes of a few batches, and what follows for all others.
 
-    Where the sizes of all tensors are affine in a batch's graphs, nodes, edges and self-loops, and the sequence of
-    allocations is the same for every batch, it is exact; else `difference` says at which operation it is not.
+    Where the sizes of all tensors are affine in a batch's graphs, nodes, edges and self-loops, and if not in these alone, in
+    the rows that padding to the largest graph makes, and the sequence of allocations is the same for every batch, it is
+    exact; else `difference` says at which operation it is not.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -47,6 +48,8 @@ class Needs:
         self.tapes: dict[Size, Tape] = {}
         self.refused: BudgetExceeded | None = None
         self._model: _torch.TapeModel | None = None
+        self._pads = False  # whether sizes follow padded graphs
+        self._several = False  # whether what follows is of batches of several graphs alone
 
     def run(self, batch: Data) -> None:
         """Runs a step on a batch, unless one of its size was; one that the budget refuses is left out."""
@@ -77,7 +80,7 @@ class Needs:
         if (tape := self.tapes.get(size)) is not None:
             held = sorted(tape.recording.held_at_peak(), key=lambda row: -row[1])
             return Need(size, tape.batch, *tape.recording.peak(), tuple(held), True)
-        step, operation = self._fitted().peak(size.terms)
+        step, operation = self._fitted().peak(self._terms(size))
         need = Need(size, self._batch_bytes(size), step, operation, (), False)
         return need if self.spans(size) else max(need, self._bound(size), key=lambda n: n.bytes)
 
@@ -85,32 +88,50 @@ class Needs:
         """Whether what was run says it all of batches of this size: its counts are a combination of theirs."""
         if size.edges == 0 and size not in self.tapes and any(other.edges for other in self.tapes):
             return False
-        rows = np.array([other.terms for other in self.tapes], float)
+        self._fitted()
+        if self._several and size.graphs == 1:
+            return size in self.tapes
+        rows = np.array([self._terms(other) for other in self.tapes if other.graphs > 1 or not self._several], float)
+        scale = rows.max(axis=0, initial=1)  # pairs of rows are many
         rank = np.linalg.matrix_rank
-        return bool(rank(rows) == rank(np.vstack([rows, size.terms])))
+        return bool(rank(rows / scale) == rank(np.vstack([rows, self._terms(size)]) / scale))
 
     def _bound(self, size: Size) -> Need:
         """From above, as far as needs grow with every count: the need of another as often as it goes into this one."""
         least: Need | None = None
         for other, tape in self.tapes.items():
-            if any(a and not b for a, b in zip(size, other)):
+            if any(a and not b for a, b in zip(self._terms(size), self._terms(other))):
                 continue
-            times = max(a / b for a, b in zip(size.terms, other.terms) if b)
+            times = max(a / b for a, b in zip(self._terms(size), self._terms(other)) if b)
             need = Need(size, math.ceil(times * tape.batch), math.ceil(times * tape.step), tape.recording.peak()[1], (), False)
             if least is None or need.bytes < least.bytes:
                 least = need
         return least or Need(size, 0, 0, "", (), False)
 
+    def _terms(self, size: Size) -> list[int]:
+        return size.padded_terms if self._pads else size.terms
+
     def _fitted(self) -> _torch.TapeModel:
-        if self._model is None:
-            if self.refused is not None and not self.tapes:
-                raise BudgetExceeded(f"there is no room for a step on one graph: {self.refused}")
-            # Without edges the sequence of operations may be another.
-            tapes = [tape for tape in self.tapes.values() if tape.size.edges] or list(self.tapes.values())
-            terms = [tape.size.terms for tape in tapes]
-            self._model = _torch.TapeModel([tape.recording for tape in tapes], terms)
-            self._batch, *_ = np.linalg.lstsq(np.array(terms, float), np.array([tape.batch for tape in tapes], float))
-        return self._model
+        if self._model is not None:
+            return self._model
+        if self.refused is not None and not self.tapes:
+            raise BudgetExceeded(f"there is no room for a step on one graph: {self.refused}")
+        # Without edges the sequence of operations may be another; so it may be of one graph, which needs no padding.
+        tapes = [tape for tape in self.tapes.values() if tape.size.edges] or list(self.tapes.values())
+        several = [tape for tape in tapes if tape.size.graphs > 1]
+        terms = [tape.size.terms for tape in tapes]
+        model = _torch.TapeModel([tape.recording for tape in tapes], terms)
+        self._pads = self._several = False
+        if model.difference and len(several) > 2:
+            for pads in (False, True):
+                counts = [tape.size.padded_terms if pads else tape.size.terms for tape in several]
+                other = _torch.TapeModel([tape.recording for tape in several], counts)
+                if not other.difference:
+                    model, self._pads, self._several = other, pads, True
+                    break
+        self._model = model
+        self._batch, *_ = np.linalg.lstsq(np.array(terms, float), np.array([tape.batch for tape in tapes], float))
+        return model
 
     def _batch_bytes(self, size: Size) -> int:
         return int(np.ceil(np.dot(size.terms, self._batch) - 0.5))
@@ -134,11 +155,14 @@ def worst_of(needs: Needs, sizes: Iterable[Size], batch_of: Callable[[Size], Dat
 
 def largest_batch(needs: Needs, graphs: NDArray[np.int64], room: int) -> int:
     """How many graphs fit into `room` bytes whichever they are; `graphs` are the counts of each, i64 [G, 4]."""
-    most = np.cumsum(np.sort(graphs, axis=0)[::-1], axis=0)  # of each count, in any k graphs
+    graphs = np.sort(graphs, axis=0)[::-1]
+    largest = int(graphs[0, 1]) if len(graphs) else 0
+    most = np.cumsum(graphs, axis=0)  # of each count, in any k graphs
     fits, too_many = 0, len(most) + 1
     while fits + 1 < too_many:
         k = (fits + too_many) // 2
-        if needs.of(Size(*map(int, most[k - 1]))).bytes <= room:
+        total, nodes, edges, self_loops = map(int, most[k - 1])
+        if needs.of(Size(total, nodes, edges, self_loops, largest)).bytes <= room:
             fits = k
         else:
             too_many = k
@@ -148,4 +172,4 @@ def largest_batch(needs: Needs, graphs: NDArray[np.int64], room: int) -> int:
 def graphs_of(batches: Sequence[Data]) -> NDArray[np.int64]:
     """The counts of every graph of some batches, i64 [G, 4]."""
     graphs = [graph for batch in batches for graph in (batch.to_data_list() if isinstance(batch, Batch) else [batch])]
-    return np.array([size_of(graph) for graph in graphs], np.int64).reshape(-1, 4)
+    return np.array([size_of(graph)[:4] for graph in graphs], np.int64).reshape(-1, 4)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+import json
+from collections.abc import Callable, Iterable, Mapping, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +31,7 @@ def from_pyg(
     force: bool = False,
     budget: Budget = None,
     progress: Progress = None,
+    tables: Mapping[str, Any] | None = None,
 ) -> GraphSet:
     """Writes a PyTorch Geometric data set of small graphs to a `graph_set`, which is opened.
 
@@ -43,7 +45,9 @@ def from_pyg(
     refused, as is anything else that a graph has, unless `leave_out` names it.
 
     `force` replaces an output that exists. `budget` is for the buffers of the columns, 1.75 MiB at most.
-    `progress` is called with the graphs done and in all, 0 where their number is not known.
+    `progress` is called with the graphs done and in all, 0 where their number is not known. `tables` are `features`,
+    `recordings` and `vocabulary` as the manifest of a `graph_set` has them (docs/formats/graph-set.md); without them
+    features are called x_0, x_1, ... and edge_attr_0, ..., and there are no others.
     Errors: `UsageError` that names the graph, `Failure`, `BudgetExceeded`; the output is then as it was.
     """
     left_out = set(texts("leave_out", leave_out))
@@ -51,7 +55,7 @@ def from_pyg(
     if wrong := [name for name in splits if not isinstance(name, str) or not name]:
         raise UsageError(f"dataset: names a split {wrong[0]!r}, expected a text")
     return write_graphs(
-        splits, lambda data, where: _graph(data, left_out, where), path, "torch_geometric", force, budget, progress
+        splits, lambda data, where: _graph(data, left_out, where), path, "torch_geometric", force, budget, progress, tables
     )
 
 
@@ -63,7 +67,7 @@ def write_graphs(
     force: bool,
     budget: Budget,
     progress: Progress,
-    names: Sequence[str] | None = None,
+    tables: Mapping[str, Any] | None = None,
 ) -> GraphSet:
     """Writes what `read(graph, where)` makes of graphs, one by one; the rest as `from_pyg`."""
     path = Path(path)
@@ -91,7 +95,11 @@ def write_graphs(
             raise UsageError(f"{path}: the data set has no graphs; expected one at least")
         if progress is not None:
             progress(done, total)
-        writer.publish(counts, names or _names("x", first.x), _names("edge_attr", first.edge_attr), source)
+        features = tables["features"] if tables else {"node": _names("x", first.x), "edge": _names("edge_attr", first.edge_attr)}
+        rest = {key: tables[key] if tables else [] for key in ("recordings", "vocabulary")}
+        if rest["recordings"] and sum(recording["graphs"] for recording in rest["recordings"]) != done:
+            raise UsageError(f"tables: recordings have other graphs than the {done} there are")
+        writer.publish(json.dumps({"splits": _splits(counts), "features": features, **rest}), source)
     except BaseException:
         if writer is not None:
             writer.abandon()
@@ -260,6 +268,15 @@ def _require_like(first: Columns, graph: Columns, number: int) -> None:
             f"graph {number}: has (node features, edge features, node_y, targets, targets of nodes, pos) {widths}, the "
             f"first graph {expected}; expected the same of all"
         )
+
+
+def _splits(counts: list[tuple[str, int]]) -> list[dict[str, Any]]:
+    first = 0
+    splits = []
+    for name, graphs in counts:
+        splits.append({"name": name, "first_graph": first, "graphs": graphs})
+        first += graphs
+    return splits
 
 
 def _names(column: str, array: NDArray[np.float32]) -> list[str]:

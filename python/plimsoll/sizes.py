@@ -23,11 +23,27 @@ class Size(NamedTuple):
     nodes: int
     edges: int
     self_loops: int
+    largest: int = 0  #: nodes of the largest graph
+
+    @classmethod
+    def of_graphs(cls, counts: NDArray[np.int64]) -> Size:
+        """Of graphs together; `counts` i64 [n, 4] are those of each."""
+        graphs, nodes, edges, self_loops = map(int, counts.sum(axis=0))
+        return cls(graphs, nodes, edges, self_loops, int(counts[:, 1].max(initial=0)))
 
     @property
     def terms(self) -> list[int]:
         """What sizes of tensors are taken to be affine in, the constant first."""
-        return [1, *self]
+        return [1, *self[:4]]
+
+    @property
+    def padded_terms(self) -> list[int]:
+        """The same for models that pad graphs to the largest, as attention over all nodes of a graph does: rows, pairs of
+        rows, and the tiles of torch's scaled_dot_product_attention (ATen/native/cpu/FlashAttentionKernel.cpp)."""
+        longest_tile = 256 if self.largest >= 768 else 64 if self.largest >= 192 else 32
+        tile = min(longest_tile, self.largest)
+        padded = self.graphs * self.largest
+        return [*self.terms, padded, padded * self.largest, tile * min(512, self.largest), tile]
 
     def __str__(self) -> str:
         return f"{self.graphs} graphs, {self.nodes} nodes, {self.edges} edges"
@@ -40,14 +56,16 @@ def size_of(batch: Data) -> Size:
     edge_index = batch.get("edge_index")
     graphs = batch.num_graphs if "ptr" in batch else 1
     loops = int((edge_index[0] == edge_index[1]).sum()) if isinstance(edge_index, torch.Tensor) else 0
-    return Size(int(graphs), int(batch.num_nodes or 0), int(batch.num_edges), loops)
+    nodes = int(batch.num_nodes or 0)
+    largest = int(batch.ptr.diff().max()) if "ptr" in batch and len(batch.ptr) > 1 else nodes
+    return Size(int(graphs), nodes, int(batch.num_edges), loops, largest)
 
 
 def sizes_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:
     """Of each graph: i64 [G, 4], in the order of `Size`. Reads every graph of a data set of PyTorch Geometric."""
     if isinstance(graphs, Graphs):
         return _sizes_in(graphs)
-    return np.array([size_of(graphs[i]) for i in range(len(graphs))], np.int64).reshape(-1, 4)
+    return np.array([size_of(graphs[i])[:4] for i in range(len(graphs))], np.int64).reshape(-1, 4)
 
 
 def sizes_and_targets_of(graphs: Sequence[Data] | Graphs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -57,7 +75,7 @@ def sizes_and_targets_of(graphs: Sequence[Data] | Graphs) -> tuple[NDArray[np.in
     sizes, targets = np.empty((len(graphs), 4), np.int64), np.empty(len(graphs), np.int64)
     for i in range(len(graphs)):
         graph = graphs[i]
-        sizes[i] = size_of(graph)
+        sizes[i] = size_of(graph)[:4]
         if graph.y is None:
             raise UsageError(f"graph {i}: has no y; expected the targets of the loss")
         targets[i] = len(graph.y) if isinstance(graph.y, torch.Tensor) and graph.y.dim() else 1

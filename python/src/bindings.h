@@ -16,5 +16,6 @@ void bind_making(nb::module_& module);
 void bind_graph_making(nb::module_& module);
 void bind_batches(nb::module_& module);
 void bind_detection(nb::module_& module);
+void bind_model_files(nb::module_& module);
 
 }  // namespace plimsoll

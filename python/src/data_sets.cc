@@ -13,7 +13,7 @@
 #include "bindings.h"
 #include "mapping.h"
 #include "memory/budget_scope.h"
-#include "store/graph_set.h"
+#include "store/graph_set_tables.h"
 #include "store/verify.h"
 
 namespace plimsoll {
@@ -36,7 +36,7 @@ Mapping::Mapping(const std::filesystem::path& folder, const std::string& kind) {
   } else if (kind == "graph") {
     graph_ = std::make_shared<const GraphView>(folder);
     view_ = {graph_, &graph_->set()};
-  } else if (kind == "predictions") {
+  } else if (kind == "predictions" || kind == "attention") {
     view_ = std::make_shared<const DataSetView>(folder, kind);
   } else {
     graph_set_ = std::make_shared<const GraphSetView>(folder);
@@ -124,19 +124,11 @@ class BudgetedWriter {
     writer_.value().append(graph);
   }
 
-  void publish(const std::vector<std::pair<std::string, int64_t>>& splits,
-               std::vector<std::string> node_features, std::vector<std::string> edge_features,
-               const std::string& source) {
-    GraphSetTables tables;
-    tables.node_features = std::move(node_features);
-    tables.edge_features = std::move(edge_features);
-    int64_t first = 0;
-    for (const auto& [name, graphs] : splits) {
-      tables.splits.push_back(
-          {.name = name, .split = "", .first_graph = first, .graphs = graphs, .attack = {}, .copy_of = {}});
-      first += graphs;
-    }
-    writer_.value().publish(tables, make_provenance({{{"kind", source}}}, Json::object()));
+  /// JSON with `splits`, `features`, `recordings` and `vocabulary`, as a manifest has them.
+  void publish(const std::string& tables, const std::string& source) {
+    Charge charge(Tag::columns);
+    writer_.value().publish(tables_of_manifest(parse_json(tables), charge),
+                            make_provenance({{{"kind", source}}}, Json::object()));
     abandon();
   }
 

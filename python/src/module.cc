@@ -19,4 +19,5 @@ NB_MODULE(_core, module) {
   plimsoll::bind_graph_making(module);
   plimsoll::bind_batches(module);
   plimsoll::bind_detection(module);
+  plimsoll::bind_model_files(module);
 }

@@ -121,6 +121,8 @@ void bind_runs(nb::module_& module) {
            })
       .def("set_split", [](EvaluateRequest& request, const std::string& name) { request.asked.split = name; })
       .def("set_scores", [](EvaluateRequest& request, const fs::path& file) { request.asked.scores = file; })
+      .def("set_attention",
+           [](EvaluateRequest& request, const fs::path& folder) { request.asked.attention = folder; })
       .def("set_calibrate",
            [](EvaluateRequest& request, int64_t windows) { request.asked.calibrate = windows; })
       .def("set_threads", [](EvaluateRequest& request, int threads) { request.asked.threads = threads; })

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "cli/foreign_words.h"
 #include "cli/interrupt.h"
 #include "io/lost_mapping.h"
 #include "memory/ledger.h"
@@ -32,7 +33,6 @@ std::vector<std::string> join_overrides(int argc, char** argv) {
     arguments[i + 1] += "=" + arguments[i + 2];
     arguments.erase(arguments.begin() + static_cast<int64_t>(i) + 2);
   }
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   return arguments;
 }
 
@@ -65,7 +65,10 @@ int run_command(CLI::App& app, int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is a failed write, with a text and a cleaning up
   report_lost_mappings();
   try {
-    app.parse(join_overrides(argc, argv));
+    std::vector<std::string> arguments = join_overrides(argc, argv);
+    refuse_foreign_words(app, arguments);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app.parse(std::move(arguments));
     return flushed(0);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
@@ -107,7 +110,8 @@ int Resources::thread_count() const {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may_be_below) : slack_(slack) {
+Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may_be_below, bool for_elsewhere)
+    : slack_(slack) {
   const std::vector<Limit> limits = find_limits();
   const int64_t limit = default_budget(limits);
   bytes_ = most > 0 ? std::min(most, limit) : limit;
@@ -119,8 +123,7 @@ Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may
                        slack_ > 0 ? fmt::format(" and sets {} aside for --threads; fewer need less",
                                                 format_bytes(slack_))
                                   : ""));
-  // Of a plan may_be_below, which is for another machine.
-  if (const int64_t usable = usable_memory(limits); bytes_ > usable && !may_be_below) warn_of(limits, bytes_);
+  if (bytes_ > usable_memory(limits) && !for_elsewhere) warn_of(limits, bytes_);
   Ledger::process().set_cap(std::max<int64_t>(bytes_ - outside_ledger(), 0));
 }
 

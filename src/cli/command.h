@@ -32,8 +32,10 @@ class Budget {
  public:
   /// `most`: what the default is cut to; 0 for no cut. `slack`: bytes set aside for what malloc loses between
   /// pieces. Errors: UsageError (not a size), Error with exit code 4 when the budget is below floor and
-  /// slack, unless it `may_be_below`: then the ledger refuses everything.
-  explicit Budget(const Resources& resources, int64_t most = 0, int64_t slack = 0, bool may_be_below = false);
+  /// slack, unless it `may_be_below`: then the ledger refuses everything. One that is above the limits found
+  /// is said to be, unless it is `for_elsewhere`, as of a plan.
+  explicit Budget(const Resources& resources, int64_t most = 0, int64_t slack = 0, bool may_be_below = false,
+                  bool for_elsewhere = false);
 
   int64_t bytes() const { return bytes_; }
   int64_t floor() const { return meter_.floor(); }

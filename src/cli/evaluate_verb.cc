@@ -38,6 +38,7 @@ void run_evaluate(const EvaluateOptions& options) {
                                                     .split = options.split,
                                                     .compare = options.compare,
                                                     .scores = options.scores,
+                                                    .attention = options.attention,
                                                     .calibrate = options.calibrate,
                                                     .ablation = options.ablation,
                                                     .threads = threads,

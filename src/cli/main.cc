@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/python_verbs.h"
 #include "cli/train_options.h"
 #include "cli/verbs.h"
 #include "memory/c_heap.h"
@@ -32,6 +33,8 @@ int main(int argc, char** argv) {
   plimsoll::add_simulate(app);
   plimsoll::add_split_edges(app);
   plimsoll::add_windows(app);
+  plimsoll::add_convert(app, argv);
+  plimsoll::add_python_verbs(app, argv);
   plimsoll::add_inspect(app);
   plimsoll::add_verify(app);
   plimsoll::add_plan(app, [argv](const plimsoll::PlanOptions& options) {

@@ -132,7 +132,7 @@ void run_plan(const PlanOptions& options) {
   Resources resources = options.resources;
   if (!budgets.empty()) resources.budget_text = std::to_string(budgets.back());
   const FloorParts floor = warm_up_torch(threads);
-  Budget budget(resources, 0, kHeapSlack, /*may_be_below=*/true);
+  Budget budget(resources, 0, kHeapSlack, /*may_be_below=*/true, /*for_elsewhere=*/true);
   const RunOptions run{.folder = {},
                        .identity = {},
                        .threads = threads,

@@ -96,6 +96,9 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
                    "Show figures of others beside ours; docs/published has some")
       ->type_name("FILE");
   verb->add_option("--scores", options->scores, "Write the score of every window, as CSV")->type_name("FILE");
+  verb->add_option("--attention", options->attention,
+                   "Write IDs, edges and attention by layer and head of every window to this folder")
+      ->type_name("DIR");
   verb->add_option("--calibrate", options->calibrate,
                    "Compare each recording with its own first N benign windows, at most a third of them, "
                    "which are not judged. 0: none; default: data.calibration of the recipe")

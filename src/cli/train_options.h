@@ -51,6 +51,7 @@ struct EvaluateOptions {
   std::string split;
   std::filesystem::path compare;
   std::filesystem::path scores;
+  std::filesystem::path attention;
   int64_t calibrate = -1;  ///< windows of each recording; below 0: as the recipe says
   bool ablation = false;
   std::string verify = "auto";  ///< as for train

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "config/foreign_names.h"
 #include "config/schema.h"
 
 namespace plimsoll {
@@ -73,18 +74,39 @@ std::vector<std::string> known_keys() {
   return keys;
 }
 
-void require_known(const std::string& key, const std::string& where) {
+bool is_known(const std::string& key) {
   const std::vector<std::string> keys = known_keys();
-  if (std::find(keys.begin(), keys.end(), key) != keys.end()) return;
-  const std::string_view last = std::string_view(key).substr(key.rfind('.') + 1);
-  for (const auto& [retired, instead] : kRetiredKeys)
-    if (last == retired)
-      throw UsageError(fmt::format("{}: '{}' is no key here; instead: {}", where, key, instead));
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::string answer_to(const std::string& key, std::string_view value, const std::string& where) {
+  if (const std::string_view instead = instead_of(key, value); !instead.empty())
+    return fmt::format("{}: '{}' is no key here; instead: {}", where, key, instead);
+  if (const std::string keys = keys_called(key); !keys.empty())
+    return fmt::format("{}: '{}' stands in a section: {}", where, key, keys);
+  const std::vector<std::string> keys = known_keys();
   const auto nearest = std::min_element(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
     return edit_distance(a, key) < edit_distance(b, key);
   });
-  throw UsageError(fmt::format("{}: unknown key '{}'; the nearest known key is '{}'", where, key, *nearest));
+  return fmt::format("{}: unknown key '{}'; the nearest known key is '{}'", where, key, *nearest);
 }
+
+// What is wrong with keys: all of it is told at once, as a file of another system has many of them.
+class UnknownKeys {
+ public:
+  void add(const std::string& key, std::string_view value, const std::string& where) {
+    text_ += (text_.empty() ? "" : "\n") + answer_to(key, value, where);
+    if (++count_ == kMost) refuse();
+  }
+  void refuse() const {
+    if (count_ > 0) throw UsageError(text_);
+  }
+
+ private:
+  static constexpr int kMost = 64;
+  std::string text_;
+  int count_ = 0;
+};
 
 // The names of a list; nothing where the node is no list of names.
 std::optional<std::vector<std::string>> names_of(const YAML::Node& node) {
@@ -102,18 +124,22 @@ UsageError not_single(const std::string& key, const Written& written) {
 }
 
 void flatten(const YAML::Node& node, const std::string& prefix, const std::string& name,
-             WrittenValues& values) {
+             WrittenValues& values, UnknownKeys& unknown) {
   for (const auto& entry : node) {
     const YAML::Mark mark = entry.first.Mark();
     const std::string where = fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
     const std::string key = prefix + entry.first.as<std::string>();
     // An anchor may stand for a map around it: deeper than all keys, a map has to be an error.
     constexpr auto kDeepest = 3;
-    if (entry.second.IsMap() && std::count(key.begin(), key.end(), '.') < kDeepest) {
-      flatten(entry.second, key + ".", name, values);
+    if (entry.second.IsMap() && instead_of(key).empty() &&
+        std::count(key.begin(), key.end(), '.') < kDeepest) {
+      flatten(entry.second, key + ".", name, values, unknown);
       continue;
     }
-    require_known(key, where);
+    if (!is_known(key)) {
+      unknown.add(key, entry.second.IsScalar() ? entry.second.as<std::string>() : "", where);
+      continue;
+    }
     Written written{"", where, names_of(entry.second)};
     if (!written.names && !entry.second.IsScalar())
       throw UsageError(fmt::format("{}: '{}' must be a single value or a list of names", where, key));
@@ -137,7 +163,14 @@ void require_word(const std::string& key, std::string_view words, const Written&
       fmt::format("{}: {} is '{}', expected {}{}", written.where, key, written.text, words, reason));
 }
 
-void set(const std::string& key, std::string& value, const Choice& choice, const Written& written) {
+// true and false are on and off where these are the words, and 32-true is what Lightning calls 32.
+std::string own_word(std::string_view words, const std::string& text) {
+  if (words.ends_with("|on|off") && (text == "true" || text == "false")) return text == "true" ? "on" : "off";
+  return words == "32" && text == "32-true" ? "32" : text;
+}
+
+void set(const std::string& key, std::string& value, const Choice& choice, Written written) {
+  written.text = own_word(choice.words, written.text);
   require_word(key, choice.words, written);
   value = written.text;
 }
@@ -273,13 +306,14 @@ std::string text_of(const std::vector<std::string>& names) {
 Recipe parse_recipe(const std::string& text, const std::string& name,
                     const std::vector<std::string>& overrides) {
   WrittenValues values;
+  UnknownKeys unknown;
   try {
     if (const auto line = second_document(text))
       throw UsageError(
           fmt::format("{}:{}: a second document; expected one, with all sections", name, *line + 1));
     const YAML::Node root = YAML::Load(text);
     if (!root.IsMap() && !root.IsNull()) throw UsageError(name + ": a recipe is a map of sections and keys");
-    flatten(root, "", name, values);
+    flatten(root, "", name, values, unknown);
   } catch (const YAML::Exception& error) {
     throw UsageError(
         fmt::format("{}:{}:{}: not YAML: {}", name, error.mark.line + 1, error.mark.column + 1, error.msg));
@@ -289,9 +323,12 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
     const std::string where = "-O " + given;
     if (equals == std::string::npos) throw UsageError(where + ": expected section.key=value");
     const std::string key = given.substr(0, equals);
-    require_known(key, where);
-    values[key] = Written{given.substr(equals + 1), where};
+    if (is_known(key))
+      values[key] = Written{given.substr(equals + 1), where};
+    else
+      unknown.add(key, given.substr(equals + 1), where);
   }
+  unknown.refuse();
   Recipe recipe;
   visit_recipe(recipe, [&](const std::string& key, auto& value, const auto& check) {
     const auto found = values.find(key);

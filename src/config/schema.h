@@ -1,10 +1,8 @@
 #pragma once
 
-#include <array>
 #include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "config/recipe.h"
 
@@ -143,19 +141,5 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("paths.direction", r.paths.direction, Choice{"both|ancestor|descendant"});
   visit("paths.distances_only", r.paths.distances_only, Flag{});
 }
-
-/// Names of the systems Plimsoll replaces, by their last part, and what to do instead.
-inline constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kRetiredKeys = {{
-    {"safety_factor", "nothing: --budget is kept exactly, so no share of memory is left idle"},
-    {"optimize_batch_size", "training.batch_size: any size fits, blocks bound the memory"},
-    {"memory_estimation", "memory.estimation: static, measured or trial; `plimsoll plan` prints it"},
-    {"clear_cache_every_n", "nothing: memory is planned, there is no cache to clear"},
-    {"use_teacher_cache", "distillation.teacher_outputs: cached, live or offload"},
-    {"offload_teacher_to_cpu",
-     "distillation.teacher_outputs: cached, with no teacher in memory, or offload, with its weights there "
-     "while it is asked"},
-    {"num_workers", "--threads"},
-    {"accumulate_grad_batches", "training.batch_size: batches are cut into blocks and summed exactly"},
-}};
 
 }  // namespace plimsoll

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 #include "base/error.h"
+#include "windows/compat_graph.h"
 
 namespace plimsoll {
 namespace {
@@ -61,15 +61,9 @@ bool StreamDetector::next(Verdict& verdict) {
   return true;
 }
 
-// Nodes of compat stand in the order of the vocabulary, with one for all unknown IDs.
 std::vector<uint32_t> StreamDetector::node_ids() const {
   if (windows_.features == "behaviour") return stream_.node_ids();
-  std::vector<uint32_t> ids;
-  std::unordered_set<uint32_t> nodes;
-  for (const uint32_t id : stream_.frames().can_id)
-    if (nodes.insert(static_cast<uint32_t>(vocabulary_.index(id))).second) ids.push_back(id);
-  std::ranges::sort(ids, {}, [&](uint32_t id) { return vocabulary_.index(id); });
-  return ids;
+  return compat_node_ids(stream_.frames().can_id, vocabulary_);
 }
 
 }  // namespace plimsoll

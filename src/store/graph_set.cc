@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "memory/heap_bytes.h"
+#include "store/graph_set_tables.h"
 
 namespace plimsoll {
 namespace {
@@ -82,6 +83,31 @@ int64_t GraphRange::bytes() const {
   for (const auto* text : {&attack, &copy_of})
     if (*text) bytes += heap_bytes(**text);
   return bytes;
+}
+
+GraphSetTables tables_of_manifest(const Json& manifest, Charge& charge) {
+  GraphSetTables tables;
+  const auto read = [&](const char* table, bool recording, std::vector<GraphRange>& ranges) {
+    for (const Json& row : manifest.at(table)) {
+      ranges.push_back(from_json(row, recording));
+      charge.add(ranges.back().bytes());
+    }
+  };
+  try {
+    read("splits", false, tables.splits);
+    read("recordings", true, tables.recordings);
+    tables.node_features = manifest.at("features").at("node").get<std::vector<std::string>>();
+    tables.edge_features = manifest.at("features").at("edge").get<std::vector<std::string>>();
+    for (const Json& id : manifest.at("vocabulary")) {
+      const int64_t number = whole_number(id);
+      if (number < 0 || number > std::numeric_limits<uint32_t>::max())
+        throw UsageError(fmt::format("vocabulary holds {}, expected IDs of 32 bits", number));
+      tables.vocabulary.push_back(static_cast<uint32_t>(number));
+    }
+  } catch (const Json::exception& error) {
+    throw UsageError(error.what());
+  }
+  return tables;
 }
 
 GraphSetWriter::GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
@@ -205,25 +231,7 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
       graphs_.edge_attr.size() / static_cast<size_t>(edge_features_) != graphs_.edges.size() / 2)
     throw damaged("edges and edge_attr differ in length");
   try {
-    const Json& manifest = set_.manifest();
-    const auto read = [&](const char* table, bool recording, std::vector<GraphRange>& ranges) {
-      for (const Json& row : manifest.at(table)) {
-        ranges.push_back(from_json(row, recording));
-        charge_.add(ranges.back().bytes());
-      }
-    };
-    read("splits", false, tables_.splits);
-    read("recordings", true, tables_.recordings);
-    tables_.node_features = manifest.at("features").at("node").get<std::vector<std::string>>();
-    tables_.edge_features = manifest.at("features").at("edge").get<std::vector<std::string>>();
-    for (const Json& id : manifest.at("vocabulary")) {
-      const int64_t number = whole_number(id);
-      if (number < 0 || number > std::numeric_limits<uint32_t>::max())
-        throw UsageError(fmt::format("vocabulary holds {}, expected IDs of 32 bits", number));
-      tables_.vocabulary.push_back(static_cast<uint32_t>(number));
-    }
-  } catch (const Json::exception& error) {
-    throw damaged(std::string("manifest.json: ") + error.what());
+    tables_ = tables_of_manifest(set_.manifest(), charge_);
   } catch (const UsageError& error) {
     throw damaged(std::string("manifest.json: ") + error.what());
   }

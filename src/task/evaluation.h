@@ -16,10 +16,11 @@ struct RunEvaluation {
   RunFolder folder;
   Recipe recipe;  ///< of the run
   std::filesystem::path data;
-  std::string split = {};              ///< this one alone; empty: all that did not train
-  std::filesystem::path compare = {};  ///< figures of others to show beside ours; empty: none
-  std::filesystem::path scores = {};   ///< where the score of every window goes; empty: nowhere
-  int64_t calibrate = -1;              ///< windows of each recording; below 0: as the recipe says
+  std::string split = {};                ///< this one alone; empty: all that did not train
+  std::filesystem::path compare = {};    ///< figures of others to show beside ours; empty: none
+  std::filesystem::path scores = {};     ///< where the score of every window goes; empty: nowhere
+  std::filesystem::path attention = {};  ///< where attention by edge goes, of a GAT; empty: nowhere
+  int64_t calibrate = -1;                ///< windows of each recording; below 0: as the recipe says
   bool ablation = false;
   int threads = 1;
   int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have

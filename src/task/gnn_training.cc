@@ -118,6 +118,8 @@ TrainedGnn::TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std:
 void require_no_detector_options(const RunEvaluation& asked) {
   if (!asked.compare.empty() || !asked.scores.empty())
     throw UsageError("--compare and --scores are for detectors; this run's task is " + asked.recipe.task);
+  if (!asked.attention.empty())
+    throw UsageError("--attention is for detectors; this run's task is " + asked.recipe.task);
   if (asked.calibrate > 0 || asked.ablation)
     throw UsageError("--calibrate and --ablation are for detectors; this run's task is " + asked.recipe.task);
 }

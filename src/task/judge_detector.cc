@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "memory/ledger.h"
 #include "store/split_name.h"
+#include "task/attention.h"
 #include "task/detector_training.h"
 #include "task/fused_scores.h"
 #include "task/run_detectors.h"
@@ -102,6 +103,7 @@ struct Judging {
     const int64_t columns =
         3 + (recipe.data.features == "behaviour" ? fused_columns(files, calibrated, options.ablation) : 0);
     scorer.later = columns * source.graphs() * static_cast<int64_t>(sizeof(float)) + judging_bytes(longest);
+    if (gat() != nullptr) scorer.later += AttendedWindows::bytes(gat()->file);
     if (recipe.data.features == "behaviour")
       scorer.later += FusedScores::bytes(source.graphs(), longest, calibrated);
   }
@@ -118,6 +120,13 @@ struct Judging {
     if (options.calibrate >= 0) recipe.data.calibration = options.calibrate;
     return recipe;
   }
+  // The first GAT, a student where there is one: whose attention is shown. None of an autoencoder alone.
+  const RunDetector* gat() const {
+    const auto found =
+        std::ranges::find_if(files, [](const RunDetector& of) { return !of.name.starts_with("vgae"); });
+    return found == files.end() ? nullptr : &*found;
+  }
+
   // Beside what scoring with an earlier detector left.
   ScorerOptions beside(const StageMemory& memory, int64_t outside_ledger) const {
     ScorerOptions options = scorer;
@@ -229,6 +238,27 @@ void add_fused(const Judging& judging, bool ablation, int64_t outside_ledger,
   detectors = std::move(rows);
 }
 
+// Writes attention where it is asked for; gives the figures of a report that is to be written.
+std::vector<std::vector<Report::Figure>> show_attention(const Judging& judging, const RunEvaluation& options,
+                                                        std::span<const DetectorScores> detectors) {
+  const RunDetector* const gat = judging.gat();
+  if (gat == nullptr) {
+    if (options.attention.empty()) return {};
+    throw UsageError(
+        "--attention: an autoencoder alone has no attention to show; train a detection or distillation");
+  }
+  const DetectorScores& scores = detectors[static_cast<size_t>(gat - judging.files.data())];
+  AttendedWindows attended(gat->file, *judging.data.windows());
+  if (!options.attention.empty())
+    write_attention(options.attention, attended, judging.lists, scores, judging.data.identity(),
+                    options.progress);
+  std::vector<std::vector<Report::Figure>> figures;
+  if (options.split.empty())
+    for (const JudgedList& list : judging.lists)
+      figures.push_back(suspicious_windows(attended, list, scores.scores));
+  return figures;
+}
+
 }  // namespace
 
 Findings judge_detector(const RunEvaluation& options) {
@@ -245,6 +275,7 @@ Findings judge_detector(const RunEvaluation& options) {
   // Models first: that is how tables and charts show them.
   std::vector<DetectorScores> detectors;
   for (const RunDetector& of : files) detectors.push_back(scores_of(of, judging, outside_ledger));
+  const auto suspicious = show_attention(judging, options, detectors);
   add_fused(judging, options.ablation, outside_ledger, detectors);
   detectors.push_back(unknown_ids(*data.windows(), facts.benign_ids));
   detectors.push_back(odd_timing(data, facts, split, truth));
@@ -255,7 +286,7 @@ Findings judge_detector(const RunEvaluation& options) {
   const Published* const compared = published ? &*published : nullptr;
   Findings findings{evaluation_json(evaluation), evaluation_table(evaluation, compared), {}, 0, {}};
   if (options.split.empty())
-    findings.report = evaluation_report(evaluation, compared, read_run_record(options.folder));
+    findings.report = evaluation_report(evaluation, compared, read_run_record(options.folder), suspicious);
   if (published) findings.json["compared"] = published->content();
   findings.json["calibration_windows"] = calibration;
   if (calibration > 0)

@@ -53,6 +53,7 @@ svg.sample { display: inline-block; width: 22px; height: 10px; flex: none; }
 .faint { stroke-width: 1; stroke-opacity: .45; }
 .area { fill: var(--c); fill-opacity: .35; stroke: var(--c); stroke-width: 1.2; }
 .bar { fill: var(--c); stroke: var(--page); stroke-width: 1; } .cell { fill: var(--c); }
+.flow { fill: var(--text); stroke: var(--text); } .flow path { fill: none; } .flow polygon { stroke: none; }
 .level { stroke: var(--text); stroke-width: 1.2; stroke-dasharray: 3 3; }
 .measured { stroke: var(--text); stroke-width: 3; }
 .mark { stroke: var(--c); stroke-width: 2; } .filled { fill: var(--c); } .hollow { fill: var(--page); }

@@ -132,6 +132,15 @@ FrameSpans BehaviourWindows::frames(int64_t graph) const {
   return frames_.frames().part(frames.first, frames.count);
 }
 
+std::vector<uint32_t> BehaviourWindows::node_ids(int64_t graph) const {
+  BehaviourGraph maker(frames_.frames());
+  GraphBlock block;
+  block.clear();
+  const FrameWindow frames = window(graph);
+  maker.append(frames, profile_of(*frames.recording), block);
+  return maker.node_ids();
+}
+
 void BehaviourWindows::read(std::span<const int64_t> graphs, GraphBlock& block) const {
   BehaviourGraph maker(frames_.frames());
   block.clear();

@@ -284,26 +284,47 @@ TEST(Errors, AnUnknownKeyNamesTheNearestAndItsPlace) {
   EXPECT_THAT(refusal("<<: 5"), HasSubstr("unknown key '<<'"));
 }
 
-TEST(Errors, ASwitchOfGradientCheckpointingNamesItsWords) {
+TEST(Recipe, TrueAndFalseSwitchGradientCheckpointingOnAndOff) {
   EXPECT_EQ(parse("training: {gradient_checkpointing: on}").training.gradient_checkpointing, "on");
-  EXPECT_THAT(refusal("training: {gradient_checkpointing: true}"),
-              HasSubstr("r.yaml:1:12: training.gradient_checkpointing is 'true', expected auto|on|off"));
-  EXPECT_THAT(refusal("gradient_checkpointing: on"),
-              HasSubstr("nearest known key is 'training.gradient_checkpointing'"));
+  EXPECT_EQ(parse("training: {gradient_checkpointing: true}").training.gradient_checkpointing, "on");
+  EXPECT_EQ(parse("", {"training.gradient_checkpointing=false"}).training.gradient_checkpointing, "off");
+  EXPECT_THAT(refusal("training: {gradient_checkpointing: 'yes'}"),
+              HasSubstr("r.yaml:1:12: training.gradient_checkpointing is 'yes', expected auto|on|off"));
+  EXPECT_EQ(parse("training: {precision: 32-true}").training.precision, "32");
 }
 
-TEST(Errors, EveryRetiredKeySaysWhatReplacesIt) {
-  const std::set<std::string_view> retired = {
-      "safety_factor",     "optimize_batch_size",    "memory_estimation", "clear_cache_every_n",
-      "use_teacher_cache", "offload_teacher_to_cpu", "num_workers",       "accumulate_grad_batches"};
-  EXPECT_EQ(retired.size(), kRetiredKeys.size());
-  for (const auto& [name, instead] : kRetiredKeys) {
-    EXPECT_TRUE(retired.contains(name)) << name;
-    const std::string error = refusal("seed: 1\n" + std::string(name) + ": 1\n");
-    EXPECT_THAT(error, HasSubstr("r.yaml:2:1: '" + std::string(name) + "'"));
-    EXPECT_THAT(error, HasSubstr(std::string(instead)));
-    EXPECT_THAT(refusal("training:\n  " + std::string(name) + ": 1\n"), HasSubstr(std::string(instead)));
-  }
+TEST(Errors, AKeyWithoutItsSectionIsToldWhereItStands) {
+  EXPECT_THAT(refusal("gradient_checkpointing: on"),
+              HasSubstr("r.yaml:1:1: 'gradient_checkpointing' stands in a section: "
+                        "training.gradient_checkpointing"));
+  EXPECT_THAT(refusal("heads: 4"), HasSubstr("gat.heads or vgae.heads or gnn.heads"));
+}
+
+TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
+  for (const char* text : {"num_workers: 8", "training: {num_workers: 8}", "training: {num-workers: 8}"})
+    EXPECT_THAT(refusal(text), HasSubstr("is no key here; instead: --threads")) << text;
+  EXPECT_THAT(refusal("mode: autoencoder"),
+              HasSubstr("r.yaml:1:1: 'mode' is no key here; instead: task: autoencoder"));
+  EXPECT_THAT(refusal("mode: something"), HasSubstr("instead: task: autoencoder, detection or distillation"));
+  EXPECT_THAT(refusal("", {"gat.use_cugraph=true"}), HasSubstr("instead: nothing: attention is fused"));
+  EXPECT_THAT(refusal("auxiliaries: [{type: kd, alpha: 0.7}]"), HasSubstr("task: distillation"));
+}
+
+TEST(Errors, ASectionOfAnotherSystemIsAnsweredOnce) {
+  const std::string error = refusal("dqn: {hidden: 576, layers: 3, batch_size: 128}");
+  EXPECT_THAT(error, HasSubstr("r.yaml:1:1: 'dqn' is no key here; instead: nothing"));
+  EXPECT_EQ(error.find('\n'), std::string::npos);
+  EXPECT_THAT(refusal("", {"dqn.batch_size=4"}),
+              HasSubstr("'dqn.batch_size' is no key here; instead: nothing"));
+}
+
+TEST(Errors, AllUnknownKeysAreToldAtOnce) {
+  const std::string error =
+      refusal("training: {lr: 0.1, patince: 3}\ndataset: hcrl_sa\n", {"training.mode=fusion"});
+  EXPECT_THAT(error, HasSubstr("r.yaml:1:12: 'training.lr' is no key here; instead: training.learning_rate"));
+  EXPECT_THAT(error, HasSubstr("\nr.yaml:1:21: unknown key 'training.patince'"));
+  EXPECT_THAT(error, HasSubstr("\nr.yaml:2:1: 'dataset' is no key here; instead: --data DIR"));
+  EXPECT_THAT(error, HasSubstr("\n-O training.mode=fusion: "));
 }
 
 TEST(Errors, AValueOfTheWrongTypeNamesItsPlaceAndTheTypeExpected) {

@@ -36,7 +36,7 @@ TEST_F(FrameText, CsvIsTheFourColumns) {
   EXPECT_EQ(text(TextFormat::csv),
             "timestamp,arbitration_id,data_field,attack\n"
             "1513920459.745822,2C0,14000000000000FF,0\n"
-            "999999999.000001,002,AB,1\n"
+            "999999999.000001999,002,AB,1\n"
             "0.005000,00012345,,0\n");
 }
 
@@ -45,14 +45,12 @@ TEST_F(FrameText, CandumpIsWhatCandumpLogs) {
   add(1'000'000, 0x7FF, {}, 1);
   add(9'000'000'000'000'000'000, 0x1FFFFFFF | kCanExtended, {1, 2, 3, 4, 5, 6, 7, 8}, 0);
   add(0, 0x123 | kCanRemote, {}, 0);
-  add(0, 0x123 | kCanRemote, {0, 0}, 0);
   add(0, 0x4 | kCanError, {0, 1, 0, 0, 0, 0, 0, 0}, 0);
   EXPECT_EQ(text(TextFormat::candump),
             "(1436509052.249713) vcan0 044#2A366C2BBA\n"
             "(0000000000.001000) vcan0 7FF#\n"
             "(9000000000.000000) vcan0 1FFFFFFF#0102030405060708\n"
             "(0000000000.000000) vcan0 123#R\n"
-            "(0000000000.000000) vcan0 123#R2\n"
             "(0000000000.000000) vcan0 20000004#0001000000000000\n");
   EXPECT_EQ(text(TextFormat::candump, "can1").substr(0, 29), "(1436509052.249713) can1 044#");
 }
@@ -82,6 +80,10 @@ TEST_F(FrameText, WhatTheTextCannotTellIsAnError) {
   add(-1, 0x123, {}, 0);
   EXPECT_THROW(text(TextFormat::candump), InputError);
   EXPECT_THROW(text(TextFormat::candump, ""), UsageError);
+  EXPECT_THROW(text(TextFormat::candump, "can 0"), UsageError);
+  batch_.clear();
+  add(0, 0x123 | kCanRemote, {0, 0}, 0);
+  EXPECT_THROW(text(TextFormat::candump), InputError);
 }
 
 }  // namespace

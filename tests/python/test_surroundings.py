@@ -87,6 +87,11 @@ def test_a_budget_above_the_limit_is_said_to_be(plimsoll, captures_folder, tmp_p
         assert done.returncode == 0 and "above what cgroup" in done.stderr
         done = plimsoll("ingest", "can", captures_folder, "--out", tmp_path / "b", "--budget", "64MiB", preexec_fn=group.join)
         assert done.returncode == 0 and "above" not in done.stderr
+        (tmp_path / "r.yaml").write_text("task: autoencoder\ntraining: {max_epochs: 1}\n")
+        train = ("train", tmp_path / "r.yaml", "--data", tmp_path / "a", "--run", tmp_path / "run", "--budget")
+        assert "above what cgroup" in plimsoll(*train, "4GiB", preexec_fn=group.join).stderr
+        plan = plimsoll("plan", *train[1:4], "--budget", "4GiB", preexec_fn=group.join)
+        assert "above" not in plan.stderr
 
 
 @pytest.mark.parametrize("limit", [24, 48])

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kBufferBytes = 256 << 10;
 constexpr size_t kLongestChannel = 64;
-constexpr size_t kLongestLine = 128;
+constexpr size_t kLongestLine = 256;
 constexpr std::string_view kCsvHeader = "timestamp,arbitration_id,data_field,attack\n";
 
 // Puts characters one after the other; the caller sees to it that there is room.
@@ -28,7 +28,7 @@ class Pen {
     for (int i = digits - 1; i >= 0; --i, value /= 10) at_[i] = static_cast<char>('0' + value % 10);
     at_ += digits;
   }
-  // Seconds, in at least so many digits, and six digits after the point.
+  // Seconds, in at least so many digits, and after the point six, or nine where six are not enough.
   void time(int64_t time_ns, int digits) {
     const int64_t seconds = time_ns / 1'000'000'000;
     int64_t limit = 10;
@@ -36,7 +36,8 @@ class Pen {
     for (; seconds >= limit; limit *= 10) ++digits;
     decimal(seconds, digits);
     put('.');
-    decimal(time_ns % 1'000'000'000 / 1000, 6);
+    const int64_t part = time_ns % 1'000'000'000;
+    part % 1000 == 0 ? decimal(part / 1000, 6) : decimal(part, 9);
   }
   void id(uint32_t can_id, uint32_t kept_flags) {
     if ((can_id & (kCanExtended | kCanError)) != 0)
@@ -60,10 +61,16 @@ const char* text_ending(TextFormat format) {
 }
 
 FrameTextWriter::FrameTextWriter(const std::filesystem::path& path, TextFormat format, std::string channel,
-                                 FileSystem& files)
-    : file_(File::create(path, files)), format_(format), channel_(std::move(channel)), buffer_(kBufferBytes) {
+                                 FileSystem& files, bool labels)
+    : file_(File::create(path, files)),
+      format_(format),
+      channel_(std::move(channel)),
+      labels_(labels),
+      buffer_(kBufferBytes) {
   if (channel_.empty() || channel_.size() > kLongestChannel)
     throw UsageError(fmt::format("a channel's name has 1 to {} characters", kLongestChannel));
+  if (std::ranges::any_of(channel_, [](char c) { return static_cast<unsigned char>(c) <= ' '; }))
+    throw UsageError("a channel's name is one word");
   if (format_ == TextFormat::csv)
     filled_ = static_cast<size_t>(std::copy(kCsvHeader.begin(), kCsvHeader.end(), buffer_.begin()) -
                                   buffer_.begin());
@@ -75,8 +82,8 @@ void FrameTextWriter::append(const FrameSpans& frames) {
     const uint8_t* const data = &frames.data[i * static_cast<size_t>(frames.width)];
     if (frames.time_ns[i] < 0)
       throw InputError(fmt::format("a frame at {} ns: times before 1970 have no text", frames.time_ns[i]));
-    if (frames.length[i] > kPayloadBytes)
-      throw InputError(fmt::format("a frame of {} bytes: CAN FD has no text here", frames.length[i]));
+    if (frames.length[i] > frames.width)
+      throw InputError(fmt::format("a frame of {} bytes in a set for {}", frames.length[i], frames.width));
     if (filled_ + kLongestLine + kLongestChannel > buffer_.size()) flush();
     Pen pen(buffer_.data() + filled_);
     if (format_ == TextFormat::csv) {
@@ -100,10 +107,19 @@ void FrameTextWriter::append(const FrameSpans& frames) {
       pen.id(id, kCanError);
       pen.put('#');
       if ((id & kCanRemote) != 0) {
+        if (frames.length[i] > 0)
+          throw InputError(fmt::format("a remote frame of ID {:08X} with {} bytes", id, frames.length[i]));
         pen.put('R');
-        if (frames.length[i] > 0) pen.decimal(frames.length[i], 1);
       } else {
+        if (frames.length[i] > kPayloadBytes) pen.put("#0");  // CAN FD, no flags
         pen.payload(data, frames.length[i]);
+      }
+      if (labels_) {
+        if (frames.label[i] > 1)
+          throw InputError(
+              "an unlabelled frame in a recording with labels: a line tells of one or the other");
+        pen.put(' ');
+        pen.put(static_cast<char>('0' + frames.label[i]));
       }
     }
     pen.put('\n');

@@ -21,14 +21,16 @@ inline constexpr const char* kDefaultChannel = "vcan0";
 /// ".csv" or ".log"
 const char* text_ending(TextFormat format);
 
-/// Writes frames to a file as text, in pieces of 256 KiB. Times are cut to whole us. IDs of 11 bits have
-/// three hex digits, extended ones eight. Not thread-safe. Errors: Failure (disk), BudgetExceeded, InputError
-/// (a frame that the text cannot tell: a time before 1970, more than 8 bytes, and in csv a remote, error or
+/// Writes frames to a file as text that `ingest can` reads back to the same frames, in pieces of 256 KiB.
+/// Times have six digits behind the point, or nine where they are no whole us. IDs of 11 bits have three hex
+/// digits, extended ones eight. Not thread-safe. Errors: Failure (disk), BudgetExceeded, InputError (a frame
+/// that the text cannot tell: a time before 1970, a remote frame with a length, and in csv a remote, error or
 /// unlabelled frame).
 class FrameTextWriter {
  public:
+  /// `labels`: in candump a 0 or 1 behind each frame, which `--attack-label 1` reads.
   FrameTextWriter(const std::filesystem::path& path, TextFormat format, std::string channel = kDefaultChannel,
-                  FileSystem& files = FileSystem::disk());
+                  FileSystem& files = FileSystem::disk(), bool labels = false);
 
   void append(const FrameSpans& frames);
   /// Writes the rest and syncs the file. Nothing may be appended after.
@@ -40,6 +42,7 @@ class FrameTextWriter {
   File file_;
   TextFormat format_;
   std::string channel_;
+  bool labels_;
   Vector<char, Tag::output> buffer_;
   size_t filled_ = 0;
 };

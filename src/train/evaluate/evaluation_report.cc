@@ -231,6 +231,16 @@ void add_attacks(Report& report, const JudgedSplit& split) {
   add_groups(report, split.recordings, "All figures by recording");
 }
 
+void add_suspicious(Report& report, const std::vector<Report::Figure>& figures) {
+  if (figures.empty()) return;
+  report.heading("The most suspicious windows");
+  report.paragraph(
+      "CAN IDs in a circle, edges from an ID to the one that follows it. The larger a node and the wider an "
+      "edge, the more of what the GAT saw came from there and went through it, by its attention in all "
+      "layers. Point at them for numbers.");
+  report.figures(figures);
+}
+
 void add_answer(Report& report, const Evaluation& evaluation) {
   const EvaluationAnswer answer = answer_of(evaluation);
   if (answer.hardest == nullptr) return;
@@ -245,12 +255,14 @@ void add_answer(Report& report, const Evaluation& evaluation) {
 
 }  // namespace
 
-Markup evaluation_report(const Evaluation& evaluation, const Published* published, const RunRecord& run) {
+Markup evaluation_report(const Evaluation& evaluation, const Published* published, const RunRecord& run,
+                         const std::vector<std::vector<Report::Figure>>& suspicious) {
   Report report(run.name, "Detection of attacks, judged by plimsoll evaluate");
   add_answer(report, evaluation);
   add_headline(report, evaluation, published);
   add_thresholds(report, evaluation);
-  for (const JudgedSplit& split : evaluation.splits) {
+  for (size_t s = 0; s < evaluation.splits.size(); ++s) {
+    const JudgedSplit& split = evaluation.splits[s];
     report.section(split.all.name);
     report.paragraph(fmt::format("{} windows of {} recordings, {} with attacks.",
                                  format_count(split.all.graphs), split.all.recordings,
@@ -261,6 +273,7 @@ Markup evaluation_report(const Evaluation& evaluation, const Published* publishe
     add_histograms(report, split);
     add_confusions(report, split);
     add_attacks(report, split);
+    if (s < suspicious.size()) add_suspicious(report, suspicious[s]);
   }
   add_run(report, run);
   return report.html();

@@ -38,8 +38,10 @@ struct RunRecord {
   std::string recipe;  ///< as YAML
 };
 
-/// report.html of detectors (docs/formats/run.md); `published` may be null.
-Markup evaluation_report(const Evaluation& evaluation, const Published* published, const RunRecord& run);
+/// report.html of detectors (docs/formats/run.md); `published` may be null. `suspicious`: figures of windows
+/// by split, in the order of the splits; or empty.
+Markup evaluation_report(const Evaluation& evaluation, const Published* published, const RunRecord& run,
+                         const std::vector<std::vector<Report::Figure>>& suspicious = {});
 
 /// The parts of a report that every run has: losses, memory, what was run.
 void add_run(Report& report, const RunRecord& run);

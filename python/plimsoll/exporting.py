@@ -1,0 +1,50 @@
+"""Model files for other programs: a `state_dict` of torch, or ONNX."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from plimsoll.arguments import PathLike, one_of
+from plimsoll.errors import Failure, MissingPackage
+from plimsoll.kdgat import kdgat_names
+from plimsoll.model_file import GAT, VGAE, ModelFile
+
+FORMATS = ("state_dict", "onnx")
+
+
+def export(model: PathLike, out: PathLike, *, to: str, force: bool = False) -> None:
+    """Writes a model file for others.
+
+    `state_dict`: a `.pt` file with tensors by name, for `load_state_dict`: of a detector with KD-GAT's names, of a
+    classifier with those of docs/formats/safetensors.md. `onnx`: the network of a GAT detector; inputs `x` f32 [N, F],
+    `edge_index` i64 [2, E], `batch` i64 [N] from 0 without gaps and, if it uses them, `edge_attr` f32 [E, K]; output `logits`
+    f32 [G, 2]. `force` replaces a file that exists. Errors: `InputError`, `UsageError`, `Failure`, `MissingPackage`.
+    """
+    one_of("to", to, FORMATS)
+    out = Path(out)
+    if out.exists() and not force:
+        raise Failure(f"{out} exists already; give --force to replace it")
+    file = ModelFile.load(model)
+    temporary = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        if to == "onnx":
+            from plimsoll.onnx_model import write_onnx
+
+            write_onnx(file, temporary, str(model))
+        else:
+            _write_state_dict(file, temporary)
+        with open(temporary, "rb") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, out)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_state_dict(file: ModelFile, path: Path) -> None:
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingPackage(f"export: {error}; install it: pip install torch") from error
+    weights = kdgat_names(file) if file.kind in (GAT, VGAE) else file.weights
+    torch.save({name: torch.from_numpy(values) for name, values in weights.items()}, path)

@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/python_verbs.h"
+#include "cli/verbs.h"
+#include "ingest/can/convert_frames.h"
+#include "store/data_set.h"
+#include "telemetry/progress.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  ConvertOptions convert;
+  std::string to = "csv";
+  std::vector<std::string> leave_out = {};
+  bool trust = false;
+  Resources resources;
+  bool json = false;
+};
+
+// How the captures are read back to the same frames.
+std::string way_back(const ConvertOptions& options, const ConvertResult& result) {
+  return fmt::format("plimsoll ingest can {} --out FRAMES{}{}", options.out.string(),
+                     result.labels ? " --attack-label 1" : "", result.fd ? " --payload 64" : "");
+}
+
+void run(Options options, char** argv) {
+  const std::filesystem::path& source = options.convert.frames;
+  const bool is_file = std::filesystem::is_regular_file(source);
+  if (is_file || !std::filesystem::exists(source / "manifest.json") || kind_of(source) != "frames") {
+    if (!std::filesystem::exists(source)) throw InputError("no such file or folder: " + source.string());
+    become_python(argv);
+  }
+  const Stopwatch watch;
+  Budget budget(options.resources, 64 * kMiB);
+  if (options.to == "candump") options.convert.format = TextFormat::candump;
+  ConvertResult result;
+  {
+    Progress progress("convert", "frames");
+    result = convert_frames(
+        options.convert, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
+  }
+  const std::string out = options.convert.out.string();
+  if (options.json) {
+    const Json summary = {{"out", out},
+                          {"recordings", result.recordings},
+                          {"frames", result.frames},
+                          {"back", way_back(options.convert, result)},
+                          {"seconds", watch.seconds()},
+                          {"memory", budget.report_json()}};
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  fmt::print("{}: {} frames of {} recordings as {}; {}\nback: {}\n{}\n", out, format_count(result.frames),
+             result.recordings, options.to, format_seconds(watch.seconds()),
+             way_back(options.convert, result), budget.report());
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, char** argv) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "convert", "Frames to captures as text; graphs to files of PyTorch Geometric, and back");
+  verb->add_option(
+          "SOURCE", options->convert.frames,
+          "A data set of frames, a graph_set, or what PyTorch Geometric saved: a .pt file or a folder "
+          "of them")
+      ->required();
+  verb->add_option("--out", options->convert.out, "The folder to make")->required()->type_name("DIR");
+  verb->add_option("--to", options->to, "Of frames: the text of the captures")
+      ->check(CLI::IsMember({"csv", "candump"}))
+      ->capture_default_str();
+  verb->add_option("--leave-out", options->leave_out,
+                   "Of files of PyTorch Geometric: attributes that a graph_set has no column for")
+      ->type_name("NAME");
+  verb->add_flag("--trust", options->trust,
+                 "Of files of PyTorch Geometric: load those that may run code, too");
+  verb->add_flag("--force", options->convert.force, "Replace an existing output");
+  verb->add_flag("--json", options->json, "The summary as JSON");
+  options->resources.add_budget(*verb);
+  verb->footer("Example: plimsoll convert frames --out captures --to candump");
+  verb->callback([options, argv] { run(*options, argv); });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace plimsoll {
+
+/// Answers what other systems have on their command line, before it is parsed: stages as verbs
+/// (`autoencoder`), options (`--teacher-path FILE`) and settings (`mode=curriculum`). `arguments` are those
+/// behind the program's name. Errors: UsageError that says of each what to write here.
+void refuse_foreign_words(const CLI::App& app, const std::vector<std::string>& arguments);
+
+}  // namespace plimsoll

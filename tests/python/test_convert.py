@@ -1,0 +1,198 @@
+"""`plimsoll convert`: frames to text and back, graph sets to files of PyTorch Geometric and back, to the bit."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+FRAME_COLUMNS = ("time_ns", "can_id", "length", "data", "label")
+
+
+@pytest.fixture
+def plimsoll(bin_dir):
+    def call(*arguments, code=0):
+        done = subprocess.run([bin_dir / "plimsoll", *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                              env={**os.environ, "PLIMSOLL_PYTHON": sys.executable})
+        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout if code == 0 else done.stderr
+
+    return call
+
+
+def there_and_back(plimsoll, frames, folder, to):
+    """The set that is read from what `convert` wrote, by the command that it printed."""
+    summary = json.loads(plimsoll("convert", frames, "--out", folder / to, "--to", to, "--json"))
+    words = summary["back"].replace("FRAMES", str(folder / f"{to}-back")).split()
+    plimsoll(*words[1:])
+    assert summary["frames"] == json.loads((frames / "manifest.json").read_text())["frames"]
+    return folder / f"{to}-back"
+
+
+def assert_same_frames(one, other):
+    for column in FRAME_COLUMNS:
+        assert (one / f"{column}.npy").read_bytes() == (other / f"{column}.npy").read_bytes(), column
+    tables = [json.loads((folder / "manifest.json").read_text())["recordings"] for folder in (one, other)]
+    for ours, theirs in zip(*tables, strict=True):
+        for key in ("name", "split", "attack", "content", "copy_of", "frames", "attack_frames", "labelled"):
+            assert ours[key] == theirs[key], key
+
+
+@pytest.mark.parametrize("to", ["csv", "candump"])
+def test_made_up_traffic_comes_back_to_the_bit(plimsoll, tmp_path, to):
+    plimsoll("simulate", "can", "--out", tmp_path / "frames", "--frames", 20_000)
+    assert_same_frames(tmp_path / "frames", there_and_back(plimsoll, tmp_path / "frames", tmp_path, to))
+
+
+@pytest.mark.parametrize("to", ["csv", "candump"])
+def test_odd_frames_come_back_to_the_bit(plimsoll, tmp_path, to):
+    """Times in nanoseconds that run back, IDs of both lengths, payloads of 0 to 64 bytes."""
+    lines = ["timestamp,arbitration_id,data_field,attack", "1.000000001,7FF,,0", "1.5,000007FF,AB,1", "0.000000,0,00,0",
+             "2.123456,1FFFFFFF,0011223344556677,0", "1676937898.314919123,12345678," + "5A" * 64 + ",1",
+             "1676937898.3149,123," + "01" * 12 + ",0"]
+    source = tmp_path / "in" / "train" / "odd-1.csv"
+    source.parent.mkdir(parents=True)
+    source.write_text("\n".join(lines) + "\n")
+    plimsoll("ingest", "can", tmp_path / "in", "--out", tmp_path / "frames", "--payload", "64")
+    assert_same_frames(tmp_path / "frames", there_and_back(plimsoll, tmp_path / "frames", tmp_path, to))
+
+
+def test_candump_keeps_channel_remote_and_error_frames(plimsoll, tmp_path):
+    text = "(1.000000) can7 123#R\n(1.000001) can7 20000004#0001000000000000\n(1.000002) can7 00000001#\n"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.log").write_text(text)
+    plimsoll("ingest", "can", tmp_path / "in", "--out", tmp_path / "frames")
+    back = there_and_back(plimsoll, tmp_path / "frames", tmp_path, "candump")
+    assert_same_frames(tmp_path / "frames", back)
+    assert json.loads((back / "manifest.json").read_text())["recordings"][0]["channel"] == "can7"
+    assert "no remote" in plimsoll("convert", tmp_path / "frames", "--out", tmp_path / "csv", code=3)
+    assert not (tmp_path / "csv").exists()
+
+
+@pytest.mark.parametrize("name", ["hcrl_sa"])
+def test_real_captures_come_back_to_the_bit(plimsoll, captures, tmp_path, name):
+    plimsoll("ingest", "can", captures(name) / "test_02_unknown_vehicle_known_attack", "--out", tmp_path / "frames")
+    for to in ("csv", "candump"):
+        assert_same_frames(tmp_path / "frames", there_and_back(plimsoll, tmp_path / "frames", tmp_path, to))
+
+
+def test_what_text_cannot_tell_is_refused(plimsoll, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("110\n111\n")
+    plimsoll("ingest", "can", tmp_path / "in", "--out", tmp_path / "frames", "--columns", "id", "--time", "none")
+    for to in ("csv", "candump"):
+        error = plimsoll("convert", tmp_path / "frames", "--out", tmp_path / "out", "--to", to, code=3)
+        assert "in/a" in error and "has no times" in error
+    assert "no such file" in plimsoll("convert", tmp_path / "nowhere", "--out", tmp_path / "out", code=3)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_split_that_leads_out_of_the_folder_is_refused(plimsoll, tmp_path):
+    plimsoll("simulate", "can", "--out", tmp_path / "frames", "--frames", 2000)
+    manifest = json.loads((tmp_path / "frames" / "manifest.json").read_text())
+    for split in ("../out", "/tmp/out", "a/../../b"):
+        for recording in manifest["recordings"]:
+            recording["split"] = split
+        (tmp_path / "frames" / "manifest.json").write_text(json.dumps(manifest))
+        assert "name of a file" in plimsoll("convert", tmp_path / "frames", "--out", tmp_path / "out", code=3)
+
+
+def test_an_output_that_exists_stays(plimsoll, tmp_path):
+    plimsoll("simulate", "can", "--out", tmp_path / "frames", "--frames", 2000)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("x")
+    assert "--force" in plimsoll("convert", tmp_path / "frames", "--out", tmp_path / "out", code=1)
+    assert (tmp_path / "out" / "mine").exists()
+    plimsoll("convert", tmp_path / "frames", "--out", tmp_path / "out", "--force")
+    assert not (tmp_path / "out" / "mine").exists()
+
+
+# Files of PyTorch Geometric: in Python, by way of the command line.
+
+package = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
+
+GRAPH_COLUMNS = ("node_ptr", "edge_ptr", "x", "edges", "edge_attr", "y", "node_y", "target", "node_target")
+
+
+def assert_same_graphs(one, other):
+    for column in GRAPH_COLUMNS:
+        files = [folder / f"{column}.npy" for folder in (one, other)]
+        assert files[0].exists() == files[1].exists(), column
+        if files[0].exists():
+            assert files[0].read_bytes() == files[1].read_bytes(), column
+    ours, theirs = (json.loads((folder / "manifest.json").read_text()) for folder in (one, other))
+    for key in ours.keys() - {"provenance"}:
+        assert ours[key] == theirs[key], key
+
+
+def through_pyg(plimsoll, graphs, folder):
+    plimsoll("convert", graphs, "--out", folder / "pyg")
+    plimsoll("convert", folder / "pyg", "--out", folder / "back")
+    return folder / "back"
+
+
+def test_windows_come_back_to_the_bit(plimsoll, tmp_path):
+    plimsoll("simulate", "can", "--out", tmp_path / "frames", "--frames", 20_000)
+    plimsoll("windows", tmp_path / "frames", "--out", tmp_path / "graphs")
+    assert_same_graphs(tmp_path / "graphs", through_pyg(plimsoll, tmp_path / "graphs", tmp_path))
+    split = list(package.open(tmp_path / "graphs").splits.values())[1]
+    loaded = InMemoryDataset()
+    loaded.load(tmp_path / "pyg" / f"{split.name}.pt")
+    assert len(loaded) == split.graphs
+    ours = package.open(tmp_path / "graphs").to_pyg(split.first_graph + 3)
+    assert all(torch.equal(ours[key], loaded[3][key]) for key in ours.keys())
+
+
+@pytest.mark.parametrize("variant", range(4))
+def test_any_columns_come_back_to_the_bit(plimsoll, tmp_path, variant):
+    generator = torch.Generator().manual_seed(variant)
+    graphs = []
+    for nodes in (5, 1, 0, 30):
+        data = Data(edge_index=torch.randint(0, max(nodes, 1), (2, 3 * nodes), generator=generator), num_nodes=nodes)
+        if variant != 1:
+            del data.num_nodes
+            data.x = torch.randn(nodes, 3, generator=generator)
+        if variant in (0, 3):
+            data.edge_attr = torch.randn(3 * nodes, 2, generator=generator)
+        data.y = torch.randn(1, 2, generator=generator) if variant == 2 else torch.randint(0, 4, (1,), generator=generator)
+        if variant in (1, 3):
+            data.node_y = torch.randn(nodes, generator=generator) if variant == 3 else torch.randint(0, 3, (nodes,))
+        graphs.append(data)
+    package.from_pyg({"a/train": graphs[:2], "a/test": graphs[2:]}, tmp_path / "graphs")
+    assert_same_graphs(tmp_path / "graphs", through_pyg(plimsoll, tmp_path / "graphs", tmp_path))
+
+
+def test_lists_of_data_are_read_and_attributes_left_out(plimsoll, tmp_path):
+    """As KD-GAT's processed_graphs.pt: a list of Data that has more than we keep."""
+    graphs = [Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), y=torch.tensor([i]), attack_type=torch.tensor(3))
+              for i in range(3)]
+    torch.save(graphs, tmp_path / "graphs.pt")
+    assert "attack_type" in plimsoll("convert", tmp_path / "graphs.pt", "--out", tmp_path / "set", code=2)
+    plimsoll("convert", tmp_path / "graphs.pt", "--out", tmp_path / "set", "--leave-out", "attack_type")
+    assert package.open(tmp_path / "set").y.tolist() == [0, 1, 2]
+
+
+def test_bad_files_are_refused_and_leave_nothing(plimsoll, tmp_path):
+    (tmp_path / "none.pt").write_bytes(b"no zip")
+    torch.save({"a": 1}, tmp_path / "other.pt")
+    torch.save((Data(x=torch.ones(3, 1)).to_dict(), {"x": torch.tensor([0, 9])}), tmp_path / "slices.pt")
+    torch.save([gzip.GzipFile], tmp_path / "code.pt")
+    for name in ("none", "other", "code", "slices"):
+        error = plimsoll("convert", tmp_path / f"{name}.pt", "--out", tmp_path / "set", code=3)
+        assert f"{name}.pt" in error
+    (tmp_path / "empty").mkdir()
+    assert "no .pt files" in plimsoll("convert", tmp_path / "empty", "--out", tmp_path / "set", code=3)
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_python_without_the_package_is_told_about(bin_dir, tmp_path):
+    torch.save([], tmp_path / "x.pt")
+    environment = {**os.environ, "PLIMSOLL_PYTHON": "/nonexistent/python"}
+    done = subprocess.run([bin_dir / "plimsoll", "convert", tmp_path / "x.pt", "--out", tmp_path / "o"], capture_output=True,
+                          text=True, env=environment)
+    assert done.returncode == 1 and "PLIMSOLL_PYTHON" in done.stderr
