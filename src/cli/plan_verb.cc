@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "task/plan_run.h"
+#include "job/stage.h"
 #include "telemetry/table.h"
 #include "train/plan/warm_up.h"
 
@@ -67,15 +67,6 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
              format_seconds(plan.seconds));
 }
 
-StagePlans plan_within(const Budget& budget, const TrainingInput& input, const RunOptions& run) {
-  if (budget.is_below_floor()) return plan_beyond_budget(input, run, budget.bytes(), nullptr);
-  try {
-    return input.recipe.memory.estimation == "static" ? plan_without_data(input, run) : plan_run(input, run);
-  } catch (const BudgetExceeded& refusal) {
-    return plan_beyond_budget(input, run, budget.bytes(), &refusal);
-  }
-}
-
 // The stages side by side; the one that decides follows in detail.
 void print_stages(const StagePlans& plans) {
   Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block", "graphs/s"});
@@ -90,6 +81,15 @@ void print_stages(const StagePlans& plans) {
 
 }  // namespace
 
+StagePlans plan_within(const Budget& budget, const TrainingInput& input, const RunOptions& run) {
+  if (budget.is_below_floor()) return plan_beyond_budget(input, run, budget.bytes(), nullptr);
+  try {
+    return input.recipe.memory.estimation == "static" ? plan_without_data(input, run) : plan_run(input, run);
+  } catch (const BudgetExceeded& refusal) {
+    return plan_beyond_budget(input, run, budget.bytes(), &refusal);
+  }
+}
+
 void run_plan(const PlanOptions& options) {
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (!options.mode.empty()) recipe.memory.estimation = options.mode;
@@ -102,7 +102,7 @@ void run_plan(const PlanOptions& options) {
                        .prefetch = options.prefetch,
                        .outside_ledger = budget.outside_ledger()};
   const StagePlans plans =
-      plan_within(budget, {.data = options.data, .recipe = recipe, .threads = threads}, run);
+      plan_within(budget, {.data = nearest_copy(options.data), .recipe = recipe, .threads = threads}, run);
   const MemoryPlan& plan = largest_budget(plans);
   if (options.json) {
     Json json = plan_json(plan);
