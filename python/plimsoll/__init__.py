@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll import ingest, simulate
 from plimsoll._core import version as __version__
+from plimsoll._merge import merge
 from plimsoll._open import open, verify
 from plimsoll._split_edges import EdgeSplit, split_edges
 from plimsoll._windows import windows
@@ -96,6 +97,7 @@ __all__ = [
     "fit",
     "from_pyg",
     "ingest",
+    "merge",
     "open",
     "plan",
     "predict",

@@ -29,6 +29,12 @@ int64_t bytes_at(const Json& json, const char* path) {
   return static_cast<int64_t>(number_at(json, path));
 }
 
+// What stands at a path of names; null where nothing does.
+Json at_or_null(const Json& json, const char* path) {
+  const Json::json_pointer pointer(path);
+  return json.contains(pointer) ? json.at(pointer) : Json();
+}
+
 const Json& list_at(const Json& json, const char* key) {
   static const Json none = Json::array();
   const auto found = json.is_object() ? json.find(key) : json.end();
@@ -67,7 +73,7 @@ Json journal_sums(const std::vector<Json>& events) {
   double waited = 0, stalled = 0, read = 0;
   bool reads_rows = false;
   for (const Json& event : events) {
-    const std::string name = event.value("event", Json()).is_string() ? event["event"] : Json("");
+    const Json name = at_or_null(event, "/event");
     if (name == "start" || name == "resume") {
       reruns += reruns_of_start;
       reruns_of_start = 0;
@@ -108,7 +114,7 @@ Json memory_of(const Json& manifest) {
   for (const Json& stage : list_at(manifest, "stages")) {
     least = std::max(least, bytes_at(stage, "/min_budget_bytes"));
     if (breakdown.is_null() || bytes_at(stage, "/planned_peak_bytes") > planned)
-      breakdown = stage.value("breakdown", Json());
+      breakdown = at_or_null(stage, "/breakdown");
     planned = std::max(planned, bytes_at(stage, "/planned_peak_bytes"));
   }
   return {{"budget_bytes", bytes_at(manifest, "/budget_bytes")},
@@ -162,7 +168,7 @@ Json advice_of(const Json& report, bool finished) {
 std::string state_of(const Json& manifest) {
   if (manifest.contains("weights")) return "done";
   const Json& starts = list_at(manifest, "starts");
-  const Json ended = starts.empty() ? Json() : starts.back().value("ended", Json());
+  const Json ended = starts.empty() ? Json() : at_or_null(starts.back(), "/ended");
   if (!ended.is_string()) return "running or killed";
   return ended == "done" ? "done" : ended.get<std::string>();
 }
@@ -178,9 +184,9 @@ Json job_report(const fs::path& run) {
   const std::string state = state_of(manifest);
   Json starts = Json::array();
   for (const Json& start : list_at(manifest, "starts"))
-    starts.push_back({{"ended", start.value("ended", Json())},
-                      {"seconds", start.value("seconds", Json())},
-                      {"slurm_job", start.value("usage", Json::object()).value("slurm_job", Json())}});
+    starts.push_back({{"ended", at_or_null(start, "/ended")},
+                      {"seconds", at_or_null(start, "/seconds")},
+                      {"slurm_job", at_or_null(start, "/usage/slurm_job")}});
   Json report = {{"run", run.string()},
                  {"state", state},
                  {"weights", manifest.value("weights", Json())},
