@@ -37,8 +37,9 @@ Site site_of(const SlurmOptions& options) {
 }
 
 int64_t file_bytes(const fs::path& data) {
+  const DataSetView set(data);
   int64_t bytes = 0;
-  for (const auto& [name, column] : DataSetView(data).columns())
+  for (const auto& [name, column] : set.columns())
     bytes += static_cast<int64_t>(column.file().bytes().size());
   return bytes;
 }

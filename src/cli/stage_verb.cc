@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -49,6 +50,11 @@ void run_evict(const Options& options) {
 void run_stage(const Options& options) {
   const Stopwatch watch;
   const std::filesystem::path root = root_of(options);
+  const bool named = !options.to.empty() && options.to != "scratch";
+  if (!named && std::getenv("SLURM_JOB_ID") != nullptr && lies_in_memory(root))
+    throw Failure(root.string() +
+                  " lies in memory (tmpfs), which the job's --mem counts; set PLIMSOLL_CACHE to a folder on a "
+                  "disk, or `scratch` in the site's file");
   std::optional<Progress> progress(std::in_place, "stage", "data", Progress::Unit::bytes);
   const Staged staged = stage(
       {.data = options.data,

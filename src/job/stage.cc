@@ -1,6 +1,8 @@
 #include "job/stage.h"
 
 #include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -151,6 +153,13 @@ fs::path scratch_root() {
     if (const char* const folder = std::getenv(variable); folder != nullptr && *folder != 0)
       return fs::path(folder) / "plimsoll";
   return "/tmp/plimsoll";
+}
+
+bool lies_in_memory(fs::path folder) {
+  folder = fs::absolute(folder);
+  while (!fs::exists(folder) && folder.has_relative_path()) folder = folder.parent_path();
+  struct statfs at {};
+  return ::statfs(folder.c_str(), &at) == 0 && at.f_type == TMPFS_MAGIC;
 }
 
 std::optional<fs::path> staged_copy(const fs::path& data, const fs::path& root, FileSystem& files) {

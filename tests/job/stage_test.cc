@@ -235,6 +235,12 @@ TEST_F(StageTest, NoFaultLeavesAPartUnderTheName) {
     }
 }
 
+TEST(Stage, KnowsFoldersInMemory) {
+  EXPECT_FALSE(lies_in_memory("/proc/self"));
+  if (!fs::exists("/dev/shm")) GTEST_SKIP() << "no /dev/shm here";
+  EXPECT_TRUE(lies_in_memory("/dev/shm/not/there"));
+}
+
 TEST_F(StageTest, NoDataSetIsAnError) {
   EXPECT_THROW(stage({.data = folder_.path(), .root = root_}), InputError);
 }
