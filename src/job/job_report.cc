@@ -147,11 +147,12 @@ Json processors_of(const Json& manifest) {
           {"major_faults", static_cast<int64_t>(faults)}};
 }
 
-// What the next job of this kind needs: the planned peak, as many processors as were busy, the time it took.
+// What the next job of this kind needs: the planned peak or, where that is more, the smallest budget, as many processors as were busy, the time it took.
 Json advice_of(const Json& report, bool finished) {
   const int64_t planned = bytes_at(report, "/memory/planned_peak_bytes");
-  const int64_t budget = planned > 0 ? std::min(planned + kMiB, bytes_at(report, "/memory/budget_bytes"))
-                                     : bytes_at(report, "/memory/budget_bytes");
+  const int64_t given = bytes_at(report, "/memory/budget_bytes");
+  const int64_t least = bytes_at(report, "/memory/min_budget_bytes");
+  const int64_t budget = planned > 0 ? std::min(std::max(planned + kMiB, least), given) : given;
   const double threads = number_at(report, "/processors/threads");
   const double busy = number_at(report, "/processors/utilisation") * threads;
   constexpr double kMargin = 1.3, kIdle = 0.25, kMinute = 60;

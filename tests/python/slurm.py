@@ -16,7 +16,7 @@ def reason_to_skip():
 
 
 class Slurm:
-    """Started on entry, stopped on exit; everything lies in `folder`, whose name must be short."""
+    """Started on entry, stopped on exit; everything lies in `folder`, which others can look into and whose name is short."""
 
     def __init__(self, folder):
         self.folder = Path(folder)

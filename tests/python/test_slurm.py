@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -12,8 +13,8 @@ import slurm
 
 RECIPE = """
 task: detection
-training: {max_epochs: 8, batch_size: 64, checkpoint_every_s: 1}
-gat: {hidden: 16, heads: 4}
+training: {max_epochs: 30, patience: 30, batch_size: 64, checkpoint_every_s: 1}
+gat: {hidden: 32, heads: 8}
 """
 
 
@@ -21,7 +22,7 @@ gat: {hidden: 16, heads: 4}
 def work(run, tmp_path_factory):
     """A folder with frames and a recipe."""
     folder = tmp_path_factory.mktemp("slurm")
-    run("plimsoll", "simulate", "can", "--out", folder / "frames", "--frames", "60000", "--seed", "3")
+    run("plimsoll", "simulate", "can", "--out", folder / "frames", "--frames", "200000", "--seed", "3")
     (folder / "small.yaml").write_text(RECIPE)
     return folder
 
@@ -71,7 +72,7 @@ def test_a_budget_that_does_not_do_is_refused(bin_dir, work, tmp_path):
 def test_starts_and_usage_are_in_the_manifest(bin_dir, run, work, tmp_path):
     folder = tmp_path / "run"
     command = [str(word) for word in (bin_dir / "plimsoll", "train", work / "small.yaml", "--data", work / "frames", "--run",
-                                      folder, "--threads", 1, "--resume")]
+                                      folder, "--threads", 1, "--resume", "-O", "training.max_epochs=8")]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     wait_for_steps(folder)
     process.terminate()
@@ -102,10 +103,10 @@ SLOW = pytest.mark.skipif(not os.environ.get("PLIMSOLL_SLOW"), reason="takes min
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+def cluster():
     if reason := slurm.reason_to_skip():
         pytest.skip(reason)
-    with slurm.Slurm(tmp_path_factory.mktemp("s")) as running:
+    with tempfile.TemporaryDirectory(prefix="slurm-") as folder, slurm.Slurm(folder) as running:
         yield running
 
 
@@ -172,8 +173,7 @@ def test_a_requeue_by_hand_and_a_node_that_fails_cost_nothing(cluster, bin_dir, 
     cluster.wait_for(job, ("RUNNING",), 60)
     time.sleep(2)
     node = cluster.facts(job)["NodeList"]
-    cluster.call("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
-    cluster.call("scontrol", "update", f"nodename={node}", "state=resume")
+    cluster.call("scontrol", "update", f"nodename={node}", "state=down", "reason=test")  # up again by itself in seconds
     manifest, _ = finish(cluster, job, tmp_path)
     assert manifest["weights"] == weights
     assert int(cluster.facts(job)["Restarts"]) == 2
