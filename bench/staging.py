@@ -7,6 +7,7 @@
 """
 
 import argparse
+import os
 import shutil
 import statistics
 import subprocess
@@ -15,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-PLIMSOLL = Path(__file__).resolve().parents[1] / "build" / "release" / "bin" / "plimsoll"
+PLIMSOLL = Path(os.environ.get("PLIMSOLL_BIN", Path(__file__).resolve().parents[1] / "build" / "release" / "bin")) / "plimsoll"
 
 
 def seconds(command):
