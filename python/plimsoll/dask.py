@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +78,9 @@ def _least(limits: list[int]) -> Budget:
 
 def _room_of_worker() -> int | None:
     """Bytes that a task may take beside what the worker holds; None: the worker has no limit."""
-    from distributed import get_worker
-
-    worker = get_worker()
+    worker = import_module("distributed").get_worker()
     limit = worker.memory_manager.memory_limit
     if not limit:
         return None
     room = int(limit * _SHARE_OF_LIMIT) - int(worker.monitor.get_process_memory())
-    return max(room, 1) // worker.state.nthreads
+    return max(room, 1) // int(worker.state.nthreads)

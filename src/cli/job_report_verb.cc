@@ -13,7 +13,8 @@ void add_job_report(CLI::App& app) {
     bool json = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("job-report", "Say what a run used of its job, and what to ask for next time");
+  CLI::App* verb =
+      app.add_subcommand("job-report", "Say what a run used of its job, and what to ask for next time");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
   verb->add_flag("--json", options->json, "The report as JSON");
   verb->footer("Example: plimsoll job-report runs/gat");

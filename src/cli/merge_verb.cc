@@ -25,7 +25,8 @@ void run(Options& options) {
   Merged merged;
   {
     Progress progress("merge", "data", Progress::Unit::bytes);
-    options.merge.progress = until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
+    options.merge.progress =
+        until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
     merged = merge_shards(options.merge);
   }
   const std::string out = options.merge.out.string();
@@ -48,7 +49,8 @@ void run(Options& options) {
   fmt::print("{}: {} {} of {} shards\n{} in {} ({}/s)\n{}\n", out, format_count(merged.rows),
              merged.kind == "frames" ? "frames" : "graphs", options.merge.shards.size(),
              format_bytes(merged.bytes), format_seconds(seconds),
-             format_bytes(static_cast<int64_t>(static_cast<double>(merged.bytes) / seconds)), budget.report());
+             format_bytes(static_cast<int64_t>(static_cast<double>(merged.bytes) / seconds)),
+             budget.report());
 }
 
 }  // namespace

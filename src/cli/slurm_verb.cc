@@ -49,7 +49,8 @@ int64_t file_bytes(const fs::path& data) {
 int64_t budget_of(const StagePlans& plans) {
   constexpr int64_t kFloorVaries = 256 * kKiB;
   int64_t bytes = 0;
-  for (const auto& [stage, plan] : plans) bytes = std::max({bytes, plan.peak + kFloorVaries, plan.min_budget});
+  for (const auto& [stage, plan] : plans)
+    bytes = std::max({bytes, plan.peak + kFloorVaries, plan.min_budget});
   return (bytes + kMiB - 1) / kMiB * kMiB;
 }
 
@@ -72,7 +73,8 @@ void submit(const SlurmJob& job, const std::string& script) {
   pid_t child = 0;
   const int refused = posix_spawnp(&child, "sbatch", nullptr, nullptr, arguments, environ);
   if (refused != 0)
-    throw Failure(fmt::format("sbatch cannot be started: {}; the job is in {}", std::strerror(refused), name));
+    throw Failure(
+        fmt::format("sbatch cannot be started: {}; the job is in {}", std::strerror(refused), name));
   int status = 0;
   ::waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -108,13 +110,14 @@ void run_slurm(const SlurmOptions& options) {
                .stages = !options.in_place,
                .site = site};
   if (!job.run.has_filename()) job.run = job.run.parent_path();
-  for (const std::string& override : options.overrides) job.arguments.insert(job.arguments.end(), {"-O", override});
+  for (const std::string& override : options.overrides)
+    job.arguments.insert(job.arguments.end(), {"-O", override});
 
   Ledger::process().set_cap(job.budget - budget.outside_ledger());
-  const double trained = seconds_of_run(
-      options, {.input = input, .folder = {}, .budget = job.budget, .run = run}, plans);
-  constexpr double kStart = 10;                 // seconds, on a busy disk
-  constexpr double kStaged = 100e6;             // bytes a second, of a busy network's disk
+  const double trained =
+      seconds_of_run(options, {.input = input, .folder = {}, .budget = job.budget, .run = run}, plans);
+  constexpr double kStart = 10;      // seconds, on a busy disk
+  constexpr double kStaged = 100e6;  // bytes a second, of a busy network's disk
   double planning = 0;
   for (const auto& [stage, plan] : plans) planning += plan.seconds;
   const double staging = job.stages ? static_cast<double>(data_bytes) / kStaged : 0;

@@ -52,16 +52,17 @@ void run_stage(const Options& options) {
   const std::filesystem::path root = root_of(options);
   const bool named = !options.to.empty() && options.to != "scratch";
   if (!named && std::getenv("SLURM_JOB_ID") != nullptr && lies_in_memory(root))
-    throw Failure(root.string() +
-                  " lies in memory (tmpfs), which the job's --mem counts; set PLIMSOLL_CACHE to a folder on a "
-                  "disk, or `scratch` in the site's file");
+    throw Failure(
+        root.string() +
+        " lies in memory (tmpfs), which the job's --mem counts; set PLIMSOLL_CACHE to a folder on a "
+        "disk, or `scratch` in the site's file");
   std::optional<Progress> progress(std::in_place, "stage", "data", Progress::Unit::bytes);
-  const Staged staged = stage(
-      {.data = options.data,
-       .root = root,
-       .verify_all = options.verify == "full",
-       .progress = until_stopped([&](int64_t done, int64_t total) { progress->update(done, total); }),
-       .say = [](const std::string& what) { fmt::print(stderr, "plimsoll: {}\n", what); }});
+  const Staged staged =
+      stage({.data = options.data,
+             .root = root,
+             .verify_all = options.verify == "full",
+             .progress = until_stopped([&](int64_t done, int64_t total) { progress->update(done, total); }),
+             .say = [](const std::string& what) { fmt::print(stderr, "plimsoll: {}\n", what); }});
   progress.reset();
   const double seconds = watch.seconds();
   if (options.json) {

@@ -91,7 +91,8 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
   verb->add_option("-O", options->overrides, "Override a key of the recipe")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  verb->add_option("--time-margin", options->time_margin, "The time limit is so many times what the run takes")
+  verb->add_option("--time-margin", options->time_margin,
+                   "The time limit is so many times what the run takes")
       ->check(CLI::Range(1.0, 100.0))
       ->capture_default_str();
   verb->add_option("--trial", options->trial,
@@ -107,7 +108,8 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
   verb->add_flag("--submit", options->submit, "Write the job to RUN.sbatch and give it to sbatch");
   options->resources.add_budget(*verb);
   options->resources.add_threads(*verb);
-  verb->footer("Example: plimsoll slurm recipes/gat.yaml --data frames --run runs/gat --threads 8 > gat.sbatch");
+  verb->footer(
+      "Example: plimsoll slurm recipes/gat.yaml --data frames --run runs/gat --threads 8 > gat.sbatch");
   verb->callback([options, run] { run(*options); });
 }
 

@@ -50,9 +50,9 @@ struct SlurmOptions {
   std::vector<std::string> overrides;
   Resources resources;
   double time_margin = 1.3;
-  int64_t trial = 20;           ///< seconds; 0: none
-  std::filesystem::path site;   ///< empty: PLIMSOLL_SITE, else ~/.config/plimsoll/site.yaml
-  bool in_place = false;        ///< the job does not stage
+  int64_t trial = 20;          ///< seconds; 0: none
+  std::filesystem::path site;  ///< empty: PLIMSOLL_SITE, else ~/.config/plimsoll/site.yaml
+  bool in_place = false;       ///< the job does not stage
   bool submit = false;
 };
 

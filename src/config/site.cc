@@ -98,8 +98,8 @@ Site parse_site(const std::string& text, const std::string& name) {
   try {
     root = YAML::Load(text);
   } catch (const YAML::Exception& error) {
-    throw UsageError(fmt::format("{}:{}:{}: not YAML: {}", name, error.mark.line + 1, error.mark.column + 1,
-                                 error.msg));
+    throw UsageError(
+        fmt::format("{}:{}:{}: not YAML: {}", name, error.mark.line + 1, error.mark.column + 1, error.msg));
   }
   Site site;
   if (root.IsNull()) return site;

@@ -17,7 +17,6 @@ int64_t bytes_copied(const NpyView& column, const std::filesystem::path& target)
 /// Returns XXH3-64 of the data in the copy. `advanced` gets the bytes of each piece, those that were there
 /// too; may throw. Errors: Failure.
 std::string copy_column(const NpyView& column, const std::filesystem::path& target, int64_t from,
-                        const std::function<void(int64_t)>& advanced,
-                        FileSystem& files = FileSystem::disk());
+                        const std::function<void(int64_t)>& advanced, FileSystem& files = FileSystem::disk());
 
 }  // namespace plimsoll

@@ -93,7 +93,8 @@ Json journal_sums(const std::vector<Json>& events) {
                {"pressure", pressure},
                {"interruptions", interruptions},
                {"damaged_checkpoints", damaged}};
-  sums["rows"] = reads_rows ? Json({{"waited_s", waited}, {"stalled_s", stalled}, {"bytes_read", read}}) : Json();
+  sums["rows"] =
+      reads_rows ? Json({{"waited_s", waited}, {"stalled_s", stalled}, {"bytes_read", read}}) : Json();
   return sums;
 }
 
@@ -109,7 +110,8 @@ Json memory_of(const Json& manifest) {
       for (const auto& [tag, bytes] : start.at(tags).items())
         if (bytes.is_number()) by_tag[tag] = std::max(by_tag[tag], bytes.get<int64_t>());
   }
-  int64_t planned = bytes_at(manifest, "/plan/peak_bytes"), least = bytes_at(manifest, "/plan/min_budget_bytes");
+  int64_t planned = bytes_at(manifest, "/plan/peak_bytes"),
+          least = bytes_at(manifest, "/plan/min_budget_bytes");
   Json breakdown;
   for (const Json& stage : list_at(manifest, "stages")) {
     least = std::max(least, bytes_at(stage, "/min_budget_bytes"));
@@ -147,7 +149,8 @@ Json processors_of(const Json& manifest) {
           {"major_faults", static_cast<int64_t>(faults)}};
 }
 
-// What the next job of this kind needs: the planned peak or, where that is more, the smallest budget, as many processors as were busy, the time it took.
+// What the next job of this kind needs: the planned peak or, where that is more, the smallest budget, as many
+// processors as were busy, the time it took.
 Json advice_of(const Json& report, bool finished) {
   const int64_t planned = bytes_at(report, "/memory/planned_peak_bytes");
   const int64_t given = bytes_at(report, "/memory/budget_bytes");
@@ -160,9 +163,9 @@ Json advice_of(const Json& report, bool finished) {
   // A processor that was idle all the time is not needed.
   const double cpus = threads - busy >= 1 ? std::ceil(busy + kIdle) : threads;
   advice["cpus"] = std::max<int64_t>(1, static_cast<int64_t>(std::min(cpus, threads)));
-  advice["minutes"] =
-      finished ? Json(static_cast<int64_t>(std::ceil(number_at(report, "/processors/seconds") * kMargin / kMinute)))
-               : Json();
+  advice["minutes"] = finished ? Json(static_cast<int64_t>(
+                                     std::ceil(number_at(report, "/processors/seconds") * kMargin / kMinute)))
+                               : Json();
   return advice;
 }
 
@@ -203,10 +206,10 @@ std::string job_report_text(const Json& report) {
   const Json& memory = report["memory"];
   const Json& processors = report["processors"];
   const Json& journal = report["journal"];
-  std::string text = fmt::format("{}: {} after {} start{}, {}\n", report["run"].get<std::string>(),
-                                 report["state"].get<std::string>(), report["starts"].size(),
-                                 report["starts"].size() == 1 ? "" : "s",
-                                 format_seconds(processors["seconds"]));
+  std::string text =
+      fmt::format("{}: {} after {} start{}, {}\n", report["run"].get<std::string>(),
+                  report["state"].get<std::string>(), report["starts"].size(),
+                  report["starts"].size() == 1 ? "" : "s", format_seconds(processors["seconds"]));
   Table table({"<memory", "bytes", ""});
   const auto row = [&](const std::string& name, const Json& bytes) {
     if (bytes.is_number()) table.add({name, format_count(bytes.get<int64_t>()), bytes_or_dash(bytes)});
@@ -228,12 +231,14 @@ std::string job_report_text(const Json& report) {
                       format_count(processors["major_faults"]));
   if (journal["rows"].is_object())
     text += fmt::format("rows of features: waited {} for the disk, {} for blocks\n",
-                        format_seconds(journal["rows"]["waited_s"]), format_seconds(journal["rows"]["stalled_s"]));
+                        format_seconds(journal["rows"]["waited_s"]),
+                        format_seconds(journal["rows"]["stalled_s"]));
   text += fmt::format("blocks run again alone: {}; times that memory got short: {}; interruptions: {}\n",
                       journal["reruns"].dump(), journal["pressure"].dump(), journal["interruptions"].dump());
   const Json& next = report["next_time"];
   text += fmt::format("next time: --budget {} --threads {}; sbatch --mem={}M --cpus-per-task={}",
-                      next["budget_bytes"].dump(), next["cpus"].dump(), next["mem_mib"].dump(), next["cpus"].dump());
+                      next["budget_bytes"].dump(), next["cpus"].dump(), next["mem_mib"].dump(),
+                      next["cpus"].dump());
   if (next["minutes"].is_number()) text += fmt::format(" --time={}", next["minutes"].dump());
   return text + "\n";
 }

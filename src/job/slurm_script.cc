@@ -39,12 +39,15 @@ std::string header(const SlurmJob& job) {
 std::string reasons(const SlurmJob& job) {
   std::string text = fmt::format(
       "# Made by `plimsoll slurm` {}. Submit it with sbatch: it goes on by itself until the run is done.\n"
-      "# Memory: the run holds at most {}; page cache for the program's own pages, {}; the rest of --mem is for\n"
-      "# the shell, SLURM's step and page tables. More page cache helps, up to {} of the program and the data set;\n"
+      "# Memory: the run holds at most {}; page cache for the program's own pages, {}; the rest of --mem is "
+      "for\n"
+      "# the shell, SLURM's step and page tables. More page cache helps, up to {} of the program and the "
+      "data set;\n"
       "# it is not asked for.\n",
       kVersion, format_bytes(job.budget), format_bytes(kProgramPages), format_bytes(job.page_cache));
   if (job.seconds > 0)
-    text += fmt::format("# Time: {} by a trial, times {:.3g}.\n", format_seconds(job.seconds), job.time_margin);
+    text +=
+        fmt::format("# Time: {} by a trial, times {:.3g}.\n", format_seconds(job.seconds), job.time_margin);
   return text;
 }
 
@@ -94,7 +97,7 @@ std::string shell_word(const std::string& text) {
 
 int64_t memory_mib(int64_t budget, int64_t page_cache) {
   constexpr int64_t kShellAndStep = 3 * kMiB;  // 1.7 MB measured; the rest is the kernel's for our threads
-  constexpr int64_t kPageTables = 512;  // 8 bytes for each page of 4 KiB
+  constexpr int64_t kPageTables = 512;         // 8 bytes for each page of 4 KiB
   return (budget + budget / kPageTables + kShellAndStep + page_cache + kMiB - 1) / kMiB;
 }
 
@@ -117,8 +120,9 @@ std::string slurm_script(const SlurmJob& job) {
         "export PLIMSOLL_CACHE=${{PLIMSOLL_CACHE:-{}}}\n"
         "in_reach \"$plimsoll\" stage \"$data\" || echo \"plimsoll: not staged; reads $data in place\"\n",
         job.site.scratch.empty() ? "${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/plimsoll" : job.site.scratch);
-  text += fmt::format("in_reach \"$plimsoll\" train {} --data \"$data\" --run \"$run\" --budget {} --threads {} --resume",
-                      shell_word(job.recipe.string()), job.budget, job.threads);
+  text += fmt::format(
+      "in_reach \"$plimsoll\" train {} --data \"$data\" --run \"$run\" --budget {} --threads {} --resume",
+      shell_word(job.recipe.string()), job.budget, job.threads);
   for (const std::string& argument : job.arguments) text += " " + shell_word(argument);
   return text + kEnd;
 }

@@ -15,11 +15,11 @@ struct SlurmJob {
   std::filesystem::path recipe, data, run;
   std::vector<std::string> arguments = {};  ///< of train, beside those that stand here
   int threads = 1;
-  int64_t budget = 0;         ///< bytes
-  int64_t page_cache = 0;     ///< bytes of files that it helps to keep in memory, the program's own among them
-  double seconds = 0;         ///< that it takes, staging included; 0: not known
-  double time_margin = 1.3;   ///< the time limit is so many times that
-  bool stages = true;         ///< reads a copy of the data set on a disk of the node
+  int64_t budget = 0;        ///< bytes
+  int64_t page_cache = 0;    ///< bytes of files that it helps to keep in memory, the program's own among them
+  double seconds = 0;        ///< that it takes, staging included; 0: not known
+  double time_margin = 1.3;  ///< the time limit is so many times that
+  bool stages = true;        ///< reads a copy of the data set on a disk of the node
   Site site = {};
 };
 

@@ -54,8 +54,8 @@ int64_t bytes_below(const fs::path& folder) {
 }
 
 void require_room(const StageRequest& request, int64_t needed) {
-  const int64_t free = request.free_bytes ? request.free_bytes()
-                                          : static_cast<int64_t>(fs::space(request.root).available);
+  const int64_t free =
+      request.free_bytes ? request.free_bytes() : static_cast<int64_t>(fs::space(request.root).available);
   if (needed <= free) return;
   throw Failure(fmt::format(
       "{}: {} needs {} bytes ({}) there, {} ({}) are free; delete copies with `plimsoll stage --evict`, or "

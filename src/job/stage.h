@@ -18,7 +18,8 @@ std::optional<std::filesystem::path> staging_root();
 /// /tmp, whichever is set first.
 std::filesystem::path scratch_root();
 
-/// Whether a folder, or the nearest above it that is there, lies in memory (tmpfs), which a job's limit counts.
+/// Whether a folder, or the nearest above it that is there, lies in memory (tmpfs), which a job's limit
+/// counts.
 bool lies_in_memory(std::filesystem::path folder);
 
 struct StageRequest {

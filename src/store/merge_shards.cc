@@ -39,9 +39,10 @@ ShardFolder open_shard(const fs::path& folder) {
                    {"all", entry.at("all")},
                    {"of", shard.of}};
   } catch (const Json::exception&) {
-    throw InputError(folder.string() +
-                     ": is no shard of a data set; `plimsoll ingest can` and `plimsoll windows` make them with "
-                     "--shard");
+    throw InputError(
+        folder.string() +
+        ": is no shard of a data set; `plimsoll ingest can` and `plimsoll windows` make them with "
+        "--shard");
   } catch (const UsageError& error) {
     throw InputError(fmt::format("{}: manifest.json: shard: {}", folder.string(), error.what()));
   }
@@ -81,7 +82,8 @@ Json merged_provenance(const std::vector<ShardFolder>& shards, bool frames) {
   provenance.at("options").erase("shard");
   if (frames)
     for (size_t i = 1; i < shards.size(); ++i)
-      for (const Json& source : shards[i].provenance.at("sources")) provenance.at("sources").push_back(source);
+      for (const Json& source : shards[i].provenance.at("sources"))
+        provenance.at("sources").push_back(source);
   return provenance;
 }
 
@@ -164,7 +166,8 @@ int64_t merge_graphs(const std::vector<ShardFolder>& shards, const MergeRequest&
     const GraphSetTables& more = views[i].tables();
     if (more.node_features != tables.node_features || more.edge_features != tables.edge_features ||
         more.vocabulary != tables.vocabulary)
-      throw InputError(shards[i].folder.string() + ": its features or vocabulary are not those of the other shards");
+      throw InputError(shards[i].folder.string() +
+                       ": its features or vocabulary are not those of the other shards");
     add_ranges(tables.splits, more.splits, shards[i].folder);
     add_ranges(tables.recordings, more.recordings, shards[i].folder);
   }
@@ -189,8 +192,9 @@ Merged merge_shards(const MergeRequest& request) {
   Merged merged{.kind = shards.front().apart.at("kind")};
   const bool frames = merged.kind == "frames";
   if (!frames && merged.kind != "graph_set")
-    throw InputError(fmt::format("{}: shards of kind '{}' cannot be merged, those of frames and graph_set can",
-                                 shards.front().folder.string(), merged.kind));
+    throw InputError(
+        fmt::format("{}: shards of kind '{}' cannot be merged, those of frames and graph_set can",
+                    shards.front().folder.string(), merged.kind));
   Json provenance = merged_provenance(shards, frames);
   const Existing existing = request.force ? Existing::none : find_existing(request.out, provenance);
   if (existing == Existing::other)

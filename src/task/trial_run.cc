@@ -85,8 +85,8 @@ double expected_seconds(const StagePlans& plans, const TrialRun& trial, int64_t 
   if (trial.seconds > 0 && plans.size() == 1) return trial.seconds;
   const double planned = plans.front().second.execution.graphs_per_s;
   if (trial.graphs_per_s == 0) return 0;
-  const double graphs =
-      static_cast<double>(epochs) * (static_cast<double>(trial.training) + 0.5 * static_cast<double>(trial.validation));
+  const double graphs = static_cast<double>(epochs) *
+                        (static_cast<double>(trial.training) + 0.5 * static_cast<double>(trial.validation));
   double seconds = graphs / trial.graphs_per_s;
   for (size_t i = 1; i < plans.size(); ++i) {
     const double rate = plans[i].second.execution.graphs_per_s;

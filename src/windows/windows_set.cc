@@ -58,7 +58,8 @@ WindowsSetResult make_windows_set(WindowsSetOptions options,
     throw Failure(options.out.string() +
                   " exists already and holds something else; give --force to replace it");
   if (existing == Existing::none)
-    write_graph_set(*source, options.out, options.force, provenance, options.threads, progress, options.shard);
+    write_graph_set(*source, options.out, options.force, provenance, options.threads, progress,
+                    options.shard);
   const auto [first, end] = options.shard.items(source->graphs());
   return {existing == Existing::same, end - first};
 }

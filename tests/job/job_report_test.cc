@@ -82,8 +82,9 @@ TEST_F(JobReport, KnowsLittleOfARunThatWasKilled) {
 }
 
 TEST_F(JobReport, OddManifestsEndNothing) {
-  for (const char* odd : {R"({"kind":"run"})", R"({"kind":"run","starts":3,"stages":{},"memory":[],"plan":7})",
-                          R"({"kind":"run","starts":[3,{"memory":{"by_tag":{"a":"b"}}}],"stages":[1],"threads":"x"})"}) {
+  for (const char* odd :
+       {R"({"kind":"run"})", R"({"kind":"run","starts":3,"stages":{},"memory":[],"plan":7})",
+        R"({"kind":"run","starts":[3,{"memory":{"by_tag":{"a":"b"}}}],"stages":[1],"threads":"x"})"}) {
     write_run(odd);
     EXPECT_NO_THROW(job_report_text(job_report(folder_ / "run"))) << odd;
   }
@@ -92,7 +93,8 @@ TEST_F(JobReport, OddManifestsEndNothing) {
 TEST_F(JobReport, NoRunIsAnError) {
   EXPECT_THAT(error_text<InputError>([&] { job_report(folder_.path()); }), HasSubstr("not a run"));
   write_run("{}");
-  EXPECT_THAT(error_text<InputError>([&] { job_report(folder_ / "run"); }), HasSubstr("is not that of a run"));
+  EXPECT_THAT(error_text<InputError>([&] { job_report(folder_ / "run"); }),
+              HasSubstr("is not that of a run"));
 }
 
 }  // namespace

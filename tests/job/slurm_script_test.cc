@@ -31,13 +31,13 @@ TEST(SlurmScript, AsksForWhatThePlanSays) {
   for (const char* line :
        {"#!/bin/bash\n", "#SBATCH --cpus-per-task=8\n", "#SBATCH --mem=268M\n", "#SBATCH --time=00:14:00\n",
         "#SBATCH --signal=B:USR1@60\n", "#SBATCH --requeue\n", "#SBATCH --open-mode=append\n",
-        "--budget 209715200 --threads 8 --resume\n", "scontrol requeue \"$SLURM_JOB_ID\"",
-        "stage \"$data\"", "job-report \"$run\"", "the run holds at most 200 MiB", "300 MiB"})
+        "--budget 209715200 --threads 8 --resume\n", "scontrol requeue \"$SLURM_JOB_ID\"", "stage \"$data\"",
+        "job-report \"$run\"", "the run holds at most 200 MiB", "300 MiB"})
     EXPECT_THAT(script, HasSubstr(line));
 }
 
 TEST(SlurmScript, MemoryIsTheBudgetAndWhatTheJobTakesBesideIt) {
-  EXPECT_EQ(memory_mib(100 * kMiB, 0), 104);       // 3 MiB of the shell and its like, 0.2 of page tables
+  EXPECT_EQ(memory_mib(100 * kMiB, 0), 104);  // 3 MiB of the shell and its like, 0.2 of page tables
   EXPECT_EQ(memory_mib(512 * kMiB), 512 + 4 + 64);
   EXPECT_EQ(memory_mib(64 * kGiB), 64 * 1024 + 128 + 3 + 64);
 }
@@ -95,9 +95,9 @@ class SlurmScriptRun : public testing::Test {
     write("job", slurm_script(asked_).substr(std::string("#!/bin/bash\n").size()));
     const std::string job = (folder_ / "job").string();
     std::string command = "cd " + folder_.path().string() + " && export PATH=" + folder_.path().string() +
-                          ":$PATH SLURM_JOB_ID=7 PLIMSOLL_CACHE=/none && { bash " + job + " >out 2>&1 & pid=$!; ";
-    if (!signal.empty())
-      command += "until test -e started; do sleep 0.02; done; kill -" + signal + " $pid; ";
+                          ":$PATH SLURM_JOB_ID=7 PLIMSOLL_CACHE=/none && { bash " + job +
+                          " >out 2>&1 & pid=$!; ";
+    if (!signal.empty()) command += "until test -e started; do sleep 0.02; done; kill -" + signal + " $pid; ";
     command += "wait $pid; }";
     const int status = std::system(command.c_str());
     return WEXITSTATUS(status);

@@ -29,7 +29,8 @@ TEST(Shard, IsReadAsItIsWritten) {
 }
 
 TEST(Shard, ItemsAreSharedOutInOrderAndOnceEach) {
-  const std::vector<std::vector<int64_t>> lists = {{}, {5}, {0, 0, 0}, {1, 1, 1, 1}, {100, 1, 1, 1}, {1, 1, 1, 100}, {3, 0, 9, 2, 7}};
+  const std::vector<std::vector<int64_t>> lists = {
+      {}, {5}, {0, 0, 0}, {1, 1, 1, 1}, {100, 1, 1, 1}, {1, 1, 1, 100}, {3, 0, 9, 2, 7}};
   for (const auto& weights : lists)
     for (int64_t of = 1; of <= 6; ++of) {
       size_t next = 0;
@@ -48,7 +49,8 @@ TEST(Shard, ItemsAreSharedOutInOrderAndOnceEach) {
 
 class MergeShards : public testing::Test {
  protected:
-  static Json provenance(const std::vector<std::string>& sources, const Shard& shard, const std::string& all = "a") {
+  static Json provenance(const std::vector<std::string>& sources, const Shard& shard,
+                         const std::string& all = "a") {
     Json list = Json::array();
     for (const std::string& source : sources) list.push_back({{"source", source}});
     Json options = {{"format", "made up"}};
@@ -58,7 +60,8 @@ class MergeShards : public testing::Test {
   // Recordings of so many frames; the third is a copy of the first.
   fs::path write_frames(const std::string& name, size_t first, size_t end, const Shard& shard,
                         const std::string& all = "a") const {
-    const std::vector<std::pair<std::string, int64_t>> recordings = {{"a", 600}, {"b", 300}, {"c", 600}, {"d", 1}};
+    const std::vector<std::pair<std::string, int64_t>> recordings = {
+        {"a", 600}, {"b", 300}, {"c", 600}, {"d", 1}};
     FramesWriter writer(folder_ / name, true);
     std::vector<std::string> sources;
     for (size_t i = first; i < end; ++i) {
@@ -84,7 +87,8 @@ class MergeShards : public testing::Test {
 TEST_F(MergeShards, FramesAreThoseOfOneProcess) {
   const fs::path whole = write_frames("whole", 0, 4, {});
   const std::vector<fs::path> shards = {write_frames("two", 1, 3, {2, 4}), write_frames("one", 0, 1, {1, 4}),
-                                        write_frames("four", 3, 4, {4, 4}), write_frames("three", 3, 3, {3, 4})};
+                                        write_frames("four", 3, 4, {4, 4}),
+                                        write_frames("three", 3, 3, {3, 4})};
   const Merged merged = merge_shards({.shards = shards, .out = folder_ / "merged"});
   EXPECT_EQ(merged.rows, 1501);
   expect_same_bytes(whole, folder_ / "merged");
@@ -113,9 +117,10 @@ TEST_F(MergeShards, GraphsAreThoseOfOneProcess) {
     const auto part = [](auto values, int64_t from, int64_t to) {
       return values.subspan(static_cast<size_t>(from), static_cast<size_t>(to - from));
     };
-    const int64_t n0 = all.node_ptr[f], n1 = all.node_ptr[f + n], e0 = all.edge_ptr[f], e1 = all.edge_ptr[f + n];
-    const GraphSpans some{all.node_ptr.subspan(f, n + 1), all.edge_ptr.subspan(f, n + 1),
-                          part(all.x, 3 * n0, 3 * n1),    part(all.edges, 2 * e0, 2 * e1),
+    const int64_t n0 = all.node_ptr[f], n1 = all.node_ptr[f + n], e0 = all.edge_ptr[f],
+                  e1 = all.edge_ptr[f + n];
+    const GraphSpans some{all.node_ptr.subspan(f, n + 1),      all.edge_ptr.subspan(f, n + 1),
+                          part(all.x, 3 * n0, 3 * n1),         part(all.edges, 2 * e0, 2 * e1),
                           part(all.edge_attr, 2 * e0, 2 * e1), all.y.subspan(f, n)};
     shards.push_back(folder_ / std::to_string(number));
     GraphSetWriter writer(shards.back(), true, 3, 2);
@@ -140,12 +145,14 @@ TEST_F(MergeShards, NamesWhatIsMissingForeignOrDamaged) {
   const fs::path one = write_frames("one", 0, 2, {1, 3}), two = write_frames("two", 2, 3, {2, 3}),
                  three = write_frames("three", 3, 4, {3, 3});
   const auto error = [&](std::vector<fs::path> shards) {
-    return error_text<InputError>([&] { merge_shards({.shards = std::move(shards), .out = folder_ / "merged"}); });
+    return error_text<InputError>(
+        [&] { merge_shards({.shards = std::move(shards), .out = folder_ / "merged"}); });
   };
   EXPECT_THAT(error({one, three}), HasSubstr("shard 2/3 is missing; make it with --shard 2/3"));
   EXPECT_THAT(error({one, two, two, three}), HasSubstr("are both shard 2/3"));
   const fs::path foreign = write_frames("foreign", 2, 3, {2, 3}, "b");
-  EXPECT_THAT(error({one, foreign, three}), HasSubstr(foreign.string() + " is no shard of the set of " + one.string()));
+  EXPECT_THAT(error({one, foreign, three}),
+              HasSubstr(foreign.string() + " is no shard of the set of " + one.string()));
   const fs::path other_count = write_frames("count", 2, 3, {2, 4});
   EXPECT_THAT(error({one, other_count, three}), HasSubstr("its 'of' is 4, expected 3"));
   const fs::path whole = write_frames("whole", 0, 4, {});

@@ -72,7 +72,10 @@ int threads_that_fit(int threads) {
 class RecordingAssembler {
  public:
   RecordingAssembler(const std::vector<CaptureFile>& captures, const IngestOptions& options, std::string all)
-      : captures_(captures), options_(options), all_(std::move(all)), writer_(options.out, options.force, options.format.payload) {}
+      : captures_(captures),
+        options_(options),
+        all_(std::move(all)),
+        writer_(options.out, options.force, options.format.payload) {}
 
   void add(const CapturePiece& piece, ParsedPiece& parsed) {
     const CaptureFile& capture = captures_[piece.capture];

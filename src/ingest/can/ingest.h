@@ -19,7 +19,7 @@ struct IngestOptions {
   FormatOptions format = {};
   bool skip_errors = false;   ///< leave bad lines out and count them, instead of refusing the file
   int64_t skip_limit = 1000;  ///< bad lines after which a file is refused all the same
-  Shard shard = {};          ///< which of the captures
+  Shard shard = {};           ///< which of the captures
   int threads = 1;
 };
 
