@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll import ingest, simulate
 from plimsoll._core import version as __version__
+from plimsoll._merge import merge
 from plimsoll._open import open, verify
 from plimsoll._split_edges import EdgeSplit, split_edges
 from plimsoll._windows import windows
@@ -107,6 +108,7 @@ __all__ = [
     "from_pyg_files",
     "import_kdgat",
     "ingest",
+    "merge",
     "open",
     "plan",
     "predict",

@@ -135,6 +135,7 @@ class IngestOptions:
     skip_errors: bool
     skip_limit: int
     threads: int
+    def set_shard(self, text: str) -> None: ...
 
 class TuOptions:
     source: Path
@@ -161,7 +162,13 @@ class WindowsOptions:
     features: str
     vocabulary_from: list[str]
     calibrate: int
+    def set_shard(self, text: str) -> None: ...
     def set_lengths(self, window: str, stride: str) -> None: ...
+
+class MergeOptions:
+    shards: list[Path]
+    out: Path
+    force: bool
 
 class SimulateOptions:
     out: Path
@@ -237,6 +244,7 @@ def make_frames(options: IngestOptions, budget: str, progress: Progress) -> None
 def make_points(options: PointsOptions, budget: str, progress: Progress) -> None: ...
 def nearest_neighbours(pos: NDArray[np.float32], k: int) -> NDArray[np.int32]: ...
 def make_tu(options: TuOptions, budget: str, progress: Progress) -> None: ...
+def make_merged(options: MergeOptions, budget: str, progress: Progress) -> None: ...
 def make_windows(options: WindowsOptions, budget: str, progress: Progress) -> None: ...
 def make_traffic(options: SimulateOptions, budget: str, progress: Progress) -> None: ...
 

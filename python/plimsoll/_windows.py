@@ -17,6 +17,7 @@ def windows(
     stride: int | str | None = None,
     vocabulary_from: Iterable[str] = (),
     calibrate: int = 0,
+    shard: str = "1/1",
     force: bool = False,
     budget: Budget = None,
     threads: int | None = None,
@@ -28,7 +29,8 @@ def windows(
     (docs/behaviour-features.md). `window` is frames, or time as text ("50ms", behaviour alone); `stride` is how far
     the next one is: by default 100 frames, or the window where that is time. IDs are learned from the splits in
     `vocabulary_from`, by default those whose names start with train. `calibrate` compares each recording with its
-    own first N benign windows (behaviour). `budget` is by default what the system has, less 64 MiB; the
+    own first N benign windows (behaviour). `shard` "2/8" takes the second of eight parts of the graphs;
+    `plimsoll.merge` joins them. `budget` is by default what the system has, less 64 MiB; the
     other arguments are those of `plimsoll.ingest`. Progress counts graphs.
     Errors: `UsageError`, `InputError`, `BudgetExceeded`, `Failure`.
     """
@@ -40,6 +42,7 @@ def windows(
     options.features = one_of("features", features, ("compat", "behaviour"))
     options.set_lengths(str(window), "" if stride is None else str(stride))
     options.vocabulary_from = texts("vocabulary_from", vocabulary_from)
+    options.set_shard(shard)
     options.calibrate = whole("calibrate", calibrate, 0)
     _core.make_windows(options, budget_text(budget), progress)
     return GraphSet(out)

@@ -41,6 +41,7 @@ def can(
     length: str = "bytes",
     on_error: str = "fail",
     skip_limit: int = 1000,
+    shard: str = "1/1",
     force: bool = False,
     budget: Budget = None,
     threads: int | None = None,
@@ -49,7 +50,8 @@ def can(
     """CAN captures, plain, .zst or .gz, to `frames`, which is opened.
 
     `sources` are files, or folders whose folders become splits. `format` and what follows it describe them as the
-    options of `plimsoll ingest can` do (docs/can-formats.md); progress counts bytes of the sources.
+    options of `plimsoll ingest can` do (docs/can-formats.md). `shard` "2/8" takes the second of eight parts of the
+    captures; `plimsoll.merge` joins them. Progress counts bytes of the sources.
     Errors: `InputError` (file, line and column), `UsageError`, `BudgetExceeded`, `Failure`.
     """
     options = _core.IngestOptions()
@@ -59,6 +61,7 @@ def can(
     options.skip_errors = one_of("on_error", on_error, ("fail", "skip")) == "skip"
     options.skip_limit = skip_limit
     options.threads = thread_count(threads)
+    options.set_shard(shard)
     described = options.format
     described.columns = texts("columns", columns)
     described.name = one_of("format", format, _FORMATS)

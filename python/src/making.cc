@@ -15,6 +15,7 @@
 #include "ingest/simulate/simulate.h"
 #include "ingest/tu/tu.h"
 #include "memory/budget_scope.h"
+#include "store/merge_shards.h"
 #include "watched.h"
 #include "windows/windows_set.h"
 
@@ -54,6 +55,14 @@ void make_windows(const WindowsSetOptions& options, const std::string& budget, c
   run_watched(progress, [&](const Progress& note) { make_windows_set(options, note); });
 }
 
+void make_merged(MergeRequest request, const std::string& budget, const nb::object& progress) {
+  const BudgetScope scope(budget, 256 * kMiB);
+  run_watched(progress, [&](const Progress& note) {
+    request.progress = note;
+    merge_shards(request);
+  });
+}
+
 void make_traffic(const SimulateOptions& options, const std::string& budget, const nb::object& progress) {
   const BudgetScope scope(budget, 256 * kMiB);
   run_watched(progress, [&](const Progress& note) { simulate_can(options, note); });
@@ -82,7 +91,9 @@ void bind_making(nb::module_& module) {
       .def_rw("format", &IngestOptions::format)
       .def_rw("skip_errors", &IngestOptions::skip_errors)
       .def_rw("skip_limit", &IngestOptions::skip_limit)
-      .def_rw("threads", &IngestOptions::threads);
+      .def_rw("threads", &IngestOptions::threads)
+      .def("set_shard",
+           [](IngestOptions& self, const std::string& text) { self.shard = Shard::parse(text); });
   nb::class_<TuOptions>(module, "TuOptions")
       .def(nb::init<>())
       .def_rw("source", &TuOptions::source)
@@ -117,7 +128,14 @@ void bind_making(nb::module_& module) {
       .def_prop_rw(
           "calibrate", [](const WindowsSetOptions& self) { return self.windows.calibration.windows; },
           [](WindowsSetOptions& self, int64_t windows) { self.windows.calibration.windows = windows; })
+      .def("set_shard",
+           [](WindowsSetOptions& self, const std::string& text) { self.shard = Shard::parse(text); })
       .def("set_lengths", &WindowsSetOptions::set_lengths);
+  nb::class_<MergeRequest>(module, "MergeOptions")
+      .def("__init__", [](MergeRequest* self) { new (self) MergeRequest(); })
+      .def_rw("shards", &MergeRequest::shards)
+      .def_rw("out", &MergeRequest::out)
+      .def_rw("force", &MergeRequest::force);
   nb::class_<SimulateOptions>(module, "SimulateOptions")
       .def(nb::init<>())
       .def_rw("out", &SimulateOptions::out)
@@ -134,6 +152,7 @@ void bind_making(nb::module_& module) {
   define("make_tu", make_tu);
   define("make_points", make_points);
   module.def("nearest_neighbours", &edges_of);
+  define("make_merged", make_merged);
   define("make_windows", make_windows);
   define("make_traffic", make_traffic);
 }

@@ -19,6 +19,7 @@ struct Options {
   std::string id = "hex";
   std::string bytes;
   std::string length = "bytes";
+  std::string shard = "1/1";
   Resources resources;
   bool json = false;
 };
@@ -31,6 +32,7 @@ void settle(Options& options) {
   format.length_in_bits = options.length == "bits";
   if (!format.columns.empty() && format.name == "auto") format.name = "table";
   options.ingest.skip_errors = options.on_error == "skip";
+  options.ingest.shard = Shard::parse(options.shard);
   options.ingest.threads = options.resources.thread_count();
 }
 
@@ -130,6 +132,9 @@ void add_ingest(CLI::App& app) {
   can->add_option("SRC", options->ingest.sources, "Capture files, or folders whose folders become splits")
       ->required();
   can->add_option("--out", options->ingest.out, "The data set to make")->required()->type_name("DIR");
+  can->add_option("--shard", options->shard,
+                  "Part I of N alone, of whole captures; `plimsoll merge` joins the parts")
+      ->type_name("I/N");
   can->add_flag("--force", options->ingest.force, "Replace an existing output");
   can->add_flag("--json", options->json, "The summary as JSON");
   add_format_options(*can, *options);

@@ -35,14 +35,21 @@ int main(int argc, char** argv) {
   plimsoll::add_windows(app);
   plimsoll::add_convert(app, argv);
   plimsoll::add_python_verbs(app, argv);
+  plimsoll::add_merge(app);
   plimsoll::add_inspect(app);
   plimsoll::add_verify(app);
+  plimsoll::add_stage(app);
+  plimsoll::add_job_report(app);
   plimsoll::add_plan(app, [argv](const plimsoll::PlanOptions& options) {
     plimsoll::load_recipe(options.recipe, options.overrides);
     plimsoll::become_trainer(argv);
   });
   plimsoll::add_train(app, [argv](const plimsoll::TrainOptions& options) {
     plimsoll::load_recipe(options.recipe, options.overrides);  // its errors come before torch is loaded
+    plimsoll::become_trainer(argv);
+  });
+  plimsoll::add_slurm(app, [argv](const plimsoll::SlurmOptions& options) {
+    plimsoll::load_recipe(options.recipe, options.overrides);
     plimsoll::become_trainer(argv);
   });
   plimsoll::add_evaluate(app, [argv](const plimsoll::EvaluateOptions&) { plimsoll::become_trainer(argv); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "job/stage.h"
 #include "task/plan_table.h"
 #include "telemetry/table.h"
 #include "train/plan/warm_up.h"
@@ -138,7 +139,7 @@ void run_plan(const PlanOptions& options) {
                        .threads = threads,
                        .prefetch = options.prefetch,
                        .outside_ledger = budget.outside_ledger()};
-  const TrainingInput input{.data = options.data, .recipe = recipe, .threads = threads};
+  const TrainingInput input{.data = nearest_copy(options.data), .recipe = recipe, .threads = threads};
   if (!budgets.empty())
     return print_settings(plan_settings(input, run, budget.bytes()), budgets, options.json);
   const StagePlans plans = plan_within(input, run, budget.bytes());

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
   plimsoll::add_plan(app, plimsoll::run_plan);
   plimsoll::add_train(app, plimsoll::run_train);
+  plimsoll::add_slurm(app, plimsoll::run_slurm);
   plimsoll::add_evaluate(app, plimsoll::run_evaluate);
   plimsoll::add_predict(app, plimsoll::run_predict);
   return plimsoll::run_command(app, argc, argv);

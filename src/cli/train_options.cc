@@ -84,6 +84,39 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   verb->callback([options, run] { run(*options); });
 }
 
+void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& run) {
+  auto options = std::make_shared<SlurmOptions>();
+  CLI::App* verb = app.add_subcommand("slurm", "Print a job for SLURM that trains what a recipe says");
+  verb->add_option("RECIPE", options->recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
+  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")
+      ->required()
+      ->type_name("DIR");
+  verb->add_option("--run", options->run, "The folder to put the run in")->required()->type_name("DIR");
+  verb->add_option("-O", options->overrides, "Override a key of the recipe")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  verb->add_option("--time-margin", options->time_margin,
+                   "The time limit is so many times what the run takes")
+      ->check(CLI::Range(1.0, 100.0))
+      ->capture_default_str();
+  verb->add_option("--trial", options->trial,
+                   "How long to train here to find how fast the run goes; 0: not at all, the limit is a day")
+      ->check(CLI::Range(0, 3600))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  verb->add_option("--site", options->site,
+                   "What the cluster wants in each job, in YAML; default: PLIMSOLL_SITE, else "
+                   "~/.config/plimsoll/site.yaml")
+      ->type_name("FILE");
+  verb->add_flag("--in-place", options->in_place, "The job reads DIR itself and stages nothing");
+  verb->add_flag("--submit", options->submit, "Write the job to RUN.sbatch and give it to sbatch");
+  options->resources.add_budget(*verb);
+  options->resources.add_threads(*verb);
+  verb->footer(
+      "Example: plimsoll slurm recipes/gat.yaml --data frames --run runs/gat --threads 8 > gat.sbatch");
+  verb->callback([options, run] { run(*options); });
+}
+
 void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run) {
   auto options = std::make_shared<EvaluateOptions>();
   CLI::App* verb = app.add_subcommand("evaluate", "Judge a trained run on every split that did not train");

@@ -45,6 +45,19 @@ struct PlanOptions {
   bool json = false;
 };
 
+struct SlurmOptions {
+  std::filesystem::path recipe;
+  std::filesystem::path data;
+  std::filesystem::path run;
+  std::vector<std::string> overrides;
+  Resources resources;
+  double time_margin = 1.3;
+  int64_t trial = 20;          ///< seconds; 0: none
+  std::filesystem::path site;  ///< empty: PLIMSOLL_SITE, else ~/.config/plimsoll/site.yaml
+  bool in_place = false;       ///< the job does not stage
+  bool submit = false;
+};
+
 struct EvaluateOptions {
   std::filesystem::path run;
   std::filesystem::path data;
@@ -74,6 +87,7 @@ struct PredictOptions {
 
 void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run);
 void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& run);
+void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& run);
 void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run);
 void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>& run);
 

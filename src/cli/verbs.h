@@ -16,6 +16,9 @@ void add_windows(CLI::App& app);
 void add_convert(CLI::App& app, char** argv);  // may become a verb of the Python package
 void add_inspect(CLI::App& app);
 void add_verify(CLI::App& app);
+void add_merge(CLI::App& app);
+void add_stage(CLI::App& app);
+void add_job_report(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_detect(CLI::App& app);
 

@@ -17,6 +17,7 @@ struct Options {
   WindowsSetOptions windows;
   std::string window = "100";
   std::string stride;
+  std::string shard = "1/1";
   Resources resources;
   bool json = false;
 };
@@ -26,6 +27,7 @@ void run(Options& options) {
   Budget budget(options.resources);
   WindowsSetOptions& windows = options.windows;
   windows.set_lengths(options.window, options.stride);
+  windows.shard = Shard::parse(options.shard);
   windows.threads = options.resources.thread_count();
   WindowsSetResult result;
   {
@@ -77,6 +79,8 @@ void add_windows(CLI::App& app) {
                    "(behaviour)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("WINDOWS");
+  verb->add_option("--shard", options->shard, "Part I of N alone; `plimsoll merge` joins the parts")
+      ->type_name("I/N");
   verb->add_flag("--force", options->windows.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <fstream>
@@ -15,6 +13,7 @@
 #include "base/error.h"
 #include "config/foreign_names.h"
 #include "config/schema.h"
+#include "config/yaml.h"
 
 namespace plimsoll {
 namespace {

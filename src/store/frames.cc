@@ -91,14 +91,18 @@ FramesWriter::FramesWriter(const std::filesystem::path& folder, bool replace, in
       data_(set_.column<uint8_t>("data", {width})),
       label_(set_.column<uint8_t>("label")) {}
 
-void FramesWriter::append(const FrameSpans& frames) {
+void FramesWriter::append_columns(const FrameSpans& frames) {
   time_ns_.append(frames.time_ns);
   can_id_.append(frames.can_id);
   length_.append(frames.length);
   data_.append(frames.data);
   label_.append(frames.label);
-  hash_content(frames);
   frames_ += frames.size();
+}
+
+void FramesWriter::append(const FrameSpans& frames) {
+  append_columns(frames);
+  hash_content(frames);
   attack_frames_ += std::count(frames.label.begin(), frames.label.end(), uint8_t{1});
 }
 
@@ -125,10 +129,22 @@ void FramesWriter::hash_content(const FrameSpans& frames) {
 }
 
 const Recording& FramesWriter::end_recording(Recording recording) {
-  recording.first_frame = recorded_;
-  recording.frames = frames_ - recorded_;
   recording.attack_frames = attack_frames_;
   recording.content = content_.hex128();
+  attack_frames_ = 0;
+  content_ = Hasher();
+  return add(std::move(recording));
+}
+
+void FramesWriter::append_recording(const FrameSpans& frames, const Recording& recording) {
+  append_columns(frames);
+  add(recording);
+}
+
+const Recording& FramesWriter::add(Recording recording) {
+  recording.first_frame = recorded_;
+  recording.frames = frames_ - recorded_;
+  recording.copy_of.reset();
   for (const Recording& earlier : recordings_) {
     if (earlier.content == recording.content && earlier.frames == recording.frames && recording.frames > 0) {
       recording.copy_of = earlier.path();
@@ -136,8 +152,6 @@ const Recording& FramesWriter::end_recording(Recording recording) {
     }
   }
   recorded_ = frames_;
-  attack_frames_ = 0;
-  content_ = Hasher();
   // While a list grows there are two of it, and publish() makes a row of each.
   charge_.add(recording.heap_bytes() + 2 * static_cast<int64_t>(sizeof(Recording)) +
               heap_bytes(recording.to_json()) + 3 * static_cast<int64_t>(sizeof(Json)));

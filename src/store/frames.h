@@ -69,6 +69,8 @@ class FramesWriter {
   /// Ends the recording made of all frames appended since the last end; fills in its counts, content and
   /// copy_of.
   const Recording& end_recording(Recording recording);
+  /// A whole recording of another set, whose content and attack frames are known.
+  void append_recording(const FrameSpans& frames, const Recording& recording);
   void publish(Json provenance);
 
   const std::vector<Recording>& recordings() const { return recordings_; }
@@ -76,6 +78,8 @@ class FramesWriter {
   std::vector<Recording> take_recordings() { return std::move(recordings_); }
 
  private:
+  void append_columns(const FrameSpans& frames);
+  const Recording& add(Recording recording);
   void hash_content(const FrameSpans& frames);
 
   DataSetWriter set_;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/file.h"
+#include "job/stage.h"
 #include "memory/ledger.h"
 #include "task/data_check.h"
 #include "task/task.h"
@@ -57,6 +58,7 @@ Findings judge(const EvaluateRequest& request) {
 Findings evaluate_run(EvaluateRequest request) {
   const RunFolder& folder = request.asked.folder;
   request.asked.recipe = load_recipe(folder.recipe(), {});
+  request.asked.data = nearest_copy(request.asked.data);
   Findings findings = judge(request);
   if (request.asked.split.empty()) {
     write_text(folder.evaluation(), findings.json.dump(1) + "\n");

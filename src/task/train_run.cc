@@ -12,6 +12,8 @@
 #include "base/version.h"
 #include "io/file.h"
 #include "memory/c_heap.h"
+#include "job/stage.h"
+#include "job/usage.h"
 #include "memory/pressure.h"
 #include "store/safetensors.h"
 #include "task/data_check.h"
@@ -147,6 +149,40 @@ Json with_earlier(const Json& before, const std::vector<TrainedStage>& stages) {
   return all;
 }
 
+// Entry "starts" of the manifest: each process that trained in the folder and had the time to say so.
+class Starts {
+ public:
+  Starts(const TrainRequest& request, const Json& before)
+      : request_(request), all_(before.is_array() ? before : Json::array()) {}
+
+  const Json& before() const { return all_; }
+  Json with_this(const char* ended) const {
+    Json all = all_;
+    all.push_back({{"ended", ended},
+                   {"seconds", seconds_since(begin_)},
+                   {"threads", request_.run.threads},
+                   {"budget_bytes", request_.budget},
+                   {"usage", usage_json()},
+                   {"memory", request_.memory()}});
+    return all;
+  }
+
+ private:
+  const TrainRequest& request_;
+  Json all_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// A start that ended early. That it cannot be written is not what the user wants to read of.
+void note_early_end(const RunFolder& folder, Json manifest, const Starts& starts, const RunOptions& run) {
+  const bool interrupted = run.interrupt != nullptr && *run.interrupt;
+  try {
+    manifest["starts"] = starts.with_this(interrupted ? "interrupted" : "error");
+    write_text(folder.manifest(), manifest.dump(1) + "\n");
+  } catch (const Error&) {
+  }
+}
+
 const MemoryPlan& largest_plan(const std::vector<TrainedStage>& stages) {
   const auto largest = std::ranges::max_element(
       stages, {}, [](const TrainedStage& stage) { return stage.report.fit.plan.peak; });
@@ -169,6 +205,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   std::optional<NewRun> fresh;
   std::optional<RunLock> lock;
   Json stages_before;
+  Json starts_before;
   // A stage alone goes on with the run that is there, unless that is to be replaced.
   const bool goes_on = request.resume || (!request.stages.empty() && !request.force);
   if (goes_on && holds_a_run(folder)) {
@@ -176,7 +213,10 @@ TrainedRun train_in_folder(const TrainRequest& request) {
     require_same_run(folder, identity);
     if (FileSystem::disk().exists(folder.manifest())) {
       const Json before = parse_json(read_text(folder.manifest()));
-      if (before.is_object()) stages_before = before.value("stages", Json());
+      if (before.is_object()) {
+        stages_before = before.value("stages", Json());
+        starts_before = before.value("starts", Json());
+      }
     }
   } else {
     fresh.emplace(folder, request.force);
@@ -184,6 +224,8 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   // The manifest first: it marks the folder as a run.
   Json manifest = manifest_of(request, training->data(), std::move(read), identity);
   if (!enforced.is_null()) manifest["enforced"] = enforced;
+  const Starts starts(request, starts_before);
+  manifest["starts"] = starts.before();
   if (!request.stages.empty() && stages_before.is_array()) manifest["stages"] = stages_before;
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   write_text(folder.recipe(), recipe_yaml(request.input.recipe));
@@ -206,7 +248,9 @@ TrainedRun train_in_folder(const TrainRequest& request) {
     if (!models.empty())
       if (const TrainedStage* const main = training->finish(models, folder, run)) done.main = *main;
   } catch (...) {
-    if (fresh && !checkpoints_of(folder).empty()) fresh->commit();  // it can be resumed
+    const bool stays = !fresh || !checkpoints_of(folder).empty();
+    if (stays) note_early_end(folder, manifest, starts, run);
+    if (fresh && stays) fresh->commit();  // it can be resumed
     throw;
   }
   if (done.main) {
@@ -219,6 +263,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   if (!done.stages.empty()) manifest["plan"] = plan_json(largest_plan(done.stages));
   manifest["stages"] = with_earlier(request.stages.empty() ? Json() : stages_before, done.stages);
   manifest["memory"] = request.memory();
+  manifest["starts"] = starts.with_this("done");
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   if (fresh) fresh->commit();
   if (done.main && done.stages.size() > 1) done.file = folder.detector();
@@ -236,20 +281,21 @@ void require_seeds(const Recipe& recipe, int64_t seeds) {
 TrainedRun train_run(const TrainRequest& request) {
   require_seeds(request.input.recipe, request.seeds);
   TrainRequest asked = request;
+  asked.input.data = nearest_copy(request.input.data);
   bool begun = false;
   asked.run.begun = [&] {
     begun = true;
     request.run.begun();
   };
   const auto refuse = [&](const BudgetExceeded* refusal) {
-    require_feasible(largest_budget(plan_beyond_budget(request.input, request.run, request.budget, refusal)));
+    require_feasible(largest_budget(plan_beyond_budget(asked.input, request.run, request.budget, refusal)));
   };
   if (request.explains_refusals && request.budget > 0 && request.budget <= request.run.outside_ledger)
     refuse(nullptr);
   try {
     // Whether it can be done is known before anything is made.
     if (request.input.recipe.memory.estimation == "static")
-      require_feasible(largest_budget(plan_without_data(request.input, request.run)));
+      require_feasible(largest_budget(plan_without_data(asked.input, request.run)));
     return train_in_folder(asked);
   } catch (const BudgetExceeded& refusal) {
     if (begun || request.budget == 0 || !request.explains_refusals) throw;

@@ -11,6 +11,19 @@
 #include "windows/compat_windows.h"
 
 namespace plimsoll {
+namespace {
+
+// Of each range what lies in [first, end), counted from `first`.
+void keep_graphs(std::vector<GraphRange>& ranges, int64_t first, int64_t end) {
+  for (GraphRange& range : ranges) {
+    const int64_t last = std::clamp(range.first_graph + range.graphs, first, end);
+    range.first_graph = std::clamp(range.first_graph, first, end);
+    range.graphs = last - range.first_graph;
+    range.first_graph -= first;
+  }
+}
+
+}  // namespace
 
 void check_window_options(const WindowOptions& options) {
   if (options.features != "behaviour" && options.features != "compat")
@@ -73,21 +86,24 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
 
 void write_graph_set(const BlockSource& source, const std::filesystem::path& out, bool force,
                      const Json& provenance, int threads,
-                     const std::function<void(int64_t, int64_t)>& progress) {
+                     const std::function<void(int64_t, int64_t)>& progress, const Shard& shard) {
   constexpr int64_t kPiece = 64;
   GraphSetWriter writer(out, force, source.node_features(), source.edge_features());
   Workers workers(threads);
-  const int64_t graphs = source.graphs();
-  workers.run_ordered((graphs + kPiece - 1) / kPiece, [&](int64_t piece, Turn& turn) {
+  const auto [first, end] = shard.items(source.graphs());
+  const int64_t graphs = end - first;
+  workers.run_ordered((graphs + kPiece - 1) / kPiece, [&, first = first](int64_t piece, Turn& turn) {
     std::vector<int64_t> wanted(static_cast<size_t>(std::min(kPiece, graphs - piece * kPiece)));
-    std::iota(wanted.begin(), wanted.end(), piece * kPiece);
+    std::iota(wanted.begin(), wanted.end(), first + piece * kPiece);
     GraphBlock block;
     source.read(wanted, block);
     turn.wait();
     writer.append(block.spans());
-    progress(wanted.back() + 1, graphs);
+    progress(wanted.back() + 1 - first, graphs);
   });
-  writer.publish(source.tables(), provenance);
+  GraphSetTables tables = source.tables();
+  for (auto* const ranges : {&tables.splits, &tables.recordings}) keep_graphs(*ranges, first, end);
+  writer.publish(tables, provenance);
 }
 
 Vector<uint8_t, Tag::columns> unknown_id_rule(const WindowSource& source,

@@ -9,6 +9,7 @@
 #include "config/window_length.h"
 #include "sample/block/block.h"
 #include "store/frames.h"
+#include "store/shard.h"
 #include "windows/behaviour_profile.h"
 #include "windows/vocabulary.h"
 
@@ -65,11 +66,11 @@ struct LearnedBefore {
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            LearnedBefore known = {});
 
-/// Writes all graphs of a source to a `graph_set`, in blocks on `threads` threads; the same bytes for any
-/// number. `progress` gets graphs done and in all.
+/// Writes the graphs of a source, or those of a shard, to a `graph_set`, in blocks on `threads` threads; the
+/// same bytes for any number. `progress` gets graphs done and in all.
 void write_graph_set(const BlockSource& source, const std::filesystem::path& out, bool force,
                      const Json& provenance, int threads,
-                     const std::function<void(int64_t, int64_t)>& progress);
+                     const std::function<void(int64_t, int64_t)>& progress, const Shard& shard = {});
 
 /// The ID rule that needs no learning: for each graph 1 if its window holds an ID that is not in `known`,
 /// else 0.

@@ -5,13 +5,14 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "store/column_check.h"
 
 namespace plimsoll {
 namespace {
 
-Json provenance_of(const FramesView& frames, const WindowOptions& windows) {
+Json provenance_of(const FramesView& frames, const WindowOptions& windows, const Shard& shard) {
   const auto length = [&](int64_t value) {
     return windows.unit == WindowUnit::frames ? Json(value) : Json(WindowLength{value, windows.unit}.text());
   };
@@ -19,7 +20,14 @@ Json provenance_of(const FramesView& frames, const WindowOptions& windows) {
       {"features", windows.features}, {"window", length(windows.window)}, {"stride", length(windows.stride)}};
   if (windows.calibration.windows > 0) options["calibrate"] = windows.calibration.windows;
   if (!windows.learn_from.splits.empty()) options["vocabulary_from"] = windows.learn_from.splits;
-  return make_provenance({frames.identity()}, std::move(options));
+  const Json identity = frames.identity();
+  if (!shard.is_all()) {
+    Hasher all;
+    const std::string text = identity.dump();
+    all.add(text.data(), text.size());
+    options["shard"] = shard.to_json(all.hex64());
+  }
+  return make_provenance({identity}, std::move(options));
 }
 
 }  // namespace
@@ -44,14 +52,16 @@ WindowsSetResult make_windows_set(WindowsSetOptions options,
   const FramesView frames(options.frames);
   check_columns(frames.set(), {.full = true});  // all of it is read
   const auto source = open_windows(frames, options.windows);
-  const Json provenance = provenance_of(frames, options.windows);
+  const Json provenance = provenance_of(frames, options.windows, options.shard);
   const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
   if (existing == Existing::other)
     throw Failure(options.out.string() +
                   " exists already and holds something else; give --force to replace it");
   if (existing == Existing::none)
-    write_graph_set(*source, options.out, options.force, provenance, options.threads, progress);
-  return {existing == Existing::same, source->graphs()};
+    write_graph_set(*source, options.out, options.force, provenance, options.threads, progress,
+                    options.shard);
+  const auto [first, end] = options.shard.items(source->graphs());
+  return {existing == Existing::same, end - first};
 }
 
 }  // namespace plimsoll

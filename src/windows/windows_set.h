@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "store/shard.h"
 #include "windows/windows.h"
 
 namespace plimsoll {
@@ -15,6 +16,7 @@ struct WindowsSetOptions {
   std::filesystem::path out = {};
   bool force = false;  ///< replace an existing output
   WindowOptions windows = {};
+  Shard shard = {};  ///< which of the graphs
   int threads = 1;
 
   /// Takes window and stride as they are written ("100", "50ms"); a stride "" is 100 frames, or the window

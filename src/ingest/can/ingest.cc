@@ -18,10 +18,30 @@ Json source_json(const CaptureFile& capture, int64_t bytes, const std::string& h
   return {{"split", capture.split}, {"source", capture.source}, {"bytes", bytes}, {"hash", hash}};
 }
 
-Json options_json(const IngestOptions& options) {
+// `all`: as in Shard::to_json().
+Json options_json(const IngestOptions& options, const std::string& all) {
   Json json = options.format.to_json();
   json["on_error"] = options.skip_errors ? "skip" : "fail";
+  if (!options.shard.is_all()) json["shard"] = options.shard.to_json(all);
   return json;
+}
+
+// Leaves those that belong to the shard, and says what all of them are: names and sizes.
+std::string take_shard(const Shard& shard, std::vector<CaptureFile>& captures) {
+  if (shard.is_all()) return "";
+  std::vector<int64_t> bytes;
+  Hasher all;
+  for (const CaptureFile& capture : captures) {
+    if (!std::filesystem::is_regular_file(capture.path))
+      throw InputError(capture.path.string() + ": is no file, whose size --shard has to know");
+    bytes.push_back(static_cast<int64_t>(std::filesystem::file_size(capture.path)));
+    const std::string text = source_json(capture, bytes.back(), "").dump();
+    all.add(text.data(), text.size());
+  }
+  const auto [first, end] = shard.items(bytes);
+  const auto begin = std::make_move_iterator(captures.begin());
+  captures = std::vector<CaptureFile>(begin + static_cast<int64_t>(first), begin + static_cast<int64_t>(end));
+  return all.hex64();
 }
 
 // What the sources are now; reads them whole, so it is asked only when an output is already there.
@@ -51,8 +71,11 @@ int threads_that_fit(int threads) {
 // Puts parsed pieces, which come in order, together into recordings.
 class RecordingAssembler {
  public:
-  RecordingAssembler(const std::vector<CaptureFile>& captures, const IngestOptions& options)
-      : captures_(captures), options_(options), writer_(options.out, options.force, options.format.payload) {}
+  RecordingAssembler(const std::vector<CaptureFile>& captures, const IngestOptions& options, std::string all)
+      : captures_(captures),
+        options_(options),
+        all_(std::move(all)),
+        writer_(options.out, options.force, options.format.payload) {}
 
   void add(const CapturePiece& piece, ParsedPiece& parsed) {
     const CaptureFile& capture = captures_[piece.capture];
@@ -74,7 +97,7 @@ class RecordingAssembler {
 
   /// Gives the recordings.
   std::vector<Recording> publish() {
-    writer_.publish(make_provenance(sources_.take(), options_json(options_)));
+    writer_.publish(make_provenance(sources_.take(), options_json(options_, all_)));
     return writer_.take_recordings();
   }
 
@@ -128,6 +151,7 @@ class RecordingAssembler {
 
   const std::vector<CaptureFile>& captures_;
   const IngestOptions& options_;
+  std::string all_;
   FramesWriter writer_;
   JsonTable sources_;
 
@@ -144,7 +168,8 @@ class RecordingAssembler {
 
 IngestResult ingest_can(const IngestOptions& options, const std::function<void(int64_t, int64_t)>& progress) {
   Charge charge(Tag::ingest);
-  const std::vector<CaptureFile> captures = find_captures(options.sources, charge);
+  std::vector<CaptureFile> captures = find_captures(options.sources, charge);
+  const std::string all = take_shard(options.shard, captures);
   IngestResult result;
   bool has_pipe = false;
   for (const CaptureFile& capture : captures) {
@@ -160,7 +185,7 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
                     options.out.string()));
   if (!options.force && std::filesystem::exists(options.out)) {
     JsonTable sources = hash_sources(captures);
-    if (find_existing(options.out, make_provenance(sources.take(), options_json(options))) ==
+    if (find_existing(options.out, make_provenance(sources.take(), options_json(options, all))) ==
         Existing::same) {
       result.already_there = true;
       result.recordings = FramesView(options.out).recordings();
@@ -170,7 +195,7 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
                   " exists already and holds something else; give --force to replace it");
   }
 
-  RecordingAssembler assembler(captures, options);
+  RecordingAssembler assembler(captures, options, all);
   CapturePieces pieces(captures, options.format);
   Workers workers(threads_that_fit(options.threads));
   struct Slot {

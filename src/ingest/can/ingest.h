@@ -7,6 +7,7 @@
 
 #include "ingest/can/capture_format.h"
 #include "store/frames.h"
+#include "store/shard.h"
 
 namespace plimsoll {
 
@@ -18,6 +19,7 @@ struct IngestOptions {
   FormatOptions format = {};
   bool skip_errors = false;   ///< leave bad lines out and count them, instead of refusing the file
   int64_t skip_limit = 1000;  ///< bad lines after which a file is refused all the same
+  Shard shard = {};           ///< which of the captures
   int threads = 1;
 };
 

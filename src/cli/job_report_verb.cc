@@ -1,0 +1,27 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/verbs.h"
+#include "job/job_report.h"
+
+namespace plimsoll {
+
+void add_job_report(CLI::App& app) {
+  struct Options {
+    std::filesystem::path run;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("job-report", "Say what a run used of its job, and what to ask for next time");
+  verb->add_option("RUN", options->run, "The folder of a run")->required();
+  verb->add_flag("--json", options->json, "The report as JSON");
+  verb->footer("Example: plimsoll job-report runs/gat");
+  verb->callback([options] {
+    const Json report = job_report(options->run);
+    fmt::print("{}{}", options->json ? report.dump() : job_report_text(report), options->json ? "\n" : "");
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/verbs.h"
+#include "store/merge_shards.h"
+#include "telemetry/progress.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  MergeRequest merge;
+  Resources resources;
+  bool json = false;
+};
+
+void run(Options& options) {
+  const Stopwatch watch;
+  Budget budget(options.resources, 256 * kMiB);
+  Merged merged;
+  {
+    Progress progress("merge", "data", Progress::Unit::bytes);
+    options.merge.progress =
+        until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
+    merged = merge_shards(options.merge);
+  }
+  const std::string out = options.merge.out.string();
+  const double seconds = watch.seconds();
+  if (options.json) {
+    fmt::print("{}\n", Json({{"out", out},
+                             {"already_there", merged.already_there},
+                             {"kind", merged.kind},
+                             {"rows", merged.rows},
+                             {"bytes", merged.bytes},
+                             {"seconds", seconds},
+                             {"memory", budget.report_json()}})
+                           .dump());
+    return;
+  }
+  if (merged.already_there) {
+    fmt::print("{}: already there from the same shards: nothing done\n", out);
+    return;
+  }
+  fmt::print("{}: {} {} of {} shards\n{} in {} ({}/s)\n{}\n", out, format_count(merged.rows),
+             merged.kind == "frames" ? "frames" : "graphs", options.merge.shards.size(),
+             format_bytes(merged.bytes), format_seconds(seconds),
+             format_bytes(static_cast<int64_t>(static_cast<double>(merged.bytes) / seconds)),
+             budget.report());
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("merge", "Join the shards of a data set into the whole");
+  verb->add_option("SHARD", options->merge.shards, "All shards of one set, in any order")->required();
+  verb->add_option("--out", options->merge.out, "The data set to make")->required()->type_name("DIR");
+  verb->add_flag("--force", options->merge.force, "Replace an existing output");
+  verb->add_flag("--json", options->json, "The summary as JSON");
+  options->resources.add_budget(*verb);
+  verb->footer("Example: plimsoll merge shards/frames-1 shards/frames-2 --out frames");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

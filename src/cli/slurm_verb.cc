@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/interrupt.h"
+#include "cli/plan_verb.h"
+#include "io/file.h"
+#include "job/slurm_script.h"
+#include "job/stage.h"
+#include "memory/limits.h"
+#include "store/data_set.h"
+#include "task/plan_run.h"
+#include "task/trial_run.h"
+#include "telemetry/progress.h"
+#include "train/plan/warm_up.h"
+
+extern char** environ;
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+Site site_of(const SlurmOptions& options) {
+  if (!options.site.empty()) return load_site(options.site);
+  if (const char* const named = std::getenv("PLIMSOLL_SITE"); named != nullptr && *named != 0)
+    return load_site(named);
+  const char* const home = std::getenv("HOME");
+  const fs::path usual = fs::path(home != nullptr ? home : "/") / ".config" / "plimsoll" / "site.yaml";
+  return fs::exists(usual) ? load_site(usual) : Site();
+}
+
+int64_t file_bytes(const fs::path& data) {
+  const DataSetView set(data);
+  int64_t bytes = 0;
+  for (const auto& [name, column] : set.columns())
+    bytes += static_cast<int64_t>(column.file().bytes().size());
+  return bytes;
+}
+
+// The most that any stage will hold, in whole MiB, with the difference that the floor of another process may
+// make.
+int64_t budget_of(const StagePlans& plans) {
+  constexpr int64_t kFloorVaries = 256 * kKiB;
+  int64_t bytes = 0;
+  for (const auto& [stage, plan] : plans)
+    bytes = std::max({bytes, plan.peak + kFloorVaries, plan.min_budget});
+  return (bytes + kMiB - 1) / kMiB * kMiB;
+}
+
+double seconds_of_run(const SlurmOptions& options, TrainRequest request, const StagePlans& plans) {
+  if (options.trial == 0) return 0;
+  std::optional<Progress> progress(std::in_place, "trial", "seconds");
+  if (plans.size() > 1) request.stages = {plans.front().first};
+  progress->update(0, options.trial);
+  const TrialRun trial = try_run(request, static_cast<double>(options.trial), fs::temp_directory_path());
+  progress.reset();
+  return expected_seconds(plans, trial, request.input.recipe.training.max_epochs);
+}
+
+void submit(const SlurmJob& job, const std::string& script) {
+  const fs::path file = job.run.string() + ".sbatch";
+  make_folders(file.parent_path());
+  write_text(file, script);
+  std::string program = "sbatch", name = file.string();
+  char* const arguments[] = {program.data(), name.data(), nullptr};
+  pid_t child = 0;
+  const int refused = posix_spawnp(&child, "sbatch", nullptr, nullptr, arguments, environ);
+  if (refused != 0)
+    throw Failure(
+        fmt::format("sbatch cannot be started: {}; the job is in {}", std::strerror(refused), name));
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw Failure("sbatch refused the job, which is in " + name);
+}
+
+}  // namespace
+
+void run_slurm(const SlurmOptions& options) {
+  const std::atomic<bool>& interrupt = catch_interrupts();
+  const Site site = site_of(options);
+  const Recipe recipe = load_recipe(options.recipe, options.overrides);
+  const int threads = options.resources.thread_count();
+  warm_up_torch(threads);
+  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true, /*for_elsewhere=*/true);
+  const TrainingInput input{.data = options.data, .recipe = recipe, .threads = threads};
+  const RunOptions run{
+      .threads = threads, .outside_ledger = budget.outside_ledger(), .interrupt = &interrupt};
+  const int64_t program_bytes = process_memory().file_backed;
+  const StagePlans plans = plan_within(input, run, budget.bytes());
+  for (const auto& [stage, plan] : plans) require_feasible(plan);
+
+  const fs::path self = fs::read_symlink("/proc/self/exe");
+  const int64_t data_bytes = file_bytes(options.data);
+  SlurmJob job{.program = self.parent_path() / "plimsoll",
+               .recipe = fs::absolute(options.recipe),
+               .data = fs::absolute(options.data).lexically_normal(),
+               .run = fs::absolute(options.run).lexically_normal(),
+               .threads = threads,
+               .budget = std::min(budget_of(plans), budget.bytes()),
+               .page_cache = program_bytes + data_bytes,
+               .time_margin = options.time_margin,
+               .stages = !options.in_place,
+               .site = site};
+  if (!job.run.has_filename()) job.run = job.run.parent_path();
+  for (const std::string& override : options.overrides)
+    job.arguments.insert(job.arguments.end(), {"-O", override});
+
+  Ledger::process().set_cap(job.budget - budget.outside_ledger());
+  const double trained =
+      seconds_of_run(options, {.input = input, .folder = {}, .budget = job.budget, .run = run}, plans);
+  constexpr double kStart = 10;      // seconds, on a busy disk
+  constexpr double kStaged = 100e6;  // bytes a second, of a busy network's disk
+  double planning = 0;
+  for (const auto& [stage, plan] : plans) planning += plan.seconds;
+  const double staging = job.stages ? static_cast<double>(data_bytes) / kStaged : 0;
+  if (trained > 0) job.seconds = trained + staging + planning + kStart;
+
+  const std::string script = slurm_script(job);
+  if (options.submit)
+    submit(job, script);
+  else
+    fmt::print("{}", script);
+}
+
+}  // namespace plimsoll

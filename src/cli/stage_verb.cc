@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/verbs.h"
+#include "job/stage.h"
+#include "telemetry/progress.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  std::filesystem::path data;
+  std::string to;
+  bool evict = false;
+  std::string verify = "auto";
+  bool json = false;
+};
+
+std::filesystem::path root_of(const Options& options) {
+  if (options.to == "scratch") return scratch_root();
+  if (!options.to.empty()) return options.to;
+  if (const auto root = staging_root()) return *root;
+  throw UsageError("where to? Give --to DIR or --to scratch, or set PLIMSOLL_CACHE");
+}
+
+void run_evict(const Options& options) {
+  const std::filesystem::path root = root_of(options);
+  const auto evicted = evict(options.data, root);
+  Json list = Json::array();
+  int64_t bytes = 0;
+  for (const Evicted& copy : evicted) {
+    list.push_back({{"name", copy.name}, {"bytes", copy.bytes}});
+    bytes += copy.bytes;
+    if (!options.json) fmt::print("{}: {}\n", copy.name, format_bytes(copy.bytes));
+  }
+  if (options.json)
+    fmt::print("{}\n", Json({{"root", root.string()}, {"evicted", list}, {"bytes", bytes}}).dump());
+  else
+    fmt::print(stderr, "{}: {} copies deleted, {}\n", root.string(), evicted.size(), format_bytes(bytes));
+}
+
+void run_stage(const Options& options) {
+  const Stopwatch watch;
+  const std::filesystem::path root = root_of(options);
+  const bool named = !options.to.empty() && options.to != "scratch";
+  if (!named && std::getenv("SLURM_JOB_ID") != nullptr && lies_in_memory(root))
+    throw Failure(
+        root.string() +
+        " lies in memory (tmpfs), which the job's --mem counts; set PLIMSOLL_CACHE to a folder on a "
+        "disk, or `scratch` in the site's file");
+  std::optional<Progress> progress(std::in_place, "stage", "data", Progress::Unit::bytes);
+  const Staged staged =
+      stage({.data = options.data,
+             .root = root,
+             .verify_all = options.verify == "full",
+             .progress = until_stopped([&](int64_t done, int64_t total) { progress->update(done, total); }),
+             .say = [](const std::string& what) { fmt::print(stderr, "plimsoll: {}\n", what); }});
+  progress.reset();
+  const double seconds = watch.seconds();
+  if (options.json) {
+    fmt::print("{}\n", Json({{"folder", staged.folder.string()},
+                             {"already_there", staged.copied == 0},
+                             {"bytes", staged.bytes},
+                             {"copied_bytes", staged.copied},
+                             {"resumed_bytes", staged.resumed},
+                             {"seconds", seconds}})
+                           .dump());
+    return;
+  }
+  fmt::print("{}\n", staged.folder.string());
+  if (staged.copied == 0)
+    fmt::print(stderr, "already there: nothing done\n");
+  else
+    fmt::print(stderr, "{} of {} copied in {} ({}/s)\n", format_bytes(staged.copied),
+               format_bytes(staged.bytes), format_seconds(seconds),
+               format_bytes(static_cast<int64_t>(static_cast<double>(staged.copied) / seconds)));
+  if (staging_root() != root)
+    fmt::print(stderr, "`export PLIMSOLL_CACHE={}`: then train, evaluate, predict and plan read it\n",
+               root.string());
+}
+
+}  // namespace
+
+void add_stage(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("stage", "Copy a data set to a faster disk, unless it is there");
+  CLI::Option* const data = verb->add_option("DATA", options->data, "A data set");
+  verb->add_option("--to", options->to,
+                   "The folder of copies, or `scratch`: PLIMSOLL_CACHE, else `plimsoll` below SLURM_TMPDIR, "
+                   "TMPDIR or /tmp; default: PLIMSOLL_CACHE")
+      ->type_name("DIR|scratch");
+  verb->add_flag("--evict", options->evict, "Delete the copy of DATA, or without DATA all copies");
+  verb->add_option("--verify", options->verify,
+                   "Of a copy that is there: auto, its sizes; full, all checksums as well")
+      ->check(CLI::IsMember({"auto", "full"}))
+      ->capture_default_str();
+  verb->add_flag("--json", options->json, "The summary as JSON");
+  verb->footer("Example: plimsoll stage frames --to scratch");
+  verb->callback([options, data] {
+    if (options->evict) return run_evict(*options);
+    if (data->count() == 0) throw UsageError("which data set? `plimsoll stage DATA --to DIR`");
+    run_stage(*options);
+  });
+}
+
+}  // namespace plimsoll

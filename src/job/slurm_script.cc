@@ -1,0 +1,130 @@
+#include "job/slurm_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+#include "base/version.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kMinute = 60;
+constexpr int64_t kShortest = 3;  // minutes
+// Before the limit; SLURM may send it up to a minute early.
+constexpr int64_t kSecondsToStop = 60;
+
+std::string clock(int64_t minutes) {
+  constexpr int64_t kHour = 60, kDay = 24 * kHour;
+  const std::string time = fmt::format("{:02}:{:02}:00", minutes % kDay / kHour, minutes % kHour);
+  return minutes < kDay ? time : fmt::format("{}-{}", minutes / kDay, time);
+}
+
+std::string header(const SlurmJob& job) {
+  const std::string name = job.run.filename().string();
+  std::string text = "#!/bin/bash\n";
+  for (const std::string& option :
+       {fmt::format("--job-name={}", shell_word(name)), std::string("--nodes=1"), std::string("--ntasks=1"),
+        fmt::format("--cpus-per-task={}", job.threads), fmt::format("--mem={}M", memory_mib(job.budget)),
+        "--time=" + clock(limit_minutes(job)), fmt::format("--signal=B:USR1@{}", kSecondsToStop),
+        std::string("--requeue"), std::string("--open-mode=append"),
+        "--output=" + shell_word(job.run.string() + ".slurm-%j.out")})
+    text += "#SBATCH " + option + "\n";
+  for (const std::string& option : job.site.sbatch) text += "#SBATCH " + option + "\n";
+  return text;
+}
+
+std::string reasons(const SlurmJob& job) {
+  std::string text = fmt::format(
+      "# Made by `plimsoll slurm` {}. Submit it with sbatch: it goes on by itself until the run is done.\n"
+      "# Memory: the run holds at most {}; page cache for the program's own pages, {}; the rest of --mem is "
+      "for\n"
+      "# the shell, SLURM's step and page tables. More page cache helps, up to {} of the program and the "
+      "data set;\n"
+      "# it is not asked for.\n",
+      kVersion, format_bytes(job.budget), format_bytes(kProgramPages), format_bytes(job.page_cache));
+  if (job.seconds > 0)
+    text +=
+        fmt::format("# Time: {} by a trial, times {:.3g}.\n", format_seconds(job.seconds), job.time_margin);
+  return text;
+}
+
+// The shell runs a trap once its foreground command has ended: what takes long runs in the background, and
+// what the shell is told it passes on.
+constexpr const char* kSignals = R"(
+asked= child=
+pass_on() {
+  asked=$1
+  test -z "$child" || kill "-$1" "$child"
+}
+trap 'pass_on USR1' USR1
+trap 'pass_on TERM' TERM
+in_reach() {
+  test -z "$asked" || return 75
+  "$@" &
+  child=$!
+  while kill -0 "$child" 2>/dev/null; do wait "$child"; done
+  wait "$child"
+  code=$?
+  child=
+  return "$code"
+}
+)";
+
+// 138: the signal came while the program was starting.
+constexpr const char* kEnd = R"(
+code=$?
+if test "$asked" = USR1 && { test "$code" = 75 || test "$code" = 138; }; then
+  echo "plimsoll: the time limit is near; job $SLURM_JOB_ID goes on in a later allocation"
+  scontrol requeue "$SLURM_JOB_ID" && exit 0
+fi
+test "$code" = 75 || "$plimsoll" job-report "$run"
+exit "$code"
+)";
+
+}  // namespace
+
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,%+@";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
+  std::string word = "'";
+  for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
+  return word + "'";
+}
+
+int64_t memory_mib(int64_t budget, int64_t page_cache) {
+  constexpr int64_t kShellAndStep = 3 * kMiB;  // 1.7 MB measured; the rest is the kernel's for our threads
+  constexpr int64_t kPageTables = 512;         // 8 bytes for each page of 4 KiB
+  return (budget + budget / kPageTables + kShellAndStep + page_cache + kMiB - 1) / kMiB;
+}
+
+int64_t limit_minutes(const SlurmJob& job) {
+  constexpr double kUnknown = 24 * 3600;
+  const double seconds = (job.seconds > 0 ? job.seconds * job.time_margin : kUnknown) + kSecondsToStop;
+  const auto minutes = static_cast<int64_t>(std::ceil(seconds / kMinute));
+  const int64_t least = std::max(minutes, kShortest);
+  return job.site.max_minutes > 0 ? std::min(least, job.site.max_minutes) : least;
+}
+
+std::string slurm_script(const SlurmJob& job) {
+  std::string text = header(job) + reasons(job);
+  for (const std::string& line : job.site.setup) text += line + "\n";
+  text += kSignals;
+  text += fmt::format("plimsoll={}\nrun={}\ndata={}\n", shell_word(job.program.string()),
+                      shell_word(job.run.string()), shell_word(job.data.string()));
+  if (job.stages)
+    text += fmt::format(
+        "export PLIMSOLL_CACHE=${{PLIMSOLL_CACHE:-{}}}\n"
+        "in_reach \"$plimsoll\" stage \"$data\" || echo \"plimsoll: not staged; reads $data in place\"\n",
+        job.site.scratch.empty() ? "${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/plimsoll" : job.site.scratch);
+  text += fmt::format(
+      "in_reach \"$plimsoll\" train {} --data \"$data\" --run \"$run\" --budget {} --threads {} --resume",
+      shell_word(job.recipe.string()), job.budget, job.threads);
+  for (const std::string& argument : job.arguments) text += " " + shell_word(argument);
+  return text + kEnd;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,237 @@
+#include "job/stage.h"
+
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/file.h"
+#include "job/column_copy.h"
+#include "job/staging_folder.h"
+#include "store/column_check.h"
+#include "store/data_set.h"
+
+namespace plimsoll {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr auto kLookAgain = std::chrono::milliseconds(200);
+constexpr const char* kManifest = "manifest.json";
+
+int64_t bytes_of(const DataSetView& set) {
+  auto bytes = static_cast<int64_t>(fs::file_size(set.folder() / kManifest));
+  for (const auto& [name, column] : set.columns())
+    bytes += static_cast<int64_t>(column.file().bytes().size());
+  return bytes;
+}
+
+// What is wrong with a copy that is there; nothing: it is equal.
+std::optional<std::string> fault_of(const fs::path& copy, bool verify_all) {
+  try {
+    const DataSetView set(copy);
+    if (verify_all) check_columns(set, {.full = true});
+    return std::nullopt;
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+// Bytes of files in a folder, whatever they are.
+int64_t bytes_below(const fs::path& folder) {
+  int64_t bytes = 0;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    if (at->is_regular_file(failed)) bytes += static_cast<int64_t>(at->file_size(failed));
+  return bytes;
+}
+
+void require_room(const StageRequest& request, int64_t needed) {
+  const int64_t free =
+      request.free_bytes ? request.free_bytes() : static_cast<int64_t>(fs::space(request.root).available);
+  if (needed <= free) return;
+  throw Failure(fmt::format(
+      "{}: {} needs {} bytes ({}) there, {} ({}) are free; delete copies with `plimsoll stage --evict`, or "
+      "name another folder with --to",
+      request.root.string(), request.data.string(), needed, format_bytes(needed), free, format_bytes(free)));
+}
+
+// One data set on its way into a folder.
+class Copy {
+ public:
+  Copy(const StageRequest& request, const DataSetView& set, fs::path part)
+      : request_(request), set_(set), part_(std::move(part)), all_(bytes_of(set)) {}
+
+  void run(Staged& staged) {
+    int64_t there = 0;
+    for (const auto& [name, column] : set_.columns()) there += bytes_copied(column, target_of(column));
+    require_room(request_, all_ - there);
+    make_folders(part_, request_.files);
+    for (const auto& [name, column] : set_.columns()) copy(name, column);
+    const std::string manifest = read_text(set_.folder() / kManifest);
+    write_text(part_ / kManifest, manifest, request_.files);
+    advance(static_cast<int64_t>(manifest.size()));
+    sync_folder(part_, request_.files);
+    staged.copied = all_ - resumed_;
+    staged.resumed = resumed_;
+  }
+
+ private:
+  fs::path target_of(const NpyView& column) const {
+    return part_ / fs::path(column.file().path()).filename();
+  }
+  void advance(int64_t bytes) { request_.progress(done_ += bytes, all_); }
+
+  void copy(const std::string& name, const NpyView& column) {
+    const std::string expected = set_.manifest()["columns"][name].value("xxh3", "");
+    const int64_t before = bytes_copied(column, target_of(column));
+    const auto advanced = [&](int64_t bytes) { advance(bytes); };
+    std::string found = copy_column(column, target_of(column), before, advanced, request_.files);
+    if (found != expected && before > 0) {  // what was there may be of a disk that lost power
+      advance(-static_cast<int64_t>(column.file().bytes().size()));
+      found = copy_column(column, target_of(column), 0, advanced, request_.files);
+    } else {
+      resumed_ += before;
+    }
+    if (found == expected) return;
+    request_.files.remove_tree(part_);
+    throw InputError(
+        fmt::format("{}: column '{}' has the checksum {}, expected {} as manifest.json says: its file was "
+                    "changed or damaged since the set was made; make the set again (--force)",
+                    set_.folder().string(), name, found, expected));
+  }
+
+  const StageRequest& request_;
+  const DataSetView& set_;
+  fs::path part_;
+  int64_t all_;
+  int64_t done_ = 0;
+  int64_t resumed_ = 0;
+};
+
+// Copies, and gives the copy its name.
+void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetView& set, bool alone,
+             Staged& staged) {
+  FileSystem& files = request.files;
+  const fs::path part = alone ? place.part() : make_beside(place.whole(), "part", [&](const fs::path& name) {
+    return files.make_folder(name);
+  });
+  try {
+    Copy(request, set, part).run(staged);
+    if (rename_to_free(part, place.whole(), files) != 0) {
+      // Without locks another process may have been first.
+      if (errno != EEXIST || alone) throw file_failure("cannot rename the finished copy to", place.whole());
+      files.remove_tree(part);
+    }
+  } catch (const Failure&) {  // a full disk is not left full
+    files.remove_tree(part);
+    throw;
+  } catch (...) {
+    if (!alone) files.remove_tree(part);  // nobody would find it
+    throw;
+  }
+  sync_folder(place.root, files);
+}
+
+}  // namespace
+
+std::optional<fs::path> staging_root() {
+  const char* const root = std::getenv("PLIMSOLL_CACHE");
+  return root != nullptr && *root != 0 ? std::optional<fs::path>(root) : std::nullopt;
+}
+
+fs::path scratch_root() {
+  if (const auto root = staging_root()) return *root;
+  for (const char* const variable : {"SLURM_TMPDIR", "TMPDIR"})
+    if (const char* const folder = std::getenv(variable); folder != nullptr && *folder != 0)
+      return fs::path(folder) / "plimsoll";
+  return "/tmp/plimsoll";
+}
+
+bool lies_in_memory(fs::path folder) {
+  folder = fs::absolute(folder);
+  while (!fs::exists(folder) && folder.has_relative_path()) folder = folder.parent_path();
+  struct statfs at {};
+  return ::statfs(folder.c_str(), &at) == 0 && at.f_type == TMPFS_MAGIC;
+}
+
+std::optional<fs::path> staged_copy(const fs::path& data, const fs::path& root, FileSystem& files) {
+  const CopyPlace place = copy_place(data, root);
+  if (!files.exists(place.whole())) return std::nullopt;
+  return fault_of(place.whole(), false) ? std::nullopt : std::optional(place.whole());
+}
+
+fs::path nearest_copy(const fs::path& data) {
+  const auto root = staging_root();
+  const auto copy = root ? staged_copy(data, *root) : std::nullopt;
+  if (!copy || *copy == data) return data;
+  fmt::print(stderr, "plimsoll: reads the staged copy {} of {}\n", copy->string(), data.string());
+  return *copy;
+}
+
+Staged stage(const StageRequest& request) {
+  const DataSetView set(request.data);
+  const CopyPlace place = copy_place(request.data, request.root);
+  FileSystem& files = request.files;
+  Staged staged{.folder = place.whole(), .bytes = bytes_of(set)};
+  make_folders(request.root, files);
+  CopyLock lock(place, files);
+  bool said = false;
+  while (!lock.try_lock()) {
+    if (!said) request.say("another process copies " + request.data.string() + "; waiting for it");
+    said = true;
+    request.progress(0, staged.bytes);
+    std::this_thread::sleep_for(kLookAgain);
+  }
+  if (!lock.excludes_others())
+    request.say(fmt::format("{} has no locks ({}): other jobs may copy the same set at the same time",
+                            request.root.string(), std::strerror(errno)));
+  if (files.exists(place.whole())) {
+    const auto fault = fault_of(place.whole(), request.verify_all);
+    if (!fault) return staged;
+    request.say(*fault + "; copied again");
+    if (files.remove_tree(place.whole()) != 0) throw file_failure("cannot delete", place.whole());
+  }
+  copy_to(place, request, set, lock.excludes_others(), staged);
+  return staged;
+}
+
+std::vector<Evicted> evict(const fs::path& data, const fs::path& root, FileSystem& files) {
+  // Names of copies end in a hyphen and 16 hex digits; others are no concern of ours.
+  const auto name_of = [](std::string entry) -> std::string {
+    constexpr std::string_view kPart = ".part";
+    if (entry.starts_with('.') && entry.ends_with(kPart))
+      entry = entry.substr(1, entry.size() - 1 - kPart.size());
+    constexpr size_t kHash = 16;
+    if (entry.size() < kHash + 2 || entry[entry.size() - kHash - 1] != '-') return {};
+    const auto hash = std::string_view(entry).substr(entry.size() - kHash);
+    return hash.find_first_not_of("0123456789abcdef") == hash.npos ? entry : std::string();
+  };
+  std::vector<std::string> names;
+  for (const std::string& entry : files.names_in(root).value_or(std::vector<std::string>()))
+    if (const std::string name = name_of(entry); !name.empty()) names.push_back(name);
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  const std::string wanted = data.empty() ? std::string() : copy_place(data, root).name;
+  std::vector<Evicted> evicted;
+  for (const std::string& name : names) {
+    if (!wanted.empty() && name != wanted) continue;
+    const CopyPlace place{root, name};
+    CopyLock lock(place, files);
+    if (!lock.try_lock()) continue;
+    const int64_t bytes = bytes_below(place.whole()) + bytes_below(place.part());
+    for (const fs::path& folder : {place.whole(), place.part()})
+      if (files.remove_tree(folder) != 0) throw file_failure("cannot delete", folder);
+    evicted.push_back({name, bytes});
+  }
+  return evicted;
+}
+
+}  // namespace plimsoll

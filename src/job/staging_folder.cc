@@ -1,0 +1,47 @@
+#include "job/staging_folder.h"
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/hash.h"
+
+namespace plimsoll {
+namespace fs = std::filesystem;
+
+CopyPlace copy_place(const fs::path& data, const fs::path& root) {
+  const fs::path manifest = data / "manifest.json";
+  if (!fs::exists(manifest))
+    throw InputError(data.string() +
+                     ": not a data set: it has no manifest.json; `plimsoll ingest can` makes one");
+  const std::string text = read_text(manifest);
+  Hasher hasher;
+  hasher.add(text.data(), text.size());
+  fs::path named = fs::absolute(data).lexically_normal();
+  if (!named.has_filename()) named = named.parent_path();
+  std::string name = named.filename().string();
+  const std::string ending = "-" + hasher.hex64();
+  if (!name.ends_with(ending)) name += ending;  // it may be a copy itself
+  return {root, name};
+}
+
+CopyLock::CopyLock(const CopyPlace& place, FileSystem& files) : files_(files), path_(place.lock()) {}
+
+CopyLock::~CopyLock() {
+  if (file_) files_.remove_file(path_);
+}
+
+bool CopyLock::try_lock() {
+  for (;;) {
+    File file = File::update(path_, files_);
+    if (file.lock() == 0) {
+      file_ = std::move(file);
+      return true;
+    }
+    if (errno == EWOULDBLOCK) return false;
+    if (errno == ESTALE) continue;  // who had it has deleted it
+    excludes_ = false;
+    return true;
+  }
+}
+
+}  // namespace plimsoll

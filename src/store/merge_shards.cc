@@ -1,0 +1,210 @@
+#include "store/merge_shards.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "store/column_check.h"
+#include "store/frames.h"
+#include "store/graph_set.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ShardFolder {
+  fs::path folder;
+  int64_t number = 0;
+  int64_t of = 0;
+  Json provenance = {};  ///< with "shard"
+  Json apart = {};       ///< what all shards of a set have in common
+};
+
+ShardFolder open_shard(const fs::path& folder) {
+  const Json manifest = read_manifest(folder);
+  ShardFolder shard{.folder = folder};
+  try {
+    shard.provenance = manifest.at("provenance");
+    Json options = shard.provenance.at("options");
+    const Json entry = options.at("shard");
+    shard.number = whole_number(entry.at("number"));
+    shard.of = whole_number(entry.at("of"));
+    options.erase("shard");
+    shard.apart = {{"kind", manifest.at("kind")},
+                   {"tool", shard.provenance.at("tool")},
+                   {"options", std::move(options)},
+                   {"all", entry.at("all")},
+                   {"of", shard.of}};
+  } catch (const Json::exception&) {
+    throw InputError(
+        folder.string() +
+        ": is no shard of a data set; `plimsoll ingest can` and `plimsoll windows` make them with "
+        "--shard");
+  } catch (const UsageError& error) {
+    throw InputError(fmt::format("{}: manifest.json: shard: {}", folder.string(), error.what()));
+  }
+  return shard;
+}
+
+// All shards of one set, in their order.
+std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
+  std::vector<ShardFolder> shards;
+  for (const fs::path& folder : folders) shards.push_back(open_shard(folder));
+  if (shards.empty()) throw UsageError("no shards to merge");
+  const ShardFolder& first = shards.front();
+  std::map<int64_t, const ShardFolder*> by_number;
+  for (const ShardFolder& shard : shards) {
+    for (const auto& [key, value] : first.apart.items())
+      if (shard.apart.at(key) != value)
+        throw InputError(fmt::format("{} is no shard of the set of {}: its '{}' is {}, expected {}",
+                                     shard.folder.string(), first.folder.string(), key,
+                                     shard.apart.at(key).dump(), value.dump()));
+    const auto [known, fresh] = by_number.emplace(shard.number, &shard);
+    if (!fresh)
+      throw InputError(fmt::format("{} and {} are both shard {}/{}", known->second->folder.string(),
+                                   shard.folder.string(), shard.number, shard.of));
+  }
+  for (int64_t number = 1; number <= first.of; ++number)
+    if (!by_number.contains(number))
+      throw InputError(fmt::format("shard {}/{} is missing; make it with --shard {}/{}", number, first.of,
+                                   number, first.of));
+  std::ranges::sort(shards, {}, &ShardFolder::number);
+  return shards;
+}
+
+// The provenance that a single process gives: of frames each shard has sources of its own, of graphs all have
+// the same.
+Json merged_provenance(const std::vector<ShardFolder>& shards, bool frames) {
+  Json provenance = shards.front().provenance;
+  provenance.at("options").erase("shard");
+  if (frames)
+    for (size_t i = 1; i < shards.size(); ++i)
+      for (const Json& source : shards[i].provenance.at("sources"))
+        provenance.at("sources").push_back(source);
+  return provenance;
+}
+
+// Says how far the work is, over all shards.
+class Advance {
+ public:
+  Advance(const MergeRequest& request, int64_t bytes) : request_(request), all_(2 * bytes) {}
+  void add(int64_t bytes) { request_.progress(done_ += bytes, all_); }
+
+ private:
+  const MergeRequest& request_;
+  int64_t all_;
+  int64_t done_ = 0;
+};
+
+void check(const DataSetView& set, Advance& advance) {
+  int64_t before = 0;
+  check_columns(set, {.full = true, .progress = [&](int64_t done, int64_t) {
+                        advance.add(done - before);
+                        before = done;
+                      }});
+}
+
+int64_t bytes_of(const DataSetView& set) {
+  int64_t bytes = 0;
+  for (const auto& [name, column] : set.columns()) bytes += static_cast<int64_t>(column.data().size());
+  return bytes;
+}
+
+int64_t merge_frames(const std::vector<ShardFolder>& shards, const MergeRequest& request, Json provenance,
+                     int64_t& bytes) {
+  std::vector<FramesView> views;
+  for (const ShardFolder& shard : shards) {
+    views.emplace_back(shard.folder);
+    bytes += bytes_of(views.back().set());
+    if (views.back().frames().width != views.front().frames().width)
+      throw InputError(shard.folder.string() + ": its frames are of another width than those of " +
+                       shards.front().folder.string());
+  }
+  Advance advance(request, bytes);
+  for (const FramesView& view : views) check(view.set(), advance);
+  FramesWriter writer(request.out, request.force, views.front().frames().width, request.files);
+  int64_t frames = 0;
+  for (const FramesView& view : views)
+    for (const Recording& recording : view.recordings()) {
+      const FrameSpans part = view.frames().part(recording.first_frame, recording.frames);
+      writer.append_recording(part, recording);
+      frames += part.size();
+      advance.add(part.size() * (static_cast<int64_t>(sizeof(int64_t) + sizeof(uint32_t)) + 2 + part.width));
+    }
+  writer.publish(std::move(provenance));
+  return frames;
+}
+
+// Of the same rows in each shard, with the graphs that lie in it.
+void add_ranges(std::vector<GraphRange>& sum, const std::vector<GraphRange>& more, const fs::path& folder) {
+  const auto same = [](const GraphRange& a, const GraphRange& b) {
+    return a.name == b.name && a.split == b.split && a.content == b.content;
+  };
+  if (!std::ranges::equal(sum, more, same))
+    throw InputError(folder.string() + ": its splits or recordings are not those of the other shards");
+  int64_t next = 0;
+  for (size_t i = 0; i < sum.size(); ++i) {
+    sum[i].graphs += more[i].graphs;
+    sum[i].first_graph = next;
+    next += sum[i].graphs;
+  }
+}
+
+int64_t merge_graphs(const std::vector<ShardFolder>& shards, const MergeRequest& request, Json provenance,
+                     int64_t& bytes) {
+  std::vector<GraphSetView> views;
+  for (const ShardFolder& shard : shards) {
+    views.emplace_back(shard.folder);
+    bytes += bytes_of(views.back().set());
+  }
+  const GraphSetView& first = views.front();
+  GraphSetTables tables = first.tables();
+  for (size_t i = 1; i < views.size(); ++i) {
+    const GraphSetTables& more = views[i].tables();
+    if (more.node_features != tables.node_features || more.edge_features != tables.edge_features ||
+        more.vocabulary != tables.vocabulary)
+      throw InputError(shards[i].folder.string() +
+                       ": its features or vocabulary are not those of the other shards");
+    add_ranges(tables.splits, more.splits, shards[i].folder);
+    add_ranges(tables.recordings, more.recordings, shards[i].folder);
+  }
+  Advance advance(request, bytes);
+  for (const GraphSetView& view : views) check(view.set(), advance);
+  GraphSetWriter writer(request.out, request.force, first.node_features(), first.edge_features(),
+                        first.targets(), request.files);
+  int64_t graphs = 0;
+  for (const GraphSetView& view : views) {
+    writer.append(view.graphs());
+    graphs += view.graphs().graphs();
+    advance.add(bytes_of(view.set()));
+  }
+  writer.publish(tables, std::move(provenance));
+  return graphs;
+}
+
+}  // namespace
+
+Merged merge_shards(const MergeRequest& request) {
+  const std::vector<ShardFolder> shards = open_shards(request.shards);
+  Merged merged{.kind = shards.front().apart.at("kind")};
+  const bool frames = merged.kind == "frames";
+  if (!frames && merged.kind != "graph_set")
+    throw InputError(
+        fmt::format("{}: shards of kind '{}' cannot be merged, those of frames and graph_set can",
+                    shards.front().folder.string(), merged.kind));
+  Json provenance = merged_provenance(shards, frames);
+  const Existing existing = request.force ? Existing::none : find_existing(request.out, provenance);
+  if (existing == Existing::other)
+    throw Failure(request.out.string() +
+                  " exists already and holds something else; give --force to replace it");
+  merged.already_there = existing == Existing::same;
+  if (merged.already_there) return merged;
+  merged.rows = frames ? merge_frames(shards, request, std::move(provenance), merged.bytes)
+                       : merge_graphs(shards, request, std::move(provenance), merged.bytes);
+  return merged;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,161 @@
+#include "job/slurm_script.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/units.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+SlurmJob job() {
+  return {.program = "/opt/bin/plimsoll",
+          .recipe = "/home/me/gat.yaml",
+          .data = "/data/frames",
+          .run = "/home/me/runs/gat",
+          .threads = 8,
+          .budget = 200 * kMiB,
+          .page_cache = 300 * kMiB,
+          .seconds = 600};
+}
+
+TEST(SlurmScript, AsksForWhatThePlanSays) {
+  const std::string script = slurm_script(job());
+  for (const char* line :
+       {"#!/bin/bash\n", "#SBATCH --cpus-per-task=8\n", "#SBATCH --mem=268M\n", "#SBATCH --time=00:14:00\n",
+        "#SBATCH --signal=B:USR1@60\n", "#SBATCH --requeue\n", "#SBATCH --open-mode=append\n",
+        "--budget 209715200 --threads 8 --resume\n", "scontrol requeue \"$SLURM_JOB_ID\"", "stage \"$data\"",
+        "job-report \"$run\"", "the run holds at most 200 MiB", "300 MiB"})
+    EXPECT_THAT(script, HasSubstr(line));
+}
+
+TEST(SlurmScript, MemoryIsTheBudgetAndWhatTheJobTakesBesideIt) {
+  EXPECT_EQ(memory_mib(100 * kMiB, 0), 104);  // 3 MiB of the shell and its like, 0.2 of page tables
+  EXPECT_EQ(memory_mib(512 * kMiB), 512 + 4 + 64);
+  EXPECT_EQ(memory_mib(64 * kGiB), 64 * 1024 + 128 + 3 + 64);
+}
+
+TEST(SlurmScript, TimeHasAMarginAndTheLimitOfTheSite) {
+  SlurmJob asked = job();
+  EXPECT_EQ(limit_minutes(asked), 14);
+  asked.seconds = 0.1;
+  EXPECT_EQ(limit_minutes(asked), 3);
+  asked.seconds = 0;
+  EXPECT_EQ(limit_minutes(asked), 24 * 60 + 1);
+  asked.site.max_minutes = 240;
+  EXPECT_EQ(limit_minutes(asked), 240);
+  asked.site.max_minutes = 0;
+  asked.seconds = 100 * 3600;
+  EXPECT_THAT(slurm_script(asked), HasSubstr("#SBATCH --time=5-10:01:00\n"));
+}
+
+TEST(SlurmScript, HasTheLinesOfTheSite) {
+  SlurmJob asked = job();
+  asked.site = {.sbatch = {"--account=PAS2022"}, .setup = {"module load gcc"}, .scratch = "/fs/scratch/me"};
+  const std::string script = slurm_script(asked);
+  EXPECT_THAT(script, HasSubstr("#SBATCH --account=PAS2022\n"));
+  EXPECT_LT(script.find("--account"), script.find("module load gcc"));
+  EXPECT_LT(script.find("module load gcc"), script.find(" train "));
+  EXPECT_THAT(script, HasSubstr("PLIMSOLL_CACHE:-/fs/scratch/me"));
+  asked.stages = false;
+  EXPECT_THAT(slurm_script(asked), Not(HasSubstr("PLIMSOLL_CACHE")));
+}
+
+TEST(SlurmScript, WordsOfTheShell) {
+  EXPECT_EQ(shell_word("runs/gat-1"), "runs/gat-1");
+  EXPECT_EQ(shell_word("my runs"), "'my runs'");
+  EXPECT_EQ(shell_word("it's $HOME"), "'it'\\''s $HOME'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
+// The script runs under bash, with programs of ours in place of plimsoll and scontrol.
+class SlurmScriptRun : public testing::Test {
+ protected:
+  SlurmScriptRun() {
+    write("scontrol", "echo requeue $2 >> " + log());
+    asked_ = job();
+    asked_.program = folder_ / "plimsoll";
+    asked_.run = folder_ / "a run";
+  }
+  std::string log() const { return (folder_ / "log").string(); }
+  void write(const std::string& name, const std::string& body) const {
+    const auto path = folder_ / name;
+    std::ofstream(path) << "#!/bin/bash\n" << body << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  }
+  // The exit code; `signal` goes to the shell alone after a moment.
+  int run(const std::string& signal) const {
+    write("job", slurm_script(asked_).substr(std::string("#!/bin/bash\n").size()));
+    const std::string job = (folder_ / "job").string();
+    std::string command = "cd " + folder_.path().string() + " && export PATH=" + folder_.path().string() +
+                          ":$PATH SLURM_JOB_ID=7 PLIMSOLL_CACHE=/none && { bash " + job +
+                          " >out 2>&1 & pid=$!; ";
+    if (!signal.empty()) command += "until test -e started; do sleep 0.02; done; kill -" + signal + " $pid; ";
+    command += "wait $pid; }";
+    const int status = std::system(command.c_str());
+    return WEXITSTATUS(status);
+  }
+  std::string logged() const {
+    std::ifstream file(log());
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  TempFolder folder_;
+  SlurmJob asked_;
+};
+
+// Trains until it is told to stop, as the real one does.
+constexpr const char* kTrainer = R"(
+echo "$1" >> "LOG"
+test "$1" = train || exit 0
+trap 'echo stopped >> "LOG"; exit 75' USR1 TERM
+touch started
+for i in $(seq 500); do sleep 0.02; done
+)";
+
+std::string trainer(const std::string& log) {
+  std::string body = kTrainer;
+  for (size_t at = body.find("LOG"); at != std::string::npos; at = body.find("LOG")) body.replace(at, 3, log);
+  return body;
+}
+
+TEST_F(SlurmScriptRun, StagesTrainsAndReports) {
+  write("plimsoll", "echo \"$1\" >> " + log());
+  EXPECT_EQ(run(""), 0);
+  EXPECT_EQ(logged(), "stage\ntrain\njob-report\n");
+}
+
+TEST_F(SlurmScriptRun, AnErrorIsTheJobsExitCode) {
+  write("plimsoll", "echo \"$1\" >> " + log() + "; test \"$1\" = train && exit 3; exit 0");
+  EXPECT_EQ(run(""), 3);
+  EXPECT_EQ(logged(), "stage\ntrain\njob-report\n");
+}
+
+TEST_F(SlurmScriptRun, TheTimeLimitRequeues) {
+  write("plimsoll", trainer(log()));
+  EXPECT_EQ(run("USR1"), 0);
+  EXPECT_EQ(logged(), "stage\ntrain\nstopped\nrequeue 7\n");
+}
+
+TEST_F(SlurmScriptRun, TermStopsInOrderAndLeavesTheQueueToSlurm) {
+  write("plimsoll", trainer(log()));
+  EXPECT_EQ(run("TERM"), 75);
+  EXPECT_EQ(logged(), "stage\ntrain\nstopped\n");
+}
+
+TEST_F(SlurmScriptRun, ASignalWhileItStagesStartsNoTraining) {
+  write("plimsoll", "echo \"$1\" >> " + log() +
+                        "; trap 'exit 138' USR1; touch started; for i in $(seq 500); do sleep 0.02; done");
+  EXPECT_EQ(run("USR1"), 0);
+  EXPECT_EQ(logged(), "stage\nrequeue 7\n");
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,189 @@
+"""Jobs for SLURM: what they ask for, and that they end with the bits of a run that nobody stopped."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+import slurm
+
+RECIPE = """
+task: detection
+training: {max_epochs: 30, patience: 30, batch_size: 64, checkpoint_every_s: 1}
+gat: {hidden: 32, heads: 8}
+"""
+
+
+@pytest.fixture(scope="module")
+def work(run, tmp_path_factory):
+    """A folder with frames and a recipe."""
+    folder = tmp_path_factory.mktemp("slurm")
+    run("plimsoll", "simulate", "can", "--out", folder / "frames", "--frames", "200000", "--seed", "3")
+    (folder / "small.yaml").write_text(RECIPE)
+    return folder
+
+
+def job_of(bin_dir, work, run, *arguments):
+    """The script that `plimsoll slurm` prints."""
+    done = subprocess.run([str(word) for word in (
+        bin_dir / "plimsoll", "slurm", work / "small.yaml", "--data", work / "frames", "--run", run, "--threads", 1,
+        *arguments)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def option(script, name):
+    return re.search(rf"^#SBATCH --{name}=(.*)$", script, re.M)[1]
+
+
+def test_the_job_asks_for_what_the_plan_says(bin_dir, run, work, tmp_path):
+    plan = json.loads(run("plimsoll", "plan", work / "small.yaml", "--data", work / "frames", "--threads", 1, "--json"))
+    site = tmp_path / "site.yaml"
+    site.write_text("sbatch: [--partition=main]\nsetup: [export GREETING=hello]\nmax_time: 00:30:00\n")
+    script = job_of(bin_dir, work, tmp_path / "run", "--trial", 1, "--site", site)
+    budget = int(re.search(r"--budget (\d+)", script)[1])
+    mib = 1 << 20
+    assert plan["peak_bytes"] <= budget <= plan["peak_bytes"] + 3 * mib and budget % mib == 0
+    assert budget // mib + 64 + 3 <= int(option(script, "mem").removesuffix("M")) <= budget // mib * 1.01 + 64 + 6
+    assert option(script, "cpus-per-task") == "1" and option(script, "partition") == "main"
+    hours, minutes, seconds = map(int, option(script, "time").split(":"))
+    assert 3 <= hours * 60 + minutes <= 30 and seconds == 0
+    assert "GREETING=hello" in script and "by a trial, times 1.3" in script
+    assert not (tmp_path / "run").exists()
+    assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
+
+
+def test_without_a_trial_the_limit_is_a_day(bin_dir, work, tmp_path):
+    script = job_of(bin_dir, work, tmp_path / "run", "--trial", 0)
+    assert option(script, "time") == "1-00:01:00"
+
+
+def test_a_budget_that_does_not_do_is_refused(bin_dir, work, tmp_path):
+    done = subprocess.run([str(word) for word in (
+        bin_dir / "plimsoll", "slurm", work / "small.yaml", "--data", work / "frames", "--run", tmp_path / "run",
+        "--budget", "30MiB")], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 4 and "smallest budget" in done.stderr
+
+
+def test_starts_and_usage_are_in_the_manifest(bin_dir, run, work, tmp_path):
+    folder = tmp_path / "run"
+    command = [str(word) for word in (bin_dir / "plimsoll", "train", work / "small.yaml", "--data", work / "frames", "--run",
+                                      folder, "--threads", 1, "--resume", "-O", "training.max_epochs=8")]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    wait_for_steps(folder)
+    process.terminate()
+    assert process.wait() == 75
+    report = json.loads(run("plimsoll", "job-report", folder, "--json"))
+    assert report["state"] == "interrupted" and len(report["starts"]) == 1
+    subprocess.run(command, check=True, capture_output=True)
+    report = json.loads(run("plimsoll", "job-report", folder, "--json"))
+    assert report["state"] == "done" and [start["ended"] for start in report["starts"]] == ["interrupted", "done"]
+    memory = report["memory"]
+    assert memory["floor_bytes"] < memory["anonymous_peak_bytes"] <= memory["budget_bytes"]
+    assert memory["by_tag"]["activations"] > 0 and memory["planned_peak_bytes"] > 0
+    assert 0.1 < report["processors"]["utilisation"] <= 1
+    assert report["next_time"]["mem_mib"] * (1 << 20) >= memory["anonymous_peak_bytes"]
+
+
+def wait_for_steps(folder, seconds=120):
+    """Until the run has a checkpoint."""
+    end = time.monotonic() + seconds
+    while not list(folder.glob("seed-*/*/checkpoints/step-*")):
+        assert time.monotonic() < end, "no checkpoint"
+        time.sleep(0.05)
+
+
+# ---- on a real SLURM ----------------------------------------------------------------------------------------------
+
+SLOW = pytest.mark.skipif(not os.environ.get("PLIMSOLL_SLOW"), reason="takes minutes; set PLIMSOLL_SLOW")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    if reason := slurm.reason_to_skip():
+        pytest.skip(reason)
+    with tempfile.TemporaryDirectory(prefix="slurm-") as folder, slurm.Slurm(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def weights(run, work, tmp_path_factory):
+    """Those of a run that nobody stopped."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    return json.loads(run("plimsoll", "train", work / "small.yaml", "--data", work / "frames", "--run", folder, "--json"))[
+        "weights"]
+
+
+def submit(cluster, bin_dir, work, tmp_path, *options):
+    script = tmp_path / "job.sbatch"
+    site = tmp_path / "site.yaml"
+    site.write_text(f"scratch: {tmp_path / 'scratch'}\n")
+    script.write_text(job_of(bin_dir, work, tmp_path / "run", "--trial", 0, "--site", site))
+    return cluster.submit(script, *options)
+
+
+def finish(cluster, job, tmp_path):
+    """The report of a job that is done."""
+    facts = cluster.wait_for(job, ("COMPLETED", "FAILED", "OUT_OF_MEMORY", "TIMEOUT", "CANCELLED"), 300)
+    output = (tmp_path / f"run.slurm-{job}.out").read_text()
+    assert facts["JobState"] == "COMPLETED", output
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert "next time:" in output
+    return manifest, output
+
+
+@SLOW
+def test_a_job_runs_within_its_memory(cluster, bin_dir, work, weights, tmp_path):
+    manifest, output = finish(cluster, submit(cluster, bin_dir, work, tmp_path), tmp_path)
+    assert manifest["weights"] == weights
+    assert "reads the staged copy" in output
+    assert manifest["starts"][0]["usage"]["slurm_job"]
+
+
+@SLOW
+def test_the_time_limit_costs_nothing(cluster, bin_dir, work, weights, tmp_path):
+    job = submit(cluster, bin_dir, work, tmp_path)
+    wait_for_steps(tmp_path / "run")
+    cluster.call("scancel", "--batch", "--signal=USR1", job)  # what SLURM sends before the limit
+    manifest, output = finish(cluster, job, tmp_path)
+    assert manifest["weights"] == weights
+    assert [start["ended"] for start in manifest["starts"]] == ["interrupted", "done"]
+    assert "the time limit is near" in output and cluster.facts(job)["Restarts"] == "1"
+
+
+@SLOW
+def test_preemption_costs_nothing(cluster, bin_dir, work, weights, tmp_path):
+    job = submit(cluster, bin_dir, work, tmp_path, "--partition=main")
+    wait_for_steps(tmp_path / "run")
+    cluster.call("srun", "--partition=urgent", "--exclusive", "--mem=64M", "true")
+    manifest, _ = finish(cluster, job, tmp_path)
+    assert manifest["weights"] == weights and len(manifest["starts"]) == 2
+    assert int(cluster.facts(job)["Restarts"]) >= 1
+
+
+@SLOW
+def test_a_requeue_by_hand_and_a_node_that_fails_cost_nothing(cluster, bin_dir, work, weights, tmp_path):
+    job = submit(cluster, bin_dir, work, tmp_path)
+    wait_for_steps(tmp_path / "run")
+    cluster.call("scontrol", "requeue", job)
+    cluster.wait_for(job, ("RUNNING",), 60)
+    time.sleep(2)
+    node = cluster.facts(job)["NodeList"]
+    cluster.call("scontrol", "update", f"nodename={node}", "state=down", "reason=test")  # up again by itself in seconds
+    manifest, _ = finish(cluster, job, tmp_path)
+    assert manifest["weights"] == weights
+    assert int(cluster.facts(job)["Restarts"]) == 2
+
+
+@SLOW
+def test_a_cancelled_job_goes_on_when_it_is_submitted_again(cluster, bin_dir, work, weights, tmp_path):
+    job = submit(cluster, bin_dir, work, tmp_path)
+    wait_for_steps(tmp_path / "run")
+    cluster.call("scancel", job)
+    cluster.wait_for(job, ("CANCELLED",), 60)
+    manifest, _ = finish(cluster, cluster.submit(tmp_path / "job.sbatch"), tmp_path)
+    assert manifest["weights"] == weights and manifest["starts"][0]["ended"] == "interrupted"

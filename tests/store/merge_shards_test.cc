@@ -1,0 +1,178 @@
+#include "store/merge_shards.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "io/file.h"
+#include "store/made_up_sets.h"
+#include "store/shard.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Pair;
+
+TEST(Shard, IsReadAsItIsWritten) {
+  const Shard shard = Shard::parse("2/8");
+  EXPECT_EQ(shard.number, 2);
+  EXPECT_EQ(shard.of, 8);
+  EXPECT_TRUE(Shard::parse("1/1").is_all());
+  for (const char* wrong : {"", "2", "0/3", "4/3", "1/0", "-1/3", "a/b", "1/3x", "1/3/5", "1/999999999999"})
+    EXPECT_THAT(error_text<UsageError>([&] { Shard::parse(wrong); }), HasSubstr("expected I/N")) << wrong;
+}
+
+TEST(Shard, ItemsAreSharedOutInOrderAndOnceEach) {
+  const std::vector<std::vector<int64_t>> lists = {
+      {}, {5}, {0, 0, 0}, {1, 1, 1, 1}, {100, 1, 1, 1}, {1, 1, 1, 100}, {3, 0, 9, 2, 7}};
+  for (const auto& weights : lists)
+    for (int64_t of = 1; of <= 6; ++of) {
+      size_t next = 0;
+      for (int64_t number = 1; number <= of; ++number) {
+        const auto [first, end] = Shard{number, of}.items(weights);
+        EXPECT_EQ(first, next);
+        EXPECT_GE(end, first);
+        next = end;
+      }
+      EXPECT_EQ(next, weights.size());
+    }
+  EXPECT_THAT((Shard{2, 2}.items(std::vector<int64_t>{1, 1, 1, 1})), Pair(2U, 4U));
+  EXPECT_THAT((Shard{1, 3}.items(int64_t{10})), Pair(0, 3));
+  EXPECT_THAT((Shard{3, 3}.items(int64_t{10})), Pair(6, 10));
+}
+
+class MergeShards : public testing::Test {
+ protected:
+  static Json provenance(const std::vector<std::string>& sources, const Shard& shard,
+                         const std::string& all = "a") {
+    Json list = Json::array();
+    for (const std::string& source : sources) list.push_back({{"source", source}});
+    Json options = {{"format", "made up"}};
+    if (!shard.is_all()) options["shard"] = shard.to_json(all);
+    return make_provenance(list, options);
+  }
+  // Recordings of so many frames; the third is a copy of the first.
+  fs::path write_frames(const std::string& name, size_t first, size_t end, const Shard& shard,
+                        const std::string& all = "a") const {
+    const std::vector<std::pair<std::string, int64_t>> recordings = {
+        {"a", 600}, {"b", 300}, {"c", 600}, {"d", 1}};
+    FramesWriter writer(folder_ / name, true);
+    std::vector<std::string> sources;
+    for (size_t i = first; i < end; ++i) {
+      const auto& [recorded, frames] = recordings[i];
+      writer.append(made_up_frames(frames, static_cast<uint64_t>(frames)).spans());
+      Recording recording;
+      recording.name = recorded;
+      recording.split = "train";
+      writer.end_recording(recording);
+      sources.push_back(recorded);
+    }
+    writer.publish(provenance(sources, shard, all));
+    return folder_ / name;
+  }
+  static void expect_same_bytes(const fs::path& a, const fs::path& b) {
+    for (const auto& entry : fs::directory_iterator(a))
+      EXPECT_EQ(read_text(entry.path()), read_text(b / entry.path().filename())) << entry.path();
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(MergeShards, FramesAreThoseOfOneProcess) {
+  const fs::path whole = write_frames("whole", 0, 4, {});
+  const std::vector<fs::path> shards = {write_frames("two", 1, 3, {2, 4}), write_frames("one", 0, 1, {1, 4}),
+                                        write_frames("four", 3, 4, {4, 4}),
+                                        write_frames("three", 3, 3, {3, 4})};
+  const Merged merged = merge_shards({.shards = shards, .out = folder_ / "merged"});
+  EXPECT_EQ(merged.rows, 1501);
+  expect_same_bytes(whole, folder_ / "merged");
+  EXPECT_EQ(FramesView(whole).recordings()[2].copy_of, "train/a");
+  EXPECT_TRUE(merge_shards({.shards = shards, .out = folder_ / "merged"}).already_there);
+}
+
+TEST_F(MergeShards, GraphsAreThoseOfOneProcess) {
+  write_made_up_graphs(folder_ / "whole");
+  const GraphSetView whole(folder_ / "whole");
+  const auto cut = [](std::vector<GraphRange> ranges, int64_t first, int64_t end) {
+    for (GraphRange& range : ranges) {
+      const int64_t last = std::clamp(range.first_graph + range.graphs, first, end);
+      range.first_graph = std::clamp(range.first_graph, first, end);
+      range.graphs = last - range.first_graph;
+      range.first_graph -= first;
+    }
+    return ranges;
+  };
+  std::vector<fs::path> shards;
+  for (int64_t number = 1; number <= 3; ++number) {
+    const Shard shard{number, 3};
+    const auto [first, end] = shard.items(10);
+    const auto f = static_cast<size_t>(first), n = static_cast<size_t>(end - first);
+    const GraphSpans& all = whole.graphs();
+    const auto part = [](auto values, int64_t from, int64_t to) {
+      return values.subspan(static_cast<size_t>(from), static_cast<size_t>(to - from));
+    };
+    const int64_t n0 = all.node_ptr[f], n1 = all.node_ptr[f + n], e0 = all.edge_ptr[f],
+                  e1 = all.edge_ptr[f + n];
+    const GraphSpans some{all.node_ptr.subspan(f, n + 1),      all.edge_ptr.subspan(f, n + 1),
+                          part(all.x, 3 * n0, 3 * n1),         part(all.edges, 2 * e0, 2 * e1),
+                          part(all.edge_attr, 2 * e0, 2 * e1), all.y.subspan(f, n)};
+    shards.push_back(folder_ / std::to_string(number));
+    GraphSetWriter writer(shards.back(), true, 3, 2);
+    writer.append(some);
+    GraphSetTables tables = made_up_tables();
+    tables.splits = cut(tables.splits, first, end);
+    tables.recordings = cut(tables.recordings, first, end);
+    writer.publish(tables, make_provenance("made up", {{"shard", shard.to_json("a")}}));
+    EXPECT_NO_THROW(GraphSetView{shards.back()});
+  }
+  EXPECT_EQ(merge_shards({.shards = shards, .out = folder_ / "merged"}).rows, 10);
+  for (const char* column : {"node_ptr", "edge_ptr", "x", "edges", "edge_attr", "y"})
+    EXPECT_EQ(read_text(folder_ / "whole" / (std::string(column) + ".npy")),
+              read_text(folder_ / "merged" / (std::string(column) + ".npy")));
+  Json expected = read_manifest(folder_ / "whole"), found = read_manifest(folder_ / "merged");
+  expected.erase("provenance");
+  found.erase("provenance");
+  EXPECT_EQ(expected, found);
+}
+
+TEST_F(MergeShards, NamesWhatIsMissingForeignOrDamaged) {
+  const fs::path one = write_frames("one", 0, 2, {1, 3}), two = write_frames("two", 2, 3, {2, 3}),
+                 three = write_frames("three", 3, 4, {3, 3});
+  const auto error = [&](std::vector<fs::path> shards) {
+    return error_text<InputError>(
+        [&] { merge_shards({.shards = std::move(shards), .out = folder_ / "merged"}); });
+  };
+  EXPECT_THAT(error({one, three}), HasSubstr("shard 2/3 is missing; make it with --shard 2/3"));
+  EXPECT_THAT(error({one, two, two, three}), HasSubstr("are both shard 2/3"));
+  const fs::path foreign = write_frames("foreign", 2, 3, {2, 3}, "b");
+  EXPECT_THAT(error({one, foreign, three}),
+              HasSubstr(foreign.string() + " is no shard of the set of " + one.string()));
+  const fs::path other_count = write_frames("count", 2, 3, {2, 4});
+  EXPECT_THAT(error({one, other_count, three}), HasSubstr("its 'of' is 4, expected 3"));
+  const fs::path whole = write_frames("whole", 0, 4, {});
+  EXPECT_THAT(error({whole}), HasSubstr("is no shard of a data set"));
+  {
+    std::fstream file(two / "label.npy", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-1, std::ios::end);
+    file.put('\x55');
+  }
+  EXPECT_THAT(error({one, two, three}), HasSubstr((two.string() + ": column 'label' has the checksum")));
+  EXPECT_FALSE(fs::exists(folder_ / "merged"));
+}
+
+TEST_F(MergeShards, LeavesWhatHasTheName) {
+  const std::vector<fs::path> shards = {write_frames("one", 0, 2, {1, 2}), write_frames("two", 2, 4, {2, 2})};
+  write_frames("merged", 0, 1, {});
+  EXPECT_THAT(error_text<Failure>([&] { merge_shards({.shards = shards, .out = folder_ / "merged"}); }),
+              HasSubstr("give --force"));
+  EXPECT_EQ(merge_shards({.shards = shards, .out = folder_ / "merged", .force = true}).rows, 1501);
+}
+
+}  // namespace
+}  // namespace plimsoll
