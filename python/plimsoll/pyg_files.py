@@ -20,7 +20,8 @@ import numpy as np
 from plimsoll.arguments import Budget, PathLike, Progress
 from plimsoll.errors import Failure, InputError, UsageError
 from plimsoll.graph_set import GraphSet
-from plimsoll.pyg import from_pyg, require_pyg
+from plimsoll.pyg import from_pyg
+from plimsoll.to_pyg import require_pyg
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
