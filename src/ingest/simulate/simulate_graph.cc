@@ -19,7 +19,7 @@ namespace plimsoll {
 namespace {
 
 // What a number is for: the layer of its counter.
-enum Draw : uint32_t { kNeighbours, kFeatures, kNode, kCentres };
+enum GraphDraw : uint32_t { kNeighbours, kFeatures, kNode, kCentres };
 
 constexpr uint32_t kSameCommunity = 0xB3333333;  // 70 % of neighbours
 constexpr int64_t kMostNeighbours = 1 << 20;     // of a node
