@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parent / "peers")]
 import torch  # noqa: E402
 
-import paths as peer  # noqa: E402
+import path_networks as peer  # noqa: E402
 
 HIDDEN, CUTOFF = 64, 1.0
 TILED = 512

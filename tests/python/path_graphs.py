@@ -1,8 +1,8 @@
-"""Graphs with positions, and path_message beside the materialised layer of bench/peers/paths.py."""
+"""Graphs with positions, and path_message beside the materialised layer of bench/peers/path_networks.py."""
 
 import torch
 
-from paths import Interaction, geometry, jittered_grid, knn_edges, third_order_paths
+from path_networks import Interaction, geometry, jittered_grid, knn_edges, third_order_paths
 
 __all__ = ["GRAPHS", "Interaction", "both_ways", "evaluate", "expected", "found", "geometry", "jittered_grid",
            "knn_edges", "layer_of", "relative_errors", "third_order_paths", "tree"]

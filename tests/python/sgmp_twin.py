@@ -31,8 +31,18 @@ def paths_of(edge_index, nodes, direction, self_paths):
     return torch.tensor(found, dtype=torch.long).reshape(-1, 4).T
 
 
+def cross(a, b):
+    # Each product is rounded: of points on a line both are the same number, which a fused multiply-add would not give.
+    after, next_after = [1, 2, 0], [2, 0, 1]
+    return a[:, after] * b[:, next_after] - a[:, next_after] * b[:, after]
+
+
+def dot(a, b):
+    return (a * b).sum(1) + 0.0  # never -0, of which atan2 makes pi: angles to what has no length are 0
+
+
 def angle(a, b):
-    return torch.atan2(torch.linalg.cross(a, b).norm(dim=1), (a * b).sum(1))
+    return torch.atan2(cross(a, b).norm(dim=1), dot(a, b))
 
 
 def gaussians(values, stop, count):
@@ -64,11 +74,11 @@ class SgmpTwin(nn.Module):
     def geometry(self, pos, paths):
         i, j, k, p = (pos[row] for row in paths)
         a, b, c = j - i, k - j, p - j
-        first, second = torch.linalg.cross(a, b), torch.linalg.cross(a, c)
-        along = (torch.linalg.cross(first, second) * a).sum(1)
+        first, second = cross(a, b), cross(a, c)
+        along = dot(cross(first, second), a)
         if self.config["mode"] == "corrected":
             length = a.norm(dim=1)
-            torsion = torch.atan2(along / torch.where(length > 0, length, 1), (first * second).sum(1))
+            torsion = torch.atan2(along / torch.where(length > 0, length, 1), dot(first, second))
         else:
             torsion = angle(first, second) * torch.sign(along)
         return [v.norm(dim=1) for v in (a, b, c)], angle(a, b), angle(a, c), torsion

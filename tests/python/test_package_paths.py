@@ -1,4 +1,4 @@
-"""plimsoll.nn's SGMP, GTMP and PathConv against the network of bench/peers/paths.py, and in PyTorch Geometric."""
+"""plimsoll.nn's SGMP, GTMP and PathConv against the network of bench/peers/path_networks.py, and in PyTorch Geometric."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from path_graphs import GRAPHS, jittered_grid, knn_edges, third_order_paths, tre
 from torch_geometric.data import Data  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
 
-import paths as peer  # noqa: E402
+import path_networks as peer  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("ops", "threads")
 
