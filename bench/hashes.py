@@ -30,6 +30,7 @@ LEVELS = {  # PLIMSOLL_SIMD: torch's and MKL's words for it, and what the proces
 RECIPES = {  # and the data that they are trained on
     "gat": "frames", "transfer": "frames", "kdgat": "frames", "kdgat-compat": "frames", "kdgat-demo": "frames",
     "graph_classification": "windows", "node_classification": "graph", "link_prediction": "links",
+    "sgmp": "points",
 }
 
 
@@ -61,6 +62,19 @@ def make_data(folder):
     call("windows", folder / "frames", "--out", folder / "windows")
     call("simulate", "graph", "--out", folder / "graph", "--nodes", 3000, "--features", 8, "--classes", 4, "--seed", 1)
     call("split-edges", folder / "graph", "--out", folder / "links", "--seed", 1)
+    write_points(folder / "points.csv", folder / "labels.txt")
+    call("ingest", "points", folder / "points.csv", "--labels", folder / "labels.txt", "--knn", 4, "--out", folder / "points")
+
+
+def write_points(path, labels):
+    """120 sets of 20 points, in a lattice that is bent more or less by class, in numbers that f32 holds."""
+    rows = ["graph,x,y,z"]
+    for graph in range(120):
+        for point in range(20):
+            at = (point * 37 + graph * 11) % 64
+            rows.append(f"{graph},{point % 5 + at / 64},{point // 5 + at % 7 / 8},{graph % 2 * at / 32}")
+    path.write_text("\n".join(rows) + "\n")
+    labels.write_text("".join(f"{graph % 2}\n" for graph in range(120)))
 
 
 def hash_of(recipe, level, data, folder):

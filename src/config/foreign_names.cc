@@ -76,7 +76,6 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"model", "vgae", "task: autoencoder"},
     {"model", "gat", "task: detection"},
     {"model", "dqn", kFusion},
-    {"model", "", "task: autoencoder, detection or distillation"},
     {"scale", "", "gat.preset or vgae.preset: small or large"},
     {"model_size", "", "gat.preset or vgae.preset: small for a student, large for a teacher"},
     {"use_kd", "", kDistillation},

@@ -158,8 +158,10 @@ void require_word(const std::string& key, std::string_view words, const Written&
       key == "training.precision"
           ? " (on the CPU other precisions are slower; memory is saved by training.block instead)"
           : "";
-  throw UsageError(
-      fmt::format("{}: {} is '{}', expected {}{}", written.where, key, written.text, words, reason));
+  // A key of ours may be one of another system's, with words of its own.
+  const std::string_view instead = reason.empty() ? instead_of(key, written.text) : "";
+  throw UsageError(fmt::format("{}: {} is '{}', expected {}{}{}{}", written.where, key, written.text, words,
+                               reason, instead.empty() ? "" : "; instead: ", instead));
 }
 
 // true and false are on and off where these are the words, and 32-true is what Lightning calls 32.

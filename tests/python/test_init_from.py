@@ -48,7 +48,7 @@ def test_differences_are_listed(train, tmp_path):
     tensors["extra.weight"] = tensors.pop("lin.bias")
     save_file(tensors, tmp_path / "other.safetensors")
     text = train("second", f"init_from={tmp_path / 'other.safetensors'}", "gnn.layers=3", json_of=False)
-    assert "in the file alone: extra.weight" in text and "convs.2.nn.0.weight" in text
+    assert "only in the file: extra.weight" in text and "convs.2.nn.0.weight" in text
     told = train("second_json", f"init_from={tmp_path / 'other.safetensors'}", "gnn.layers=3")["init_from"]
     assert told["unused"] == ["extra.weight"] and "lin.bias" in told["absent"] and told["other_shape"] == []
     assert train("third", f"init_from={tmp_path / 'nothing'}", expect=3).endswith(f"no such file: {tmp_path / 'nothing'}\n")
