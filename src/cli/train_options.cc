@@ -11,18 +11,24 @@ void add_verify(CLI::App& verb, std::string& verify) {
       ->capture_default_str();
 }
 
+// What is trained, on what.
+template <typename Options>
+void add_recipe_and_data(CLI::App& verb, Options& options) {
+  verb.add_option("RECIPE", options.recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
+  verb.add_option("--data", options.data, "A data set of frames, or a graph_set")
+      ->required()
+      ->type_name("DIR");
+  verb.add_option("-O", options.overrides, "Override a key of the recipe")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
 }  // namespace
 
 void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run) {
   auto options = std::make_shared<PlanOptions>();
-  CLI::App* verb = app.add_subcommand("plan", "Say what a training run needs of memory, without running it");
-  verb->add_option("RECIPE", options->recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
-  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")
-      ->required()
-      ->type_name("DIR");
-  verb->add_option("-O", options->overrides, "Override a key of the recipe")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  CLI::App* verb = app.add_subcommand("plan", "Say which memory a training run needs, without running it");
+  add_recipe_and_data(*verb, *options);
   verb->add_option(
           "--mode", options->mode,
           "How the need is found: measured runs a few small blocks and one large one, trial the worst "
@@ -45,14 +51,8 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
 void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& run) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* verb = app.add_subcommand("train", "Train what a recipe says");
-  verb->add_option("RECIPE", options->recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
-  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")
-      ->required()
-      ->type_name("DIR");
+  add_recipe_and_data(*verb, *options);
   verb->add_option("--run", options->run, "The folder to put the run in")->required()->type_name("DIR");
-  verb->add_option("-O", options->overrides, "Override a key of the recipe")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
   verb->add_option("--prefetch", options->prefetch,
                    "Blocks to read ahead, as far as the budget allows; 0: none")
       ->check(CLI::Range(0, 64))
@@ -87,16 +87,10 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
 void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& run) {
   auto options = std::make_shared<SlurmOptions>();
   CLI::App* verb = app.add_subcommand("slurm", "Print a job for SLURM that trains what a recipe says");
-  verb->add_option("RECIPE", options->recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
-  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")
-      ->required()
-      ->type_name("DIR");
+  add_recipe_and_data(*verb, *options);
   verb->add_option("--run", options->run, "The folder to put the run in")->required()->type_name("DIR");
-  verb->add_option("-O", options->overrides, "Override a key of the recipe")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
   verb->add_option("--time-margin", options->time_margin,
-                   "The time limit is so many times what the run takes")
+                   "The time limit is this many times what the run takes")
       ->check(CLI::Range(1.0, 100.0))
       ->capture_default_str();
   verb->add_option("--trial", options->trial,
