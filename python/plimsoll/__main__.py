@@ -7,6 +7,7 @@ from pathlib import Path
 
 def main() -> None:
     program = Path(__file__).parent / "bin" / "plimsoll"
+    os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)  # for `plimsoll sync`
     os.execv(program, ["plimsoll", *sys.argv[1:]])
 
 

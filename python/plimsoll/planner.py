@@ -12,6 +12,7 @@ from torch_geometric.data import Batch, Data
 
 from plimsoll import _torch
 from plimsoll.errors import BudgetExceeded
+from plimsoll.module_memory import ModuleMemory, module_memory
 from plimsoll.sizes import Size, size_of
 from plimsoll.trial import Tape, Trial
 
@@ -80,6 +81,15 @@ class Needs:
         step, operation = self._fitted().peak(size.terms)
         need = Need(size, self._batch_bytes(size), step, operation, (), False)
         return need if self.spans(size) else max(need, self._bound(size), key=lambda n: n.bytes)
+
+    def by_module(self, size: Size) -> ModuleMemory:
+        """Likewise, by module; of a batch that was not run without any where what is allocated depends on the data."""
+        if (tape := self.tapes.get(size)) is not None:
+            return module_memory(tape.recording.by_module(), tape.recording.snapshot())
+        model = self._fitted()
+        if model.same_sequence:
+            return module_memory(model.by_module(size.terms), model.snapshot(size.terms))
+        return module_memory((*model.peak(size.terms), [], 0, [], [], []), b"")
 
     def spans(self, size: Size) -> bool:
         """Whether what was run says it all of batches of this size: its counts are a combination of theirs."""

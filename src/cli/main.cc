@@ -44,6 +44,9 @@ int main(int argc, char** argv) {
   });
   plimsoll::add_evaluate(app, [argv](const plimsoll::EvaluateOptions&) { plimsoll::become_trainer(argv); });
   plimsoll::add_predict(app, [argv](const plimsoll::PredictOptions&) { plimsoll::become_trainer(argv); });
+  plimsoll::add_top(app);
+  plimsoll::add_compare(app);
+  plimsoll::add_sync(app);
   plimsoll::add_calibrate(app);
   plimsoll::add_detect(app);
   return plimsoll::run_command(app, argc, argv);

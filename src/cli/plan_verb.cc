@@ -5,8 +5,12 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "io/file.h"
 #include "task/plan_run.h"
+#include "task/plan_savings.h"
+#include "telemetry/memory_snapshot.h"
 #include "telemetry/table.h"
+#include "train/plan/memory_by_module.h"
 #include "train/plan/warm_up.h"
 
 namespace plimsoll {
@@ -88,6 +92,38 @@ void print_stages(const StagePlans& plans) {
   fmt::print("{}\nthe stage that needs most:\n", table.text());
 }
 
+void print_profile(const TapeProfile& profile, const std::vector<Saving>& savings) {
+  if (profile.at_peak.empty()) {
+    fmt::print("\nmemory by module: not known, what is allocated depends on the data\n");
+    return;
+  }
+  Table modules({"<module", "bytes", "", "share"});
+  for (const auto& [module, bytes] : profile.at_peak)
+    modules.add(
+        {module.empty() ? "(no module)" : module, format_count(bytes), format_bytes(bytes),
+         fmt::format("{:.1f} %", 100.0 * static_cast<double>(bytes) / static_cast<double>(profile.peak))});
+  modules.add({"peak of the worst block", format_count(profile.peak), format_bytes(profile.peak), ""});
+  fmt::print("\nheld at the peak of the worst block, in {} (event {} of {})\n{}", profile.operation,
+             profile.peak_event + 1, profile.events, modules.text());
+  if (savings.empty()) return;
+  Table table({"<change", "worst block", "smallest budget", "<weights"});
+  for (const Saving& saving : savings)
+    table.add({saving.change, "-" + format_bytes(saving.block_bytes), "-" + format_bytes(saving.budget_bytes),
+               saving.same_weights ? "the same" : "others"});
+  fmt::print("\nwhat would shrink it\n{}", table.text());
+}
+
+Json profile_json(const TapeProfile& profile, const std::vector<Saving>& savings) {
+  Json json = memory_by_module_json(profile);
+  json["savings"] = Json::array();
+  for (const Saving& saving : savings)
+    json["savings"].push_back({{"change", saving.change},
+                               {"block_bytes", saving.block_bytes},
+                               {"budget_bytes", saving.budget_bytes},
+                               {"same_weights", saving.same_weights}});
+  return json;
+}
+
 }  // namespace
 
 void run_plan(const PlanOptions& options) {
@@ -101,9 +137,16 @@ void run_plan(const PlanOptions& options) {
                        .threads = threads,
                        .prefetch = options.prefetch,
                        .outside_ledger = budget.outside_ledger()};
-  const StagePlans plans =
-      plan_within(budget, {.data = options.data, .recipe = recipe, .threads = threads}, run);
+  const TrainingInput input{.data = options.data, .recipe = recipe, .threads = threads};
+  const StagePlans plans = plan_within(budget, input, run);
   const MemoryPlan& plan = largest_budget(plans);
+  if (!options.snapshot.empty()) write_text(options.snapshot, pickled(snapshot_of(plan.worst)));
+  TapeProfile profile;
+  std::vector<Saving> savings;
+  if (options.profile) {
+    profile = memory_by_module(plan.worst);
+    savings = savings_of(input, run);
+  }
   if (options.json) {
     Json json = plan_json(plan);
     json["budget_bytes"] = budget.bytes();
@@ -119,10 +162,12 @@ void run_plan(const PlanOptions& options) {
       stages.back()["stage"] = stage;
     }
     json["stages"] = std::move(stages);
+    if (options.profile) json["profile"] = profile_json(profile, savings);
     fmt::print("{}\n", json.dump());
   } else {
     if (plans.size() > 1) print_stages(plans);
     print(plan, floor, budget, threads);
+    if (options.profile) print_profile(profile, savings);
   }
   require_feasible(plan);
 }

@@ -28,6 +28,7 @@ struct TrainOptions {
   std::filesystem::path teacher;    ///< a model file; empty: teachers are trained
   std::string verify = "auto";      ///< or "full": every checksum of the data set, however large
   bool enforce = false;
+  bool profile = false;
   bool resume = false;
   bool force = false;
   bool json = false;
@@ -40,6 +41,8 @@ struct PlanOptions {
   Resources resources;
   int64_t prefetch = 2;
   std::string mode;  ///< empty: memory.estimation of the recipe
+  bool profile = false;
+  std::filesystem::path snapshot;  ///< empty: none
   bool json = false;
 };
 

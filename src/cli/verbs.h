@@ -14,6 +14,9 @@ void add_split_edges(CLI::App& app);
 void add_windows(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_verify(CLI::App& app);
+void add_sync(CLI::App& app);
+void add_top(CLI::App& app);
+void add_compare(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_detect(CLI::App& app);
 
