@@ -119,8 +119,7 @@ void add_verdicts(Rows& rows, size_t run, const std::string& split, const Json& 
 
 void add_evaluation(Rows& rows, size_t run, const RunFiles& files) {
   for (const Json& split : at(files.evaluation, "/splits"))
-    for (const char* list : {"models", "rules"})
-      if (split.contains(list)) add_verdicts(rows, run, split.value("name", ""), split.at(list));
+    if (split.contains("models")) add_verdicts(rows, run, split.value("name", ""), split.at("models"));
 }
 
 void add_facts(Rows& rows, size_t run, const RunFiles& files) {

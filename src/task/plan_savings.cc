@@ -61,7 +61,7 @@ std::vector<Change> changes_of(const Recipe& recipe) {
   add_model(changes, recipe);
   const Recipe::Training::Block& block = recipe.training.block;
   changes.push_back(
-      {fmt::format("training.block={{graphs: {}, nodes: {}, edges: {}, seeds: {}}}",
+      {fmt::format("training.block: {{graphs: {}, nodes: {}, edges: {}, seeds: {}}}",
                    std::max<int64_t>(block.graphs / 2, 1), std::max<int64_t>(block.nodes / 2, 1),
                    std::max<int64_t>(block.edges / 2, 1), std::max<int64_t>(block.seeds / 2, 1)),
        [](Recipe& r) {

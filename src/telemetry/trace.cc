@@ -10,9 +10,9 @@ namespace {
 
 constexpr size_t kLongestEvent = 1024;
 
-// Numbers of tracks start with 0.
+// From 1 on: thread 0 is the idle one.
 int thread_of(int track) {
-  return track + 2;
+  return track - SpanSink::kRun + 1;
 }
 
 double microseconds(SpanSink::Clock::time_point at) {

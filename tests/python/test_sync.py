@@ -164,7 +164,7 @@ def test_a_server_that_goes_and_comes_gets_all_and_nothing_twice(train, tmp_path
     trackers = f"run.trackers=[mlflow:http://127.0.0.1:{server.port}]"
     done = train("-O", trackers)
     assert done.returncode == 0, done.stderr
-    server.lose_answers = 6
+    server.lose_answers = 3
     server.start()
     try:
         log = wait_for_sync(tmp_path / "run")

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "io/file.h"
 #include "memory/vector.h"
@@ -69,7 +71,8 @@ TEST_F(TraceTest, HoldsItsBufferInTheLedgerAndNoMoreHoweverMuchIsWritten) {
   for (int i = 0; i < 5000; ++i) trace.span(0, "work on block", start_, Clock::now(), {1, 2, 3});
   EXPECT_EQ(Ledger::process().held() - before, held);
   trace.close();
-  EXPECT_EQ(events().size(), 5000U + 8);
+  const Json all = events();
+  EXPECT_EQ(std::ranges::count_if(all, [](const Json& event) { return event.at("ph") == "X"; }), 5000);
 }
 
 TEST_F(TraceTest, WithoutAFileDoesNothing) {

@@ -18,7 +18,8 @@ from plimsoll.sync import mlflow, mlflow_store, tensorboard
 from plimsoll.sync.tracker import Refused, Tracker
 
 LOOK = 0.5  # seconds between two looks at the journal
-LONGEST_WAIT = 30.0  # between two tries
+FIRST_WAIT = 0.25
+LONGEST_WAIT = 10.0  # between two tries
 
 
 class Refusal(Exception):
@@ -49,7 +50,7 @@ class Followed:
         self.done = False  # all is sent, or will never be
         self.refused = False
         self._again = 0.0
-        self._wait = 1.0
+        self._wait = FIRST_WAIT
         self._silent = False
 
     def advance(self, ended: bool) -> None:
@@ -75,7 +76,7 @@ class Followed:
             return
         if self._silent:
             say(f"{self.tracker.name} answers again")
-        self._silent, self._wait = False, 1.0
+        self._silent, self._wait = False, FIRST_WAIT
 
 
 def say(text: str) -> None:

@@ -34,7 +34,7 @@ void ProgressEvents::tell(const Position& position, int64_t done, int64_t total)
                               {"step", position.step},
                               {"done", done},
                               {"total", total},
-                              {"graphs_per_s", first ? 0 : static_cast<double>(done - last_done_) / seconds},
+                              {"graphs_per_s", first ? Json() : Json(static_cast<double>(done - last_done_) / seconds)},
                               {"blocks_in_flight", workers},
                               {"ledger_bytes", Ledger::process().held()},
                               {"held", held_by_tag()},
