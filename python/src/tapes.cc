@@ -37,7 +37,7 @@ nb::bytes snapshot_of(const Tape& tape, const std::vector<int64_t>& bytes) {
     end += of;
   }
   const std::string pickle = pickled(memory_snapshot(tape, bytes, places));
-  return {pickle.data(), pickle.size()};
+  return nb::bytes(pickle.data(), pickle.size());
 }
 
 // Modules that this thread is in, the innermost last.

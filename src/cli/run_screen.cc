@@ -33,7 +33,8 @@ std::string bar(double share, int width) {
 std::string progress_line(const Json& run, int width) {
   if (run.contains("end"))
     return fmt::format("epoch {} of {}, best {}; weights {}", whole_at(run, "/epoch/epoch"),
-                       whole_at(run, "/start/max_epochs"), whole_at(run, "/end/best_epoch"), text_at(run, "/end/weights"));
+                       whole_at(run, "/start/max_epochs"), whole_at(run, "/end/best_epoch"),
+                       text_at(run, "/end/weights"));
   const double done = number_at(run, "/progress/done");
   const double total = std::max(number_at(run, "/progress/total"), 1.0);
   const double rate = number_at(run, "/progress/graphs_per_s");
@@ -109,7 +110,8 @@ std::string run_screen(const std::vector<Json>& runs, int width, double now) {
       screen += fmt::format("  last word {} ago", format_seconds(std::max(now - time, 0.0)));
     screen += "\n";
     const auto add = [&](const std::string& line) { screen += "  " + line + "\n"; };
-    if (!run.contains(Json::json_pointer("/start/planned_bytes"))) continue;  // of a column, or of an older version
+    if (!run.contains(Json::json_pointer("/start/planned_bytes")))
+      continue;  // of a column, or of an older version
     if (run.contains("progress")) add(progress_line(run, width));
     if (run.contains("epoch")) add(loss_line(run));
     add(budget_line(run, width));

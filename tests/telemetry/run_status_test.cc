@@ -19,9 +19,12 @@ class RunStatusTest : public ::testing::Test {
     std::ofstream(run_ / "run.lock") << "process 77 on here\n";
     fs::create_directories(root_ / "proc/77/fd");
     fs::create_symlink(run_ / "run.lock", root_ / "proc/77/fd/5");
-    std::ofstream(root_ / "proc/77/status") << "Name:\tplimsoll-train\nRssAnon:\t   2048 kB\nRssFile:\t 1024 kB\n";
+    std::ofstream(root_ / "proc/77/status")
+        << "Name:\tplimsoll-train\nRssAnon:\t   2048 kB\nRssFile:\t 1024 kB\n";
   }
-  void add(const std::string& line) { std::ofstream(run_ / "seed-42/gat/events.jsonl", std::ios::app) << line; }
+  void add(const std::string& line) {
+    std::ofstream(run_ / "seed-42/gat/events.jsonl", std::ios::app) << line;
+  }
 
   TempFolder folder_;
   const fs::path run_ = folder_ / "run";

@@ -131,7 +131,7 @@ def is_trained(run: Path) -> bool:
 def follow(trackers: list[Followed], trainer_lives: Callable[[], bool], patience: float) -> bool:
     """Until the trainer has ended and all is sent; False where that was not to be had within `patience` seconds."""
     lives = True
-    give_up = 0.0
+    give_up = time.monotonic() + patience
     while True:
         lives = lives and trainer_lives()
         if lives:
