@@ -67,6 +67,15 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
              format_seconds(plan.seconds));
 }
 
+// What all ranks of this machine need, and what they tell each other.
+void print_ranks(const MemoryPlan& plan) {
+  fmt::print("{0} ranks, the table is one's: a machine with all of them needs {1}, {2} at least\n"
+             "  a step: each sends {3}, {4:.2f} of twice the bytes of all parameters\n",
+             plan.ranks, format_bytes(plan.ranks * plan.peak), format_bytes(plan.ranks * plan.min_budget),
+             format_bytes(plan.bytes_sent),
+             static_cast<double>(plan.bytes_sent) / static_cast<double>(2 * plan.parameter_bytes));
+}
+
 StagePlans plan_within(const Budget& budget, const TrainingInput& input, const RunOptions& run) {
   if (budget.is_below_floor()) return plan_beyond_budget(input, run, budget.bytes(), nullptr);
   try {
@@ -93,14 +102,17 @@ void print_stages(const StagePlans& plans) {
 void run_plan(const PlanOptions& options) {
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (!options.mode.empty()) recipe.memory.estimation = options.mode;
-  const int threads = options.resources.thread_count();
+  Resources resources = options.resources;
+  resources.sharers = options.ranks;
+  const int threads = resources.thread_count();
   const FloorParts floor = warm_up_torch(threads);
-  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
+  Budget budget(resources, 0, kHeapSlack, /*may_be_below=*/true);
   const RunOptions run{.folder = {},
                        .identity = {},
                        .threads = threads,
                        .prefetch = options.prefetch,
-                       .outside_ledger = budget.outside_ledger()};
+                       .outside_ledger = budget.outside_ledger(),
+                       .ranks = options.ranks};
   const StagePlans plans =
       plan_within(budget, {.data = options.data, .recipe = recipe, .threads = threads}, run);
   const MemoryPlan& plan = largest_budget(plans);
@@ -123,6 +135,7 @@ void run_plan(const PlanOptions& options) {
   } else {
     if (plans.size() > 1) print_stages(plans);
     print(plan, floor, budget, threads);
+    if (plan.ranks > 1) print_ranks(plan);
   }
   require_feasible(plan);
 }

@@ -52,7 +52,7 @@ Json plan_json(const MemoryPlan& plan) {
                      {"blocks_in_flight", at.blocks_in_flight},
                      {"recompute", at.recompute},
                      {"graphs_per_s", at.graphs_per_s}});
-  return {{"peak_bytes", plan.peak},
+  Json json = {{"peak_bytes", plan.peak},
           {"min_budget_bytes", plan.min_budget},
           {"feasible", plan.feasible},
           {"exact", plan.exact},
@@ -77,6 +77,13 @@ Json plan_json(const MemoryPlan& plan) {
           {"blocks_planned", plan.blocks_planned},
           {"all_blocks_known", plan.all_blocks_known},
           {"seconds", plan.seconds}};
+  if (plan.ranks > 1)
+    json["ranks"] = {{"ranks", plan.ranks},
+                     {"node_peak_bytes", plan.ranks * plan.peak},
+                     {"node_min_budget_bytes", plan.ranks * plan.min_budget},
+                     {"bytes_sent_a_step", plan.bytes_sent},
+                     {"parameter_bytes", plan.parameter_bytes}};
+  return json;
 }
 
 }  // namespace plimsoll
