@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -22,6 +23,13 @@ namespace {
                 " cannot be started; build it with torch (make build), it does all training");
 }
 
+// gloo's process groups are made by Python, and a rank's floor is Python's.
+void require_one_rank(const std::string& verb, int ranks) {
+  if (ranks > 1)
+    throw UsageError("ranks are processes of Python: give `python3 -m plimsoll " + verb +
+                     "` the same arguments (docs/ranks.md)");
+}
+
 }  // namespace
 }  // namespace plimsoll
 
@@ -35,10 +43,12 @@ int main(int argc, char** argv) {
   plimsoll::add_inspect(app);
   plimsoll::add_verify(app);
   plimsoll::add_plan(app, [argv](const plimsoll::PlanOptions& options) {
+    plimsoll::require_one_rank("plan", options.ranks);
     plimsoll::load_recipe(options.recipe, options.overrides);
     plimsoll::become_trainer(argv);
   });
   plimsoll::add_train(app, [argv](const plimsoll::TrainOptions& options) {
+    plimsoll::require_one_rank("train", options.ranks);
     plimsoll::load_recipe(options.recipe, options.overrides);  // its errors come before torch is loaded
     plimsoll::become_trainer(argv);
   });
