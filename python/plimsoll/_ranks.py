@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ _INTERRUPTED = 75
 #: Seconds within which all ranks have to come.
 _COMING = "PLIMSOLL_RANKS_TIMEOUT_S"
 #: Seconds that a rank which is alive may take to say so when another is missed.
-_ROLL_CALL_S = 3.0
+_ROLL_CALL_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -125,24 +126,21 @@ class _Roll:
         where = self._where
         try:
             self._store.set(f"alive/{where.rank}", "1")  # type: ignore[attr-defined]
-            gone = []
-            for rank in range(where.ranks):
-                if rank == where.rank or self._is_alive(rank):
-                    continue
-                gone.append(self._told(rank))
+            end = time.monotonic() + _ROLL_CALL_S
+            others = [rank for rank in range(where.ranks) if rank != where.rank]
+            gone = [self._told(rank) for rank in others if not self._is_alive(rank, end - time.monotonic())]
         except RuntimeError:
             gone = ["rank 0"]  # it serves the store
         if not gone:
             return "a rank does not answer; --resume goes on from the last checkpoint"
         return f"{', '.join(gone)} has ended; --resume goes on from the last checkpoint"
 
-    def _is_alive(self, rank: int) -> bool:
+    def _is_alive(self, rank: int, seconds: float) -> bool:
         try:
-            self._store.wait([f"alive/{rank}"], timedelta(seconds=_ROLL_CALL_S))  # type: ignore[attr-defined]
+            self._store.wait([f"alive/{rank}"], timedelta(seconds=max(seconds, 0.1)))  # type: ignore[attr-defined]
             return True
         except RuntimeError:
-            self._store.check([f"alive/{rank}"])  # type: ignore[attr-defined]
-            return False
+            return bool(self._store.check([f"alive/{rank}"]))  # type: ignore[attr-defined]
 
     def _told(self, rank: int) -> str:
         said = self._store.get(f"here/{rank}").decode()  # type: ignore[attr-defined]

@@ -111,7 +111,8 @@ Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may
   const std::vector<Limit> limits = find_limits();
   const int64_t limit = default_budget(limits) / resources.sharers;
   bytes_ = most > 0 ? std::min(most, limit) : limit;
-  if (!resources.budget_text.empty()) bytes_ = parse_size(resources.budget_text, usable_memory(limits) / resources.sharers);
+  if (!resources.budget_text.empty())
+    bytes_ = parse_size(resources.budget_text, usable_memory(limits) / resources.sharers);
   if (is_below_floor() && !may_be_below)
     throw Error(
         4, fmt::format("budget {} is below the floor: this process holds {} before any data{}; give more",

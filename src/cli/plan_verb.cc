@@ -69,11 +69,12 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
 
 // What all ranks of this machine need, and what they tell each other.
 void print_ranks(const MemoryPlan& plan) {
-  fmt::print("{0} ranks, the table is one's: a machine with all of them needs {1}, {2} at least\n"
-             "  a step: each sends {3}, {4:.2f} of twice the bytes of all parameters\n",
-             plan.ranks, format_bytes(plan.ranks * plan.peak), format_bytes(plan.ranks * plan.min_budget),
-             format_bytes(plan.bytes_sent),
-             static_cast<double>(plan.bytes_sent) / static_cast<double>(2 * plan.parameter_bytes));
+  fmt::print(
+      "{0} ranks, the table is one's: a machine with all of them needs {1}, {2} at least\n"
+      "  a step: each sends {3}, {4:.2f} of twice the bytes of all parameters\n",
+      plan.ranks, format_bytes(plan.ranks * plan.peak), format_bytes(plan.ranks * plan.min_budget),
+      format_bytes(plan.bytes_sent),
+      static_cast<double>(plan.bytes_sent) / static_cast<double>(2 * plan.parameter_bytes));
 }
 
 StagePlans plan_within(const Budget& budget, const TrainingInput& input, const RunOptions& run) {

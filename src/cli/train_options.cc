@@ -62,9 +62,10 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
                    "Of one giant graph: the size of a file in the run's folder in which coming blocks wait "
                    "meanwhile, at most, 0 for none; default: that of the graph's columns")
       ->type_name("SIZE");
-  add_ranks(*verb, options->ranks,
-            "Train in so many processes of this machine together (started by torchrun), with the same result; "
-            "--budget and --threads are for each of them");
+  add_ranks(
+      *verb, options->ranks,
+      "Train in so many processes of this machine together (started by torchrun), with the same result; "
+      "--budget and --threads are for each of them");
   verb->add_option("--seeds", options->seeds,
                    "Of task distillation: how often all is trained, each time with the next seed")
       ->check(CLI::Range(1, 1000))

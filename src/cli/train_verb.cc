@@ -28,7 +28,8 @@ std::optional<int64_t> scratch_of(const TrainOptions& options) {
 void run_train(const TrainOptions& options, Exchange* exchange) {
   const bool tells = rank_of(exchange) == 0;
   if (options.ranks > 1 && options.ranks != ranks_of(exchange))
-    throw UsageError(fmt::format("--ranks is {}, but {} ranks were started", options.ranks, ranks_of(exchange)));
+    throw UsageError(
+        fmt::format("--ranks is {}, but {} ranks were started", options.ranks, ranks_of(exchange)));
   const std::atomic<bool>& interrupt = catch_interrupts();
   const Recipe recipe = load_recipe(options.recipe, options.overrides);
   require_seeds(recipe, options.seeds);

@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/GroupRegistry.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -17,6 +18,13 @@ using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
 at::Tensor tensor_of(const std::byte* bytes, size_t count) {
   // from_blob takes no const pointer; what is sent is read alone.
   return at::from_blob(const_cast<std::byte*>(bytes), {static_cast<int64_t>(count)}, at::kByte);
+}
+
+// The first sentence of a text of torch, without the place in its sources.
+std::string first_sentence(const std::string& text) {
+  const size_t behind_place = text.starts_with('[') ? text.find("] ") : text.npos;
+  const size_t begin = behind_place == text.npos ? 0 : behind_place + 2;
+  return text.substr(begin, std::min(text.find(". ", begin), text.find('\n', begin)) - begin);
 }
 
 class GroupExchange final : public Exchange {
@@ -70,8 +78,7 @@ class GroupExchange final : public Exchange {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      const std::string text = error.what();
-      throw RankLost(fmt::format("{} ({})", who_is_lost_(), text.substr(0, text.find('\n'))));
+      throw RankLost(fmt::format("{} ({})", who_is_lost_(), first_sentence(error.what())));
     }
   }
 
@@ -88,8 +95,7 @@ std::unique_ptr<Exchange> join_process_group(const std::string& name,
   try {
     return std::make_unique<GroupExchange>(c10d::resolve_process_group(name), std::move(who_is_lost));
   } catch (const std::exception& error) {
-    const std::string text = error.what();
-    throw Failure(fmt::format("no process group '{}': {}", name, text.substr(0, text.find('\n'))));
+    throw Failure(fmt::format("no process group '{}': {}", name, first_sentence(error.what())));
   }
 }
 

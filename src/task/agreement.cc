@@ -22,13 +22,14 @@ std::string quoted(const std::vector<std::string>& lines, size_t at) {
   return at < lines.size() ? "'" + lines[at].substr(lines[at].find_first_not_of(' ')) + "'" : "nothing";
 }
 
-std::string difference(const std::string& what, int rank, const std::string& first, const std::string& other) {
+std::string difference(const std::string& what, int rank, const std::string& first,
+                       const std::string& other) {
   const std::vector<std::string> a = lines_of(first);
   const std::vector<std::string> b = lines_of(other);
   size_t at = 0;
   while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
-  return fmt::format("the ranks have another {}: rank 0 has {}, rank {} has {}; give all of them the same", what,
-                     quoted(a, at), rank, quoted(b, at));
+  return fmt::format("the ranks have another {}: rank 0 has {}, rank {} has {}; give all of them the same",
+                     what, quoted(a, at), rank, quoted(b, at));
 }
 
 }  // namespace

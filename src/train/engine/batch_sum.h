@@ -13,8 +13,8 @@ namespace plimsoll {
 /// and the loss. Its memory is taken when it is made, gradients under Tag::gradients. Not thread-safe.
 class BatchSum {
  public:
-  /// `parameters` must outlive it. `row`: the gradients are views of one row of so many numbers, one after the
-  /// other, with zeros behind their end; 0: each has memory of its own.
+  /// `parameters` must outlive it. `row`: the gradients are views of one row of so many numbers, one after
+  /// the other, with zeros behind their end; 0: each has memory of its own.
   explicit BatchSum(const ParameterList& parameters, int64_t row = 0);
 
   void clear();

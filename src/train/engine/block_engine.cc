@@ -228,7 +228,8 @@ double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> ou
 // As many lanes as any batch may have: numbers are cheap, and more processes can share them.
 double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
   const LaneRange own = lanes_of_rank(kMostLanes, rank_of(exchange_), ranks_of(exchange_));
-  LaneTree<LossSum> losses(kMostLanes, [] { return LossSum(); }, own);
+  LaneTree<LossSum> losses(
+      kMostLanes, [] { return LossSum(); }, own);
   const Part part = part_of(graphs, kMostLanes);
   losses.begin(part.blocks);
   const auto work = [&] { run(part.graphs, prediction_work(take, losses), execution_.prediction.get()); };

@@ -114,8 +114,8 @@ void LaneExchange::agree(const RankLanes& lanes, std::span<double> record, size_
   std::vector<double*> nodes(lanes.nodes());
   for (int rank = 0; rank < exchange_.ranks(); ++rank)
     for (size_t n = lanes.begin(rank); n < lanes.end(rank); ++n)
-      nodes[n] = all_.data() + static_cast<size_t>(rank) * record.size() + kHead +
-                 (n - lanes.begin(rank)) * of_node;
+      nodes[n] =
+          all_.data() + static_cast<size_t>(rank) * record.size() + kHead + (n - lanes.begin(rank)) * of_node;
   lanes.fold([&](size_t left, size_t right) {
     for (size_t i = 0; i < of_node; ++i) nodes[left][i] += nodes[right][i];
   });

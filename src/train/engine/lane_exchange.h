@@ -97,9 +97,9 @@ class LaneExchange {
   const RankLanes of_losses_;
   const Slices slices_;
   const std::vector<Slices::Piece> pieces_;
-  at::Tensor received_;                 // [nodes of all ranks, a slice]
-  std::vector<at::Tensor> gradients_;   // views of node 0's
-  std::vector<double> all_;             // records of all ranks
+  at::Tensor received_;                // [nodes of all ranks, a slice]
+  std::vector<at::Tensor> gradients_;  // views of node 0's
+  std::vector<double> all_;            // records of all ranks
   bool flag_ = false;
 };
 

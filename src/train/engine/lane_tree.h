@@ -29,9 +29,7 @@ struct LaneNode {
   int64_t lanes = 1;
 
   /// Whether the tree adds the node that follows to this one.
-  bool is_left_of(const LaneNode& right) const {
-    return lanes == right.lanes && first % (2 * lanes) == 0;
-  }
+  bool is_left_of(const LaneNode& right) const { return lanes == right.lanes && first % (2 * lanes) == 0; }
 };
 
 /// Sums over the blocks of a batch, in an order that processes can share.
@@ -46,7 +44,8 @@ struct LaneNode {
 template <typename Sum>
 class LaneTree {
  public:
-  /// Makes each of its sums by `make`. `lanes`: a power of two. `own`: those that are added up here; none: all.
+  /// Makes each of its sums by `make`. `lanes`: a power of two. `own`: those that are added up here; none:
+  /// all.
   LaneTree(int64_t lanes, const std::function<Sum()>& make, LaneRange own = {})
       : LaneTree(lanes, make, own.end == 0 ? LaneRange{0, lanes} : own,
                  sets(own.end == 0 ? LaneRange{0, lanes} : own)) {}

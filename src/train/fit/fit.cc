@@ -276,9 +276,7 @@ class Fit {
     engine_.runner().forget();
   }
 
-  bool is_checkpoint_due() const {
-    return seconds_since(last_checkpoint_) >= training_.checkpoint_every_s;
-  }
+  bool is_checkpoint_due() const { return seconds_since(last_checkpoint_) >= training_.checkpoint_every_s; }
 
   void take_step(std::span<const int64_t> graphs, const DropoutKey& key) {
     if (engine_.ranks() != nullptr) engine_.ranks()->set_flag(is_checkpoint_due());
@@ -367,9 +365,10 @@ class Fit {
 
   [[noreturn]] void interrupt(const Interrupted& reason) {
     journal_.write("interrupted", {{"epoch", position_.epoch}, {"step", position_.step}});
-    throw Interrupted(fmt::format(
-        "{}interrupted in epoch {} behind step {}; the same command with --resume goes on",
-        engine_.ranks() != nullptr ? reason.what() + std::string(": ") : "", position_.epoch, position_.step));
+    throw Interrupted(
+        fmt::format("{}interrupted in epoch {} behind step {}; the same command with --resume goes on",
+                    engine_.ranks() != nullptr ? reason.what() + std::string(": ") : "", position_.epoch,
+                    position_.step));
   }
 
   const FitOptions& options_;
@@ -409,10 +408,11 @@ void require_ranks(int ranks, const MostRanks& most) {
         "{} ranks, but training.lanes is {}: a rank takes whole lanes; set training.lanes to {} at least, "
         "which changes the order of sums and so the weights, or give --ranks {}",
         ranks, most.lanes, std::bit_ceil(static_cast<uint64_t>(ranks)), most.lanes));
-  throw UsageError(fmt::format(
-      "{} ranks, but a step has {} blocks: give --ranks {} or fewer, a larger training.batch_size or a smaller "
-      "training.block",
-      ranks, most.blocks, most.blocks));
+  throw UsageError(
+      fmt::format("{} ranks, but a step has {} blocks: give --ranks {} or fewer, a larger "
+                  "training.batch_size or a smaller "
+                  "training.block",
+                  ranks, most.blocks, most.blocks));
 }
 
 MemoryPlan plan_fit(const FitOptions& options) {

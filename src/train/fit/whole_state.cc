@@ -48,9 +48,8 @@ void WholeState::gather() {
   if (exchange_.rank() == 0) {
     visit_pieces(0, [&](std::span<float> whole) { std::ranges::copy(own(place++), whole.begin()); });
     for (int rank = 1; rank < exchange_.ranks(); ++rank)
-      visit_pieces(rank, [&](std::span<float> whole) {
-        exchange_.receive(rank, std::as_writable_bytes(whole));
-      });
+      visit_pieces(rank,
+                   [&](std::span<float> whole) { exchange_.receive(rank, std::as_writable_bytes(whole)); });
   } else {
     for (; place < optimizer_.state().size(); ++place) exchange_.send(0, std::as_bytes(own(place)));
   }

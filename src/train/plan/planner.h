@@ -97,7 +97,7 @@ struct MemoryPlan {
   int ranks = 1;
   int64_t parameter_bytes = 0;  ///< all parameters, as numbers; where there are ranks
   int64_t bytes_sent = 0;       ///< by a rank to others in a step, but for losses and the norm
-  int64_t blocks_planned = 0;  ///< whose exact size is known
+  int64_t blocks_planned = 0;   ///< whose exact size is known
   bool all_blocks_known = true;
   double seconds = 0;  ///< that planning took
   int64_t heap = 0;    ///< of peak, that is in neither floor nor ledger; kHeapSlack aside

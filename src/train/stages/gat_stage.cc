@@ -92,7 +92,8 @@ StageResult train_gat(const GatStageOptions& options) {
   result.fit = fit(stage.fit);
   result.weights_hash = stage.detector.parameters().hash();
   if (options.run.writes()) {
-    set_thresholds(stage.detector, *options.source, options.shapes, stage.recipe, *options.split, options.run);
+    set_thresholds(stage.detector, *options.source, options.shapes, stage.recipe, *options.split,
+                   options.run);
     save_detector(options.run.folder / "model.safetensors", stage.detector);
   }
   result.detector = std::move(stage.detector);
