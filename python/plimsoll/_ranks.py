@@ -20,7 +20,7 @@ _INTERRUPTED = 75
 #: Seconds within which all ranks have to come.
 _COMING = "PLIMSOLL_RANKS_TIMEOUT_S"
 #: Seconds that a rank which is alive may take to say so when another is missed.
-_ROLL_CALL_S = 10.0
+_ROLL_CALL_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,12 @@ class _Roll:
         self._store, self._where = store, where
 
     def leave(self, code: int) -> None:
-        """This rank ends, and has said why."""
+        """This rank ends, and has said why. The one that serves the store waits until others know whom they miss."""
+        where = self._where
         try:
-            self._store.set(f"left/{self._where.rank}", str(code))  # type: ignore[attr-defined]
+            self._store.set(f"left/{where.rank}", str(code))  # type: ignore[attr-defined]
+            if where.serves and code == _INTERRUPTED:
+                time.sleep(_ROLL_CALL_S)
         except RuntimeError:
             pass
 
