@@ -116,12 +116,9 @@ class _Roll:
         self._store, self._where = store, where
 
     def leave(self, code: int) -> None:
-        """This rank ends, and has said why. The one that serves the store waits until others know whom they miss."""
-        where = self._where
+        """This rank ends, and has said why."""
         try:
-            self._store.set(f"left/{where.rank}", str(code))  # type: ignore[attr-defined]
-            if where.serves and code == _INTERRUPTED:
-                time.sleep(_ROLL_CALL_S)
+            self._store.set(f"left/{self._where.rank}", str(code))  # type: ignore[attr-defined]
         except RuntimeError:
             pass
 
