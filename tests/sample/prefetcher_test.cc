@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "memory/ledger.h"
 #include "sample/block/batches.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
@@ -87,6 +88,23 @@ TEST_F(PrefetcherTest, ItsEndWaitsForOneBlockAlone) {
     reads = source.reads;
   }
   EXPECT_LE(source.reads, reads + 1);
+}
+
+// Room that is freed and asked for again may lie elsewhere in the heap: a process held up to 1.9 MiB beyond its plan.
+TEST_F(PrefetcherTest, ForgettingKeepsTheRoomOfBlocksAndDroppingGivesItBack) {
+  const SlowGraphs source(400, 50, 7);
+  const auto shapes = read_shapes(source, 1);
+  Prefetcher prefetcher(source, shapes, 2);
+  BlockSize largest;
+  for (const GraphShape& shape : shapes) largest.add(shape);
+  prefetcher.make_room(largest);
+  source.reads = 0;
+  prefetcher.expect(graphs_, cut_blocks(graphs_, shapes, kLimits));
+  while (source.reads < 2) std::this_thread::yield();
+  prefetcher.forget();
+  const int64_t room = Ledger::process().held();
+  prefetcher.drop();
+  EXPECT_EQ(room - Ledger::process().held(), 2 * GraphBlock::bytes_for(largest, source.room()));
 }
 
 TEST_F(PrefetcherTest, RefusedMemoryIsNotTheEndOfTheProcess) {

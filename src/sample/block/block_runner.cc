@@ -95,7 +95,7 @@ void BlockRunner::follow_pressure() {
   if (before == 0) {
     ++sheds_;
     tell_({"pressure", reason, slab_.bytes()});
-    prefetcher_.forget();
+    prefetcher_.drop();
     tell_({"prefetch_dropped", reason, slab_.bytes()});
   }
   if (level == 2) {
@@ -120,7 +120,7 @@ void BlockRunner::restore() {
 }
 
 void BlockRunner::drop_blocks() {
-  prefetcher_.forget();
+  prefetcher_.drop();
   for (GraphBlock& block : blocks_) block = GraphBlock();
   for (Kept& kept : kept_) kept = Kept();
 }

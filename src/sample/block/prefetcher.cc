@@ -53,7 +53,16 @@ void Prefetcher::forget() {
     return !advising_ && std::none_of(coming_.begin(), coming_.end(),
                                       [](const Coming& coming) { return coming.state == State::reading; });
   });
+  // Their memory is used again: in a heap where others may fill a hole meanwhile, the next blocks would take more.
+  for (Coming& coming : coming_)
+    if (coming.state == State::ready && static_cast<int64_t>(spare_.size()) < ahead_)
+      spare_.push_back(std::move(coming.block));
   coming_.clear();
+}
+
+void Prefetcher::drop() {
+  forget();
+  const std::lock_guard lock(mutex_);
   spare_.clear();
 }
 

@@ -33,8 +33,10 @@ class Prefetcher {
   /// Announces blocks: `begins` as cut_blocks() gives it. The graphs must stay as they are until all are read
   /// or forget() is called.
   void expect(std::span<const int64_t> graphs, GraphList begins);
-  /// Forgets what was announced and not read, and drops what is held.
+  /// Forgets what was announced and not read. Blocks that were read keep their memory for the next ones.
   void forget();
+  /// Forgets, and gives the memory of all blocks back.
+  void drop();
 
   /// Puts the graphs of a block into `block`. Errors: as BlockSource::read.
   void read(std::span<const int64_t> graphs, GraphBlock& block);
