@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made_set.h"
 #include "cli/verbs.h"
 #include "ingest/graph/graph.h"
 #include "telemetry/progress.h"
@@ -32,34 +33,25 @@ void run(Options& options) {
                        (what == "bytes" ? reading : writing).update(done, total);
                      }));
   }
-  const std::string out = options.graph.out.string();
   const double seconds = watch.seconds();
-  if (options.json) {
-    const Json summary = {{"out", out},
-                          {"already_there", result.already_there},
-                          {"ids", result.ids},
-                          {"nodes", result.nodes},
-                          {"edges", result.edges},
-                          {"edges_read", result.edges_read},
-                          {"node_features", result.node_features},
-                          {"edge_features", result.edge_features},
-                          {"classes", result.classes},
-                          {"source_bytes", result.source_bytes},
-                          {"seconds", seconds},
-                          {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print("{}: {} nodes ({} IDs) with {} features, {} edges with {}, {} classes\n", out,
-             format_count(result.nodes), result.ids, result.node_features, format_count(result.edges),
-             result.edge_features, result.classes);
-  if (result.already_there) {
-    fmt::print("already there from the same sources: nothing done\n");
-    return;
-  }
-  fmt::print(
-      "{} edges read in {} ({} edges/s)\n{}\n", format_count(result.edges_read), format_seconds(seconds),
-      format_count(static_cast<int64_t>(static_cast<double>(result.edges_read) / seconds)), budget.report());
+  print_made({.out = options.graph.out,
+              .already_there = result.already_there,
+              .counts = {{"ids", result.ids},
+                         {"nodes", result.nodes},
+                         {"edges", result.edges},
+                         {"edges_read", result.edges_read},
+                         {"node_features", result.node_features},
+                         {"edge_features", result.edge_features},
+                         {"classes", result.classes},
+                         {"source_bytes", result.source_bytes}},
+              .text = fmt::format("{} nodes ({} IDs) with {} features, {} edges with {}, {} classes",
+                                  format_count(result.nodes), result.ids, result.node_features,
+                                  format_count(result.edges), result.edge_features, result.classes),
+              .from = "sources",
+              .remarks = "",
+              .took = fmt::format("{} edges read in {} ({})", format_count(result.edges_read),
+                                  format_seconds(seconds), format_rate(result.edges_read, seconds, "edges"))},
+             seconds, budget, options.json);
 }
 
 void add_node_options(CLI::App& graph, GraphIngestOptions& options) {

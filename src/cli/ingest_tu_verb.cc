@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made_set.h"
 #include "cli/verbs.h"
 #include "ingest/tu/tu.h"
 #include "telemetry/progress.h"
@@ -28,33 +29,26 @@ void run(const Options& options) {
     result = ingest_tu(options.tu,
                        until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
-  const std::string out = options.tu.out.string();
   const double seconds = watch.seconds();
-  if (options.json) {
-    const Json summary = {{"out", out},
-                          {"already_there", result.already_there},
-                          {"graphs", result.graphs},
-                          {"nodes", result.nodes},
-                          {"edges", result.edges},
-                          {"classes", result.classes},
-                          {"targets", result.targets},
-                          {"node_features", result.node_features},
-                          {"edge_features", result.edge_features},
-                          {"source_bytes", result.source_bytes},
-                          {"seconds", seconds},
-                          {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print("{}: {} graphs, {} nodes with {} features, {} edges with {}, {} classes{}\n", out,
-             format_count(result.graphs), format_count(result.nodes), result.node_features,
-             format_count(result.edges), result.edge_features, result.classes,
-             result.targets > 0 ? fmt::format(", {} targets", result.targets) : "");
-  if (result.already_there) {
-    fmt::print("already there from the same source: nothing done\n");
-    return;
-  }
-  fmt::print("{}\n{}\n", format_seconds(seconds), budget.report());
+  print_made({.out = options.tu.out,
+              .already_there = result.already_there,
+              .counts = {{"graphs", result.graphs},
+                         {"nodes", result.nodes},
+                         {"edges", result.edges},
+                         {"classes", result.classes},
+                         {"targets", result.targets},
+                         {"node_features", result.node_features},
+                         {"edge_features", result.edge_features},
+                         {"source_bytes", result.source_bytes}},
+              .text = fmt::format("{} graphs, {} nodes with {} features, {} edges with {}, {} classes{}",
+                                  format_count(result.graphs), format_count(result.nodes),
+                                  result.node_features, format_count(result.edges), result.edge_features,
+                                  result.classes,
+                                  result.targets > 0 ? fmt::format(", {} targets", result.targets) : ""),
+              .from = "source",
+              .remarks = "",
+              .took = format_seconds(seconds)},
+             seconds, budget, options.json);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made_set.h"
 #include "cli/verbs.h"
 #include "ingest/can/ingest.h"
 #include "telemetry/progress.h"
@@ -92,33 +93,24 @@ void run(Options& options) {
     attacks += recording.attack_frames;
     copies += recording.copy_of.has_value();
   }
-  const std::string out = options.ingest.out.string();
   const double seconds = watch.seconds();
-  if (options.json) {
-    const Json summary = {{"out", out},
-                          {"already_there", result.already_there},
-                          {"recordings", result.recordings.size()},
-                          {"frames", frames},
-                          {"attack_frames", attacks},
-                          {"copies", copies},
-                          {"source_bytes", result.source_bytes},
-                          {"text_bytes", result.text_bytes},
-                          {"seconds", seconds},
-                          {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print("{}: {} frames of {} recordings ({} attack frames, {} copies)\n", out, format_count(frames),
-             result.recordings.size(), format_count(attacks), copies);
-  if (result.already_there) {
-    fmt::print("already there from the same sources: nothing done\n");
-    return;
-  }
-  fmt::print("{} of text in {} ({}/s, {} frames/s)\n", format_bytes(result.text_bytes),
-             format_seconds(seconds),
-             format_bytes(static_cast<int64_t>(static_cast<double>(result.text_bytes) / seconds)),
-             format_count(static_cast<int64_t>(static_cast<double>(frames) / seconds)));
-  fmt::print("{}\n", budget.report());
+  print_made({.out = options.ingest.out,
+              .already_there = result.already_there,
+              .counts = {{"recordings", result.recordings.size()},
+                         {"frames", frames},
+                         {"attack_frames", attacks},
+                         {"copies", copies},
+                         {"source_bytes", result.source_bytes},
+                         {"text_bytes", result.text_bytes}},
+              .text = fmt::format("{} frames of {} recordings ({} attack frames, {} copies)",
+                                  format_count(frames), result.recordings.size(), format_count(attacks), copies),
+              .from = "sources",
+              .remarks = "",
+              .took = fmt::format(
+                  "{} of text in {} ({}/s, {})", format_bytes(result.text_bytes), format_seconds(seconds),
+                  format_bytes(static_cast<int64_t>(static_cast<double>(result.text_bytes) / seconds)),
+                  format_rate(frames, seconds, "frames"))},
+             seconds, budget, options.json);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made_set.h"
 #include "cli/verbs.h"
 #include "store/merge_shards.h"
 #include "telemetry/progress.h"
@@ -29,28 +30,17 @@ void run(Options& options) {
         until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
     merged = merge_shards(options.merge);
   }
-  const std::string out = options.merge.out.string();
   const double seconds = watch.seconds();
-  if (options.json) {
-    fmt::print("{}\n", Json({{"out", out},
-                             {"already_there", merged.already_there},
-                             {"kind", merged.kind},
-                             {"rows", merged.rows},
-                             {"bytes", merged.bytes},
-                             {"seconds", seconds},
-                             {"memory", budget.report_json()}})
-                           .dump());
-    return;
-  }
-  if (merged.already_there) {
-    fmt::print("{}: already there from the same shards: nothing done\n", out);
-    return;
-  }
-  fmt::print("{}: {} {} of {} shards\n{} in {} ({}/s)\n{}\n", out, format_count(merged.rows),
-             merged.kind == "frames" ? "frames" : "graphs", options.merge.shards.size(),
-             format_bytes(merged.bytes), format_seconds(seconds),
-             format_bytes(static_cast<int64_t>(static_cast<double>(merged.bytes) / seconds)),
-             budget.report());
+  print_made({.out = options.merge.out,
+              .already_there = merged.already_there,
+              .counts = {{"kind", merged.kind}, {"rows", merged.rows}, {"bytes", merged.bytes}},
+              .text = fmt::format("{} {} of {} shards", format_count(merged.rows),
+                                  merged.kind == "frames" ? "frames" : "graphs", options.merge.shards.size()),
+              .from = "shards",
+              .remarks = "",
+              .took = fmt::format("{} in {} ({}/s)", format_bytes(merged.bytes), format_seconds(seconds),
+                                  format_bytes(static_cast<int64_t>(static_cast<double>(merged.bytes) / seconds)))},
+             seconds, budget, options.json);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made_set.h"
 #include "cli/verbs.h"
 #include "ingest/simulate/simulate_graph.h"
 #include "telemetry/progress.h"
@@ -29,25 +30,16 @@ void run(Options& options) {
     result = simulate_graph(
         options.graph, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
-  const std::string out = options.graph.out.string();
   const double seconds = watch.seconds();
-  if (options.json) {
-    const Json summary = {{"out", out},
-                          {"already_there", result.already_there},
-                          {"nodes", result.nodes},
-                          {"edges", result.edges},
-                          {"seconds", seconds},
-                          {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print("{}: {} nodes with {} features, {} edges, {} classes\n", out, format_count(result.nodes),
-             options.graph.features, format_count(result.edges), options.graph.classes);
-  if (result.already_there) {
-    fmt::print("already there from the same options: nothing done\n");
-    return;
-  }
-  fmt::print("{}\n{}\n", format_seconds(seconds), budget.report());
+  print_made({.out = options.graph.out,
+              .already_there = result.already_there,
+              .counts = {{"nodes", result.nodes}, {"edges", result.edges}},
+              .text = fmt::format("{} nodes with {} features, {} edges, {} classes", format_count(result.nodes),
+                                  options.graph.features, format_count(result.edges), options.graph.classes),
+              .from = "options",
+              .remarks = "",
+              .took = format_seconds(seconds)},
+             seconds, budget, options.json);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made_set.h"
 #include "cli/verbs.h"
 #include "ingest/simulate/inject.h"
 #include "ingest/simulate/simulate.h"
@@ -52,35 +53,27 @@ void run(const Options& options) {
     Progress progress("simulate", "frames");
     result = make(options, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
-  const std::string out = options.simulate.out.string();
   const double seconds = watch.seconds();
-  if (options.json) {
-    const Json summary = {{"out", out},
-                          {"already_there", result.already_there},
-                          {"recordings", result.recordings},
-                          {"frames", result.frames},
-                          {"attack_frames", result.attack_frames},
-                          {"left_out", result.left_out},
-                          {"not_periodic", result.not_periodic},
-                          {"seconds", seconds},
-                          {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print("{}: {} frames of {} recordings ({} attack frames)\n", out, format_count(result.frames),
-             result.recordings, format_count(result.attack_frames));
-  if (result.already_there) {
-    fmt::print("already there from the same options: nothing done\n");
-    return;
-  }
+  std::string remarks;
   if (result.left_out > result.not_periodic)
-    fmt::print("nothing was put into {} recordings with attacks, without times, or copies\n",
-               result.left_out - result.not_periodic);
+    remarks += fmt::format("nothing was put into {} recordings with attacks, without times, or copies\n",
+                           result.left_out - result.not_periodic);
   if (result.not_periodic > 0)
-    fmt::print("nothing was put into {} recordings without a periodic ID\n", result.not_periodic);
-  fmt::print("{} ({} frames/s)\n{}\n", format_seconds(seconds),
-             format_count(static_cast<int64_t>(static_cast<double>(result.frames) / seconds)),
-             budget.report());
+    remarks += fmt::format("nothing was put into {} recordings without a periodic ID\n", result.not_periodic);
+  print_made({.out = options.simulate.out,
+              .already_there = result.already_there,
+              .counts = {{"recordings", result.recordings},
+                         {"frames", result.frames},
+                         {"attack_frames", result.attack_frames},
+                         {"left_out", result.left_out},
+                         {"not_periodic", result.not_periodic}},
+              .text = fmt::format("{} frames of {} recordings ({} attack frames)", format_count(result.frames),
+                                  result.recordings, format_count(result.attack_frames)),
+              .from = "options",
+              .remarks = std::move(remarks),
+              .took = fmt::format("{} ({})", format_seconds(seconds),
+                                  format_rate(result.frames, seconds, "frames"))},
+             seconds, budget, options.json);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made_set.h"
 #include "cli/verbs.h"
 #include "ingest/graph/split_edges.h"
 #include "telemetry/progress.h"
@@ -28,33 +29,26 @@ void run(Options& options) {
     result = split_edges(options.split,
                          until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
-  const std::string out = options.split.out.string();
-  if (options.json) {
-    Json summary = {{"out", out},
-                    {"already_there", result.already_there},
-                    {"nodes", result.nodes},
-                    {"edges", result.edges},
-                    {"train_edges", result.pairs[0]},
-                    {"valid_edges", result.pairs[1]},
-                    {"test_edges", result.pairs[2]},
-                    {"seconds", watch.seconds()},
-                    {"memory", budget.report_json()}};
-    if (!result.already_there) summary["undirected"] = result.undirected;
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print("{}: {} nodes, {} edges stay; to predict: {} train, {} validate, {} test\n", out,
-             format_count(result.nodes), format_count(result.edges), format_count(result.pairs[0]),
-             format_count(result.pairs[1]), format_count(result.pairs[2]));
-  if (result.already_there) {
-    fmt::print("already there from the same options: nothing done\n");
-    return;
-  }
-  fmt::print("{}\n{}; {}\n",
-             result.undirected
-                 ? "every edge stands both ways: a pair is held out both ways, and predicted once"
-                 : "edges are directed: each is predicted, and held out with its reverse",
-             format_seconds(watch.seconds()), budget.report());
+  const double seconds = watch.seconds();
+  Json counts = {{"nodes", result.nodes},
+                 {"edges", result.edges},
+                 {"train_edges", result.pairs[0]},
+                 {"valid_edges", result.pairs[1]},
+                 {"test_edges", result.pairs[2]}};
+  if (!result.already_there) counts["undirected"] = result.undirected;
+  print_made({.out = options.split.out,
+              .already_there = result.already_there,
+              .counts = std::move(counts),
+              .text = fmt::format("{} nodes, {} edges stay; to predict: {} train, {} validate, {} test",
+                                  format_count(result.nodes), format_count(result.edges),
+                                  format_count(result.pairs[0]), format_count(result.pairs[1]),
+                                  format_count(result.pairs[2])),
+              .from = "options",
+              .remarks = result.undirected
+                             ? "every edge stands both ways: a pair is held out both ways, and predicted once\n"
+                             : "edges are directed: each is predicted, and held out with its reverse\n",
+              .took = format_seconds(seconds)},
+             seconds, budget, options.json);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made_set.h"
 #include "cli/verbs.h"
 #include "telemetry/progress.h"
 #include "windows/windows_set.h"
@@ -35,25 +36,16 @@ void run(Options& options) {
     result = make_windows_set(
         windows, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
-  const std::string out = windows.out.string();
   const double seconds = watch.seconds();
-  if (options.json) {
-    const Json summary = {{"out", out},
-                          {"already_there", result.already_there},
-                          {"graphs", result.graphs},
-                          {"seconds", seconds},
-                          {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print("{}: {} graphs\n", out, format_count(result.graphs));
-  if (result.already_there) {
-    fmt::print("already there from the same frames: nothing done\n");
-    return;
-  }
-  fmt::print("{} ({} graphs/s)\n{}\n", format_seconds(seconds),
-             format_count(static_cast<int64_t>(static_cast<double>(result.graphs) / seconds)),
-             budget.report());
+  print_made({.out = windows.out,
+              .already_there = result.already_there,
+              .counts = {{"graphs", result.graphs}},
+              .text = fmt::format("{} graphs", format_count(result.graphs)),
+              .from = "frames",
+              .remarks = "",
+              .took = fmt::format("{} ({})", format_seconds(seconds),
+                                  format_rate(result.graphs, seconds, "graphs"))},
+             seconds, budget, options.json);
 }
 
 }  // namespace
