@@ -99,6 +99,15 @@ def test_an_exception_of_progress_leaves_a_checkpoint(bus, tmp_path):
 def test_errors_are_typed(bus, tmp_path):
     with pytest.raises(plimsoll.UsageError, match="unknown key 'gnn.hiden'"):
         plimsoll.train({"gnn": {"hiden": 3}}, bus / "graphs", tmp_path / "run")
+    with pytest.raises(plimsoll.UsageError, match="training.max_epochs is 0"):
+        plimsoll.train({"training": {"max_epochs": np.int64(0)}}, bus / "graphs", tmp_path / "run")
+    for recipe in ({"data": {"without": {1, 2}}}, {("a", "b"): 1}):
+        with pytest.raises(plimsoll.UsageError, match="recipe: "):
+            plimsoll.train(recipe, bus / "graphs", tmp_path / "run")
+    with pytest.raises(plimsoll.UsageError, match="overrides: is list"):
+        plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", overrides=["seed=1"])
+    with pytest.raises(plimsoll.UsageError, match="threads='2'"):
+        plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", threads="2")
     with pytest.raises(plimsoll.UsageError, match="no stage 'student'"):
         plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", stages=["student"])
     with pytest.raises(plimsoll.InputError, match="no such recipe"):
