@@ -96,9 +96,10 @@ def write_graphs(
             raise UsageError(f"{path}: the data set has no graphs; expected one at least")
         if progress is not None:
             progress(done, total)
-        found = {"features": {"node": _names("x", first.x), "edge": _names("edge_attr", first.edge_attr)}}
-        found |= {"recordings": [], "vocabulary": []} if tables is None else _tables(tables, _splits(counts))
-        writer.publish(json.dumps({"splits": _splits(counts), **found}), source)
+        named = {"node": _names("x", first.x), "edge": _names("edge_attr", first.edge_attr)}
+        without: dict[str, Any] = {"features": named, "recordings": [], "vocabulary": []}
+        rest = without if tables is None else _tables(tables, _splits(counts))
+        writer.publish(json.dumps({"splits": _splits(counts), **rest}), source)
     except BaseException:
         if writer is not None:
             writer.abandon()
