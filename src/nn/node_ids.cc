@@ -26,10 +26,10 @@ at::Tensor node_ids(const Batch& batch, int64_t ids) {
     for (int64_t n = 0; n < column.size(0); ++n) {
       const float index = x[n * column.stride(0)];
       if (index >= 0 && index < end) continue;
-      throw InputError(fmt::format(
-          "{} has the ID index {}, expected one of 0 to {}; x and vocabulary of the data set do not agree, make "
-          "it again",
-          name_of(n, batch), index, ids - 1));
+      throw InputError(
+          fmt::format("{} has the ID index {}, expected one of 0 to {}; x and vocabulary of the data set do "
+                      "not agree, make it again",
+                      name_of(n, batch), index, ids - 1));
     }
   }
   return column.to(at::kLong);

@@ -46,10 +46,10 @@ void require_possible(const std::string& name, const std::vector<int64_t>& shape
   auto numbers = 1.0;
   for (const int64_t size : shape) numbers *= static_cast<double>(size);
   if (numbers + static_cast<double>(before) > kMostNumbers)
-    throw UsageError(
-        fmt::format("parameter {} of shape [{}] would bring the model to {:.3g} numbers, expected 2^40 at most; "
-                    "lower hidden widths, heads or layers",
-                    name, fmt::join(shape, ", "), numbers + static_cast<double>(before)));
+    throw UsageError(fmt::format(
+        "parameter {} of shape [{}] would bring the model to {:.3g} numbers, expected 2^40 at most; "
+        "lower hidden widths, heads or layers",
+        name, fmt::join(shape, ", "), numbers + static_cast<double>(before)));
 }
 
 }  // namespace

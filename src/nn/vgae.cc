@@ -91,7 +91,8 @@ at::Tensor GraphAutoencoderNeighborhood::run(const Block& block, const at::Tenso
 
 GraphAutoencoderNeighborhood::Code GraphAutoencoderNeighborhood::encode(const Batch& batch,
                                                                         const DropoutKey& key) const {
-  at::Tensor h = at::cat({at::embedding(embedding_, node_ids(batch, options_.num_ids)), batch.x.slice(1, 1)}, 1);
+  at::Tensor h =
+      at::cat({at::embedding(embedding_, node_ids(batch, options_.num_ids)), batch.x.slice(1, 1)}, 1);
   for (const Block& block : encoder_) h = run(block, h, batch, key);
   Code code{mu_.forward(h), at::clamp(logvar_.forward(h), -kMostLogvar, kMostLogvar), {}};
   if (!key.training) {

@@ -46,7 +46,9 @@ TEST(Parameters, ThatNobodyCouldHoldAreRefused) {
   const MetaParameters without_data;
   ParameterList parameters(11);
   const int64_t wide = int64_t{1} << 32;
-  EXPECT_NE(error_text<UsageError>([&] { parameters.add("a", {wide, wide}, Init::zeros()); }).find("a of shape"),
+  EXPECT_NE(error_text<UsageError>([&] {
+              parameters.add("a", {wide, wide}, Init::zeros());
+            }).find("a of shape"),
             std::string::npos);
   parameters.add("b", {1 << 20, 1 << 19}, Init::zeros());
   parameters.add("c", {1 << 20, 1 << 19}, Init::zeros());
