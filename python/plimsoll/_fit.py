@@ -202,6 +202,8 @@ class _Run:
 def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.optim.Optimizer:
     """Errors: `UsageError` for one that steps otherwise, or over other parameters."""
     make = torch.optim.Adam if optimizer is None else optimizer
+    if not callable(make) and not isinstance(make, torch.optim.Optimizer):
+        raise UsageError(f"optimizer={make!r}: expected one of torch.optim, or what makes one of parameters")
     made = make if isinstance(make, torch.optim.Optimizer) else make(model.parameters())
     if isinstance(made, torch.optim.LBFGS | torch.optim.SparseAdam):
         raise UsageError(f"{type(made).__name__}: wants a closure, or sparse gradients; expected another optimizer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import count
 from typing import Any
 
@@ -38,10 +38,24 @@ def from_points(
     Errors: `UsageError` that names the set, `Failure`, `BudgetExceeded`; the output is then as it was.
     """
     knn = whole("knn", knn, 1, 65535)
-    for name, given in (("features", features), ("y", y)):
-        if given is not None and isinstance(points, Sized) and len(given) != len(points):
-            raise UsageError(f"{name} has {len(given)} entries for {len(points)} point sets; expected one for each")
+    beside = {name: len(given) for name, given in (("features", features), ("y", y)) if given is not None}
     numbers = count()
+
+    def require_for(sets: int, least: bool = False) -> None:
+        for name, entries in beside.items():
+            if entries < sets or (entries > sets and not least):
+                found = f"{sets} point sets" + (" or more" if least else "")
+                raise UsageError(f"{name} has {entries} entries for {found}; expected one for each")
+
+    def counted() -> Iterator[ArrayLike]:
+        sets = 0
+        for sets, of_set in enumerate(points, 1):
+            require_for(sets, least=True)
+            yield of_set
+        require_for(sets)
+
+    if isinstance(points, Sized):
+        require_for(len(points))
 
     def read(of_set: ArrayLike, where: str) -> Columns:
         number = next(numbers)
@@ -67,4 +81,4 @@ def from_points(
     tables = None
     if features is None:
         tables = {"features": {"node": ["constant"], "edge": []}, "recordings": [], "vocabulary": []}
-    return write_graphs({"all": points}, read, path, "points", force, budget, progress, tables)
+    return write_graphs({"all": points if isinstance(points, Sized) else counted()}, read, path, "points", force, budget, progress, tables)

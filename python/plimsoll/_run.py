@@ -71,9 +71,11 @@ def train(
     Errors: `UsageError`, `InputError`, `Failure`; `BudgetExceeded`, which names the smallest budget that works.
     """
     request = _torch.TrainRequest()
+    if overrides is not None and not isinstance(overrides, Mapping):
+        raise UsageError(f"overrides: is {type(overrides).__name__}, expected a mapping of keys such as training.max_epochs")
     given = [f"{key}={_text(value)}" for key, value in (overrides or {}).items()]
     if isinstance(recipe, Mapping):
-        request.set_recipe(json.dumps(recipe), "recipe", given)
+        request.set_recipe(_json(recipe), "recipe", given)
     else:
         request.set_recipe(_read(recipe), os.fspath(recipe), given)
     request.set_data(Path(data))
@@ -179,6 +181,22 @@ def _text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return json.dumps(list(value))
     return str(value)
+
+
+def _json(recipe: Mapping[str, Any]) -> str:
+    """Numbers of NumPy are numbers. Errors: `UsageError` for what no recipe has."""
+
+    def plain(value: Any) -> Any:
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
+        raise UsageError(f"recipe: {value!r} is {type(value).__name__}, expected numbers, texts, lists and mappings")
+
+    try:
+        return json.dumps(recipe, default=plain)
+    except (TypeError, ValueError) as error:  # keys that are no texts, and mappings that hold themselves
+        raise error if isinstance(error, UsageError) else UsageError(f"recipe: {error}") from error
 
 
 def _read(path: PathLike) -> str:

@@ -21,9 +21,7 @@ def budget_text(budget: Budget) -> str:
 def thread_count(threads: int | None) -> int:
     if threads is None:
         return len(os.sched_getaffinity(0))
-    if not 1 <= threads <= 1024:
-        raise UsageError(f"threads={threads}: expected 1 to 1024, or None for the processors at hand")
-    return threads
+    return whole("threads", threads, 1, 1024)
 
 
 def one_of(name: str, value: str, words: tuple[str, ...]) -> str:

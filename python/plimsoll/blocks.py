@@ -47,6 +47,8 @@ class BlockList:
             )
         batch_size = whole("batch_size", batch_size, 1)
         seed = whole("seed", seed, 0, 2**63)
+        if not isinstance(limits, tuple) or len(limits) != len(BlockLimits._fields):
+            raise UsageError(f"block={limits!r}: expected plimsoll.BlockLimits(graphs, nodes, edges)")
         limits = BlockLimits(*(whole(f"block.{name}", limit, 1) for name, limit in zip(BlockLimits._fields, limits)))
         self.dataset, self.batch_size, self.limits = dataset, batch_size, limits
         self.seed, self.shuffle = seed, shuffle

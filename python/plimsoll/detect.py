@@ -68,7 +68,7 @@ class Detector:
     def add(self, frames: FrameColumns) -> list[Verdict]:
         """Takes the next frames of a stream; gives the verdicts on the windows that they complete."""
         if not self._begun:
-            self.begin(width=frames.data.shape[1])
+            self.begin(width=frames.data.shape[-1])
         columns = frames.time_ns, frames.can_id, frames.length, frames.data, frames.label
         return [_verdict(found) for found in self._detector.add(*columns)]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from plimsoll._core import BatchStream
 
 _MAX_EPOCH = 2**32 - 1
+_MAX_REPLICAS = 2**31 - 1
 
 Batch_co = TypeVar("Batch_co", covariant=True)
 
@@ -62,11 +63,13 @@ class EpochLoader(Iterable[Batch_co]):
     def __init__(
         self, options: dict[str, Any], rank: int | None, num_replicas: int | None, pin_memory: bool, prefetch_factor: int
     ) -> None:
-        both = rank is not None and num_replicas is not None and 0 <= rank < num_replicas
-        if not (both or rank is num_replicas is None):
+        if (rank is None) != (num_replicas is None):
             raise UsageError(
                 f"rank={rank}, num_replicas={num_replicas}: expected both, 0 <= rank < num_replicas, or neither"
             )
+        if num_replicas is not None:
+            num_replicas = whole("num_replicas", num_replicas, 1, _MAX_REPLICAS)
+            rank = whole("rank", rank, 0, num_replicas - 1)
         self.pin_memory = pin_memory
         self.prefetch_factor = whole("prefetch_factor", prefetch_factor, 0)
         self._options = options

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from plimsoll.arguments import PathLike, one_of
-from plimsoll.errors import Failure, MissingPackage
+from plimsoll.errors import Error, Failure, InputError, MissingPackage
 from plimsoll.kdgat import kdgat_names
 from plimsoll.model_file import GAT, VGAE, ModelFile
 
@@ -37,6 +37,10 @@ def export(model: PathLike, out: PathLike, *, to: str, force: bool = False) -> N
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
         os.replace(temporary, out)
+    except Error:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{model}: its options and tensors are not those of a {file.kind}: {error!r}") from error
     finally:
         temporary.unlink(missing_ok=True)
 

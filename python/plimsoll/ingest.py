@@ -59,7 +59,7 @@ def can(
     options.out = Path(out)
     options.force = force
     options.skip_errors = one_of("on_error", on_error, ("fail", "skip")) == "skip"
-    options.skip_limit = skip_limit
+    options.skip_limit = whole("skip_limit", skip_limit, 0)
     options.threads = thread_count(threads)
     options.set_shard(shard)
     described = options.format
@@ -67,7 +67,7 @@ def can(
     described.name = one_of("format", format, _FORMATS)
     if described.columns and format == "auto":
         described.name = "table"
-    described.payload = payload
+    described.payload = whole("payload", payload, 8, 64)
     described.channel = channel
     described.attack_labels = texts("attack_labels", attack_labels)
     described.separator = separator

@@ -21,6 +21,7 @@ Weights = Mapping[str, NDArray[np.float32]]
 
 _STACKS = {"encoder_layers": "encoder", "encoder_bns": "encoder_norms", "decoder_layers": "decoder", "decoder_bns": "decoder_norms"}
 _HEADS = {"z_mean": "mu", "z_logvar": "logvar", "canid_classifier": "id_head", "id_embedding": "embedding"}
+_LISTS = {"convs", "fc_layers", "neighborhood_decoder", *_STACKS}  # of layers, whose numbers come next
 _ACTIVATIONS = 3  # a linear layer, ReLU and dropout, as numbers of a ModuleList or Sequential
 
 
@@ -36,6 +37,8 @@ def import_kdgat(checkpoint: PathLike, out: PathLike, *, data: PathLike | None =
     weights = _read(Path(checkpoint))
     where = str(checkpoint)
     names = {name.split(".")[0] for name in weights}
+    if wrong := sorted(name for name in weights if not _is_of_a_layer(name)):
+        raise InputError(f"{where}: has {', '.join(wrong[:4])}, which the model here has not")
     if "encoder_layers" in names:
         model = _vgae(weights, where)
     elif "convs" in names:
@@ -101,7 +104,11 @@ def _read(checkpoint: Path) -> dict[str, NDArray[np.float32]]:
     except Exception as error:  # of damaged bytes torch's reader raises whatever it comes upon
         raise InputError(f"{checkpoint}: cannot be loaded by torch: {error}") from error
     state = loaded.get("state_dict", loaded) if isinstance(loaded, dict) else None
-    if not isinstance(state, dict) or not state or not all(isinstance(value, torch.Tensor) for value in state.values()):
+    tensors = isinstance(state, dict) and all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) and value.layout == torch.strided
+        for name, value in state.items()
+    )
+    if not tensors or not state:
         raise InputError(f"{checkpoint}: holds no state_dict; expected tensors by name, or a Lightning checkpoint")
     if any(name.startswith("model.") for name in state):  # beside it a Lightning module has the teacher and a projection
         state = {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
@@ -111,6 +118,11 @@ def _read(checkpoint: Path) -> dict[str, NDArray[np.float32]]:
         for name, value in state.items()
         if not name.endswith("num_batches_tracked")
     }
+
+
+def _is_of_a_layer(name: str) -> bool:
+    first, *rest = name.split(".")
+    return bool(rest) and (first not in _LISTS or (len(rest) > 1 and rest[0].isdecimal() and len(rest[0]) < 7))
 
 
 class _Renamed:

@@ -41,6 +41,8 @@ class ModelFile:
             kind, config = metadata.pop("plimsoll.model"), json.loads(metadata.pop("plimsoll.config"))
         except (KeyError, ValueError) as error:
             raise InputError(f"{path}: is no model file of Plimsoll: {error!r} in its metadata") from error
+        if not isinstance(config, dict):
+            raise InputError(f"{path}: is no model file of Plimsoll: plimsoll.config is {config!r}, expected options by name")
         facts = {name for name in tensors if name.split(".")[0] in ("vocabulary", "profile", "timing", "fusion")}
         return cls(
             kind,

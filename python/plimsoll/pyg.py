@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "pos", "num_nodes"}
 _PROGRESS_GRAPHS = 256
 _MOST_CLASSES = 1 << 20
+_MOST_NODES = 2**31 - 1  # of a graph, whose edges are i32
 
 
 def from_pyg(
@@ -95,11 +96,10 @@ def write_graphs(
             raise UsageError(f"{path}: the data set has no graphs; expected one at least")
         if progress is not None:
             progress(done, total)
-        features = tables["features"] if tables else {"node": _names("x", first.x), "edge": _names("edge_attr", first.edge_attr)}
-        rest = {key: tables[key] if tables else [] for key in ("recordings", "vocabulary")}
-        if rest["recordings"] and sum(recording["graphs"] for recording in rest["recordings"]) != done:
-            raise UsageError(f"tables: recordings have other graphs than the {done} there are")
-        writer.publish(json.dumps({"splits": _splits(counts), "features": features, **rest}), source)
+        named = {"node": _names("x", first.x), "edge": _names("edge_attr", first.edge_attr)}
+        without: dict[str, Any] = {"features": named, "recordings": [], "vocabulary": []}
+        rest = without if tables is None else _tables(tables, _splits(counts))
+        writer.publish(json.dumps({"splits": _splits(counts), **rest}), source)
     except BaseException:
         if writer is not None:
             writer.abandon()
@@ -132,6 +132,8 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
             f"{where}: has {', '.join(unknown)}, which a graph_set has no columns for; leave_out={unknown} leaves it out"
         )
     nodes = int(data.num_nodes or 0)
+    if nodes > _MOST_NODES:
+        raise UsageError(f"{where}: has {nodes} nodes, expected {_MOST_NODES} at most; plimsoll.ingest.graph takes larger ones")
     edges = _edges(values.get("edge_index"), nodes, where)
     y, node_y = values.get("y"), values.get("node_y")
     target = targets_of(y, 1, f"{where}: y")
@@ -277,6 +279,32 @@ def _splits(counts: list[tuple[str, int]]) -> list[dict[str, Any]]:
         splits.append({"name": name, "first_graph": first, "graphs": graphs})
         first += graphs
     return splits
+
+
+def _tables(tables: Mapping[str, Any], splits: list[dict[str, Any]]) -> dict[str, Any]:
+    """Those that go into the manifest. Errors: `UsageError`, so that nothing is published that cannot be opened."""
+    try:
+        features = {kind: texts(kind, tables["features"][kind]) for kind in ("node", "edge")}
+        found = {"features": features, "recordings": list(tables["recordings"]), "vocabulary": list(tables["vocabulary"])}
+        ranges = {split["name"]: (split["first_graph"], split["first_graph"] + split["graphs"]) for split in splits}
+        expected = 0
+        for recording in found["recordings"]:
+            first, end = recording["first_graph"], recording["first_graph"] + recording["graphs"]
+            begin, last = ranges.get(recording["split"], (0, -1))
+            if first != expected or end < first or (end > first and not begin <= first <= end <= last):
+                raise UsageError(
+                    f"tables: recording {recording['name']!r} of split {recording['split']!r} has the graphs {first} to "
+                    f"{end - 1}, expected to begin at {expected} and to lie in its split"
+                )
+            expected = end
+    except (KeyError, TypeError) as error:
+        raise UsageError(
+            f"tables: {error!r}; expected features, recordings and vocabulary as a manifest has them "
+            "(docs/formats/graph-set.md)"
+        ) from error
+    if found["recordings"] and expected != (graphs := sum(split["graphs"] for split in splits)):
+        raise UsageError(f"tables: recordings have other graphs than the {graphs} there are")
+    return found
 
 
 def _names(column: str, array: NDArray[np.float32]) -> list[str]:

@@ -83,7 +83,10 @@ class Trial:
                 self._forward(self.model, batch)
             return
         self.optimizer.zero_grad(set_to_none=True)
-        loss_of(self.model, batch, self._forward, self._loss).backward()
+        loss = loss_of(self.model, batch, self._forward, self._loss)
+        if not loss.requires_grad:
+            raise UsageError("the loss requires no gradient; expected a model with parameters that do, and a loss of its output")
+        loss.backward()
         if not any(parameter.grad is not None for parameter in self.model.parameters()):
             raise UsageError("no parameter of the model has a gradient; expected forward to use the model it is given")
         self.optimizer.step()

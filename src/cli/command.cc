@@ -89,7 +89,8 @@ int run_command(CLI::App& app, int argc, char** argv) {
                          error.code() == std::errc::not_enough_memory;
     return refused ? 4 : 1;  // a thread that finds no room for its stack
   } catch (const std::exception& error) {
-    std::cerr << "plimsoll: " << error.what() << "\n";
+    const std::string text = error.what();  // torch's has the frames of its stack behind it
+    std::cerr << "plimsoll: " << text.substr(0, text.find("\nException raised from")) << "\n";
     return 1;
   }
 }

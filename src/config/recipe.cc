@@ -73,6 +73,11 @@ std::vector<std::string> known_keys() {
   return keys;
 }
 
+bool is_section(const std::string& key) {
+  return std::ranges::any_of(known_keys(),
+                             [&](const std::string& known) { return known.starts_with(key + "."); });
+}
+
 bool is_known(const std::string& key) {
   const std::vector<std::string> keys = known_keys();
   return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -127,6 +132,7 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
   for (const auto& entry : node) {
     const YAML::Mark mark = entry.first.Mark();
     const std::string where = fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
+    if (!entry.first.IsScalar()) throw UsageError(where + ": a key must be a name");
     const std::string key = prefix + entry.first.as<std::string>();
     // An anchor may stand for a map around it: deeper than all keys, a map has to be an error.
     constexpr auto kDeepest = 3;
@@ -135,6 +141,7 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
       flatten(entry.second, key + ".", name, values, unknown);
       continue;
     }
+    if (entry.second.IsNull() && is_section(key)) continue;  // all of its keys are commented out
     if (!is_known(key)) {
       unknown.add(key, entry.second.IsScalar() ? entry.second.as<std::string>() : "", where);
       continue;

@@ -110,13 +110,14 @@ struct PathRows {
     for (; i + kLanes <= width; i += kLanes) work(L(), i);
     for (; i < width; ++i) work(Lanes<T, 1>(), i);
   }
+  // As torch's relu and its gradient, NaN included.
   template <typename Any>
   static PLIMSOLL_INLINE auto positive(Any lanes, typename Any::Vec value) {
-    return value > lanes.all(0) ? value : lanes.all(0);
+    return value <= lanes.all(0) ? lanes.all(0) : value;
   }
   template <typename Any>
   static PLIMSOLL_INLINE auto where_positive(Any lanes, typename Any::Vec value, typename Any::Vec kept) {
-    return value > lanes.all(0) ? kept : lanes.all(0);
+    return value <= lanes.all(0) ? lanes.all(0) : kept;
   }
   static PLIMSOLL_INLINE void add(const T* in, int64_t width, T* out) {
     columns(

@@ -54,7 +54,7 @@ struct ProductRows {
     for (int r = 0; r < kRows; ++r) {
       const auto none = typename L::Vec{};
       if (relu)
-        for (int v = 0; v < kVectors; ++v) sum[r][v] = sum[r][v] > none ? sum[r][v] : none;
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = sum[r][v] <= none ? none : sum[r][v];
       if (columns == kPanel) {
         for (int v = 0; v < kVectors; ++v) L::store(y + r * out + v * kLanes, sum[r][v]);
         continue;

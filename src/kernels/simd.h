@@ -67,8 +67,8 @@ struct Lanes<T, 1> {
   static PLIMSOLL_INLINE T sum(T v) { return v; }
 };
 
-/// exp of numbers not above 0, to 2 units in the last place; numbers below -87 count as -87. x = n ln2 + r
-/// with |r| <= ln2/2; exp(r) by the polynomial of Cephes' expf.
+/// exp of numbers not above 0, to 2 units in the last place; numbers below -87 count as -87, and what is no
+/// number stays so. x = n ln2 + r with |r| <= ln2/2; exp(r) by the polynomial of Cephes' expf.
 template <int kLanes>
 PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec exp_of_negative(const Lanes<float, kLanes>&,
                                                                    typename Lanes<float, kLanes>::Vec x) {
@@ -87,7 +87,8 @@ PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec exp_of_negative(const Lanes<f
   p = p * r + 5.0000001201e-1F;
   p = p * r * r + r + 1.0F;
   const Bits power = (__builtin_bit_cast(Bits, shifted) - __builtin_bit_cast(uint32_t, kRound)) << 23;
-  return __builtin_bit_cast(Vec, __builtin_bit_cast(Bits, p) + power);
+  const Vec result = __builtin_bit_cast(Vec, __builtin_bit_cast(Bits, p) + power);
+  return x == x ? result : x;  // a NaN may have bits that the power would make a number of
 }
 
 /// float64, which is for tests, takes the C library's.

@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 
 #include "base/error.h"
+#include "nn/node_ids.h"
 #include "nn/recompute.h"
 #include "ops/segment.h"
 
@@ -59,7 +60,7 @@ at::Tensor GATWithJK::run(size_t layer, const at::Tensor& x, const Batch& batch,
 }
 
 at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {
-  const at::Tensor ids = batch.x.select(1, 0).to(at::kLong);
+  const at::Tensor ids = node_ids(batch, embedding_.size(0));
   at::Tensor h = at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
   // Layers that go side by side are pooled first: the same numbers, without a row of all layers for each
   // node. Each is pooled as soon as it is there, so that backward comes to it as late, and fewer gradients

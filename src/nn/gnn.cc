@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "nn/gat_conv.h"
 #include "nn/neighbour_convs.h"
+#include "nn/node_ids.h"
 #include "nn/recompute.h"
 #include "ops/attention.h"
 #include "ops/segment.h"
@@ -110,7 +111,7 @@ CollateOptions Gnn::collate_options() const {
 
 at::Tensor Gnn::inputs(const Batch& batch) const {
   if (!embedding_.defined()) return batch.x;
-  const at::Tensor ids = batch.x.select(1, 0).to(at::kLong);
+  const at::Tensor ids = node_ids(batch, embedding_.size(0));
   return at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
 }
 

@@ -13,6 +13,7 @@ JumpingKnowledge::JumpingKnowledge(ParameterList& parameters, const std::string&
   if (mode == "cat" || mode == "max") return;
   if (mode != "lstm") throw UsageError("jk: '" + mode + "': expected cat, max or lstm");
   const int64_t hidden = layers * channels / 2;
+  if (hidden == 0) throw UsageError("jk: lstm needs two layers or two channels at least; take cat");
   const Init init = Init::linear(hidden);
   const auto add = [&](const char* name, const char* direction, const std::vector<int64_t>& shape) {
     return parameters.add(prefix + ".lstm." + name + "_l0" + direction, shape, init);

@@ -20,7 +20,7 @@ class JumpingKnowledge {
   /// `layers` outputs of `channels` each. With "lstm" adds "PREFIX.lstm.weight_ih_l0" [4 H, channels],
   /// "weight_hh_l0" [4 H, H], "bias_ih_l0" and "bias_hh_l0" [4 H], with H = layers * channels / 2 and the
   /// gates input, forget, cell, output; the same with "_reverse"; and "PREFIX.att.weight" [1, 2 H] and
-  /// ".bias" [1]. Errors: UsageError for another mode.
+  /// ".bias" [1]. Errors: UsageError for another mode, and for "lstm" where H would be 0.
   JumpingKnowledge(ParameterList& parameters, const std::string& prefix, const std::string& mode,
                    int64_t channels, int64_t layers);
 

@@ -2,11 +2,14 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/philox.h"
 #include "ops/allocator.h"
@@ -34,6 +37,19 @@ void fill(float* values, int64_t count, const Init& init, const Philox& philox, 
           static_cast<float>(init.bound * radius * std::cos(2.0 * std::numbers::pi * uniform(bits[1])));
     }
   }
+}
+
+// 4 TiB: no machine trains more, and sums of bytes stay far from 2^63.
+constexpr double kMostNumbers = 0x1p40;
+
+void require_possible(const std::string& name, const std::vector<int64_t>& shape, int64_t before) {
+  auto numbers = 1.0;
+  for (const int64_t size : shape) numbers *= static_cast<double>(size);
+  if (numbers + static_cast<double>(before) > kMostNumbers)
+    throw UsageError(fmt::format(
+        "parameter {} of shape [{}] would bring the model to {:.3g} numbers, expected 2^40 at most; "
+        "lower hidden widths, heads or layers",
+        name, fmt::join(shape, ", "), numbers + static_cast<double>(before)));
 }
 
 }  // namespace
@@ -67,6 +83,7 @@ at::Tensor ParameterList::add(const std::string& name, const std::vector<int64_t
     entries_.push_back({name, given(name, shape)});
     return entries_.back().value;
   }
+  require_possible(name, shape, count());
   const TagScope scope(Tag::parameters);
   at::Tensor value = at::empty(shape, at::TensorOptions(device).dtype(at::kFloat));
   if (!value.is_meta())

@@ -2,8 +2,10 @@
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
+#include <fmt/format.h>
 
 #include "base/error.h"
+#include "nn/node_ids.h"
 #include "nn/recompute.h"
 #include "ops/linear_losses.h"
 #include "ops/normal_noise.h"
@@ -22,10 +24,6 @@ VgaeOptions checked(VgaeOptions options) {
   if (options.output != "sigmoid" && options.output != "tanh")
     throw UsageError("vgae: output '" + options.output + "': expected sigmoid or tanh");
   return options;
-}
-
-at::Tensor ids_of(const Batch& batch) {
-  return batch.x.select(1, 0).to(at::kLong);
 }
 
 }  // namespace
@@ -63,7 +61,7 @@ GraphAutoencoderNeighborhood::Block GraphAutoencoderNeighborhood::add_block(cons
                                                                             bool normalised) {
   if (out % heads != 0) heads = 1;
   const size_t first = parameters_.entries().size();
-  const std::string number = "." + std::to_string(index);
+  const std::string number = fmt::format(".{}", index);
   Block block{GATConv(parameters_, stack + number,
                       {.in_channels = in,
                        .out_channels = out / heads,
@@ -93,7 +91,8 @@ at::Tensor GraphAutoencoderNeighborhood::run(const Block& block, const at::Tenso
 
 GraphAutoencoderNeighborhood::Code GraphAutoencoderNeighborhood::encode(const Batch& batch,
                                                                         const DropoutKey& key) const {
-  at::Tensor h = at::cat({at::embedding(embedding_, ids_of(batch)), batch.x.slice(1, 1)}, 1);
+  at::Tensor h =
+      at::cat({at::embedding(embedding_, node_ids(batch, options_.num_ids)), batch.x.slice(1, 1)}, 1);
   for (const Block& block : encoder_) h = run(block, h, batch, key);
   Code code{mu_.forward(h), at::clamp(logvar_.forward(h), -kMostLogvar, kMostLogvar), {}};
   if (!key.training) {
@@ -113,7 +112,7 @@ at::Tensor GraphAutoencoderNeighborhood::decode(const at::Tensor& z, const Batch
 }
 
 at::Tensor GraphAutoencoderNeighborhood::id_losses(const at::Tensor& z, const Batch& batch) const {
-  return linear_cross_entropy(z, id_head_.weight(), id_head_.bias(), ids_of(batch));
+  return linear_cross_entropy(z, id_head_.weight(), id_head_.bias(), node_ids(batch, options_.num_ids));
 }
 
 at::Tensor GraphAutoencoderNeighborhood::neighbour_losses(const at::Tensor& z, const Batch& batch,

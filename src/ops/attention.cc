@@ -3,6 +3,8 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <span>
 
 #include "base/error.h"
@@ -19,6 +21,10 @@ at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t tar
   if (sources < 0 || targets < 0 || (same_nodes && sources != targets))
     throw UsageError(
         fmt::format("edge_order: {} sources and {} targets cannot be the same nodes", sources, targets));
+  // Before its room is asked for; make_edge_order() says of which counts.
+  if (std::max({edge_index.size(1), sources, targets}) >= std::numeric_limits<int32_t>::max())
+    throw UsageError(fmt::format("{} edges between {} and {} nodes: attention counts up to 2^31 - 2 of each",
+                                 edge_index.size(1), sources, targets));
   std::span<const int64_t> graphs;
   if (ptr.defined()) {
     require(ptr.dim() == 1 && ptr.scalar_type() == at::kLong && ptr.numel() > 0 && ptr.is_contiguous() &&

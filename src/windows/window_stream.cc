@@ -1,5 +1,7 @@
 #include "windows/window_stream.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -46,6 +48,9 @@ void WindowStream::begin(const StreamFacts& facts) {
   if (options_.unit == WindowUnit::nanoseconds && !facts.has_time)
     throw InputError("the frames have no times to cut windows by; the model wants windows of " +
                      WindowLength{options_.window, options_.unit}.text());
+  if (facts.width != kPayloadBytes && facts.width != BehaviourProfile::kMostPayload)
+    throw UsageError(fmt::format("frames of {} bytes of payload, expected {}, or {} of CAN FD", facts.width,
+                                 kPayloadBytes, BehaviourProfile::kMostPayload));
   recording_.has_time = facts.has_time;
   recording_.has_payload = facts.has_payload;
   held_.clear();

@@ -381,6 +381,17 @@ TEST(Errors, AListOrNothingInsteadOfAValueIsRefused) {
   EXPECT_THAT(refusal("seed: ~\n"), HasSubstr("'seed' must be a single value"));
 }
 
+TEST(Recipe, ASectionMayBeEmpty) {
+  const std::string defaults = recipe_yaml(Recipe());
+  for (const char* text : {"training:\n", "training:\n  block:\n", "teacher:\n  gat: ~\n", "gat: {}"})
+    EXPECT_EQ(recipe_yaml(parse(text)), defaults) << text;
+  EXPECT_THAT(refusal("trainings:\n"), HasSubstr("unknown key 'trainings'"));
+}
+
+TEST(Errors, AKeyThatIsNoNameIsRefused) {
+  EXPECT_THAT(refusal("? [a, b]\n: c\n"), HasSubstr("r.yaml:1:3: a key must be a name"));
+}
+
 TEST(Errors, TextThatIsNoRecipeIsRefusedByPlace) {
   EXPECT_THAT(refusal("seed: 1\n  heads: 2\n"), HasSubstr("r.yaml:2:8: not YAML"));
   EXPECT_THAT(refusal("gat: {heads: 1\nseed: [\n"), HasSubstr("r.yaml:"));

@@ -6,6 +6,10 @@
 #include <cmath>
 #include <optional>
 
+#include "base/error.h"
+#include "nn/jumping_knowledge.h"
+#include "support/errors.h"
+
 namespace plimsoll {
 namespace {
 
@@ -35,6 +39,28 @@ TEST(Init, HasTheSpreadItNames) {
   EXPECT_LE(largest, 0.1F);
   EXPECT_NEAR(Init::linear(64).bound, 0.125, 1e-12);
   EXPECT_EQ(std::get<2>(moments(parameters.add("c", {10}, Init::zeros()))), 0);
+}
+
+// Sizes whose product is no 64-bit number, and sums of them that are none.
+TEST(Parameters, ThatNobodyCouldHoldAreRefused) {
+  const MetaParameters without_data;
+  ParameterList parameters(11);
+  const int64_t wide = int64_t{1} << 32;
+  EXPECT_NE(error_text<UsageError>([&] {
+              parameters.add("a", {wide, wide}, Init::zeros());
+            }).find("a of shape"),
+            std::string::npos);
+  parameters.add("b", {1 << 20, 1 << 19}, Init::zeros());
+  parameters.add("c", {1 << 20, 1 << 19}, Init::zeros());
+  EXPECT_NE(error_text<UsageError>([&] { parameters.add("d", {1}, Init::zeros()); }), "");
+}
+
+// One output of one channel leaves an LSTM nothing to remember, and its weights no bound.
+TEST(JumpingKnowledge, AnLstmNeedsTwoChannelsInAll) {
+  ParameterList parameters(11);
+  EXPECT_NE(error_text<UsageError>([&] { JumpingKnowledge(parameters, "jk", "lstm", 1, 1); }).find("lstm"),
+            std::string::npos);
+  JumpingKnowledge(parameters, "jk", "lstm", 1, 2);
 }
 
 TEST(GivenValues, AreWhatParametersAndBuffersAre) {

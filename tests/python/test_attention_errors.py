@@ -160,6 +160,8 @@ def test_bad_gradients_are_an_error(kind):
     ([[0, 1], [1, 0], [0, 0]], 4, 4, True, r"edge_index i64 \[2, E\], found Long of shape \[3, 2\]"),
     ([[0.0], [1.0]], 4, 4, True, r"edge_index i64 \[2, E\], found Float of shape \[2, 1\]"),
     ([[0], [0]], 2**31, 2**31, True, "attention counts up to"),
+    ([[0], [0]], 2**40, 2**40, True, "attention counts up to"),
+    ([[0], [0]], 2**62, 2**62, True, "attention counts up to"),
 ])
 def test_bad_edges_are_an_error(edges, sources, targets, same_nodes, text):
     with pytest.raises(RuntimeError, match=text):

@@ -99,5 +99,12 @@ def test_bad_input(folder, frames, tmp_path):
     detector.begin(width=64)
     with pytest.raises(plimsoll.UsageError, match="8 bytes a frame, the recording began with 64"):
         detector.add(some)
+    for width in (-8, 0, 2, 65, 10**12):
+        with pytest.raises(plimsoll.UsageError, match=f"frames of {width} bytes of payload, expected 8, or 64"):
+            detector.begin(width=width)
+    for data in (np.zeros((100, 0), np.uint8), np.zeros(100, np.uint8)):
+        with pytest.raises(plimsoll.UsageError, match="bytes of payload"):
+            columns = plimsoll.FrameColumns(some.time_ns, some.can_id, some.length, data, some.label)
+            plimsoll.Detector(folder / "compat" / "detector.safetensors").add(columns)
     with pytest.raises(TypeError):
         pickle.dumps(detector)

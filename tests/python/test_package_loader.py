@@ -183,7 +183,8 @@ def test_steps(graphs):
 @pytest.mark.parametrize("wrong", [
     {"batch_size": 0}, {"batch_size": 2.5}, {"batch_size": None}, {"max_nodes": 0}, {"seed": -1},
     {"prefetch_factor": -1}, {"rank": 1}, {"rank": 2, "num_replicas": 2}, {"rank": 0, "num_replicas": 0},
-    {"follow_batch": "x"}, {"min_steps_per_epoch": -1},
+    {"follow_batch": "x"}, {"min_steps_per_epoch": -1}, {"rank": "0", "num_replicas": 2}, {"rank": 0.5, "num_replicas": 2},
+    {"rank": 2**62, "num_replicas": 2**63 - 1},
 ])
 def test_arguments_are_checked(graphs, wrong):
     with pytest.raises(plimsoll.UsageError, match="expected"):

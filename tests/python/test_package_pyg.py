@@ -124,6 +124,7 @@ def changed(**values):
         (changed(x=torch.ones(3, 5)), "the first graph"),
         (changed(edge_index=torch.tensor([[0, 1], [1, 3]])), "names nodes 0 to 3, expected 0 to 2"),
         (changed(edge_index=torch.tensor([[0, -1], [1, 2]])), "names nodes -1 to 2"),
+        (Data(edge_index=torch.tensor([[2**32], [0]]), num_nodes=2**33), f"has {2**33} nodes, expected {2**31 - 1} at most"),
         (changed(edge_index=torch.ones(2, 2)), "expected whole numbers"),
         (changed(edge_index=torch.ones(3, 2).long()), r"shape \(3, 2\)"),
         (changed(edge_index=None), "has no edge_index"),
@@ -141,6 +142,27 @@ def test_bad_graphs_are_named(tmp_path, data, text):
     with pytest.raises(plimsoll.UsageError, match=f"graph 1.*{text}"):
         plimsoll.from_pyg([changed(), data], tmp_path / "graphs")
     assert os.listdir(tmp_path) == []
+
+
+RECORDING = {"name": "drive", "split": "all", "first_graph": 0, "graphs": 2}
+
+
+@pytest.mark.parametrize(("tables", "text"), [
+    ({"recordings": [], "vocabulary": []}, "'features'"),
+    ({"features": "x", "recordings": [], "vocabulary": []}, "expected features"),
+    ({"features": {"node": ["a", "b"], "edge": []}, "vocabulary": []}, "'recordings'"),
+    ({"features": {"node": ["a", "b"], "edge": []}, "recordings": [{"name": "drive"}], "vocabulary": []}, "'first_graph'"),
+    *(({"features": {"node": ["a", "b"], "edge": []}, "recordings": [{**RECORDING, **wrong}], "vocabulary": []}, "tables: recording")
+      for wrong in ({"first_graph": 1}, {"graphs": -2}, {"split": "train"}, {"graphs": 3}, {"graphs": 1})),
+])
+def test_tables_that_fit_no_set_leave_the_output_as_it_was(tmp_path, tables, text):
+    plimsoll.from_pyg([changed()], tmp_path / "graphs")
+    with pytest.raises(plimsoll.UsageError, match=text):
+        plimsoll.from_pyg([changed(), changed()], tmp_path / "graphs", tables=tables, force=True)
+    assert len(plimsoll.open(tmp_path / "graphs")) == 1
+    fitting = {"features": {"node": ["a", "b"], "edge": []}, "recordings": [RECORDING], "vocabulary": []}
+    made = plimsoll.from_pyg([changed(), changed()], tmp_path / "graphs", tables=fitting, force=True)
+    assert made.recordings[0].graphs == 2 and made.features.node == ("a", "b")
 
 
 def test_a_graph_without_a_class_is_unlabelled(tmp_path):

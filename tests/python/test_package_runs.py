@@ -96,9 +96,29 @@ def test_an_exception_of_progress_leaves_a_checkpoint(bus, tmp_path):
     assert resumed.weights is not None
 
 
+def test_an_id_that_the_vocabulary_has_not_is_named(tmp_path):
+    data = pytest.importorskip("torch_geometric.data")
+    graphs = [data.Data(x=torch.tensor([[i % 3.0, 1.0], [2.0, 0.0]]), edge_index=torch.tensor([[0], [1]]), y=i % 2)
+              for i in range(20)]  # fmt: skip
+    graphs[13].x[1, 0] = 7
+    tables = {"features": {"node": ["id_index", "a"], "edge": []}, "recordings": [], "vocabulary": [0x100, 0x200]}
+    plimsoll.from_pyg(graphs, tmp_path / "graphs", tables=tables)
+    with pytest.raises(plimsoll.InputError, match="graph 13: node 1 has the ID index 7, expected one of 0 to 2"):
+        plimsoll.train(RECIPE, tmp_path / "graphs", tmp_path / "run")
+
+
 def test_errors_are_typed(bus, tmp_path):
     with pytest.raises(plimsoll.UsageError, match="unknown key 'gnn.hiden'"):
         plimsoll.train({"gnn": {"hiden": 3}}, bus / "graphs", tmp_path / "run")
+    with pytest.raises(plimsoll.UsageError, match="training.max_epochs is 0"):
+        plimsoll.train({"training": {"max_epochs": np.int64(0)}}, bus / "graphs", tmp_path / "run")
+    for recipe in ({"data": {"without": {1, 2}}}, {("a", "b"): 1}):
+        with pytest.raises(plimsoll.UsageError, match="recipe: "):
+            plimsoll.train(recipe, bus / "graphs", tmp_path / "run")
+    with pytest.raises(plimsoll.UsageError, match="overrides: is list"):
+        plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", overrides=["seed=1"])
+    with pytest.raises(plimsoll.UsageError, match="threads='2'"):
+        plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", threads="2")
     with pytest.raises(plimsoll.UsageError, match="no stage 'student'"):
         plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", stages=["student"])
     with pytest.raises(plimsoll.InputError, match="no such recipe"):

@@ -109,6 +109,33 @@ def test_no_gradient_is_nan(name, mode):
         assert all(value.isfinite().all() for value in found(layer_of(), *GRAPHS[name], mode, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("parameter", ["mlps_dist.0.0.bias", "mlps_dist.1.0.weight", "mlps_dist.2.2.weight",
+                                       "combine.0.weight", "combine.2.bias"])
+def test_a_weight_that_is_no_number_shows(parameter, dtype):
+    layer = layer_of()
+    with torch.no_grad():
+        layer.get_parameter(parameter)[0] = torch.nan
+    for planar in (False, True):
+        pos, edge_index = GRAPHS["several graphs"]
+        pos = pos * torch.tensor([1.0, 1.0, 0.0 if planar else 1.0])
+        ours = found(layer, pos, edge_index, dtype=dtype, planar=planar)[0].isnan()
+        assert ours.any() and torch.equal(ours, expected(layer, pos, edge_index)[0].isnan())
+
+
+def test_messages_of_what_is_no_number_are_none():
+    pos, edge_index = GRAPHS["several graphs"]
+    x, _, row_begin, target, weights, *options = arguments("several graphs", hidden=16)
+    with torch.no_grad():
+        x[7] = torch.nan
+    out = torch.ops.plimsoll.path_message(x, pos, row_begin, target, weights, *options)
+    paths = third_order_paths(edge_index, len(pos))
+    touched = sorted(set(paths[0, (paths == 7).any(0)].tolist()))
+    assert out.isnan().any(1).nonzero().flatten().tolist() == touched
+    (gradient,) = torch.autograd.grad(out.nansum(), [weights[14]])
+    assert gradient.isnan().any()
+
+
 def arguments(name="triangles", hidden=3, dtype=torch.float64):
     """Of the operator; x and weights want gradients."""
     pos, edge_index = GRAPHS[name]

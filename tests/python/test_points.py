@@ -173,6 +173,16 @@ def test_coordinates_that_no_column_holds(tmp_path, pos, words):
     assert not (tmp_path / "set").exists()
 
 
+def test_what_stands_beside_points_has_one_entry_a_set(tmp_path):
+    sets = [np.zeros((4, 3), np.float32)] * 3
+    for beside in ({"y": [0, 1]}, {"y": [0] * 5}, {"features": [np.ones((4, 1))] * 2}, {"features": [np.ones((4, 1))] * 5}):
+        for points in (sets, iter(sets)):
+            with pytest.raises(plimsoll.UsageError, match="expected one for each"):
+                plimsoll.from_points(points, tmp_path / "set", **beside)
+    assert not (tmp_path / "set").exists()
+    assert plimsoll.from_points(iter(sets), tmp_path / "set", y=[0, 1, 2]).y.tolist() == [0, 1, 2]
+
+
 def test_damaged_coordinates_are_found(run, bin_dir, seal, tmp_path):
     plimsoll.from_points([np.zeros((4, 3), np.float32)] * 3, tmp_path / "set")
     column = np.lib.format.open_memmap(tmp_path / "set" / "pos.npy", "r+")

@@ -87,6 +87,10 @@ def test_a_head_of_one_logit_keeps_its_log_odds(tmp_path):
     (lambda s: s.update({"fc_layers.3.weight": torch.ones(2, 7)}), "head.weight"),
     (lambda s: [s.pop(f"convs.{i}.{part}") for i in (0, 1) for part in ("att_src", "att_dst")], "neither GATConv"),
     (lambda s: s.clear(), "no state_dict"),
+    *((lambda s, name=name: s.update({name: torch.ones(1)}), name)
+      for name in ("temperature", "convs.x.lin.weight", "fc_layers.x.weight", "fc_layers.0", "convs", "convs." + "9" * 9 + ".bias")),
+    (lambda s: s.update({7: torch.ones(1)}), "no state_dict"),
+    (lambda s: s.update({"convs.0.bias": s["convs.0.bias"].to_sparse()}), "no state_dict"),
 ])
 def test_what_does_not_agree_is_named(tmp_path, change, words):
     state = published_names("gat_with_jk", GATWithJK(50, **SMALL))
@@ -140,6 +144,23 @@ def test_an_exported_state_dict_is_the_model(trained, tmp_path):
     assert np.array_equal(again.facts["vocabulary.benign"], file.facts["vocabulary.benign"])
     with pytest.raises(plimsoll.Failure, match="--force"):
         plimsoll.export(trained / "run" / "detector.safetensors", tmp_path / "a.pt", to="state_dict")
+
+
+@pytest.mark.parametrize("change", [
+    lambda file: setattr(file, "config", [1]),
+    lambda file: setattr(file, "config", {}),
+    lambda file: file.config.update(fc_layers="two"),
+    lambda file: file.weights.update({"fc.x.weight": np.ones(2, np.float32)}),
+    lambda file: file.weights.update({"fc.0": np.ones(2, np.float32)}),
+    lambda file: setattr(file, "kind", "graph_autoencoder_neighborhood"),
+])
+def test_a_model_file_that_does_not_agree_is_not_exported(trained, tmp_path, change):
+    file = ModelFile.load(trained / "run" / "detector.safetensors")
+    change(file)
+    file.save(tmp_path / "a.safetensors")
+    with pytest.raises(plimsoll.InputError, match="a.safetensors"):
+        plimsoll.export(tmp_path / "a.safetensors", tmp_path / "a.pt", to="state_dict")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.safetensors"]
 
 
 def test_an_imported_teacher_teaches(run, trained, tmp_path):

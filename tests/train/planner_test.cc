@@ -435,6 +435,30 @@ TEST_F(PlannerTest, IsNotUnderThePeakOfALargeGraphWithoutRunningIt) {
     }
 }
 
+// A recipe may call for a batch of more graphs than there are.
+TEST_F(PlannerTest, NeedsNothingForMoreGraphsThanThereAre) {
+  const OddGraphs source(7, std::vector<int64_t>{5, 6, 7, 4});
+  const auto shapes = read_shapes(source, 1);
+  const GraphList all{0, 1, 2, 3};
+  const Gnn model({.in_features = OddGraphs::kFeatures, .edge_features = OddGraphs::kFeatures, .classes = 3},
+                  1);
+  const Classification objective(model);
+  const Curriculum unknown("kdgat", all, shapes, {}, 1);
+  const auto least = [&](int64_t batch_size) {
+    return make_plan({.source = &source,
+                      .shapes = shapes,
+                      .objective = &objective,
+                      .training = all,
+                      .curriculum = &unknown,
+                      .epochs = 1,
+                      .batch_size = batch_size,
+                      .predicted = {all},
+                      .recompute = "off"})
+        .min_budget;
+  };
+  EXPECT_EQ(least(1'000'000'000'000), least(4));
+}
+
 /// What it asks for depends on values.
 class OnlyWithData : public VgaeLike {
  public:

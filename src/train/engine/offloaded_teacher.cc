@@ -13,7 +13,10 @@ OffloadedTeacher::OffloadedTeacher(const Objective& objective, std::function<voi
       release_(std::move(release)),
       shapes_(shapes),
       of_nodes_(objective.collate_options().items == Items::nodes),
-      most_graphs_(std::max(training.batch_size, training.block.graphs)) {
+      // Recipes may say more than there are: a batch of everything.
+      most_graphs_(std::min(
+          std::max(training.batch_size, training.block.graphs),
+          static_cast<int64_t>(std::max({size_t{1}, split.training.size(), split.validation.size()})))) {
   int64_t largest = 1;
   for (const GraphList* graphs : {&split.training, &split.validation})
     for (const int64_t g : *graphs) largest = std::max(largest, rows_of(g));

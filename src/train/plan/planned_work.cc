@@ -48,7 +48,7 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind of)
     boxes[terms.closed ? 1 : 0].add(terms.terms);
     ++blocks;
   });
-  most_at_once = all_known ? at_once.most : in.batch_size;
+  most_at_once = all_known ? at_once.most : std::min(in.batch_size, static_cast<int64_t>(in.training.size()));
   if (all_known) return;
   // Small graphs and a large one may come together in a piece that is too large.
   const Terms open = corner(in.training, in.block_shapes(), in.limits, options, false);

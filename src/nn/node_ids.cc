@@ -1,0 +1,38 @@
+#include "nn/node_ids.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+// Of a trimmed sample keys are those of the nodes that its layers make.
+std::string name_of(int64_t node, const Batch& batch) {
+  if (!batch.node_keys.defined() || node >= batch.node_keys.size(1)) return fmt::format("node {}", node);
+  const int64_t* const item = batch.node_keys.const_data_ptr<int64_t>();
+  return fmt::format("graph {}: node {}", item[node], item[batch.node_keys.size(1) + node]);
+}
+
+}  // namespace
+
+at::Tensor node_ids(const Batch& batch, int64_t ids) {
+  const at::Tensor column = batch.x.select(1, 0);
+  if (!column.is_meta()) {
+    const float* const x = column.const_data_ptr<float>();
+    const auto end = static_cast<float>(ids);
+    for (int64_t n = 0; n < column.size(0); ++n) {
+      const float index = x[n * column.stride(0)];
+      if (index >= 0 && index < end) continue;
+      throw InputError(
+          fmt::format("{} has the ID index {}, expected one of 0 to {}; x and vocabulary of the data set do "
+                      "not agree, make it again",
+                      name_of(n, batch), index, ids - 1));
+    }
+  }
+  return column.to(at::kLong);
+}
+
+}  // namespace plimsoll
