@@ -97,7 +97,8 @@ class Needs:
 
     def _savings(self, size: Size) -> tuple[tuple[str, int], ...]:
         """What a smaller batch saves, as far as it is known from what was run."""
-        half = Size(*(-(-count // 2) for count in size[:4]), size.largest)
+        graphs, nodes, edges, self_loops = (-(-count // 2) for count in size[:4])
+        half = Size(graphs, nodes, edges, self_loops, size.largest)
         saved = self.of(size).step - self.of(half).step
         if size.graphs < 2 or saved <= 0 or not self.spans(half):
             return ()
