@@ -7,6 +7,7 @@ A fresh process a case. Cases that are compared run in turn, so that what else t
 Memory is the highest RssAnon of the process, looked at every 20 ms, for both sides alike.
 """
 
+import csv
 import json
 import os
 import subprocess
@@ -157,7 +158,7 @@ def pipeline(programs, folder, quick, budget, teacher_outputs):
 
 def epoch_seconds(out):
     """{stage: seconds of its fastest epoch, validation included}"""
-    return {path.parent.name: min(float(line.rsplit(",", 1)[1]) for line in path.read_text().splitlines()[1:])
+    return {path.parent.name: min(float(row["seconds"]) for row in csv.DictReader(path.open()))
             for path in out.glob("seed-*/*/metrics.csv")}
 
 

@@ -6,6 +6,7 @@ import gc
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,11 +17,12 @@ from torch_geometric.data import Batch, Data
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import smallest_budget
-from plimsoll.arguments import Budget, whole
+from plimsoll.arguments import Budget, PathLike, whole
 from plimsoll.blocks import Block, BlockLimits, BlockList
 from plimsoll.coupling import coupling_modules
 from plimsoll.errors import BudgetExceeded, Failure, UsageError
 from plimsoll.graph_set import Graphs
+from plimsoll.journal import RunJournal
 from plimsoll.loss_shares import LossShares, require_split, shares_of
 from plimsoll.planner import Needs, worst_of
 from plimsoll.sizes import Size
@@ -35,6 +37,7 @@ class Fit:
     losses: list[float] = field(default_factory=list)  #: of each epoch, the mean over its targets
     seconds: list[float] = field(default_factory=list)  #: of each epoch
     couples: list[str] = field(default_factory=list)  #: modules that look at all graphs of a block
+    planned: int = 0  #: bytes of the process at its peak, as planned
     smallest_budget: int = 0  #: bytes, as planned
     peak: int = 0  #: bytes that the ledger held at once, as measured
     peak_process: int = 0  #: anonymous bytes of the process, as measured
@@ -55,6 +58,8 @@ def fit(
     shuffle: bool = True,
     forward: Forward = by_names,
     on_epoch: Callable[[int, float], object] | None = None,
+    run: PathLike | None = None,
+    trackers: Sequence[str] = (),
 ) -> Fit:
     """Trains a model of PyTorch Geometric on a data set of small graphs, on the CPU, within a budget of memory.
 
@@ -70,6 +75,8 @@ def fit(
     model's parameters, or makes one of them; by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is
     called after each epoch, and the place to step a schedule; `optimizer.register_step_pre_hook` that to clip
     gradients. The model is left in training mode.
+    With `run`, a new folder, the journal of the run is written there, for `plimsoll top`, `compare` and `sync`; `trackers`
+    are those of `run.trackers`, and a missing package is a `UsageError` before training starts (docs/seeing.md).
     torch's generator is one for all threads: runs in several threads at once are not reproducible. An operation that
     looks at all graphs together, such as batch norm, sees those of a block, not of the batch: these modules are in
     `Fit.couples`, and a warning names them.
@@ -81,21 +88,32 @@ def fit(
     require_cpu(model)
     epochs = whole("epochs", epochs, 1)
     shares = shares_of(loss)
-    with budget_of_process(budget) as memory, torch.random.fork_rng(devices=[]), torch.enable_grad():
+    settings = {"model": model, "loss": loss, "epochs": epochs, "batch_size": batch_size, "block": block, "shuffle": shuffle}
+    journal = None if run is None else RunJournal(run, seed=seed, settings=settings, trackers=trackers)
+    if journal is None and trackers:
+        raise UsageError("trackers follow the journal of a run; give run, the folder for it")
+    with budget_of_process(budget) as memory, journal or nullcontext(), torch.random.fork_rng(devices=[]), torch.enable_grad():
         blocks = BlockList(dataset, batch_size, block, seed, shuffle)
         stepper = _optimizer(model, optimizer)
         found = Fit(couples=_couples(model, blocks, forward))
         room = _plan(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes)
         _try_split(model, blocks, forward, loss, shares)
-        run = _Run(model, stepper, blocks, forward, loss, shares, found, room)
+        steps = _Run(model, stepper, blocks, forward, loss, shares, found, room, journal)
+        if journal is not None:
+            _start(journal, model, blocks, epochs, found, memory.bytes)
         stepper.zero_grad(set_to_none=True)
         try:
             for epoch in range(epochs):
                 begin = time.perf_counter()
-                found.losses.append(run.epoch(epoch))
+                found.losses.append(steps.epoch(epoch))
                 found.seconds.append(time.perf_counter() - begin)
+                if journal is not None:
+                    rate = float(stepper.param_groups[0]["lr"])
+                    journal.epoch(epoch + 1, len(blocks.sizes), training_loss=found.losses[-1], learning_rate=rate)
                 if on_epoch is not None:
                     on_epoch(epoch, found.losses[-1])
+            if journal is not None:
+                journal.end(reruns=found.reruns)
         finally:
             stepper.zero_grad(set_to_none=True)
     found.peak, found.peak_process = memory.peak, memory.peak_process
@@ -115,11 +133,13 @@ class _Run:
         shares: LossShares,
         found: Fit,
         room: bool,
+        journal: RunJournal | None,
     ) -> None:
         self._model, self._optimizer, self._blocks = model, optimizer, blocks
         self._forward, self._loss, self._found = forward, loss, found
         self._mean, self._counts = shares.mean, _counts(shares, blocks)
         self._memory = _torch.BlockMemory() if room else None
+        self._journal = journal
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self._sums = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._has_gradient = [False] * len(self._sums)
@@ -128,9 +148,13 @@ class _Run:
         """Trains one epoch; gives its mean loss."""
         self._model.train()
         losses, targets = 0.0, 0.0
-        for batch in self._blocks.batches(epoch):
+        done = epoch * len(self._blocks.sizes)
+        for step, batch in enumerate(self._blocks.batches(epoch), 1):
             total, count = self._batch(epoch, batch)
             losses, targets = losses + total, targets + count
+            done += sum(len(block.graphs) for block in batch)
+            if self._journal is not None:
+                self._journal.progress(epoch + 1, step, done)
         return losses / targets if targets else float("nan")
 
     def _batch(self, epoch: int, blocks: list[Block]) -> tuple[float, float]:
@@ -211,6 +235,24 @@ def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.opt
     if not any(id(parameter) in own for group in made.param_groups for parameter in group["params"]):
         raise UsageError("the optimizer has no parameter of the model; make it of model.parameters()")
     return made
+
+
+def _start(
+    journal: RunJournal, model: torch.nn.Module, blocks: BlockList, epochs: int, found: Fit, budget: int
+) -> None:
+    graphs = len(blocks.sizes)
+    journal.start(
+        total=epochs * graphs,
+        max_epochs=epochs,
+        planned_bytes=found.planned,
+        min_budget_bytes=found.smallest_budget,
+        budget_bytes=budget,
+        training=graphs,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        batch_size=blocks.batch_size,
+        threads=torch.get_num_threads(),
+        blocks_in_flight=1,
+    )
 
 
 def _seed_of(seed: int, epoch: int, block: int) -> int:
@@ -302,7 +344,8 @@ def _plan(
     outside = _torch.outside() + held_before
     # A batch of a graph_set lies in buffers that are up to an eighth larger than its tensors.
     need = outside + state + worst.batch * 9 // 8
-    found.smallest_budget = smallest_budget(need + worst.step)
+    found.planned = need + worst.step
+    found.smallest_budget = smallest_budget(found.planned)
     if smallest_budget(need + worst.step, spread=0) > budget:
         text = _torch.format_bytes
         raise BudgetExceeded(

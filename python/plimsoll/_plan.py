@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +19,7 @@ from plimsoll.arguments import Budget
 from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs
 from plimsoll.loader import DataLoader
+from plimsoll.module_memory import ModuleMemory
 from plimsoll.planner import Needs, graphs_of, largest_batch, worst_of
 from plimsoll.sizes import Size, size_of, sizes_of
 from plimsoll.steps import Forward, Loss, by_names, require_cpu
@@ -43,6 +44,12 @@ class Plan:
     difference: str  #: where operations allocate by more than a batch's counts, so that what was not run is an estimate
     largest_batch: int  #: how many graphs fit the budget, or the limit found, whichever of the data they are
     budget: int | None  #: that it was made for
+    memory: ModuleMemory = field(repr=False)  #: of the step on the worst batch
+
+    def by_module(self) -> ModuleMemory:
+        """Which module of the model holds what at the peak of `step` and over it, and a snapshot for
+        pytorch.org/memory_viz."""
+        return self.memory
 
     @property
     def tensors(self) -> int:
@@ -141,6 +148,7 @@ def plan(
             difference=needs.difference,
             largest_batch=largest_batch(needs, found.graphs(), room),
             budget=memory.bytes if budget is not None else None,
+            memory=needs.by_module(worst.size),
         )
 
 

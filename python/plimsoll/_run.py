@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,7 @@ def train(
     which `resume` goes on. torch has one intra-op thread meanwhile.
     Errors: `UsageError`, `InputError`, `Failure`; `BudgetExceeded`, which names the smallest budget that works.
     """
+    os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)  # of the process that follows it for run.trackers
     request = _torch.TrainRequest()
     if overrides is not None and not isinstance(overrides, Mapping):
         raise UsageError(f"overrides: is {type(overrides).__name__}, expected a mapping of keys such as training.max_epochs")

@@ -1,4 +1,4 @@
-"""The verbs of the command line that need torch's own files: `convert` of graphs, `import` and `export` of weights.
+"""The verbs of the command line that are of Python: `convert` of graphs, `import` and `export` of weights, `sync`.
 
 `plimsoll` becomes this where it is asked for one of them, and `python -m plimsoll` calls it at once.
 """
@@ -13,11 +13,15 @@ from pathlib import Path
 
 from plimsoll.errors import Error
 
-VERBS = ("convert", "import", "export")
+VERBS = ("convert", "import", "export", "sync")
 
 
 def main(arguments: Sequence[str]) -> None:
     """Does what the arguments say and ends the process with the exit code of the command line."""
+    if arguments and arguments[0] == "sync":
+        from plimsoll.sync.__main__ import main as sync
+
+        sys.exit(sync(arguments[1:]))
     try:
         options = _parser().parse_args(arguments)
         done = options.work(options)

@@ -12,6 +12,7 @@ from torch_geometric.data import Batch, Data
 
 from plimsoll import _torch
 from plimsoll.errors import BudgetExceeded
+from plimsoll.module_memory import ModuleMemory, module_memory
 from plimsoll.sizes import Size, size_of
 from plimsoll.trial import Tape, Trial
 
@@ -83,6 +84,25 @@ class Needs:
         step, operation = self._fitted().peak(self._terms(size))
         need = Need(size, self._batch_bytes(size), step, operation, (), False)
         return need if self.spans(size) else max(need, self._bound(size), key=lambda n: n.bytes)
+
+    def by_module(self, size: Size) -> ModuleMemory:
+        """Likewise, by module; of a batch that was not run without any where what is allocated depends on the data."""
+        savings = self._savings(size)
+        if (tape := self.tapes.get(size)) is not None:
+            return module_memory(tape.recording.by_module(), savings, tape.recording.snapshot())
+        model, terms = self._fitted(), self._terms(size)
+        if model.same_sequence:
+            return module_memory(model.by_module(terms), savings, model.snapshot(terms))
+        return module_memory((*model.peak(terms), [], 0, [], [], []), savings)
+
+    def _savings(self, size: Size) -> tuple[tuple[str, int], ...]:
+        """What a smaller batch saves, as far as it is known from what was run."""
+        graphs, nodes, edges, self_loops = (-(-count // 2) for count in size[:4])
+        half = Size(graphs, nodes, edges, self_loops, size.largest)
+        saved = self.of(size).step - self.of(half).step
+        if size.graphs < 2 or saved <= 0 or not self.spans(half):
+            return ()
+        return ((f"batches of {half.graphs} graphs", saved),)
 
     def spans(self, size: Size) -> bool:
         """Whether what was run says it all of batches of this size: its counts are a combination of theirs."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
+from torch.utils.hooks import RemovableHandle
 from torch_geometric.data import Data
 
 from plimsoll import _torch
@@ -16,6 +17,7 @@ from plimsoll.sizes import Size, size_of
 from plimsoll.steps import Forward, Loss, loss_of
 
 T = TypeVar("T")
+R = TypeVar("R")
 Optimizer: TypeAlias = torch.optim.Optimizer | Callable[[Iterable[Tensor]], torch.optim.Optimizer]
 
 
@@ -68,13 +70,24 @@ class Trial:
                 self._step(batch)
                 self._stepped = True
             recording = _torch.Recording()
+            hooks = list(self._name_modules())
             recording.begin()
             try:
                 self._step(batch)
             finally:
                 recording.end()
+                for hook in hooks:
+                    hook.remove()
                 self.optimizer.zero_grad(set_to_none=True)
         return Tape(size_of(batch), recording, batch_bytes(batch))
+
+    def _name_modules(self) -> Iterator[RemovableHandle]:
+        # Each that is called says so, however it ends.
+        for name, module in self.model.named_modules():
+            if not name:
+                continue
+            yield module.register_forward_pre_hook(lambda *_, name=name: _torch.enter_module(name))
+            yield module.register_forward_hook(lambda *_: _torch.leave_module(), always_call=True)
 
     def _step(self, batch: Data) -> None:
         self.model.train(self._training)
@@ -83,13 +96,26 @@ class Trial:
                 self._forward(self.model, batch)
             return
         self.optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(self.model, batch, self._forward, self._loss)
+        loss = loss_of(self.model, batch, self._forward, within("loss", self._loss))
         if not loss.requires_grad:
             raise UsageError("the loss requires no gradient; expected a model with parameters that do, and a loss of its output")
         loss.backward()
         if not any(parameter.grad is not None for parameter in self.model.parameters()):
             raise UsageError("no parameter of the model has a gradient; expected forward to use the model it is given")
-        self.optimizer.step()
+        within("optimizer", self.optimizer.step)()
+
+
+def within(module: str, function: Callable[..., R]) -> Callable[..., R]:
+    """The function, which is a module by this name to a recording."""
+
+    def call(*arguments: Any) -> R:
+        _torch.enter_module(module)
+        try:
+            return function(*arguments)
+        finally:
+            _torch.leave_module()
+
+    return call
 
 
 def copied(value: T) -> T:

@@ -1,5 +1,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
@@ -9,12 +10,38 @@
 #include "base/error.h"
 #include "memory/tape.h"
 #include "memory/tape_model.h"
+#include "memory/tape_profile.h"
 #include "ops/allocator.h"
+#include "telemetry/memory_snapshot.h"
 #include "torch_bindings.h"
 #include "train/plan/operation_names.h"
 
 namespace plimsoll {
 namespace {
+
+using Profile = std::tuple<int64_t, std::string, std::vector<std::pair<std::string, int64_t>>, int32_t,
+                           std::vector<int32_t>, std::vector<std::string>, std::vector<std::vector<int64_t>>>;
+
+Profile profile_of(const Tape& tape, const std::vector<int64_t>& bytes) {
+  TapeProfile profile = profile_tape(tape, bytes);
+  return {profile.peak, profile.operation, profile.at_peak, profile.events,
+          profile.at,   profile.modules,   profile.series};
+}
+
+// Each tensor at a place of its own: none is planned.
+nb::bytes snapshot_of(const Tape& tape, const std::vector<int64_t>& bytes) {
+  std::vector<int64_t> places;
+  int64_t end = 0;
+  for (const int64_t of : bytes) {
+    places.push_back(end);
+    end += of;
+  }
+  const std::string pickle = pickled(memory_snapshot(tape, bytes, places));
+  return nb::bytes(pickle.data(), pickle.size());
+}
+
+// Modules that this thread is in, the innermost last.
+thread_local std::vector<std::unique_ptr<ModuleScope>> modules;
 
 /// Writes down what this thread's tensors take and give back, from begin() to end(), on one thread.
 class Recording {
@@ -44,6 +71,10 @@ class Recording {
     return {peak.bytes, peak.piece < 0 ? "" : tape_.pieces[static_cast<size_t>(peak.piece)].operation};
   }
 
+  /// Bytes by module, and a snapshot for pytorch.org/memory_viz.
+  Profile by_module() const { return profile_of(tape_, bytes()); }
+  nb::bytes snapshot() const { return snapshot_of(tape_, bytes()); }
+
   /// Bytes held at the peak, by the operation that asked for them.
   std::vector<std::pair<std::string, int64_t>> held_at_peak() const {
     const Tape::Peak peak = tape_.peak();
@@ -56,6 +87,12 @@ class Recording {
   }
 
  private:
+  std::vector<int64_t> bytes() const {
+    std::vector<int64_t> bytes;
+    for (const Tape::Piece& piece : tape_.pieces) bytes.push_back(piece.bytes);
+    return bytes;
+  }
+
   std::optional<TapeRecorder> recorder_;
   std::unique_ptr<NameOperations> names_;
   std::unique_ptr<TapeScope> scope_;
@@ -77,6 +114,9 @@ class Model {
             peak.piece < 0 ? "" : model_.tape().pieces[static_cast<size_t>(peak.piece)].operation};
   }
   const std::string& difference() const { return model_.difference(); }
+  bool same_sequence() const { return model_.same_sequence(); }
+  Profile by_module(const Terms& terms) const { return profile_of(model_.tape(), model_.sizes(terms)); }
+  nb::bytes snapshot(const Terms& terms) const { return snapshot_of(model_.tape(), model_.sizes(terms)); }
 
  private:
   static std::vector<Tape> tapes_of(const std::vector<const Recording*>& recordings) {
@@ -96,11 +136,21 @@ void bind_tapes(nb::module_& module) {
       .def("end", &Recording::end)
       .def("peak", &Recording::peak)
       .def("packed", &Recording::packed)
+      .def("by_module", &Recording::by_module)
+      .def("snapshot", &Recording::snapshot)
       .def("held_at_peak", &Recording::held_at_peak);
   nb::class_<Model>(module, "TapeModel")
       .def(nb::init<const std::vector<const Recording*>&, const std::vector<Terms>&>())
       .def("peak", &Model::peak)
+      .def("by_module", &Model::by_module)
+      .def("snapshot", &Model::snapshot)
+      .def_prop_ro("same_sequence", &Model::same_sequence)
       .def_prop_ro("difference", &Model::difference);
+  module.def("enter_module",
+             [](const std::string& name) { modules.push_back(std::make_unique<ModuleScope>(name)); });
+  module.def("leave_module", [] {
+    if (!modules.empty()) modules.pop_back();
+  });
 }
 
 }  // namespace plimsoll

@@ -45,7 +45,7 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"split-edges"}, add_split_edges},
       {{"windows"}, add_windows},
       {{"convert"}, [argv](CLI::App& app) { add_convert(app, argv); }},
-      {{"import", "export"}, [argv](CLI::App& app) { add_python_verbs(app, argv); }},
+      {{"import", "export", "sync"}, [argv](CLI::App& app) { add_python_verbs(app, argv); }},
       {{"merge"}, add_merge},
       {{"inspect"}, add_inspect},
       {{"verify"}, add_verify},
@@ -56,6 +56,8 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"slurm"}, [train](CLI::App& app) { add_slurm(app, train); }},
       {{"evaluate"}, [judge](CLI::App& app) { add_evaluate(app, judge); }},
       {{"predict"}, [judge](CLI::App& app) { add_predict(app, judge); }},
+      {{"top"}, add_top},
+      {{"compare"}, add_compare},
       {{"calibrate"}, add_calibrate},
       {{"detect"}, add_detect},
   };

@@ -5,9 +5,13 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "io/file.h"
 #include "job/stage.h"
 #include "task/plan_table.h"
+#include "task/plan_savings.h"
+#include "telemetry/memory_snapshot.h"
 #include "telemetry/table.h"
+#include "train/plan/memory_by_module.h"
 #include "train/plan/warm_up.h"
 
 namespace plimsoll {
@@ -123,6 +127,38 @@ void print_settings(const std::vector<PlannedSetting>& settings, const std::vect
     fmt::print("{}", table.text());
 }
 
+void print_profile(const TapeProfile& profile, const std::vector<Saving>& savings) {
+  if (profile.at_peak.empty()) {
+    fmt::print("\nmemory by module: not known, what is allocated depends on the data\n");
+    return;
+  }
+  Table modules({"<module", "bytes", "", "share"});
+  for (const auto& [module, bytes] : profile.at_peak)
+    modules.add(
+        {module.empty() ? "(no module)" : module, format_count(bytes), format_bytes(bytes),
+         fmt::format("{:.1f} %", 100.0 * static_cast<double>(bytes) / static_cast<double>(profile.peak))});
+  modules.add({"peak of the worst block", format_count(profile.peak), format_bytes(profile.peak), ""});
+  fmt::print("\nheld at the peak of the worst block, in {} (event {} of {})\n{}", profile.operation,
+             profile.peak_event + 1, profile.events, modules.text());
+  if (savings.empty()) return;
+  Table table({"<change", "worst block", "smallest budget", "<weights"});
+  for (const Saving& saving : savings)
+    table.add({saving.change, "-" + format_bytes(saving.block_bytes), "-" + format_bytes(saving.budget_bytes),
+               saving.same_weights ? "the same" : "others"});
+  fmt::print("\nwhat would shrink it\n{}", table.text());
+}
+
+Json profile_json(const TapeProfile& profile, const std::vector<Saving>& savings) {
+  Json json = memory_by_module_json(profile);
+  json["savings"] = Json::array();
+  for (const Saving& saving : savings)
+    json["savings"].push_back({{"change", saving.change},
+                               {"block_bytes", saving.block_bytes},
+                               {"budget_bytes", saving.budget_bytes},
+                               {"same_weights", saving.same_weights}});
+  return json;
+}
+
 }  // namespace
 
 void run_plan(const PlanOptions& options) {
@@ -144,6 +180,13 @@ void run_plan(const PlanOptions& options) {
     return print_settings(plan_settings(input, run, budget.bytes()), budgets, options.json);
   const StagePlans plans = plan_within(input, run, budget.bytes());
   const MemoryPlan& plan = largest_budget(plans);
+  if (!options.snapshot.empty()) write_text(options.snapshot, pickled(snapshot_of(plan.worst)));
+  TapeProfile profile;
+  std::vector<Saving> savings;
+  if (options.profile) {
+    profile = memory_by_module(plan.worst);
+    savings = savings_of(input, run);
+  }
   if (options.json) {
     Json json = plan_json(plan);
     json["budget_bytes"] = budget.bytes();
@@ -159,10 +202,12 @@ void run_plan(const PlanOptions& options) {
       stages.back()["stage"] = stage;
     }
     json["stages"] = std::move(stages);
+    if (options.profile) json["profile"] = profile_json(profile, savings);
     fmt::print("{}\n", json.dump());
   } else {
     if (plans.size() > 1) print_stages(plans);
     print(plan, floor, budget, threads);
+    if (options.profile) print_profile(profile, savings);
   }
   require_feasible(plan);
 }

@@ -37,6 +37,11 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   verb->add_option("--prefetch", options->prefetch, "Blocks to read ahead, as for train")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
+  verb->add_flag("--profile", options->profile,
+                 "Which module of the model holds what at the peak, and what would shrink it");
+  verb->add_option("--snapshot", options->snapshot,
+                   "Write the worst block's allocations as a snapshot that pytorch.org/memory_viz opens")
+      ->type_name("FILE");
   verb->add_flag("--json", options->json, "The plan as JSON");
   options->resources.add_budget(*verb);
   CLI::Option* const table = verb->add_option(
@@ -72,6 +77,8 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   verb->add_option("--teacher", options->teacher,
                    "Of task distillation: a detector that takes the place of the teacher of its kind")
       ->type_name("FILE");
+  verb->add_flag("--profile", options->profile,
+                 "Trace three steps for Perfetto, unless run.profile of the recipe says which");
   add_verify(*verb, options->verify);
   CLI::Option* const resume = verb->add_flag("--resume", options->resume,
                                              "Go on from the run's last checkpoint; start if there is none");

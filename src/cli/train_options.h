@@ -28,6 +28,7 @@ struct TrainOptions {
   std::filesystem::path teacher;    ///< a model file; empty: teachers are trained
   std::string verify = "auto";      ///< or "full": every checksum of the data set, however large
   bool enforce = false;
+  bool profile = false;
   bool resume = false;
   bool force = false;
   bool json = false;
@@ -42,6 +43,8 @@ struct PlanOptions {
   std::string mode;  ///< empty: memory.estimation of the recipe
   std::vector<std::string>
       table;  ///< budgets to plan models of several sizes for; empty: one plan, of the recipe
+  bool profile = false;
+  std::filesystem::path snapshot;  ///< empty: none
   bool json = false;
 };
 

@@ -16,6 +16,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr int64_t kProfiledSteps = 3;  // by --profile
+
 // Bytes of the scratch file, if they are given.
 std::optional<int64_t> scratch_of(const TrainOptions& options) {
   if (options.scratch.empty()) return std::nullopt;
@@ -26,8 +28,13 @@ std::optional<int64_t> scratch_of(const TrainOptions& options) {
 
 void run_train(const TrainOptions& options) {
   const std::atomic<bool>& interrupt = catch_interrupts();
-  const Recipe recipe = load_recipe(options.recipe, options.overrides);
+  Recipe recipe = load_recipe(options.recipe, options.overrides);
+  if (options.profile && recipe.run.profile.active == 0) recipe.run.profile.active = kProfiledSteps;
   require_seeds(recipe, options.seeds);
+  // Before the budget, which leaves to others what they hold by then.
+  std::shared_ptr<const TrackerProcess> trackers;
+  if (!recipe.run.trackers.empty())
+    trackers = std::make_shared<const TrackerProcess>(options.run, recipe.run.trackers);
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
@@ -54,6 +61,7 @@ void run_train(const TrainOptions& options) {
                                  },
                              .release = [&] { enforcement.reset(); },
                              .memory = [&] { return budget.report_json(); },
+                             .trackers = std::move(trackers),
                              .run = {.threads = threads,
                                      .prefetch = options.prefetch,
                                      .outside_ledger = budget.outside_ledger(),

@@ -19,6 +19,8 @@ void add_verify(CLI::App& app);
 void add_merge(CLI::App& app);
 void add_stage(CLI::App& app);
 void add_job_report(CLI::App& app);
+void add_top(CLI::App& app);
+void add_compare(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_detect(CLI::App& app);
 

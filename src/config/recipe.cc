@@ -355,10 +355,19 @@ Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::str
   return parse_recipe(text.str(), path.string(), overrides);
 }
 
+std::vector<std::pair<std::string, std::string>> recipe_values(const Recipe& recipe) {
+  std::vector<std::pair<std::string, std::string>> values;
+  visit_recipe(recipe, [&](const std::string& key, const auto& value, const auto&) {
+    values.emplace_back(key, text_of(value));
+  });
+  return values;
+}
+
 std::string recipe_yaml(const Recipe& recipe) {
   std::string yaml;
   std::vector<std::string> open;  // the sections that the last line stands in
-  visit_recipe(recipe, [&](std::string_view key, const auto& value, const auto&) {
+  for (const auto& [name, value] : recipe_values(recipe)) {
+    std::string_view key = name;
     std::vector<std::string> parts;
     for (size_t dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
       parts.emplace_back(key.substr(0, dot));
@@ -369,8 +378,8 @@ std::string recipe_yaml(const Recipe& recipe) {
           !std::equal(parts.begin(), parts.begin() + static_cast<int64_t>(depth) + 1, open.begin()))
         yaml += fmt::format("{:{}}{}:\n", "", 2 * depth, parts[depth]);
     open = parts;
-    yaml += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), key, text_of(value));
-  });
+    yaml += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), key, value);
+  }
   return yaml;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/window_length.h"
@@ -70,6 +71,17 @@ struct Recipe {
   struct Memory {
     std::string estimation = "measured";
   } memory;
+
+  /// How a run is watched, which changes nothing of its result: outside the run's identity.
+  struct Run {
+    std::vector<std::string> trackers = {};  ///< "tensorboard", "mlflow", "mlflow:URI"
+    /// Steps of each stage, as torch.profiler.schedule has them; none are traced where `active` is 0.
+    struct Profile {
+      int64_t wait = 1;
+      int64_t warmup = 1;
+      int64_t active = 0;
+    } profile;
+  } run;
 
   /// A GATWithJK; the defaults are the published small one.
   struct Gat {
@@ -158,6 +170,9 @@ Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::str
 /// The same from text; `name` is for the error texts.
 Recipe parse_recipe(const std::string& text, const std::string& name,
                     const std::vector<std::string>& overrides);
+
+/// Every key, such as "training.batch_size", with its value as YAML has it; in the order of the schema.
+std::vector<std::pair<std::string, std::string>> recipe_values(const Recipe& recipe);
 
 /// The recipe with every key, as YAML that load_recipe reads back to the same values.
 std::string recipe_yaml(const Recipe& recipe);

@@ -116,6 +116,10 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("sampling.weighted", r.sampling.weighted, Flag{});
   visit("sampling.negatives", r.sampling.negatives, Range{1, 1024});
   visit("memory.estimation", r.memory.estimation, Choice{"static|measured|trial"});
+  visit("run.trackers", r.run.trackers, Names{});
+  visit("run.profile.wait", r.run.profile.wait, Range{0, 1e9});
+  visit("run.profile.warmup", r.run.profile.warmup, Range{0, 1e9});
+  visit("run.profile.active", r.run.profile.active, Range{0, 1e9});
   visit_gat("gat", r.gat, visit);
   visit_vgae("vgae", r.vgae, visit);
   visit_gat("teacher.gat", r.teacher.gat, visit);

@@ -49,12 +49,20 @@ void Ledger::take(Tag tag, int64_t bytes) {
   raise_to(peak_, before + bytes);
   raise_to(recent_peak_, before + bytes);
   Entry& entry = by_tag_[index(tag)];
-  raise_to(entry.peak, entry.held.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  const int64_t held = entry.held.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  raise_to(entry.peak, held);
+  raise_to(entry.recent, held);
 }
 
 void Ledger::give(Tag tag, int64_t bytes) noexcept {
   by_tag_[index(tag)].held.fetch_sub(bytes, std::memory_order_relaxed);
   held_.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+void Ledger::begin_recent() {
+  recent_peak_.store(held(), std::memory_order_relaxed);
+  for (Entry& entry : by_tag_)
+    entry.recent.store(entry.held.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 bool Ledger::add_spare(int64_t bytes) noexcept {

@@ -71,11 +71,12 @@ class Ledger {
   int64_t held(Tag tag) const { return by_tag_[index(tag)].held.load(std::memory_order_relaxed); }
   int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
   int64_t peak(Tag tag) const { return by_tag_[index(tag)].peak.load(std::memory_order_relaxed); }
-  /// The high-water mark since begin_recent(), for measuring one piece of work.
-  void begin_recent() { recent_peak_.store(held(), std::memory_order_relaxed); }
+  /// The high-water marks since begin_recent(), for measuring one piece of work.
+  void begin_recent();
   int64_t recent_peak() const { return recent_peak_.load(std::memory_order_relaxed); }
+  int64_t recent_peak(Tag tag) const { return by_tag_[index(tag)].recent.load(std::memory_order_relaxed); }
   /// Ends a piece of work within another: the mark of the outer one, which was `outer` when the inner one
-  /// began, goes on from the higher of both.
+  /// began, goes on from the higher of both. Those of tags stay the inner one's.
   void end_recent(int64_t outer) {
     if (recent_peak() < outer) recent_peak_.store(outer, std::memory_order_relaxed);
   }
@@ -92,6 +93,7 @@ class Ledger {
   struct Entry {
     std::atomic<int64_t> held{0};
     std::atomic<int64_t> peak{0};
+    std::atomic<int64_t> recent{0};  // peak since begin_recent()
   };
 
   void give_up_spare(int64_t coming) noexcept;

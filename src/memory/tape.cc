@@ -6,6 +6,7 @@ namespace plimsoll {
 namespace {
 
 thread_local const char* operation = "";
+thread_local const char* module_name = "";
 thread_local TapeRecorder* scoped = nullptr;
 
 }  // namespace
@@ -16,6 +17,14 @@ void set_current_operation(const char* name) {
 
 const char* current_operation() {
   return operation;
+}
+
+void set_current_module(const char* name) {
+  module_name = name;
+}
+
+const char* current_module() {
+  return module_name;
 }
 
 Tape::Peak peak_of(const Tape& tape, const std::vector<int64_t>& bytes) {
@@ -76,8 +85,11 @@ void TapeRecorder::take(int64_t place, int64_t bytes, int64_t room) {
   const auto index = static_cast<int64_t>(tape.pieces.size());
   // No bytes are never given back.
   if (bytes > 0) held_.push_back({place, bytes, room, index, -1});
-  tape.pieces.push_back(
-      {.bytes = bytes, .room = Packing::round_up(room), .taken = tape.events++, .operation = operation});
+  tape.pieces.push_back({.bytes = bytes,
+                         .room = Packing::round_up(room),
+                         .taken = tape.events++,
+                         .operation = operation,
+                         .module = module_name});
 }
 
 void TapeRecorder::give(int64_t place) {
@@ -101,7 +113,11 @@ void TapeRecorder::begin_workspace() {
   workspace_bytes_ = 0;
   workspace_pieces_ = 0;
   workspace_ = Packing(INT64_MAX);
-  tape.pieces.push_back({.pieces = 0, .workspace = true, .taken = tape.events++, .operation = operation});
+  tape.pieces.push_back({.pieces = 0,
+                         .workspace = true,
+                         .taken = tape.events++,
+                         .operation = operation,
+                         .module = module_name});
 }
 
 void TapeRecorder::add_to_workspace(int64_t pieces) {
@@ -119,7 +135,8 @@ void TapeRecorder::end_workspace() {
     tape.pieces.push_back({.bytes = held.bytes,
                            .room = Packing::round_up(held.room),
                            .taken = tape.events++,
-                           .operation = operation});
+                           .operation = operation,
+                           .module = module_name});
   }
 }
 

@@ -24,6 +24,7 @@ struct Tape {
     int32_t taken = 0;       ///< number of the event
     int32_t given = kNever;  ///< likewise
     std::string operation;   ///< that asked for it
+    std::string module;      ///< of the model, that asked for it or whose gradients did; empty: none
   };
   std::vector<Piece> pieces;  ///< in the order of being taken
   int32_t events = 0;
@@ -83,8 +84,11 @@ class TapeScope {
   static TapeRecorder* current();
 };
 
-/// What pieces are recorded under: the operation that this thread is in. The text must outlive its use.
+/// What pieces are recorded under: the operation and the module that this thread is in. The texts must
+/// outlive their use.
 void set_current_operation(const char* name);
 const char* current_operation();
+void set_current_module(const char* name);
+const char* current_module();
 
 }  // namespace plimsoll

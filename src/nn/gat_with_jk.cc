@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "nn/node_ids.h"
 #include "nn/recompute.h"
+#include "ops/module_scope.h"
 #include "ops/segment.h"
 
 namespace plimsoll {
@@ -59,29 +60,43 @@ at::Tensor GATWithJK::run(size_t layer, const at::Tensor& x, const Batch& batch,
   return relu_dropout(h, options_.dropout, place, key, batch.node_item(), batch.node_local());
 }
 
-at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {
+at::Tensor GATWithJK::inputs(const Batch& batch) const {
+  const ModuleScope scope("embedding");
   const at::Tensor ids = node_ids(batch, embedding_.size(0));
-  at::Tensor h = at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
+  return at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
+}
+
+at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {
+  at::Tensor h = inputs(batch);
   // Layers that go side by side are pooled first: the same numbers, without a row of all layers for each
   // node. Each is pooled as soon as it is there, so that backward comes to it as late, and fewer gradients
   // wait.
   const bool pool_first = options_.jk == "cat";
   std::vector<at::Tensor> outputs;
   for (size_t i = 0; i < convs_.size(); ++i) {
+    const ModuleScope scope("convs." + std::to_string(i));
     const Layer layer = [this, i, batch, key](const at::Tensor& x) { return run(i, x, batch, key); };
     h = run_layer(layer, h, layer_parameters_[i], batch.recompute);
     outputs.push_back(pool_first ? segment_reduce(h, batch.graph_ptr, options_.pooling) : h);
   }
-  const at::Tensor joined = jk_->forward(outputs);
-  at::Tensor pooled = pool_first ? joined : segment_reduce(joined, batch.graph_ptr, options_.pooling);
+  at::Tensor pooled = join(outputs, batch);
   auto place = static_cast<uint32_t>(convs_.size());
-  for (const Linear& layer : fc_)
-    pooled = relu_dropout(at::linear(pooled, layer.weight, layer.bias), options_.dropout, place++, key,
+  for (size_t j = 0; j < fc_.size(); ++j) {
+    const ModuleScope scope("fc." + std::to_string(j));
+    pooled = relu_dropout(at::linear(pooled, fc_[j].weight, fc_[j].bias), options_.dropout, place++, key,
                           batch.graph_item, batch.graph_local);
+  }
   return pooled;
 }
 
+at::Tensor GATWithJK::join(const std::vector<at::Tensor>& outputs, const Batch& batch) const {
+  const ModuleScope scope("jk");
+  const at::Tensor joined = jk_->forward(outputs);
+  return options_.jk == "cat" ? joined : segment_reduce(joined, batch.graph_ptr, options_.pooling);
+}
+
 at::Tensor GATWithJK::judge(const at::Tensor& embeddings) const {
+  const ModuleScope scope("head");
   return at::linear(embeddings, head_.weight, head_.bias);
 }
 

@@ -51,6 +51,8 @@ class GATWithJK : public GraphModel {
     at::Tensor bias;
   };
   Linear add_linear(const std::string& name, int64_t in, int64_t out);
+  at::Tensor inputs(const Batch& batch) const;
+  at::Tensor join(const std::vector<at::Tensor>& outputs, const Batch& batch) const;
   at::Tensor run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const;
 
   GATWithJKOptions options_;

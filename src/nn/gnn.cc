@@ -10,6 +10,7 @@
 #include "nn/node_ids.h"
 #include "nn/recompute.h"
 #include "ops/attention.h"
+#include "ops/module_scope.h"
 #include "ops/segment.h"
 
 namespace plimsoll {
@@ -111,6 +112,7 @@ CollateOptions Gnn::collate_options() const {
 
 at::Tensor Gnn::inputs(const Batch& batch) const {
   if (!embedding_.defined()) return batch.x;
+  const ModuleScope scope("embedding");
   const at::Tensor ids = node_ids(batch, embedding_.size(0));
   return at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
 }
@@ -139,16 +141,19 @@ at::Tensor Gnn::embed(const Batch& batch, const DropoutKey& key) const {
   // Backward comes to the last layer at once: only joined outputs, which are large, stand between.
   const bool joined = options_.jk != "last";
   for (size_t i = 0; i < convs_.size(); ++i) {
+    const ModuleScope scope("convs." + std::to_string(i));
     const Layer layer = [this, i, batch, key](const at::Tensor& x) { return run(i, x, batch, key); };
     h = plimsoll::run_layer(layer, h, layer_parameters_[i],
                             batch.recompute && (joined || i + 1 < convs_.size()));
     if (joined) outputs.push_back(batch.layers.empty() ? h : batch.layers.back().of_targets(h));
   }
+  const ModuleScope scope("jk");
   if (joined) h = join(outputs);
   return options_.node_head ? h : segment_reduce(h, batch.graph_ptr, options_.pooling);
 }
 
 at::Tensor Gnn::judge(const at::Tensor& embeddings) const {
+  const ModuleScope scope("lin");
   return units_.values(head_.forward(embeddings));
 }
 

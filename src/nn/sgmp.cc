@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 
 #include "base/error.h"
+#include "ops/module_scope.h"
 #include "ops/segment.h"
 
 namespace plimsoll {
@@ -49,21 +50,36 @@ CollateOptions Sgmp::collate_options() const {
 }
 
 at::Tensor Sgmp::head(const at::Tensor& rows) const {
+  const ModuleScope scope("lin1");
   return at::relu(at::linear(rows, weight1_, bias1_));
+}
+
+PathEdges Sgmp::edges_of(const Batch& batch) const {
+  const ModuleScope scope("paths");
+  return path_edges(batch.edge_index, batch.nodes(), direction_);
+}
+
+at::Tensor Sgmp::inputs(const Batch& batch) const {
+  const ModuleScope scope("embedding");
+  return embedding_second_.forward(at::relu(embedding_first_.forward(batch.x)));
 }
 
 at::Tensor Sgmp::embed(const Batch& batch, const DropoutKey&) const {
   PathOptions options = paths_;
   options.planar = batch.planar;
-  const PathEdges edges = path_edges(batch.edge_index, batch.nodes(), direction_);
-  at::Tensor h = embedding_second_.forward(at::relu(embedding_first_.forward(batch.x)));
-  for (const PathConv& interaction : interactions_) h = h + interaction.forward(h, batch.pos, edges, options);
+  const PathEdges edges = edges_of(batch);
+  at::Tensor h = inputs(batch);
+  for (size_t i = 0; i < interactions_.size(); ++i) {
+    const ModuleScope scope("interactions." + std::to_string(i));
+    h = h + interactions_[i].forward(h, batch.pos, edges, options);
+  }
   if (options_.node_head) return head(h);
   if (options_.gtmp) return segment_reduce(head(h), batch.graph_ptr, "sum");
   return head(segment_reduce(h, batch.graph_ptr, "sum"));
 }
 
 at::Tensor Sgmp::judge(const at::Tensor& embeddings) const {
+  const ModuleScope scope("lin2");
   return units_.values(at::linear(embeddings, weight2_, bias2_));
 }
 

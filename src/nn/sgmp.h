@@ -47,6 +47,8 @@ class Sgmp : public GraphModel {
   const SgmpOptions& options() const { return options_; }
 
  private:
+  PathEdges edges_of(const Batch& batch) const;
+  at::Tensor inputs(const Batch& batch) const;
   at::Tensor head(const at::Tensor& rows) const;
 
   SgmpOptions options_;

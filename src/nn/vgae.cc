@@ -9,6 +9,7 @@
 #include "nn/recompute.h"
 #include "ops/linear_losses.h"
 #include "ops/normal_noise.h"
+#include "ops/module_scope.h"
 
 namespace plimsoll {
 namespace {
@@ -89,11 +90,19 @@ at::Tensor GraphAutoencoderNeighborhood::run(const Block& block, const at::Tenso
   return run_layer(layer, x, block.parameters, batch.recompute);
 }
 
+at::Tensor GraphAutoencoderNeighborhood::inputs(const Batch& batch) const {
+  const ModuleScope scope("embedding");
+  return at::cat({at::embedding(embedding_, node_ids(batch, options_.num_ids)), batch.x.slice(1, 1)}, 1);
+}
+
 GraphAutoencoderNeighborhood::Code GraphAutoencoderNeighborhood::encode(const Batch& batch,
                                                                         const DropoutKey& key) const {
-  at::Tensor h =
-      at::cat({at::embedding(embedding_, node_ids(batch, options_.num_ids)), batch.x.slice(1, 1)}, 1);
-  for (const Block& block : encoder_) h = run(block, h, batch, key);
+  at::Tensor h = inputs(batch);
+  for (const Block& block : encoder_) {
+    const ModuleScope scope("encoder." + std::to_string(block.place));
+    h = run(block, h, batch, key);
+  }
+  const ModuleScope scope("latent");
   Code code{mu_.forward(h), at::clamp(logvar_.forward(h), -kMostLogvar, kMostLogvar), {}};
   if (!key.training) {
     code.z = code.mu;
@@ -107,16 +116,21 @@ GraphAutoencoderNeighborhood::Code GraphAutoencoderNeighborhood::encode(const Ba
 at::Tensor GraphAutoencoderNeighborhood::decode(const at::Tensor& z, const Batch& batch,
                                                 const DropoutKey& key) const {
   at::Tensor h = z;
-  for (const Block& block : decoder_) h = run(block, h, batch, key);
+  for (const Block& block : decoder_) {
+    const ModuleScope scope("decoder." + std::to_string(block.place - encoder_.size()));
+    h = run(block, h, batch, key);
+  }
   return options_.output == "sigmoid" ? at::sigmoid(h) : at::tanh(h);
 }
 
 at::Tensor GraphAutoencoderNeighborhood::id_losses(const at::Tensor& z, const Batch& batch) const {
+  const ModuleScope scope("id_head");
   return linear_cross_entropy(z, id_head_.weight(), id_head_.bias(), node_ids(batch, options_.num_ids));
 }
 
 at::Tensor GraphAutoencoderNeighborhood::neighbour_losses(const at::Tensor& z, const Batch& batch,
                                                           const DropoutKey& key) const {
+  const ModuleScope scope("neighbours");
   at::Tensor h = z;
   for (size_t i = 0; i + 1 < neighbours_.size(); ++i)
     h = relu_dropout(neighbours_[i].forward(h), options_.dropout,

@@ -65,6 +65,7 @@ class GraphAutoencoderNeighborhood {
   };
   Block add_block(const std::string& stack, size_t index, int64_t in, int64_t out, int64_t heads,
                   bool normalised);
+  at::Tensor inputs(const Batch& batch) const;
   at::Tensor run(const Block& block, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const;
 
   VgaeOptions options_;

@@ -4,53 +4,36 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
-#include <sstream>
 
 #include "base/json.h"
 #include "base/units.h"
 #include "io/file.h"
+#include "telemetry/metrics_table.h"
+#include "train/plan/memory_by_module.h"
 
 namespace plimsoll {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> fields_of(const std::string& line) {
-  std::vector<std::string> fields;
-  std::istringstream text(line);
-  for (std::string field; std::getline(text, field, ',');) fields.push_back(field);
-  return fields;
-}
-
-double number_of(const std::string& text) {
-  double value = std::numeric_limits<double>::quiet_NaN();
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 // The columns of metrics.csv that are losses.
-RunRecord::Losses read_losses(const fs::path& metrics, std::string stage, int64_t seed) {
+RunRecord::Losses read_losses(const fs::path& path, std::string stage, int64_t seed) {
   RunRecord::Losses losses{std::move(stage), seed, {}, {}};
-  std::istringstream text(read_text(metrics));
-  std::string line;
-  std::getline(text, line);
   constexpr std::string_view kEnding = "_loss";
-  std::vector<size_t> columns;
-  const std::vector<std::string> headings = fields_of(line);
-  for (size_t c = 0; c < headings.size(); ++c) {
-    if (!headings[c].ends_with(kEnding)) continue;
-    columns.push_back(c);
-    losses.names.push_back(headings[c].substr(0, headings[c].size() - kEnding.size()));
-    losses.values.emplace_back();
-  }
-  while (std::getline(text, line)) {
-    const std::vector<std::string> fields = fields_of(line);
-    for (size_t i = 0; i < columns.size(); ++i)
-      losses.values[i].push_back(columns[i] < fields.size() ? number_of(fields[columns[i]])
-                                                            : std::numeric_limits<double>::quiet_NaN());
+  MetricsTable metrics = parse_metrics(read_text(path));
+  for (size_t c = 0; c < metrics.names.size(); ++c) {
+    const std::string& name = metrics.names[c];
+    if (!name.ends_with(kEnding)) continue;
+    losses.names.push_back(name.substr(0, name.size() - kEnding.size()));
+    losses.values.push_back(std::move(metrics.values[c]));
   }
   return losses;
+}
+
+int64_t whole_number_of(std::string_view text) {
+  int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
 }
 
 std::vector<fs::path> sorted_folders(const fs::path& in) {
@@ -140,12 +123,14 @@ RunRecord read_run_record(const RunFolder& folder) {
     for (const fs::path& stage : sorted_folders(seed)) {
       if (!fs::exists(stage / "metrics.csv")) continue;
       record.losses.push_back(read_losses(stage / "metrics.csv", stage.filename().string(),
-                                          static_cast<int64_t>(number_of(name.substr(kSeed.size())))));
+                                          whole_number_of(std::string_view(name).substr(kSeed.size()))));
     }
   }
   const Json manifest = parse_json(read_text(folder.manifest()));
   add_facts(record, manifest);
   add_memory(record, manifest);
+  if (manifest.is_object() && manifest.contains("memory_by_module"))
+    record.by_module = memory_by_module_from(manifest.at("memory_by_module"));
   // As they ran, where the manifest knows; a stage that goes on has none of it yet.
   std::ranges::stable_sort(record.losses, {}, [&](const RunRecord::Losses& losses) {
     return std::ranges::find(record.memory, losses.stage, &RunRecord::Memory::stage) - record.memory.begin();

@@ -19,6 +19,7 @@
 #include "task/data_check.h"
 #include "task/run_folder.h"
 #include "task/run_lock.h"
+#include "train/plan/memory_by_module.h"
 
 namespace plimsoll {
 namespace {
@@ -36,6 +37,7 @@ std::string identity_of(Recipe recipe, const TrainingData& data) {
   }
   recipe.training.checkpoint_every_s = defaults.checkpoint_every_s;
   recipe.memory = {};
+  recipe.run = {};
   recipe.training.gradient_checkpointing = defaults.gradient_checkpointing;
   const std::string text = recipe_yaml(recipe) + data.identity().dump();
   Hasher hasher;
@@ -229,6 +231,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   if (!request.stages.empty() && stages_before.is_array()) manifest["stages"] = stages_before;
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   write_text(folder.recipe(), recipe_yaml(request.input.recipe));
+  if (request.trackers) request.trackers->follow();
   RunOptions run = request.run;
   run.resume = request.resume;
   run.pressure = &pressure;
@@ -260,7 +263,11 @@ TrainedRun train_in_folder(const TrainRequest& request) {
     manifest["best_epoch"] = main.fit.best_epoch;
     manifest["weights"] = main.weights;
   }
-  if (!done.stages.empty()) manifest["plan"] = plan_json(largest_plan(done.stages));
+  if (!done.stages.empty()) {
+    const MemoryPlan& plan = largest_plan(done.stages);
+    manifest["plan"] = plan_json(plan);
+    manifest["memory_by_module"] = memory_by_module_json(memory_by_module(plan.worst));
+  }
   manifest["stages"] = with_earlier(request.stages.empty() ? Json() : stages_before, done.stages);
   manifest["memory"] = request.memory();
   manifest["starts"] = starts.with_this("done");
@@ -282,6 +289,8 @@ TrainedRun train_run(const TrainRequest& request) {
   require_seeds(request.input.recipe, request.seeds);
   TrainRequest asked = request;
   asked.input.data = nearest_copy(request.input.data);
+  if (const auto& trackers = request.input.recipe.run.trackers; !trackers.empty() && !asked.trackers)
+    asked.trackers = std::make_shared<const TrackerProcess>(request.folder, trackers);
   bool begun = false;
   asked.run.begun = [&] {
     begun = true;

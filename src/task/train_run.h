@@ -2,11 +2,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "task/plan_run.h"
 #include "task/task.h"
+#include "task/tracker_process.h"
 
 namespace plimsoll {
 
@@ -32,6 +34,8 @@ struct TrainRequest {
   std::function<void()> release = [] {};
   /// What was used of memory, for the manifest; asked at the end.
   std::function<Json()> memory = [] { return Json(); };
+  /// What follows the run for its trackers, where the caller has started it; else train_run() does.
+  std::shared_ptr<const TrackerProcess> trackers = {};
   /// Of all stages: threads, prefetch, bytes outside the ledger, interrupt, begun.
   RunOptions run = {};
   /// Makes the progress of a stage that begins. `unit`: what is counted.

@@ -120,6 +120,36 @@ Markup draw(const LineChart& chart) {
   return out;
 }
 
+Markup draw(const StackedAreas& chart) {
+  Markup out;
+  begin(out, kHeight, chart.y.label + " over " + chart.x.label);
+  draw_axes(out, chart.x, chart.y);
+  std::vector<LegendEntry> legend;
+  std::vector<double> below(chart.at.size(), 0);
+  for (size_t s = 0; s < chart.series.size() && !chart.at.empty(); ++s) {
+    const StackedAreas::Series& series = chart.series[s];
+    const auto colour = static_cast<int>(s) % Stroke::kColours;
+    std::vector<double> above = below;
+    for (size_t i = 0; i < above.size(); ++i) above[i] += series.values[i];
+    put(out, "<path class=\"stacked c{}\" d=\"M{:.1f} {:.1f}", colour, place_x(chart.x, chart.at.front()),
+        place_y(chart.y, above.front()));
+    for (size_t i = 1; i < above.size(); ++i)
+      put(out, "H{:.1f}V{:.1f}", place_x(chart.x, chart.at[i]), place_y(chart.y, above[i]));
+    put(out, "H{:.1f}V{:.1f}", kRight, place_y(chart.y, below.back()));
+    for (size_t i = below.size(); i-- > 1;)
+      put(out, "H{:.1f}V{:.1f}", place_x(chart.x, chart.at[i]), place_y(chart.y, below[i - 1]));
+    put(out, "H{:.1f}Z\"><title>{}: {:.4g} at most</title></path>", place_x(chart.x, chart.at.front()),
+        escaped(series.label), *std::ranges::max_element(series.values));
+    below = std::move(above);
+    legend.push_back(
+        {series.label,
+         fmt::format("<rect class=\"stacked c{}\" x=\"1\" y=\"1\" width=\"20\" height=\"8\"/>", colour)});
+  }
+  put(out, "</svg>");
+  draw_legend(out, legend);
+  return out;
+}
+
 Markup draw(const Histogram& chart) {
   double most = 0;
   std::vector<std::vector<double>> shares;

@@ -64,6 +64,20 @@ struct LineChart {
 /// What lies beyond an axis is drawn at its end.
 Markup draw(const LineChart& chart);
 
+/// What several series come to together: areas one above the other, the first at the bottom. A value holds
+/// until the next point.
+struct StackedAreas {
+  struct Series {
+    std::string label;
+    std::vector<double> values;  ///< one for each of `at`
+  };
+  Axis x;
+  Axis y;
+  std::vector<double> at;
+  std::vector<Series> series;
+};
+Markup draw(const StackedAreas& chart);
+
 /// Counts in equally wide bins of x, as shares of each series.
 struct Histogram {
   struct Series {

@@ -55,6 +55,20 @@ TEST(Ledger, TheRecentPeakBeginsAtWhatIsHeld) {
   EXPECT_EQ(ledger.peak(), 100);
 }
 
+TEST(Ledger, TheRecentPeakOfATagBeginsAtWhatItHolds) {
+  Ledger ledger;
+  ledger.take(Tag::blocks, 100);
+  ledger.take(Tag::output, 5);
+  ledger.give(Tag::blocks, 90);
+  ledger.begin_recent();
+  EXPECT_EQ(ledger.recent_peak(Tag::blocks), 10);
+  ledger.take(Tag::blocks, 7);
+  ledger.give(Tag::blocks, 17);
+  EXPECT_EQ(ledger.recent_peak(Tag::blocks), 17);
+  EXPECT_EQ(ledger.recent_peak(Tag::output), 5);
+  EXPECT_EQ(ledger.peak(Tag::blocks), 100);
+}
+
 TEST(Ledger, FillsUpToTheCapToTheByte) {
   Ledger ledger(100);
   ledger.take(Tag::blocks, 100);

@@ -133,7 +133,8 @@ void BlockRunner::keep(const Blocks& blocks, int64_t block, Pass pass, GraphBloc
   kept.graphs = blocks.of(block);
 }
 
-void BlockRunner::read(const Blocks& blocks, int64_t block, Pass pass, GraphBlock& graphs) {
+void BlockRunner::read(const Blocks& blocks, int64_t block, Pass pass, int worker) {
+  GraphBlock& graphs = blocks_[static_cast<size_t>(worker)];
   const std::span<const int64_t> wanted = blocks.of(block);
   if (pass == Pass::second && block < static_cast<int64_t>(kept_.size())) {
     Kept& kept = kept_[static_cast<size_t>(block)];
@@ -143,9 +144,33 @@ void BlockRunner::read(const Blocks& blocks, int64_t block, Pass pass, GraphBloc
       return;
     }
   }
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = SpanSink::Clock::now();
   prefetcher_.read(wanted, graphs);
-  stalled_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  note(Doing::reading, worker, start, &graphs);
+}
+
+void BlockRunner::note(Doing what, int worker, SpanSink::Clock::time_point begin, const GraphBlock* block) {
+  static constexpr std::array<const char*, 4> kNames = {"work on block", "wait for graphs", "wait for memory",
+                                                        "wait for older blocks"};
+  const auto end = SpanSink::Clock::now();
+  const auto of = static_cast<size_t>(what);
+  ns_[of].fetch_add(std::chrono::nanoseconds(end - begin).count(), std::memory_order_relaxed);
+  if (spans_ == nullptr) return;
+  SpanSink::Size size;
+  if (block != nullptr) size = {block->graphs(), block->nodes(), block->edge_count()};
+  spans_->span(worker, kNames[of], begin, end, size);
+}
+
+BlockRunner::Times BlockRunner::times() const {
+  const auto of = [&](Doing what) {
+    return 1e-9 * static_cast<double>(ns_[static_cast<size_t>(what)].load());
+  };
+  return {of(Doing::working), of(Doing::reading), of(Doing::memory), of(Doing::order)};
+}
+
+void BlockRunner::trace(SpanSink* spans) {
+  spans_ = spans;
+  prefetcher_.trace(spans);
 }
 
 void BlockRunner::run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner,
@@ -186,7 +211,9 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
         const auto w = static_cast<size_t>(worker);
         if (level_ == 2) blocks_[w] = GraphBlock();
         if (planner != nullptr) planner->plan(blocks.of(start + item), plans_[w]);
+        const auto begun = SpanSink::Clock::now();
         ranges_[w] = slab_.take(plans_[w]);
+        note(Doing::memory, worker, begun);
         return true;
       },
       [&](int64_t item, Turn& turn) {
@@ -196,10 +223,15 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
         const SlabRange range = std::exchange(ranges_[worker], SlabRange());
         const RangeScope scope(range);
         const Commit commit = refusals_typed([&] {
-          read(blocks, b, pass, blocks_[worker]);
-          return work(blocks_[worker], blocks.begins[static_cast<size_t>(b)]);
+          read(blocks, b, pass, turn.worker());
+          const auto begun = SpanSink::Clock::now();
+          Commit made = work(blocks_[worker], blocks.begins[static_cast<size_t>(b)]);
+          note(Doing::working, turn.worker(), begun, &blocks_[worker]);
+          return made;
         });
+        const auto done_at = SpanSink::Clock::now();
         turn.wait();
+        note(Doing::order, turn.worker(), done_at);
         commit();
         keep(blocks, b, pass, blocks_[worker]);
         done = b + 1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/span_sink.h"
 #include "base/workers.h"
 #include "memory/pressure.h"
 #include "memory/slab.h"
@@ -72,6 +74,10 @@ class BlockRunner {
   /// From now on run() throws Interrupted once this is set, before it starts another block; null: never.
   void stop_when(const std::atomic<bool>* interrupt);
 
+  /// From now on tells `spans`, which must outlive its use, what workers and the reader do; null: nobody. Not
+  /// while a batch runs.
+  void trace(SpanSink* spans);
+
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay as they are until it
   /// has run, or forget() is called.
   void expect(std::span<const int64_t> graphs);
@@ -96,8 +102,16 @@ class BlockRunner {
   int64_t unforeseen() const { return slab_.unforeseen(); }
   /// Blocks that were read ahead.
   int64_t prefetched() const { return prefetcher_.hits(); }
-  /// How long workers had to wait until their block was read, of all together.
-  double stalled_seconds() const { return 1e-9 * static_cast<double>(stalled_ns_.load()); }
+  /// What workers did with their time, in seconds of all together: worked on blocks, or waited until a block
+  /// was read, for a range of the slab, or for older blocks to be handed over.
+  struct Times {
+    double working = 0;
+    double reading = 0;
+    double memory = 0;
+    double order = 0;
+  };
+  Times times() const;
+  int workers() const { return workers_.threads(); }
   const BlockSource& source() const { return source_; }
 
  private:
@@ -110,7 +124,7 @@ class BlockRunner {
   Blocks cut(std::span<const int64_t> graphs) const { return {graphs, cut_blocks(graphs, shapes_, limits_)}; }
   void run_together(const Blocks& blocks, int64_t& done, const Work& work, const RangePlanner* planner,
                     Pass pass);
-  void read(const Blocks& blocks, int64_t block, Pass pass, GraphBlock& graphs);
+  void read(const Blocks& blocks, int64_t block, Pass pass, int worker);
   void keep(const Blocks& blocks, int64_t block, Pass pass, GraphBlock& graphs);
   void run_alone(std::span<const int64_t> graphs, int64_t first, const Work& work,
                  const RangePlanner* planner);
@@ -128,7 +142,11 @@ class BlockRunner {
   int64_t least_bytes_ = 0;
   int64_t reruns_ = 0;
   int64_t sheds_ = 0;
-  std::atomic<int64_t> stalled_ns_ = 0;
+  // What workers do, by the nanoseconds that it took.
+  enum class Doing : uint8_t { working, reading, memory, order };
+  void note(Doing what, int worker, SpanSink::Clock::time_point begin, const GraphBlock* block = nullptr);
+  std::array<std::atomic<int64_t>, 4> ns_{};
+  SpanSink* spans_ = nullptr;
   int level_ = 0;  // of pressure, as followed; changes between runs of the workers
   Pressure* pressure_ = nullptr;
   const std::atomic<bool>* interrupt_ = nullptr;

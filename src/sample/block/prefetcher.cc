@@ -100,6 +100,11 @@ void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
   read_now(graphs, block);
 }
 
+void Prefetcher::trace(SpanSink* spans) {
+  const std::lock_guard lock(mutex_);
+  spans_ = spans;
+}
+
 int64_t Prefetcher::hits() const {
   const std::lock_guard lock(mutex_);
   return hits_;
@@ -159,6 +164,7 @@ void Prefetcher::read_ahead(const std::stop_token& stop) {
     }
     const BlockSize largest = largest_;
     lock.unlock();
+    const auto start = SpanSink::Clock::now();
     const int64_t faults = major_faults();
     bool done = true;
     try {
@@ -168,7 +174,11 @@ void Prefetcher::read_ahead(const std::stop_token& stop) {
       done = false;
     }
     const bool cold = major_faults() > faults;  // it had to be waited for
+    const auto end = SpanSink::Clock::now();
     lock.lock();
+    if (spans_ != nullptr)
+      spans_->span(SpanSink::kReader, "read ahead", start, end,
+                   {block.graphs(), block.nodes(), block.edge_count()});
     mine->state = done ? State::ready : State::failed;
     if (done) {
       mine->block = std::move(block);

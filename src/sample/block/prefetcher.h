@@ -8,6 +8,7 @@
 #include <span>
 #include <thread>
 
+#include "base/span_sink.h"
 #include "sample/block/batches.h"
 #include "sample/block/block.h"
 
@@ -40,6 +41,9 @@ class Prefetcher {
 
   /// Puts the graphs of a block into `block`. Errors: as BlockSource::read.
   void read(std::span<const int64_t> graphs, GraphBlock& block);
+
+  /// From now on tells `spans` what is read ahead, and when; null: nobody.
+  void trace(SpanSink* spans);
 
   /// How many blocks were read ahead and used.
   int64_t hits() const;
@@ -77,6 +81,7 @@ class Prefetcher {
   BlockSize largest_;                // guarded by mutex_
   std::deque<GraphBlock> spare_;     // guarded by mutex_; at most ahead_, whose memory is used again
   int64_t hits_ = 0;                 // guarded by mutex_
+  SpanSink* spans_ = nullptr;        // guarded by mutex_
   std::jthread thread_;
 };
 

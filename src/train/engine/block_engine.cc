@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "ops/allocator.h"
+#include "ops/module_scope.h"
 #include "train/data/finite_features.h"
 #include "train/engine/collate.h"
 #include "train/engine/item_kind.h"
@@ -57,6 +58,15 @@ int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
   return items;
 }
 
+// Of the items, and their sum's share of the batch's mean.
+std::pair<at::Tensor, at::Tensor> BlockEngine::losses_of(const at::Tensor& outputs, const Batch& batch,
+                                                         double normaliser) const {
+  const ModuleScope scope("loss");
+  at::Tensor losses = objective_.losses(outputs, batch);
+  at::Tensor sum = losses.sum() / normaliser;
+  return {std::move(losses), std::move(sum)};
+}
+
 // Names the value that is no number, or else the first graph whose loss is not finite.
 void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& block,
                                  const Batch& batch) const {
@@ -75,6 +85,7 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
 }
 
 Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
+  const ModuleScope scope("batch");
   Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
   if (teacher_ != nullptr) batch.teacher = teacher_->rows(block, first);
   return batch;
@@ -90,8 +101,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
     batch.recompute = execution_.recompute;
     if (batch.item_count == 0) return [this] { sums_.add([](BatchSum&) {}); };
     objective_.prepare(batch);
-    const at::Tensor losses = objective_.losses(objective_.forward(batch, key), batch);
-    const at::Tensor block_loss = losses.sum() / normaliser;
+    const auto [losses, block_loss] = losses_of(objective_.forward(batch, key), batch, normaliser);
     const auto value = block_loss.item<double>();
     if (!std::isfinite(value)) require_finite(losses, block, batch);
     auto gradients = gradients_of(block_loss, parameters_);

@@ -83,6 +83,8 @@ class BlockEngine {
   at::Tensor teacher_says(const GraphBlock& block) const;
   Batch batch_of(const GraphBlock& block, int64_t first) const;
   void run(std::span<const int64_t> graphs, const BlockRunner::Work& work, const RangePlanner* planner);
+  std::pair<at::Tensor, at::Tensor> losses_of(const at::Tensor& outputs, const Batch& batch,
+                                              double normaliser) const;
   void require_finite(const at::Tensor& losses, const GraphBlock& block, const Batch& batch) const;
 
   std::span<const GraphShape> shapes_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory/tape_profile.h"
 #include "telemetry/markup.h"
 #include "telemetry/report.h"
 #include "train/evaluate/evaluation.h"
@@ -35,7 +36,8 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> facts;  ///< versions, data, limits: name and text
   std::vector<Losses> losses;
   std::vector<Memory> memory;
-  std::string recipe;  ///< as YAML
+  TapeProfile by_module;  ///< of the worst block; without modules where it is not known
+  std::string recipe;     ///< as YAML
 };
 
 /// report.html of detectors (docs/formats/run.md); `published` may be null. `suspicious`: figures of windows

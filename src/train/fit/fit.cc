@@ -1,6 +1,7 @@
 #include "train/fit/fit.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +11,10 @@
 #include "memory/tape.h"
 #include "ops/allocator.h"
 #include "telemetry/journal.h"
+#include "train/fit/epoch_meter.h"
+#include "train/fit/progress_events.h"
 #include "train/fit/schedule.h"
+#include "train/fit/step_trace.h"
 
 namespace plimsoll {
 namespace {
@@ -34,13 +38,15 @@ struct TrainerState {
       : optimizer(make_optimizer(values_of(options.objective->parameters()),
                                  optimizer_options(options.recipe->training))),
         best(options.objective->parameters()),
-        order(options.split->training) {
+        order(options.split->training),
+        trace(options.recipe->run.profile) {
     if (options.teacher.batches != nullptr) options.teacher.batches->make_room();
   }
 
   std::unique_ptr<Optimizer> optimizer;
   BestWeights best;
   GraphList order;
+  StepTrace trace;
 };
 
 // What TrainerState would take.
@@ -60,6 +66,7 @@ PendingAllocation missing_of(const FitOptions& options) {
   for (const Tape::Piece& piece : recorder.tape.pieces) missing.optimizer += heap_bytes(piece.bytes);
   missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
   if (options.teacher.batches != nullptr) missing.columns += options.teacher.batches->bytes();
+  missing.output = StepTrace::bytes(options.recipe->run.profile);
   return missing;
 }
 
@@ -117,7 +124,9 @@ class Fit {
         plan_(plan_with(options)),
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
                 require_feasible(plan_), options.teacher.batches,
-                lanes_of(training_, options.objective->parameters())) {
+                lanes_of(training_, options.objective->parameters())),
+        meter_(engine_.runner(), plan_.peak),
+        progress_(journal_, engine_.runner(), options.run) {
     options.source->resize_cache(plan_.execution.cache_bytes, options.run.folder);
     engine_.runner().stop_when(options.run.interrupt);
     engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
@@ -187,16 +196,27 @@ class Fit {
       resumed_at_ = held_.optimizer->steps();
     }
     for (const std::string& name : damaged_) journal_.write("damaged_checkpoint", {{"name", name}});
-    journal_.write(resumed_at_ > 0 ? "resume" : "start", {{"training", training_count()},
-                                                          {"validation", options_.split->validation.size()},
-                                                          {"parameters", parameters_.count()},
-                                                          {"epoch", position_.epoch},
-                                                          {"step", position_.step},
-                                                          {"threads", options_.run.threads},
-                                                          {"blocks_in_flight", plan_.execution.blocks},
-                                                          {"slab_bytes", plan_.execution.slab_bytes},
-                                                          {"prefetch", plan_.execution.prefetch},
-                                                          {"recompute", plan_.execution.recompute}});
+    held_.trace.start(options_.run.folder, held_.optimizer->steps(), engine_.runner());
+    const Ledger& ledger = Ledger::process();
+    const int64_t cap = ledger.cap();
+    journal_.write(
+        resumed_at_ > 0 ? "resume" : "start",
+        {{"training", training_count()},
+         {"validation", options_.split->validation.size()},
+         {"parameters", parameters_.count()},
+         {"epoch", position_.epoch},
+         {"step", position_.step},
+         {"max_epochs", training_.max_epochs},
+         {"batch_size", training_.batch_size},
+         {"process", ::getpid()},
+         {"threads", options_.run.threads},
+         {"blocks_in_flight", plan_.execution.blocks},
+         {"slab_bytes", plan_.execution.slab_bytes},
+         {"prefetch", plan_.execution.prefetch},
+         {"recompute", plan_.execution.recompute},
+         {"budget_bytes", cap == Ledger::kUnlimited ? Json() : Json(cap + options_.run.outside_ledger)},
+         {"planned_bytes", plan_.peak},
+         {"min_budget_bytes", plan_.min_budget}});
   }
 
   // The graphs of step `step` of this epoch; empty after the last.
@@ -209,8 +229,7 @@ class Fit {
   void train_epoch() {
     epoch_start_ = std::chrono::steady_clock::now();
     seconds_before_ = position_.so_far.seconds;
-    stalled_before_ = engine_.runner().stalled_seconds();
-    rows_before_ = options_.source->row_counters().value_or(RowCounters{});
+    meter_.begin(position_.so_far.cost);
     const auto seed = static_cast<uint64_t>(options_.recipe->seed);
     const auto epoch = static_cast<uint32_t>(position_.epoch);
     const EpochOrder order{options_.split->training, options_.curriculum, seed, options_.split->fresh_epochs};
@@ -223,20 +242,25 @@ class Fit {
       take_step(graphs, {true, seed, epoch});
       // Of all epochs, each as long as this one.
       const int64_t done = std::min(position_.step * training_.batch_size, epoch_count());
-      options_.run.progress((position_.epoch - 1) * epoch_count() + done,
-                            training_.max_epochs * epoch_count(), note_);
+      const int64_t done_of_all = (position_.epoch - 1) * epoch_count() + done;
+      options_.run.progress(done_of_all, training_.max_epochs * epoch_count(), note_);
       count_seconds();
+      meter_.look();
+      progress_.tell(position_, done_of_all, training_.max_epochs * epoch_count());
       if (seconds_since(last_checkpoint_) >= training_.checkpoint_every_s) save_checkpoint();
     }
     engine_.runner().forget();
   }
 
   void take_step(std::span<const int64_t> graphs, const DropoutKey& key) {
+    held_.trace.step();
+    const StepTrace::Span span(held_.trace, "step");
     const double loss = engine_.gradient(graphs, key);
     position_.so_far.training_loss += loss * static_cast<double>(engine_.items(graphs));
     const int64_t done = std::min((position_.step + 1) * training_.batch_size, epoch_count());
     position_.so_far.learning_rate =
         schedule_.rate(position_.epochs, static_cast<double>(done) / static_cast<double>(epoch_count()));
+    const StepTrace::Span optimizer(held_.trace, "optimizer");
     held_.optimizer->set_learning_rate(position_.so_far.learning_rate);
     position_.so_far.gradient_norm += clip_gradients(engine_.gradients(), training_.gradient_clip_val);
     held_.optimizer->step(engine_.gradients());
@@ -246,9 +270,17 @@ class Fit {
   // Of the epoch, those of an earlier process included.
   void count_seconds() { position_.so_far.seconds = seconds_before_ + seconds_since(epoch_start_); }
 
+  double validate() {
+    const StepTrace::Span span(held_.trace, "validation");
+    return engine_.predict(options_.split->validation, [](std::span<const float>) {});
+  }
+
   void end_epoch() {
-    const double validation_loss = engine_.predict(options_.split->validation, [](std::span<const float>) {});
+    const double validation_loss = validate();
     count_seconds();
+    meter_.look();
+    position_.so_far.cost = meter_.cost(
+        epoch_count() + static_cast<int64_t>(options_.split->validation.size()), position_.so_far.seconds);
     EpochMetrics metrics = position_.so_far;
     metrics.epoch = position_.epoch;
     metrics.training_loss /= static_cast<double>(std::max<int64_t>(engine_.items(held_.order), 1));
@@ -265,33 +297,25 @@ class Fit {
     ++position_.epoch;
     note_ = fmt::format("epoch {}, loss={:.4f}, validation={:.4f}", metrics.epoch, metrics.training_loss,
                         metrics.validation_loss);
-    Json entry = {{"epoch", metrics.epoch},
-                  {"training_loss", metrics.training_loss},
-                  {"validation_loss", metrics.validation_loss},
-                  {"reruns", engine_.runner().reruns()}};
-    if (const auto rows = options_.source->row_counters()) {
-      const double stalled = engine_.runner().stalled_seconds() - stalled_before_;
-      const Reading reading{rows_between(rows_before_, *rows), seconds_since(epoch_start_),
-                            stalled / plan_.execution.blocks};
-      entry["reading"] = reading_json(reading);
-      reading_ = reading_ ? sum(*reading_, reading) : reading;
+    Json entry = metrics_json(metrics);
+    if (const auto reading = meter_.reading()) {
+      entry["reading"] = reading_json(*reading);
+      reading_ = reading_ ? sum(*reading_, *reading) : *reading;
     }
     journal_.write("epoch", std::move(entry));
   }
 
   // Behind it the files agree: a run that goes on from here writes the same metrics.
   void save_checkpoint() {
+    const StepTrace::Span span(held_.trace, "checkpoint");
+    if (position_.step > 0) position_.so_far.cost = meter_.cost(0, 0);
     checkpoints_.save(state(), position_);
     write_metrics();
     last_checkpoint_ = std::chrono::steady_clock::now();
   }
 
   void write_metrics() const {
-    std::string csv = "epoch,training_loss,validation_loss,gradient_norm,learning_rate,seconds\n";
-    for (const EpochMetrics& m : position_.epochs)
-      csv += fmt::format("{},{:.9g},{:.9g},{:.9g},{:.9g},{:.3f}\n", m.epoch, m.training_loss,
-                         m.validation_loss, m.gradient_norm, m.learning_rate, m.seconds);
-    write_text(options_.run.folder / "metrics.csv", csv);
+    write_text(options_.run.folder / "metrics.csv", metrics_csv(position_.epochs));
   }
 
   [[noreturn]] void interrupt() {
@@ -310,14 +334,14 @@ class Fit {
   Journal journal_;
   const MemoryPlan plan_;
   BlockEngine engine_;
+  EpochMeter meter_;
+  ProgressEvents progress_;
   Position position_;
   int64_t resumed_at_ = 0;
   std::vector<std::string> damaged_;
   std::string note_;
   std::chrono::steady_clock::time_point epoch_start_ = std::chrono::steady_clock::now();
   double seconds_before_ = 0;  // of this epoch, in an earlier process
-  RowCounters rows_before_;    // this epoch
-  double stalled_before_ = 0;
   std::optional<Reading> reading_;
   std::chrono::steady_clock::time_point last_checkpoint_ = std::chrono::steady_clock::now();
 };

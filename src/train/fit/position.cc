@@ -1,5 +1,7 @@
 #include "train/fit/position.h"
 
+#include <fmt/format.h>
+
 #include <string_view>
 #include <type_traits>
 
@@ -9,29 +11,16 @@
 namespace plimsoll {
 namespace {
 
-// The one list of what an epoch's metrics are called. Json writes doubles so that they read back the same.
-template <typename Metrics, typename Visit>
-void visit_metrics(Metrics& metrics, const Visit& visit) {
-  visit("epoch", metrics.epoch);
-  visit("training_loss", metrics.training_loss);
-  visit("validation_loss", metrics.validation_loss);
-  visit("gradient_norm", metrics.gradient_norm);
-  visit("seconds", metrics.seconds);
-  visit("learning_rate", metrics.learning_rate);
-}
-
-Json to_json(const EpochMetrics& metrics) {
-  Json json = Json::object();
-  visit_metrics(metrics, [&](const char* key, const auto& value) { json[key] = value; });
-  return json;
+// What checkpoints of the first version have; later ones have more.
+bool is_required(std::string_view key) {
+  return key == "epoch" || key == "seconds" || key == "gradient_norm" || key.ends_with("_loss");
 }
 
 // A loss that is not finite is written as null.
 EpochMetrics metrics_from(const Json& json) {
   EpochMetrics metrics;
-  visit_metrics(metrics, [&](const char* key, auto& value) {
-    // A checkpoint of an earlier version has no learning rate.
-    if (std::string_view(key) == "learning_rate" && !json.contains(key)) return;
+  visit_metrics(metrics, [&](const std::string& key, auto& value) {
+    if (!is_required(key) && !json.contains(key)) return;
     const Json& found = json.at(key);
     if constexpr (std::is_integral_v<std::remove_reference_t<decltype(value)>>)
       value = whole_number(found);
@@ -43,12 +32,38 @@ EpochMetrics metrics_from(const Json& json) {
 
 }  // namespace
 
+// Json writes doubles so that they read back the same.
+Json metrics_json(const EpochMetrics& metrics) {
+  Json json = Json::object();
+  visit_metrics(metrics, [&](const std::string& key, const auto& value) { json[key] = value; });
+  return json;
+}
+
+std::string metrics_csv(const std::vector<EpochMetrics>& epochs) {
+  std::string csv;
+  const EpochMetrics none;
+  visit_metrics(none, [&](const std::string& name, const auto&) { csv += (csv.empty() ? "" : ",") + name; });
+  for (const EpochMetrics& epoch : epochs) {
+    char before = '\n';
+    visit_metrics(epoch, [&](const std::string& name, const auto& value) {
+      csv += before;
+      before = ',';
+      if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>)
+        csv += std::to_string(value);
+      else
+        csv += name.ends_with("seconds") || name.ends_with("_s") ? fmt::format("{:.3f}", value)
+                                                                 : fmt::format("{:.9g}", value);
+    });
+  }
+  return csv + "\n";
+}
+
 std::string position_text(const Position& position, int64_t optimizer_steps) {
   Json epochs = Json::array();
-  for (const EpochMetrics& epoch : position.epochs) epochs.push_back(to_json(epoch));
+  for (const EpochMetrics& epoch : position.epochs) epochs.push_back(metrics_json(epoch));
   const Json json = {{"epoch", position.epoch},
                      {"step", position.step},
-                     {"so_far", to_json(position.so_far)},
+                     {"so_far", metrics_json(position.so_far)},
                      {"best_epoch", position.best_epoch},
                      {"best_loss", position.best_epoch == 0 ? Json() : Json(position.best_loss)},
                      {"epochs", std::move(epochs)},

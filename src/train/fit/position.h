@@ -1,13 +1,33 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+#include "memory/ledger.h"
 #include "store/safetensors.h"
 
 namespace plimsoll {
+
+/// What an epoch cost beside its seconds. Bytes, but for what is said otherwise; seconds are those of all
+/// workers together.
+struct EpochCost {
+  double graphs_per_s = 0;            ///< that trained or validated
+  int64_t planned = 0;                ///< the peak of the process
+  int64_t anonymous = 0;              ///< the most that was seen of the process between two steps
+  int64_t cgroup = 0;                 ///< what its group is charged at the epoch's end; 0: unknown
+  int64_t page_cache = 0;             ///< mapped file pages of the process at the epoch's end
+  int64_t ledger = 0;                 ///< the peak
+  std::array<int64_t, kTags> tags{};  ///< peaks of the ledger
+  double waited_reading_s = 0;
+  double waited_memory_s = 0;
+  double waited_order_s = 0;  ///< for older blocks to be added
+  int64_t reruns = 0;         ///< blocks
+  int64_t bytes_read = 0;     ///< of rows of features
+};
 
 /// One epoch of training, as it goes to metrics.csv.
 struct EpochMetrics {
@@ -17,7 +37,38 @@ struct EpochMetrics {
   double gradient_norm = 0;  ///< mean over the steps, before clipping
   double seconds = 0;
   double learning_rate = 0;  ///< of the last step
+  EpochCost cost = {};
 };
+
+/// Calls visit(name, value) for each, in the order of the columns of metrics.csv.
+template <typename Metrics, typename Visit>
+void visit_metrics(Metrics& metrics, const Visit& visit) {
+  visit("epoch", metrics.epoch);
+  visit("training_loss", metrics.training_loss);
+  visit("validation_loss", metrics.validation_loss);
+  visit("gradient_norm", metrics.gradient_norm);
+  visit("learning_rate", metrics.learning_rate);
+  visit("seconds", metrics.seconds);
+  auto& cost = metrics.cost;
+  visit("graphs_per_s", cost.graphs_per_s);
+  visit("planned_bytes", cost.planned);
+  visit("anonymous_bytes", cost.anonymous);
+  visit("cgroup_bytes", cost.cgroup);
+  visit("page_cache_bytes", cost.page_cache);
+  visit("ledger_bytes", cost.ledger);
+  for (size_t tag = 0; tag < cost.tags.size(); ++tag)
+    visit(std::string("ledger_") + tag_name(static_cast<Tag>(tag)) + "_bytes", cost.tags[tag]);
+  visit("waited_reading_s", cost.waited_reading_s);
+  visit("waited_memory_s", cost.waited_memory_s);
+  visit("waited_order_s", cost.waited_order_s);
+  visit("reruns", cost.reruns);
+  visit("bytes_read", cost.bytes_read);
+}
+
+/// {name: value} of each. A loss that is not finite becomes null.
+Json metrics_json(const EpochMetrics& metrics);
+/// The text of metrics.csv.
+std::string metrics_csv(const std::vector<EpochMetrics>& epochs);
 
 /// Where a run stands between two steps.
 struct Position {

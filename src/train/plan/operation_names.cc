@@ -3,11 +3,8 @@
 #include <ATen/record_function.h>
 
 #include <cstring>
-#include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 #include "memory/tape.h"
 
@@ -16,10 +13,7 @@ namespace {
 
 thread_local int depth = 0;
 
-// Names live as long as the program: there are as many as there are operations.
 const char* kept(const char* name) {
-  static std::mutex mutex;
-  static auto* const names = new std::unordered_set<std::string>;
   constexpr const char* kEngine = "autograd::engine::evaluate_function: ";
   std::string text = name;
   if (text.starts_with(kEngine)) text.erase(0, std::strlen(kEngine));
@@ -31,16 +25,17 @@ const char* kept(const char* name) {
     if (const size_t at = text.find(kNowhere); at != std::string::npos) text.erase(at, kNowhere.size());
     text += " (backward)";
   }
-  const std::lock_guard lock(mutex);
-  return names->insert(text).first->c_str();
+  return interned(text);
 }
 
 std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
   if (depth++ == 0) set_current_operation(kept(function.name()));
+  if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) NameModules::enter_node(function.seqNr());
   return nullptr;
 }
 
-void leave(const at::RecordFunction&, at::ObserverContext*) {
+void leave(const at::RecordFunction& function, at::ObserverContext*) {
+  if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) NameModules::leave_node();
   if (--depth == 0) set_current_operation("");
 }
 

@@ -281,7 +281,7 @@ class Planner {
     add("graphs kept", plan.execution.keep * graphs);
     add("prefetch", plan.execution.prefetch * graphs);
     add("cache", plan.execution.cache_bytes);
-    add("other", other);
+    add("other", other + missing.output);
     plan.peak = in_.outside_ledger + plan.heap;
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
   }
@@ -301,7 +301,9 @@ class Planner {
             peak.bytes,
             work.plan->bytes(terms),
             peak.operation,
-            work.kind == WorkKind::training};
+            work.kind == WorkKind::training,
+            terms,
+            work.plan};
   }
 
   // Runs the worst block twice as the run will: the first finds what the tape did not foresee, and has the

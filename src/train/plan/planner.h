@@ -17,8 +17,8 @@ namespace plimsoll {
 
 /// What lives as long as a run and does not stand in the ledger yet, by its tag.
 struct PendingAllocation {
-  int64_t parameters = 0, optimizer = 0, columns = 0;
-  int64_t sum() const { return parameters + optimizer + columns; }
+  int64_t parameters = 0, optimizer = 0, columns = 0, output = 0;
+  int64_t sum() const { return parameters + optimizer + columns + output; }
 };
 
 /// The graphs that a run works on, and how.
@@ -75,6 +75,8 @@ struct MemoryPlan {
     int64_t range_bytes = 0;  ///< of the slab
     std::string operation;    ///< at the peak
     bool training = true;
+    BlockTerms terms = {};                       ///< what its sizes follow from
+    std::shared_ptr<const BlockPlan> plan = {};  ///< of its kind of work; null: there is no block
   };
   Block worst;
   std::string recompute_note;  ///< gradient_checkpointing auto: what running layers again gains

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "ops/attention.h"
 #include "ops/meta_tensors.h"
+#include "ops/module_scope.h"
 #include "train/engine/item_kind.h"
 #include "train/engine/trimmed_layers.h"
 
@@ -214,6 +215,7 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
 
 // As collate() does the rest.
 Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& options) {
+  const ModuleScope scope("batch");
   const at::TensorOptions i64 = batch.graph_ptr.options();
   const std::vector<Prefix> prefixes = prefixes_of(t);
   const TrimmedLayers layers = layers_of(t, prefixes, options);
@@ -238,6 +240,13 @@ Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& op
   return batch;
 }
 
+std::pair<Tensor, Tensor> losses_of(const Objective& objective, const Tensor& outputs, const Batch& batch) {
+  const ModuleScope scope("loss");
+  Tensor losses = objective.losses(outputs, batch);
+  Tensor sum = losses.sum() / 1.0;
+  return {std::move(losses), std::move(sum)};
+}
+
 // As BlockEngine's work does, commit included.
 void train(const Objective& objective, const Batch& given, const Terms& terms, bool recompute) {
   std::vector<Tensor> parameters;
@@ -250,8 +259,8 @@ void train(const Objective& objective, const Batch& given, const Terms& terms, b
     batch.recompute = recompute;
     if (batch.item_count == 0) return std::vector<Tensor>();
     objective.prepare(batch);
-    const Tensor losses = objective.losses(objective.forward(batch, {.training = true}), batch);
-    const Tensor block_loss = losses.sum() / 1.0;
+    const auto [losses, block_loss] =
+        losses_of(objective, objective.forward(batch, {.training = true}), batch);
     return torch::autograd::grad({block_loss}, parameters);
   }();
 }

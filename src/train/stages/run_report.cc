@@ -77,11 +77,41 @@ void add_memory(Report& report, const std::vector<RunRecord::Memory>& stages) {
   report.table(table);
 }
 
+// The worst block of the plan, by the modules of the model.
+void add_by_module(Report& report, const TapeProfile& profile) {
+  if (profile.at_peak.empty()) return;
+  const auto name_of = [](const std::string& module) { return module.empty() ? "no module" : module; };
+  report.heading("By module");
+  report.paragraph(fmt::format(
+      "The worst block of the stage that was planned to need most: which module of the model holds what at "
+      "its peak of {} in {}, and from its first allocation to its last free.",
+      format_bytes(profile.peak), profile.operation));
+  const auto mib = [](int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(kMiB); };
+  StackedAreas chart;
+  chart.x = {"allocations and frees", 0,     std::max(1.0, static_cast<double>(profile.events)),
+             Axis::Scale::linear,     false, true};
+  chart.y = {"MiB", 0, mib(profile.peak) * 1.05 + 1e-9, Axis::Scale::linear};
+  chart.at.assign(profile.at.begin(), profile.at.end());
+  for (size_t m = 0; m < profile.modules.size(); ++m) {
+    StackedAreas::Series series{name_of(profile.modules[m]), {}};
+    for (const int64_t bytes : profile.series[m]) series.values.push_back(mib(bytes));
+    if (std::ranges::any_of(series.values, [](double value) { return value > 0; }))
+      chart.series.push_back(std::move(series));
+  }
+  report.figures({{"What the worst block holds", draw(chart)}});
+  Report::Table table{{"<module", "at the peak", "share"}, {}};
+  for (const auto& [module, bytes] : profile.at_peak)
+    table.rows.push_back({{name_of(module), format_bytes(bytes),
+                           fmt::format("{:.1f} %", 100 * mib(bytes) / std::max(mib(profile.peak), 1e-9))}});
+  report.table(table);
+}
+
 }  // namespace
 
 void add_run(Report& report, const RunRecord& run) {
   add_losses(report, run.losses);
   add_memory(report, run.memory);
+  add_by_module(report, run.by_module);
   report.section("What was run");
   Report::Table facts{{"<", "<"}, {}};
   for (const auto& [name, text] : run.facts) facts.rows.push_back({{name, text}});

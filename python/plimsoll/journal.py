@@ -1,0 +1,210 @@
+"""What a training in Python says about itself: the folder of a run, which `plimsoll top`, `compare`, `sync` and trackers
+read (docs/formats/run.md)."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeAlias
+
+from plimsoll import _core, _operators
+from plimsoll.arguments import PathLike, texts, whole
+from plimsoll.errors import UsageError
+
+Number: TypeAlias = int | float
+Row: TypeAlias = dict[str, Any]
+
+
+class RunJournal:
+    """Writes the journal, `metrics.csv` and the manifest of one stage of a run, as `plimsoll train` writes them.
+
+        with RunJournal("runs/mine", settings={"hidden": 64}, trackers=["tensorboard"]) as journal:
+            journal.start(total=epochs * graphs, max_epochs=epochs)
+            for epoch in range(1, epochs + 1):
+                ...
+                journal.progress(epoch, step, done)
+                journal.epoch(epoch, training_loss=loss)
+            journal.end()
+
+    `settings` are what `compare` shows in place of a recipe. `trackers` are those of `run.trackers`; a package that is
+    missing is a `UsageError` before anything is made. A folder that holds a run is refused unless `resume` is true:
+    then the journal goes on, and epochs from the one that is repeated on are written again. Where a block ends without
+    `end()`, the run was interrupted. Not thread-safe. Errors: `UsageError`, `Failure` where another process has the run.
+    """
+
+    def __init__(
+        self,
+        run: PathLike,
+        *,
+        stage: str = "fit",
+        seed: int = 0,
+        settings: Mapping[str, object] | None = None,
+        trackers: Sequence[str] = (),
+        resume: bool = False,
+    ) -> None:
+        _operators.load()
+        from plimsoll import _torch
+
+        self._torch = _torch
+        self.run = Path(os.path.abspath(run))
+        self._folder = self.run / f"seed-{whole('seed', seed, 0)}" / stage
+        there = (self.run / "manifest.json").exists()
+        if there and not resume:
+            raise UsageError(f"{run} holds a run already; give another folder, or resume=True to go on with it")
+        self._event = "resume" if there else "start"
+        followers = texts("trackers", trackers)
+        os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)
+        self._trackers = _torch.TrackerProcess(self.run, followers) if followers else None
+        self._lock: _torch.RunLock | None = None
+        self._manifest: Row = {
+            "kind": "run",
+            "tool": f"plimsoll {_core.version} (Python)",
+            "seed": seed,
+            "seeds": [seed],
+            "settings": {key: str(value) for key, value in (settings or {}).items()},
+        }
+        self._rows: list[Row] = []
+        self._outer_peak = -1
+        self._started = self._last = self._epoch_start = 0.0
+        self._last_done, self._total, self._planned = -1, 0, 0
+        self._ended = False
+
+    def start(self, *, total: int, max_epochs: int, planned_bytes: int = 0, **fields: object) -> None:
+        """Training starts, and the folder is made: `total` graphs of all epochs together. `planned_bytes` is the peak of
+        the process as planned, 0 where there is no plan; other fields are written as they are."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._lock = self._torch.RunLock(self.run)
+        self._manifest["budget_bytes"] = fields.get("budget_bytes")
+        self._write("manifest.json", json.dumps(self._manifest, indent=1) + "\n")
+        self._journal = self._torch.Journal(self._folder / "events.jsonl")
+        if self._event == "resume":
+            self._rows = _rows_of(self._folder / "metrics.csv")
+        if self._trackers is not None:
+            self._trackers.follow()
+        self._started = self._last = time.monotonic()
+        self.begin_epoch()
+        self._total, self._planned = total, planned_bytes
+        self._tell(
+            self._event,
+            {"process": os.getpid(), "max_epochs": max_epochs, "planned_bytes": planned_bytes, "budget_bytes": None, **fields},
+        )
+
+    def progress(self, epoch: int, step: int, done: int) -> None:
+        """`done` graphs of all epochs have gone through. Writes each second at first and each 10 s at last."""
+        now = time.monotonic()
+        if self._last_done >= 0 and now - self._last < min(max((now - self._started) / 60, 1.0), 10.0):
+            return
+        memory = self._memory()
+        rate = (done - self._last_done) / (now - self._last) if self._last_done >= 0 else None
+        self._tell(
+            "progress",
+            {"epoch": epoch, "step": step, "done": done, "total": self._total, "graphs_per_s": rate,
+             "ledger_bytes": memory["held"], "held": {tag: count for tag, count in memory["held_by_tag"].items() if count},
+             "anonymous_bytes": memory["anonymous"]},
+        )
+        self._last, self._last_done = now, done
+
+    def begin_epoch(self) -> None:
+        """Peaks and seconds of the epoch count from here; else from the end of the last one."""
+        self._outer_peak = max(self._outer_peak, self._torch.begin_peak())
+        self._epoch_start = time.monotonic()
+
+    def epoch(self, epoch: int, graphs: int = 0, **metrics: Number) -> None:
+        """An epoch, from 1 on, has ended: `graphs` went through it. Its metrics, such as `training_loss`, and what it cost
+        become a row of metrics.csv."""
+        seconds = time.monotonic() - self._epoch_start
+        memory = self._memory()
+        row: Row = {
+            "epoch": epoch,
+            **metrics,
+            "seconds": seconds,
+            "graphs_per_s": graphs / seconds if seconds > 0 else 0.0,
+            "planned_bytes": self._planned,
+            "anonymous_bytes": memory["anonymous"],
+            "cgroup_bytes": memory["cgroup"],
+            "page_cache_bytes": memory["page_cache"],
+            "ledger_bytes": memory["peak"],
+            **{f"ledger_{tag}_bytes": count for tag, count in memory["peak_by_tag"].items()},
+        }
+        self._rows = [*(other for other in self._rows if int(other["epoch"]) < epoch), row]
+        self._tell("epoch", row)
+        self._write_metrics()
+        self.begin_epoch()
+
+    def end(self, **fields: object) -> None:
+        """Training has ended."""
+        self._ended = True
+        self._tell("end", fields)
+
+    def close(self) -> None:
+        """Gives the run back; without `end` before it was interrupted. Does nothing before `start` and the second time."""
+        if self._lock is None:
+            self._trackers = None
+            return
+        if not self._ended:
+            self._tell("interrupted", {"epoch": int(self._rows[-1]["epoch"]) + 1 if self._rows else 1})
+        self._manifest["stages"] = [self._summary()]
+        self._write("manifest.json", json.dumps(self._manifest, indent=1) + "\n")
+        self._torch.end_peak(self._outer_peak)
+        self._trackers = self._lock = None
+
+    def __enter__(self) -> RunJournal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _summary(self) -> Row:
+        summary: Row = {
+            "stage": self._folder.name,
+            "seed": self._manifest["seed"],
+            "epochs": len(self._rows),
+            "seconds": sum(float(row["seconds"]) for row in self._rows),
+        }
+        if self._planned:
+            summary["planned_peak_bytes"] = self._planned
+        if self._rows:
+            summary.update({name: float(self._rows[-1][name]) for name in self._rows[-1] if name.endswith("_loss")})
+            summary["graphs_per_s"] = float(self._rows[-1]["graphs_per_s"])
+        return summary
+
+    def _memory(self) -> Row:
+        memory: Row = json.loads(self._torch.memory_now())
+        return memory
+
+    def _tell(self, event: str, fields: Mapping[str, object]) -> None:
+        self._journal.write(event, json.dumps(_finite(fields), default=str))
+
+    def _write_metrics(self) -> None:
+        names = list(dict.fromkeys(name for row in self._rows for name in row))
+        beside = self._folder / "metrics.csv.tmp"
+        with open(beside, "w", newline="") as file:
+            writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self._rows)
+        os.replace(beside, self._folder / "metrics.csv")
+
+    def _write(self, name: str, text: str) -> None:
+        beside = self.run / f"{name}.tmp"
+        beside.write_text(text)
+        os.replace(beside, self.run / name)
+
+
+def _rows_of(metrics: Path) -> list[Row]:
+    if not metrics.exists():
+        return []
+    with open(metrics, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _finite(fields: Mapping[str, object]) -> Mapping[str, object]:
+    # JSON has no NaN.
+    return {key: None if isinstance(value, float) and value - value != 0 else value for key, value in fields.items()}

@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/run_comparison.h"
+#include "cli/verbs.h"
+#include "io/file.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  std::vector<std::filesystem::path> runs;
+  std::filesystem::path page;
+  bool json = false;
+};
+
+void run(const Options& options) {
+  const RunComparison comparison = compare_runs(options.runs);
+  if (!options.page.empty()) {
+    const Markup page = comparison_page(comparison);
+    write_text(options.page, std::string(page.data(), page.size()));
+  }
+  if (options.json)
+    fmt::print("{}\n", comparison_json(comparison).dump(-1, ' ', false, Json::error_handler_t::replace));
+  else
+    fmt::print("{}", comparison_text(comparison));
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("compare", "Show runs side by side: recipe, figures, time, memory and hash");
+  verb->add_option("RUN", options->runs, "Folders of runs, two or more")->required()->type_name("DIR");
+  verb->add_option("--page", options->page, "Write a page with curves, too")->type_name("FILE");
+  verb->add_flag("--json", options->json, "The same as JSON");
+  verb->footer("Example: plimsoll compare runs/gat runs/gat-wide --page compared.html");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

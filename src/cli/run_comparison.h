@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "telemetry/markup.h"
+
+namespace plimsoll {
+
+/// Runs side by side.
+struct RunComparison {
+  enum class Unit : uint8_t { text, number, seconds, bytes };
+  /// A fact of all runs.
+  struct Row {
+    std::string name;
+    std::vector<Json> values;  ///< one a run; null: the run does not have it
+    Unit unit = Unit::text;
+    bool differs() const;
+  };
+  struct Section {
+    std::string name;
+    std::vector<Row> rows;
+  };
+  /// A column of metrics.csv by epoch.
+  struct Curve {
+    std::string stage;  ///< "seed-42/gat"
+    size_t run = 0;
+    std::vector<double> values;
+  };
+
+  std::vector<std::string> runs;
+  std::vector<Section> sections;  ///< recipe (what differs alone), training, memory, evaluation, what was run
+  std::vector<Curve> validation_losses;
+};
+
+/// Reads manifest, recipe, metrics and evaluation of each run. Errors: UsageError for fewer than two;
+/// InputError for a folder that is no run, naming it.
+RunComparison compare_runs(const std::vector<std::filesystem::path>& folders);
+
+/// For people: "12.3 MiB".
+std::string text_of(const Json& value, RunComparison::Unit unit);
+Json comparison_json(const RunComparison& comparison);
+std::string comparison_text(const RunComparison& comparison);
+/// A page (telemetry/report.h).
+Markup comparison_page(const RunComparison& comparison);
+
+}  // namespace plimsoll

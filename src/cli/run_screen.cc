@@ -1,0 +1,134 @@
+#include "cli/run_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+
+namespace plimsoll {
+namespace {
+
+// A number at a pointer such as "/progress/done"; 0 where there is none.
+double number_at(const Json& run, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  return run.contains(at) && run.at(at).is_number() ? run.at(at).get<double>() : 0;
+}
+int64_t whole_at(const Json& run, const char* pointer) {
+  return static_cast<int64_t>(number_at(run, pointer));
+}
+std::string text_at(const Json& run, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  return run.contains(at) && run.at(at).is_string() ? run.at(at).get<std::string>() : "";
+}
+
+std::string bar(double share, int width) {
+  const int filled = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * width));
+  std::string text = "[";
+  for (int i = 0; i < width; ++i) text += i < filled ? "█" : "░";
+  return text + "]";
+}
+
+std::string progress_line(const Json& run, int width) {
+  if (run.contains("end") && run.contains(Json::json_pointer("/end/weights")))
+    return fmt::format("epoch {} of {}, best {}; weights {}", whole_at(run, "/epoch/epoch"),
+                       whole_at(run, "/start/max_epochs"), whole_at(run, "/end/best_epoch"),
+                       text_at(run, "/end/weights"));
+  const double done = number_at(run, "/progress/done");
+  const double total = std::max(number_at(run, "/progress/total"), 1.0);
+  const double rate = number_at(run, "/progress/graphs_per_s");
+  std::string line =
+      fmt::format("epoch {} of {}  {} {:.1f} %", whole_at(run, "/progress/epoch"),
+                  whole_at(run, "/start/max_epochs"), bar(done / total, width / 4), 100 * done / total);
+  if (rate > 0) {
+    line += fmt::format("  {} graphs/s", format_count(std::llround(rate)));
+    if (run.at("state") == "running") line += fmt::format(", {} left", format_seconds((total - done) / rate));
+  }
+  return line;
+}
+
+bool has_number(const Json& run, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  return run.contains(at) && run.at(at).is_number();
+}
+
+std::string loss_line(const Json& run) {
+  std::string line = fmt::format("loss {:.5f}", number_at(run, "/epoch/training_loss"));
+  if (has_number(run, "/epoch/validation_loss"))
+    line += fmt::format(", validation {:.5f}", number_at(run, "/epoch/validation_loss"));
+  return line + fmt::format(" (epoch {})", whole_at(run, "/epoch/epoch"));
+}
+
+std::string budget_line(const Json& run, int width) {
+  const int64_t live = whole_at(run, "/memory/anonymous_bytes");
+  const int64_t held = live > 0 ? live : whole_at(run, "/progress/anonymous_bytes");
+  const int64_t budget = whole_at(run, "/start/budget_bytes");
+  const std::string planned = format_bytes(whole_at(run, "/start/planned_bytes"));
+  if (budget == 0) return fmt::format("no budget; {} held, {} planned", format_bytes(held), planned);
+  return fmt::format("budget {} {} {} held, {} planned", format_bytes(budget),
+                     bar(static_cast<double>(held) / static_cast<double>(budget), width / 4),
+                     format_bytes(held), planned);
+}
+
+// Tags, the largest first.
+std::string ledger_line(const Json& run) {
+  std::vector<std::pair<int64_t, std::string>> tags;
+  if (const Json::json_pointer at("/progress/held"); run.contains(at) && run.at(at).is_object())
+    for (const auto& [tag, bytes] : run.at(at).items())
+      if (bytes.is_number()) tags.emplace_back(bytes.get<int64_t>(), tag);
+  std::ranges::sort(tags, std::greater<>());
+  std::string line = fmt::format("ledger {}:", format_bytes(whole_at(run, "/progress/ledger_bytes")));
+  for (const auto& [bytes, tag] : tags) line += fmt::format(" {} {}", tag, format_bytes(bytes));
+  return line;
+}
+
+std::string work_line(const Json& run) {
+  const auto share = [&](const char* pointer) { return 100 * number_at(run, pointer); };
+  return fmt::format(
+      "{} blocks in flight, {} threads; work {:.0f} %, wait for graphs {:.0f} %, memory {:.0f} %, order "
+      "{:.0f} %: {} "
+      "binds",
+      whole_at(run, "/progress/blocks_in_flight"), whole_at(run, "/start/threads"),
+      share("/progress/working"), share("/progress/waited_reading"), share("/progress/waited_memory"),
+      share("/progress/waited_order"), text_at(run, "/progress/binds"));
+}
+
+std::string pressure_line(const Json& run) {
+  const int64_t level = whole_at(run, "/progress/pressure");
+  const std::string reruns = fmt::format("{} reruns", whole_at(run, "/progress/reruns"));
+  return level == 0
+             ? "pressure none; " + reruns
+             : fmt::format("pressure {}: {}; {}", level, text_at(run, "/progress/pressure_reason"), reruns);
+}
+
+}  // namespace
+
+std::string run_screen(const std::vector<Json>& runs, int width, double now) {
+  std::string screen = fmt::format("plimsoll top: {} run{}\n", runs.size(), runs.size() == 1 ? "" : "s");
+  if (runs.empty())
+    screen += "\nno process of this machine trains; name the folder of a run to see how it ended\n";
+  for (const Json& run : runs) {
+    screen +=
+        fmt::format("\n{}  {}  {}", text_at(run, "/run"), text_at(run, "/stage"), text_at(run, "/state"));
+    if (run.contains("process") && run.at("process").is_number())
+      screen += fmt::format("  process {}", whole_at(run, "/process"));
+    if (const double time = number_at(run, "/time"); time > 0)
+      screen += fmt::format("  last word {} ago", format_seconds(std::max(now - time, 0.0)));
+    screen += "\n";
+    const auto add = [&](const std::string& line) { screen += "  " + line + "\n"; };
+    if (!run.contains(Json::json_pointer("/start/planned_bytes")))
+      continue;  // of a column, or of an older version
+    if (run.contains("progress")) add(progress_line(run, width));
+    if (run.contains("epoch")) add(loss_line(run));
+    add(budget_line(run, width));
+    if (!run.contains("progress")) continue;
+    add(ledger_line(run));
+    if (!run.contains(Json::json_pointer("/progress/binds"))) continue;  // of Python, which has no workers
+    add(work_line(run));
+    add(pressure_line(run));
+  }
+  return screen;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "cli/interrupt.h"
+#include "cli/run_screen.h"
+#include "cli/verbs.h"
+#include "telemetry/run_status.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string run;
+  double interval = 1;
+  bool once = false;
+  bool json = false;
+};
+
+// The runs to show, each followed from the first time it was seen.
+class Runs {
+ public:
+  explicit Runs(const std::string& only) : only_(only.empty() ? fs::path() : fs::canonical(only)) {}
+
+  std::vector<Json> look() {
+    std::vector<Json> found;
+    const std::vector<LiveRun> live = find_live_runs();
+    if (only_.empty()) {
+      for (const LiveRun& run : live) found.push_back(status_of(run.folder).look(run.process));
+      return found;
+    }
+    int64_t process = 0;
+    for (const LiveRun& run : live)
+      if (run.folder == only_) process = run.process;
+    found.push_back(status_of(only_).look(process));
+    return found;
+  }
+
+ private:
+  RunStatus& status_of(const fs::path& folder) {
+    return statuses_.try_emplace(folder.string(), RunStatus(folder)).first->second;
+  }
+  const fs::path only_;
+  std::map<std::string, RunStatus> statuses_;
+};
+
+double now_in_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+int terminal_width() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+// The terminal's second screen, without cursor and without the keys' echo, while it lives.
+class Screen {
+ public:
+  Screen() {
+    keys_ = ::tcgetattr(STDIN_FILENO, &before_) == 0;
+    if (keys_) {
+      termios raw = before_;
+      raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+      ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    }
+    fmt::print("\x1b[?1049h\x1b[?25l");
+  }
+  ~Screen() {
+    fmt::print("\x1b[?25h\x1b[?1049l");
+    std::fflush(stdout);
+    if (keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  void show(const std::string& text) {
+    fmt::print("\x1b[H\x1b[?7l");  // from the top; lines that are too long are cut
+    size_t begin = 0;
+    for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+      fmt::print("{}\x1b[K\n", text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    fmt::print("\x1b[K\nq ends\x1b[J\x1b[?7h");
+    std::fflush(stdout);
+  }
+  // Whether q was pressed, or the terminal is gone; waits that long.
+  bool wait_for_end(double seconds) const {
+    pollfd keys{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&keys, keys_ ? 1 : 0, static_cast<int>(seconds * 1000)) <= 0) return false;
+    char key = 0;
+    return ::read(STDIN_FILENO, &key, 1) <= 0 || key == 'q';
+  }
+
+ private:
+  termios before_{};
+  bool keys_ = false;
+};
+
+void run(const Options& options) {
+  if (!options.run.empty() && !fs::exists(fs::path(options.run) / "manifest.json"))
+    throw InputError(options.run +
+                     ": is no run; expected a folder with a manifest.json, as `plimsoll train` makes");
+  Runs runs(options.run);
+  if (options.json) {
+    const Json found = {{"runs", runs.look()}};
+    fmt::print("{}\n", found.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return;
+  }
+  if (options.once || ::isatty(STDOUT_FILENO) == 0) {
+    fmt::print("{}", run_screen(runs.look(), terminal_width(), now_in_seconds()));
+    return;
+  }
+  stop_in_order();
+  Screen screen;
+  do {
+    throw_if_stopped();
+    screen.show(run_screen(runs.look(), terminal_width(), now_in_seconds()));
+  } while (!screen.wait_for_end(options.interval));
+}
+
+}  // namespace
+
+void add_top(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("top", "Show the runs of this machine: memory, rate, and what binds");
+  verb->add_option("RUN", options->run,
+                   "The folder of a run, also of one that has ended; default: all that train");
+  verb->add_option("--interval", options->interval, "Seconds between two looks")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  verb->add_flag("--once", options->once, "Print what is there now, and end");
+  verb->add_flag("--json", options->json, "The same as JSON");
+  verb->footer("Example: plimsoll top runs/gat");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

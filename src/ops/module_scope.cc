@@ -1,0 +1,74 @@
+#include "ops/module_scope.h"
+
+#include <ATen/SequenceNumber.h>
+
+#include <mutex>
+#include <unordered_set>
+#include <vector>
+
+#include "memory/tape.h"
+
+namespace plimsoll {
+namespace {
+
+thread_local bool naming = false;
+
+// Nodes of the gradient's graph that a module has made, by the numbers that torch gives to a thread's nodes.
+struct ModuleNodes {
+  uint64_t first;
+  uint64_t end;
+  const char* module;
+};
+thread_local std::vector<ModuleNodes> nodes;        // inner modules first
+thread_local std::vector<const char*> interrupted;  // modules, by the nodes that run within one another
+
+}  // namespace
+
+const char* interned(const std::string& name) {
+  static std::mutex mutex;
+  static auto* const names = new std::unordered_set<std::string>;
+  const std::lock_guard lock(mutex);
+  return names->insert(name).first->c_str();
+}
+
+ModuleScope::ModuleScope(const std::string& name) {
+  if (!naming) return;
+  before_ = current_module();
+  first_node_ = at::sequence_number::peek();
+  set_current_module(interned(name));
+}
+
+ModuleScope::~ModuleScope() {
+  if (before_ == nullptr) return;
+  nodes.push_back({first_node_, at::sequence_number::peek(), current_module()});
+  set_current_module(before_);
+}
+
+NameModules::NameModules() {
+  naming = true;
+  nodes.clear();
+  interrupted.clear();
+}
+
+NameModules::~NameModules() {
+  set_current_module("");
+  naming = false;
+}
+
+// A node that no module has made is one of a layer that runs again: it belongs to whoever runs it.
+void NameModules::enter_node(int64_t node) {
+  interrupted.push_back(current_module());
+  for (const ModuleNodes& of : nodes)
+    if (node >= static_cast<int64_t>(of.first) && node < static_cast<int64_t>(of.end)) {
+      set_current_module(of.module);
+      return;
+    }
+}
+
+void NameModules::leave_node() {
+  if (interrupted.empty()) return;
+  set_current_module(interrupted.back());
+  interrupted.pop_back();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,116 @@
+#include "telemetry/run_status.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/units.h"
+#include "memory/cgroup.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLock = "/run.lock";  // task/run_lock.h
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;  // a process may end, or be another user's
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    entries.push_back(at->path());
+  std::ranges::sort(entries);
+  return entries;
+}
+
+// The number that a text is; 0 where it is none.
+int64_t number_of(const std::string& text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
+// The kinds of events that say how a stage is going.
+std::string kind_of(const std::string& event) {
+  if (event == "start" || event == "resume") return "start";
+  if (event == "epoch" || event == "progress" || event == "end" || event == "interrupted" ||
+      event == "out_of_budget")
+    return event;
+  return "decision";
+}
+
+Json bytes_of_process(const std::string& root, int64_t process) {
+  const std::string status = root + "/proc/" + std::to_string(process) + "/status";
+  const auto field = [&](const char* key) {
+    const auto kib = read_field(status, key);
+    return kib ? Json(*kib * kKiB) : Json();
+  };
+  return {{"anonymous_bytes", field("RssAnon")}, {"page_cache_bytes", field("RssFile")}};
+}
+
+}  // namespace
+
+std::vector<LiveRun> find_live_runs(const std::string& root) {
+  std::vector<LiveRun> runs;
+  for (const fs::path& process : entries_of(root + "/proc")) {
+    const int64_t number = number_of(process.filename().string());
+    if (number == 0) continue;
+    for (const fs::path& file : entries_of(process / "fd")) {
+      std::error_code error;
+      const std::string target = fs::read_symlink(file, error).string();
+      if (error || !target.ends_with(kLock)) continue;
+      const fs::path folder = target.substr(0, target.size() - kLock.size());
+      const auto same = [&](const LiveRun& run) { return run.folder == folder; };
+      if (fs::exists(folder / "manifest.json") && std::ranges::none_of(runs, same))
+        runs.push_back({folder, number});
+    }
+  }
+  return runs;
+}
+
+void RunStatus::read(Stage& stage) {
+  stage.journal.read([&](const Json& event) {
+    const Json name = event.value("event", Json());
+    if (!name.is_string()) return;
+    const std::string kind = kind_of(name.get<std::string>());
+    if (kind == "start") {
+      stage.last = Json::object();
+      stage.state = "running";
+    }
+    if (kind == "end") stage.state = "done";
+    if (kind == "interrupted") stage.state = "interrupted";
+    if (kind == "out_of_budget") stage.state = "out of budget";
+    stage.last[kind] = event;
+    if (const Json time = event.value("time", Json()); time.is_number()) stage.time = time;
+  });
+}
+
+Json RunStatus::look(int64_t process) {
+  for (const fs::path& seed : entries_of(folder_)) {
+    if (!seed.filename().string().starts_with("seed-")) continue;
+    for (const fs::path& stage : entries_of(seed))
+      if (const fs::path journal = stage / "events.jsonl"; fs::exists(journal))
+        stages_.try_emplace(fs::relative(stage, folder_).string(), Stage{JournalReader(journal)});
+  }
+  Json status = {{"run", folder_.string()}, {"process", process > 0 ? Json(process) : Json()}};
+  if (process > 0) status["memory"] = bytes_of_process(root_, process);
+  const Stage* newest = nullptr;
+  for (auto& [name, stage] : stages_) {
+    read(stage);
+    if (newest != nullptr && stage.time < newest->time) continue;
+    newest = &stage;
+    status["stage"] = name;
+  }
+  if (newest == nullptr) {
+    status["state"] = process > 0 ? "starting" : "not started";
+    return status;
+  }
+  const bool goes_on = process > 0 && newest->state == "done";
+  status["state"] = goes_on || (process > 0 && newest->state == "running") ? "running"
+                    : newest->state == "running"                           ? "killed"
+                                                                           : newest->state;
+  status["time"] = newest->time;
+  status.update(newest->last);
+  return status;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/span_sink.h"
+#include "io/file.h"
+#include "memory/ledger.h"
+#include "telemetry/markup.h"
+
+namespace plimsoll {
+
+/// A trace that Perfetto opens: JSON trace events (Google, "Trace Event Format", 2016), one a line of an
+/// array that may end anywhere, so that a killed process leaves a readable one. A track for each worker, the
+/// reader and the run, and a counter of memory by tag. Thread-safe.
+class Trace : public SpanSink {
+ public:
+  /// Bytes of its buffer, which is entered in the ledger.
+  static constexpr int64_t kBufferBytes = 64 * 1024;
+
+  Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  /// Writes into a new file from now on. Errors: Failure.
+  void open(const std::filesystem::path& path, const std::string& title, int workers);
+  /// What cannot be written is lost, and stderr is told once.
+  void span(int track, const char* name, Clock::time_point begin, Clock::time_point end,
+            const Size& size) override;
+  /// Writes what is buffered.
+  void flush();
+  /// Ends the file.
+  void close();
+
+ private:
+  void put_counters(Clock::time_point at);
+  void name_track(int track, const std::string& name, int place);
+  void write_buffer();
+
+  std::mutex mutex_;
+  std::optional<File> file_;
+  Markup buffer_;
+  std::array<int64_t, kTags> held_{};
+};
+
+}  // namespace plimsoll
