@@ -11,5 +11,6 @@ void surface_refusals();
 void bind_tapes(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_runs(nb::module_& module);
+void bind_command(nb::module_& module);
 
 }  // namespace plimsoll

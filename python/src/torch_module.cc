@@ -9,4 +9,5 @@ NB_MODULE(_torch, module) {
   plimsoll::bind_tapes(module);
   plimsoll::bind_memory(module);
   plimsoll::bind_runs(module);
+  plimsoll::bind_command(module);
 }

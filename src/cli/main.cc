@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,13 @@ namespace {
                 " cannot be started; build it with torch (make build), it does all training");
 }
 
+// gloo's process groups are made by Python, and a rank's floor is Python's.
+void require_one_rank(int ranks) {
+  if (ranks > 1)
+    throw UsageError("ranks are processes of Python: give `python3 -m plimsoll` the same arguments "
+                     "(docs/ranks.md)");
+}
+
 // What adds the verbs of some names.
 struct Verbs {
   std::vector<std::string_view> names;
@@ -37,6 +45,10 @@ std::vector<Verbs> all_verbs(char** argv) {
   const auto train = [argv](const auto& options) {
     load_recipe(options.recipe, options.overrides);
     become_trainer(argv);
+  };
+  const auto share = [train](const auto& options) {
+    require_one_rank(options.ranks);
+    train(options);
   };
   const auto judge = [argv](const auto&) { become_trainer(argv); };
   return {
@@ -51,8 +63,8 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"verify"}, add_verify},
       {{"stage"}, add_stage},
       {{"job-report"}, add_job_report},
-      {{"plan"}, [train](CLI::App& app) { add_plan(app, train); }},
-      {{"train"}, [train](CLI::App& app) { add_train(app, train); }},
+      {{"plan"}, [share](CLI::App& app) { add_plan(app, share); }},
+      {{"train"}, [share](CLI::App& app) { add_train(app, share); }},
       {{"slurm"}, [train](CLI::App& app) { add_slurm(app, train); }},
       {{"evaluate"}, [judge](CLI::App& app) { add_evaluate(app, judge); }},
       {{"predict"}, [judge](CLI::App& app) { add_predict(app, judge); }},
