@@ -15,6 +15,9 @@
 
 namespace plimsoll {
 
+/// What ends a rank that is killed.
+struct Killed : std::exception {};
+
 /// Ranks that are threads of one process: what they send lies in queues meanwhile.
 class ThreadRanks {
  public:
@@ -42,6 +45,12 @@ class ThreadRanks {
       if (error) std::rethrow_exception(error);
   }
 
+  /// Of a rank nothing is heard from now on; it ends where it talks to another one next.
+  void kill(int rank) {
+    const std::lock_guard lock(mutex_);
+    killed_[rank] = true;
+  }
+
  private:
   using Message = std::vector<std::byte>;
 
@@ -52,6 +61,7 @@ class ThreadRanks {
     int ranks() const override { return all_.ranks_; }
     void send(int to, std::span<const std::byte> bytes) override {
       const std::lock_guard lock(all_.mutex_);
+      if (all_.killed_[rank_]) throw Killed();
       all_.sent_[{rank_, to}].emplace_back(bytes.begin(), bytes.end());
       traffic_.bytes_sent += std::ssize(bytes);
       all_.changed_.notify_all();
@@ -60,6 +70,7 @@ class ThreadRanks {
     void wait() override {
       for (const auto& [from, bytes] : wanted_) {
         std::unique_lock lock(all_.mutex_);
+        if (all_.killed_[rank_]) throw Killed();
         std::deque<Message>& queue = all_.sent_[{from, rank_}];
         all_.changed_.wait(lock, [&, of = from] { return !queue.empty() || all_.gone_[of]; });
         if (queue.empty()) throw RankLost("rank " + std::to_string(from) + " has ended");
@@ -82,7 +93,7 @@ class ThreadRanks {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::pair<int, int>, std::deque<Message>> sent_;  // guarded by mutex_
-  std::map<int, bool> gone_;                                 // guarded by mutex_
+  std::map<int, bool> gone_, killed_;                        // guarded by mutex_
 };
 
 }  // namespace plimsoll

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <numeric>
+#include <random>
 #include <set>
 
 #include "nn/classification.h"
@@ -36,6 +38,7 @@ class EndedClassification : public Classification {
 struct Stop {
   int rank = -1;
   int64_t block = 0;
+  bool kills = false;  ///< nothing is written any more
 };
 
 class RanksTest : public ::testing::Test {
@@ -60,12 +63,20 @@ class RanksTest : public ::testing::Test {
   std::string run(int ranks, const std::string& name, bool resume = false, Stop stop = {}) {
     std::mutex mutex;
     std::set<std::string> hashes;
+    ThreadRanks others(ranks);
     const auto train = [&](Exchange* exchange) {
       const GATWithJK model(GATWithJKOptions{.num_ids = 50}, 3);
       std::atomic<bool> interrupt = false;
       std::atomic<int64_t> blocks = 0;
       const EndedClassification objective(model, [&] {
-        if (rank_of(exchange) == stop.rank && ++blocks == stop.block) interrupt = true;
+        if (rank_of(exchange) == stop.rank && ++blocks == stop.block) {
+          if (!stop.kills)
+            interrupt = true;
+          else if (exchange == nullptr)
+            throw Killed();
+          else
+            others.kill(stop.rank);
+        }
         if (fails_ && rank_of(exchange) == 1) throw Failure("made up");
       });
       const std::filesystem::path folder = folder_ / name;
@@ -91,7 +102,7 @@ class RanksTest : public ::testing::Test {
     if (ranks == 1)
       train(nullptr);
     else
-      ThreadRanks(ranks).run([&](Exchange& exchange) { train(&exchange); });
+      others.run([&](Exchange& exchange) { train(&exchange); });
     EXPECT_EQ(hashes.size(), 1U);
     return *hashes.begin();
   }
@@ -123,6 +134,31 @@ TEST_F(RanksTest, ACheckpointIsReadByAnyNumberOfRanks) {
   EXPECT_THROW(run(3, "run", true, {1, 9}), Interrupted);
   EXPECT_THROW(run(2, "run", true, {0, 3}), Interrupted);
   EXPECT_EQ(run(4, "run", true), whole);
+}
+
+TEST_F(RanksTest, AnyScheduleOfRanksStopsAndKillsEndsInTheSameBits) {
+  const std::string whole = run(1, "whole");
+  const int schedules = std::getenv("PLIMSOLL_SLOW") != nullptr ? 50 : 5;
+  for (int s = 0; s < schedules; ++s) {
+    std::mt19937 random(static_cast<unsigned>(s));
+    const auto draw = [&](int first, int last) { return std::uniform_int_distribution(first, last)(random); };
+    std::string schedule;
+    std::string found;
+    for (int start = 0; found.empty(); ++start) {
+      const int ranks = draw(1, 4);
+      recipe_.training.checkpoint_every_s = draw(0, 1) == 0 ? 0 : 1e9;
+      Stop stop{draw(0, ranks - 1), draw(1, 80 / ranks), draw(0, 2) > 0};
+      if (start == 6) stop = {};
+      schedule += fmt::format(" {}{} of {}", stop.kills ? "kill " : "stop ", stop.rank, ranks);
+      try {
+        found = run(ranks, fmt::format("run-{}", s), true, stop);
+      } catch (const Killed&) {
+      } catch (const RankLost&) {
+      } catch (const Interrupted&) {
+      }
+    }
+    EXPECT_EQ(found, whole) << "schedule " << s << ":" << schedule;
+  }
 }
 
 TEST_F(RanksTest, WhatFailsOnOneRankEndsAll) {

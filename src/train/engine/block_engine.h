@@ -38,8 +38,8 @@ struct ExecutionPlan {
 /// (sample/block/block_runner.h), lane by lane (train/engine/lane_tree.h). Results are the same bits for any
 /// execution.
 ///
-/// With an OffloadedTeacher, blocks go through it first, and then through the objective: all of a batch, or as
-/// many as it has room for.
+/// With an OffloadedTeacher, blocks go through it first, and then through the objective: all of a batch, or
+/// as many as it has room for.
 ///
 /// With an Exchange the lanes of a batch, or of a list to predict, are shared out among the ranks of a run
 /// (train/engine/lane_exchange.h). Every rank makes the same calls.

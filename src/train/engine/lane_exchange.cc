@@ -108,7 +108,9 @@ void LaneExchange::agree(const RankLanes& lanes, std::span<double> record, size_
   record[0] = static_cast<double>(ending_of(error));
   record[1] = flag_ ? 1 : 0;
   all_.resize(static_cast<size_t>(exchange_.ranks()) * record.size());
+  const double before = exchange_.traffic().seconds;
   gather(exchange_, record, all_);
+  seconds_for_slower_ += exchange_.traffic().seconds - before;
   flag_ = all_[1] != 0;
   require_all_done(all_, record.size(), error);
   std::vector<double*> nodes(lanes.nodes());

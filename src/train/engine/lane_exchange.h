@@ -84,6 +84,9 @@ class LaneExchange {
   /// Every rank's slice of the parameters becomes known to all, by way of `sums`.
   void share_parameters(LaneTree<BatchSum>& sums);
 
+  /// Of Exchange::traffic() the seconds before anything was added: what slower ranks took longer.
+  double seconds_for_slower() const { return seconds_for_slower_; }
+
   /// Memory that nobody uses between two steps: [row()] numbers.
   at::Tensor idle_row() { return received_.narrow(0, 0, slices_.row()); }
 
@@ -100,6 +103,7 @@ class LaneExchange {
   at::Tensor received_;                // [nodes of all ranks, a slice]
   std::vector<at::Tensor> gradients_;  // views of node 0's
   std::vector<double> all_;            // records of all ranks
+  double seconds_for_slower_ = 0;
   bool flag_ = false;
 };
 

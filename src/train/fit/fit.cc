@@ -255,7 +255,10 @@ class Fit {
     seconds_before_ = position_.so_far.seconds;
     stalled_before_ = engine_.runner().stalled_seconds();
     rows_before_ = options_.source->row_counters().value_or(RowCounters{});
-    if (options_.run.exchange != nullptr) traffic_before_ = options_.run.exchange->traffic();
+    if (options_.run.exchange != nullptr) {
+      traffic_before_ = options_.run.exchange->traffic();
+      for_slower_before_ = engine_.ranks()->seconds_for_slower();
+    }
     const auto seed = static_cast<uint64_t>(options_.recipe->seed);
     const auto epoch = static_cast<uint32_t>(position_.epoch);
     const EpochOrder order{options_.split->training, options_.curriculum, seed, options_.split->fresh_epochs};
@@ -326,9 +329,11 @@ class Fit {
                   {"reruns", engine_.runner().reruns()}};
     if (const Exchange* const exchange = options_.run.exchange) {
       const Exchange::Traffic now = exchange->traffic();
-      entry["exchange"] = {{"ranks", exchange->ranks()},
-                           {"bytes_sent", now.bytes_sent - traffic_before_.bytes_sent},
-                           {"seconds", now.seconds - traffic_before_.seconds}};
+      entry["exchange"] = {
+          {"ranks", exchange->ranks()},
+          {"bytes_sent", now.bytes_sent - traffic_before_.bytes_sent},
+          {"seconds", now.seconds - traffic_before_.seconds},
+          {"for_slower_seconds", engine_.ranks()->seconds_for_slower() - for_slower_before_}};
     }
     if (const auto rows = options_.source->row_counters()) {
       const double stalled = engine_.runner().stalled_seconds() - stalled_before_;
@@ -388,6 +393,7 @@ class Fit {
   double seconds_before_ = 0;  // of this epoch, in an earlier process
   RowCounters rows_before_;    // this epoch
   Exchange::Traffic traffic_before_;
+  double for_slower_before_ = 0;
   double stalled_before_ = 0;
   std::optional<Reading> reading_;
   std::chrono::steady_clock::time_point last_checkpoint_ = std::chrono::steady_clock::now();
