@@ -1,6 +1,6 @@
 """The verbs of the command line that need torch's own files: `convert` of graphs, `import` and `export` of weights.
 
-`plimsoll` becomes this where it is asked for one of them, and `python -m plimsoll` calls it at once.
+`plimsoll` becomes this where it is asked for one of them, or for ranks of a run, and `python -m plimsoll` calls it at once.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from plimsoll import _ranks
 from plimsoll.errors import Error
 
 VERBS = ("convert", "import", "export")
@@ -18,6 +19,7 @@ VERBS = ("convert", "import", "export")
 
 def main(arguments: Sequence[str]) -> None:
     """Does what the arguments say and ends the process with the exit code of the command line."""
+    _ranks.take(arguments)
     try:
         options = _parser().parse_args(arguments)
         done = options.work(options)
