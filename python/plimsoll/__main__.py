@@ -1,4 +1,4 @@
-"""`python -m plimsoll`: becomes the program that the package carries, but for verbs that need torch's own files."""
+"""`python -m plimsoll`: a rank of a run (docs/ranks.md), a verb that needs torch's own files, or the program of the package."""
 
 import os
 import sys
@@ -6,13 +6,15 @@ from pathlib import Path
 
 
 def main() -> None:
-    from plimsoll import commands
+    from plimsoll import _ranks, commands
 
-    if commands.is_ours(sys.argv[1:]):
-        commands.main(sys.argv[1:])
+    arguments = sys.argv[1:]
+    if commands.is_ours(arguments):
+        commands.main(arguments)
     os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)
+    _ranks.take(arguments)
     program = Path(__file__).parent / "bin" / "plimsoll"
-    os.execv(program, ["plimsoll", *sys.argv[1:]])
+    os.execv(program, ["plimsoll", *arguments])
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from torch_geometric.data import Batch, Data
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import smallest_budget
+from plimsoll._lanes import LaneSums, checked_lanes, require_agreement, require_unchanged
+from plimsoll._process_group import is_first_rank
 from plimsoll.arguments import Budget, PathLike, whole
 from plimsoll.blocks import Block, BlockLimits, BlockList
 from plimsoll.coupling import coupling_modules
@@ -56,6 +58,7 @@ def fit(
     budget: Budget = None,
     seed: int = 0,
     shuffle: bool = True,
+    lanes: int = 1,
     forward: Forward = by_names,
     on_epoch: Callable[[int, float], object] | None = None,
     run: PathLike | None = None,
@@ -68,6 +71,11 @@ def fit(
     block follows from (`seed`, epoch) and the limits in `block`; before each block torch's generator is seeded from
     (`seed`, epoch, block), and it is as before when `fit` returns. So the weights are the same to the bit for every
     budget, at a fixed number of torch's threads.
+
+    Where torch.distributed is initialised, all processes of the default group, which must be gloo's, call it with the same
+    arguments and weights and share the blocks. `lanes`, a power of two up to 64, is in how many parts the blocks of a batch
+    are added up, and the most ranks that there may be: the weights are the same for any number of ranks up to `lanes`, one
+    included, and others for other `lanes` (docs/ranks.md).
 
     `loss(out, batch.y)` is a mean over the rows of `batch.y`, by which blocks are weighted, or a sum. Class weights and
     `ignore_index` count where torch's cross entropy or NLL has them, as a module, a function or a `functools.partial`.
@@ -87,18 +95,20 @@ def fit(
     """
     require_cpu(model)
     epochs = whole("epochs", epochs, 1)
+    lanes = checked_lanes(lanes)
     shares = shares_of(loss)
     settings = {"model": model, "loss": loss, "epochs": epochs, "batch_size": batch_size, "block": block, "shuffle": shuffle}
-    journal = None if run is None else RunJournal(run, seed=seed, settings=settings, trackers=trackers)
-    if journal is None and trackers:
+    journal = None if run is None or not is_first_rank() else RunJournal(run, seed=seed, settings=settings, trackers=trackers)
+    if run is None and trackers:
         raise UsageError("trackers follow the journal of a run; give run, the folder for it")
     with budget_of_process(budget) as memory, journal or nullcontext(), torch.random.fork_rng(devices=[]), torch.enable_grad():
         blocks = BlockList(dataset, batch_size, block, seed, shuffle)
         stepper = _optimizer(model, optimizer)
         found = Fit(couples=_couples(model, blocks, forward))
-        room = _plan(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes)
+        room = _plan(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes)
         _try_split(model, blocks, forward, loss, shares)
-        steps = _Run(model, stepper, blocks, forward, loss, shares, found, room, journal)
+        require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
+        steps = _Run(model, stepper, blocks, forward, loss, shares, found, room, lanes, journal)
         if journal is not None:
             _start(journal, model, blocks, epochs, found, memory.bytes)
         stepper.zero_grad(set_to_none=True)
@@ -133,6 +143,7 @@ class _Run:
         shares: LossShares,
         found: Fit,
         room: bool,
+        lanes: int,
         journal: RunJournal | None,
     ) -> None:
         self._model, self._optimizer, self._blocks = model, optimizer, blocks
@@ -141,8 +152,7 @@ class _Run:
         self._memory = _torch.BlockMemory() if room else None
         self._journal = journal
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self._sums = [torch.zeros_like(parameter) for parameter in self._parameters]
-        self._has_gradient = [False] * len(self._sums)
+        self._sums = LaneSums(self._parameters, lanes)
 
     def epoch(self, epoch: int) -> float:
         """Trains one epoch; gives its mean loss."""
@@ -159,20 +169,19 @@ class _Run:
 
     def _batch(self, epoch: int, blocks: list[Block]) -> tuple[float, float]:
         """Steps on a batch; gives its loss times what it is a mean over, and that."""
-        for total in self._sums:
-            total.zero_()
-        self._has_gradient = [False] * len(self._sums)
-        counts = [float(self._counts[block.graphs].sum()) for block in blocks]
-        loss, all_targets = 0.0, sum(counts)
-        for block, count in zip(blocks, counts):
-            if not count:  # none of its targets counts, and its mean is 0 / 0
-                continue
-            seed = _seed_of(self._blocks.seed, epoch, block.number)
-            torch.default_generator.manual_seed(seed)  # of random transforms
-            weight = count / all_targets if self._mean else 1.0
-            loss += weight * self._block(block, self._blocks.load(block.graphs), weight, seed)
-        for parameter, total, has in zip(self._parameters, self._sums, self._has_gradient):
-            parameter.grad = total if has else None
+        counts = {block.number: float(self._counts[block.graphs].sum()) for block in blocks}
+        all_targets = sum(counts.values())
+        for share in self._sums.shares(blocks):
+            for block in share:
+                if not counts[block.number]:  # none of its targets counts, and its mean is 0 / 0
+                    continue
+                seed = _seed_of(self._blocks.seed, epoch, block.number)
+                torch.default_generator.manual_seed(seed)  # of random transforms
+                weight = counts[block.number] / all_targets if self._mean else 1.0
+                self._sums.add_loss(weight * self._block(block, self._blocks.load(block.graphs), weight, seed))
+        gradients, loss = self._sums.add_up()
+        for parameter, gradient in zip(self._parameters, gradients):
+            parameter.grad = gradient
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
         return loss * all_targets if self._mean else loss, all_targets
@@ -181,7 +190,9 @@ class _Run:
         """Adds the gradients of a block to the sums; gives its loss."""
         buffers = [buffer.clone() for buffer in self._model.buffers()]
         try:
-            return self._in_memory(data, weight, seed)
+            loss = self._in_memory(data, weight, seed)
+            require_unchanged(self._model, buffers)
+            return loss
         except BudgetExceeded as error:
             # What was packed tightly before may lie apart in the block's memory; the heap has no such gaps.
             refused = error.with_traceback(None)
@@ -215,11 +226,9 @@ class _Run:
         torch.default_generator.manual_seed(seed)
         loss = loss_of(self._model, data, self._forward, self._loss)
         (loss * weight).backward()
-        for i, (parameter, total) in enumerate(zip(self._parameters, self._sums)):
-            if parameter.grad is not None:
-                total += parameter.grad
-                parameter.grad = None
-                self._has_gradient[i] = True
+        self._sums.add([parameter.grad for parameter in self._parameters])
+        for parameter in self._parameters:
+            parameter.grad = None
         return float(loss.detach())
 
 
@@ -324,6 +333,7 @@ def _plan(
     loss: Loss,
     found: Fit,
     budget: int,
+    lanes: int,
 ) -> bool:
     """Whether blocks may have memory of their own. Errors: `BudgetExceeded`, which names the smallest budget."""
     sizes: dict[Size, Block] = {}
@@ -337,7 +347,7 @@ def _plan(
         needs.run_parts(blocks.load(sizes[size].graphs))
     worst = worst_of(needs, sizes, lambda size: blocks.load(sizes[size].graphs))
     trial = needs.trial
-    gradients = bytes_of([parameter for parameter in trial.model.parameters() if parameter.requires_grad])
+    gradients = LaneSums.bytes_for([parameter for parameter in trial.model.parameters() if parameter.requires_grad], lanes)
     state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients
     range_bytes = max(tape.recording.packed() for tape in needs.tapes.values())
     _torch.give_back_freed_memory()

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
+from plimsoll._process_group import group_name, ranks
 from plimsoll.arguments import Budget, PathLike, Progress, texts, thread_count, whole
 from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.predictions import Predictions
@@ -69,6 +70,8 @@ def train(
     trained teacher. `budget` is for the whole process while it trains, as of `plimsoll.budget`. `progress` is called with
     what is done of a stage and what there is to do; an exception of it, or Ctrl-C, ends the run with a checkpoint, from
     which `resume` goes on. torch has one intra-op thread meanwhile.
+    Where torch.distributed is initialised, all processes of the default group, which must be gloo's, call it with the same
+    arguments and train together (docs/ranks.md); rank 0 writes, and all get its report.
     Errors: `UsageError`, `InputError`, `Failure`; `BudgetExceeded`, which names the smallest budget that works.
     """
     os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)  # of the process that follows it for run.trackers
@@ -89,8 +92,10 @@ def train(
     if resume and force:
         raise UsageError("resume and force: expected one of them")
     request.resume, request.force = bool(resume), bool(force)
+    group = group_name()
+    request.set_ranks(ranks())
     try:
-        done = json.loads(_within(request, budget, threads, lambda: _torch.train(request, progress)))
+        done = json.loads(_within(request, budget, threads, lambda: _torch.train(request, progress, group)))
     except BudgetExceeded as error:
         if not error.bytes_asked or "--resume" in str(error):
             raise  # it says what works, or has begun

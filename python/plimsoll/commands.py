@@ -1,6 +1,6 @@
 """The verbs of the command line that are of Python: `convert` of graphs, `import` and `export` of weights, `sync`.
 
-`plimsoll` becomes this where it is asked for one of them, and `python -m plimsoll` calls it at once.
+`plimsoll` becomes this where it is asked for one of them, or for ranks of a run, and `python -m plimsoll` calls it at once.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from plimsoll import _ranks
 from plimsoll.errors import Error
 
 VERBS = ("convert", "import", "export", "sync")
@@ -22,6 +23,7 @@ def main(arguments: Sequence[str]) -> None:
         from plimsoll.sync.__main__ import main as sync
 
         sys.exit(sync(arguments[1:]))
+    _ranks.take(arguments)
     try:
         options = _parser().parse_args(arguments)
         done = options.work(options)

@@ -4,7 +4,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
+#include <memory>
 
+#include "base/json.h"
+#include "cluster/process_group.h"
 #include "task/evaluate_run.h"
 #include "task/predict_run.h"
 #include "task/train_run.h"
@@ -44,10 +47,17 @@ Json told(const TrainedRun& trained) {
   return report;
 }
 
-// `progress` is told what is done; when it throws, the run ends as by a signal, with a checkpoint.
-std::string train(TrainRequest request, const nb::object& progress) {
+// `progress` is told what is done; when it throws, the run ends as by a signal, with a checkpoint. `group`
+// names the process group of the run's ranks, which all get the report; empty: there are none.
+std::string train(TrainRequest request, const nb::object& progress, const std::string& group) {
   Json report;
   run_watched(progress, [&](const Progress& note) {
+    std::unique_ptr<Exchange> exchange;
+    if (!group.empty())
+      exchange = join_process_group(group, [] {
+        return "a rank has ended or does not answer; to continue, call train on all ranks with resume=True";
+      });
+    request.run.exchange = exchange.get();
     std::atomic<bool> interrupt = false;
     request.run.interrupt = &interrupt;
     request.progress_of = [&](const std::string&, const char*) {
@@ -60,6 +70,7 @@ std::string train(TrainRequest request, const nb::object& progress) {
       };
     };
     report = told(train_run(request));
+    if (exchange) report = parse_json(broadcast_text(*exchange, report.dump()));
   });
   return report.dump();
 }
@@ -109,6 +120,7 @@ void bind_runs(nb::module_& module) {
              request.run.outside_ledger = outside;
              request.explains_refusals = false;
            })
+      .def("set_ranks", [](TrainRequest& request, int ranks) { request.run.ranks = ranks; })
       .def_rw("folder", &TrainRequest::folder)
       .def_rw("seeds", &TrainRequest::seeds)
       .def_rw("stages", &TrainRequest::stages)
@@ -142,7 +154,7 @@ void bind_runs(nb::module_& module) {
       .def_rw("csv", &PredictionRequest::csv)
       .def_rw("force", &PredictionRequest::force);
   module.def("smallest_budget", smallest_budget, nb::call_guard<nb::gil_scoped_release>());
-  module.def("train", train, nb::arg("request"), nb::arg("progress").none());
+  module.def("train", train, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));
   module.def("evaluate", evaluate, nb::arg("request"), nb::arg("progress").none());
   module.def("predict", predict, nb::arg("request"), nb::arg("progress").none());
 }

@@ -12,5 +12,6 @@ void bind_tapes(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_runs(nb::module_& module);
 void bind_journals(nb::module_& module);
+void bind_command(nb::module_& module);
 
 }  // namespace plimsoll

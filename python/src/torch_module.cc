@@ -10,4 +10,5 @@ NB_MODULE(_torch, module) {
   plimsoll::bind_memory(module);
   plimsoll::bind_runs(module);
   plimsoll::bind_journals(module);
+  plimsoll::bind_command(module);
 }

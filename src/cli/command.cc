@@ -108,15 +108,16 @@ void Resources::add_threads(CLI::App& verb) {
 int Resources::thread_count() const {
   if (threads > 0) return threads;
   cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set) / sharers) : 1;
 }
 
 Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may_be_below, bool for_elsewhere)
     : slack_(slack) {
   const std::vector<Limit> limits = find_limits();
-  const int64_t limit = default_budget(limits);
+  const int64_t limit = default_budget(limits) / resources.sharers;
   bytes_ = most > 0 ? std::min(most, limit) : limit;
-  if (!resources.budget_text.empty()) bytes_ = parse_size(resources.budget_text, usable_memory(limits));
+  if (!resources.budget_text.empty())
+    bytes_ = parse_size(resources.budget_text, usable_memory(limits) / resources.sharers);
   if (is_below_floor() && !may_be_below)
     throw Error(
         4, fmt::format("budget {} is below the floor: this process holds {} before any data{}; give more",
@@ -124,7 +125,7 @@ Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may
                        slack_ > 0 ? fmt::format(" and sets {} aside for --threads; fewer need less",
                                                 format_bytes(slack_))
                                   : ""));
-  if (bytes_ > usable_memory(limits) && !for_elsewhere) warn_of(limits, bytes_);
+  if (bytes_ > usable_memory(limits) / resources.sharers && !for_elsewhere) warn_of(limits, bytes_);
   Ledger::process().set_cap(std::max<int64_t>(bytes_ - outside_ledger(), 0));
 }
 

@@ -20,10 +20,11 @@ int run_command(CLI::App& app, int argc, char** argv);
 struct Resources {
   std::string budget_text;
   int threads = 0;
+  int sharers = 1;  ///< ranks of a run on this machine, of which each has a share of it by default
 
   void add_budget(CLI::App& verb);
   void add_threads(CLI::App& verb);
-  int thread_count() const;  ///< --threads, else the processors this process may use
+  int thread_count() const;  ///< --threads, else this process's share of the processors it may use
 };
 
 /// A budget in force: sets the cap of the ledger so that ledger + floor stay within it, and meters what is

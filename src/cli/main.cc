@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,18 @@ namespace {
                 " cannot be started; build it with torch (make build), it does all training");
 }
 
+// Whether a launcher, torchrun or srun, started this process as one of several. As place() of the package
+// asks.
+bool is_a_rank() {
+  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
+  const auto is_more_than_one = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr && std::atoi(value) > 1;
+  };
+  return (is_set("RANK") && is_more_than_one("WORLD_SIZE")) ||
+         (is_set("SLURM_PROCID") && is_more_than_one("SLURM_STEP_NUM_TASKS"));
+}
+
 // What adds the verbs of some names.
 struct Verbs {
   std::vector<std::string_view> names;
@@ -37,6 +50,12 @@ std::vector<Verbs> all_verbs(char** argv) {
   const auto train = [argv](const auto& options) {
     load_recipe(options.recipe, options.overrides);
     become_trainer(argv);
+  };
+  // Process groups are made by torch's Python, and the floor of a rank is that of Python.
+  const auto share = [argv, train](const auto& options, bool is_shared) {
+    if (!is_shared) return train(options);
+    load_recipe(options.recipe, options.overrides);
+    become_python(argv);
   };
   const auto judge = [argv](const auto&) { become_trainer(argv); };
   return {
@@ -51,8 +70,15 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"verify"}, add_verify},
       {{"stage"}, add_stage},
       {{"job-report"}, add_job_report},
-      {{"plan"}, [train](CLI::App& app) { add_plan(app, train); }},
-      {{"train"}, [train](CLI::App& app) { add_train(app, train); }},
+      {{"plan"},
+       [share](CLI::App& app) {
+         add_plan(app, [share](const PlanOptions& options) { share(options, options.ranks > 1); });
+       }},
+      {{"train"},
+       [share](CLI::App& app) {
+         add_train(
+             app, [share](const TrainOptions& options) { share(options, options.ranks > 1 || is_a_rank()); });
+       }},
       {{"slurm"}, [train](CLI::App& app) { add_slurm(app, train); }},
       {{"evaluate"}, [judge](CLI::App& app) { add_evaluate(app, judge); }},
       {{"predict"}, [judge](CLI::App& app) { add_predict(app, judge); }},

@@ -72,6 +72,16 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
              format_seconds(plan.seconds));
 }
 
+// What all ranks of this machine need, and what they tell each other.
+void print_ranks(const MemoryPlan& plan) {
+  fmt::print(
+      "{0} ranks, the table is one's: a machine with all of them needs {1}, {2} at least\n"
+      "  a step: each sends {3}, {4:.2f} of twice the bytes of all parameters\n",
+      plan.ranks, format_bytes(plan.ranks * plan.peak), format_bytes(plan.ranks * plan.min_budget),
+      format_bytes(plan.bytes_sent),
+      static_cast<double>(plan.bytes_sent) / static_cast<double>(2 * plan.parameter_bytes));
+}
+
 // The stages side by side; the one that decides follows in detail.
 void print_stages(const StagePlans& plans) {
   Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block", "graphs/s"});
@@ -164,9 +174,10 @@ Json profile_json(const TapeProfile& profile, const std::vector<Saving>& savings
 void run_plan(const PlanOptions& options) {
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (!options.mode.empty()) recipe.memory.estimation = options.mode;
-  const int threads = options.resources.thread_count();
-  const std::vector<int64_t> budgets = budgets_of(options.table);
   Resources resources = options.resources;
+  resources.sharers = options.ranks;
+  const int threads = resources.thread_count();
+  const std::vector<int64_t> budgets = budgets_of(options.table);
   if (!budgets.empty()) resources.budget_text = std::to_string(budgets.back());
   const FloorParts floor = warm_up_torch(threads);
   Budget budget(resources, 0, kHeapSlack, /*may_be_below=*/true, /*for_elsewhere=*/true);
@@ -174,7 +185,8 @@ void run_plan(const PlanOptions& options) {
                        .identity = {},
                        .threads = threads,
                        .prefetch = options.prefetch,
-                       .outside_ledger = budget.outside_ledger()};
+                       .outside_ledger = budget.outside_ledger(),
+                       .ranks = options.ranks};
   const TrainingInput input{.data = nearest_copy(options.data), .recipe = recipe, .threads = threads};
   if (!budgets.empty())
     return print_settings(plan_settings(input, run, budget.bytes()), budgets, options.json);
@@ -207,6 +219,7 @@ void run_plan(const PlanOptions& options) {
   } else {
     if (plans.size() > 1) print_stages(plans);
     print(plan, floor, budget, threads);
+    if (plan.ranks > 1) print_ranks(plan);
     if (options.profile) print_profile(profile, savings);
   }
   require_feasible(plan);

@@ -20,7 +20,7 @@ void become_python(char** argv) {
       "try:\n"
       "    from plimsoll.commands import main\n"
       "except ImportError as error:\n"
-      "    print(f'plimsoll: {sys.executable}: {error}; this verb is one of the Python package: pip install "
+      "    print(f'plimsoll: {sys.executable}: {error}; this needs the Python package: pip install "
       "'\n"
       "          'plimsoll, and set PLIMSOLL_PYTHON to the Python that has it', file=sys.stderr)\n"
       "    sys.exit(2)\n"

@@ -3,6 +3,10 @@
 namespace plimsoll {
 namespace {
 
+void add_ranks(CLI::App& verb, int& ranks, const char* text) {
+  verb.add_option("--ranks", ranks, text)->check(CLI::Range(1, 64))->capture_default_str();
+}
+
 void add_verify(CLI::App& verb, std::string& verify) {
   verb.add_option("--verify", verify,
                   "Checksums of the data set to check: auto, all of a set up to 1 GiB and those of columns "
@@ -42,6 +46,7 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   verb->add_option("--snapshot", options->snapshot,
                    "Write the worst block's allocations as a snapshot that pytorch.org/memory_viz opens")
       ->type_name("FILE");
+  add_ranks(*verb, options->ranks, "Plan one of so many ranks, as for train");
   verb->add_flag("--json", options->json, "The plan as JSON");
   options->resources.add_budget(*verb);
   CLI::Option* const table = verb->add_option(
@@ -66,6 +71,10 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
                    "Of one giant graph: the size of a file in the run's folder in which coming blocks wait "
                    "meanwhile, at most, 0 for none; default: that of the graph's columns")
       ->type_name("SIZE");
+  add_ranks(
+      *verb, options->ranks,
+      "Train in so many processes of this machine together (started by torchrun), with the same result; "
+      "--budget and --threads are for each of them");
   verb->add_option("--seeds", options->seeds,
                    "Of task distillation: how often all is trained, each time with the next seed")
       ->check(CLI::Range(1, 1000))

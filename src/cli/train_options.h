@@ -23,6 +23,7 @@ struct TrainOptions {
   Resources resources;
   int64_t prefetch = 2;
   std::string scratch;  ///< bytes; empty: as many as the columns of the graph take
+  int ranks = 1;        ///< processes of this machine that train together
   int64_t seeds = 1;
   std::vector<std::string> stages;  ///< empty: all
   std::filesystem::path teacher;    ///< a model file; empty: teachers are trained
@@ -40,6 +41,7 @@ struct PlanOptions {
   std::vector<std::string> overrides;
   Resources resources;
   int64_t prefetch = 2;
+  int ranks = 1;
   std::string mode;  ///< empty: memory.estimation of the recipe
   std::vector<std::string>
       table;  ///< budgets to plan models of several sizes for; empty: one plan, of the recipe

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
@@ -26,14 +27,18 @@ std::optional<int64_t> scratch_of(const TrainOptions& options) {
 
 }  // namespace
 
-void run_train(const TrainOptions& options) {
+void run_train(const TrainOptions& options, Exchange* exchange) {
+  const bool tells = rank_of(exchange) == 0;
+  if (options.ranks > 1 && options.ranks != ranks_of(exchange))
+    throw UsageError(
+        fmt::format("--ranks is {}, but {} ranks were started", options.ranks, ranks_of(exchange)));
   const std::atomic<bool>& interrupt = catch_interrupts();
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (options.profile && recipe.run.profile.active == 0) recipe.run.profile.active = kProfiledSteps;
   require_seeds(recipe, options.seeds);
   // Before the budget, which leaves to others what they hold by then.
   std::shared_ptr<const TrackerProcess> trackers;
-  if (!recipe.run.trackers.empty())
+  if (tells && !recipe.run.trackers.empty())
     trackers = std::make_shared<const TrackerProcess>(options.run, recipe.run.trackers);
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
@@ -65,16 +70,19 @@ void run_train(const TrainOptions& options) {
                              .run = {.threads = threads,
                                      .prefetch = options.prefetch,
                                      .outside_ledger = budget.outside_ledger(),
+                                     .ranks = ranks_of(exchange),
+                                     .exchange = exchange,
                                      .interrupt = &interrupt},
                              .progress_of =
                                  [&](const std::string& title, const char* unit) {
-                                   progress.emplace(title, unit);
+                                   if (tells) progress.emplace(title, unit);
                                    return [&](int64_t done, int64_t total, const std::string& note) {
-                                     progress->update(done, total, note);
+                                     if (progress) progress->update(done, total, note);
                                    };
                                  }};
   const TrainedRun trained = train_run(request);
   progress.reset();
+  if (!tells) return;
   const TrainReport report{.trained = &trained,
                            .run = options.run,
                            .threads = threads,

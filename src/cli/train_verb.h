@@ -1,11 +1,14 @@
 #pragma once
 
 #include "cli/train_options.h"
+#include "train/engine/exchange.h"
 
 namespace plimsoll {
 
 // What plimsoll-train does for the verbs; errors as in docs/command-line.md.
-void run_train(const TrainOptions& options);
+
+/// `exchange`: with the other ranks of the run; null: there are none.
+void run_train(const TrainOptions& options, Exchange* exchange = nullptr);
 void run_evaluate(const EvaluateOptions& options);
 void run_predict(const PredictOptions& options);
 

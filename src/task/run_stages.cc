@@ -44,6 +44,7 @@ std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const 
     std::optional<StageMemory> memory;
     if (!alone) run = beside(memory.emplace(run.outside_ledger), std::move(run));
     StageReport report = of.stage.run(run);
+    meet(run.exchange);  // what comes next reads what rank 0 has written
     if (report.was_there) continue;
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     report.measured_peak = memory ? memory->peak_anonymous() : run.outside_ledger + Ledger::process().peak();

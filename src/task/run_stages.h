@@ -33,7 +33,8 @@ struct StageRuns {
 };
 
 /// Runs stages one after the other. Of several each has beside it what earlier ones left in the process
-/// (train/plan/stage_memory.h). Errors: those of the stages.
+/// (train/plan/stage_memory.h). Of a run of several ranks all are done with one before the next begins.
+/// Errors: those of the stages.
 std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const StageRuns& runs);
 
 /// The plans of stages, by name.

@@ -13,9 +13,11 @@
 #include "io/file.h"
 #include "job/stage.h"
 #include "job/usage.h"
+#include "kernels/level.h"
 #include "memory/c_heap.h"
 #include "memory/pressure.h"
 #include "store/safetensors.h"
+#include "task/agreement.h"
 #include "task/data_check.h"
 #include "task/run_folder.h"
 #include "task/run_lock.h"
@@ -120,6 +122,21 @@ void refuse_at_once(std::span<const SeededStage> stages, RunOptions run, int64_t
   require_feasible(plan);
 }
 
+// What every rank of the run has to have.
+Facts facts_of(const TrainRequest& request, const Training& training) {
+  const auto text = [](const auto& value) { return Json(value).dump(); };
+  Facts facts = {{"recipe", recipe_yaml(request.input.recipe)},
+                 {"data set", training.data().identity().dump(1)},
+                 {"identity of recipe and data", identity_of(request.input.recipe, training.data())},
+                 {"version", kVersion},
+                 {"level of kernels", name_of(kernel_level())},
+                 {"number of --seeds", text(request.seeds)},
+                 {"list of --stage", text(request.stages)},
+                 {"--resume", text(request.resume)}};
+  if (request.facts.contains("build")) facts.emplace_back("build", request.facts.at("build"));
+  return facts;
+}
+
 Json manifest_of(const TrainRequest& request, const TrainingData& data, Json read,
                  const std::string& identity) {
   Json manifest = {{"kind", "run"},
@@ -196,12 +213,14 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   PressureWatch pressure;
   const RunFolder folder{request.folder};
   const Json enforced = request.enforce();
+  const bool writes = request.run.writes();
   Json read =
       check_data(request.input.data, folder,
                  {.full = request.verify_all, .resume = request.resume, .interrupt = request.run.interrupt});
   const std::unique_ptr<Training> training = find_task(request.input.recipe.task).open(request.input);
 
   const std::string identity = identity_of(request.input.recipe, training->data());
+  require_agreement(request.run.exchange, facts_of(request, *training));
   const std::vector<SeededStage> stages = stages_of(request, *training, folder);
   refuse_at_once(stages, request.run, request.budget);
   std::optional<NewRun> fresh;
@@ -210,7 +229,9 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   Json starts_before;
   // A stage alone goes on with the run that is there, unless that is to be replaced.
   const bool goes_on = request.resume || (!request.stages.empty() && !request.force);
-  if (goes_on && holds_a_run(folder)) {
+  if (!writes) {
+    // Rank 0 makes the folder.
+  } else if (goes_on && holds_a_run(folder)) {
     lock.emplace(folder.root);
     require_same_run(folder, identity);
     if (FileSystem::disk().exists(folder.manifest())) {
@@ -229,9 +250,13 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   const Starts starts(request, starts_before);
   manifest["starts"] = starts.before();
   if (!request.stages.empty() && stages_before.is_array()) manifest["stages"] = stages_before;
-  write_text(folder.manifest(), manifest.dump(1) + "\n");
-  write_text(folder.recipe(), recipe_yaml(request.input.recipe));
-  if (request.trackers) request.trackers->follow();
+  if (request.run.ranks > 1) manifest["ranks"] = request.run.ranks;
+  if (writes) {
+    write_text(folder.manifest(), manifest.dump(1) + "\n");
+    write_text(folder.recipe(), recipe_yaml(request.input.recipe));
+    if (request.trackers) request.trackers->follow();
+  }
+  meet(request.run.exchange);
   RunOptions run = request.run;
   run.resume = request.resume;
   run.pressure = &pressure;
@@ -239,7 +264,8 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   done.model = training->model();
   done.trained_on = training->trained_on();
   try {
-    for (const SeededStage& of : stages) make_folders(folder.seed(of.seed) / "columns");
+    if (writes)
+      for (const SeededStage& of : stages) make_folders(folder.seed(of.seed) / "columns");
     done.stages = run_stages(
         stages,
         {.folder = &folder, .run = run, .identity = identity, .progress_of = [&](const std::string& title) {
@@ -248,14 +274,15 @@ TrainedRun train_in_folder(const TrainRequest& request) {
     std::vector<TrainedStage> models;
     std::ranges::copy_if(done.stages, std::back_inserter(models),
                          [](const TrainedStage& stage) { return !stage.report.weights.empty(); });
-    if (!models.empty())
+    if (!models.empty() && writes)
       if (const TrainedStage* const main = training->finish(models, folder, run)) done.main = *main;
   } catch (...) {
     const bool stays = !fresh || !checkpoints_of(folder).empty();
-    if (stays) note_early_end(folder, manifest, starts, run);
+    if (stays && writes) note_early_end(folder, manifest, starts, run);
     if (fresh && stays) fresh->commit();  // it can be resumed
     throw;
   }
+  if (!writes) return done;
   if (done.main) {
     const StageReport& main = done.main->report;
     done.file = folder.seed(done.main->seed) / main.stage / "model.safetensors";
@@ -289,7 +316,7 @@ TrainedRun train_run(const TrainRequest& request) {
   require_seeds(request.input.recipe, request.seeds);
   TrainRequest asked = request;
   asked.input.data = nearest_copy(request.input.data);
-  if (const auto& trackers = request.input.recipe.run.trackers; !trackers.empty() && !asked.trackers)
+  if (const auto& trackers = request.input.recipe.run.trackers; !trackers.empty() && !asked.trackers && request.run.writes())
     asked.trackers = std::make_shared<const TrackerProcess>(request.folder, trackers);
   bool begun = false;
   asked.run.begun = [&] {

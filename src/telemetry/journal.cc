@@ -30,8 +30,8 @@ int64_t end_of_lines(const File& file) {
 
 }  // namespace
 
-Journal::Journal(const std::filesystem::path& path) : file_(File::update(path)), end_(end_of_lines(file_)) {
-  if (::ftruncate(file_.descriptor(), end_) != 0) throw file_failure("cannot shorten", path);
+Journal::Journal(const std::filesystem::path& path) : file_(File::update(path)), end_(end_of_lines(*file_)) {
+  if (::ftruncate(file_->descriptor(), end_) != 0) throw file_failure("cannot shorten", path);
 }
 
 void Journal::write(const std::string& event, const Json& fields) {
@@ -43,11 +43,12 @@ void Journal::write(const std::string& event, const Json& fields) {
 }
 
 void Journal::append(const std::string& line) {
+  if (!file_) return;
   try {
-    file_.write_at(end_, line.data(), line.size());
+    file_->write_at(end_, line.data(), line.size());
     end_ += static_cast<int64_t>(line.size());
   } catch (const Failure& error) {
-    [[maybe_unused]] const int cut = ::ftruncate(file_.descriptor(), end_);
+    [[maybe_unused]] const int cut = ::ftruncate(file_->descriptor(), end_);
     if (!std::exchange(told_, true))
       fmt::print(stderr, "plimsoll: events are missing from the journal: {}\n", error.what());
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -14,6 +15,8 @@ class Journal {
  public:
   /// Goes on after the last whole line, if the file is there. Errors: Failure.
   explicit Journal(const std::filesystem::path& path);
+  /// One that keeps nothing: of a rank that writes no files.
+  Journal() = default;
   /// Adds {"time": seconds since 1970, "event": event, ...fields}. An event that cannot be written ends
   /// nothing: stderr is told the first time, and the next one is tried again.
   void write(const std::string& event, const Json& fields);
@@ -21,8 +24,8 @@ class Journal {
  private:
   void append(const std::string& line);
 
-  File file_;
-  int64_t end_;  // of the last whole line, in bytes
+  std::optional<File> file_;
+  int64_t end_ = 0;  // of the last whole line, in bytes
   bool told_ = false;
 };
 

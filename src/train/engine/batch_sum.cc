@@ -1,5 +1,6 @@
 #include "train/engine/batch_sum.h"
 
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
@@ -7,10 +8,16 @@
 
 namespace plimsoll {
 
-BatchSum::BatchSum(const ParameterList& parameters) : statistics(parameters) {
+BatchSum::BatchSum(const ParameterList& parameters, int64_t numbers) : statistics(parameters) {
   const TagScope scope(Tag::gradients);
-  for (const ParameterList::Entry& entry : parameters.entries())
-    gradients.push_back(at::zeros_like(entry.value));
+  if (numbers > 0) row = at::zeros({numbers});
+  int64_t first = 0;
+  for (const ParameterList::Entry& entry : parameters.entries()) {
+    const int64_t count = entry.value.numel();
+    gradients.push_back(numbers > 0 ? row.narrow(0, first, count).view(entry.value.sizes())
+                                    : at::zeros_like(entry.value));
+    first += count;
+  }
 }
 
 void BatchSum::clear() {

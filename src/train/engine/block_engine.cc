@@ -21,6 +21,17 @@
 namespace plimsoll {
 namespace {
 
+// What ends work on this rank, for all ranks to know.
+template <typename Work>
+std::exception_ptr error_of(const Work& work) {
+  try {
+    work();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 // After an error torch keeps what was still to be done on this thread, with the gradients it was to be done
 // with, until the thread's next backward: they would outlive their block. Here a backward of nothing.
 std::vector<at::Tensor> gradients_of(const at::Tensor& loss, const std::vector<at::Tensor>& parameters) {
@@ -37,18 +48,44 @@ std::vector<at::Tensor> gradients_of(const at::Tensor& loss, const std::vector<a
 
 BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes,
                          const Objective& objective, const BlockLimits& limits,
-                         const ExecutionPlan& execution, OffloadedTeacher* teacher, int64_t lanes)
+                         const ExecutionPlan& execution, OffloadedTeacher* teacher, int64_t lanes,
+                         Exchange* exchange)
     : shapes_(shapes),
       objective_(objective),
       limits_(limits),
       execution_(execution),
       teacher_(teacher),
-      sums_(lanes, [&] { return BatchSum(objective.parameters()); }),
+      lanes_(lanes),
+      exchange_(exchange),
+      sums_(make_sums()),
       runner_(source, shapes, limits, execution.blocks, execution.prefetch, execution.keep) {
   for (const ParameterList::Entry& entry : objective.parameters().entries())
     parameters_.push_back(entry.value);
   if (execution.slab_bytes > 0)
     runner_.resize(execution.slab_bytes, execution.largest, execution.least_bytes);
+}
+
+LaneTree<BatchSum> BlockEngine::make_sums() {
+  const ParameterList& parameters = objective_.parameters();
+  if (exchange_ == nullptr) return {lanes_, [&] { return BatchSum(parameters); }};
+  ranks_.emplace(*exchange_, parameters, lanes_);
+  return {lanes_, [&] { return BatchSum(parameters, ranks_->row()); },
+          lanes_of_rank(lanes_, exchange_->rank(), exchange_->ranks()), ranks_->sets()};
+}
+
+BlockEngine::Part BlockEngine::part_of(std::span<const int64_t> graphs, int64_t lanes) const {
+  if (exchange_ == nullptr) return {graphs, count_blocks(graphs, shapes_, limits_)};
+  const GraphList begins = cut_blocks(graphs, shapes_, limits_);
+  const int64_t blocks = std::ssize(begins) - 1;
+  const LaneRange own = lanes_of_rank(lanes, exchange_->rank(), exchange_->ranks());
+  const auto begin_of = [&](int64_t lane) {
+    return static_cast<size_t>(begins[static_cast<size_t>(lane * blocks / lanes)]);
+  };
+  return {graphs.subspan(begin_of(own.first), begin_of(own.end) - begin_of(own.first)), blocks};
+}
+
+void BlockEngine::expect(std::span<const int64_t> batch) {
+  runner_.expect(exchange_ == nullptr ? batch : part_of(batch, lanes_).graphs);
 }
 
 int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
@@ -174,11 +211,17 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
   const int64_t count = items(batch);
   if (count == 0) {
     sums_.sum().clear();
+    if (ranks_) ranks_->clear();
     runner_.forget();  // what was announced of it
     return 0;
   }
-  sums_.begin(count_blocks(batch, shapes_, limits_));
-  run(batch, training_work(static_cast<double>(count), key), execution_.training.get());
+  const Part part = part_of(batch, lanes_);
+  sums_.begin(part.blocks);
+  const auto work = [&] {
+    run(part.graphs, training_work(static_cast<double>(count), key), execution_.training.get());
+  };
+  if (ranks_) return ranks_->add_up(sums_, error_of(work));
+  work();
   BatchSum& sum = sums_.end();
   sum.statistics.commit();
   return sum.loss;
@@ -194,11 +237,19 @@ double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> ou
 
 // As many lanes as any batch may have: numbers are cheap, and more processes can share them.
 double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
-  LaneTree<LossSum> losses(kMostLanes, [] { return LossSum(); });
-  losses.begin(count_blocks(graphs, shapes_, limits_));
-  run(graphs, prediction_work(take, losses), execution_.prediction.get());
-  const int64_t count = items(graphs);
-  return count == 0 ? 0 : losses.end().value / static_cast<double>(count);
+  const LaneRange own = lanes_of_rank(kMostLanes, rank_of(exchange_), ranks_of(exchange_));
+  LaneTree<LossSum> losses(
+      kMostLanes, [] { return LossSum(); }, own);
+  const Part part = part_of(graphs, kMostLanes);
+  losses.begin(part.blocks);
+  const auto work = [&] { run(part.graphs, prediction_work(take, losses), execution_.prediction.get()); };
+  const auto count = static_cast<double>(items(graphs));
+  if (ranks_) {
+    const double loss = ranks_->add_up(losses, error_of(work));
+    return count == 0 ? 0 : loss / count;
+  }
+  work();
+  return count == 0 ? 0 : losses.end().value / count;
 }
 
 void BlockEngine::try_out(std::span<const int64_t> batch) {

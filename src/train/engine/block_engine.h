@@ -4,12 +4,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "nn/objective.h"
 #include "sample/block/block_runner.h"
 #include "train/engine/batch_sum.h"
+#include "train/engine/lane_exchange.h"
 #include "train/engine/lane_tree.h"
 #include "train/engine/offloaded_teacher.h"
 
@@ -38,27 +40,44 @@ struct ExecutionPlan {
 ///
 /// With an OffloadedTeacher, blocks go through it first, and then through the objective: all of a batch, or
 /// as many as it has room for.
+///
+/// With an Exchange the lanes of a batch, or of a list to predict, are shared out among the ranks of a run
+/// (train/engine/lane_exchange.h). Every rank makes the same calls.
 class BlockEngine {
  public:
   /// All arguments must outlive the engine. `shapes` has one entry for each graph of the source. `teacher`
-  /// may be null. `lanes`: of a batch (train/engine/lane_tree.h).
+  /// may be null. `lanes`: of a batch (train/engine/lane_tree.h), at least as many as ranks of `exchange`,
+  /// which may be null.
   BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
               const BlockLimits& limits, const ExecutionPlan& execution = {},
-              OffloadedTeacher* teacher = nullptr, int64_t lanes = 1);
+              OffloadedTeacher* teacher = nullptr, int64_t lanes = 1, Exchange* exchange = nullptr);
 
   /// The gradient of the mean loss over the batch's items, into gradients(), which are overwritten. Returns
   /// the mean loss. Running statistics move once, when all blocks are done. Errors: Failure naming the graph
-  /// when a loss is not finite; BudgetExceeded.
+  /// when a loss is not finite; BudgetExceeded. With ranks: as LaneExchange::add_up().
   double gradient(std::span<const int64_t> batch, const DropoutKey& key);
+  /// Announces a batch (BlockRunner::expect()), as far as it is this rank's.
+  void expect(std::span<const int64_t> batch);
 
-  /// f32, one for each parameter and of its shape; Tag::gradients.
-  const std::vector<at::Tensor>& gradients() const { return sums_.sum().gradients; }
+  /// f32, one for each parameter and of its shape; with ranks one for each piece of this rank's slice.
+  /// Tag::gradients.
+  const std::vector<at::Tensor>& gradients() const {
+    return ranks_ ? ranks_->gradients() : sums_.sum().gradients;
+  }
+  /// With ranks: what they agree on and share; null without.
+  LaneExchange* ranks() { return ranks_ ? &*ranks_ : nullptr; }
+  /// With ranks: has the parameters, of which each has updated its slice, known to all.
+  void share_parameters() {
+    if (ranks_) ranks_->share_parameters(sums_);
+  }
+  /// With ranks: [parameters and some zeros] numbers that nobody uses between two steps.
+  at::Tensor idle_row() { return sums_.sum().row; }
 
   /// Items of these graphs: what a mean is taken over.
   int64_t items(std::span<const int64_t> graphs) const;
 
   /// Without dropout. `take` gets what the objective says of the items of a few graphs, [items, outputs()],
-  /// in the order of the graphs. Returns the mean loss.
+  /// in the order of the graphs; with ranks those of this one. Returns the mean loss.
   using Take = std::function<void(std::span<const float> outputs)>;
   double predict(std::span<const int64_t> graphs, const Take& take);
   /// The same into `outputs`, which has room for all.
@@ -85,6 +104,13 @@ class BlockEngine {
   void run(std::span<const int64_t> graphs, const BlockRunner::Work& work, const RangePlanner* planner);
   std::pair<at::Tensor, at::Tensor> losses_of(const at::Tensor& outputs, const Batch& batch,
                                               double normaliser) const;
+  // Of a list, which has so many blocks, the graphs that this rank works on.
+  struct Part {
+    std::span<const int64_t> graphs;
+    int64_t blocks;
+  };
+  Part part_of(std::span<const int64_t> graphs, int64_t lanes) const;
+  LaneTree<BatchSum> make_sums();
   void require_finite(const at::Tensor& losses, const GraphBlock& block, const Batch& batch) const;
 
   std::span<const GraphShape> shapes_;
@@ -93,6 +119,9 @@ class BlockEngine {
   const ExecutionPlan execution_;
   OffloadedTeacher* const teacher_;
   std::vector<at::Tensor> parameters_;
+  const int64_t lanes_;
+  Exchange* const exchange_;
+  std::optional<LaneExchange> ranks_;
   LaneTree<BatchSum> sums_;
   BlockRunner runner_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,30 +11,72 @@ namespace plimsoll {
 /// The most lanes that a batch may have.
 inline constexpr int64_t kMostLanes = 64;
 
+/// Lanes first .. end-1 of a batch.
+struct LaneRange {
+  int64_t first = 0;
+  int64_t end = 0;
+};
+
+/// Those of one rank of a run, which follow each other; every lane is some rank's.
+inline LaneRange lanes_of_rank(int64_t lanes, int rank, int ranks) {
+  const auto up = [&](int64_t r) { return (r * lanes + ranks - 1) / ranks; };
+  return {up(rank), up(rank + 1)};
+}
+
+/// A node of the binary tree: the sum of so many lanes from `first` on.
+struct LaneNode {
+  int64_t first = 0;
+  int64_t lanes = 1;
+
+  /// Whether the tree adds the node that follows to this one.
+  bool is_left_of(const LaneNode& right) const { return lanes == right.lanes && first % (2 * lanes) == 0; }
+};
+
 /// Sums over the blocks of a batch, in an order that processes can share.
 ///
 /// A batch has a fixed number of lanes. Lane l of L has the blocks l B / L .. (l + 1) B / L - 1 of B, and
 /// adds them in their order; lanes are added by a binary tree, (0 + 1) + (2 + 3). So a sum has the same bits
-/// for any number of threads, and for any number of processes that divides L, of which each takes lanes that
-/// follow each other. At most sets(L) sums are there at once; they are made with the tree. Not thread-safe.
+/// for any number of threads, and for any number of ranks, of which each takes lanes that follow each other
+/// and ends with the nodes of the tree that lie in them. At most sets() sums are there at once; they are made
+/// with the tree. Not thread-safe.
 ///
 /// A Sum has clear() and add(const Sum&).
 template <typename Sum>
 class LaneTree {
  public:
-  /// Makes each of its sums by `make`. `lanes`: a power of two.
-  LaneTree(int64_t lanes, const std::function<Sum()>& make) : lanes_(lanes) {
-    sums_.reserve(static_cast<size_t>(sets(lanes)));
-    for (int64_t i = 0; i < sets(lanes); ++i) sums_.push_back({make(), 0});
+  /// Makes each of its sums by `make`. `lanes`: a power of two. `own`: those that are added up here; none:
+  /// all.
+  LaneTree(int64_t lanes, const std::function<Sum()>& make, LaneRange own = {})
+      : LaneTree(lanes, make, own.end == 0 ? LaneRange{0, lanes} : own,
+                 sets(own.end == 0 ? LaneRange{0, lanes} : own)) {}
+  /// With room for `sets` sums.
+  LaneTree(int64_t lanes, const std::function<Sum()>& make, LaneRange own, int64_t sets)
+      : lanes_(lanes), own_(own) {
+    sums_.reserve(static_cast<size_t>(sets));
+    for (int64_t i = 0; i < sets; ++i) sums_.push_back({make(), {}});
   }
 
-  /// log2(lanes) + 1.
-  static int64_t sets(int64_t lanes) { return std::bit_width(static_cast<uint64_t>(lanes)); }
+  /// Sums that are there at once: of a whole batch log2(lanes) + 1.
+  static int64_t sets(LaneRange own) {
+    std::vector<LaneNode> open;
+    size_t most = 0;
+    for (int64_t lane = own.first; lane < own.end; ++lane) {
+      open.push_back({lane, 1});
+      most = std::max(most, open.size());
+      while (open.size() > 1 && open[open.size() - 2].is_left_of(open.back())) {
+        open.pop_back();
+        open.back().lanes *= 2;
+      }
+    }
+    return static_cast<int64_t>(most);
+  }
+  static int64_t sets(int64_t lanes) { return sets(LaneRange{0, lanes}); }
 
   /// A batch of so many blocks begins.
   void begin(int64_t blocks) {
     blocks_ = blocks;
-    added_ = lane_ = 0;
+    lane_ = own_.first;
+    added_ = lane_ * blocks / lanes_;
     open_ = 0;
     sums_.front().sum.clear();
   }
@@ -47,32 +89,35 @@ class LaneTree {
     ++added_;
   }
 
-  /// Behind the last block; the sum of all.
+  /// Behind the last block; the sum of all, where that is one node.
   Sum& end() {
-    while (lane_ < lanes_) end_lane();
+    while (lane_ < own_.end) end_lane();
     return sums_.front().sum;
   }
-  Sum& sum() { return sums_.front().sum; }
-  const Sum& sum() const { return sums_.front().sum; }
+  Sum& sum(size_t node = 0) { return sums_[node].sum; }
+  const Sum& sum(size_t node = 0) const { return sums_[node].sum; }
+  /// Behind end(): nodes of the tree that the lanes have added up to, in their order.
+  size_t nodes() const { return open_ + 1; }
 
  private:
   // As a binary counter is incremented: sums of as many lanes become one.
   void end_lane() {
-    sums_[open_].lanes = 1;
-    while (open_ > 0 && sums_[open_ - 1].lanes == sums_[open_].lanes) {
+    sums_[open_].node = {lane_, 1};
+    while (open_ > 0 && sums_[open_ - 1].node.is_left_of(sums_[open_].node)) {
       sums_[open_ - 1].sum.add(sums_[open_].sum);
-      sums_[open_ - 1].lanes *= 2;
+      sums_[open_ - 1].node.lanes *= 2;
       --open_;
     }
     ++lane_;
-    if (lane_ < lanes_) sums_[++open_].sum.clear();
+    if (lane_ < own_.end) sums_[++open_].sum.clear();
   }
 
   struct Set {
     Sum sum;
-    int64_t lanes;
+    LaneNode node;
   };
   const int64_t lanes_;
+  const LaneRange own_;
   std::vector<Set> sums_;
   size_t open_ = 0;  // of the lane that is added to
   int64_t blocks_ = 0;

@@ -1,5 +1,7 @@
 #include "train/engine/running_statistics.h"
 
+#include <algorithm>
+
 namespace plimsoll {
 
 RunningStatistics::RunningStatistics(const ParameterList& parameters) : parameters_(parameters) {
@@ -30,6 +32,27 @@ void RunningStatistics::add(const RunningStatistics& right) {
   for (size_t b = 0; b < sums_.size(); ++b) {
     sums_[b].rows += right.sums_[b].rows;
     for (size_t i = 0; i < sums_[b].values.size(); ++i) sums_[b].values[i] += right.sums_[b].values[i];
+  }
+}
+
+size_t RunningStatistics::numbers() const {
+  size_t numbers = 0;
+  for (const Sum& sum : sums_) numbers += 1 + sum.values.size();
+  return numbers;
+}
+
+void RunningStatistics::write_to(double* place) const {
+  for (const Sum& sum : sums_) {
+    *place++ = sum.rows;
+    place = std::ranges::copy(sum.values, place).out;
+  }
+}
+
+void RunningStatistics::read_from(const double* place) {
+  for (Sum& sum : sums_) {
+    sum.rows = *place++;
+    std::copy_n(place, sum.values.size(), sum.values.begin());
+    place += sum.values.size();
   }
 }
 

@@ -21,6 +21,10 @@ class RunningStatistics {
   void add(const BlockStatistics& block);
   /// What others, of the same parameters, were added.
   void add(const RunningStatistics& right);
+  /// All sums as numbers, of which add() adds each to its own: how many, and from and into a place for them.
+  size_t numbers() const;
+  void write_to(double* place) const;
+  void read_from(const double* place);
   /// running = (1 - momentum) running + momentum batch, as torch.nn.BatchNorm1d does it for its batch.
   void commit(double momentum = 0.1);
 

@@ -52,7 +52,9 @@ std::map<std::string, std::span<float>> TrainingState::tensors() const {
   std::map<std::string, std::span<float>> tensors;
   for (const ParameterList::Entry& entry : parameters.all())
     tensors["model." + entry.name] = values_of(entry.value);
-  for (const auto& [name, value] : optimizer.state()) tensors["optimizer." + name] = values_of(value);
+  for (const auto& [name, values] : whole_state) tensors["optimizer." + name] = values;
+  if (whole_state.empty())
+    for (const auto& [name, value] : optimizer.state()) tensors["optimizer." + name] = values_of(value);
   tensors["best"] = best.values();
   return tensors;
 }

@@ -33,6 +33,9 @@ struct TrainingState {
   const ParameterList& parameters;
   BestWeights& best;
   Optimizer& optimizer;
+  /// In place of the optimizer's own, where that has a slice of it alone (train/fit/whole_state.h); empty: it
+  /// has all.
+  std::map<std::string, std::span<float>> whole_state = {};
 
   /// Everything by the name it has in a checkpoint: views of the state's own memory.
   std::map<std::string, std::span<float>> tensors() const;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
 #include "base/seconds.h"
@@ -15,28 +16,25 @@
 #include "train/fit/progress_events.h"
 #include "train/fit/schedule.h"
 #include "train/fit/step_trace.h"
+#include "train/fit/whole_state.h"
 
 namespace plimsoll {
 namespace {
 
-std::vector<at::Tensor> values_of(const ParameterList& parameters) {
-  std::vector<at::Tensor> values;
-  for (const ParameterList::Entry& entry : parameters.entries()) values.push_back(entry.value);
-  return values;
-}
-
-OptimizerOptions optimizer_options(const Recipe::Training& training) {
-  return {.kind = training.optimizer,
-          .learning_rate = training.learning_rate,
-          .weight_decay = training.weight_decay,
-          .momentum = training.momentum};
+std::unique_ptr<Optimizer> optimizer_of(const FitOptions& options) {
+  const Recipe::Training& training = options.recipe->training;
+  return make_optimizer(
+      values_of_rank(options.objective->parameters(), rank_of(options.run.exchange), options.run.ranks),
+      {.kind = training.optimizer,
+       .learning_rate = training.learning_rate,
+       .weight_decay = training.weight_decay,
+       .momentum = training.momentum});
 }
 
 // What lives as long as the run, and no step allocates.
 struct TrainerState {
   explicit TrainerState(const FitOptions& options)
-      : optimizer(make_optimizer(values_of(options.objective->parameters()),
-                                 optimizer_options(options.recipe->training))),
+      : optimizer(optimizer_of(options)),
         best(options.objective->parameters()),
         order(options.split->training),
         trace(options.recipe->run.profile) {
@@ -61,8 +59,7 @@ PendingAllocation missing_of(const FitOptions& options) {
       missing.parameters += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
   TapeRecorder recorder;
   const TapeScope scope(recorder);
-  const auto optimizer =
-      make_optimizer(values_of(options.objective->parameters()), optimizer_options(options.recipe->training));
+  const auto optimizer = optimizer_of(options);
   for (const Tape::Piece& piece : recorder.tape.pieces) missing.optimizer += heap_bytes(piece.bytes);
   missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
   if (options.teacher.batches != nullptr) missing.columns += options.teacher.batches->bytes();
@@ -77,7 +74,7 @@ int64_t extra_bytes_after_fit(const FitOptions& options) {
   for (const ParameterList::Entry& entry : options.objective->parameters().entries())
     parameters += static_cast<int64_t>(entry.value.nbytes());
   const auto order = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
-  return std::max<int64_t>(options.afterwards - 3 * parameters - order, 0);
+  return std::max<int64_t>(options.afterwards - parameters - 2 * parameters / options.run.ranks - order, 0);
 }
 
 MemoryPlan plan_with(const FitOptions& options) {
@@ -90,6 +87,7 @@ MemoryPlan plan_with(const FitOptions& options) {
       .offloaded_teacher = options.teacher.batches,
       .limits = limits_of(training),
       .lanes = lanes_of(training, options.objective->parameters()),
+      .ranks = options.run.ranks,
       .threads = options.run.threads,
       .prefetch = options.run.prefetch,
       .training = options.split->training,
@@ -111,6 +109,19 @@ MemoryPlan plan_with(const FitOptions& options) {
   return make_plan(input);
 }
 
+// Errors: UsageError for more ranks than can share a step.
+void require_enough_work(const FitOptions& options) {
+  if (options.run.ranks == 1) return;
+  const Recipe::Training& training = options.recipe->training;
+  GraphList order(options.split->training);
+  const EpochOrder first{options.split->training, options.curriculum,
+                         static_cast<uint64_t>(options.recipe->seed), options.split->fresh_epochs};
+  first.graphs_of(1, order);
+  const auto batch = std::span(order).first(std::min(order.size(), static_cast<size_t>(training.batch_size)));
+  require_ranks(options.run.ranks, {lanes_of(training, options.objective->parameters()),
+                                    count_blocks(batch, options.shapes, limits_of(training))});
+}
+
 // One run of fit(): what it holds, and its steps in the order in which they happen.
 class Fit {
  public:
@@ -120,11 +131,11 @@ class Fit {
         parameters_(options.objective->parameters()),
         held_(options),
         checkpoints_(options.run.folder / "checkpoints", options.run.identity),
-        journal_(options.run.folder / "events.jsonl"),
+        journal_(options.run.writes() ? Journal(options.run.folder / "events.jsonl") : Journal()),
         plan_(plan_with(options)),
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
                 require_feasible(plan_), options.teacher.batches,
-                lanes_of(training_, options.objective->parameters())),
+                lanes_of(training_, options.objective->parameters()), options.run.exchange),
         meter_(engine_.runner(), plan_.peak),
         progress_(journal_, engine_.runner(), options.run) {
     options.source->resize_cache(plan_.execution.cache_bytes, options.run.folder);
@@ -145,9 +156,9 @@ class Fit {
         end_epoch();
         save_checkpoint();
       }
-    } catch (const Interrupted&) {
+    } catch (const Interrupted& reason) {
       save_checkpoint();  // weights and state are those of the last whole step
-      interrupt();
+      interrupt(reason);
     } catch (const BudgetExceeded& error) {
       save_checkpoint();
       journal_.write("out_of_budget", {{"reason", error.what()}});
@@ -157,7 +168,7 @@ class Fit {
           error);
     }
     held_.best.restore();
-    write_metrics();
+    if (options_.run.writes()) write_metrics();
     journal_.write("end", {{"best_epoch", position_.best_epoch},
                            {"validation_loss", position_.best_loss},
                            {"weights", parameters_.hash()},
@@ -181,6 +192,15 @@ class Fit {
 
  private:
   TrainingState state() { return {parameters_, held_.best, *held_.optimizer}; }
+
+  // What a checkpoint has of the optimizer, where this process has a slice alone.
+  WholeState whole_state() {
+    return {*options_.run.exchange,
+            engine_.ranks()->slices(),
+            parameters_,
+            *held_.optimizer,
+            {engine_.idle_row(), engine_.ranks()->idle_row()}};
+  }
   int64_t training_count() const { return static_cast<int64_t>(options_.split->training.size()); }
   int64_t epoch_count() const { return static_cast<int64_t>(held_.order.size()); }
 
@@ -192,11 +212,12 @@ class Fit {
 
   void begin() {
     if (options_.run.resume) {
-      if (auto found = checkpoints_.load(state(), damaged_)) position_ = std::move(*found);
+      engine_.ranks() != nullptr ? load_on_all_ranks() : load(state());
       resumed_at_ = held_.optimizer->steps();
     }
     for (const std::string& name : damaged_) journal_.write("damaged_checkpoint", {{"name", name}});
-    held_.trace.start(options_.run.folder, held_.optimizer->steps(), engine_.runner());
+    if (options_.run.writes())
+      held_.trace.start(options_.run.folder, held_.optimizer->steps(), engine_.runner());
     const Ledger& ledger = Ledger::process();
     const int64_t cap = ledger.cap();
     journal_.write(
@@ -219,6 +240,30 @@ class Fit {
          {"min_budget_bytes", plan_.min_budget}});
   }
 
+  void load(const TrainingState& into) {
+    if (auto found = checkpoints_.load(into, damaged_)) position_ = std::move(*found);
+  }
+
+  // Rank 0 reads, and tells the others.
+  void load_on_all_ranks() {
+    Exchange& exchange = *options_.run.exchange;
+    WholeState optimizer = whole_state();
+    if (exchange.rank() == 0) {
+      TrainingState whole = state();
+      whole.whole_state = optimizer.tensors();
+      load(whole);
+    }
+    const std::string text = broadcast_text(exchange, position_text(position_, held_.optimizer->steps()));
+    const ReadPosition read = read_position(text);
+    position_ = read.position;
+    held_.optimizer->set_steps(read.optimizer_steps);
+    for (const ParameterList::Entry& entry : parameters_.all())
+      broadcast(exchange, std::as_writable_bytes(std::span(entry.value.data_ptr<float>(),
+                                                           static_cast<size_t>(entry.value.numel()))));
+    broadcast(exchange, std::as_writable_bytes(held_.best.values()));
+    optimizer.scatter();
+  }
+
   // The graphs of step `step` of this epoch; empty after the last.
   std::span<const int64_t> batch(int64_t step) const {
     const int64_t first = std::min(step * training_.batch_size, epoch_count());
@@ -230,15 +275,19 @@ class Fit {
     epoch_start_ = std::chrono::steady_clock::now();
     seconds_before_ = position_.so_far.seconds;
     meter_.begin(position_.so_far.cost);
+    if (options_.run.exchange != nullptr) {
+      traffic_before_ = options_.run.exchange->traffic();
+      for_slower_before_ = engine_.ranks()->seconds_for_slower();
+    }
     const auto seed = static_cast<uint64_t>(options_.recipe->seed);
     const auto epoch = static_cast<uint32_t>(position_.epoch);
     const EpochOrder order{options_.split->training, options_.curriculum, seed, options_.split->fresh_epochs};
     order.graphs_of(position_.epoch, held_.order);
-    engine_.runner().expect(batch(position_.step));
+    engine_.expect(batch(position_.step));
     for (;;) {
       const std::span<const int64_t> graphs = batch(position_.step);
       if (graphs.empty()) break;
-      engine_.runner().expect(batch(position_.step + 1));
+      engine_.expect(batch(position_.step + 1));
       take_step(graphs, {true, seed, epoch});
       // Of all epochs, each as long as this one.
       const int64_t done = std::min(position_.step * training_.batch_size, epoch_count());
@@ -247,14 +296,17 @@ class Fit {
       count_seconds();
       meter_.look();
       progress_.tell(position_, done_of_all, training_.max_epochs * epoch_count());
-      if (seconds_since(last_checkpoint_) >= training_.checkpoint_every_s) save_checkpoint();
+      if (engine_.ranks() != nullptr ? engine_.ranks()->flag() : is_checkpoint_due()) save_checkpoint();
     }
     engine_.runner().forget();
   }
 
+  bool is_checkpoint_due() const { return seconds_since(last_checkpoint_) >= training_.checkpoint_every_s; }
+
   void take_step(std::span<const int64_t> graphs, const DropoutKey& key) {
     held_.trace.step();
     const StepTrace::Span span(held_.trace, "step");
+    if (engine_.ranks() != nullptr) engine_.ranks()->set_flag(is_checkpoint_due());
     const double loss = engine_.gradient(graphs, key);
     position_.so_far.training_loss += loss * static_cast<double>(engine_.items(graphs));
     const int64_t done = std::min((position_.step + 1) * training_.batch_size, epoch_count());
@@ -262,9 +314,16 @@ class Fit {
         schedule_.rate(position_.epochs, static_cast<double>(done) / static_cast<double>(epoch_count()));
     const StepTrace::Span optimizer(held_.trace, "optimizer");
     held_.optimizer->set_learning_rate(position_.so_far.learning_rate);
-    position_.so_far.gradient_norm += clip_gradients(engine_.gradients(), training_.gradient_clip_val);
+    position_.so_far.gradient_norm += clipped_norm();
     held_.optimizer->step(engine_.gradients());
+    engine_.share_parameters();
     ++position_.step;
+  }
+
+  double clipped_norm() {
+    const double longest = training_.gradient_clip_val;
+    if (engine_.ranks() == nullptr) return clip_gradients(engine_.gradients(), longest);
+    return clip_gradients(engine_.gradients(), longest, *options_.run.exchange, engine_.ranks()->slices());
   }
 
   // Of the epoch, those of an earlier process included.
@@ -298,6 +357,14 @@ class Fit {
     note_ = fmt::format("epoch {}, loss={:.4f}, validation={:.4f}", metrics.epoch, metrics.training_loss,
                         metrics.validation_loss);
     Json entry = metrics_json(metrics);
+    if (const Exchange* const exchange = options_.run.exchange) {
+      const Exchange::Traffic now = exchange->traffic();
+      entry["exchange"] = {
+          {"ranks", exchange->ranks()},
+          {"bytes_sent", now.bytes_sent - traffic_before_.bytes_sent},
+          {"seconds", now.seconds - traffic_before_.seconds},
+          {"for_slower_seconds", engine_.ranks()->seconds_for_slower() - for_slower_before_}};
+    }
     if (const auto reading = meter_.reading()) {
       entry["reading"] = reading_json(*reading);
       reading_ = reading_ ? sum(*reading_, *reading) : *reading;
@@ -309,8 +376,16 @@ class Fit {
   void save_checkpoint() {
     const StepTrace::Span span(held_.trace, "checkpoint");
     if (position_.step > 0) position_.so_far.cost = meter_.cost(0, 0);
-    checkpoints_.save(state(), position_);
-    write_metrics();
+    TrainingState all = state();
+    std::optional<WholeState> optimizer;
+    if (engine_.ranks() != nullptr) {
+      optimizer.emplace(whole_state()).gather();
+      if (options_.run.writes()) all.whole_state = optimizer->tensors();
+    }
+    if (options_.run.writes()) {
+      checkpoints_.save(all, position_);
+      write_metrics();
+    }
     last_checkpoint_ = std::chrono::steady_clock::now();
   }
 
@@ -318,11 +393,12 @@ class Fit {
     write_text(options_.run.folder / "metrics.csv", metrics_csv(position_.epochs));
   }
 
-  [[noreturn]] void interrupt() {
+  [[noreturn]] void interrupt(const Interrupted& reason) {
     journal_.write("interrupted", {{"epoch", position_.epoch}, {"step", position_.step}});
     throw Interrupted(
-        fmt::format("interrupted in epoch {} after step {}; to continue, add --resume to the same command",
-                    position_.epoch, position_.step));
+        fmt::format("{}interrupted in epoch {} after step {}; to continue, add --resume to the same command",
+                    engine_.ranks() != nullptr ? reason.what() + std::string(": ") : "", position_.epoch,
+                    position_.step));
   }
 
   const FitOptions& options_;
@@ -342,6 +418,8 @@ class Fit {
   std::string note_;
   std::chrono::steady_clock::time_point epoch_start_ = std::chrono::steady_clock::now();
   double seconds_before_ = 0;  // of this epoch, in an earlier process
+  Exchange::Traffic traffic_before_;  // this epoch
+  double for_slower_before_ = 0;
   std::optional<Reading> reading_;
   std::chrono::steady_clock::time_point last_checkpoint_ = std::chrono::steady_clock::now();
 };
@@ -354,13 +432,29 @@ int64_t lanes_of(const Recipe::Training& training, const ParameterList& paramete
   return parameters.count() <= kFewParameters ? 4 : 1;
 }
 
+void require_ranks(int ranks, const MostRanks& most) {
+  if (ranks <= most.lanes && ranks <= most.blocks) return;
+  if (most.lanes <= most.blocks)
+    throw UsageError(fmt::format(
+        "{} ranks, but training.lanes is {}: a rank takes whole lanes; set training.lanes to {} at least, "
+        "which changes the order of sums and so the weights, or give --ranks {}",
+        ranks, most.lanes, std::bit_ceil(static_cast<uint64_t>(ranks)), most.lanes));
+  throw UsageError(
+      fmt::format("{} ranks, but a step has {} blocks: give --ranks {} or fewer, a larger "
+                  "training.batch_size or a smaller "
+                  "training.block",
+                  ranks, most.blocks, most.blocks));
+}
+
 MemoryPlan plan_fit(const FitOptions& options) {
+  require_enough_work(options);
   if (options.run.without_data) return plan_with(options);
   const TrainerState held(options);
   return plan_with(options);
 }
 
 FitResult fit(const FitOptions& options) {
+  require_enough_work(options);
   std::optional<InitialWeights> initial;
   // A checkpoint overwrites them.
   if (!options.recipe->init_from.empty())

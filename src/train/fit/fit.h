@@ -13,6 +13,7 @@
 #include "train/data/curriculum.h"
 #include "train/data/split.h"
 #include "train/engine/block_engine.h"
+#include "train/engine/exchange.h"
 #include "train/fit/checkpoint.h"
 #include "train/fit/initial_weights.h"
 #include "train/fit/reading.h"
@@ -32,14 +33,19 @@ struct RunOptions {
   /// For planning alone: the model has no data, nothing that lives as long as the run is made, and nothing is
   /// run.
   bool without_data = false;
-  std::optional<int64_t> cap = {};               ///< of the ledger; none: as it is
-  int64_t outside_ledger = 0;                    ///< bytes of the budget that the ledger does not have
-  int64_t outside_varies = 0;                    ///< as in PlanInput
-  Pressure* pressure = nullptr;                  ///< while there is any, less is held; none: never
+  std::optional<int64_t> cap = {};  ///< of the ledger; none: as it is
+  int64_t outside_ledger = 0;       ///< bytes of the budget that the ledger does not have
+  int64_t outside_varies = 0;       ///< as in PlanInput
+  int ranks = 1;  ///< processes of the run; all see the same graphs, and share out their blocks
+  Exchange* exchange = nullptr;  ///< with the other ranks; null: there are none, or planning for some
+  Pressure* pressure = nullptr;  ///< while there is any, less is held; none: never
   const std::atomic<bool>* interrupt = nullptr;  ///< set: finish the block, write a checkpoint, throw
   std::function<void()> begun = [] {};           ///< called when all is made and planned
   std::function<void(int64_t done, int64_t total, const std::string& note)> progress =
       [](int64_t, int64_t, const std::string&) {};
+
+  /// Rank 0 alone writes files and says how far it is.
+  bool writes() const { return rank_of(exchange) == 0; }
 };
 
 /// The limits of blocks, as the recipe has them.
@@ -81,6 +87,14 @@ struct FitResult {
   std::optional<Reading> reading = {};  ///< of all epochs in this process; none: the source has no cache
 };
 
+/// The most ranks that a run can have: one for each lane, and one for each block of a step.
+struct MostRanks {
+  int64_t lanes = 0;
+  int64_t blocks = 0;  ///< of the first batch
+};
+/// Errors: UsageError, which names the limit and its key, for more.
+void require_ranks(int ranks, const MostRanks& most);
+
 /// What fit() would need and get of memory: all that it holds is made, and probes are run, but no step is
 /// taken and no file is written. Errors: BudgetExceeded where not even probes fit.
 MemoryPlan plan_fit(const FitOptions& options);
@@ -88,9 +102,10 @@ MemoryPlan plan_fit(const FitOptions& options);
 /// Trains an objective: shuffled batches until max_epochs, or until the validation loss has not improved for
 /// `patience` epochs; then the parameters are those of the best epoch. A checkpoint is written at every
 /// epoch's end and every training.checkpoint_every_s seconds. The result is the same bits for any threads,
-/// budget, prefetch, and for any number of stops and resumptions. Errors: BudgetTooSmall before anything is
-/// done; BudgetExceeded and Interrupted later, with a checkpoint to resume from; Failure for a loss that is
-/// not finite or a disk that is full, with the checkpoints there are.
+/// budget, prefetch, number of ranks, and for any number of stops and resumptions. Errors: BudgetTooSmall
+/// before anything is done; BudgetExceeded and Interrupted later, with a checkpoint to resume from; Failure
+/// for a loss that is not finite or a disk that is full, with the checkpoints there are; of ranks UsageError
+/// for more than can share a step, and RankLost.
 FitResult fit(const FitOptions& options);
 
 }  // namespace plimsoll

@@ -3,7 +3,9 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "base/error.h"
 #include "ops/allocator.h"
@@ -87,17 +89,129 @@ class Sgd : public Optimizer {
   std::vector<at::Tensor> momentum_;
 };
 
-// Of up to kNormChunk elements, in double and in an order that vectors keep.
-double sum_of_squares(const float* g, int64_t count) {
-  constexpr int64_t kSums = 8;
-  double sums[kSums] = {};
-  int64_t i = 0;
-  for (; i + kSums <= count; i += kSums)
-    for (int64_t k = 0; k < kSums; ++k) sums[k] += static_cast<double>(g[i + k]) * g[i + k];
-  for (; i < count; ++i) sums[i % kSums] += static_cast<double>(g[i]) * g[i];
-  double sum = 0;
-  for (const double part : sums) sum += part;
-  return sum;
+// Squares of up to kNormChunk elements, in double and in an order that vectors keep, however they come.
+struct ChunkSquares {
+  static constexpr int64_t kSums = 8;
+  std::array<double, kSums> sums = {};
+  int64_t count = 0;
+
+  void add(const float* g, int64_t more) {
+    int64_t i = 0;
+    for (; i < more && (count + i) % kSums != 0; ++i) add_one(g[i], (count + i) % kSums);
+    for (; i + kSums <= more; i += kSums)
+      for (int64_t k = 0; k < kSums; ++k) sums[k] += static_cast<double>(g[i + k]) * g[i + k];
+    for (; i < more; ++i) add_one(g[i], (count + i) % kSums);
+    count += more;
+  }
+  double sum() const {
+    double sum = 0;
+    for (const double part : sums) sum += part;
+    return sum;
+  }
+
+ private:
+  void add_one(float g, int64_t k) { sums[static_cast<size_t>(k)] += static_cast<double>(g) * g; }
+};
+
+double sum_of_squares(const std::vector<at::Tensor>& gradients) {
+  double squares = 0;
+  for (const at::Tensor& gradient : gradients)
+    for (int64_t first = 0; first < gradient.numel(); first += kNormChunk) {
+      ChunkSquares chunk;
+      chunk.add(gradient.const_data_ptr<float>() + first, std::min(kNormChunk, gradient.numel() - first));
+      squares += chunk.sum();
+    }
+  return squares;
+}
+
+// What a rank hands to the next: the sum over the chunks before its end, and of one that goes on there.
+struct SquaresSoFar {
+  double whole = 0;
+  ChunkSquares open;
+};
+
+// A rank's part of the same sum, looked at before that of the ranks in front of it is known.
+class SliceSquares {
+ public:
+  SliceSquares(const std::vector<at::Tensor>& gradients, const std::vector<Slices::Piece>& pieces) {
+    for (size_t p = 0; p < pieces.size(); ++p) {
+      const float* g = gradients[p].const_data_ptr<float>();
+      const int64_t end = pieces[p].first + pieces[p].count;
+      for (int64_t at = pieces[p].first; at < end;) {
+        const int64_t chunk_end = (at / kNormChunk + 1) * kNormChunk;
+        const int64_t count = std::min(chunk_end, end) - at;
+        const bool closes = at + count == chunk_end || (at + count == end && pieces[p].ends);
+        if (p == 0 && at == pieces[p].first && at % kNormChunk != 0)
+          head_ = {g, count, closes};
+        else
+          add(g, count, closes);
+        at += count;
+        g += count;
+      }
+    }
+  }
+
+  void add_to(SquaresSoFar& squares) const {
+    if (head_.count > 0) {
+      squares.open.add(head_.g, head_.count);
+      if (!head_.closes) return;
+      squares.whole += squares.open.sum();
+      squares.open = {};
+    }
+    for (const double chunk : closed_) squares.whole += chunk;
+    squares.open = tail_;
+  }
+
+ private:
+  void add(const float* g, int64_t count, bool closes) {
+    tail_.add(g, count);
+    if (!closes) return;
+    closed_.push_back(tail_.sum());
+    tail_ = {};
+  }
+
+  // Of a chunk that began on another rank.
+  struct Head {
+    const float* g = nullptr;
+    int64_t count = 0;
+    bool closes = false;
+  };
+  Head head_;
+  std::vector<double> closed_;
+  ChunkSquares tail_;  // goes on on the next rank
+};
+
+// From rank to rank, and from the last to all.
+double sum_of_squares(const std::vector<at::Tensor>& gradients, Exchange& exchange, const Slices& slices) {
+  const SliceSquares own(gradients, slices.pieces(exchange.rank()));
+  const int last = exchange.ranks() - 1;
+  SquaresSoFar squares;
+  const auto bytes = std::as_writable_bytes(std::span(&squares, 1));
+  if (exchange.rank() > 0) {
+    exchange.receive(exchange.rank() - 1, bytes);
+    exchange.wait();
+  }
+  own.add_to(squares);
+  if (exchange.rank() < last) {
+    exchange.send(exchange.rank() + 1, bytes);
+    exchange.wait();
+    exchange.receive(last, bytes);
+  } else {
+    for (int rank = 0; rank < last; ++rank) exchange.send(rank, bytes);
+  }
+  exchange.wait();
+  return squares.whole;
+}
+
+double clip_to(double squares, const std::vector<at::Tensor>& gradients, double longest) {
+  const double norm = std::sqrt(squares);
+  if (longest == 0 || norm <= longest) return norm;
+  const auto scale = static_cast<float>(longest / (norm + 1e-6));
+  for (const at::Tensor& gradient : gradients) {
+    float* const g = gradient.data_ptr<float>();
+    for (int64_t i = 0; i < gradient.numel(); ++i) g[i] *= scale;
+  }
+  return norm;
 }
 
 }  // namespace
@@ -122,19 +236,12 @@ std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
 }
 
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest) {
-  double squares = 0;
-  for (const at::Tensor& gradient : gradients)
-    for (int64_t first = 0; first < gradient.numel(); first += kNormChunk)
-      squares += sum_of_squares(gradient.const_data_ptr<float>() + first,
-                                std::min(kNormChunk, gradient.numel() - first));
-  const double norm = std::sqrt(squares);
-  if (longest == 0 || norm <= longest) return norm;
-  const auto scale = static_cast<float>(longest / (norm + 1e-6));
-  for (const at::Tensor& gradient : gradients) {
-    float* const g = gradient.data_ptr<float>();
-    for (int64_t i = 0; i < gradient.numel(); ++i) g[i] *= scale;
-  }
-  return norm;
+  return clip_to(sum_of_squares(gradients), gradients, longest);
+}
+
+double clip_gradients(const std::vector<at::Tensor>& gradients, double longest, Exchange& exchange,
+                      const Slices& slices) {
+  return clip_to(sum_of_squares(gradients, exchange, slices), gradients, longest);
 }
 
 }  // namespace plimsoll

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "train/engine/exchange.h"
+#include "train/engine/slices.h"
+
 namespace plimsoll {
 
 struct OptimizerOptions {
@@ -58,5 +61,9 @@ std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
 /// kNormChunk elements of each, in their order, which processes can share. Allocates nothing.
 inline constexpr int64_t kNormChunk = 65536;
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest);
+/// The same of all ranks together, to the same bits: `gradients` are those of the pieces of this rank's
+/// slice. The sum goes from rank to rank.
+double clip_gradients(const std::vector<at::Tensor>& gradients, double longest, Exchange& exchange,
+                      const Slices& slices);
 
 }  // namespace plimsoll

@@ -30,6 +30,18 @@ EpochMetrics metrics_from(const Json& json) {
   return metrics;
 }
 
+ReadPosition position_of(const Json& json) {
+  ReadPosition read{{}, whole_number(json.at("optimizer_steps"))};
+  Position& position = read.position;
+  position.epoch = whole_number(json.at("epoch"));
+  position.step = whole_number(json.at("step"));
+  position.so_far = metrics_from(json.at("so_far"));
+  position.best_epoch = whole_number(json.at("best_epoch"));
+  if (position.best_epoch != 0) position.best_loss = json.at("best_loss");
+  for (const Json& epoch : json.at("epochs")) position.epochs.push_back(metrics_from(epoch));
+  return read;
+}
+
 }  // namespace
 
 // Json writes doubles so that they read back the same.
@@ -73,18 +85,16 @@ std::string position_text(const Position& position, int64_t optimizer_steps) {
 
 ReadPosition read_position(const SafetensorsView& file) {
   return read_metadata(file, "plimsoll.position", [&](const Json& json) {
-    ReadPosition read{{}, whole_number(json.at("optimizer_steps"))};
-    Position& position = read.position;
-    position.epoch = whole_number(json.at("epoch"));
-    position.step = whole_number(json.at("step"));
-    position.so_far = metrics_from(json.at("so_far"));
-    position.best_epoch = whole_number(json.at("best_epoch"));
-    if (position.best_epoch != 0) position.best_loss = json.at("best_loss");
-    for (const Json& epoch : json.at("epochs")) position.epochs.push_back(metrics_from(epoch));
+    ReadPosition read = position_of(json);
+    const Position& position = read.position;
     if (position.epoch < 1 || position.step < 0 || position.best_epoch < 0 || read.optimizer_steps < 0)
       throw InputError(file.path() + ": metadata 'plimsoll.position' holds a number below the first");
     return read;
   });
+}
+
+ReadPosition read_position(const std::string& text) {
+  return position_of(parse_json(text));
 }
 
 }  // namespace plimsoll

@@ -91,5 +91,7 @@ struct ReadPosition {
 /// From a file's metadata "plimsoll.position". Errors: InputError that names the file and what is missing, of
 /// another type, or impossible.
 ReadPosition read_position(const SafetensorsView& file);
+/// From position_text().
+ReadPosition read_position(const std::string& text);
 
 }  // namespace plimsoll

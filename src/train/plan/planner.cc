@@ -176,12 +176,16 @@ class Planner {
     const int64_t heap_slack = heap_slack_per_block(pieces);
 
     const Ledger& ledger = Ledger::process();
-    int64_t gradients = 0;
-    for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
-      gradients +=
-          LaneTree<BatchSum>::sets(in_.lanes) * heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+    const int64_t gradients = gradient_bytes();
+    const ParameterList& parameters = in_.objective->parameters();
+    const int64_t exchange = in_.ranks > 1 ? LaneExchange::bytes(parameters, in_.lanes, in_.ranks) : 0;
+    plan.ranks = in_.ranks;
+    if (in_.ranks > 1) {
+      plan.bytes_sent = LaneExchange::bytes_sent(parameters, in_.lanes, in_.ranks);
+      plan.parameter_bytes = parameters.count() * int64_t{sizeof(float)};
+    }
     const int64_t lists = list_bytes() + in_.later;
-    const int64_t fixed = ledger.held() + in_.missing.sum() + gradients + lists;
+    const int64_t fixed = ledger.held() + in_.missing.sum() + gradients + exchange + lists;
     const int64_t cap = in_.cap.value_or(ledger.cap());
     const PlannedWork& heaviest = teaching_ && teaching_->most_bytes > main.most_bytes ? *teaching_ : main;
     plan.worst = worst_of(heaviest);
@@ -232,7 +236,7 @@ class Planner {
     }
     plan.all_blocks_known = main.all_known && prediction.all_known;
     plan.blocks_planned = main.blocks + (training != nullptr ? prediction.blocks : 0);
-    add_parts(plan, gradients, lists, graphs);
+    add_parts(plan, gradients, exchange, lists, graphs);
     plan.room_for_graph = std::max<int64_t>(slab(1), 0);
     find_too_large(plan, main, plan.room_for_graph);
     return plan;
@@ -256,7 +260,19 @@ class Planner {
     return bytes;
   }
 
-  void add_parts(MemoryPlan& plan, int64_t gradients, int64_t lists, int64_t graphs) const {
+  // Sums over lanes (train/engine/batch_sum.h).
+  int64_t gradient_bytes() const {
+    const ParameterList& parameters = in_.objective->parameters();
+    if (in_.ranks > 1)
+      return RankLanes(in_.lanes, in_.ranks).sets() *
+             heap_bytes(Slices(parameters, in_.ranks).row() * int64_t{sizeof(float)});
+    int64_t bytes = 0;
+    for (const ParameterList::Entry& entry : parameters.entries())
+      bytes += LaneTree<BatchSum>::sets(in_.lanes) * heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+    return bytes;
+  }
+
+  void add_parts(MemoryPlan& plan, int64_t gradients, int64_t exchange, int64_t lists, int64_t graphs) const {
     const Ledger& ledger = Ledger::process();
     int64_t embeddings = 0;
     for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
@@ -274,6 +290,7 @@ class Planner {
     add("embeddings", embeddings);
     add("teacher", weights + outputs);
     add("gradients", gradients);
+    add("exchange", exchange);
     add("optimizer", ledger.held(Tag::optimizer) + missing.optimizer);
     add("columns", ledger.held(Tag::columns) + missing.columns + lists - outputs);
     add("blocks in flight", plan.execution.slab_bytes);
@@ -356,7 +373,7 @@ class Planner {
   // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
   void try_out(MemoryPlan& plan, std::span<const int64_t> worst_predicted) const {
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.execution,
-                       in_.offloaded_teacher, in_.lanes);
+                       in_.offloaded_teacher, in_.ranks > 1 ? 1 : in_.lanes);
     if (!worst_predicted.empty()) engine.predict(worst_predicted, [](std::span<const float>) {});
     if (!in_.training.empty()) {
       // A step of the run: other blocks were not planned.

@@ -31,6 +31,7 @@ struct PlanInput {
   OffloadedTeacher* offloaded_teacher = nullptr;  ///< whose room is held already or in `missing`; null: none
   BlockLimits limits = {};
   int64_t lanes = 1;  ///< of a batch that trains (train/engine/lane_tree.h)
+  int ranks = 1;      ///< that share them; what is planned is any rank's
   int threads = 1;
   int64_t prefetch = 2;
 
@@ -96,7 +97,10 @@ struct MemoryPlan {
     double graphs_per_s;  ///< expected
   };
   std::vector<Speed> speed;
-  int64_t blocks_planned = 0;  ///< whose exact size is known
+  int ranks = 1;
+  int64_t parameter_bytes = 0;  ///< all parameters, as numbers; where there are ranks
+  int64_t bytes_sent = 0;       ///< by a rank to others in a step, but for losses and the norm
+  int64_t blocks_planned = 0;   ///< whose exact size is known
   bool all_blocks_known = true;
   double seconds = 0;  ///< that planning took
   int64_t heap = 0;    ///< of peak, that is in neither floor nor ledger; kHeapSlack aside

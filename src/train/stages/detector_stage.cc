@@ -20,8 +20,10 @@ StageResult DetectorStage::train(const BlockSource& source) {
   StageResult result;
   result.fit = plimsoll::fit(fit);
   result.weights_hash = detector.parameters().hash();
-  set_thresholds(detector, source, fit.shapes, recipe, *fit.split, fit.run);
-  save_detector(fit.run.folder / "model.safetensors", detector);
+  if (fit.run.writes()) {
+    set_thresholds(detector, source, fit.shapes, recipe, *fit.split, fit.run);
+    save_detector(fit.run.folder / "model.safetensors", detector);
+  }
   result.detector = std::move(detector);
   return result;
 }

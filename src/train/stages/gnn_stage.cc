@@ -145,7 +145,7 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   const std::unique_ptr<Objective> objective = make_objective(options, *result.trained.model);
   result.fit = fit(fit_options(options, *objective));
   result.weights_hash = objective->parameters().hash();
-  save_gnn(options.run.folder / "model.safetensors", result.trained);
+  if (options.run.writes()) save_gnn(options.run.folder / "model.safetensors", result.trained);
   return result;
 }
 

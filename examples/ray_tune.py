@@ -1,0 +1,97 @@
+"""Searches the size of a GIN with Ray Tune, each trial within a budget; sizes that cannot fit are dropped before a trial starts.
+
+    python examples/ray_tune.py PROTEINS.zip --budget 400 [--trials-at-once 2]
+
+`plimsoll.plan` says in a process like a trial's which memory each size needs, so that no trial is lost to memory.
+"""
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+
+import plimsoll  # noqa: E402
+import ray  # noqa: E402
+import torch  # noqa: E402
+from ray import tune  # noqa: E402
+from torch_geometric.nn import GIN, global_add_pool  # noqa: E402
+
+SIZES = [(hidden, layers) for hidden in (16, 64, 256, 1024) for layers in (2, 4)]
+
+
+class Classifier(torch.nn.Module):
+    def __init__(self, features, classes, hidden, layers):
+        super().__init__()
+        self.gin = GIN(features, hidden, num_layers=layers)
+        self.lin = torch.nn.Linear(hidden, classes)
+
+    def forward(self, x, edge_index, batch):
+        return self.lin(global_add_pool(self.gin(x, edge_index), batch))
+
+
+def model_of(graphs, size):
+    torch.manual_seed(0)
+    return Classifier(graphs.num_node_features, int(graphs.y.max()) + 1, *size)
+
+
+def loader_of(graphs):
+    return plimsoll.DataLoader(graphs, 64, shuffle=True, seed=1)
+
+
+def smallest_budget(folder, size):
+    """Of a trial, in bytes; in a process of its own, as a trial has one."""
+    graphs = plimsoll.open(folder)
+    return plimsoll.plan(model_of(graphs, size), loader_of(graphs)).smallest_budget
+
+
+def trial(config):
+    graphs = plimsoll.open(config["folder"])
+    model = model_of(graphs, config["size"])
+    optimizer = torch.optim.Adam(model.parameters())
+    loader = loader_of(graphs)
+    with plimsoll.budget(config["budget"]) as memory:
+        for _ in range(config["epochs"]):
+            total = 0.0
+            for batch in loader:
+                optimizer.zero_grad()
+                loss = torch.nn.functional.cross_entropy(model(batch.x, batch.edge_index, batch.batch), batch.y)
+                loss.backward()
+                optimizer.step()
+                total += float(loss.detach())
+            tune.report({"loss": total / len(loader), "peak_mib": memory.peak_process / 2**20})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", help="a TU data set")
+    parser.add_argument("--budget", type=int, default=400, metavar="MIB", help="of each trial")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--trials-at-once", type=int, default=2)
+    options = parser.parse_args()
+    ray.init(include_dashboard=False, object_store_memory=100 << 20)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = str(Path(scratch, "graphs"))
+        plimsoll.ingest.tu(options.source, folder)
+        budget = options.budget << 20
+        needs = dict(zip(SIZES, ray.get([ray.remote(smallest_budget).remote(folder, size) for size in SIZES])))
+        fitting = [size for size in SIZES if needs[size] <= budget]
+        for size in SIZES:
+            print(f"hidden {size[0]}, {size[1]} layers: {needs[size] / 2**20:.0f} MiB at least"
+                  f"{'' if size in fitting else ', dropped'}")
+        tuner = tune.Tuner(
+            tune.with_resources(trial, {"CPU": 1}),
+            param_space={"size": tune.grid_search(fitting), "folder": folder, "budget": budget, "epochs": options.epochs},
+            tune_config=tune.TuneConfig(metric="loss", mode="min", max_concurrent_trials=options.trials_at_once),
+            run_config=tune.RunConfig(name="search", storage_path=scratch),
+        )
+        results = tuner.fit()
+        best = results.get_best_result()
+        print(f"{len(results)} trials, {results.num_errors} lost; best: hidden {best.config['size'][0]}, "
+              f"{best.config['size'][1]} layers, loss {best.metrics['loss']:.4f}, {best.metrics['peak_mib']:.0f} MiB")
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()

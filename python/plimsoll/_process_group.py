@@ -1,0 +1,33 @@
+"""The ranks that share a call, where torch.distributed is initialised. docs/ranks.md."""
+
+from __future__ import annotations
+
+import torch
+import torch.distributed as dist
+
+from plimsoll.errors import UsageError
+
+
+def ranks() -> int:
+    """How many processes share a call; 1 where torch.distributed is not initialised."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def is_first_rank() -> bool:
+    """Whether this process writes what the ranks write once."""
+    return ranks() == 1 or dist.get_rank() == 0
+
+
+def group_name() -> str:
+    """Of the default process group; empty where there is one process. Errors: `UsageError` for one without the CPU."""
+    if ranks() == 1:
+        return ""
+    group = dist.group.WORLD
+    assert group is not None
+    try:
+        backend = group._get_backend(torch.device("cpu")).name()
+    except RuntimeError:
+        backend = "none"
+    if backend != "gloo":
+        raise UsageError(f"the default process group has the backend {backend!r} for the CPU; expected 'gloo'")
+    return str(group.group_name)

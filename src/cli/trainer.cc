@@ -1,0 +1,51 @@
+#include "cli/trainer.h"
+
+#include <malloc.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+#include "cli/plan_verb.h"
+#include "cli/train_verb.h"
+#include "ops/allocator.h"
+
+namespace plimsoll {
+namespace {
+
+// Blocks take and give back the same few MB again and again. Memory that malloc keeps is memory whose pages
+// are there already; the ledger, not malloc, decides how much is held at once.
+void keep_freed_memory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 16 << 20);
+  // What threads of their own arenas free is nobody else's, and its end is never given back; tensors are in
+  // the slab, so that threads seldom meet in malloc.
+  mallopt(M_ARENA_MAX, 1);
+}
+
+}  // namespace
+
+int run_trainer(int argc, char** argv, Exchange* exchange, int sharers) {
+  const char* const caller = std::getenv(kBuildVariable);
+  if (caller != nullptr && std::strcmp(caller, build_id()) != 0) {
+    std::cerr << "plimsoll: what trains is of build " << build_id() << ", plimsoll of build " << caller
+              << "; build both together (make build)\n";
+    return 1;
+  }
+  keep_freed_memory();
+  install_ledger_allocator();
+
+  CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
+  add_plan(app, run_plan);
+  add_train(app, [&](TrainOptions options) {
+    options.resources.sharers = sharers;
+    run_train(options, exchange);
+  });
+  add_slurm(app, run_slurm);
+  add_evaluate(app, run_evaluate);
+  add_predict(app, run_predict);
+  return run_command(app, argc, argv);
+}
+
+}  // namespace plimsoll

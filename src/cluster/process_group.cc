@@ -1,0 +1,102 @@
+#include "cluster/process_group.h"
+
+#include <ATen/ops/from_blob.h>
+#include <fmt/format.h>
+#include <torch/csrc/distributed/c10d/GroupRegistry.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace plimsoll {
+namespace {
+
+using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
+
+at::Tensor tensor_of(const std::byte* bytes, size_t count) {
+  // from_blob takes no const pointer; what is sent is read alone.
+  return at::from_blob(const_cast<std::byte*>(bytes), {static_cast<int64_t>(count)}, at::kByte);
+}
+
+// The first sentence of a text of torch, without the place in its sources.
+std::string first_sentence(const std::string& text) {
+  const size_t behind_place = text.starts_with('[') ? text.find("] ") : text.npos;
+  const size_t begin = behind_place == text.npos ? 0 : behind_place + 2;
+  return text.substr(begin, std::min(text.find(". ", begin), text.find('\n', begin)) - begin);
+}
+
+class GroupExchange final : public Exchange {
+ public:
+  GroupExchange(Group group, std::function<std::string()> who_is_lost)
+      : group_(std::move(group)), who_is_lost_(std::move(who_is_lost)) {}
+
+  int rank() const override { return group_->getRank(); }
+  int ranks() const override { return group_->getSize(); }
+
+  void send(int to, std::span<const std::byte> bytes) override {
+    if (bytes.empty()) return;
+    traffic_.bytes_sent += std::ssize(bytes);
+    begin([&] {
+      std::vector<at::Tensor> tensors{tensor_of(bytes.data(), bytes.size())};
+      return group_->send(tensors, to, kTag);
+    });
+  }
+
+  void receive(int from, std::span<std::byte> bytes) override {
+    if (bytes.empty()) return;
+    begin([&] {
+      std::vector<at::Tensor> tensors{tensor_of(bytes.data(), bytes.size())};
+      return group_->recv(tensors, from, kTag);
+    });
+  }
+
+  void wait() override {
+    const auto start = std::chrono::steady_clock::now();
+    for (const auto& work : begun_) or_lost([&] { work->wait(); });
+    begun_.clear();
+    traffic_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  Traffic traffic() const override { return traffic_; }
+
+ private:
+  // One: between two ranks what is sent first arrives first.
+  static constexpr int kTag = 0;
+
+  template <typename Begin>
+  void begin(const Begin& work) {
+    or_lost([&] { begun_.push_back(work()); });
+  }
+
+  // torch's exceptions tell an address, and not whose it is.
+  template <typename Call>
+  void or_lost(const Call& call) {
+    try {
+      call();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw RankLost(fmt::format("{} ({})", who_is_lost_(), first_sentence(error.what())));
+    }
+  }
+
+  const Group group_;
+  const std::function<std::string()> who_is_lost_;
+  std::vector<c10::intrusive_ptr<c10d::Work>> begun_;
+  Traffic traffic_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> join_process_group(const std::string& name,
+                                             std::function<std::string()> who_is_lost) {
+  try {
+    return std::make_unique<GroupExchange>(c10d::resolve_process_group(name), std::move(who_is_lost));
+  } catch (const std::exception& error) {
+    throw Failure(fmt::format("no process group '{}': {}", name, first_sentence(error.what())));
+  }
+}
+
+}  // namespace plimsoll

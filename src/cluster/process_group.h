@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "train/engine/exchange.h"
+
+namespace plimsoll {
+
+/// An Exchange over a process group of torch (c10d), with tensors in the memory of the CPU: gloo. Groups are
+/// made by Python, as torch's wheel has no headers of gloo; `name` is torch.distributed's for the group.
+///
+/// `who_is_lost` is called once where a call of the group fails, and says which rank is gone, and why as far
+/// as that is known. Errors: Failure where there is no such group.
+std::unique_ptr<Exchange> join_process_group(const std::string& name,
+                                             std::function<std::string()> who_is_lost);
+
+}  // namespace plimsoll

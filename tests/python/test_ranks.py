@@ -1,0 +1,170 @@
+"""Ranks of a run: the weights of one process, whoever starts them, and what is said when one is missing."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+package = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
+dist = pytest.importorskip("torch.distributed")
+if not dist.is_available() or not dist.is_gloo_available():
+    pytest.skip("this torch has no gloo", allow_module_level=True)
+
+from conftest import REPOSITORY  # noqa: E402
+
+LIMIT_S = 300
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ranks") / "frames"
+    plimsoll("simulate", "can", "--out", folder, "--frames", 12000, "--seed", 1)
+    return folder
+
+
+def plimsoll(*arguments):
+    return subprocess.run([sys.executable, "-m", "plimsoll", *map(str, arguments)], capture_output=True, text=True,
+                          timeout=LIMIT_S, check=True).stdout
+
+
+def program(*arguments, **more):
+    """What `plimsoll` itself makes of it."""
+    path = Path(package.__file__).parent / "bin" / "plimsoll"
+    return subprocess.run([path, *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT_S,
+                          env=os.environ | {"PLIMSOLL_PYTHON": sys.executable} | more)
+
+
+def arguments(frames, run, *more):
+    return ["train", str(REPOSITORY / "recipes" / "gat.yaml"), "--data", str(frames), "--run", str(run), "--threads", "1",
+            "--json", "-O", "training.max_epochs=2", "-O", "training.batch_size=64", "-O", "training.block.graphs=8",
+            "-O", "training.checkpoint_every_s=0", *more]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start(count, command_of, port=None, only=None, seconds=120, env=lambda rank: {}):
+    """Ranks by hand, as a launcher starts them."""
+    port = port or free_port()
+    processes = []
+    for rank in only or range(count):
+        place = {"RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port,
+                 "PLIMSOLL_RANKS_TIMEOUT_S": seconds} | env(rank)
+        processes.append(subprocess.Popen([sys.executable, "-m", "plimsoll", *command_of(rank)], text=True,
+                                          env=os.environ | {key: str(value) for key, value in place.items()},
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    return processes
+
+
+def ended(processes):
+    done = []
+    for process in processes:
+        out, err = process.communicate(timeout=LIMIT_S)
+        done.append((process.returncode, out, err))
+    return done
+
+
+def summary_of(out):
+    return json.loads(out.strip().splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def one(frames, tmp_path_factory):
+    """What one process makes of it."""
+    return summary_of(plimsoll(*arguments(frames, tmp_path_factory.mktemp("one") / "run")))
+
+
+def same(found, expected):
+    return [found[key] for key in ("weights", "training_loss", "validation_loss", "best_epoch")] == [
+        expected[key] for key in ("weights", "training_loss", "validation_loss", "best_epoch")]
+
+
+def test_torchrun_has_the_weights_of_one_process(frames, one, tmp_path):
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "--"]
+    done = subprocess.run([*torchrun, "plimsoll", *arguments(frames, tmp_path / "run")], capture_output=True, text=True,
+                          timeout=LIMIT_S)
+    assert done.returncode == 0, done.stderr
+    assert same(summary_of(done.stdout), one)
+
+
+def kill_after_a_checkpoint(processes, rank, checkpoints):
+    end = time.monotonic() + LIMIT_S
+    while not list(checkpoints.glob("step-*")) and time.monotonic() < end and processes[rank].poll() is None:
+        time.sleep(0.01)
+    processes[rank].send_signal(signal.SIGKILL)
+    return processes[rank].wait() == -signal.SIGKILL
+
+
+def test_a_rank_that_dies_ends_the_others_and_any_number_continues(frames, one, tmp_path):
+    run = tmp_path / "run"
+    processes = start(3, lambda rank: arguments(frames, run))
+    assert kill_after_a_checkpoint(processes, 1, run / "seed-42" / "gat" / "checkpoints")
+    done = ended(processes)
+    for rank in (0, 2):
+        code, _, text = done[rank]
+        assert code == 75 and "plimsoll: rank 1 (process " in text and "has ended; to continue" in text, done[rank]
+    again = program(*arguments(frames, run, "--resume", "--ranks", "2"))
+    assert again.returncode == 0, again.stderr
+    assert same(summary_of(again.stdout), one) and summary_of(again.stdout)["resumed_at"] > 0
+
+
+def test_ranks_that_differ_refuse(frames, tmp_path):
+    more = {0: [], 1: ["-O", "training.batch_size=32"]}
+    for code, _, text in ended(start(2, lambda rank: arguments(frames, tmp_path / "run", *more[rank]))):
+        assert code == 2 and "rank 0 has 'batch_size: 64', rank 1 has 'batch_size: 32'" in text
+    assert not (tmp_path / "run").exists()
+
+
+def test_ranks_of_other_data_and_other_kernels_refuse(frames, tmp_path):
+    other = tmp_path / "other"
+    plimsoll("simulate", "can", "--out", other, "--frames", 12000, "--seed", 2)
+    for code, _, text in ended(start(2, lambda rank: arguments([frames, other][rank], tmp_path / "run"))):
+        assert code == 2 and "the ranks have another data set: rank 0 has" in text, text
+    levels = start(2, lambda rank: arguments(frames, tmp_path / "run"), env=lambda rank: {"PLIMSOLL_SIMD": "portable"} if rank else {})
+    done = ended(levels)
+    if done[0][0] == 0:
+        pytest.skip("the portable kernels are all that this processor has")
+    for code, _, text in done:
+        assert code == 2 and "another level of kernels" in text and "rank 1 has 'portable'" in text, text
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_rank_that_never_comes_and_a_taken_port(frames, tmp_path):
+    [(code, _, text)] = ended(start(2, lambda rank: arguments(frames, tmp_path / "run"), only=[0], seconds=1))
+    assert code == 1 and "rank 1 of 2 did not come within 1 s" in text
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        [(code, _, text)] = ended(start(2, lambda rank: arguments(frames, tmp_path / "run"), port, only=[0]))
+    assert code == 1 and f"port {port} of MASTER_PORT is taken" in text
+
+
+def test_a_torch_without_gloo_refuses(frames, tmp_path, monkeypatch, capsys):
+    from plimsoll import _ranks
+
+    monkeypatch.setattr("torch.distributed.is_gloo_available", lambda: False)
+    with pytest.raises(SystemExit) as ended_with:
+        _ranks.take(arguments(frames, tmp_path / "run", "--ranks", "2"))
+    assert ended_with.value.code == 2 and "this torch has no gloo" in capsys.readouterr().err
+
+
+def test_bad_numbers_of_ranks_are_refused_before_anything_starts(frames, tmp_path):
+    many = program(*arguments(frames, tmp_path / "run", "--ranks", "65"))
+    assert many.returncode == 2 and "--ranks" in many.stderr
+    recipe = program("train", tmp_path / "absent.yaml", "--data", frames, "--run", tmp_path / "run", "--ranks", 2)
+    assert recipe.returncode == 3 and "absent.yaml" in recipe.stderr
+    other = program(*arguments(frames, tmp_path / "run", "--ranks", "2"), PLIMSOLL_PYTHON="/usr/bin/false-python")
+    assert other.returncode == 1 and "PLIMSOLL_PYTHON" in other.stderr
+    lanes = program(*arguments(frames, tmp_path / "run", "--ranks", "2", "-O", "training.lanes=1"))
+    assert lanes.returncode == 2 and "2 ranks, but training.lanes is 1" in lanes.stderr
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "nn/classification.h"
+#include "nn/gat_with_jk.h"
+#include "ops/allocator.h"
+#include "support/random_graphs.h"
+#include "support/temp_folder.h"
+#include "support/thread_ranks.h"
+#include "train/engine/lane_exchange.h"
+#include "train/fit/fit.h"
+#include "train/plan/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+/// Classification that ends on the rank that the test names.
+class EndedClassification : public Classification {
+ public:
+  EndedClassification(const GraphModel& model, std::function<void()> before)
+      : Classification(model), before_(std::move(before)) {}
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override {
+    if (key.training && key.epoch > 0) before_();  // no block of the plan
+    return Classification::forward(batch, key);
+  }
+
+ private:
+  const std::function<void()> before_;
+};
+
+/// On which rank a run is asked to stop, and in which of the blocks that it works on.
+struct Stop {
+  int rank = -1;
+  int64_t block = 0;
+  bool kills = false;  ///< nothing is written any more
+};
+
+class RanksTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    install_ledger_allocator();
+    warm_up_torch(2);
+  }
+  void SetUp() override {
+    shapes_ = read_shapes(source_, 1);
+    split_.training.resize(96);
+    split_.validation.resize(24);
+    std::iota(split_.training.begin(), split_.training.end(), int64_t{0});
+    std::iota(split_.validation.begin(), split_.validation.end(), int64_t{96});
+    recipe_.training.max_epochs = 2;
+    recipe_.training.batch_size = 32;
+    recipe_.training.block.graphs = 3;
+    recipe_.training.gradient_clip_val = 0.5;  // always clips
+  }
+
+  // Trains a new model of the same seed on so many ranks; returns the one hash that all of them have.
+  std::string run(int ranks, const std::string& name, bool resume = false, Stop stop = {}) {
+    std::mutex mutex;
+    std::set<std::string> hashes;
+    ThreadRanks others(ranks);
+    const auto train = [&](Exchange* exchange) {
+      const GATWithJK model(GATWithJKOptions{.num_ids = 50}, 3);
+      std::atomic<bool> interrupt = false;
+      std::atomic<int64_t> blocks = 0;
+      const EndedClassification objective(model, [&] {
+        if (rank_of(exchange) == stop.rank && ++blocks == stop.block) {
+          if (!stop.kills)
+            interrupt = true;
+          else if (exchange == nullptr)
+            throw Killed();
+          else
+            others.kill(stop.rank);
+        }
+        if (fails_ && rank_of(exchange) == 1) throw Failure("made up");
+      });
+      const std::filesystem::path folder = folder_ / name;
+      std::filesystem::create_directories(folder);
+      const FitResult result = fit({.source = &source_,
+                                    .shapes = shapes_,
+                                    .objective = &objective,
+                                    .recipe = &recipe_,
+                                    .split = &split_,
+                                    .run = {.folder = folder,
+                                            .identity = "test",
+                                            .resume = resume,
+                                            .threads = 1,
+                                            .ranks = ranks,
+                                            .exchange = exchange,
+                                            .interrupt = &interrupt}});
+      std::string text = model.parameters().hash();
+      for (const EpochMetrics& epoch : result.epochs)
+        text += fmt::format(" {} {} {}", epoch.training_loss, epoch.validation_loss, epoch.gradient_norm);
+      const std::lock_guard lock(mutex);
+      hashes.insert(text);
+    };
+    if (ranks == 1)
+      train(nullptr);
+    else
+      others.run([&](Exchange& exchange) { train(&exchange); });
+    EXPECT_EQ(hashes.size(), 1U);
+    return *hashes.begin();
+  }
+
+  TempFolder folder_;
+  RandomGraphs source_{120, 50, 7};
+  Vector<GraphShape, Tag::columns> shapes_;
+  TrainingSplit split_;
+  Recipe recipe_;
+  std::atomic<bool> fails_ = false;
+};
+
+TEST_F(RanksTest, WeightsAndLossesAreTheSameBitsForAnyNumberOfRanks) {
+  const std::string one = run(1, "1");
+  for (const int ranks : {2, 3, 4}) EXPECT_EQ(run(ranks, std::to_string(ranks)), one) << ranks << " ranks";
+}
+
+TEST_F(RanksTest, LanesNeedNotBeAMultipleOfRanks) {
+  recipe_.training.max_epochs = 1;
+  recipe_.training.optimizer = "sgd";
+  recipe_.training.lanes = "8";
+  const std::string one = run(1, "1");
+  for (const int ranks : {3, 7}) EXPECT_EQ(run(ranks, std::to_string(ranks)), one) << ranks << " ranks";
+}
+
+TEST_F(RanksTest, ACheckpointIsReadByAnyNumberOfRanks) {
+  const std::string whole = run(1, "whole");
+  EXPECT_THROW(run(1, "run", false, {0, 20}), Interrupted);
+  EXPECT_THROW(run(3, "run", true, {1, 9}), Interrupted);
+  EXPECT_THROW(run(2, "run", true, {0, 3}), Interrupted);
+  EXPECT_EQ(run(4, "run", true), whole);
+}
+
+TEST_F(RanksTest, AnyScheduleOfRanksStopsAndKillsEndsInTheSameBits) {
+  const std::string whole = run(1, "whole");
+  const int schedules = std::getenv("PLIMSOLL_SLOW") != nullptr ? 50 : 5;
+  for (int s = 0; s < schedules; ++s) {
+    std::mt19937 random(static_cast<unsigned>(s));
+    const auto draw = [&](int first, int last) { return std::uniform_int_distribution(first, last)(random); };
+    std::string schedule;
+    std::string found;
+    for (int start = 0; found.empty(); ++start) {
+      const int ranks = draw(1, 4);
+      recipe_.training.checkpoint_every_s = draw(0, 1) == 0 ? 0 : 1e9;
+      Stop stop{draw(0, ranks - 1), draw(1, 80 / ranks), draw(0, 2) > 0};
+      if (start == 6) stop = {};
+      schedule += fmt::format(" {}{} of {}", stop.kills ? "kill " : "stop ", stop.rank, ranks);
+      try {
+        found = run(ranks, fmt::format("run-{}", s), true, stop);
+      } catch (const Killed&) {
+      } catch (const RankLost&) {
+      } catch (const Interrupted&) {
+      }
+    }
+    EXPECT_EQ(found, whole) << "schedule " << s << ":" << schedule;
+  }
+}
+
+TEST_F(RanksTest, WhatFailsOnOneRankEndsAll) {
+  fails_ = true;
+  try {
+    run(3, "run");
+    FAIL() << "no error";
+  } catch (const Failure& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 1 has failed"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(RanksTest, MoreRanksThanCanShareAStepAreRefused) {
+  const auto refusal = [&](int ranks) -> std::string {
+    try {
+      run(ranks, "run");
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_NE(refusal(5).find("5 ranks, but training.lanes is 4"), std::string::npos) << refusal(5);
+  recipe_.training.batch_size = 6;
+  EXPECT_NE(refusal(3).find("3 ranks, but a step has 2 blocks"), std::string::npos) << refusal(3);
+}
+
+TEST_F(RanksTest, ThePlanHasExchangeAndSliceToTheByte) {
+  const GATWithJK model(GATWithJKOptions{.num_ids = 50}, 3);
+  const ParameterList& parameters = model.parameters();
+  const int64_t bytes = parameters.count() * 4;
+  for (const int ranks : {2, 3, 4}) {
+    ThreadRanks(ranks).run([&](Exchange& exchange) {
+      if (exchange.rank() != 0) return;
+      const int64_t before = Ledger::process().held(Tag::gradients);
+      const LaneExchange lanes(exchange, parameters, 4);
+      EXPECT_EQ(Ledger::process().held(Tag::gradients) - before, LaneExchange::bytes(parameters, 4, ranks));
+    });
+    int64_t slice = 0;
+    for (const at::Tensor& value : values_of_rank(parameters, 0, ranks)) slice += value.numel() * 4;
+    EXPECT_NEAR(static_cast<double>(slice), static_cast<double>(bytes) / ranks, 4.0);
+    // A rank with one node of the tree: the bound is 2 P, of which its own slices stay.
+    if (ranks != 3) {
+      EXPECT_LE(LaneExchange::bytes_sent(parameters, 4, ranks), 2 * bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
