@@ -15,21 +15,19 @@ from plimsoll.errors import MissingPackage, UsageError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from plimsoll._core import BatchStream
-
 _MAX_EPOCH = 2**32 - 1
 
 Batch_co = TypeVar("Batch_co", covariant=True)
 
 
 class Native(Protocol):
-    """What C++ has for all epochs of one loader: `_core.Batches` or `_core.Neighbours`."""
+    """What has all epochs of one loader: `_core.Batches` or `_core.Neighbours` of C++, or `ListBatches`."""
 
     @property
     def live_bytes(self) -> int: ...
-    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> BatchStream: ...
+    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> Any: ...
     def steps(self, epoch: int, rank: int, ranks: int) -> int: ...
-    def next(self, stream: BatchStream) -> dict[str, Tensor]: ...
+    def next(self, stream: Any) -> Any: ...
 
 
 class Position(NamedTuple):
@@ -60,7 +58,7 @@ class EpochLoader(Iterable[Batch_co]):
     """
 
     def __init__(
-        self, options: dict[str, Any], rank: int | None, num_replicas: int | None, pin_memory: bool, prefetch_factor: int
+        self, options: dict[str, Any], rank: int | None, num_replicas: int | None, pin_memory: bool, prefetch_factor: int | None
     ) -> None:
         both = rank is not None and num_replicas is not None and 0 <= rank < num_replicas
         if not (both or rank is num_replicas is None):
@@ -68,7 +66,7 @@ class EpochLoader(Iterable[Batch_co]):
                 f"rank={rank}, num_replicas={num_replicas}: expected both, 0 <= rank < num_replicas, or neither"
             )
         self.pin_memory = pin_memory
-        self.prefetch_factor = whole("prefetch_factor", prefetch_factor, 0)
+        self.prefetch_factor = 2 if prefetch_factor is None else whole("prefetch_factor", prefetch_factor, 0)
         self._options = options
         self._rank, self._num_replicas = rank, num_replicas
         self._coming = Position(0, 0)
@@ -192,7 +190,7 @@ class Epoch(Iterator[Batch_co]):
         self._loader = loader
         self._pin = loader.pin_memory and _can_pin()
         self._progress: Progress | None = None
-        self._stream: BatchStream | None = None
+        self._stream: Any = None
         self._process = 0
 
     def __next__(self) -> Batch_co:
@@ -228,7 +226,7 @@ class Epoch(Iterator[Batch_co]):
         self._process = os.getpid()
         self._batches = loader._batches()
         self._stream = self._batches.stream(epoch, *self._share, first, loader.prefetch_factor)
-        return self._stream.size
+        return int(self._stream.size)
 
 
 def _can_pin() -> bool:
