@@ -54,6 +54,20 @@ class GraphWriter:
     def publish(self, tables: str, source: str) -> None: ...
     def abandon(self) -> None: ...
 
+class GraphArrays:
+    row_ends: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    edge_weight: NDArray[np.float32] | None
+    edge_attr: NDArray[np.float32] | None
+    edge_id: NDArray[np.int64] | None
+    x: NDArray[np.float32] | None
+    y: NDArray[np.int64] | None
+    splits: Sequence[NDArray[np.int64] | None]
+    classes: int
+    def set_features(self, node: list[str], edge: list[str]) -> None: ...
+
+def write_graph(folder: Path, force: bool, arrays: GraphArrays, source: str, budget: str) -> None: ...
+
 class Batching:
     graphs: int
     nodes: int

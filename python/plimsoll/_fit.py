@@ -29,7 +29,8 @@ from plimsoll.steps import Forward, Loss, by_names, loss_of, require_cpu
 from plimsoll.trial import Optimizer, Trial, bytes_of, copied, tensors_in
 
 
-_SETTLES = 3  # how often a block that was refused memory is tried again
+_RERUNS = 3  # of a block that was refused memory
+_SETTLING = 1.2  # seconds: what others in the process took for a moment counts for one
 
 
 @dataclass
@@ -178,21 +179,19 @@ class _Run:
             refused = error.with_traceback(None)
         self._found.reruns += 1
         self._memory = None
-        for parameter in self._parameters:
-            parameter.grad = None
-        for buffer, kept in zip(self._model.buffers(), buffers):
-            buffer.copy_(kept)
-        for _ in range(_SETTLES):
+        for attempt in range(_RERUNS):
+            for parameter in self._parameters:
+                parameter.grad = None
+            for buffer, kept in zip(self._model.buffers(), buffers):
+                buffer.copy_(kept)
             gc.collect()
+            if attempt:
+                _torch.give_back_freed_memory()
+                time.sleep(_SETTLING)
             try:
                 return self._step(data, weight, seed)
             except BudgetExceeded as error:
                 refused = error.with_traceback(None)
-            for parameter in self._parameters:
-                parameter.grad = None
-            # What others in the process took for a moment counts for a second.
-            _torch.give_back_freed_memory()
-            time.sleep(1.2)
         raise refused
 
     def _in_memory(self, data: Data, weight: float, seed: int) -> float:

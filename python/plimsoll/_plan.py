@@ -120,6 +120,7 @@ def plan(
         found = _Found(batches)
         found.go_through(needs)
         worst = worst_of(needs, found.sizes, found.batch_of)
+        found.rewind()
         trial = needs.trial
         fixed = trial.parameters + trial.optimizer_state
         elsewhere = [*model.parameters(), *model.buffers()]
@@ -153,6 +154,8 @@ class _Found:
         self.in_memory = isinstance(batches, (Data, Sequence))
         self._batches: Iterable[Data] = [batches] if isinstance(batches, Data) else batches
         self._random = torch.random.get_rng_state()
+        generator = getattr(batches, "generator", None)
+        self._of_loader = None if generator is None else (generator, generator.get_state())
         self.sizes: set[Size] = set()
         self._largest: list[Data] = []  # by nodes, by edges
 
@@ -183,8 +186,15 @@ class _Found:
 
     def _once(self) -> Iterable[Data]:
         # A copy of a loader, and torch's generator as it was: epochs stay as they are, and each time the same batches come.
-        torch.random.set_rng_state(self._random)
+        self.rewind()
         return copy(self._batches) if isinstance(self._batches, EpochLoader) else self._batches
+
+    def rewind(self) -> None:
+        """Puts torch's generator, and one that the loader has, back to where they were."""
+        torch.random.set_rng_state(self._random)
+        if self._of_loader is not None:
+            generator, state = self._of_loader
+            generator.set_state(state)
 
     def batch_of(self, size: Size) -> Data | None:
         return next((batch for batch in self._once() if size_of(batch) == size), None)

@@ -175,7 +175,7 @@ class ClusterLoader(NeighborLoader):
     def _make(self) -> _core.Neighbours | ListBatches:  # type: ignore[override]
         of_pyg = self.cluster_data._of_pyg
         if of_pyg is not None:
-            from torch_geometric.loader import ClusterLoader as OfPyg
+            from torch_geometric.loader.cluster import ClusterLoader as OfPyg
 
             return ListBatches(range(len(of_pyg)), self._options, OfPyg(of_pyg)._collate, self._processes)
         return _core.Neighbours(self.data._mapping, self.cluster_data.parts, self._loading())
@@ -198,7 +198,7 @@ def _clusters_of_pyg(data: Data, clusters: ClusterData, sparse_format: str) -> A
     """PyTorch Geometric's `ClusterData` of these parts."""
     require_pyg("ClusterData")
     import torch
-    from torch_geometric.loader import ClusterData as OfPyg
+    from torch_geometric.loader.cluster import ClusterData as OfPyg
 
     class Parts(OfPyg):  # type: ignore[misc]
         def _metis(self, edge_index: Tensor, num_nodes: int) -> Tensor:

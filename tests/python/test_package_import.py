@@ -28,6 +28,19 @@ except plimsoll.MissingPackage as error:
     assert out.startswith("True") and "pip install torch torch_geometric" in out
 
 
+def test_names_are_there_before_they_are_imported():
+    out = python("""
+from plimsoll import *
+import sys, time
+import plimsoll
+assert open is __builtins__.open and {"plan", "fit", "budget", "open", "from_pyg"} <= set(dir(plimsoll))
+print(plan, DataLoader, ingest.can)
+""")
+    assert "function plan" in out
+    quick = "import sys, plimsoll; print([m for m in ('numpy', 'typing', 'torch', 'plimsoll._core') if m in sys.modules])"
+    assert python(f"import site; {quick}").strip() == "[]"
+
+
 def test_import_does_not_load_torch():
     assert python("import plimsoll, sys; print([m for m in sys.modules if m.startswith('torch')])").strip() == "[]"
 

@@ -199,11 +199,16 @@ def test_fills_that_are_not_fused(kind, fill, nn):
     torch.testing.assert_close(ours(x, edge_index, edge_attr), theirs(x, edge_index, edge_attr))
 
 
-def test_a_size_is_left_to_pyg(nn):
+def test_a_size_is_fused(nn):
     theirs, ours = pair("gat", nn, (6, 4), 5, heads=2)
     x, edges = torch.randn(4, 6).double(), torch.tensor([[0, 1, 2, 3], [0, 0, 1, 1]])
-    assert "size" in nn.why_not(ours, (x, None), edges, size=(4, 2))
+    assert nn.why_not(ours, (x, None), edges, size=(4, 2)) is None
     torch.testing.assert_close(ours((x, None), edges, size=(4, 2)), theirs((x, None), edges, size=(4, 2)))
+    one, other = pair("gat", nn, 6, 5, heads=2)
+    assert nn.why_not(other, x, edges, size=(4, 4)) is None
+    torch.testing.assert_close(other(x, edges, size=(4, 4)), one(x, edges, size=(4, 4)))
+    assert torch.equal(other(x, edges, size=(4, 4)), other(x, edges))
+    assert "size" in nn.why_not(other, x, edges, size=(4, 5))
 
 
 @both_kinds
