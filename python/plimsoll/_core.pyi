@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 version: str
-torch_version: str  # that it was built with; empty: none
 
 def kind_of(folder: Path) -> str: ...
 def verify(folder: Path) -> list[str]: ...
