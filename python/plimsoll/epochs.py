@@ -27,7 +27,7 @@ class Native(Protocol):
     def live_bytes(self) -> int: ...
     def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> Any: ...
     def steps(self, epoch: int, rank: int, ranks: int) -> int: ...
-    def next(self, stream: Any) -> Any: ...
+    def next(self, stream: Any, numpy: bool = False) -> Any: ...
 
 
 class Position(NamedTuple):
@@ -73,6 +73,7 @@ class EpochLoader(Iterable[Batch_co]):
         self._running: Progress | None = None
         self._native: tuple[int, Native] | None = None
         self._steps: tuple[tuple[int, int, int], int] | None = None
+        self._numpy = False  # whether batches are dictionaries of NumPy arrays
         self._batches()
 
     def _make(self) -> Native:
@@ -108,6 +109,8 @@ class EpochLoader(Iterable[Batch_co]):
         self._running = None
 
     def __iter__(self) -> Iterator[Batch_co]:
+        if self._numpy:
+            return Epoch(self)
         try:
             import torch_geometric.data  # noqa: F401
         except ImportError as error:
@@ -201,10 +204,12 @@ class Epoch(Iterator[Batch_co]):
             # A child of fork() has not the thread of its parent's stream.
             self._open(progress.epoch, progress.delivered)
         assert self._stream is not None
-        tensors = self._batches.next(self._stream)
+        tensors = self._batches.next(self._stream, self._loader._numpy)
         progress.delivered += 1
         if progress.delivered == progress.steps:
             self._stream = None  # ends its thread
+        if self._loader._numpy:
+            return tensors  # type: ignore[no-any-return]
         batch: Any = self._loader._finish(tensors)
         return batch.pin_memory() if self._pin else batch  # type: ignore[no-any-return]
 

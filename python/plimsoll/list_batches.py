@@ -61,7 +61,7 @@ class ListBatches:
     def steps(self, epoch: int, rank: int, ranks: int) -> int:
         return len(self._batches(epoch, rank, ranks))
 
-    def next(self, stream: ListStream) -> Any:
+    def next(self, stream: ListStream, numpy: bool = False) -> Any:
         return next(stream.batches)
 
     def _batches(self, epoch: int, rank: int, ranks: int) -> list[list[int]]:

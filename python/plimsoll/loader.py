@@ -50,6 +50,8 @@ class DataLoader(EpochLoader["Batch"]):
       of batches: where limits give a rank fewer, its first come again, or with `drop_last` the others leave out theirs.
     - `pin_memory`: batches lie in pinned memory, where there is CUDA; elsewhere a warning, as in torch.
     - `prefetch_factor`: the most batches that are made ahead, together at most 16 MiB or one batch; 0: no thread.
+    - `as_numpy`: a batch is a dictionary of NumPy arrays of the same names, dtypes and shapes, and `edge_ptr` i64 [B+1];
+      neither torch nor PyTorch Geometric is needed. Their memory is freed as that of tensors is.
     - `num_workers`, `persistent_workers` and others that say how torch's loader makes batches are accepted; graphs of a
       `GraphSet` need no processes.
 
@@ -86,6 +88,7 @@ class DataLoader(EpochLoader["Batch"]):
         num_replicas: int | None = None,
         pin_memory: bool = False,
         prefetch_factor: int | None = 2,
+        as_numpy: bool = False,
         **others: Any,
     ) -> None:
         others.pop("collate_fn", None)  # as PyTorch Geometric, for Lightning
@@ -97,6 +100,8 @@ class DataLoader(EpochLoader["Batch"]):
                     f"dataset: is {type(dataset).__name__}, expected graphs of a plimsoll.GraphSet, or a list or data set of "
                     "Data; plimsoll.from_pyg(dataset, path) makes a GraphSet of anything that is iterated over"
                 )
+            if as_numpy:
+                raise UsageError("as_numpy: only of graphs of a plimsoll.GraphSet")
             if max_bytes is not None:
                 raise UsageError("max_bytes: only of graphs of a plimsoll.GraphSet; give max_nodes or max_edges")
         if batch_size is None and max_nodes is None and max_edges is None and max_bytes is None:
@@ -117,6 +122,7 @@ class DataLoader(EpochLoader["Batch"]):
             "seed": whole("seed", seed, 0, 2**64 - 1),
         }
         super().__init__(options, rank, num_replicas, pin_memory, prefetch_factor)
+        self._numpy = bool(as_numpy)
 
     def _make(self) -> _core.Batches | ListBatches:
         if self._graphs is None:

@@ -55,6 +55,7 @@ class NeighborLoader(EpochLoader["Data"]):
     - `cache_bytes`: memory for rows of `x`, a number or text such as "64MiB". The other rows are read from the file past
       the page cache, those together that lie together; which stay is decided by what coming batches want; 1 MiB to read into comes on top. None: rows
       come from the map, and the system's page cache is what keeps them.
+    - `as_numpy`: as of `plimsoll.DataLoader`.
     - `num_workers`, `filter_per_worker` and others that say how PyTorch Geometric's loader makes batches are accepted, and
       need not be given.
     - `horizon`: with `cache_bytes`, how many batches are sampled before they are due, so that the cache knows them.
@@ -90,6 +91,7 @@ class NeighborLoader(EpochLoader["Data"]):
         num_replicas: int | None = None,
         pin_memory: bool = False,
         prefetch_factor: int | None = 2,
+        as_numpy: bool = False,
         **others: Any,
     ) -> None:
         accept_loader_options(others)
@@ -114,6 +116,9 @@ class NeighborLoader(EpochLoader["Data"]):
             "seed": whole("seed", seed, 0, 2**64 - 1),
         }
         super().__init__(options, rank, num_replicas, pin_memory, prefetch_factor)
+        if as_numpy and (self._source is not None or graph.edge_id is not None):
+            raise UsageError("as_numpy: only of a plimsoll.Graph whose edges have their own order, without edge_id")
+        self._numpy = bool(as_numpy)
 
     def row_counters(self) -> dict[str, Any]:
         """What the cache has done: `hits`, `misses`, `planned_misses`, `fewest_misses`, `bytes_useful`, `bytes_read`

@@ -278,6 +278,19 @@ def test_clusters_of_a_data_and_of_its_graph(keep, tmp_path):
         found[3]
 
 
+def test_batches_of_numpy_need_no_torch(graphs):
+    code = """
+import sys
+sys.modules.update({'torch': None, 'torch_geometric': None})
+import plimsoll
+for batch in plimsoll.DataLoader(plimsoll.open(PATH), 4, shuffle=True, seed=3, as_numpy=True):
+    print(batch['y'].tolist(), batch['x'].shape, batch['edge_ptr'].tolist()[-1], batch['x'].flags.writeable)
+"""
+    out = python(code.replace("PATH", repr(str(graphs.path)))).splitlines()
+    for line, batch in zip(out, plimsoll.DataLoader(graphs, 4, shuffle=True, seed=3), strict=True):
+        assert line == f"{batch.y.tolist()} {tuple(batch.x.shape)} {batch.num_edges} True"
+
+
 def test_loaders_are_copied_and_pickled(graphs):
     for loader in (plimsoll.DataLoader(small_graphs(), 4, shuffle=True), plimsoll.DataLoader(graphs, 4, shuffle=True)):
         for other in (copy.copy(loader), copy.deepcopy(loader), pickle.loads(pickle.dumps(loader))):
