@@ -61,4 +61,4 @@ def load() -> None:
     except BaseException:
         del sys.modules["plimsoll._torch"]
         raise
-    plimsoll._torch = module  # type: ignore[attr-defined]
+    plimsoll._torch = module

@@ -65,7 +65,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         weight = "edge_weight" if weight_attr is not None and source is not None else weight_attr
         sampler = NeighborSampler(self._graph, num_neighbors, replace, subgraph_type, disjoint, weight, seed)
         if source is None:
-            edge_label_index = None, _pairs(self._graph, edge_label_index)  # type: ignore[assignment]
+            edge_label_index = None, _pairs(self._graph, edge_label_index)
         super().__init__(
             self._graph.stores() if source is None else source,
             sampler,

@@ -143,7 +143,7 @@ class DataLoader(EpochLoader["Batch"]):
 
     def _finish(self, tensors: dict[str, Tensor]) -> Batch:
         if self._graphs is None:
-            return tensors  # type: ignore[return-value]  # put together already
+            return tensors  # put together already
         from plimsoll._batch import to_batch
 
         return to_batch(tensors, self._has_x, self.follow_batch, self.exclude_keys)

@@ -23,8 +23,8 @@ nb::dict tensors_of(CollatedBatch batch, const Fields& fields, bool numpy = fals
   for (int i = 0; i < Fields::kCount; ++i) {
     const auto field = static_cast<typename Fields::Field>(i);
     if (fields.has(field))
-      tensors[Fields::name(field)] = batch_tensor(
-          std::move(batch[field]), fields.shape(field, batch.counts), fields.is_float(field), numpy);
+      tensors[Fields::name(field)] = batch_tensor(std::move(batch[field]), fields.shape(field, batch.counts),
+                                                  fields.is_float(field), numpy);
   }
   return tensors;
 }

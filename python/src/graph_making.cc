@@ -157,10 +157,11 @@ void bind_graph_making(nb::module_& module) {
       .def_prop_rw(
           "classes", [](const GraphArrays& self) { return self.tables.classes; },
           [](GraphArrays& self, int64_t classes) { self.tables.classes = classes; })
-      .def("set_features", [](GraphArrays& self, std::vector<std::string> node, std::vector<std::string> edge) {
-        self.tables.node_features = std::move(node);
-        self.tables.edge_features = std::move(edge);
-      });
+      .def("set_features",
+           [](GraphArrays& self, std::vector<std::string> node, std::vector<std::string> edge) {
+             self.tables.node_features = std::move(node);
+             self.tables.edge_features = std::move(edge);
+           });
   module.def("write_graph", write_graph, nb::arg("folder"), nb::arg("force"), nb::arg("arrays"),
              nb::arg("source"), nb::arg("budget"));
   const auto define = [&](const char* name, auto function) {

@@ -16,8 +16,8 @@
 namespace plimsoll {
 namespace {
 
-// Becomes plimsoll-train with the same arguments: that beside this program, or what PLIMSOLL_TRAINER names. The Python
-// package has one for each torch, or says in PLIMSOLL_NO_TRAINER why there is none.
+// Becomes plimsoll-train with the same arguments: that beside this program, or what PLIMSOLL_TRAINER names.
+// The Python package has one for each torch, or says in PLIMSOLL_NO_TRAINER why there is none.
 [[noreturn]] void become_trainer(char** argv) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
   const char* given = std::getenv("PLIMSOLL_TRAINER");

@@ -91,7 +91,8 @@ void verify_edge_ids(std::span<const int64_t> ids, Findings& findings) {
   for (int64_t edge = 0; edge < edges; ++edge) {
     const int64_t id = ids[static_cast<size_t>(edge)];
     if (id < 0 || id >= edges) {
-      findings.push_back(fmt::format("column 'edge_id' holds {}, the {}th; expected 0 to {}", id, edge, edges - 1));
+      findings.push_back(
+          fmt::format("column 'edge_id' holds {}, the {}th; expected 0 to {}", id, edge, edges - 1));
       return;
     }
     difference += mixed(id) - mixed(edge);
