@@ -75,6 +75,7 @@ _WITH_TORCH = {
     "plimsoll._fit": ["Fit", "fit"],
     "plimsoll._plan": ["Plan", "plan"],
     "plimsoll._run": ["Evaluation", "TrainReport", "evaluate", "predict", "train"],
+    "plimsoll._torch": ["_torch"],
     "plimsoll.blocks": ["BlockLimits"],
     "plimsoll.links": ["LinkNeighborLoader"],
 }
@@ -94,7 +95,7 @@ def __getattr__(name: str) -> "Any":
             if error.name != f"plimsoll.{name}":
                 raise
             raise AttributeError(f"module 'plimsoll' has no attribute {name!r}") from None
-    if module_name in _WITH_TORCH:
+    if module_name in _WITH_TORCH or name == "_torch":
         from plimsoll import _operators
 
         _operators.load()
@@ -107,7 +108,7 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+    return sorted({*globals(), *_MODULE_OF} - {"_torch"})
 
 
 # Not `open`: a program that imports * keeps its own.

@@ -160,7 +160,7 @@ def changed(**values):
         (changed(edge_index=torch.tensor([[0, -1], [1, 2]])), "names nodes -1 to 2"),
         (changed(edge_index=torch.ones(2, 2)), "expected whole numbers"),
         (changed(edge_index=torch.ones(3, 2).long()), r"shape \(3, 2\)"),
-        (changed(edge_index=None), "has no edge_index"),
+        (changed(edge_index=None, edge_attr=torch.ones(1, 2)), "edge_attr"),
         (changed(edge_attr=torch.ones(1, 2)), "edge_attr"),
         (changed(y=torch.tensor([0.5])), "targets.* the first graph"),
         (changed(y=torch.tensor([0, 1, 0])), "classes of nodes go into data.node_y"),
