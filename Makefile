@@ -9,7 +9,7 @@ DATA ?= $(wildcard ../shared/data/can/hcrl_sa)
 # The graph of `make demo-graph`, likewise.
 GRAPH ?= $(wildcard ../shared/data/graph-cnr2000)
 
-.PHONY: help demo demo-graph build all package test check bench bench-peers format lint clean bootstrap
+.PHONY: help demo demo-graph build all package wheels test check bench bench-peers format lint clean bootstrap
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ all: bootstrap $(BUILD)/build.ninja ## The programs and all tests
 	@cmake --build $(BUILD) --parallel $$(scripts/jobs)
 
 package: $(VENV)/.package ## The Python package, into .venv
+
+wheels: package ## Wheels that need no compiler, into dist/ (docs/RELEASING.md)
+	@scripts/wheels
 
 test: all package ## All quick tests; the last line counts them
 	@scripts/test

@@ -2,69 +2,116 @@
 
 This package has the data sets (`open`, `ingest`, `simulate`, `windows`, `verify`) and the way from and to PyTorch
 Geometric (`from_pyg`, `GraphSet.to_pyg`, `DataLoader`). It needs NumPy; torch and PyTorch Geometric are imported where
-they are asked for. `python -m plimsoll` is the command line. docs/python/ has a page a task.
+they are asked for, and all of this package on first use. `python -m plimsoll` is the command line. docs/python/ has a
+page a task.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from plimsoll import ingest, simulate
-from plimsoll._core import version as __version__
-from plimsoll._merge import merge
-from plimsoll._open import open, verify
-from plimsoll._split_edges import EdgeSplit, split_edges
-from plimsoll._windows import windows
-from plimsoll.attention_data import Attention
-from plimsoll.clusters import ClusterData, ClusterLoader
-from plimsoll.data_set import DataSet
-from plimsoll.detect import Detector, Verdict
-from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
-from plimsoll.exporting import export
-from plimsoll.frames import Frame, FrameColumns, Frames
-from plimsoll.graph import Graph
-from plimsoll.graph_set import Graphs, GraphSet
-from plimsoll.graph_view import GraphView
-from plimsoll.kdgat import import_kdgat
-from plimsoll.loader import DataLoader
-from plimsoll.neighbours import NeighborLoader
-from plimsoll.predictions import Predictions
-from plimsoll._from_points import from_points
-from plimsoll.pyg import from_pyg
-from plimsoll.pyg_files import from_pyg_files, to_pyg_files
-from plimsoll.tables import Features, GraphRecording, Recording, Split
-
+TYPE_CHECKING = False  # typing itself would take most of the import's time
 if TYPE_CHECKING:
+    from typing import Any
+
+    from plimsoll import ingest, simulate
     from plimsoll._budget import budget
+    from plimsoll._core import version as __version__
     from plimsoll._fit import Fit, fit
+    from plimsoll._from_points import from_points
+    from plimsoll._merge import merge
+    from plimsoll._open import open as open
+    from plimsoll._open import verify
     from plimsoll._plan import Plan, plan
     from plimsoll._run import Evaluation, TrainReport, evaluate, predict, train
+    from plimsoll._split_edges import EdgeSplit, split_edges
+    from plimsoll._windows import windows
+    from plimsoll.attention_data import Attention
     from plimsoll.blocks import BlockLimits
+    from plimsoll.clusters import ClusterData, ClusterLoader
+    from plimsoll.data_set import DataSet
+    from plimsoll.detect import Detector, Verdict
+    from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
+    from plimsoll.exporting import export
+    from plimsoll.frames import Frame, FrameColumns, Frames
+    from plimsoll.graph import Graph
+    from plimsoll.graph_set import Graphs, GraphSet
+    from plimsoll.graph_view import GraphView
+    from plimsoll.kdgat import import_kdgat
+    from plimsoll.links import LinkNeighborLoader
+    from plimsoll.loader import DataLoader
+    from plimsoll.neighbours import NeighborLoader
+    from plimsoll.predictions import Predictions
+    from plimsoll.pyg import from_pyg
+    from plimsoll.pyg_files import from_pyg_files, to_pyg_files
+    from plimsoll.tables import Features, GraphRecording, Recording, Split
 
-# What needs torch, by the module that has it: loaded when it is asked for.
-_WITH_TORCH = {
-    "BlockLimits": "plimsoll.blocks",
-    "Evaluation": "plimsoll._run",
-    "Fit": "plimsoll._fit",
-    "Plan": "plimsoll._plan",
-    "TrainReport": "plimsoll._run",
-    "budget": "plimsoll._budget",
-    "evaluate": "plimsoll._run",
-    "fit": "plimsoll._fit",
-    "plan": "plimsoll._plan",
-    "predict": "plimsoll._run",
-    "train": "plimsoll._run",
+# The module of each name. A module that is named alone is the value itself.
+_MODULES = {
+    "plimsoll._core": ["__version__"],
+    "plimsoll._from_points": ["from_points"],
+    "plimsoll._merge": ["merge"],
+    "plimsoll._open": ["open", "verify"],
+    "plimsoll._split_edges": ["EdgeSplit", "split_edges"],
+    "plimsoll._windows": ["windows"],
+    "plimsoll.attention_data": ["Attention"],
+    "plimsoll.clusters": ["ClusterData", "ClusterLoader"],
+    "plimsoll.data_set": ["DataSet"],
+    "plimsoll.detect": ["Detector", "Verdict"],
+    "plimsoll.errors": ["BudgetExceeded", "Error", "Failure", "InputError", "MissingPackage", "UsageError"],
+    "plimsoll.exporting": ["export"],
+    "plimsoll.frames": ["Frame", "FrameColumns", "Frames"],
+    "plimsoll.graph": ["Graph"],
+    "plimsoll.graph_set": ["GraphSet", "Graphs"],
+    "plimsoll.graph_view": ["GraphView"],
+    "plimsoll.ingest": ["ingest"],
+    "plimsoll.kdgat": ["import_kdgat"],
+    "plimsoll.loader": ["DataLoader"],
+    "plimsoll.neighbours": ["NeighborLoader"],
+    "plimsoll.predictions": ["Predictions"],
+    "plimsoll.pyg": ["from_pyg"],
+    "plimsoll.pyg_files": ["from_pyg_files", "to_pyg_files"],
+    "plimsoll.simulate": ["simulate"],
+    "plimsoll.tables": ["Features", "GraphRecording", "Recording", "Split"],
 }
+_WITH_TORCH = {
+    "plimsoll._budget": ["budget"],
+    "plimsoll._fit": ["Fit", "fit"],
+    "plimsoll._plan": ["Plan", "plan"],
+    "plimsoll._run": ["Evaluation", "TrainReport", "evaluate", "predict", "train"],
+    "plimsoll._torch": ["_torch"],
+    "plimsoll.blocks": ["BlockLimits"],
+    "plimsoll.links": ["LinkNeighborLoader"],
+}
+_MODULE_OF = {name: module for module, names in (_MODULES | _WITH_TORCH).items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _WITH_TORCH:
-        raise AttributeError(f"module 'plimsoll' has no attribute {name!r}")
-    from plimsoll import _operators
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
 
-    _operators.load()
-    return getattr(import_module(_WITH_TORCH[name]), name)
+    module_name = _MODULE_OF.get(name)
+    if module_name is None:
+        if name.startswith("__"):
+            raise AttributeError(f"module 'plimsoll' has no attribute {name!r}")
+        try:  # a module of the package, such as plimsoll.nn
+            return import_module(f"plimsoll.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"plimsoll.{name}":
+                raise
+            raise AttributeError(f"module 'plimsoll' has no attribute {name!r}") from None
+    if module_name in _WITH_TORCH or name == "_torch":
+        from plimsoll import _operators
+
+        _operators.load()
+    module = import_module(module_name)
+    if module_name == f"plimsoll.{name}":
+        return module
+    value = module.version if name == "__version__" else getattr(module, name)
+    globals()[name] = value
+    return value
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF} - {"_torch"})
+
+
+# Not `open`: a program that imports * keeps its own.
 __all__ = [
     "Attention",
     "BlockLimits",
@@ -89,6 +136,7 @@ __all__ = [
     "GraphView",
     "Graphs",
     "InputError",
+    "LinkNeighborLoader",
     "MissingPackage",
     "NeighborLoader",
     "Plan",
@@ -109,7 +157,6 @@ __all__ = [
     "import_kdgat",
     "ingest",
     "merge",
-    "open",
     "plan",
     "predict",
     "simulate",

@@ -5,6 +5,26 @@ import sys
 from pathlib import Path
 
 
+_BY_TRAINER = ("plan", "train", "slurm", "evaluate", "predict")
+
+
+def choose_trainer() -> None:
+    """Names plimsoll-train of the torch that is installed; without one, what the program then says."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from plimsoll import _operators
+    from plimsoll.errors import MissingPackage
+
+    try:
+        trainer = _operators.folder_of(version("torch")) / "plimsoll-train"
+    except PackageNotFoundError:
+        os.environ["PLIMSOLL_NO_TRAINER"] = f"{sys.argv[1]} needs torch; install it: pip install torch"
+    except MissingPackage as error:
+        os.environ["PLIMSOLL_NO_TRAINER"] = str(error)
+    else:
+        os.environ.setdefault("PLIMSOLL_TRAINER", str(trainer))
+
+
 def main() -> None:
     from plimsoll import _ranks, commands
 
@@ -12,6 +32,8 @@ def main() -> None:
     if commands.is_ours(arguments):
         commands.main(arguments)
     os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)
+    if arguments and arguments[0] in _BY_TRAINER:
+        choose_trainer()
     _ranks.take(arguments)
     program = Path(__file__).parent / "bin" / "plimsoll"
     os.execv(program, ["plimsoll", *arguments])

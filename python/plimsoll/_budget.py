@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ContextDecorator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -31,12 +32,14 @@ def smallest_budget(peak: int, spread: int = SPREAD) -> int:
     return size
 
 
-class budget:
+class budget(ContextDecorator):
     """Keeps the process within a budget of memory:
 
         with plimsoll.budget("2GiB") as memory:
             train()
         print(memory)
+
+    or a function, as a decorator: `@plimsoll.budget("2GiB")`; each call is a block of its own.
 
     A tensor of torch on the CPU that would pass it is refused: the operation that wanted it, forward or backward,
     raises `BudgetExceeded`, and what was computed before is whole. So are batches of `DataLoader` and buffers of
@@ -53,6 +56,7 @@ class budget:
         _operators.load()
         from plimsoll import _torch
 
+        self._size = size
         self._text = budget_text(size)
         self.bytes = _torch.budget_bytes(self._text)
         """The budget, in bytes."""
@@ -61,6 +65,9 @@ class budget:
         self.peak_process = 0
         """The most anonymous memory of the process that was seen, in bytes."""
         self._process: ProcessBudget | None = None
+
+    def _recreate_cm(self) -> budget:
+        return budget(self._size)  # calls may be nested, and run in several threads
 
     def __enter__(self) -> budget:
         from plimsoll import _torch
@@ -83,6 +90,7 @@ class budget:
         self._process = None
         if isinstance(error, BudgetExceeded):
             error.add_note(f"The budget of the process was {_torch.format_bytes(self.bytes)}.")
+            error.free_frames()
 
     def __str__(self) -> str:
         from plimsoll import _torch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -32,6 +33,10 @@ from plimsoll.steps import Forward, Loss, by_names, loss_of, require_cpu
 from plimsoll.trial import Optimizer, Trial, bytes_of, copied, tensors_in
 
 
+_RERUNS = 3  # of a block that was refused memory
+_SETTLING = 1.2  # seconds: what others in the process took for a moment counts for one
+
+
 @dataclass
 class Fit:
     """What became of a run."""
@@ -40,7 +45,9 @@ class Fit:
     seconds: list[float] = field(default_factory=list)  #: of each epoch
     couples: list[str] = field(default_factory=list)  #: modules that look at all graphs of a block
     planned: int = 0  #: bytes of the process at its peak, as planned
-    smallest_budget: int = 0  #: bytes, as planned
+    smallest_budget: int = 0  #: bytes, as planned, of these epochs with this seed, in any process like this
+    smallest_budget_any_seed: int = 0  #: bytes that do for every seed and any number of epochs: of the largest block
+    #: that graphs of this data set can make up
     peak: int = 0  #: bytes that the ledger held at once, as measured
     peak_process: int = 0  #: anonymous bytes of the process, as measured
     reruns: int = 0  #: blocks that were refused memory once and ran again
@@ -81,8 +88,9 @@ def fit(
     `ignore_index` count where torch's cross entropy or NLL has them, as a module, a function or a `functools.partial`.
     Whether a loss can be split into blocks is tried on a few graphs before the first step. `optimizer` is over the
     model's parameters, or makes one of them; by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is
-    called after each epoch, and the place to step a schedule; `optimizer.register_step_pre_hook` that to clip
-    gradients. The model is left in training mode.
+    called after each epoch, and the place to step a schedule. To clip gradients, give
+    `optimizer.register_step_pre_hook` a function `(optimizer, args, kwargs)` that returns None (docs/python/training.md).
+    The model is left in training mode.
     With `run`, a new folder, the journal of the run is written there, for `plimsoll top`, `compare` and `sync`; `trackers`
     are those of `run.trackers`, and a missing package is a `UsageError` before training starts (docs/seeing.md).
     torch's generator is one for all threads: runs in several threads at once are not reproducible. An operation that
@@ -90,8 +98,9 @@ def fit(
     `Fit.couples`, and a warning names them.
 
     Before it trains it plans (`plan`): a budget that the largest block does not fit in is refused with the smallest
-    that works. Errors: `BudgetExceeded`; `UsageError`, as for a loss over pairs of rows; what model and loss raise. The
-    model then has the weights of the last whole batch; running statistics may be of blocks after it.
+    that works. Errors: `BudgetExceeded`; `UsageError`, as for a loss over pairs of rows; `Failure` for a loss that is no
+    number; what model and loss raise. The model then has the weights of the last whole batch; running statistics may
+    be of blocks after it.
     """
     require_cpu(model)
     epochs = whole("epochs", epochs, 1)
@@ -178,7 +187,14 @@ class _Run:
                 seed = _seed_of(self._blocks.seed, epoch, block.number)
                 torch.default_generator.manual_seed(seed)  # of random transforms
                 weight = counts[block.number] / all_targets if self._mean else 1.0
-                self._sums.add_loss(weight * self._block(block, self._blocks.load(block.graphs), weight, seed))
+                value = self._block(block, self._blocks.load(block.graphs), weight, seed)
+                if not math.isfinite(value):
+                    raise Failure(
+                        f"the loss of block {block.number} of epoch {epoch} is {value}, of the graphs {_some(block.graphs)}; expected a "
+                        "number. The weights are those before its batch: a smaller learning rate, clipped gradients, or look "
+                        "at these graphs"
+                    )
+                self._sums.add_loss(weight * value)
         gradients, loss = self._sums.add_up()
         for parameter, gradient in zip(self._parameters, gradients):
             parameter.grad = gradient
@@ -198,15 +214,20 @@ class _Run:
             refused = error.with_traceback(None)
         self._found.reruns += 1
         self._memory = None
-        for parameter in self._parameters:
-            parameter.grad = None
-        for buffer, kept in zip(self._model.buffers(), buffers):
-            buffer.copy_(kept)
-        gc.collect()
-        try:
-            return self._step(data, weight, seed)
-        except BudgetExceeded as error:
-            raise error from refused
+        for attempt in range(_RERUNS):
+            for parameter in self._parameters:
+                parameter.grad = None
+            for buffer, kept in zip(self._model.buffers(), buffers):
+                buffer.copy_(kept)
+            gc.collect()
+            if attempt:
+                _torch.give_back_freed_memory()
+                time.sleep(_SETTLING)
+            try:
+                return self._step(data, weight, seed)
+            except BudgetExceeded as error:
+                refused = error.with_traceback(None)
+        raise refused
 
     def _in_memory(self, data: Data, weight: float, seed: int) -> float:
         if self._memory is None:
@@ -262,6 +283,10 @@ def _start(
         threads=torch.get_num_threads(),
         blocks_in_flight=1,
     )
+
+
+def _some(graphs: NDArray[np.int64]) -> str:
+    return ", ".join(map(str, graphs[:8])) + (", ..." if len(graphs) > 8 else "")
 
 
 def _seed_of(seed: int, epoch: int, block: int) -> int:
@@ -356,6 +381,10 @@ def _plan(
     need = outside + state + worst.batch * 9 // 8
     found.planned = need + worst.step
     found.smallest_budget = smallest_budget(found.planned)
+    most = needs.of(blocks.largest_possible())
+    found.smallest_budget_any_seed = max(
+        found.smallest_budget, smallest_budget(outside + state + most.batch * 9 // 8 + most.step)
+    )
     if smallest_budget(need + worst.step, spread=0) > budget:
         text = _torch.format_bytes
         raise BudgetExceeded(

@@ -17,8 +17,8 @@ from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import smallest_budget
 from plimsoll.arguments import Budget
 from plimsoll.errors import UsageError
-from plimsoll.graph_set import Graphs
-from plimsoll.loader import DataLoader
+from plimsoll.epochs import EpochLoader
+from plimsoll.graph_set import Graphs, as_graphs
 from plimsoll.module_memory import ModuleMemory
 from plimsoll.planner import Needs, graphs_of, largest_batch, worst_of
 from plimsoll.sizes import Size, size_of, sizes_of
@@ -42,7 +42,8 @@ class Plan:
     held_at_peak: tuple[tuple[str, int], ...]  #: bytes by the operation that asked for them, the largest first
     exact: bool  #: whether the worst batch was run; else its need is worked out from smaller ones
     difference: str  #: where operations allocate by more than a batch's counts, so that what was not run is an estimate
-    largest_batch: int  #: how many graphs fit the budget, or the limit found, whichever of the data they are
+    largest_batch: int | None  #: how many graphs fit the budget, or the limit found, whichever of the data they are;
+    #: None where batches are parts of one graph
     budget: int | None  #: that it was made for
     memory: ModuleMemory = field(repr=False)  #: of the step on the worst batch
 
@@ -86,7 +87,8 @@ class Plan:
         lines = [f"{name:<40} {size(count):>10}" for name, count in parts]
         lines.append(f"{'smallest budget':<40} {size(self.smallest_budget):>10}")
         lines.append(f"worst batch: {self.worst}" + ("" if self.exact else " (estimated, not run)"))
-        lines.append(f"largest batch, whichever the graphs: {self.largest_batch} graphs")
+        if self.largest_batch is not None:
+            lines.append(f"largest batch, whichever the graphs: {self.largest_batch} graphs")
         if self.budget is not None:
             lines.append(f"budget {size(self.budget)}: " + ("fits" if self.fits else "does not fit"))
         return "\n".join(lines)
@@ -109,8 +111,8 @@ def plan(
     one that needs most is run as well. Model, optimizer and torch's generator stay as they are.
 
     `batches` is one `Data` or `Batch`, or what gives them: a `DataLoader` of Plimsoll or of PyTorch Geometric, a
-    list. It is gone through twice; where it shuffles, later epochs may have larger batches, which `largest_batch`
-    takes into account. `optimizer` is one that exists, or what makes one of parameters. `forward(model, batch)` gives
+    list. It is gone through more than once, and stands as before afterwards; where it shuffles, later epochs may have
+    larger batches, which `largest_batch` takes into account. `optimizer` is one that exists, or what makes one of parameters. `forward(model, batch)` gives
     what `loss(out, batch.y)` takes; by default the model is given the batch's fields by the names of its parameters.
     Without `training` a forward pass without gradients is planned. With a `budget` planning keeps within it, and the
     worst batch may be estimated.
@@ -125,6 +127,7 @@ def plan(
         found = _Found(batches)
         found.go_through(needs)
         worst = worst_of(needs, found.sizes, found.batch_of)
+        found.rewind()
         trial = needs.trial
         fixed = trial.parameters + trial.optimizer_state
         elsewhere = [*model.parameters(), *model.buffers()]
@@ -146,7 +149,7 @@ def plan(
             held_at_peak=worst.held,
             exact=worst.run and all(map(needs.spans, found.sizes)),
             difference=needs.difference,
-            largest_batch=largest_batch(needs, found.graphs(), room),
+            largest_batch=None if found.of_one_graph else largest_batch(needs, found.graphs(), room),
             budget=memory.bytes if budget is not None else None,
             memory=needs.by_module(worst.size),
         )
@@ -158,6 +161,9 @@ class _Found:
     def __init__(self, batches: Batches) -> None:
         self.in_memory = isinstance(batches, (Data, Sequence))
         self._batches: Iterable[Data] = [batches] if isinstance(batches, Data) else batches
+        self._random = torch.random.get_rng_state()
+        generator = getattr(batches, "generator", None)
+        self._of_loader = None if generator is None else (generator, generator.get_state())
         self.sizes: set[Size] = set()
         self._largest: list[Data] = []  # by nodes, by edges
 
@@ -181,9 +187,22 @@ class _Found:
         for batch in self._largest:
             needs.run(batch)
 
+    @property
+    def of_one_graph(self) -> bool:
+        """Whether batches were sampled of one graph: a loader says which of its nodes they have."""
+        return all("n_id" in batch for batch in self._largest)
+
     def _once(self) -> Iterable[Data]:
-        # A copy of a loader: epochs stay as they are, and both times the same graphs come.
-        return copy(self._batches) if isinstance(self._batches, DataLoader) else self._batches
+        # A copy of a loader, and torch's generator as it was: epochs stay as they are, and each time the same batches come.
+        self.rewind()
+        return copy(self._batches) if isinstance(self._batches, EpochLoader) else self._batches
+
+    def rewind(self) -> None:
+        """Puts torch's generator, and one that the loader has, back to where they were."""
+        torch.random.set_rng_state(self._random)
+        if self._of_loader is not None:
+            generator, state = self._of_loader
+            generator.set_state(state)
 
     def batch_of(self, size: Size) -> Data | None:
         return next((batch for batch in self._once() if size_of(batch) == size), None)
@@ -191,6 +210,7 @@ class _Found:
     def graphs(self) -> NDArray[np.int64]:
         """The counts of each graph that batches may have."""
         dataset: Any = getattr(self._batches, "dataset", None)
+        dataset = as_graphs(dataset) or dataset
         of_data = isinstance(dataset, Sequence) and len(dataset) > 0 and isinstance(dataset[0], Data)
         if of_data or isinstance(dataset, Graphs | Dataset):
             return sizes_of(dataset)

@@ -42,3 +42,36 @@ def whole(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
         bound = f"of {least} or more" if most >= 2**62 else f"from {least} to {most}"
         raise UsageError(f"{name}={value!r}: expected a whole number {bound}")
     return int(value)
+
+
+# Arguments of torch's and PyTorch Geometric's loaders that say how batches are made, not which: one thread of C++ makes them.
+_HOW = {
+    "directed", "filter_per_worker", "in_order", "is_sorted", "multiprocessing_context", "num_workers", "persistent_workers",
+    "pin_memory_device", "temporal_strategy", "timeout", "worker_init_fn",
+}  # fmt: skip
+_REMEDIES = {
+    "generator": "the order follows from seed=",
+    "sampler": "choose the graphs and their order: graphs[list(sampler)]",
+    "batch_sampler": "batches follow from batch_size, max_nodes, max_edges and max_bytes",
+    "collate_fn": "batches are those of PyTorch Geometric; transform= changes them where there is one",
+    "time_attr": "times are not there yet; PyTorch Geometric's loader has them",
+    "input_time": "times are not there yet; PyTorch Geometric's loader has them",
+    "edge_label_time": "times are not there yet; PyTorch Geometric's loader has them",
+    "neighbor_sampler": "graph.sampler(...) is one for PyTorch Geometric's NodeLoader",
+    "transform_sampler_output": "transform= changes batches",
+    "custom_cls": "batches are torch_geometric.data.Data; transform= changes them",
+    "input_id": "input_nodes says which they are",
+}
+
+
+def accept_loader_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Of arguments that other loaders have, those that say how batches are made.
+
+    Errors: `UsageError` for one that would change batches, `TypeError` for one that no loader has.
+    """
+    for name, value in options.items():
+        if name in _REMEDIES and value is not None:
+            raise UsageError(f"{name}: is not taken here; {_REMEDIES[name]}")
+        if name not in _HOW and name not in _REMEDIES:
+            raise TypeError(f"a loader has no argument {name!r}")
+    return {name: value for name, value in options.items() if name in _HOW}

@@ -13,7 +13,7 @@ from plimsoll import _core
 from plimsoll._batch import Collator
 from plimsoll.arguments import whole
 from plimsoll.errors import UsageError
-from plimsoll.graph_set import Graphs
+from plimsoll.graph_set import Graphs, as_graphs
 from plimsoll.sizes import Size, sizes_and_targets_of
 
 
@@ -41,6 +41,7 @@ class BlockList:
     def __init__(
         self, dataset: Sequence[Data] | Graphs, batch_size: int, limits: BlockLimits, seed: int, shuffle: bool
     ) -> None:
+        dataset = as_graphs(dataset) or dataset
         if not isinstance(dataset, Graphs) and not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
             raise UsageError(
                 f"dataset: is {type(dataset).__name__}, expected graphs of a plimsoll.GraphSet, or a list or data set of Data"
@@ -69,6 +70,15 @@ class BlockList:
                 blocks.append(Block(number, graphs, Size.of_graphs(self.sizes[graphs])))
                 number += 1
             yield blocks
+
+    def largest_possible(self) -> Size:
+        """At least as much of everything as any block has, whichever its graphs."""
+        counts = np.sort(self.sizes, axis=0)[::-1][: min(self.limits.graphs, self.batch_size)]
+        graphs, nodes, edges, loops = map(int, counts.sum(axis=0))
+        largest = counts[0]
+        nodes = min(nodes, max(self.limits.nodes, int(largest[1])))
+        edges = min(edges, max(self.limits.edges, int(largest[2])))
+        return Size(graphs, nodes, edges, min(loops, edges), int(largest[1]))
 
     def _cut(self, graphs: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         limits = np.array(self.limits)

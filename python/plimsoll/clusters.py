@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plimsoll import _core
-from plimsoll.arguments import Budget, budget_text, one_of, whole
+from plimsoll.arguments import Budget, accept_loader_options, budget_text, one_of, whole
 from plimsoll.errors import UsageError
 from plimsoll.graph import Graph
-from plimsoll.neighbours import NeighborLoader
+from plimsoll.list_batches import ListBatches
+from plimsoll.neighbours import NeighborLoader, graph_of
+from plimsoll.to_pyg import require_pyg
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,7 +25,7 @@ METHODS = ("stream", "metis")
 
 
 class ClusterData:
-    """The nodes of a `Graph` in `num_parts` parts, so that few edges lead from one part to another: for `ClusterLoader`.
+    """The nodes of a `Graph` or a `torch_geometric.data.Data` in `num_parts` parts, so that few edges lead from one part to another: for `ClusterLoader`.
 
     `parts` is i32 [V], the part of each node, 0 .. num_parts-1. Every entry of `indices` counts as an edge, and
     `cut_edges` is how many lead from one part to another.
@@ -34,33 +37,46 @@ class ClusterData:
       has it, in a process of its own. It mostly cuts fewer edges, takes longer and about 64 bytes a node and 80 a
       neighbour, in both directions; it only aims at the limit on nodes. At most 2^30 nodes and 2^29 edges.
     - `slack`: how much more than their share of nodes parts may have.
+    - `keep_inter_cluster_edges`: whether `clusters[i]`, part `i` as a `Data`, has edges from other parts as well. Batches of
+      `ClusterLoader` have those between their parts either way, as PyTorch Geometric's.
     - `parts`: a partition that was made before, whole numbers [V], in place of all that; `num_parts` has to exceed them.
+    - `sparse_format`, `recursive`, `save_dir`, `filename`, `log`: of PyTorch Geometric's `ClusterData`. The first is the order of
+      edges of a `Data`; the others are accepted, and nothing is saved: keep `parts`.
     - `budget`: for finding them, as of `plimsoll.ingest.graph`. Parts stand in the ledger under `columns`.
 
-    The same on every machine (docs/sampling.md has figures).
+    Of a `Data` it has what PyTorch Geometric's has (`partition`, `clusters[i]`), with parts that were found by `metis`
+    unless `method` says otherwise. The same on every machine (docs/sampling.md has figures).
     Errors: `UsageError` for arguments, and graphs too large for METIS; `InputError` for a damaged graph;
     `BudgetExceeded`; `Failure` where METIS fails.
     """
 
     def __init__(
         self,
-        data: Graph,
+        data: Graph | Data,
         num_parts: int,
+        recursive: bool = False,
+        save_dir: str | None = None,
+        filename: str | None = None,
+        log: bool = True,
+        keep_inter_cluster_edges: bool = False,
+        sparse_format: str = "csr",
         *,
-        method: str = "stream",
+        method: str | None = None,
         slack: float = 0.1,
         parts: ArrayLike | None = None,
         budget: Budget = None,
     ) -> None:
-        if not isinstance(data, Graph):
-            raise UsageError(f"data: is {type(data).__name__}, expected a plimsoll.Graph; plimsoll.open(path) opens one")
-        self.data = data
+        source, self.data = graph_of(data)
         self.num_parts = whole("num_parts", num_parts, 1, 2**31 - 1)
-        one_of("method", method, METHODS)
+        self.keep_inter_cluster_edges = bool(keep_inter_cluster_edges)
+        method = one_of("method", method or ("stream" if source is None else "metis"), METHODS)
         if parts is None:
-            self.parts = _core.partition(data._mapping, self.num_parts, method, float(slack), budget_text(budget))
+            self.parts = _core.partition(self.data._mapping, self.num_parts, method, float(slack), budget_text(budget))
         else:
-            self.parts = _given(parts, data.num_nodes, self.num_parts)
+            self.parts = _given(parts, self.data.num_nodes, self.num_parts)
+        self._of_pyg: Any = None
+        if source is not None:
+            self._of_pyg = _clusters_of_pyg(source, self, one_of("sparse_format", sparse_format, ("csr", "csc")))
 
     @property
     def cut_edges(self) -> int:
@@ -69,6 +85,32 @@ class ClusterData:
 
     def __len__(self) -> int:
         return self.num_parts
+
+    def __getitem__(self, i: int) -> Data:
+        """Part `i` as a `torch_geometric.data.Data`: its nodes ascending, and the edges between them.
+
+        Of a `Graph` with the fields of a batch of `ClusterLoader`. With `keep_inter_cluster_edges` nodes of other parts that
+        edges lead from come after those of the part, which are the first `batch_size`. Of a `Data` as PyTorch Geometric
+        has it. Errors: `IndexError`; `MissingPackage` without torch or PyTorch Geometric.
+        """
+        number = operator.index(i)
+        if not 0 <= number < self.num_parts:
+            raise IndexError(f"part {i} of {self.num_parts}")
+        if self._of_pyg is not None:
+            part: Data = self._of_pyg[number]
+            return part
+        nodes = np.flatnonzero(self.parts == number)
+        hops = [-1] if self.keep_inter_cluster_edges else []
+        kind = "directional" if self.keep_inter_cluster_edges else "induced"
+        part = NeighborLoader(self.data, hops, nodes, subgraph_type=kind, batch_size=max(len(nodes), 1))(np.arange(len(nodes)))
+        part.input_id = part.input_id.new_tensor([number])
+        return part
+
+    def __getattr__(self, name: str) -> Any:
+        # Of a Data: `partition` and whatever else PyTorch Geometric's has.
+        if name.startswith("__") or self.__dict__.get("_of_pyg") is None:
+            raise AttributeError(f"'ClusterData' object has no attribute {name!r}")
+        return getattr(self._of_pyg, name)
 
     def __repr__(self) -> str:
         return f"ClusterData({self.data!r}, num_parts={self.num_parts})"
@@ -105,8 +147,11 @@ class ClusterLoader(NeighborLoader):
         rank: int | None = None,
         num_replicas: int | None = None,
         pin_memory: bool = False,
-        prefetch_factor: int = 2,
+        prefetch_factor: int | None = 2,
+        **others: Any,
     ) -> None:
+        others.pop("collate_fn", None)
+        self._processes = accept_loader_options(others)
         if not isinstance(cluster_data, ClusterData):
             raise UsageError(f"cluster_data: is {type(cluster_data).__name__}, expected a plimsoll.ClusterData")
         self.cluster_data = cluster_data
@@ -127,10 +172,18 @@ class ClusterLoader(NeighborLoader):
             prefetch_factor=prefetch_factor,
         )
 
-    def _make(self) -> _core.Neighbours:
+    def _make(self) -> _core.Neighbours | ListBatches:  # type: ignore[override]
+        of_pyg = self.cluster_data._of_pyg
+        if of_pyg is not None:
+            from torch_geometric.loader.cluster import ClusterLoader as OfPyg
+
+            return ListBatches(range(len(of_pyg)), self._options, OfPyg(of_pyg)._collate, self._processes)
         return _core.Neighbours(self.data._mapping, self.cluster_data.parts, self._loading())
 
     def _finish(self, tensors: dict[str, Tensor]) -> Data:
+        if self.cluster_data._of_pyg is not None:
+            given: Any = tensors  # put together already
+            return given if self.transform is None else self.transform(given)
         batch = self._data_of(tensors)
         return batch if self.transform is None else self.transform(batch)
 
@@ -139,6 +192,21 @@ class ClusterLoader(NeighborLoader):
 
     def __repr__(self) -> str:
         return f"ClusterLoader({self.cluster_data!r}, {self._given()})"
+
+
+def _clusters_of_pyg(data: Data, clusters: ClusterData, sparse_format: str) -> Any:
+    """PyTorch Geometric's `ClusterData` of these parts."""
+    require_pyg("ClusterData")
+    import torch
+    from torch_geometric.loader.cluster import ClusterData as OfPyg
+
+    class Parts(OfPyg):  # type: ignore[misc]
+        def _metis(self, edge_index: Tensor, num_nodes: int) -> Tensor:
+            return torch.from_numpy(clusters.parts.astype(np.int64))
+
+    return Parts(
+        data, clusters.num_parts, log=False, keep_inter_cluster_edges=clusters.keep_inter_cluster_edges, sparse_format=sparse_format
+    )
 
 
 def _given(parts: ArrayLike, nodes: int, num_parts: int) -> NDArray[np.int32]:

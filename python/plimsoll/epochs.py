@@ -15,8 +15,6 @@ from plimsoll.errors import MissingPackage, UsageError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from plimsoll._core import BatchStream
-
 _MAX_EPOCH = 2**32 - 1
 _MAX_REPLICAS = 2**31 - 1
 
@@ -24,13 +22,13 @@ Batch_co = TypeVar("Batch_co", covariant=True)
 
 
 class Native(Protocol):
-    """What C++ has for all epochs of one loader: `_core.Batches` or `_core.Neighbours`."""
+    """What has all epochs of one loader: `_core.Batches` or `_core.Neighbours` of C++, or `ListBatches`."""
 
     @property
     def live_bytes(self) -> int: ...
-    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> BatchStream: ...
+    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> Any: ...
     def steps(self, epoch: int, rank: int, ranks: int) -> int: ...
-    def next(self, stream: BatchStream) -> dict[str, Tensor]: ...
+    def next(self, stream: Any, numpy: bool = False) -> Any: ...
 
 
 class Position(NamedTuple):
@@ -61,7 +59,7 @@ class EpochLoader(Iterable[Batch_co]):
     """
 
     def __init__(
-        self, options: dict[str, Any], rank: int | None, num_replicas: int | None, pin_memory: bool, prefetch_factor: int
+        self, options: dict[str, Any], rank: int | None, num_replicas: int | None, pin_memory: bool, prefetch_factor: int | None
     ) -> None:
         if (rank is None) != (num_replicas is None):
             raise UsageError(
@@ -71,13 +69,14 @@ class EpochLoader(Iterable[Batch_co]):
             num_replicas = whole("num_replicas", num_replicas, 1, _MAX_REPLICAS)
             rank = whole("rank", rank, 0, num_replicas - 1)
         self.pin_memory = pin_memory
-        self.prefetch_factor = whole("prefetch_factor", prefetch_factor, 0)
+        self.prefetch_factor = 2 if prefetch_factor is None else whole("prefetch_factor", prefetch_factor, 0)
         self._options = options
         self._rank, self._num_replicas = rank, num_replicas
         self._coming = Position(0, 0)
         self._running: Progress | None = None
         self._native: tuple[int, Native] | None = None
         self._steps: tuple[tuple[int, int, int], int] | None = None
+        self._numpy = False  # whether batches are dictionaries of NumPy arrays
         self._batches()
 
     def _make(self) -> Native:
@@ -113,6 +112,8 @@ class EpochLoader(Iterable[Batch_co]):
         self._running = None
 
     def __iter__(self) -> Iterator[Batch_co]:
+        if self._numpy:
+            return Epoch(self)
         try:
             import torch_geometric.data  # noqa: F401
         except ImportError as error:
@@ -195,7 +196,7 @@ class Epoch(Iterator[Batch_co]):
         self._loader = loader
         self._pin = loader.pin_memory and _can_pin()
         self._progress: Progress | None = None
-        self._stream: BatchStream | None = None
+        self._stream: Any = None
         self._process = 0
 
     def __next__(self) -> Batch_co:
@@ -206,10 +207,12 @@ class Epoch(Iterator[Batch_co]):
             # A child of fork() has not the thread of its parent's stream.
             self._open(progress.epoch, progress.delivered)
         assert self._stream is not None
-        tensors = self._batches.next(self._stream)
+        tensors = self._batches.next(self._stream, self._loader._numpy)
         progress.delivered += 1
         if progress.delivered == progress.steps:
             self._stream = None  # ends its thread
+        if self._loader._numpy:
+            return tensors  # type: ignore[no-any-return]
         batch: Any = self._loader._finish(tensors)
         return batch.pin_memory() if self._pin else batch  # type: ignore[no-any-return]
 
@@ -231,7 +234,7 @@ class Epoch(Iterator[Batch_co]):
         self._process = os.getpid()
         self._batches = loader._batches()
         self._stream = self._batches.stream(epoch, *self._share, first, loader.prefetch_factor)
-        return self._stream.size
+        return int(self._stream.size)
 
 
 def _can_pin() -> bool:

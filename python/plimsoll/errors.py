@@ -6,6 +6,7 @@ Each text says what was found, what was expected and the remedy. `exit_code` is 
 from __future__ import annotations
 
 import re
+from traceback import clear_frames
 
 
 class Error(Exception):
@@ -47,6 +48,17 @@ class BudgetExceeded(Error, MemoryError):
         # torch hands on the text alone.
         if found := re.search(r"\((\d+) bytes\) asked for '(\w+)', (\d+) bytes free", str(self)):
             self.bytes_asked, self.tag, self.bytes_free = int(found[1]), found[2], int(found[3])
+
+    def free_frames(self) -> None:
+        """Frees what the calls that the error ended still hold, such as activations of the step that was refused.
+
+        An exception keeps the local variables of every call that it passed, as long as somebody holds it: inside
+        `except ... as error`, this gives their memory back. `plimsoll.budget` does it for an error that leaves it.
+        """
+        seen: BaseException | None = self
+        while seen is not None:
+            clear_frames(seen.__traceback__)
+            seen = seen.__cause__ or seen.__context__
 
 
 class MissingPackage(Error, ImportError):

@@ -28,6 +28,8 @@ class Graph(GraphColumns):
         `valid_idx` and `test_idx` i64 [n] lie over the mapped files, without copies, as `tensor()` says.
         `edge_index` i64 [2, E] has to be computed: it takes 16 bytes an edge of memory, and 8 more meanwhile. Column e
         of it is edge e; with `direction` in it is sorted by target, which PyG's loaders are told by `is_sorted=True`.
+        Where the graph has `edge_id`, column e is the edge of that number, as in the `Data` that it was made of, and
+        columns of edges are copies.
         Errors: `UsageError` of a closed data set; `MissingPackage` without torch or PyTorch Geometric.
         """
         from plimsoll.to_pyg import to_giant_data
@@ -37,6 +39,7 @@ class Graph(GraphColumns):
     def stores(self) -> tuple[FeatureStore, GraphStore]:
         """The graph as PyTorch Geometric's own loaders take it: `NeighborLoader(graph.stores(), ...)`.
 
+        PyTorch Geometric fetches no columns of edges from stores: `transform=graph.add_edge_columns` does.
         `plimsoll.NeighborLoader` needs less memory. Errors: `MissingPackage` without torch or PyTorch Geometric.
         """
         from plimsoll.to_pyg import require_pyg
@@ -45,6 +48,16 @@ class Graph(GraphColumns):
         from plimsoll.stores import FeatureStore, GraphStore
 
         return FeatureStore(self), GraphStore(self)
+
+    def add_edge_columns(self, batch: Data) -> Data:
+        """Gives a batch `edge_attr` f32 [M, K] and `edge_weight` f32 [M], those that the graph has, of its edges `e_id`.
+
+        What `transform` of PyTorch Geometric's loaders takes, over `stores()` with a `sampler()`. Errors: `UsageError` of
+        a batch without `e_id`.
+        """
+        from plimsoll.stores import edge_columns_of
+
+        return edge_columns_of(self, batch)
 
     def sampler(
         self,

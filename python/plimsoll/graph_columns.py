@@ -41,6 +41,11 @@ class GraphColumns(DataSet):
         return self._optional("edge_attr")
 
     @property
+    def edge_id(self) -> NDArray[np.int64] | None:
+        """i64 [E]: the number that the user has for each edge, each of 0 .. E-1 once; None: its place."""
+        return self._optional("edge_id")
+
+    @property
     def x(self) -> NDArray[np.float32] | None:
         """f32 [V, F], named by `features.node`."""
         return self._optional("x")

@@ -75,6 +75,10 @@ class Graphs(Sequence[GraphView]):
 
         return to_data(self.get(i))
 
+    def __getitems__(self, indices: Sequence[int]) -> list[Data]:
+        """What torch's and PyTorch Geometric's loaders fetch for a batch: graphs as `to_pyg` gives them."""
+        return [self.to_pyg(i) for i in indices]
+
     def _number(self, i: int) -> int:
         try:
             return self._indices[operator.index(i)]
@@ -210,6 +214,16 @@ class GraphSet(DataSet, Graphs):
 
     def __repr__(self) -> str:
         return DataSet.__repr__(self)
+
+
+def as_graphs(dataset: Any) -> Graphs | None:
+    """Graphs of a `GraphSet`, or torch's `Subset` of them, as `Graphs`; None for anything else."""
+    if isinstance(dataset, Graphs):
+        return dataset
+    if type(dataset).__module__ == "torch.utils.data.dataset" and type(dataset).__name__ == "Subset":
+        whole = as_graphs(dataset.dataset)
+        return None if whole is None else whole[list(dataset.indices)]
+    return None
 
 
 def _rows(column: NDArray[np.float32], rows: slice) -> NDArray[np.float32]:

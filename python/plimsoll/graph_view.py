@@ -21,6 +21,11 @@ class GraphView:
     node_target: NDArray[np.float32] | None = None  #: [n, T] of each node; likewise
     pos: NDArray[np.float32] | None = None  #: [n, 3] coordinates of each node; likewise
 
+    def __repr__(self) -> str:
+        columns = {name: getattr(self, name) for name in ("x", "edge_index", "edge_attr", "target", "node_y", "node_target", "pos")}
+        shapes = [f"{name}={list(column.shape)}" for name, column in columns.items() if column is not None]
+        return f"GraphView({', '.join(shapes)}, y={self.y})"
+
     @property
     def num_nodes(self) -> int:
         return len(self.x)

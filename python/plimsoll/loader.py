@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll import _core
-from plimsoll.arguments import texts, whole
+from plimsoll.arguments import accept_loader_options, texts, whole
 from plimsoll.epochs import EpochLoader
 from plimsoll.errors import UsageError
-from plimsoll.graph_set import Graphs
+from plimsoll.graph_set import Graphs, as_graphs
+from plimsoll.list_batches import ListBatches
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,7 +30,10 @@ class DataLoader(EpochLoader["Batch"]):
     the data set has them, `batch` i64 [N], `ptr` i64 [B+1]. Tensors are copies and may be written to. C++ makes them, the
     next ones on a thread of its own while the caller works with this one; there are no worker processes.
 
-    - `dataset`: a `GraphSet`, or `Graphs` chosen of one: `graphs[graphs.splits["train"].slice]`.
+    - `dataset`: a `GraphSet`, `Graphs` chosen of one (`graphs[graphs.splits["train"].slice]`), or torch's `Subset` of
+      these. Any other sequence, such as a list of `Data` or a data set of PyTorch Geometric, is taken as well: its items
+      are fetched on the caller's thread, or by `num_workers` processes, put together by PyTorch Geometric, and are not
+      in the ledger; `max_bytes` is for graphs of a `GraphSet` alone.
     - `batch_size`: graphs a batch at most; None: as many as the other limits allow.
     - `shuffle`: the order of an epoch depends on `(seed, epoch)` alone, and not on torch's generator.
     - `follow_batch`, `exclude_keys`: as in PyTorch Geometric.
@@ -46,6 +50,10 @@ class DataLoader(EpochLoader["Batch"]):
       of batches: where limits give a rank fewer, its first come again, or with `drop_last` the others leave out theirs.
     - `pin_memory`: batches lie in pinned memory, where there is CUDA; elsewhere a warning, as in torch.
     - `prefetch_factor`: the most batches that are made ahead, together at most 16 MiB or one batch; 0: no thread.
+    - `as_numpy`: a batch is a dictionary of NumPy arrays of the same names, dtypes and shapes, and `edge_ptr` i64 [B+1];
+      neither torch nor PyTorch Geometric is needed. Their memory is freed as that of tensors is.
+    - `num_workers`, `persistent_workers` and others that say how torch's loader makes batches are accepted; graphs of a
+      `GraphSet` need no processes.
 
     Memory: tensors of batches stand in the ledger under the tag `blocks` until they are freed, as do batches made
     ahead. A refusal ends making ahead until the next batch is delivered. A batch that the ledger refuses when it is
@@ -63,7 +71,7 @@ class DataLoader(EpochLoader["Batch"]):
 
     def __init__(
         self,
-        dataset: Graphs,
+        dataset: Graphs | Sequence[Any],
         batch_size: int | None = 1,
         shuffle: bool = False,
         follow_batch: Iterable[str] | None = None,
@@ -79,17 +87,27 @@ class DataLoader(EpochLoader["Batch"]):
         rank: int | None = None,
         num_replicas: int | None = None,
         pin_memory: bool = False,
-        prefetch_factor: int = 2,
+        prefetch_factor: int | None = 2,
+        as_numpy: bool = False,
+        **others: Any,
     ) -> None:
-        if not isinstance(dataset, Graphs):
-            raise UsageError(
-                f"dataset: is {type(dataset).__name__}, expected a plimsoll.GraphSet or Graphs of one; "
-                "plimsoll.from_pyg(dataset, path) makes one"
-            )
+        others.pop("collate_fn", None)  # as PyTorch Geometric, for Lightning
+        self._processes = accept_loader_options(others)
+        self._graphs = as_graphs(dataset)
+        if self._graphs is None:
+            if not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
+                raise UsageError(
+                    f"dataset: is {type(dataset).__name__}, expected graphs of a plimsoll.GraphSet, or a list or data set of "
+                    "Data; plimsoll.from_pyg(dataset, path) makes a GraphSet of anything that is iterated over"
+                )
+            if as_numpy:
+                raise UsageError("as_numpy: only of graphs of a plimsoll.GraphSet")
+            if max_bytes is not None:
+                raise UsageError("max_bytes: only of graphs of a plimsoll.GraphSet; give max_nodes or max_edges")
         if batch_size is None and max_nodes is None and max_edges is None and max_bytes is None:
             raise UsageError("batch_size=None: expected a number, or one of max_nodes, max_edges and max_bytes")
         self.dataset = dataset
-        self._has_x = dataset.graph_set.num_node_features > 0
+        self._has_x = self._graphs is not None and self._graphs.graph_set.num_node_features > 0
         self.follow_batch = texts("follow_batch", follow_batch or [])
         self.exclude_keys = texts("exclude_keys", exclude_keys or [])
         options = {
@@ -104,8 +122,14 @@ class DataLoader(EpochLoader["Batch"]):
             "seed": whole("seed", seed, 0, 2**64 - 1),
         }
         super().__init__(options, rank, num_replicas, pin_memory, prefetch_factor)
+        self._numpy = bool(as_numpy)
 
-    def _make(self) -> _core.Batches:
+    def _make(self) -> _core.Batches | ListBatches:
+        if self._graphs is None:
+            from torch_geometric.loader.dataloader import Collater
+
+            collate = Collater(self.dataset, self.follow_batch or None, self.exclude_keys or None)
+            return ListBatches(self.dataset, self._options, collate, self._processes)
         batching = _core.Batching()
         options = self._options
         batching.graphs, batching.nodes, batching.edges, batching.bytes = (
@@ -115,27 +139,33 @@ class DataLoader(EpochLoader["Batch"]):
         batching.skip_too_big, batching.shuffle = options["skip_too_big"], options["shuffle"]
         batching.drop_last, batching.min_steps = options["drop_last"], options["min_steps_per_epoch"]
         batching.seed = options["seed"]
-        return _core.Batches(self.dataset.graph_set._mapping, self._indices(), self.exclude_keys, batching)
+        return _core.Batches(self._graphs.graph_set._mapping, self._indices(), self.exclude_keys, batching)
 
     def _finish(self, tensors: dict[str, Tensor]) -> Batch:
+        if self._graphs is None:
+            return tensors  # put together already
         from plimsoll._batch import to_batch
 
         return to_batch(tensors, self._has_x, self.follow_batch, self.exclude_keys)
 
     def _closed(self) -> bool:
-        return self.dataset.graph_set.closed
+        return self._graphs is not None and self._graphs.graph_set.closed
 
     def _identity(self) -> str:
-        return _core.identity(self.dataset.graph_set._mapping, self._indices())
+        if self._graphs is None:
+            return f"{type(self.dataset).__name__} of {len(self.dataset)}"
+        return _core.identity(self._graphs.graph_set._mapping, self._indices())
 
     def _indices(self) -> NDArray[np.int64]:
-        indices = self.dataset.indices
+        assert self._graphs is not None
+        indices = self._graphs.indices
         if isinstance(indices, range):
             return np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)
         return np.asarray(indices, dtype=np.int64)
 
     def __repr__(self) -> str:
-        return f"DataLoader({self.dataset!r}, {self._given()})"
+        of = f"{len(self.dataset)} of {type(self.dataset).__name__}" if self._graphs is None else repr(self._graphs)
+        return f"DataLoader({of}, {self._given()})"
 
 
 def _limit(name: str, value: int | None) -> int | None:

@@ -9,23 +9,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plimsoll import _core
-from plimsoll.arguments import one_of, whole
+from plimsoll.arguments import accept_loader_options, one_of, whole
+from plimsoll.data_graph import edges_of, is_data
 from plimsoll.epochs import EpochLoader
 from plimsoll.errors import UsageError
 from plimsoll.graph import Graph
 from plimsoll.sampling import sampling_options, set_sampling
+from plimsoll.to_pyg import require_pyg
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch_geometric.data import Data
 
+    from plimsoll.stores import FeatureStore, GraphStore
+
 
 class NeighborLoader(EpochLoader["Data"]):
     """Goes over nodes of a `Graph` in batches, each with neighbours sampled around it: `for batch in loader` is an epoch.
 
+    `data` is a `Graph`, its `stores()`, or a `torch_geometric.data.Data`. Of a `Data` the batches have all attributes, as
+    PyTorch Geometric's loader gives them; a copy of its edges, 12 bytes each, lies in a temporary folder (`TMPDIR`) as
+    long as the loader lives, and `e_id` are columns of its `edge_index`.
+
     A batch is what `torch_geometric.loader.NeighborLoader` makes of `graph.to_pyg()`, a `torch_geometric.data.Data`:
     `x` f32 [N, F], `edge_index` i64 [2, M], `edge_attr` f32 [M, K], `y` i64 [N] and `edge_weight` f32 [M] where the
-    graph has them, `n_id` i64 [N] and `e_id` i64 [M], the nodes and edges of the graph; `batch` i64 [N], the seed whose
+    graph has them, `n_id` i64 [N] and `e_id` i64 [M], the nodes and edges of `graph.to_pyg()`; `batch` i64 [N], the seed whose
     subgraph a node is in, if `disjoint`; `num_sampled_nodes` and `num_sampled_edges`, lists of how many each hop added;
     `input_id` i64 [B], which of `input_nodes` the seeds are; `batch_size`, B. Seeds are the first B nodes. Tensors are
     copies, may be written to and stay valid. C++ makes them, the next ones on a thread of its own.
@@ -40,17 +48,20 @@ class NeighborLoader(EpochLoader["Data"]):
     - `subgraph_type`: directional: the edges that were sampled; bidirectional: their reverses as well; induced: all
       edges between the nodes. What is counted by hop is of directional ones alone.
     - `disjoint`: each seed has a subgraph by itself.
-    - `weight_attr`: `edge_weight`: neighbours are sampled in proportion to the weights of edges.
+    - `weight_attr`: `edge_weight`, or any attribute of a `Data`: neighbours are sampled in proportion to the weights of edges.
     - `transform`: called with each batch, on the caller's thread; what it gives is delivered.
     - `batch_size`, `shuffle`, `drop_last`, `seed`, `rank`, `num_replicas`, `pin_memory`, `prefetch_factor`: as of
       `plimsoll.DataLoader`.
     - `cache_bytes`: memory for rows of `x`, a number or text such as "64MiB". The other rows are read from the file past
       the page cache, those together that lie together; which stay is decided by what coming batches want; 1 MiB to read into comes on top. None: rows
       come from the map, and the system's page cache is what keeps them.
+    - `as_numpy`: as of `plimsoll.DataLoader`.
+    - `num_workers`, `filter_per_worker` and others that say how PyTorch Geometric's loader makes batches are accepted, and
+      need not be given.
     - `horizon`: with `cache_bytes`, how many batches are sampled before they are due, so that the cache knows them.
       Fewer where memory is short.
 
-    What is sampled for a node depends on `seed`, the epoch, the seed in whose subgraph it is and the node
+    `loader(numbers)` is the batch of these of `input_nodes`. What is sampled for a node depends on `seed`, the epoch, the seed in whose subgraph it is and the node
     (docs/sampling.md), and on no thread, cache, horizon or budget. Memory, epochs, `state_dict`, pickling and `fork()`
     are as `plimsoll.DataLoader` says; samples ahead of their batch stand in the ledger under `blocks`, the cache and
     what it plans under `cache`.
@@ -61,7 +72,7 @@ class NeighborLoader(EpochLoader["Data"]):
 
     def __init__(
         self,
-        data: Graph,
+        data: Graph | Data | tuple[FeatureStore, GraphStore],
         num_neighbors: Iterable[int],
         input_nodes: ArrayLike | str | None = None,
         *,
@@ -79,16 +90,24 @@ class NeighborLoader(EpochLoader["Data"]):
         rank: int | None = None,
         num_replicas: int | None = None,
         pin_memory: bool = False,
-        prefetch_factor: int = 2,
+        prefetch_factor: int | None = 2,
+        as_numpy: bool = False,
+        **others: Any,
     ) -> None:
-        if not isinstance(data, Graph):
-            raise UsageError(f"data: is {type(data).__name__}, expected a plimsoll.Graph; plimsoll.open(path) opens one")
-        self.data = data
+        accept_loader_options(others)
+        self._weight_attr = weight_attr
+        self._source, self.data = graph_of(data, weight_attr)
+        if self._source is not None:
+            if cache_bytes is not None:
+                raise UsageError("cache_bytes: features of a Data are in memory already; plimsoll.from_pyg(data, path) makes a Graph")
+            weight_attr = None if weight_attr is None else "edge_weight"
+        graph = self.data
+        self._edge_id = graph.edge_id
         self.transform = transform
         self.cache_bytes = 0 if cache_bytes is None else _core.parse_size(str(cache_bytes))
         self.horizon = whole("horizon", horizon, 0)
-        self._has_x = data.x is not None
-        self._seeds, self._masked = _nodes(data, input_nodes)
+        self._has_x = self._source is not None or graph.x is not None
+        self._seeds, self._masked = _nodes(graph, input_nodes)
         options = {
             **sampling_options(num_neighbors, replace, subgraph_type, disjoint, weight_attr),
             "batch_size": whole("batch_size", batch_size, 1),
@@ -97,6 +116,9 @@ class NeighborLoader(EpochLoader["Data"]):
             "seed": whole("seed", seed, 0, 2**64 - 1),
         }
         super().__init__(options, rank, num_replicas, pin_memory, prefetch_factor)
+        if as_numpy and (self._source is not None or graph.edge_id is not None):
+            raise UsageError("as_numpy: only of a plimsoll.Graph whose edges have their own order, without edge_id")
+        self._numpy = bool(as_numpy)
 
     def row_counters(self) -> dict[str, Any]:
         """What the cache has done: `hits`, `misses`, `planned_misses`, `fewest_misses`, `bytes_useful`, `bytes_read`
@@ -118,7 +140,20 @@ class NeighborLoader(EpochLoader["Data"]):
         batching.batch_size, batching.drop_last = options["batch_size"], options["drop_last"]
         batching.shuffle, batching.seed = options["shuffle"], options["seed"]
         loading.cache_bytes, loading.horizon = self.cache_bytes, self.horizon
+        loading.columns = self._source is None
         return loading
+
+    def __call__(self, index: ArrayLike) -> Data:
+        """The batch of these numbers of `input_nodes`, as the coming epoch has them sampled."""
+        require_pyg(type(self).__name__)
+        chosen = np.ascontiguousarray(np.asarray(index), dtype=np.int64)
+        seeds = chosen if self._seeds is None else self._seeds[chosen]
+        loading = self._loading()
+        loading.batching.batch_size, loading.batching.shuffle = max(len(chosen), 1), False
+        made = _core.Neighbours(self.data._mapping, seeds, loading)
+        tensors = made.next(made.stream(self._coming.epoch, 0, 1, 0, 0))
+        tensors["input_id"] = tensors["input_id"].new_tensor(chosen)
+        return self._finish(tensors)
 
     def _finish(self, tensors: dict[str, Tensor]) -> Data:
         batch = self._data_of(tensors)
@@ -126,10 +161,19 @@ class NeighborLoader(EpochLoader["Data"]):
         return batch if self.transform is None else self.transform(batch)
 
     def _data_of(self, tensors: dict[str, Tensor]) -> Data:
-        from torch_geometric.data import Data
+        if self._edge_id is not None and "e_id" in tensors:
+            import torch
 
-        batch = Data()
+            tensors = {**tensors, "e_id": torch.from_numpy(self._edge_id[tensors["e_id"].numpy()])}
+        if self._source is not None:
+            batch = self._filtered(tensors)
+        else:
+            from torch_geometric.data import Data
+
+            batch = Data()
         for name, tensor in tensors.items():
+            if self._source is not None and name in self._source:
+                continue  # as PyTorch Geometric: an attribute of the data comes first
             if name == "n_id" and not self._has_x:
                 batch.num_nodes = len(tensor)
             if name.startswith("num_sampled"):
@@ -140,6 +184,13 @@ class NeighborLoader(EpochLoader["Data"]):
                 batch[name] = tensor
         return batch
 
+    def _filtered(self, tensors: dict[str, Tensor]) -> Data:
+        """The attributes that a `Data` has of the nodes and edges of a batch."""
+        from torch_geometric.loader.utils import filter_data
+
+        edges = tensors.get("e_id")
+        return filter_data(self._source, tensors["n_id"], *tensors["edge_index"], edges)
+
     def _closed(self) -> bool:
         return self.data.closed
 
@@ -148,7 +199,22 @@ class NeighborLoader(EpochLoader["Data"]):
         return _core.identity(self.data._mapping, chosen)
 
     def __repr__(self) -> str:
-        return f"NeighborLoader({self.data!r}, {self._given()})"
+        if self._source is not None:
+            return f"{type(self).__name__}()"  # PyTorch Geometric's
+        return f"{type(self).__name__}({self.data!r}, {self._given()})"
+
+
+def graph_of(data: Any, weight_attr: str | None = None) -> tuple[Data | None, Graph]:
+    """What a loader is given: a `Data` and its edges as a graph; or None and a graph. Errors: `UsageError`."""
+    if isinstance(data, Graph):
+        return None, data
+    if isinstance(data, tuple) and len(data) == 2 and isinstance(graph := getattr(data[0], "_graph", None), Graph):
+        return None, graph
+    if is_data(data):
+        return data, edges_of(data, weight_attr)
+    kind = "tuple of stores" if isinstance(data, tuple) else type(data).__name__
+    types = "; types of nodes and edges are not there yet" if "Hetero" in kind else ""
+    raise UsageError(f"data: is {kind}, expected a plimsoll.Graph (plimsoll.open(path)), its stores(), or a Data{types}")
 
 
 def _nodes(graph: Graph, given: Any) -> tuple[NDArray[np.int64] | None, bool]:
@@ -156,6 +222,10 @@ def _nodes(graph: Graph, given: Any) -> tuple[NDArray[np.int64] | None, bool]:
     if given is None:
         return None, False
     if isinstance(given, str):
+        if not graph.splits:
+            raise UsageError(
+                f"input_nodes={given!r}: {graph.path} has no splits; give numbers of nodes, a mask over all nodes, or None for all"
+            )
         return np.array(graph.splits[one_of("input_nodes", given, tuple(graph.splits))]), False
     nodes = np.asarray(given)
     if nodes.dtype == bool and nodes.shape == (graph.num_nodes,):

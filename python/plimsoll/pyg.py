@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sized
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, texts
-from plimsoll.errors import UsageError
+from plimsoll.data_graph import is_data, write_data
+from plimsoll.data_set import DataSet
+from plimsoll.errors import Failure, UsageError
+from plimsoll.graph import Graph
 from plimsoll.graph_set import GraphSet
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+Made = TypeVar("Made", bound=DataSet)
 
 _STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "pos", "num_nodes"}
 _PROGRESS_GRAPHS = 256
@@ -24,6 +32,11 @@ _MOST_CLASSES = 1 << 20
 _MOST_NODES = 2**31 - 1  # of a graph, whose edges are i32
 
 
+@overload
+def from_pyg(
+    dataset: Data, path: PathLike, *, leave_out: Iterable[str] = (), force: bool = False, budget: Budget = None
+) -> Graph: ...
+@overload
 def from_pyg(
     dataset: Iterable[Data] | Mapping[str, Iterable[Data]],
     path: PathLike,
@@ -33,31 +46,82 @@ def from_pyg(
     budget: Budget = None,
     progress: Progress = None,
     tables: Mapping[str, Any] | None = None,
-) -> GraphSet:
-    """Writes a PyTorch Geometric data set of small graphs to a `graph_set`, which is opened.
+) -> GraphSet: ...
+def from_pyg(
+    dataset: Any,
+    path: PathLike,
+    *,
+    leave_out: Iterable[str] = (),
+    force: bool = False,
+    budget: Budget = None,
+    progress: Progress = None,
+    tables: Mapping[str, Any] | None = None,
+) -> GraphSet | Graph:
+    """Writes a PyTorch Geometric data set of small graphs to a `graph_set`, or one `Data` to a `graph`, which is opened.
 
     `dataset` is anything that gives `Data` objects one after the other, or a mapping of split names to such; it is
     read once, a graph at a time. Of each graph are stored `x` [n, F], `edge_index` [2, e], `edge_attr` [e, K] (both
     features may be missing, or have one axis where they have one column), the class `y` of the graph, one whole
-    number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. Of floating-point
-    numbers both are targets of regression, NaN where unknown: `y` [1] or [1, T] goes into the column `target`, and
-    `node_y` [n] or [n, T] into `node_target`. `pos` [n, 2] or [n, 3] is where nodes lie; z is 0 where there
+    number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. Floating-point numbers
+    are targets of regression, NaN where unknown, and so are several labels, whole numbers or bool in T columns: `y` [1]
+    or [1, T] goes into the column `target`, where a graph without has NaN, and `node_y` [n] or [n, T] into
+    `node_target`. A graph without `edge_index` has no edges. `pos` [n, 2] or [n, 3] is where nodes lie; z is 0 where there
     are two. All graphs have the same of them. All of these are stored as f32: values that f32 cannot hold are
     refused, as is anything else that a graph has, unless `leave_out` names it.
 
-    `force` replaces an output that exists. `budget` is for the buffers of the columns, 1.75 MiB at most.
+    One `Data` by itself is one large graph: `x`, `edge_index`, `edge_attr`, `edge_weight` [e], classes of nodes in `y` [n],
+    and splits as `train_mask`, `val_mask` and `test_mask` [n], or as `train_idx`, `valid_idx` and `test_idx`. Edges are
+    sorted by target; the column `edge_id` has their order in `edge_index`, in which `Graph.to_pyg` and loaders count them.
+
+    An output that has the same columns already is opened, with a warning. `force` replaces one that exists. `budget` is for the buffers of the columns, 1.75 MiB at most.
     `progress` is called with the graphs done and in all, 0 where their number is not known. `tables` are `features`,
     `recordings` and `vocabulary` as the manifest of a `graph_set` has them (docs/formats/graph-set.md); without them
     features are called x_0, x_1, ... and edge_attr_0, ..., and there are no others.
     Errors: `UsageError` that names the graph, `Failure`, `BudgetExceeded`; the output is then as it was.
     """
     left_out = set(texts("leave_out", leave_out))
+    if is_data(dataset):
+        return unless_there(path, force, lambda out: write_data(dataset, out, left_out, force, budget), Graph)
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
     if wrong := [name for name in splits if not isinstance(name, str) or not name]:
         raise UsageError(f"dataset: names a split {wrong[0]!r}, expected a text")
-    return write_graphs(
-        splits, lambda data, where: _graph(data, left_out, where), path, "torch_geometric", force, budget, progress, tables
-    )
+    def write(out: Path) -> GraphSet:
+        read = lambda data, where: _graph(data, left_out, where)  # noqa: E731
+        return write_graphs(splits, read, out, "torch_geometric", force, budget, progress, tables)
+
+    return unless_there(path, force, write, GraphSet)
+
+
+def unless_there(path: PathLike, force: bool, write: Callable[[Path], Made], kind: type[Made]) -> Made:
+    """What `write` writes, at `path`; a data set of the same columns that is there already is opened, with a warning.
+
+    Errors: `Failure` for an output of other content, unless `force`, and what `write` raises.
+    """
+    path = Path(path)
+    if force or not os.path.lexists(path):
+        return write(path)
+    other = Failure(f"{path} exists already and has other content; give force=True to replace it, or another path")
+    if (there := _content(path)) is None:
+        raise other
+    made = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(made).close()
+        if _content(made) != there:
+            raise other
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    warnings.warn(f"{path} has these graphs already; nothing was written", stacklevel=3)
+    return kind(path)
+
+
+def _content(folder: Path) -> Any:
+    """What a data set's manifest says but for what it was made from; None where there is none."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest.pop("provenance", None)
+        return manifest
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def write_graphs(
@@ -86,7 +150,7 @@ def write_graphs(
                     first = graph
                     widths = graph.x.shape[1], graph.edge_attr.shape[1], len(graph.target), graph.node_target.shape[1]
                     writer = _core.GraphWriter(path, force, *widths, budget_text(budget))
-                _require_like(first, graph, done)
+                graph = _like(first, graph, done)
                 writer.append(*graph)
                 done += 1
                 if progress is not None and done % _PROGRESS_GRAPHS == 0:
@@ -127,6 +191,8 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
     given = data.to_dict().items()
     values: dict[str, Any] = {key: value for key, value in given if value is not None and key not in left_out}
     unknown = sorted(values.keys() - _STORED)
+    if "adj_t" in unknown:
+        raise UsageError(f"{where}: has adj_t and no edge_index; leave torch_geometric.transforms.ToSparseTensor out")
     if unknown:
         raise UsageError(
             f"{where}: has {', '.join(unknown)}, which a graph_set has no columns for; leave_out={unknown} leaves it out"
@@ -143,8 +209,8 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
         features_of(values.get("x"), nodes, f"{where}: x"),
         edges,
         features_of(values.get("edge_attr"), len(edges), f"{where}: edge_attr"),
-        -1 if target.shape[1] else class_of(y, where),
-        None if node_y is None or node_target.shape[1] else _node_classes(node_y, nodes, f"{where}: node_y"),
+        -1 if target.shape[1] else class_of(y, f"{where}: y"),
+        None if node_y is None or node_target.shape[1] else node_classes(node_y, nodes, f"{where}: node_y"),
         target[0],
         node_target,
         None if values.get("pos") is None else positions(values["pos"], f"{where}: pos", nodes),
@@ -167,7 +233,7 @@ def positions(value: Any, where: str, nodes: int | None = None) -> NDArray[np.fl
 def targets_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
     """f32 [rows, T], of which T is 0 where there is nothing, or classes."""
     array = None if value is None else _array(value, where)
-    if array is None or array.dtype.kind != "f":
+    if array is None or (array.dtype.kind != "f" and (array.ndim < 2 or array.shape[1] == 1)):
         return np.empty((rows, 0), np.float32)
     if array.ndim < 2:
         array = array.reshape(-1, 1)
@@ -182,8 +248,8 @@ def targets_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
     return targets
 
 
-def _node_classes(value: Any, nodes: int, where: str) -> NDArray[np.int64]:
-    classes = _whole(value, (nodes,), where)
+def node_classes(value: Any, nodes: int, where: str) -> NDArray[np.int64]:
+    classes = whole_numbers(value, (nodes,), where)
     if classes.size and not -1 <= classes.min() <= classes.max() < _MOST_CLASSES:
         raise UsageError(
             f"{where}: holds {classes.min()} to {classes.max()}, expected classes, 0 to {_MOST_CLASSES - 1}, or -1 for none"
@@ -198,7 +264,7 @@ def _array(value: Any, where: str) -> NDArray[Any]:
         raise UsageError(f"{where}: cannot become a NumPy array: {error}") from error
 
 
-def _whole(value: Any, shape: tuple[int, ...], where: str) -> NDArray[np.int64]:
+def whole_numbers(value: Any, shape: tuple[int, ...], where: str) -> NDArray[np.int64]:
     array = _array(value, where)
     if array.shape != shape or array.dtype.kind not in "iub":
         raise UsageError(f"{where}: is {array.dtype} of shape {array.shape}, expected whole numbers of shape {shape}")
@@ -207,10 +273,10 @@ def _whole(value: Any, shape: tuple[int, ...], where: str) -> NDArray[np.int64]:
 
 def _edges(value: Any, nodes: int, where: str) -> NDArray[np.int32]:
     if value is None:
-        raise UsageError(f"{where}: has no edge_index; torch_geometric.transforms.ToSparseTensor takes it away")
+        return np.empty((0, 2), np.int32)
     edge_index = _array(value, f"{where}: edge_index")
     count = edge_index.shape[-1] if edge_index.ndim else 0
-    edges = _whole(edge_index, (2, count), f"{where}: edge_index")
+    edges = whole_numbers(edge_index, (2, count), f"{where}: edge_index")
     if edges.size and not (edges.min() >= 0 and edges.max() < nodes):
         raise UsageError(
             f"{where}: edge_index names nodes {edges.min()} to {edges.max()}, expected 0 to {nodes - 1}: "
@@ -246,18 +312,21 @@ def class_of(value: Any, where: str) -> int:
     """-1 where there is nothing."""
     if value is None:
         return -1
-    array = _array(value, f"{where}: y")
+    array = _array(value, where)
     if array.size != 1 or array.dtype.kind not in "iub":
         raise UsageError(
-            f"{where}: y is {array.dtype} of shape {array.shape}, expected one whole number, the class of the graph; "
+            f"{where}: is {array.dtype} of shape {array.shape}, expected one whole number, the class of the graph; "
             "classes of nodes go into data.node_y"
         )
     if not -1 <= int(array.item()) < _MOST_CLASSES:
-        raise UsageError(f"{where}: y is {array.item()}, expected a class, 0 to {_MOST_CLASSES - 1}, or -1 for none")
+        raise UsageError(f"{where}: is {array.item()}, expected a class, 0 to {_MOST_CLASSES - 1}, or -1 for none")
     return int(array.item())
 
 
-def _require_like(first: Columns, graph: Columns, number: int) -> None:
+def _like(first: Columns, graph: Columns, number: int) -> Columns:
+    """The graph, with unknown targets where it has none. Errors: `UsageError` for other columns than the first has."""
+    if not len(graph.target) and len(first.target) and graph.y == -1:
+        graph = graph._replace(target=np.full(len(first.target), np.nan, np.float32))
     widths, expected = (
         (
             *(g.x.shape[1], g.edge_attr.shape[1], g.node_y is not None, len(g.target), g.node_target.shape[1]),
@@ -270,6 +339,7 @@ def _require_like(first: Columns, graph: Columns, number: int) -> None:
             f"graph {number}: has (node features, edge features, node_y, targets, targets of nodes, pos) {widths}, the "
             f"first graph {expected}; expected the same of all"
         )
+    return graph
 
 
 def _splits(counts: list[tuple[str, int]]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from plimsoll.sampling import sampling_options, set_sampling
 class NeighborSampler(BaseSampler):  # type: ignore[misc]
     """What `Graph.sampler` says: samples around nodes for `NodeLoader` and around edges for `LinkLoader`.
 
-    Nodes and edges are those of `Graph.to_pyg` and `Graph.stores`. It holds nothing but the mapping; in other processes
+    Nodes are those of `Graph.to_pyg` and `Graph.stores`, and edges those of `Graph.to_pyg`. It holds nothing but the mapping; in other processes
     it opens the graph by its path. Errors of sampling: `UsageError` for a node that is not there or, of nodes, stands
     twice, unless disjoint, and for times; `InputError` for a damaged graph; `BudgetExceeded`.
     """
@@ -38,6 +38,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         self.seed = None if seed is None else whole("seed", seed, 0, 2**64 - 1)
         self._options = sampling_options(num_neighbors, replace, subgraph_type, disjoint, weight_attr)
         self._sample(torch.empty(0, dtype=torch.int64))  # what cannot be sampled is refused here
+
+    @property
+    def edge_permutation(self) -> Tensor | None:
+        """The user's number of each edge that is sampled; None: its place."""
+        return None if self.graph.edge_id is None else self.graph.tensor("edge_id")
 
     def sample_from_nodes(self, index: NodeSamplerInput) -> SamplerOutput:
         return node_sample(index, self._sample)

@@ -46,7 +46,8 @@ class Size(NamedTuple):
         return [*self.terms, padded, padded * self.largest, tile * min(512, self.largest), tile]
 
     def __str__(self) -> str:
-        return f"{self.graphs} graphs, {self.nodes} nodes, {self.edges} edges"
+        graphs = "1 graph" if self.graphs == 1 else f"{self.graphs} graphs"
+        return f"{graphs}, {self.nodes} nodes, {self.edges} edges"
 
 
 def size_of(batch: Data) -> Size:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import EdgeAttr, TensorAttr
+from torch_geometric.data import Data, EdgeAttr, TensorAttr
 from torch_geometric.data import FeatureStore as PygFeatureStore
 from torch_geometric.data import GraphStore as PygGraphStore
 
@@ -17,7 +18,8 @@ from plimsoll.graph_columns import GraphColumns
 class FeatureStore(PygFeatureStore):  # type: ignore[misc]
     """`x` f32 [V, F] and `y` i64 [V] of a graph, those that it has, over the mapped files.
 
-    All rows are a tensor without copies, as `Graph.tensor` gives it; some, by a tensor, slice or number, are copies. PyTorch Geometric knows no features of edges here. It can be pickled, by the path of the graph. Errors:
+    All rows are a tensor without copies, as `Graph.tensor` gives it; some, by a tensor, slice or number, are copies. PyTorch Geometric
+    fetches no features of edges here: `Graph.add_edge_columns` does. It can be pickled, by the path of the graph. Errors:
     `UsageError` for what would write to it; `KeyError` for a name that it does not have, `IndexError` for a node.
     """
 
@@ -91,6 +93,24 @@ class GraphStore(PygGraphStore):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return GraphStore, (self._graph,)
+
+
+def edge_columns_of(graph: GraphColumns, batch: Data) -> Data:
+    """What `Graph.add_edge_columns` says."""
+    if batch.get("e_id") is None:
+        raise UsageError("the batch has no e_id: a sampler of subgraph_type directional or induced gives it")
+    edges = batch.e_id
+    if graph.edge_id is not None:
+        edges = torch.from_numpy(np.argsort(graph.edge_id))[edges]
+    return add_edge_columns(graph, batch, edges)
+
+
+def add_edge_columns(graph: GraphColumns, batch: Data, places: Tensor) -> Data:
+    """Rows of the columns of edges, by places in `indices`."""
+    for name in ("edge_attr", "edge_weight"):
+        if getattr(graph, name) is not None:
+            batch[name] = graph.tensor(name).index_select(0, places)
+    return batch
 
 
 def _read_only(graph: GraphColumns) -> UsageError:

@@ -65,8 +65,16 @@ def to_giant_data(graph: GraphColumns) -> Data:
     neighbours, nodes = edge_index if graph.direction == "in" else reversed(edge_index.unbind())
     neighbours.copy_(graph.tensor("indices"))
     nodes.copy_(torch.repeat_interleave(degrees, output_size=graph.num_edges))
-    data = Data(x=column("x"), edge_index=edge_index, edge_attr=column("edge_attr"), y=column("y"))
-    for name in ("edge_weight", *(f"{split}_idx" for split in SPLITS)):
+    edge_attr, edge_weight = column("edge_attr"), column("edge_weight")
+    if (ids := column("edge_id")) is not None:
+        place = torch.empty_like(ids)
+        place[ids] = torch.arange(len(ids))
+        edge_index = edge_index[:, place]
+        edge_attr, edge_weight = (None if rows is None else rows[place] for rows in (edge_attr, edge_weight))
+    data = Data(x=column("x"), edge_index=edge_index, edge_attr=edge_attr, y=column("y"))
+    if edge_weight is not None:
+        data.edge_weight = edge_weight
+    for name in (f"{split}_idx" for split in SPLITS):
         if graph._mapping.has_column(name):
             data[name] = column(name)
     if data.x is None:

@@ -13,32 +13,32 @@
 
 namespace plimsoll {
 
-/// A tensor over a buffer, which it owns.
-nb::object batch_tensor(BatchBuffer buffer, const std::vector<int64_t>& shape, bool is_float);
+/// A tensor over a buffer, which it owns; or a NumPy array, for which torch need not be there.
+nb::object batch_tensor(BatchBuffer buffer, const std::vector<int64_t>& shape, bool is_float, bool numpy);
 
 /// The tensors of a batch by name; `fields` says which there are.
 template <typename Fields>
-nb::dict tensors_of(CollatedBatch batch, const Fields& fields) {
+nb::dict tensors_of(CollatedBatch batch, const Fields& fields, bool numpy = false) {
   nb::dict tensors;
   for (int i = 0; i < Fields::kCount; ++i) {
     const auto field = static_cast<typename Fields::Field>(i);
     if (fields.has(field))
-      tensors[Fields::name(field)] =
-          batch_tensor(std::move(batch[field]), fields.shape(field, batch.counts), fields.is_float(field));
+      tensors[Fields::name(field)] = batch_tensor(std::move(batch[field]), fields.shape(field, batch.counts),
+                                                  fields.is_float(field), numpy);
   }
   return tensors;
 }
 
 /// Those of the next batch. There is one: the caller counts.
 template <typename Fields>
-nb::dict next_tensors(BatchStream& stream, const Fields& fields) {
+nb::dict next_tensors(BatchStream& stream, const Fields& fields, bool numpy) {
   std::optional<CollatedBatch> batch;
   {
     const nb::gil_scoped_release released;
     batch = stream.next();
   }
   if (!batch) throw nb::stop_iteration();
-  return tensors_of(std::move(*batch), fields);
+  return tensors_of(std::move(*batch), fields, numpy);
 }
 
 }  // namespace plimsoll

@@ -1,6 +1,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "base/error.h"
@@ -14,8 +15,16 @@ nb::object error_class(const char* name) {
   return nb::module_::import_("plimsoll.errors").attr(name);
 }
 
+// The option that messages of the command line name most, as Python has it.
+std::string in_python(std::string text) {
+  constexpr std::string_view kOption = "--force";
+  for (size_t at = 0; (at = text.find(kOption, at)) != std::string::npos;)
+    text.replace(at, kOption.size(), "force=True");
+  return text;
+}
+
 void raise(const char* name, const char* text) {
-  PyErr_SetObject(error_class(name).ptr(), nb::str(text).ptr());
+  PyErr_SetObject(error_class(name).ptr(), nb::str(in_python(text).c_str()).ptr());
 }
 
 void raise_budget_exceeded(const BudgetExceeded& error) {

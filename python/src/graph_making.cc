@@ -1,9 +1,16 @@
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/units.h"
 #include "bindings.h"
@@ -11,6 +18,7 @@
 #include "ingest/graph/split_edges.h"
 #include "ingest/simulate/simulate_graph.h"
 #include "memory/budget_scope.h"
+#include "store/graph.h"
 #include "watched.h"
 
 namespace plimsoll {
@@ -36,6 +44,45 @@ EdgeSplitResult make_edge_split(const EdgeSplitOptions& options, const std::stri
   EdgeSplitResult result;
   run_watched(progress, [&](const Progress& note) { result = split_edges(options, note); });
   return result;
+}
+
+template <typename T, int kAxes = 1>
+using Array = std::optional<nb::ndarray<const T, nb::ndim<kAxes>, nb::c_contig, nb::device::cpu>>;
+
+template <typename Array>
+auto span_of(const Array& array) {
+  return std::span(array->data(), array->size());
+}
+
+/// Columns of one graph, whole and in the order of the data set; those that are absent are None.
+struct GraphArrays {
+  Array<int64_t> row_ends;  ///< [V], indptr without its first 0
+  Array<uint32_t> indices;
+  Array<float> edge_weight;
+  Array<float, 2> edge_attr;
+  Array<int64_t> edge_id;
+  Array<float, 2> x;
+  Array<int64_t> y;
+  std::array<Array<int64_t>, kGraphSplits.size()> splits;
+  GraphTables tables;
+};
+
+void write_graph(const std::filesystem::path& folder, bool force, const GraphArrays& arrays,
+                 const std::string& source, const std::string& budget) {
+  const nb::gil_scoped_release released;
+  const BudgetScope scope(budget, 256 * kMiB);
+  GraphWriter writer(folder, force);
+  writer.append_row_ends(span_of(arrays.row_ends));
+  writer.append_indices(span_of(arrays.indices));
+  if (arrays.edge_weight) writer.append_edge_weight(span_of(arrays.edge_weight));
+  if (arrays.edge_attr)
+    writer.append_edge_attr(span_of(arrays.edge_attr), static_cast<int64_t>(arrays.edge_attr->shape(1)));
+  if (arrays.edge_id) writer.append_edge_id(span_of(arrays.edge_id));
+  if (arrays.x) writer.append_x(span_of(arrays.x), static_cast<int64_t>(arrays.x->shape(1)));
+  if (arrays.y) writer.append_y(span_of(arrays.y));
+  for (size_t split = 0; split < kGraphSplits.size(); ++split)
+    if (arrays.splits[split]) writer.append_split(split, span_of(arrays.splits[split]));
+  writer.publish(arrays.tables, make_provenance({{{"kind", source}}}, Json::object()));
 }
 
 }  // namespace
@@ -97,6 +144,26 @@ void bind_graph_making(nb::module_& module) {
       .def_ro("nodes", &EdgeSplitResult::nodes)
       .def_ro("edges", &EdgeSplitResult::edges)
       .def_ro("pairs", &EdgeSplitResult::pairs);
+  nb::class_<GraphArrays>(module, "GraphArrays")
+      .def(nb::init<>())
+      .def_rw("row_ends", &GraphArrays::row_ends)
+      .def_rw("indices", &GraphArrays::indices)
+      .def_rw("edge_weight", &GraphArrays::edge_weight, nb::arg().none())
+      .def_rw("edge_attr", &GraphArrays::edge_attr, nb::arg().none())
+      .def_rw("edge_id", &GraphArrays::edge_id, nb::arg().none())
+      .def_rw("x", &GraphArrays::x, nb::arg().none())
+      .def_rw("y", &GraphArrays::y, nb::arg().none())
+      .def_rw("splits", &GraphArrays::splits)
+      .def_prop_rw(
+          "classes", [](const GraphArrays& self) { return self.tables.classes; },
+          [](GraphArrays& self, int64_t classes) { self.tables.classes = classes; })
+      .def("set_features",
+           [](GraphArrays& self, std::vector<std::string> node, std::vector<std::string> edge) {
+             self.tables.node_features = std::move(node);
+             self.tables.edge_features = std::move(edge);
+           });
+  module.def("write_graph", write_graph, nb::arg("folder"), nb::arg("force"), nb::arg("arrays"),
+             nb::arg("source"), nb::arg("budget"));
   const auto define = [&](const char* name, auto function) {
     module.def(name, function, nb::arg("options"), nb::arg("budget"), nb::arg("progress").none());
   };

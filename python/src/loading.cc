@@ -53,7 +53,7 @@ class Batches {
     return batch;
   }
   const BatchFields& fields() const { return fields_; }
-  nb::dict next(BatchStream& stream) const { return next_tensors(stream, fields_); }
+  nb::dict next(BatchStream& stream, bool numpy) const { return next_tensors(stream, fields_, numpy); }
   int64_t live_bytes() const { return memory_->live(); }
 
  private:
@@ -79,12 +79,13 @@ std::string identity(const Mapping& mapping, const Indices& chosen) {
 
 }  // namespace
 
-nb::object batch_tensor(BatchBuffer buffer, const std::vector<int64_t>& shape, bool is_float) {
+nb::object batch_tensor(BatchBuffer buffer, const std::vector<int64_t>& shape, bool is_float, bool numpy) {
   const std::vector<size_t> sizes(shape.begin(), shape.end());
   const auto dtype = is_float ? nb::dtype<float>() : nb::dtype<int64_t>();
   void* const data = buffer.data();
   const nb::capsule owner(new BatchBuffer(std::move(buffer)),
                           [](void* held) noexcept { delete static_cast<BatchBuffer*>(held); });
+  if (numpy) return nb::cast(nb::ndarray<nb::numpy>(data, sizes.size(), sizes.data(), owner, nullptr, dtype));
   return nb::cast(nb::ndarray<nb::pytorch>(data, sizes.size(), sizes.data(), owner, nullptr, dtype));
 }
 
@@ -104,7 +105,7 @@ void bind_loading(nb::module_& module) {
   nb::class_<Batches>(module, "Batches")
       .def(nb::init<const Mapping&, const Indices&, const std::vector<std::string>&, const Batching&>())
       .def("stream", &Batches::stream)
-      .def("next", &Batches::next)
+      .def("next", &Batches::next, nb::arg("stream"), nb::arg("numpy") = false)
       .def("batch_of", &batch_of)
       .def("steps", &Batches::steps)
       .def_prop_ro("live_bytes", &Batches::live_bytes);

@@ -1,15 +1,10 @@
 #include "base/version.h"
 #include "bindings.h"
 
-#ifndef PLIMSOLL_TORCH_VERSION
-#define PLIMSOLL_TORCH_VERSION ""
-#endif
-
 NB_MODULE(_core, module) {
   // Arrays that are out when the interpreter ends keep their mapping; the system takes it back.
   nanobind::set_leak_warnings(false);
   module.attr("version") = plimsoll::kVersion;
-  module.attr("torch_version") = PLIMSOLL_TORCH_VERSION;
   plimsoll::translate_errors();
   plimsoll::bind_data_sets(module);
   plimsoll::bind_loading(module);

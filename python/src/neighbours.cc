@@ -50,7 +50,9 @@ class Neighbours {
   int64_t steps(uint32_t /*epoch*/, int64_t rank, int64_t ranks) const {
     return count_batches(source_->items(), source_->loading().batching, {rank, ranks});
   }
-  nb::dict next(BatchStream& stream) const { return next_tensors(stream, source_->fields()); }
+  nb::dict next(BatchStream& stream, bool numpy) const {
+    return next_tensors(stream, source_->fields(), numpy);
+  }
   int64_t live_bytes() const { return memory_->live(); }
 
   nb::dict row_counters() const {
@@ -106,7 +108,7 @@ void bind_neighbours(nb::module_& module) {
            "loading"_a)
       .def("stream", &Neighbours::stream, nb::call_guard<nb::gil_scoped_release>())
       .def("steps", &Neighbours::steps)
-      .def("next", &Neighbours::next)
+      .def("next", &Neighbours::next, "stream"_a, "numpy"_a = false)
       .def("row_counters", &Neighbours::row_counters)
       .def_prop_ro("live_bytes", &Neighbours::live_bytes);
 }

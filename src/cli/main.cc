@@ -17,12 +17,15 @@
 namespace plimsoll {
 namespace {
 
-// Becomes plimsoll-train, which stands beside this program, with the same arguments.
+// Becomes plimsoll-train with the same arguments: that beside this program, or what PLIMSOLL_TRAINER names.
+// The Python package has one for each torch, or says in PLIMSOLL_NO_TRAINER why there is none.
 [[noreturn]] void become_trainer(char** argv) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-  const std::filesystem::path trainer = self.parent_path() / "plimsoll-train";
+  const char* given = std::getenv("PLIMSOLL_TRAINER");
+  const std::filesystem::path trainer = given != nullptr ? given : self.parent_path() / "plimsoll-train";
   ::setenv(kBuildVariable, build_id(), 1);
   ::execv(trainer.c_str(), argv);
+  if (const char* why = std::getenv("PLIMSOLL_NO_TRAINER")) throw Failure(why);
   throw Failure(trainer.string() +
                 " cannot be started; build it with torch (make build), it does all training");
 }

@@ -72,6 +72,11 @@ void GraphWriter::append_edge_attr(std::span<const float> values, int64_t featur
   edge_attr_.rows += static_cast<int64_t>(values.size()) / features;
 }
 
+void GraphWriter::append_edge_id(std::span<const int64_t> ids) {
+  column<int64_t>(edge_id_.writer, "edge_id").append(ids);
+  edge_id_.rows += static_cast<int64_t>(ids.size());
+}
+
 void GraphWriter::append_x(std::span<const float> values, int64_t features) {
   column<float>(x_.writer, "x", {features}).append(values);
   x_.rows += static_cast<int64_t>(values.size()) / features;
@@ -116,6 +121,7 @@ void GraphWriter::require_counts() const {
   require(indices_, edges_, "indices");
   require(edge_weight_, edges_, "edge_weight");
   require(edge_attr_, edges_, "edge_attr");
+  require(edge_id_, edges_, "edge_id");
   require(x_, nodes_, "x");
   require(y_, nodes_, "y");
   require(node_id_, nodes_, "node_id");
@@ -148,6 +154,7 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, "graph"
     indices_ = set_.column<uint32_t>("indices");
   edge_weight_ = optional_column<float>(set_, "edge_weight");
   edge_attr_ = optional_column<float>(set_, "edge_attr", {edge_features_});
+  edge_id_ = optional_column<int64_t>(set_, "edge_id");
   x_ = optional_column<float>(set_, "x", {node_features_});
   y_ = optional_column<int64_t>(set_, "y");
   node_id_ = optional_column<int64_t>(set_, "node_id");
@@ -170,7 +177,7 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, "graph"
     if (found != set_.columns().end() && found->second.shape().rows() != rows)
       throw damaged(fmt::format("'{}' has {} rows, expected {}", name, found->second.shape().rows(), rows));
   };
-  for (const char* name : {"edge_weight", "edge_attr"}) require(name, edges_);
+  for (const char* name : {"edge_weight", "edge_attr", "edge_id"}) require(name, edges_);
   for (const char* name : {"x", "y", "node_id"}) require(name, nodes());
   require("node_name_ptr", nodes() + 1);
   if (set_.has_column("node_name") != set_.has_column("node_name_ptr"))

@@ -46,6 +46,8 @@ class GraphWriter {
   void append_edge_weight(std::span<const float> weights);
   /// Whole rows of `features` values each.
   void append_edge_attr(std::span<const float> values, int64_t features);
+  /// The user's numbers of the next edges, each of 0 .. E-1 once.
+  void append_edge_id(std::span<const int64_t> ids);
   void append_x(std::span<const float> values, int64_t features);
   void append_y(std::span<const int64_t> classes);
   /// The user's numbers of the next nodes.
@@ -74,7 +76,7 @@ class GraphWriter {
 
   DataSetWriter set_;
   NpyWriter& indptr_;
-  Counted indices_, edge_weight_, edge_attr_, x_, y_, node_id_, name_ptr_;
+  Counted indices_, edge_weight_, edge_attr_, edge_id_, x_, y_, node_id_, name_ptr_;
   NpyWriter* names_ = nullptr;
   int64_t name_bytes_ = 0;
   std::array<NpyWriter*, kGraphSplits.size()> splits_{};
@@ -109,6 +111,7 @@ class GraphView {
   }
   std::span<const float> edge_weight() const { return edge_weight_; }  ///< [E], or empty
   std::span<const float> edge_attr() const { return edge_attr_; }      ///< [E, K], or empty
+  std::span<const int64_t> edge_id() const { return edge_id_; }        ///< [E], or empty: the edge itself
   std::span<const float> x() const { return x_; }                      ///< [V, F], or empty
   std::span<const int64_t> y() const { return y_; }                    ///< [V], or empty
   std::span<const int64_t> split(size_t split) const { return splits_[split]; }
@@ -139,7 +142,7 @@ class GraphView {
   std::span<const uint32_t> indices_;
   std::span<const int64_t> wide_indices_;
   std::span<const float> edge_weight_, edge_attr_, x_;
-  std::span<const int64_t> y_, node_id_, name_ptr_;
+  std::span<const int64_t> edge_id_, y_, node_id_, name_ptr_;
   std::string_view names_;
   std::array<std::span<const int64_t>, kGraphSplits.size()> splits_;
   std::array<std::span<const int64_t>, kGraphSplits.size()> split_edges_;

@@ -79,6 +79,28 @@ void verify_finite(std::span<const float> values, const char* name, Findings& fi
     findings.push_back(fmt::format("column '{}' holds a value that is not finite, the {}th", name, at));
 }
 
+// That each number stands once follows from sums of hashes, which need no memory.
+void verify_edge_ids(std::span<const int64_t> ids, Findings& findings) {
+  const auto edges = static_cast<int64_t>(ids.size());
+  const auto mixed = [](int64_t number) {
+    uint64_t bits = static_cast<uint64_t>(number) * 0x9E3779B97F4A7C15;
+    bits = (bits ^ (bits >> 32)) * 0xD6E8FEB86659FD93;
+    return bits ^ (bits >> 32);
+  };
+  uint64_t difference = 0;
+  for (int64_t edge = 0; edge < edges; ++edge) {
+    const int64_t id = ids[static_cast<size_t>(edge)];
+    if (id < 0 || id >= edges) {
+      findings.push_back(
+          fmt::format("column 'edge_id' holds {}, the {}th; expected 0 to {}", id, edge, edges - 1));
+      return;
+    }
+    difference += mixed(id) - mixed(edge);
+  }
+  if (difference != 0)
+    findings.push_back(fmt::format("column 'edge_id' does not hold each of 0 to {} once", edges - 1));
+}
+
 void verify_names(const GraphView& graph, Findings& findings) {
   const std::span<const int64_t> ptr = graph.name_ptr();
   const auto fall = std::adjacent_find(ptr.begin(), ptr.end(), std::greater<>());
@@ -92,6 +114,7 @@ void verify_graph(const GraphView& graph, Findings& findings) {
   verify_topology(graph, findings);
   verify_finite(graph.edge_weight(), "edge_weight", findings);
   verify_finite(graph.edge_attr(), "edge_attr", findings);
+  verify_edge_ids(graph.edge_id(), findings);
   verify_finite(graph.x(), "x", findings);
   const int64_t classes = graph.tables().classes;
   const int64_t odd = find_first(graph.y(), [&](int64_t y) { return y < -1 || y >= classes; });

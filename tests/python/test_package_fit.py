@@ -141,14 +141,16 @@ def test_a_block_that_was_refused_runs_again(monkeypatch):
             return out
 
     monkeypatch.setattr("plimsoll._fit._plan", lambda *_: True)
+    monkeypatch.setattr("plimsoll._fit._SETTLING", 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, run = fitted(model=Refused({}), shuffle=False)
         other, again = fitted(model=Refused({5}), shuffle=False)
         with pytest.raises(plimsoll.BudgetExceeded):
-            fitted(model=Refused({5, 6}), shuffle=False)
+            fitted(model=Refused({5, 6, 7, 8}), shuffle=False)
+        third, _ = fitted(model=Refused({5, 6, 7}), shuffle=False)
     assert (run.reruns, again.reruns) == (0, 1)
-    assert torch.equal(weights(model), weights(other))
+    assert torch.equal(weights(model), weights(other)) and torch.equal(weights(model), weights(third))
 
 
 def test_a_model_that_keeps_its_tensors():
@@ -413,6 +415,77 @@ def test_a_refusal_has_its_figures():
     with plimsoll.budget(_torch.anonymous() + 64 * MIB), pytest.raises(plimsoll.BudgetExceeded) as refusal:
         torch.zeros(64 * MIB)
     assert refusal.value.tag == "other" and refusal.value.bytes_asked >= 256 * MIB > refusal.value.bytes_free > 0
+
+
+def test_a_refusal_gives_back_what_its_calls_held():
+    def step():
+        held = torch.zeros(8 * MIB)  # 32 MiB
+        torch.zeros(64 * MIB)
+        return held
+
+    gc.collect()
+    with plimsoll.budget(_torch.anonymous() + 96 * MIB):
+        before = _torch.held()
+        try:
+            step()
+        except plimsoll.BudgetExceeded as error:
+            assert _torch.held() - before >= 32 * MIB
+            error.free_frames()
+            assert _torch.held() - before < MIB
+    with pytest.raises(plimsoll.BudgetExceeded) as refusal, plimsoll.budget(_torch.anonymous() + 96 * MIB):
+        before = _torch.held()
+        step()
+    assert _torch.held() - before < MIB and "budget of the process" in refusal.value.__notes__[0]
+
+
+def test_a_budget_for_every_call():
+    @plimsoll.budget(_torch.anonymous() + 256 * MIB)
+    def nested(depth):
+        if depth:
+            return nested(depth - 1)
+        with pytest.raises(plimsoll.BudgetExceeded):
+            torch.zeros(256 * MIB)
+        return "done"
+
+    assert nested(2) == nested(0) == "done"
+
+
+def test_a_loss_that_is_no_number_ends_the_run():
+    graphs = made_up()
+    graphs[41].x[0] = float("nan")
+    model = classifier()
+    before = weights(model)
+    with pytest.raises(plimsoll.Failure, match=r"loss of block \d of epoch 0 is nan, of the graphs .*41"):
+        fitted(graphs, model, batch_size=60, shuffle=False)
+    assert torch.equal(weights(model), before) and all(p.grad is None for p in model.parameters())
+
+
+def test_gradients_are_clipped_by_a_hook():
+    model = classifier()
+    norms = []
+
+    def clip(optimizer, args, kwargs):
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)
+        norms.append(float(torch.cat([p.grad.flatten() for p in model.parameters()]).norm()))
+
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    optimizer.register_step_pre_hook(clip)
+    plimsoll.fit(model, made_up(), optimizer=optimizer, batch_size=32)
+    assert len(norms) == 2 and max(norms) <= 0.01 * 1.001
+
+
+def test_a_budget_for_any_seed():
+    runs = [fitted(seed=seed, epochs=1)[1] for seed in range(4)]
+    assert len({run.smallest_budget_any_seed for run in runs}) == 1
+    assert all(run.smallest_budget <= run.smallest_budget_any_seed < run.smallest_budget + 64 * MIB for run in runs)
+
+
+def test_a_subset_of_a_graph_set_is_trained(tmp_path):
+    graphs = plimsoll.from_pyg(made_up(), tmp_path / "graphs")
+    numbers = [3, 50, 7, 22] * 4
+    one, _ = fitted(torch.utils.data.Subset(graphs, numbers))
+    other, _ = fitted(graphs[numbers])
+    assert torch.equal(weights(one), weights(other))
 
 
 def test_a_child_of_fork_leaves_the_budget(tmp_path):

@@ -3,7 +3,10 @@
 import copy
 import io
 import os
+import pickle
 import re
+import subprocess
+import sys
 
 import pytest
 from package_data import python
@@ -199,11 +202,16 @@ def test_fills_that_are_not_fused(kind, fill, nn):
     torch.testing.assert_close(ours(x, edge_index, edge_attr), theirs(x, edge_index, edge_attr))
 
 
-def test_a_size_is_left_to_pyg(nn):
+def test_a_size_is_fused(nn):
     theirs, ours = pair("gat", nn, (6, 4), 5, heads=2)
     x, edges = torch.randn(4, 6).double(), torch.tensor([[0, 1, 2, 3], [0, 0, 1, 1]])
-    assert "size" in nn.why_not(ours, (x, None), edges, size=(4, 2))
+    assert nn.why_not(ours, (x, None), edges, size=(4, 2)) is None
     torch.testing.assert_close(ours((x, None), edges, size=(4, 2)), theirs((x, None), edges, size=(4, 2)))
+    one, other = pair("gat", nn, 6, 5, heads=2)
+    assert nn.why_not(other, x, edges, size=(4, 4)) is None
+    torch.testing.assert_close(other(x, edges, size=(4, 4)), one(x, edges, size=(4, 4)))
+    assert torch.equal(other(x, edges, size=(4, 4)), other(x, edges))
+    assert "size" in nn.why_not(other, x, edges, size=(4, 5))
 
 
 @both_kinds
@@ -449,3 +457,42 @@ try:
 except plimsoll.MissingPackage as error:
     print(error)
 """)
+
+
+def test_a_replaced_model_is_copied_and_pickled(nn):
+    model = tg.models.GAT(6, 8, num_layers=2, heads=2)
+    nn.replace(model)
+    x, edges = torch.randn(5, 6), torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert [type(conv) for conv in other.convs] == [nn.GATConv] * 2
+        assert torch.equal(other.eval()(x, edges), model.eval()(x, edges))
+
+
+def test_distributed_data_parallel(nn, tmp_path):
+    """Two processes sum the gradients of the fused layers, which are those of both halves together."""
+    code = """
+import sys, torch, torch_geometric.nn, plimsoll.nn
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+rank = int(sys.argv[1]) if len(sys.argv) > 1 else RANK
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model = torch_geometric.nn.GAT(6, 8, num_layers=2, heads=2, out_channels=3).double()
+plimsoll.nn.replace(model)
+inputs = [(torch.randn(7, 6).double(), torch.randint(7, (2, 20))) for _ in range(2)]
+dist.init_process_group("gloo", init_method="file://RENDEZVOUS", rank=rank, world_size=2)
+parallel = DistributedDataParallel(model)
+parallel(*inputs[rank]).square().mean().backward()
+gradients = [parameter.grad.clone() for parameter in model.parameters()]
+model.zero_grad()
+(sum(model(*given).square().mean() for given in inputs) / 2).backward()
+for mine, parameter in zip(gradients, model.parameters()):
+    torch.testing.assert_close(mine, parameter.grad)
+print("equal")
+dist.destroy_process_group()
+"""
+    code = code.replace("int(sys.argv[1]) if len(sys.argv) > 1 else RANK", "int(sys.argv[1])")
+    command = [sys.executable, "-c", code.replace("RENDEZVOUS", str(tmp_path / "meet"))]
+    ranks = [subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, text=True) for rank in range(2)]
+    assert [process.communicate(timeout=240)[0].strip() for process in ranks] == ["equal"] * 2

@@ -57,6 +57,26 @@ def classifier(body, graphs, **options):
     return Classifier(make_body(body, graphs[0].x.shape[1], graphs, **options), int(max(g.y for g in graphs)) + 1)
 
 
+def test_a_loader_of_neighbours_stays_where_it_was(tmp_path):
+    plimsoll.simulate.graph(tmp_path / "graph", nodes=3000, degree=8, features=6, classes=3, seed=1)
+    loader = plimsoll.NeighborLoader(plimsoll.open(tmp_path / "graph"), [5, 3], "train", batch_size=64, shuffle=True)
+    model = make_body("SAGE", 6, [], width=8, layers=2, out_channels=3)
+    before = torch.get_rng_state()
+    plan = plimsoll.plan(model, loader, loss=lambda out, y: torch.nn.functional.cross_entropy(out, y.clamp(min=0)))
+    assert loader.state_dict()["epoch"] == 0 and torch.equal(torch.get_rng_state(), before)
+    assert plan.exact and plan.largest_batch is None
+    assert "estimated" not in str(plan) and "largest batch" not in str(plan)
+
+
+def test_a_loader_that_shuffles_gives_the_batches_that_were_counted():
+    graphs = made_up(40)
+    generator = torch.Generator().manual_seed(3)
+    before = generator.get_state()
+    loader = DataLoader(graphs, 8, shuffle=True, generator=generator)
+    plan = plimsoll.plan(classifier("GCN", graphs), loader)
+    assert plan.exact and torch.equal(generator.get_state(), before)
+
+
 def run_epoch(model, loader, optimizer):
     """An epoch that keeps nothing from one step to the next."""
     model.train()

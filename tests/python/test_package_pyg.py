@@ -97,6 +97,40 @@ def test_numbers_that_float32_holds(tmp_path):
     assert graph.x.tolist() == [[1.0], [0.0]] and graph.edge_attr.tolist() == [[0.5]] and graph.y == 1
 
 
+def test_a_second_identical_call_opens_what_is_there(tmp_path):
+    dataset = [random_graph(torch.Generator().manual_seed(i), 4) for i in range(3)]
+    first = plimsoll.from_pyg(dataset, tmp_path / "graphs")
+    before = (tmp_path / "graphs" / "manifest.json").stat().st_mtime_ns
+    with pytest.warns(UserWarning, match="has these graphs already"):
+        again = plimsoll.from_pyg(iter(dataset), tmp_path / "graphs")
+    assert len(again) == len(first) and (tmp_path / "graphs" / "manifest.json").stat().st_mtime_ns == before
+    with pytest.raises(plimsoll.Failure, match="force=True"):
+        plimsoll.from_pyg(dataset[:2], tmp_path / "graphs")
+    (tmp_path / "text").write_text("mine")
+    with pytest.raises(plimsoll.Failure, match="force=True"):
+        plimsoll.from_pyg(dataset, tmp_path / "text")
+    assert sorted(os.listdir(tmp_path)) == ["graphs", "text"]
+
+
+def test_graphs_without_answers_and_without_edges(tmp_path):
+    edges = torch.tensor([[0, 1], [1, 2]])
+    bare = plimsoll.from_pyg([Data(x=torch.ones(3, 2)), Data(x=torch.ones(2, 2), edge_index=edges[:, :1])], tmp_path / "bare")
+    assert bare.y.tolist() == [-1, -1] and bare[0].num_edges == 0 and bare[1].num_edges == 1
+    some = [Data(x=torch.ones(3, 2), edge_index=edges, y=y) for y in (torch.tensor(0.5), None, torch.tensor([1.5]))]
+    assert np.array_equal(plimsoll.from_pyg(some, tmp_path / "some").target[:, 0], [0.5, np.nan, 1.5], equal_nan=True)
+    labels = [Data(x=torch.ones(3, 2), edge_index=edges, y=torch.tensor([[1, 0, 1]])),
+              Data(x=torch.ones(3, 2), edge_index=edges, y=torch.tensor([[False, True, True]]))]
+    several = plimsoll.from_pyg(labels, tmp_path / "several")
+    assert several.target.tolist() == [[1, 0, 1], [0, 1, 1]] and several.to_pyg(0).y.tolist() == [[1, 0, 1]]
+    nodes = plimsoll.from_pyg([Data(x=torch.ones(3, 2), edge_index=edges, node_y=torch.eye(3).bool())], tmp_path / "nodes")
+    assert nodes.node_target.tolist() == torch.eye(3).tolist()
+
+
+def test_the_text_of_a_graph_is_a_line(tmp_path):
+    graph = plimsoll.from_pyg([random_graph(torch.Generator(), 4)], tmp_path / "graphs")[0]
+    assert repr(graph).startswith("GraphView(x=[") and len(repr(graph)) < 120
+
+
 def test_an_output_that_exists_is_replaced_by_force_alone(tmp_path):
     dataset = [random_graph(torch.Generator(), 4)]
     plimsoll.from_pyg(dataset, tmp_path / "graphs")
@@ -127,7 +161,7 @@ def changed(**values):
         (Data(edge_index=torch.tensor([[2**32], [0]]), num_nodes=2**33), f"has {2**33} nodes, expected {2**31 - 1} at most"),
         (changed(edge_index=torch.ones(2, 2)), "expected whole numbers"),
         (changed(edge_index=torch.ones(3, 2).long()), r"shape \(3, 2\)"),
-        (changed(edge_index=None), "has no edge_index"),
+        (changed(edge_index=None, edge_attr=torch.ones(1, 2)), "edge_attr"),
         (changed(edge_attr=torch.ones(1, 2)), "edge_attr"),
         (changed(y=torch.tensor([0.5])), "targets.* the first graph"),
         (changed(y=torch.tensor([0, 1, 0])), "classes of nodes go into data.node_y"),

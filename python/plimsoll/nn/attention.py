@@ -51,15 +51,16 @@ class GATConv(torch_geometric.nn.GATConv):  # type: ignore[misc]
         att_source, att_target = (att.view(self.heads, self.out_channels) for att in (self.att_src, self.att_dst))
         # The operator makes the scores of targets itself where they are the sources, projected alike.
         target_score = None
+        count = reasons.target_count(sources, targets, size)
         if targets is None:
-            target_score = sources.new_zeros(len(sources), self.heads)
+            target_score = sources.new_zeros(count, self.heads)
         elif targets is not sources or not shared:
             target_score = targets @ _folded(target_weight, self.att_dst)
         own = target_score is None
         edge_attr = _column(edge_attr) if self.lin_edge is not None else None
         out, alpha, *_ = torch.ops.plimsoll.gat(
             sources, weight, att_source, att_target if own else None, target_score,
-            _order(self, edge_index, sources, targets, own), edge_attr,
+            _order(self, edge_index, sources, count, own), edge_attr,
             None if edge_attr is None else _folded(self.lin_edge.weight, self.att_edge),
             self.bias if self.concat else None, *_options(self, weight, return_attention_weights),
         )  # fmt: skip
@@ -94,7 +95,7 @@ class GATv2Conv(torch_geometric.nn.GATv2Conv):  # type: ignore[misc]
         out, alpha, *_ = torch.ops.plimsoll.gatv2(
             sources, self.lin_l.weight, self.lin_l.bias, targets if others else None, own and own.weight,
             own and own.bias, self.att.view(self.heads, self.out_channels),
-            _order(self, edge_index, sources, targets, not others), edge_attr,
+            _order(self, edge_index, sources, len(targets), not others), edge_attr,
             None if edge_attr is None else self.lin_edge.weight.t(), self.bias if self.concat else None,
             *_options(self, self.lin_l.weight, return_attention_weights),
         )  # fmt: skip
@@ -120,9 +121,8 @@ def _folded(weight: Tensor, attention: Tensor) -> Tensor:
     return (weight.view(heads, channels, -1) * attention.view(heads, channels, 1)).sum(1).t()
 
 
-def _order(conv: Any, edge_index: Tensor, sources: Tensor, targets: Tensor | None, same_nodes: bool) -> Tensor:
-    counts = len(sources), len(sources if targets is None else targets)
-    return torch.ops.plimsoll.edge_order(edge_index, *counts, same_nodes, conv.add_self_loops)
+def _order(conv: Any, edge_index: Tensor, sources: Tensor, targets: int, same_nodes: bool) -> Tensor:
+    return torch.ops.plimsoll.edge_order(edge_index, len(sources), targets, same_nodes, conv.add_self_loops)
 
 
 def _options(conv: Any, weight: Tensor, attention: bool | None) -> tuple[Any, ...]:

@@ -64,8 +64,6 @@ def of_state(conv: Any) -> str | None:
 
 def of_call(conv: Any, x: Any, edge_index: Any, edge_attr: Any, size: Any) -> str | None:
     """A reason that lies in the arguments of forward(), or in what it is called under."""
-    if size is not None:
-        return "size is given"
     if type(edge_index) is not Tensor or edge_index.layout != torch.strided:
         return "edge_index is not a plain tensor"
     if edge_index.dtype != torch.int64 or edge_index.dim() != 2:
@@ -82,9 +80,25 @@ def of_call(conv: Any, x: Any, edge_index: Any, edge_attr: Any, size: Any) -> st
         return "edge_attr has not 1 or 2 dimensions"
     if not gat and (targets is None or (edge_attr is not None and conv.lin_edge is None)):
         return "GATv2Conv takes no such arguments"
-    if conv.add_self_loops and targets is not None and len(targets) > len(sources):
+    if size is not None and not _fits(size, len(sources), None if targets is None else len(targets)):
+        return f"size={size!r} is not that of x"
+    count = target_count(sources, targets, size)
+    if conv.add_self_loops and count > len(sources):
         return "not every target can have a self-loop"
     return _of_numbers([*given, edge_index], {tensor.dtype for tensor in given}) or _of_transformation()
+
+
+def target_count(sources: Tensor, targets: Tensor | None, size: Any) -> int:
+    """How many targets there are: those of x, or what `size` says, or as many as sources."""
+    if targets is not None:
+        return len(targets)
+    return int(size[1]) if size is not None and size[1] is not None else len(sources)
+
+
+def _fits(size: Any, sources: int, targets: int | None) -> bool:
+    if not isinstance(size, tuple | list) or len(size) != 2:
+        return False
+    return size[0] in (None, sources) and (targets is None or size[1] in (None, targets))
 
 
 def ends(x: Any) -> tuple[Any, Any]:
