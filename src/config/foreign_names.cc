@@ -130,9 +130,8 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"difficulty_cache_update", "", kCurriculum},
     {"curriculum_memory_multiplier", "", "nothing: the plan knows the batches of every stage"},
     // Seeing.
-    {"profile", "",
-     "plimsoll plan names the operation at the peak; RUN/events.jsonl and RUN/metrics.csv follow a run"},
-    {"profile_steps", "", "nothing: a plan runs one block of each kind"},
+    {"profile", "", "run.profile.active, or train --profile: steps are traced for Perfetto"},
+    {"profile_steps", "", "run.profile.active: how many steps are traced"},
     {"log_every_n_steps", "", "nothing: RUN/metrics.csv has a line an epoch"},
     {"log_teacher_student_comparison", "",
      "nothing: plimsoll evaluate sets teachers, students and a student alone side by side"},

@@ -83,6 +83,12 @@ bool is_known(const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+// A section of ours may be called as a key of another system is.
+bool is_section(const std::string& key) {
+  const std::vector<std::string> keys = known_keys();
+  return std::ranges::any_of(keys, [&](const std::string& known) { return known.starts_with(key + "."); });
+}
+
 std::string answer_to(const std::string& key, std::string_view value, const std::string& where) {
   if (const std::string_view instead = instead_of(key, value); !instead.empty())
     return fmt::format("{}: '{}' is no key here; instead: {}", where, key, instead);
@@ -136,7 +142,7 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
     const std::string key = prefix + entry.first.as<std::string>();
     // An anchor may stand for a map around it: deeper than all keys, a map has to be an error.
     constexpr auto kDeepest = 3;
-    if (entry.second.IsMap() && instead_of(key).empty() &&
+    if (entry.second.IsMap() && (is_section(key) || instead_of(key).empty()) &&
         std::count(key.begin(), key.end(), '.') < kDeepest) {
       flatten(entry.second, key + ".", name, values, unknown);
       continue;
