@@ -100,6 +100,17 @@ def test_torchrun_has_the_weights_of_one_process(frames, one, tmp_path):
     assert same(summary_of(done.stdout), one)
 
 
+def test_every_stage_of_a_distillation_has_the_weights_of_one_process(frames, tmp_path):
+    found = []
+    for ranks in ("1", "2"):
+        done = program("train", REPOSITORY / "recipes" / "kdgat-demo.yaml", "--data", frames, "--run", tmp_path / ranks, "--json",
+                       "--threads", "1", "--ranks", ranks, "-O", "training.max_epochs=1", "-O", "training.batch_size=32",
+                       "-O", "training.block.graphs=8")
+        assert done.returncode == 0, done.stderr
+        found.append({stage["stage"]: stage.get("weights") for stage in summary_of(done.stdout)["stages"]})
+    assert found[0] == found[1] and len(found[0]) > 3
+
+
 def kill_after_a_checkpoint(processes, rank, checkpoints):
     end = time.monotonic() + LIMIT_S
     while not list(checkpoints.glob("step-*")) and time.monotonic() < end and processes[rank].poll() is None:
