@@ -77,10 +77,10 @@ def write_points(path, labels):
     labels.write_text("".join(f"{graph % 2}\n" for graph in range(120)))
 
 
-def hash_of(recipe, level, data, folder):
+def hash_of(recipe, level, data, folder, *options):
     """The weights that a recipe ends with at a level."""
     done = json.loads(call("train", ROOT / "recipes" / f"{recipe}.yaml", "--data", data / RECIPES[recipe], "--run",
-                           folder / f"{recipe}-{level}", "-O", "training.max_epochs=1", "--json", level=level))
+                           folder / f"{recipe}-{level}", "-O", "training.max_epochs=1", "--json", *options, level=level))
     if "weights" in done:
         return done["weights"]
     stages = " ".join(stage["weights"] for stage in done["stages"] if "weights" in stage)

@@ -62,6 +62,7 @@ def _run(arguments: Sequence[str], where: Place) -> int:
     roll = Roll(store, where)
     code = _command(arguments, dist.group.WORLD.group_name, where.local_ranks, roll)
     if code == 0:
+        roll.stop()
         try:
             dist.barrier()
             dist.destroy_process_group()

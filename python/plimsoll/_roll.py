@@ -60,7 +60,12 @@ class Roll:
 
     def __init__(self, store: Store, where: Place) -> None:
         self._store, self._where = store, where
+        self._ends = threading.Event()
         threading.Thread(target=self._watch, args=(store.clone(),), name="roll", daemon=True).start()
+
+    def stop(self) -> None:
+        """This rank is done, or ends on its own: its thread no longer does."""
+        self._ends.set()
 
     def call(self) -> str:
         """Says which rank is gone, once this one misses another; all ranks say the same."""
@@ -74,6 +79,7 @@ class Roll:
 
     def leave(self, code: int) -> None:
         """This rank ends, and has said why. The one that serves the store stays until the others know."""
+        self.stop()
         try:
             self._store.set(f"left/{self._where.rank}", str(code))
             end = time.monotonic() + _ROLL_CALL_S + _GRACE_S
@@ -93,7 +99,8 @@ class Roll:
             if not self._where.rank_0_serves or self._where.serves:
                 return  # the launcher is gone: what remains is between the ranks
             text = _text(["rank 0"])
-        time.sleep(_GRACE_S)
+        if self._ends.wait(_GRACE_S):
+            return
         print(f"plimsoll: {text}", file=sys.stderr, flush=True)
         os._exit(INTERRUPTED)
 

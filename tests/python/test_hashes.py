@@ -1,5 +1,6 @@
 """The weights of the shipped recipes are those of bench/results/hashes.md."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -18,15 +19,39 @@ def data(tmp_path_factory, bin_dir):
     return folder
 
 
-@pytest.mark.parametrize("level", hashes.LEVELS)
-@pytest.mark.parametrize("recipe", hashes.RECIPES)
-def test_weights(level, recipe, data, tmp_path):
+def need_the_table(level):
     maker, table = hashes.read_table()
     if level not in hashes.levels_here():
         pytest.skip(f"this processor has no {level}")
     if maker != hashes.processor()[0]:
         pytest.skip(f"the table is of a processor of {maker}: torch's BLAS takes other code here")
+    return table
+
+
+@pytest.mark.parametrize("level", hashes.LEVELS)
+@pytest.mark.parametrize("recipe", hashes.RECIPES)
+def test_weights(level, recipe, data, tmp_path):
+    table = need_the_table(level)
     assert hashes.hash_of(recipe, level, data, tmp_path) == table[recipe][level]
+
+
+#: Graphs and distillations are in test_ranks.py.
+OF_RANKS = hashes.RECIPES if os.environ.get("PLIMSOLL_SLOW") else ("node_classification", "link_prediction")
+
+
+@pytest.mark.parametrize("recipe", OF_RANKS)
+def test_ranks_have_the_same_weights(recipe, data, tmp_path, monkeypatch):
+    pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
+    level = hashes.levels_here()[-1]
+    table = need_the_table(level)
+    monkeypatch.setenv("PLIMSOLL_PYTHON", sys.executable)
+    try:
+        found = hashes.hash_of(recipe, level, data, tmp_path, "--ranks", 2, "--threads", 1)
+    except RuntimeError as error:
+        if "2 ranks, but a step has 1 blocks" in str(error):
+            pytest.skip("a step of it on this small data has one block")
+        raise
+    assert found == table[recipe][level]
 
 
 def test_every_recipe_is_in_the_table():

@@ -2,14 +2,18 @@
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import slurm
 
 package = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
 dist = pytest.importorskip("torch.distributed")
@@ -19,6 +23,7 @@ if not dist.is_available() or not dist.is_gloo_available():
 from conftest import REPOSITORY  # noqa: E402
 
 LIMIT_S = 300
+PROGRAM = Path(package.__file__).parent / "bin" / "plimsoll"
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +40,7 @@ def plimsoll(*arguments):
 
 def program(*arguments, **more):
     """What `plimsoll` itself makes of it."""
-    path = Path(package.__file__).parent / "bin" / "plimsoll"
-    return subprocess.run([path, *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT_S,
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT_S,
                           env=os.environ | {"PLIMSOLL_PYTHON": sys.executable} | more)
 
 
@@ -94,6 +98,17 @@ def test_torchrun_has_the_weights_of_one_process(frames, one, tmp_path):
                           timeout=LIMIT_S)
     assert done.returncode == 0, done.stderr
     assert same(summary_of(done.stdout), one)
+
+
+def test_every_stage_of_a_distillation_has_the_weights_of_one_process(frames, tmp_path):
+    found = []
+    for ranks in ("1", "2"):
+        done = program("train", REPOSITORY / "recipes" / "kdgat-demo.yaml", "--data", frames, "--run", tmp_path / ranks, "--json",
+                       "--threads", "1", "--ranks", ranks, "-O", "training.max_epochs=1", "-O", "training.batch_size=32",
+                       "-O", "training.block.graphs=8")
+        assert done.returncode == 0, done.stderr
+        found.append({stage["stage"]: stage.get("weights") for stage in summary_of(done.stdout)["stages"]})
+    assert found[0] == found[1] and len(found[0]) > 3
 
 
 def kill_after_a_checkpoint(processes, rank, checkpoints):
@@ -168,3 +183,54 @@ def test_bad_numbers_of_ranks_are_refused_before_anything_starts(frames, tmp_pat
     lanes = program(*arguments(frames, tmp_path / "run", "--ranks", "2", "-O", "training.lanes=1"))
     assert lanes.returncode == 2 and "2 ranks, but training.lanes is 1" in lanes.stderr
     assert not (tmp_path / "run").exists()
+
+
+SLOW = pytest.mark.skipif(not os.environ.get("PLIMSOLL_SLOW"), reason="takes half a minute; set PLIMSOLL_SLOW")
+
+
+@SLOW
+def test_srun_has_the_weights_of_one_process(frames, one, tmp_path):
+    if reason := slurm.reason_to_skip():
+        pytest.skip(reason)
+    with tempfile.TemporaryDirectory(prefix="slurm-") as folder, slurm.Slurm(folder) as cluster:
+        env = cluster.env | {"PLIMSOLL_PYTHON": sys.executable, "MASTER_ADDR": "127.0.0.1"}
+        done = subprocess.run(["srun", "-n", "2", PROGRAM, *arguments(frames, tmp_path / "run")], capture_output=True, text=True,
+                              timeout=LIMIT_S, env=env)
+    assert done.returncode == 0, done.stderr
+    assert same(summary_of(done.stdout), one)
+
+
+@SLOW
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'ray[train,tune]'")
+def test_workers_of_ray_have_the_weights_of_one_process_after_one_has_died(frames, one, tmp_path):
+    words = [word for word in arguments(frames, tmp_path / "run")[6:] if word.startswith("training.")]
+    command = [sys.executable, REPOSITORY / "examples" / "ray_train.py", REPOSITORY / "recipes" / "gat.yaml", "--data", frames, "--run",
+               tmp_path / "run", "--kill-one", *(part for word in words for part in ("-O", word))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run.killed").exists() and f"weights {one['weights']}" in done.stdout
+
+
+@SLOW
+@pytest.mark.parametrize("seed", range(3))
+def test_processes_killed_at_random_end_in_the_same_weights(frames, one, tmp_path, seed):
+    """The long form, 50 schedules of ranks that are threads, is RanksTest.AnyScheduleOfRanksStopsAndKillsEndsInTheSameBits."""
+    dice = random.Random(seed)
+    run = tmp_path / "run"
+    for start_number in range(4):
+        ranks = dice.randint(1, 4)
+        if start_number == 3 or ranks == 1:
+            done = subprocess.run([sys.executable, "-m", "plimsoll", *arguments(frames, run, "--resume", "--ranks", str(ranks))], text=True,
+                                  capture_output=True, timeout=LIMIT_S)
+            assert done.returncode == 0, done.stderr
+            break
+        before = set(run.glob("seed-42/gat/checkpoints/step-*"))
+        processes = start(ranks, lambda rank: arguments(frames, run, "--resume"))
+        end = time.monotonic() + LIMIT_S
+        while set(run.glob("seed-42/gat/checkpoints/step-*")) == before and processes[0].poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(dice.random())
+        processes[dice.randrange(ranks)].kill()
+        ended(processes)
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["weights"] == one["weights"]
