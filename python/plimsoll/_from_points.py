@@ -71,7 +71,7 @@ def from_points(
             x,
             _core.nearest_neighbours(pos, knn),
             np.empty((nodes * min(knn, nodes - 1) if nodes else 0, 0), np.float32),
-            -1 if target.shape[1] else class_of(answer, f"{where}: y"),
+            -1 if target.shape[1] else class_of(answer, where),
             None,
             target[0],
             np.empty((nodes, 0), np.float32),

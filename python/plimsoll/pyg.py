@@ -209,7 +209,7 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
         features_of(values.get("x"), nodes, f"{where}: x"),
         edges,
         features_of(values.get("edge_attr"), len(edges), f"{where}: edge_attr"),
-        -1 if target.shape[1] else class_of(y, f"{where}: y"),
+        -1 if target.shape[1] else class_of(y, where),
         None if node_y is None or node_target.shape[1] else node_classes(node_y, nodes, f"{where}: node_y"),
         target[0],
         node_target,
@@ -312,14 +312,14 @@ def class_of(value: Any, where: str) -> int:
     """-1 where there is nothing."""
     if value is None:
         return -1
-    array = _array(value, where)
+    array = _array(value, f"{where}: y")
     if array.size != 1 or array.dtype.kind not in "iub":
         raise UsageError(
-            f"{where}: is {array.dtype} of shape {array.shape}, expected one whole number, the class of the graph; "
+            f"{where}: y is {array.dtype} of shape {array.shape}, expected one whole number, the class of the graph; "
             "classes of nodes go into data.node_y"
         )
     if not -1 <= int(array.item()) < _MOST_CLASSES:
-        raise UsageError(f"{where}: is {array.item()}, expected a class, 0 to {_MOST_CLASSES - 1}, or -1 for none")
+        raise UsageError(f"{where}: y is {array.item()}, expected a class, 0 to {_MOST_CLASSES - 1}, or -1 for none")
     return int(array.item())
 
 
