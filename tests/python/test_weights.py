@@ -201,7 +201,7 @@ def test_an_autoencoder_in_onnxruntime_says_the_same(trained, tmp_path, variant)
     pytest.importorskip("onnx", reason="pip install onnx onnxruntime")
     ort = pytest.importorskip("onnxruntime", reason="pip install onnx onnxruntime")
     batch = batch_of(plimsoll.open(trained / "graphs"), 10)
-    model = GraphAutoencoderNeighborhood(60, **variant)
+    model = GraphAutoencoderNeighborhood(ModelFile.load(trained / "run" / "detector.safetensors").config["num_ids"], **variant)
     edge_attr = batch.edge_attr / batch.edge_attr.abs().amax(0).clamp(min=1)
     with torch.no_grad():
         model.train()(batch.x, batch.edge_index, edge_attr)  # so that there are running statistics
