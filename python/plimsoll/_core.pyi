@@ -118,6 +118,7 @@ class FormatOptions:
     name: str
     payload: int
     channel: str
+    benign: bool
     attack_labels: list[str]
     columns: list[str]
     separator: str
@@ -131,6 +132,7 @@ class IngestOptions:
     sources: list[Path]
     out: Path
     force: bool
+    split: str
     format: FormatOptions
     skip_errors: bool
     skip_limit: int

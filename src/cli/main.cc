@@ -58,6 +58,7 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"predict"}, [judge](CLI::App& app) { add_predict(app, judge); }},
       {{"calibrate"}, add_calibrate},
       {{"detect"}, add_detect},
+      {{"detector"}, add_detector},
   };
 }
 

@@ -21,5 +21,6 @@ void add_stage(CLI::App& app);
 void add_job_report(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_detect(CLI::App& app);
+void add_detector(CLI::App& app);
 
 }  // namespace plimsoll

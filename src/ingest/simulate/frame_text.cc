@@ -89,7 +89,8 @@ void FrameTextWriter::append(const FrameSpans& frames) {
     if (format_ == TextFormat::csv) {
       if ((id & (kCanRemote | kCanError)) != 0 || frames.label[i] > 1)
         throw InputError(
-            fmt::format("frame of ID {:08X} with label {}: the CSV has no remote, error or unlabelled frames",
+            fmt::format("frame of ID {:08X} with label {}: the CSV has no remote, error or unlabelled frames; "
+                        "candump has: --to candump",
                         id, frames.label[i]));
       pen.time(frames.time_ns[i], 1);
       pen.put(',');
