@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "io/file.h"
+#include "job/job_report.h"
 
 namespace plimsoll {
 namespace {
@@ -146,6 +147,8 @@ RunRecord read_run_record(const RunFolder& folder) {
   const Json manifest = parse_json(read_text(folder.manifest()));
   add_facts(record, manifest);
   add_memory(record, manifest);
+  // A manifest of before jobs were counted has nothing to report of them.
+  if (manifest.contains("starts")) record.job_report = job_report_text(job_report(folder.root));
   // As they ran, where the manifest knows; a stage that goes on has none of it yet.
   std::ranges::stable_sort(record.losses, {}, [&](const RunRecord::Losses& losses) {
     return std::ranges::find(record.memory, losses.stage, &RunRecord::Memory::stage) - record.memory.begin();

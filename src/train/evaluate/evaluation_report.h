@@ -35,7 +35,8 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> facts;  ///< versions, data, limits: name and text
   std::vector<Losses> losses;
   std::vector<Memory> memory;
-  std::string recipe;  ///< as YAML
+  std::string recipe;      ///< as YAML
+  std::string job_report;  ///< as `plimsoll job-report` prints it; may be empty
 };
 
 /// report.html of detectors (docs/formats/run.md); `published` may be null. `suspicious`: figures of windows

@@ -82,6 +82,10 @@ void add_memory(Report& report, const std::vector<RunRecord::Memory>& stages) {
 void add_run(Report& report, const RunRecord& run) {
   add_losses(report, run.losses);
   add_memory(report, run.memory);
+  if (!run.job_report.empty()) {
+    report.section("Job report");
+    report.preformatted(run.job_report);
+  }
   report.section("What was run");
   Report::Table facts{{"<", "<"}, {}};
   for (const auto& [name, text] : run.facts) facts.rows.push_back({{name, text}});
