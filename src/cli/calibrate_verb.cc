@@ -73,9 +73,8 @@ void add_calibrate(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("calibrate", "Teach a detector the benign traffic of a vehicle");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
-  verb->add_option(
-          "--benign", options->benign,
-          "Benign traffic of the vehicle: a capture in any format, or a data set of frames")
+  verb->add_option("--benign", options->benign,
+                   "Benign traffic of the vehicle: a capture in any format, or a data set of frames")
       ->required()
       ->type_name("CAPTURE");
   verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
@@ -85,8 +84,7 @@ void add_calibrate(CLI::App& app) {
   verb->add_option("--payload", options->format.payload, "Bytes of payload a frame has room for")
       ->check(CLI::IsMember({8, 64}))
       ->capture_default_str();
-  verb->add_option("--channel", options->format.channel, "Take this channel alone")
-      ->type_name("NAME");
+  verb->add_option("--channel", options->format.channel, "Take this channel alone")->type_name("NAME");
   verb->add_flag("--force", options->force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);

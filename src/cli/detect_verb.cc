@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/alarm_lines.h"
-#include "cli/incidents.h"
 #include "cli/command.h"
+#include "cli/incidents.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "detect/dbc_names.h"
@@ -177,9 +177,8 @@ void add_detect(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("detect", "Find attacks in CAN frames as they come");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
-  verb->add_option(
-          "SOURCE", options->source,
-          "A capture in any format, a named pipe, - for standard input, or a CAN interface")
+  verb->add_option("SOURCE", options->source,
+                   "A capture in any format, a named pipe, - for standard input, or a CAN interface")
       ->required();
   verb->add_option("--window", options->window,
                    "Frames a window, or time; default: as the detector was trained")
@@ -199,7 +198,8 @@ void add_detect(CLI::App& app) {
   verb->add_option("--events", options->events, "A JSON line for an incident, not for each alarm")
       ->check(CLI::IsMember({"json"}))
       ->type_name("json");
-  verb->add_option("--event-gap", options->event_gap, "Seconds without an alarm after which an incident is over")
+  verb->add_option("--event-gap", options->event_gap,
+                   "Seconds without an alarm after which an incident is over")
       ->check(CLI::Range(0.0, 86400.0))
       ->type_name("SECONDS")
       ->capture_default_str();

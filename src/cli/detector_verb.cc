@@ -23,8 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What trains where no other recipe is named: the small published student on behaviour features, of one vehicle.
-constexpr const char* kDetectorRecipe = R"(# A detector of one vehicle, from its benign traffic and attacks put into it.
+// What trains where no other recipe is named: the small published student on behaviour features, of one
+// vehicle.
+constexpr const char* kDetectorRecipe =
+    R"(# A detector of one vehicle, from its benign traffic and attacks put into it.
 seed: 42
 task: detection
 data:
@@ -71,7 +73,8 @@ class Steps {
     pid_t child = 0;
     const int refused = posix_spawn(&child, program_.c_str(), &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (refused != 0) throw Failure(fmt::format("{} cannot be started: {}", program_, std::strerror(refused)));
+    if (refused != 0)
+      throw Failure(fmt::format("{} cannot be started: {}", program_, std::strerror(refused)));
     const int code = wait_for(child);
     if (code == 0) return;
     const std::string text = fmt::format("`{}` ended with exit code {}", line, code);
@@ -103,7 +106,8 @@ void run(Options& options) {
   if (!options.force && fs::exists(options.out))
     throw Failure(options.out.string() + " exists already; give --force to replace it");
   if (options.work.empty()) options.work = options.out.string() + ".work";
-  const fs::path benign = options.work / "benign", frames = options.work / "frames", run = options.work / "run";
+  const fs::path benign = options.work / "benign", frames = options.work / "frames",
+                 run = options.work / "run";
   fs::path recipe = options.recipe;
   make_folders(options.work);
   if (recipe.empty()) {
@@ -123,35 +127,43 @@ void run(Options& options) {
   std::vector<std::string> ingest = {"ingest", "can"};
   ingest.insert(ingest.end(), options.captures.begin(), options.captures.end());
   // Captures in folders of their own keep these as splits; those that begin with train train.
-  for (const char* word : {"--out", benign.c_str(), "--benign", "--split", "train", "--format", options.format.name.c_str()})
+  for (const char* word :
+       {"--out", benign.c_str(), "--benign", "--split", "train", "--format", options.format.name.c_str()})
     ingest.emplace_back(word);
-  if (options.format.payload != kPayloadBytes) ingest.insert(ingest.end(), {"--payload", std::to_string(options.format.payload)});
+  if (options.format.payload != kPayloadBytes)
+    ingest.insert(ingest.end(), {"--payload", std::to_string(options.format.payload)});
   if (!options.format.channel.empty()) ingest.insert(ingest.end(), {"--channel", options.format.channel});
   steps.run(with(ingest, ""));
-  steps.run(with({"simulate", "can", "--inject", benign.string(), "--out", frames.string(), "--keep", "--label-silence", "--target",
-                  "periodic", "--attacks", options.attacks},
+  steps.run(with({"simulate", "can", "--inject", benign.string(), "--out", frames.string(), "--keep",
+                  "--label-silence", "--target", "periodic", "--attacks", options.attacks},
                  ""));
-  std::vector<std::string> train = {"train", recipe.string(), "--data", frames.string(), "--run", run.string()};
-  if (options.resources.threads > 0) train.insert(train.end(), {"--threads", std::to_string(options.resources.threads)});
+  std::vector<std::string> train = {"train",         recipe.string(), "--data",
+                                    frames.string(), "--run",         run.string()};
+  if (options.resources.threads > 0)
+    train.insert(train.end(), {"--threads", std::to_string(options.resources.threads)});
   for (const std::string& override : options.overrides) train.insert(train.end(), {"-O", override});
   steps.run(with(train, "--resume"));
   steps.run({"evaluate", run.string(), "--data", frames.string(), "--split", "validation"});
 
   const std::string model = read_text(run / "detector.safetensors");
   replace_file(options.out, [&](File& file) { file.write(model.data(), model.size()); });
-  fmt::print("{}: a detector of the vehicle; next: plimsoll detect {} CAPTURE\n", options.out.string(), options.out.string());
+  fmt::print("{}: a detector of the vehicle; next: plimsoll detect {} CAPTURE\n", options.out.string(),
+             options.out.string());
 }
 
 }  // namespace
 
 void add_detector(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("detector", "Make a detector of a vehicle from its benign traffic, without labels");
+  CLI::App* verb =
+      app.add_subcommand("detector", "Make a detector of a vehicle from its benign traffic, without labels");
   verb->add_option("CAPTURE", options->captures, "Benign traffic, in any format of `ingest can`")->required();
   verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
-  verb->add_option("--work", options->work, "Where data sets and the run stay; default: MODEL.work")->type_name("DIR");
+  verb->add_option("--work", options->work, "Where data sets and the run stay; default: MODEL.work")
+      ->type_name("DIR");
   verb->add_option("--recipe", options->recipe, "Another recipe for training")->type_name("RECIPE");
-  verb->add_option("-O,--override", options->overrides, "A key of the recipe")->type_name("section.key=value");
+  verb->add_option("-O,--override", options->overrides, "A key of the recipe")
+      ->type_name("section.key=value");
   verb->add_option("--attacks", options->attacks, "What is put into the traffic for training")
       ->type_name("LIST")
       ->capture_default_str();

@@ -94,7 +94,8 @@ void Incidents::print(const char* state) {
   std::ranges::stable_sort(ids, [](const auto& a, const auto& b) { return a.second > b.second; });
   Json named = Json::array();
   for (const auto& [id, windows] : ids) {
-    Json one = {{"id", fmt::format("0x{:0{}X}", id & 0x1FFFFFFF, (id & kCanExtended) != 0 ? 8 : 3)}, {"windows", windows}};
+    Json one = {{"id", fmt::format("0x{:0{}X}", id & 0x1FFFFFFF, (id & kCanExtended) != 0 ? 8 : 3)},
+                {"windows", windows}};
     if (const std::string name = name_of(id); !name.empty()) one["name"] = name;
     named.push_back(one);
   }

@@ -9,8 +9,9 @@
 
 namespace plimsoll {
 
-/// Alarms as incidents: windows that follow each other within a gap are one, told when it starts, once a minute
-/// while it lasts, and when it is over (docs/detect.md#incidents). Prints JSON lines to stdout. Not thread-safe.
+/// Alarms as incidents: windows that follow each other within a gap are one, told when it starts, once a
+/// minute while it lasts, and when it is over (docs/detect.md#incidents). Prints JSON lines to stdout. Not
+/// thread-safe.
 class Incidents {
  public:
   struct Options {
@@ -43,8 +44,8 @@ class Incidents {
   int64_t told_ns_ = 0;  // when a line was printed last
   int64_t windows_ = 0;
   float worst_ = 0;
-  std::string part_;                  // of the worst score
-  std::map<uint32_t, int64_t> ids_;   // alarms that an ID is named in
+  std::string part_;                 // of the worst score
+  std::map<uint32_t, int64_t> ids_;  // alarms that an ID is named in
 };
 
 }  // namespace plimsoll

@@ -41,12 +41,14 @@ std::string kinds_text(const FramesView& view) {
     remote += (id & kCanRemote) != 0;
     error += (id & kCanError) != 0;
   }
-  const int64_t fd = std::ranges::count_if(view.frames().length, [](uint8_t length) { return length > kPayloadBytes; });
+  const int64_t fd =
+      std::ranges::count_if(view.frames().length, [](uint8_t length) { return length > kPayloadBytes; });
   std::set<std::string> channels;
   for (const Recording& recording : view.recordings())
     if (recording.channel) channels.insert(*recording.channel);
-  std::string text = fmt::format("of them {} with extended IDs, {} remote frames, {} error frames, {} of CAN FD by their length",
-                                 format_count(extended), format_count(remote), format_count(error), format_count(fd));
+  std::string text = fmt::format(
+      "of them {} with extended IDs, {} remote frames, {} error frames, {} of CAN FD by their length",
+      format_count(extended), format_count(remote), format_count(error), format_count(fd));
   if (!channels.empty()) text += fmt::format("; channels: {}", fmt::join(channels, ", "));
   return text;
 }

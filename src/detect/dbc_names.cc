@@ -33,8 +33,9 @@ std::map<uint32_t, std::string> read_dbc_names(const std::filesystem::path& path
     const bool sound = failed == std::errc() && stop == id_text.data() + id_text.size() && !name.empty() &&
                        (id & (kCanRemote | kCanError)) == 0 && ((id & kCanExtended) != 0 || id <= 0x7FF);
     if (!sound)
-      throw InputError(fmt::format("{}:{}: found 'BO_ {} {}', expected a message, such as BO_ 291 Engine: 8 ECU",
-                                   path.string(), number, shown(id_text), shown(name)));
+      throw InputError(
+          fmt::format("{}:{}: found 'BO_ {} {}', expected a message, such as BO_ 291 Engine: 8 ECU",
+                      path.string(), number, shown(id_text), shown(name)));
     names[id] = std::string(name);
   }
   return names;

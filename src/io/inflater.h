@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// zlib's inflate, piece by piece: memory does not depend on what is inflated (about 40 KiB, in the ledger under
-/// Tag::ingest). Not thread-safe. Errors: BudgetExceeded.
+/// zlib's inflate, piece by piece: memory does not depend on what is inflated (about 40 KiB, in the ledger
+/// under Tag::ingest). Not thread-safe. Errors: BudgetExceeded.
 class Inflater {
  public:
   enum class Wrapper : uint8_t { zlib, gzip };

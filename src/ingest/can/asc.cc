@@ -9,9 +9,9 @@ namespace {
 constexpr const char* kAscLine = "SECONDS CHANNEL ID Rx d LENGTH BYTES, as in Vector's ASC";
 
 bool same_word(std::string_view word, std::string_view lower) {
-  return word.size() == lower.size() && std::equal(word.begin(), word.end(), lower.begin(), [](char a, char b) {
-           return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b;
-         });
+  return word.size() == lower.size() &&
+         std::equal(word.begin(), word.end(), lower.begin(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
 }
 
 bool is_all_digits(std::string_view text) {
@@ -38,9 +38,10 @@ class Asc : public CaptureFormat {
     const Event event = event_of(line);
     if (event.kind == Event::other) {
       if (same_word(event.first, "base") && event.rest.find("relative") != std::string_view::npos)
-        throw Wrong{event.rest.data(),
-                    "timestamps absolute: those of a file with relative ones depend on events that are left out; "
-                    "export it again with absolute timestamps"};
+        throw Wrong{
+            event.rest.data(),
+            "timestamps absolute: those of a file with relative ones depend on events that are left out; "
+            "export it again with absolute timestamps"};
       ++notes.other_lines;
       return false;
     }
@@ -110,7 +111,8 @@ class Asc : public CaptureFormat {
   }
 
   // "d 8 00 01 ...", "r", "r 8"
-  int64_t classic_bytes(std::string_view& rest, uint32_t& id, int64_t width, std::array<uint8_t, 64>& bytes) const {
+  int64_t classic_bytes(std::string_view& rest, uint32_t& id, int64_t width,
+                        std::array<uint8_t, 64>& bytes) const {
     const std::string_view kind = take_word(rest);
     if (same_word(kind, "r")) {
       id |= kCanRemote;
@@ -121,7 +123,8 @@ class Asc : public CaptureFormat {
   }
 
   // "[NAME] BRS ESI DLC LENGTH BYTES": a name stands where BRS is no digit
-  int64_t fd_bytes(std::string_view& rest, uint32_t& id, int64_t width, std::array<uint8_t, 64>& bytes) const {
+  int64_t fd_bytes(std::string_view& rest, uint32_t& id, int64_t width,
+                   std::array<uint8_t, 64>& bytes) const {
     if (!is_all_digits(take_word(rest))) take_word(rest);
     take_word(rest);
     const uint8_t dlc = parse_byte(take_word(rest), decimal_);
@@ -131,7 +134,8 @@ class Asc : public CaptureFormat {
     return take_bytes(rest, count, width, bytes);
   }
 
-  int64_t take_bytes(std::string_view& rest, int64_t count, int64_t width, std::array<uint8_t, 64>& bytes) const {
+  int64_t take_bytes(std::string_view& rest, int64_t count, int64_t width,
+                     std::array<uint8_t, 64>& bytes) const {
     if (count > width) throw too_long(rest.data(), width);
     for (int64_t i = 0; i < count; ++i) bytes[static_cast<size_t>(i)] = parse_byte(take_word(rest), decimal_);
     return count;

@@ -9,18 +9,18 @@
 #include "ingest/can/frame_reader.h"
 #include "io/inflater.h"
 
-// Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the objects of
-// interest one after the other, across their ends. The layout is that of python-can's can/io/blf.py (LGPL-3.0), from
-// which the sizes and the meaning of fields were taken.
+// Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the
+// objects of interest one after the other, across their ends. The layout is that of python-can's
+// can/io/blf.py (LGPL-3.0), from which the sizes and the meaning of fields were taken.
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kFileHeader = 144;
-constexpr size_t kObjectHeader = 16;    // signature, header size, header version, object size, object type
+constexpr size_t kObjectHeader = 16;     // signature, header size, header version, object size, object type
 constexpr size_t kContainerHeader = 16;  // after it: method, size
-constexpr size_t kWindow = 256 << 10;   // of bytes seen at once
-constexpr size_t kMostObject = 512;     // bytes of an object of CAN that are looked at
+constexpr size_t kWindow = 256 << 10;    // of bytes seen at once
+constexpr size_t kMostObject = 512;      // bytes of an object of CAN that are looked at
 
 enum BlfType : uint32_t {
   kCanMessage = 1,
@@ -38,8 +38,10 @@ int64_t system_time_ns(const uint8_t* at) {
   std::array<uint16_t, 8> parts;  // year, month, day of the week, day, hour, minute, second, millisecond
   for (size_t i = 0; i < parts.size(); ++i) parts[i] = load<uint16_t>(at + 2 * i);
   const auto [year, month, weekday, day, hour, minute, second, milliseconds] = parts;
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-  if (!date.ok() || year < 1970 || year > 2200 || hour > 23 || minute > 59 || second > 59 || milliseconds > 999)
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (!date.ok() || year < 1970 || year > 2200 || hour > 23 || minute > 59 || second > 59 ||
+      milliseconds > 999)
     return 0;
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000'000 + milliseconds * 1'000'000LL;
@@ -49,7 +51,8 @@ class BlfReader : public FrameReader {
  public:
   BlfReader(const std::string& file, const FormatOptions& options, std::unique_ptr<InputStream> stream)
       : stream_(std::move(stream)), taker_(options, file) {
-    if (!outer_.have(kFileHeader)) taker_.refuse(0, "a file that ends in its header", "144 bytes; fetch it again");
+    if (!outer_.have(kFileHeader))
+      taker_.refuse(0, "a file that ends in its header", "144 bytes; fetch it again");
     const uint32_t header = load<uint32_t>(outer_.data() + 4);
     start_ns_ = system_time_ns(outer_.data() + 40);
     if (header < kFileHeader || header > 1 << 20)
@@ -62,7 +65,9 @@ class BlfReader : public FrameReader {
       if (!next_object(out, notes)) return false;
     return true;
   }
-  CaptureFacts facts() const override { return {.name = "blf", .labelled = false, .channel = taker_.channel()}; }
+  CaptureFacts facts() const override {
+    return {.name = "blf", .labelled = false, .channel = taker_.channel()};
+  }
   int64_t bytes_read() const override { return stream_->bytes_read(); }
   int64_t unpacked_bytes() const override { return inner_.position(); }
   std::string source_hash() const override { return stream_->source_hash(); }
@@ -125,7 +130,8 @@ class BlfReader : public FrameReader {
       ended_ = step.ended;
       if (step.given > 0) return step.given;
       if (left_ == 0 && !ended_)
-        taker_.refuse(container_at_, "a container whose zlib data is cut off", "all of it; fetch the file again");
+        taker_.refuse(container_at_, "a container whose zlib data is cut off",
+                      "all of it; fetch the file again");
     }
   }
 
@@ -181,13 +187,16 @@ class BlfReader : public FrameReader {
       if (is_at_end(inner_)) return false;
       refuse_here("something else", "an object, which starts with LOBJ");
     }
-    if (!inner_.have(kObjectHeader)) refuse_here("an object that the file ends in", "all of it; fetch the file again");
+    if (!inner_.have(kObjectHeader))
+      refuse_here("an object that the file ends in", "all of it; fetch the file again");
     const Object object = object_at(inner_.data());
     if (object.size < kObjectHeader) refuse_size(container_at_, object);
     const size_t looked_at = std::min<size_t>(object.size, kMostObject);
-    if (!inner_.have(looked_at)) refuse_here("an object that the file ends in", "all of it; fetch the file again");
+    if (!inner_.have(looked_at))
+      refuse_here("an object that the file ends in", "all of it; fetch the file again");
     add_frame(object, looked_at, out, notes);
-    if (!inner_.pass(object.size)) refuse_here("an object that the file ends in", "all of it; fetch the file again");
+    if (!inner_.pass(object.size))
+      refuse_here("an object that the file ends in", "all of it; fetch the file again");
     return true;
   }
 
@@ -197,9 +206,10 @@ class BlfReader : public FrameReader {
   }
 
   void add_frame(const Object& object, size_t held, FrameBatch& out, LineNotes& notes) {
-    const bool is_frame = object.type == kCanMessage || object.type == kCanMessage2 || object.type == kCanErrorFrame ||
-                          object.type == kCanErrorExt || object.type == kCanFdMessage ||
-                          object.type == kCanFdMessage64 || object.type == kCanFdError64;
+    const bool is_frame = object.type == kCanMessage || object.type == kCanMessage2 ||
+                          object.type == kCanErrorFrame || object.type == kCanErrorExt ||
+                          object.type == kCanFdMessage || object.type == kCanFdMessage64 ||
+                          object.type == kCanFdError64;
     if (!is_frame) return;
     const size_t head = object.header_version == 1 ? 32 : 40;
     if (object.header_version != 1 && object.header_version != 2)
@@ -220,12 +230,18 @@ class BlfReader : public FrameReader {
   static size_t size_of(uint32_t type) {
     switch (type) {
       case kCanMessage:
-      case kCanMessage2: return 16;
-      case kCanErrorFrame: return 4;
-      case kCanErrorExt: return 32;
-      case kCanFdMessage: return 20;
-      case kCanFdMessage64: return 40;
-      default: return 16;
+      case kCanMessage2:
+        return 16;
+      case kCanErrorFrame:
+        return 4;
+      case kCanErrorExt:
+        return 32;
+      case kCanFdMessage:
+        return 20;
+      case kCanFdMessage64:
+        return 40;
+      default:
+        return 16;
     }
   }
 

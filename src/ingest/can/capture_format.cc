@@ -41,11 +41,15 @@ std::unique_ptr<CaptureFormat> plain(const FormatOptions&, std::string_view) {
 }
 std::span<const TextCapture> text_formats() {
   static constexpr TextCapture kFormats[] = {
-      {"asc", make_asc, [](std::string_view lines) { return lines.starts_with("date ") || lines.starts_with("base "); }},
+      {"asc", make_asc,
+       [](std::string_view lines) { return lines.starts_with("date ") || lines.starts_with("base "); }},
       {"trc", make_trc, [](std::string_view lines) { return lines.starts_with(';'); }},
-      {"gvret", make_gvret, [](std::string_view lines) { return lines.starts_with("Time Stamp,ID,Extended,"); }},
+      {"gvret", make_gvret,
+       [](std::string_view lines) { return lines.starts_with("Time Stamp,ID,Extended,"); }},
       {"python-can", plain<make_python_can>,
-       [](std::string_view lines) { return lines.starts_with("timestamp,arbitration_id,extended,remote,error,"); }},
+       [](std::string_view lines) {
+         return lines.starts_with("timestamp,arbitration_id,extended,remote,error,");
+       }},
       {"ctat-csv", plain<make_ctat_csv>},
       {"hcrl-csv", plain<make_hcrl_csv>},
       {"hcrl-text", plain<make_hcrl_text>},
@@ -80,8 +84,9 @@ bool fits(const CaptureFormat& format, std::string_view lines) {
 }  // namespace
 
 const std::vector<std::string>& capture_formats() {
-  static const std::vector<std::string> names = {"auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "asc",
-                                                 "trc",  "gvret",    "python-can", "blf",     "mf4",     "pcap"};
+  static const std::vector<std::string> names = {"auto",       "ctat-csv", "hcrl-csv", "hcrl-text",
+                                                 "candump",    "asc",      "trc",      "gvret",
+                                                 "python-can", "blf",      "mf4",      "pcap"};
   return names;
 }
 
@@ -138,10 +143,11 @@ std::unique_ptr<CaptureFormat> CaptureFormat::make(const FormatOptions& options,
   }
   // One malformed line must not hide what the file is: the four-column header says it as well.
   if (first_lines.starts_with("timestamp,arbitration_id,data_field,attack")) return make_ctat_csv();
-  throw InputError(fmt::format(
-      "{}: its first lines are of no known capture format ({}); name it with --format, or describe its columns "
-      "to `plimsoll ingest can --format table --columns`",
-      file, fmt::join(std::span(capture_formats()).subspan(1), ", ")));
+  throw InputError(
+      fmt::format("{}: its first lines are of no known capture format ({}); name it with --format, or "
+                  "describe its columns "
+                  "to `plimsoll ingest can --format table --columns`",
+                  file, fmt::join(std::span(capture_formats()).subspan(1), ", ")));
 }
 
 }  // namespace plimsoll

@@ -52,9 +52,9 @@ struct CaptureFacts {
 
 /// How the user describes captures; what is not given is detected.
 struct FormatOptions {
-  std::string name = "auto";  ///< a word of capture_formats(), or table
-  int64_t payload = 8;        ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
-  std::string channel = {};   ///< take this channel alone, where the format tells channels
+  std::string name = "auto";   ///< a word of capture_formats(), or table
+  int64_t payload = 8;         ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
+  std::string channel = {};    ///< take this channel alone, where the format tells channels
   bool first_channel = false;  ///< without one: that of the first frame, and others are left out, not refused
   bool benign = false;         ///< every frame is labelled 0; one that is labelled an attack is an error
   std::vector<std::string> attack_labels =

@@ -45,7 +45,8 @@ void CapturePieces::read_frames(CapturePiece& piece) {
   piece.frames.clear();
   piece.frames.reserve(kPieceFrames);
   piece.last = !reader_->read(kPieceFrames, piece.frames, piece.notes);
-  piece.unpacked_bytes = reader_->unpacked_bytes() - std::exchange(unpacked_bytes_, reader_->unpacked_bytes());
+  piece.unpacked_bytes =
+      reader_->unpacked_bytes() - std::exchange(unpacked_bytes_, reader_->unpacked_bytes());
   piece.bytes_read = reader_->bytes_read();
   if (!piece.last) return;
   piece.facts = reader_->facts();

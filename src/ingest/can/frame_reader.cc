@@ -41,12 +41,14 @@ void FrameTaker::add(const RawFrame& frame, int64_t position, FrameBatch& out, L
     return;
   }
   if (static_cast<int64_t>(frame.length) > out.width)
-    refuse(position, fmt::format("a payload of {} bytes", frame.length), too_long(nullptr, out.width).expected);
+    refuse(position, fmt::format("a payload of {} bytes", frame.length),
+           too_long(nullptr, out.width).expected);
   if (frame.time_ns < 0) refuse(position, "a time before 1970", "a later one");
   append_unlabelled(frame.time_ns, frame.can_id, frame.data, static_cast<int64_t>(frame.length), out);
 }
 
-std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path, const FormatOptions& options,
+std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path,
+                                               const FormatOptions& options,
                                                std::unique_ptr<InputStream>& stream) {
   auto peeked = std::make_unique<PeekedStream>(std::move(stream));
   const std::string_view head = peeked->head();
@@ -59,7 +61,8 @@ std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path
   if (is("mf4", head.starts_with("MDF     ") || head.starts_with("UnFinMF "))) return open_mf4(path, options);
   using namespace std::string_view_literals;
   bool is_pcap = false;
-  for (const std::string_view magic : {"\xD4\xC3\xB2\xA1"sv, "\xA1\xB2\xC3\xD4"sv, "\x4D\x3C\xB2\xA1"sv, "\xA1\xB2\x3C\x4D"sv, "\x0A\x0D\x0D\x0A"sv})
+  for (const std::string_view magic : {"\xD4\xC3\xB2\xA1"sv, "\xA1\xB2\xC3\xD4"sv, "\x4D\x3C\xB2\xA1"sv,
+                                       "\xA1\xB2\x3C\x4D"sv, "\x0A\x0D\x0D\x0A"sv})
     is_pcap |= head.starts_with(magic);
   if (is("pcap", is_pcap)) return open_pcap(path.string(), options, std::move(peeked));
   stream = std::move(peeked);

@@ -74,8 +74,8 @@ class FrameReader {
   virtual int64_t unpacked_bytes() const = 0;  ///< after decompression
   virtual std::string source_hash() const = 0;
 
-  /// The reader of a file by options.name or, with auto, by its first bytes; it takes `stream` then. Null, and
-  /// `stream` as it was, for a text. Errors: InputError.
+  /// The reader of a file by options.name or, with auto, by its first bytes; it takes `stream` then. Null,
+  /// and `stream` as it was, for a text. Errors: InputError.
   static std::unique_ptr<FrameReader> open(const std::filesystem::path& path, const FormatOptions& options,
                                            std::unique_ptr<InputStream>& stream);
 };

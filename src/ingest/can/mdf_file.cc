@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint64_t kBlockHeader = 24;  // id, four bytes, length, number of links
+constexpr uint64_t kBlockHeader = 24;    // id, four bytes, length, number of links
 constexpr size_t kMostBlocks = 1 << 16;  // of a list of groups or channels
 
 }  // namespace
@@ -22,12 +22,14 @@ MdfFile::MdfFile(const std::filesystem::path& path) : file_(path) {
   if (all.size() < 64) refuse(0, "a file that ends in its first block", "64 bytes; fetch it again");
   const std::string_view name(reinterpret_cast<const char*>(all.data()), 8);
   const auto version = load<uint16_t>(all.data() + 28);
-  if (version < 400 || version > 499) refuse(28, fmt::format("MDF version {}", version), "4.00 to 4.99; convert the file to MDF 4");
+  if (version < 400 || version > 499)
+    refuse(28, fmt::format("MDF version {}", version), "4.00 to 4.99; convert the file to MDF 4");
   if (name == "UnFinMF ") left_undone_ = load<uint16_t>(all.data() + 60);
   const MdfBlock head = block(64, "##HD");
   if (head.data.size() < 8) refuse(64, "a short header", "32 bytes of it");
   const auto start = load<uint64_t>(head.data.data());
-  if (start > 7'000'000'000'000'000'000) refuse(64, fmt::format("{} ns as the start of the measurement", start), "a time before the year 2191");
+  if (start > 7'000'000'000'000'000'000)
+    refuse(64, fmt::format("{} ns as the start of the measurement", start), "a time before the year 2191");
   start_ns_ = static_cast<int64_t>(start);
   first_data_group_ = head.link(0);
 }
@@ -69,7 +71,8 @@ std::vector<MdfBlock> MdfFile::list(uint64_t first, std::string_view id, size_t 
   std::vector<MdfBlock> blocks;
   for (uint64_t at = first; at != 0; at = blocks.back().link(next)) {
     if (blocks.size() == kMostBlocks)
-      refuse(at, fmt::format("more than {} blocks {} in a list", kMostBlocks, id), "fewer; the list may lead into itself");
+      refuse(at, fmt::format("more than {} blocks {} in a list", kMostBlocks, id),
+             "fewer; the list may lead into itself");
     blocks.push_back(block(at, id));
   }
   return blocks;
@@ -78,7 +81,8 @@ std::vector<MdfBlock> MdfFile::list(uint64_t first, std::string_view id, size_t 
 std::string MdfFile::text(uint64_t at) const {
   if (at == 0) return "";
   const MdfBlock found = block(at);
-  const std::string_view text(reinterpret_cast<const char*>(found.data.data()), std::min<size_t>(found.data.size(), 4096));
+  const std::string_view text(reinterpret_cast<const char*>(found.data.data()),
+                              std::min<size_t>(found.data.size(), 4096));
   return std::string(text.substr(0, text.find('\0')));
 }
 

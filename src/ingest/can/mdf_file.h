@@ -22,8 +22,8 @@ struct MdfBlock {
   uint64_t link(size_t index) const;
 };
 
-/// An MDF 4 file (ASAM MDF 4.1 and 4.2), mapped: blocks are checked when they are asked for. Errors: InputError
-/// with file and byte. Thread-safe.
+/// An MDF 4 file (ASAM MDF 4.1 and 4.2), mapped: blocks are checked when they are asked for. Errors:
+/// InputError with file and byte. Thread-safe.
 class MdfFile {
  public:
   explicit MdfFile(const std::filesystem::path& path);

@@ -39,15 +39,15 @@ struct MdfCanGroup {
 struct MdfGroup {
   uint64_t at = 0;
   uint64_t record_id = 0;
-  uint64_t record_bytes = 0;   ///< without the ID
-  bool variable = false;       ///< a text of variable length behind its length
+  uint64_t record_bytes = 0;  ///< without the ID
+  bool variable = false;      ///< a text of variable length behind its length
   std::optional<MdfCanGroup> can;
 };
 
 struct MdfDataGroup {
   uint64_t at = 0;
-  uint64_t data = 0;           ///< link
-  uint8_t id_bytes = 0;        ///< of a record's ID: 0, 1, 2, 4 or 8
+  uint64_t data = 0;     ///< link
+  uint8_t id_bytes = 0;  ///< of a record's ID: 0, 1, 2, 4 or 8
   std::vector<MdfGroup> groups;
 };
 

@@ -9,9 +9,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint64_t kMostHeld = 4 << 20;   // of a transposed block in memory
-constexpr uint64_t kMostColumns = 1024;   // of one that goes through a file
-constexpr uint64_t kPacked = 24;          // bytes before the zlib data of a DZ block
+constexpr uint64_t kMostHeld = 4 << 20;  // of a transposed block in memory
+constexpr uint64_t kMostColumns = 1024;  // of one that goes through a file
+constexpr uint64_t kPacked = 24;         // bytes before the zlib data of a DZ block
 
 // `bytes` of memory as ScratchFile wants it.
 std::span<uint8_t> aligned(Vector<uint8_t, Tag::ingest>& memory, uint64_t bytes) {
@@ -42,7 +42,8 @@ MdfStream::MdfStream(const MdfFile& file, uint64_t link, std::string_view kind) 
 void MdfStream::spend(const MdfBlock& block) {
   spent_ += 24 + block.links.size() + block.data.size();
   if (spent_ > file_.bytes().size())
-    file_.refuse(block.at, "a block of data that was read before", "one that lists name once; the file is damaged");
+    file_.refuse(block.at, "a block of data that was read before",
+                 "one that lists name once; the file is damaged");
 }
 
 uint64_t MdfStream::next_link() {
@@ -75,7 +76,8 @@ bool MdfStream::next_block() {
   else if (block.id == "##" + kind_)
     open_plain(block);
   else
-    file_.refuse(link, fmt::format("a block {}", block.id), fmt::format("##{}, ##DZ or a list of them", kind_));
+    file_.refuse(link, fmt::format("a block {}", block.id),
+                 fmt::format("##{}, ##DZ or a list of them", kind_));
   return true;
 }
 
@@ -96,12 +98,15 @@ void MdfStream::open_packed(const MdfBlock& block) {
   const auto columns = load<uint32_t>(at + 4);
   unpacked_ = load<uint64_t>(at + 8);
   const auto bytes = load<uint64_t>(at + 16);
-  if (original != kind_) file_.refuse(block.at, fmt::format("a packed block {}", original), fmt::format("one of {}", kind_));
+  if (original != kind_)
+    file_.refuse(block.at, fmt::format("a packed block {}", original), fmt::format("one of {}", kind_));
   if (bytes > block.data.size() - kPacked)
     file_.refuse(block.at, fmt::format("{} bytes of zlib data", bytes), "no more than the block has");
   if (way > 1) file_.refuse(block.at, fmt::format("a block packed in way {}", way), "0 or 1 (transposed)");
   // zlib packs a thousand to one at most.
-  if (unpacked_ / 1100 > bytes) file_.refuse(block.at, fmt::format("{} bytes of {} packed ones", unpacked_, bytes), "fewer; the file is damaged");
+  if (unpacked_ / 1100 > bytes)
+    file_.refuse(block.at, fmt::format("{} bytes of {} packed ones", unpacked_, bytes),
+                 "fewer; the file is damaged");
   raw_ = block.data.subspan(kPacked, bytes);
   packed_ = true;
   ended_ = false;
@@ -115,7 +120,8 @@ size_t MdfStream::inflate(char* data, size_t bytes) {
     const Inflater::Step step = inflater_.run({reinterpret_cast<const char*>(raw_.data()), raw_.size()},
                                               {data, std::min<uint64_t>(bytes, unpacked_)});
     if (step.damage != nullptr)
-      file_.refuse(block_, fmt::format("damaged zlib data ({})", step.damage), "a packed block; fetch the file again");
+      file_.refuse(block_, fmt::format("damaged zlib data ({})", step.damage),
+                   "a packed block; fetch the file again");
     raw_ = raw_.subspan(step.taken);
     ended_ = step.ended || (step.given == 0 && step.taken == 0);
     unpacked_ -= step.given;
@@ -138,22 +144,27 @@ void MdfStream::untranspose(uint64_t columns) {
     return;
   }
   if (columns > kMostColumns)
-    file_.refuse(block_, fmt::format("a transposed block of {} columns and {}", columns, format_bytes(static_cast<int64_t>(total_))),
+    file_.refuse(block_,
+                 fmt::format("a transposed block of {} columns and {}", columns,
+                             format_bytes(static_cast<int64_t>(total_))),
                  fmt::format("at most {} of one over {}", kMostColumns, format_bytes(kMostHeld)));
   const uint64_t kPage = ScratchFile::kAlignment;
-  scratch_ = ScratchFile::make(std::filesystem::temp_directory_path(), static_cast<int64_t>((total_ + kPage - 1) / kPage * kPage));
+  scratch_ = ScratchFile::make(std::filesystem::temp_directory_path(),
+                               static_cast<int64_t>((total_ + kPage - 1) / kPage * kPage));
   if (!scratch_)
-    throw Failure(fmt::format("{}: byte {}: a transposed block of {} needs as much of the disk of {}; set TMPDIR to a folder "
-                              "that has it",
-                              file_.mapped().path(), block_, format_bytes(static_cast<int64_t>(total_)),
-                              std::filesystem::temp_directory_path().string()));
+    throw Failure(fmt::format(
+        "{}: byte {}: a transposed block of {} needs as much of the disk of {}; set TMPDIR to a folder "
+        "that has it",
+        file_.mapped().path(), block_, format_bytes(static_cast<int64_t>(total_)),
+        std::filesystem::temp_directory_path().string()));
   const std::span<uint8_t> piece = aligned(held_, kMostHeld / 4);
   for (uint64_t written = 0; written < total_;) {
     uint64_t filled = 0;
     while (filled < piece.size() && unpacked_ > 0)
       filled += inflate(reinterpret_cast<char*>(piece.data()) + filled, piece.size() - filled);
     std::ranges::fill(piece.subspan(filled), uint8_t{0});
-    scratch_->write(static_cast<int64_t>(written), std::as_bytes(piece.first((filled + kPage - 1) / kPage * kPage)));
+    scratch_->write(static_cast<int64_t>(written),
+                    std::as_bytes(piece.first((filled + kPage - 1) / kPage * kPage)));
     written += filled;
   }
 }
@@ -177,7 +188,8 @@ size_t MdfStream::gather(char* data, size_t bytes) {
     const uint64_t row = at_ / columns_;
     if (!scratch_) {
       uint64_t column = at_ % columns_;
-      for (; column < columns_ && given < count; ++column, ++at_) data[given++] = static_cast<char>(byte_of(column, row));
+      for (; column < columns_ && given < count; ++column, ++at_)
+        data[given++] = static_cast<char>(byte_of(column, row));
       continue;
     }
     if (row < page_first_ || row >= page_first_ + page_rows_) {
@@ -190,12 +202,14 @@ size_t MdfStream::gather(char* data, size_t bytes) {
         const uint64_t page = from / kPage * kPage;
         uint8_t* const to = pages.data() + 2 * kPage * column;
         const auto end = static_cast<uint64_t>(scratch_->bytes());
-        scratch_->read(static_cast<int64_t>(page), std::as_writable_bytes(std::span(to, std::min(2 * kPage, end - page))));
+        scratch_->read(static_cast<int64_t>(page),
+                       std::as_writable_bytes(std::span(to, std::min(2 * kPage, end - page))));
         std::memmove(to, to + (from - page), std::min(page_rows_, 2 * kPage - (from - page)));
       }
     }
     const uint8_t* const pages = aligned(page_, 2 * ScratchFile::kAlignment * columns_).data();
-    data[given++] = static_cast<char>(pages[2 * ScratchFile::kAlignment * (at_ % columns_) + (row - page_first_)]);
+    data[given++] =
+        static_cast<char>(pages[2 * ScratchFile::kAlignment * (at_ % columns_) + (row - page_first_)]);
     ++at_;
   }
   return given;

@@ -10,8 +10,8 @@
 namespace plimsoll {
 
 /// The bytes of records that a data link of MDF leads to: of one block, or of all that lists name, inflated
-/// and put back into rows where they were transposed. Memory: 128 KiB, and for a transposed block its size up to
-/// 4 MiB; a larger one goes through a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
+/// and put back into rows where they were transposed. Memory: 128 KiB, and for a transposed block its size up
+/// to 4 MiB; a larger one goes through a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
 class MdfStream {
  public:
   /// `kind`: DT, or SD for texts of variable length. 0 leads to nothing.

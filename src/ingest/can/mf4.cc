@@ -15,7 +15,7 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kMdfWindow = 64 << 10;
-constexpr uint32_t kMostText = 64;       // bytes of a payload of variable length
+constexpr uint32_t kMostText = 64;        // bytes of a payload of variable length
 constexpr size_t kMostWaiting = 1 << 12;  // frames whose payloads come later
 
 /// The frames of one data group, in the order of its records.
@@ -30,7 +30,8 @@ class MdfFrames {
     std::array<uint8_t, 64> data{};
   };
 
-  MdfFrames(const MdfFile& file, const MdfDataGroup& group) : file_(file), group_(group), stream_(file, group.data, "DT") {
+  MdfFrames(const MdfFile& file, const MdfDataGroup& group)
+      : file_(file), group_(group), stream_(file, group.data, "DT") {
     for (const MdfGroup& kind : group_.groups) {
       by_id_[kind.record_id] = &kind;
       if (!kind.can || !kind.can->data_place || kind.can->data_link == 0) continue;
@@ -38,9 +39,11 @@ class MdfFrames {
       if (texts.id == "##CG") {
         texts_of_[text_group(texts.at)->record_id];
       } else {
-        if (text_stream_) file.refuse(kind.at, "two groups with payloads of variable length", "one in a data group");
+        if (text_stream_)
+          file.refuse(kind.at, "two groups with payloads of variable length", "one in a data group");
         text_stream_.emplace(file, texts.at, "SD");
-        text_window_.emplace(kMdfWindow, [this](char* data, size_t bytes) { return text_stream_->read(data, bytes); });
+        text_window_.emplace(kMdfWindow,
+                             [this](char* data, size_t bytes) { return text_stream_->read(data, bytes); });
       }
     }
   }
@@ -75,9 +78,11 @@ class MdfFrames {
   };
 
   const MdfGroup* text_group(uint64_t at) const {
-    const auto found = std::ranges::find_if(group_.groups, [&](const MdfGroup& group) { return group.at == at; });
+    const auto found =
+        std::ranges::find_if(group_.groups, [&](const MdfGroup& group) { return group.at == at; });
     if (found == group_.groups.end() || !found->variable)
-      file_.refuse(at, "payloads in a group of other records", "one of variable length in the same data group");
+      file_.refuse(at, "payloads in a group of other records",
+                   "one of variable length in the same data group");
     return &*found;
   }
 
@@ -93,7 +98,8 @@ class MdfFrames {
     const auto known = group_.id_bytes == 0 ? by_id_.begin() : by_id_.find(id);
     if (known == by_id_.end()) {
       if (is_unfinished()) return false;
-      file_.refuse(block, fmt::format("a record of ID {}", id), "one of a channel group; the file is damaged");
+      file_.refuse(block, fmt::format("a record of ID {}", id),
+                   "one of a channel group; the file is damaged");
     }
     const MdfGroup& group = *known->second;
     if (group.variable) return take_text(id, block);
@@ -107,7 +113,8 @@ class MdfFrames {
   // A logger that lost its power ends anywhere.
   bool is_unfinished() const { return file_.left_undone() != 0; }
   bool end_early(uint64_t block) const {
-    if (!is_unfinished()) file_.refuse(block, "data that end within a record", "whole records; fetch the file again");
+    if (!is_unfinished())
+      file_.refuse(block, "data that end within a record", "whole records; fetch the file again");
     return false;
   }
 
@@ -119,7 +126,8 @@ class MdfFrames {
     if (texts == texts_of_.end()) return window_.pass(length) || end_early(block);
     if (length > kMostText) file_.refuse(block, fmt::format("a payload of {} bytes", length), "at most 64");
     if (!window_.have(length)) return end_early(block);
-    texts->second.held.emplace_back(texts->second.place, std::vector<uint8_t>(window_.data(), window_.data() + length));
+    texts->second.held.emplace_back(texts->second.place,
+                                    std::vector<uint8_t>(window_.data(), window_.data() + length));
     texts->second.place += 4 + uint64_t{length};
     window_.drop(length);
     if (texts->second.held.size() > kMostWaiting) texts->second.held.pop_front();
@@ -129,12 +137,14 @@ class MdfFrames {
 
   void take_frame(const MdfCanGroup& can, const uint8_t* record, uint64_t block) {
     Waiting& waiting = waiting_.emplace_back();
-    if (waiting_.size() > kMostWaiting) file_.refuse(block, "frames whose payloads do not come", "them within 4,096 frames");
+    if (waiting_.size() > kMostWaiting)
+      file_.refuse(block, "frames whose payloads do not come", "them within 4,096 frames");
     Frame& frame = waiting.frame;
     frame.position = block;
     const double seconds = can.time.value(record);
     // Before the start, too: what a trigger kept.
-    if (!(seconds > -2e9 && seconds < 2e9)) file_.refuse(block, fmt::format("a time of {} s", seconds), "one from -2e9 to 2e9");
+    if (!(seconds > -2e9 && seconds < 2e9))
+      file_.refuse(block, fmt::format("a time of {} s", seconds), "one from -2e9 to 2e9");
     frame.time_ns = file_.start_ns() + std::llround(seconds * 1e9);
     frame.channel = can.channel ? static_cast<uint32_t>(can.channel->number(record)) : 0;
     const bool is_error = can.kind == MdfCanGroup::Kind::error;
@@ -158,7 +168,8 @@ class MdfFrames {
     if (can.length) {
       const uint64_t length = can.length->number(record);
       if (length > can.data_bytes || length > 64)
-        file_.refuse(block, fmt::format("a payload of {} bytes", length), fmt::format("at most the {} of the record", std::min<size_t>(can.data_bytes, 64)));
+        file_.refuse(block, fmt::format("a payload of {} bytes", length),
+                     fmt::format("at most the {} of the record", std::min<size_t>(can.data_bytes, 64)));
       frame.length = length;
     }
     std::copy_n(record + can.data_byte, frame.length, frame.data.begin());
@@ -170,7 +181,8 @@ class MdfFrames {
       ByteWindow& window = *text_window_;
       const auto here = static_cast<uint64_t>(window.position());
       if (waiting.place < here || !window.pass(waiting.place - here) || !window.have(4))
-        file_.refuse(block, fmt::format("a payload at byte {} of all", waiting.place), "one after that of the frame before");
+        file_.refuse(block, fmt::format("a payload at byte {} of all", waiting.place),
+                     "one after that of the frame before");
       const auto length = load<uint32_t>(window.data());
       if (length > kMostText || !window.have(4 + length))
         file_.refuse(text_stream_->block(), fmt::format("a payload of {} bytes", length), "at most 64");
@@ -193,7 +205,8 @@ class MdfFrames {
       while (!by_order && !held.empty() && held.front().first < waiting.place) held.pop_front();
       if (held.empty()) continue;
       if (!by_order && held.front().first != waiting.place)
-        file_.refuse(waiting.frame.position, fmt::format("a payload at byte {} of all", waiting.place), "the start of one");
+        file_.refuse(waiting.frame.position, fmt::format("a payload at byte {} of all", waiting.place),
+                     "the start of one");
       waiting.frame.length = held.front().second.size();
       std::ranges::copy(held.front().second, waiting.frame.data.begin());
       waiting.complete = true;
@@ -215,7 +228,8 @@ class MdfFrames {
 /// All data groups, merged by time.
 class Mf4Reader : public FrameReader {
  public:
-  Mf4Reader(const std::filesystem::path& path, const FormatOptions& options) : file_(path), taker_(options, path.string()) {
+  Mf4Reader(const std::filesystem::path& path, const FormatOptions& options)
+      : file_(path), taker_(options, path.string()) {
     for (const MdfDataGroup& group : find_can_groups(file_)) {
       Source source{std::make_unique<MdfFrames>(file_, group), {}, false};
       source.more = source.frames->next(source.next);
@@ -236,7 +250,9 @@ class Mf4Reader : public FrameReader {
     }
     return true;
   }
-  CaptureFacts facts() const override { return {.name = "mf4", .labelled = false, .channel = taker_.channel()}; }
+  CaptureFacts facts() const override {
+    return {.name = "mf4", .labelled = false, .channel = taker_.channel()};
+  }
   int64_t bytes_read() const override { return static_cast<int64_t>(file_.bytes().size()); }
   int64_t unpacked_bytes() const override {
     int64_t bytes = 0;

@@ -13,7 +13,8 @@ class OneChannel {
  public:
   /// `first`: the channel of the first frame, where it is known.
   OneChannel(const FormatOptions& options, std::string_view first)
-      : name_(options.channel.empty() ? std::string(first) : options.channel), chosen_(!options.channel.empty()) {}
+      : name_(options.channel.empty() ? std::string(first) : options.channel),
+        chosen_(!options.channel.empty()) {}
 
   const std::string& name() const { return name_; }
   /// Whether a frame of this channel is read; else it is counted. Throws Wrong where nobody chose.

@@ -64,8 +64,9 @@ class PcapFile : public FrameReader {
 
   void check_link(uint32_t link, int64_t position) const {
     if (link != kSocketCan)
-      taker_.refuse(position, fmt::format("packets of link type {}", link),
-                    fmt::format("{}, SocketCAN: capture on one CAN interface, as in tcpdump -i can0", kSocketCan));
+      taker_.refuse(
+          position, fmt::format("packets of link type {}", link),
+          fmt::format("{}, SocketCAN: capture on one CAN interface, as in tcpdump -i can0", kSocketCan));
   }
 
   // ---- pcap
@@ -163,7 +164,8 @@ class PcapFile : public FrameReader {
           interface.ticks_per_s *= (value[0] & 0x80) != 0 ? 2 : 10;
       }
       if (code == 14 && length >= 8)
-        interface.offset_s = static_cast<int64_t>(swapped_ ? __builtin_bswap64(load<uint64_t>(value)) : load<uint64_t>(value));
+        interface.offset_s =
+            static_cast<int64_t>(swapped_ ? __builtin_bswap64(load<uint64_t>(value)) : load<uint64_t>(value));
       option += 4 + (size_t{length} + 3) / 4 * 4;
     }
     interfaces_.push_back(interface);
@@ -171,10 +173,12 @@ class PcapFile : public FrameReader {
 
   int64_t time_of(uint64_t ticks, const Interface& interface, int64_t position) const {
     const uint64_t seconds = ticks / interface.ticks_per_s;
-    if (seconds > 9'000'000'000 || interface.offset_s < -9'000'000'000 || interface.offset_s > 9'000'000'000 ||
+    if (seconds > 9'000'000'000 || interface.offset_s < -9'000'000'000 ||
+        interface.offset_s > 9'000'000'000 ||
         static_cast<int64_t>(seconds) + interface.offset_s > 9'000'000'000)
       taker_.refuse(position, "a time past the year 2255", "an earlier one");
-    const auto part = static_cast<unsigned __int128>(ticks % interface.ticks_per_s) * 1'000'000'000 / interface.ticks_per_s;
+    const auto part =
+        static_cast<unsigned __int128>(ticks % interface.ticks_per_s) * 1'000'000'000 / interface.ticks_per_s;
     return (static_cast<int64_t>(seconds) + interface.offset_s) * 1'000'000'000 + static_cast<int64_t>(part);
   }
 
@@ -189,7 +193,8 @@ class PcapFile : public FrameReader {
     const uint8_t* const at = window_.data();
     uint32_t id = __builtin_bswap32(load<uint32_t>(at));
     const size_t length = at[4];
-    if (length > 64) taker_.refuse(position, fmt::format("a payload of {} bytes", length), "at most 64; CAN XL is not read");
+    if (length > 64)
+      taker_.refuse(position, fmt::format("a payload of {} bytes", length), "at most 64; CAN XL is not read");
     if ((id & kCanError) != 0) id &= ~kCanExtended;
     if ((id & (kCanExtended | kCanError)) == 0) id &= kCanRemote | 0x7FF;
     const bool is_remote = (id & kCanRemote) != 0;

@@ -15,8 +15,10 @@ namespace fs = std::filesystem;
 namespace {
 
 // Of captures, perhaps with .zst or .gz behind them. The texts of errors have them too.
-constexpr const char* kEndings[] = {".csv", ".log", ".txt", ".tsv", ".asc", ".blf", ".mf4", ".pcap", ".pcapng", ".trc"};
-constexpr const char* kExpected = "*.csv, *.log, *.txt, *.tsv, *.asc, *.blf, *.mf4, *.pcap, *.pcapng or *.trc, perhaps with .zst or .gz";
+constexpr const char* kEndings[] = {".csv", ".log", ".txt",  ".tsv",    ".asc",
+                                    ".blf", ".mf4", ".pcap", ".pcapng", ".trc"};
+constexpr const char* kExpected =
+    "*.csv, *.log, *.txt, *.tsv, *.asc, *.blf, *.mf4, *.pcap, *.pcapng or *.trc, perhaps with .zst or .gz";
 
 std::optional<std::string> capture_name(const fs::path& path) {
   fs::path name = path.filename();
@@ -86,7 +88,8 @@ std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources, Cha
     if (!fs::is_directory(source)) {
       const auto name = capture_name(source);
       if (!name)
-        throw InputError(fmt::format("{}: not a capture by its name; expected {}", source.string(), kExpected));
+        throw InputError(
+            fmt::format("{}: not a capture by its name; expected {}", source.string(), kExpected));
       const fs::path folder = source.has_parent_path() ? source.parent_path() : fs::path(".");
       add(describe(folder / source.filename(), folder, *name, split));
       continue;

@@ -5,7 +5,8 @@
 #include "ingest/can/formats.h"
 #include "ingest/can/one_channel.h"
 
-// PEAK CAN trace files. Columns of each version: PEAK-System, "PEAK CAN TRC File Format", and python-can's can/io/trc.py.
+// PEAK CAN trace files. Columns of each version: PEAK-System, "PEAK CAN TRC File Format", and python-can's
+// can/io/trc.py.
 
 namespace plimsoll {
 namespace {
@@ -21,7 +22,8 @@ class Trc : public CaptureFormat {
       if (!line.starts_with(';')) {
         if (line.empty()) continue;
         if (columns_.find('B') != std::string::npos)
-          if (const std::string_view bus = fields_of(line).bus; !bus.empty()) channel_ = OneChannel(options, bus);
+          if (const std::string_view bus = fields_of(line).bus; !bus.empty())
+            channel_ = OneChannel(options, bus);
         break;
       }
       const size_t equals = line.find('=');
@@ -49,9 +51,10 @@ class Trc : public CaptureFormat {
       fields = fields_of(line);
       // Errors, status and warnings have another type, or the ID FFFFFFFF of version 1.0.
       const std::string_view type = fields.type;
-      is_frame = columns_.find('T') != std::string::npos
-                     ? type == "DT" || type == "FD" || type == "FB" || type == "FE" || type == "BI" || type == "RR"
-                     : fields.id != "FFFFFFFF" && (type.empty() || type == "Rx" || type == "Tx");
+      is_frame =
+          columns_.find('T') != std::string::npos
+              ? type == "DT" || type == "FD" || type == "FB" || type == "FE" || type == "BI" || type == "RR"
+              : fields.id != "FFFFFFFF" && (type.empty() || type == "Rx" || type == "Tx");
     }
     if (!is_frame) {
       ++notes.other_lines;
@@ -86,11 +89,12 @@ class Trc : public CaptureFormat {
     if (version == "1.1") columns_ = "NOTIL";
     if (version == "1.2") columns_ = "NOBTIL";
     if (version == "1.3") columns_ = "NOBTIRL";
-    if (const size_t type = columns_.find('T'); type != std::string::npos) columns_[type] = 't';  // Rx, Tx, or no frame
+    if (const size_t type = columns_.find('T'); type != std::string::npos)
+      columns_[type] = 't';  // Rx, Tx, or no frame
   }
 
-  // By `columns_`: N number, O time, B bus, T type, t direction or event, I ID, L DLC, l length, d direction, R
-  // reserved; D and what is not named at the end are the payload.
+  // By `columns_`: N number, O time, B bus, T type, t direction or event, I ID, L DLC, l length, d direction,
+  // R reserved; D and what is not named at the end are the payload.
   Fields fields_of(std::string_view line) const {
     Fields fields;
     std::string_view rest = line;
@@ -98,14 +102,25 @@ class Trc : public CaptureFormat {
       if (column == 'D') break;
       const std::string_view word = take_word(rest);
       switch (column) {
-        case 'O': fields.time = word; break;
-        case 'B': fields.bus = word; break;
+        case 'O':
+          fields.time = word;
+          break;
+        case 'B':
+          fields.bus = word;
+          break;
         case 'T':
-        case 't': fields.type = word; break;
-        case 'I': fields.id = word; break;
+        case 't':
+          fields.type = word;
+          break;
+        case 'I':
+          fields.id = word;
+          break;
         case 'L':
-        case 'l': fields.length = word; break;
-        default: break;
+        case 'l':
+          fields.length = word;
+          break;
+        default:
+          break;
       }
     }
     fields.data = rest;
