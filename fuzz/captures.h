@@ -154,7 +154,8 @@ inline void expect_parsed_well(const Format& format, int64_t width, std::string_
   int64_t skipped = 0;
   for (const auto& [reason, count] : skipping.skipped) skipped += count;
   const auto frames = static_cast<int64_t>(skipping.frames.frames());
-  const int64_t told = frames + skipped + skipping.notes.blank_lines + skipping.notes.other_channels;
+  const int64_t told = frames + skipped + skipping.notes.blank_lines + skipping.notes.other_channels +
+                       skipping.notes.other_lines;
   expect(told == skipping.lines || told + 1 == skipping.lines,
          "every line but a header is a frame or counted");
   expect(!skipping.error, "with skipping there is no error");

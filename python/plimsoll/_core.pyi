@@ -131,6 +131,7 @@ class FormatOptions:
     name: str
     payload: int
     channel: str
+    benign: bool
     attack_labels: list[str]
     columns: list[str]
     separator: str
@@ -144,6 +145,7 @@ class IngestOptions:
     sources: list[Path]
     out: Path
     force: bool
+    split: str
     format: FormatOptions
     skip_errors: bool
     skip_limit: int

@@ -17,9 +17,10 @@ def export(model: PathLike, out: PathLike, *, to: str, force: bool = False) -> N
     """Writes a model file for others.
 
     `state_dict`: a `.pt` file with tensors by name, for `load_state_dict`: of a detector with KD-GAT's names, of a
-    classifier with those of docs/formats/safetensors.md. `onnx`: the network of a GAT detector; inputs `x` f32 [N, F],
-    `edge_index` i64 [2, E], `batch` i64 [N] from 0 without gaps and, if it uses them, `edge_attr` f32 [E, K]; output `logits`
-    f32 [G, 2]. `force` replaces a file that exists. Errors: `InputError`, `UsageError`, `Failure`, `MissingPackage`.
+    classifier with those of docs/formats/safetensors.md. `onnx`: the network of a detector or an
+    autoencoder; inputs `x` f32 [N, F], `edge_index` i64 [2, E] and, if it uses them, `edge_attr` f32 [E, K]. A detector also takes
+    `batch` i64 [N] from 0 without gaps and gives `logits` f32 [G, 2]; an autoencoder gives `mu` and `logvar` f32 [N, latent],
+    `features` f32 [N, F - 1], `id_logits` and `neighbour_logits` f32 [N, IDs], rebuilt from `mu`. `force` replaces a file that exists. Errors: `InputError`, `UsageError`, `Failure`, `MissingPackage`.
     """
     one_of("to", to, FORMATS)
     out = Path(out)

@@ -21,7 +21,10 @@ from plimsoll.graph_set import GraphSet
 
 __all__ = ["can", "graph", "points", "tu"]
 
-_FORMATS = ("auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "table")
+_FORMATS = (
+    *("auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "asc", "trc", "gvret", "python-can"),
+    *("blf", "mf4", "pcap", "table"),
+)
 
 
 def can(
@@ -32,6 +35,8 @@ def can(
     payload: int = 8,
     channel: str = "",
     attack_labels: Iterable[str] = (),
+    benign: bool = False,
+    split: str = "",
     columns: Iterable[str] = (),
     separator: str = ",",
     quote: str = "",
@@ -50,7 +55,8 @@ def can(
     """CAN captures, plain, .zst or .gz, to `frames`, which is opened.
 
     `sources` are files, or folders whose folders become splits. `format` and what follows it describe them as the
-    options of `plimsoll ingest can` do (docs/can-formats.md). `shard` "2/8" takes the second of eight parts of the
+    options of `plimsoll ingest can` do (docs/can-formats.md). `benign` labels every frame 0; `split` is that of
+    captures that lie in no folder of their own. `shard` "2/8" takes the second of eight parts of the
     captures; `plimsoll.merge` joins them. Progress counts bytes of the sources.
     Errors: `InputError` (file, line and column), `UsageError`, `BudgetExceeded`, `Failure`.
     """
@@ -69,6 +75,8 @@ def can(
         described.name = "table"
     described.payload = whole("payload", payload, 8, 64)
     described.channel = channel
+    described.benign = benign
+    options.split = split
     described.attack_labels = texts("attack_labels", attack_labels)
     described.separator = separator
     described.quote = quote

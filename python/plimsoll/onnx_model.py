@@ -1,4 +1,4 @@
-"""The network of a GAT detector as ONNX (opset 18), node by node: what onnxruntime computes is what is written here."""
+"""The networks of detectors as ONNX (opset 18), node by node: what onnxruntime computes is what is written here."""
 
 from __future__ import annotations
 
@@ -9,37 +9,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll.errors import MissingPackage, UsageError
-from plimsoll.model_file import GAT, ModelFile
+from plimsoll.model_file import GAT, VGAE, ModelFile
 
 _OPSET = 18  # the first whose ScatterND takes maxima
 _SLOPE = 0.2  # of LeakyReLU in attention, as PyTorch Geometric's
 _LEAST_SUM = 1e-16  # added to the sum of a softmax, as PyTorch Geometric does
+_NORM_EPSILON = 1e-5  # of batch normalisation, as PyTorch's
 _LOWEST = float(np.finfo(np.float32).min)
 
 
 def write_onnx(file: ModelFile, path: Path, name: str) -> None:
     """Errors: `UsageError` for a model that has no ONNX here; `MissingPackage` without `onnx`."""
-    if file.kind != GAT:
-        raise UsageError(f"{name}: holds a {file.kind}; ONNX is written of {GAT}, the others as a state_dict")
-    if file.config.get("jk", "cat") not in ("cat", "max"):
+    if file.kind not in (GAT, VGAE):
+        raise UsageError(f"{name}: holds a {file.kind}; ONNX is written of {GAT} and {VGAE}, the others as a state_dict")
+    if file.kind == GAT and file.config.get("jk", "cat") not in ("cat", "max"):
         raise UsageError(f"{name}: jk {file.config['jk']} has no ONNX here; expected cat or max")
     try:
         import onnx
     except ImportError as error:
         raise MissingPackage(f"export --to onnx: {error}; install it: pip install onnx") from error
     graph = _Graph(file.weights)
-    _network(graph, file.config)
-    helper = onnx.helper
+    helper, config = onnx.helper, file.config
     real, whole = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
-    edges = file.config.get("edge_features", 0)
-    inputs = [("x", real, ["N", file.config["in_features"]]), ("edge_index", whole, [2, "E"]), ("batch", whole, ["N"])]
-    inputs += [("edge_attr", real, ["E", edges])] if edges else []
+    inputs = [("x", real, ["N", config["in_features"]]), ("edge_index", whole, [2, "E"])]
+    if file.kind == GAT:
+        _detector(graph, config)
+        inputs.append(("batch", whole, ["N"]))
+        outputs = {"logits": ["G", 2]}
+    else:
+        _autoencoder(graph, config)
+        outputs = {"mu": ["N", config["latent"]], "logvar": ["N", config["latent"]], "features": ["N", config["in_features"] - 1],
+                   "id_logits": ["N", config["num_ids"]], "neighbour_logits": ["N", config["num_ids"]]}
+    if edges := config.get("edge_features", 0):
+        inputs.append(("edge_attr", real, ["E", edges]))
     model = helper.make_model(
         helper.make_graph(
             [helper.make_node(op, given, [made], **options) for op, given, made, options in graph.nodes],
-            "gat_with_jk",
+            file.kind,
             [helper.make_tensor_value_info(*each) for each in inputs],
-            [helper.make_tensor_value_info("logits", real, ["G", 2])],
+            [helper.make_tensor_value_info(output, real, shape) for output, shape in outputs.items()],
             [onnx.numpy_helper.from_array(values, constant) for constant, values in graph.constants.items()],
         ),
         producer_name="plimsoll",
@@ -79,6 +87,11 @@ class _Graph:
         y = self("MatMul", x, self("Transpose", f"{name}.weight", perm=[1, 0]))
         return self("Add", y, f"{name}.bias") if f"{name}.bias" in self.constants else y
 
+    def normalised(self, x: str, name: str) -> str:
+        """Batch normalisation by the statistics that training left, as PyTorch's in evaluation."""
+        stored = [f"{name}.{part}" for part in ("weight", "bias", "running_mean", "running_var")]
+        return self("BatchNormalization", x, *stored, epsilon=_NORM_EPSILON)
+
     def size(self, x: str, axis: int) -> str:
         return self("Gather", self("Shape", x), self.whole(axis), axis=0)
 
@@ -89,28 +102,57 @@ class _Graph:
         return self("ScatterND", self.fill(start, shape), places, rows, reduction=reduction)
 
 
-def _network(g: _Graph, config: dict[str, Any]) -> None:
-    count = g.size("x", 0)
-    own = g("Range", g("Squeeze", g.whole(0)), g("Squeeze", count), g("Squeeze", g.whole(1)))
-    stored = [g("Squeeze", g("Gather", "edge_index", g.whole(end), axis=0), g.whole(0)) for end in (0, 1)]
-    source, target = (g("Concat", ends, own, axis=0) for ends in stored)
-    # Each node has one loop; stored ones count for nothing.
-    loop = g("Cast", g("Equal", *stored), to=1)
-    barred = g("Concat", g("Mul", loop, g.real(_LOWEST)), g("Expand", g.real(0.0), count), axis=0)
-    edge_attr = _with_means(g, stored[1], loop, count) if config.get("edge_features", 0) else ""
-    ids = g("Cast", g("Squeeze", g("Slice", "x", g.whole(0), g.whole(1), g.whole(1)), g.whole(1)), to=7)
-    rest = g("Slice", "x", g.whole(1), g.whole(1 << 30), g.whole(1))
-    h = g("Concat", g("Gather", "embedding.weight", ids, axis=0), rest, axis=1)
+def _detector(g: _Graph, config: dict[str, Any]) -> None:
+    edges = _Edges(g, config)
+    h = _embedded(g)
     outputs = []
     for i in range(config["layers"]):
-        h = g("Relu", _attention(g, f"convs.{i}", h, source, target, barred, edge_attr, count, config))
+        h = g("Relu", _attention(g, f"convs.{i}", h, edges, config.get("attention", "gat")))
         outputs.append(h)
     joined = g("Concat", *outputs, axis=1) if config.get("jk", "cat") == "cat" else g("Max", *outputs)
     h = _pool(g, joined, config.get("pooling", "mean"))
     for j in range(config["fc_layers"] - 1):
         h = g("Relu", g.linear(h, f"fc.{j}"))
-    y = g.linear(h, "head")
-    g("Identity", y, made="logits")
+    g("Identity", g.linear(h, "head"), made="logits")
+
+
+def _autoencoder(g: _Graph, config: dict[str, Any]) -> None:
+    """A code is its mean, as in evaluation."""
+    edges = _Edges(g, config)
+    h = _embedded(g)
+    for i in range(sum(name.startswith("encoder_norms.") and name.endswith(".weight") for name in g.constants)):
+        h = g("Relu", g.normalised(_attention(g, f"encoder.{i}", h, edges), f"encoder_norms.{i}"))
+    z = g("Identity", g.linear(h, "mu"), made="mu")
+    g("Min", g("Max", g.linear(h, "logvar"), g.real(-20.0)), g.real(20.0), made="logvar")
+    norms = sum(name.startswith("decoder_norms.") and name.endswith(".weight") for name in g.constants)
+    h = z
+    for i in range(norms):
+        h = g("Relu", g.normalised(_attention(g, f"decoder.{i}", h, edges), f"decoder_norms.{i}"))
+    g({"sigmoid": "Sigmoid", "tanh": "Tanh"}[config.get("output", "sigmoid")], _attention(g, f"decoder.{norms}", h, edges),
+      made="features")
+    g("Identity", g.linear(z, "id_head"), made="id_logits")
+    h = g("Relu", g.linear(g("Relu", g.linear(z, "neighbours.0")), "neighbours.1"))
+    g("Identity", g.linear(h, "neighbours.2"), made="neighbour_logits")
+
+
+def _embedded(g: _Graph) -> str:
+    """The embedding of each node's ID beside its other features."""
+    ids = g("Cast", g("Squeeze", g("Slice", "x", g.whole(0), g.whole(1), g.whole(1)), g.whole(1)), to=7)
+    rest = g("Slice", "x", g.whole(1), g.whole(1 << 30), g.whole(1))
+    return g("Concat", g("Gather", "embedding.weight", ids, axis=0), rest, axis=1)
+
+
+class _Edges:
+    """Where attention looks: the stored edges, and one loop a node in place of stored ones, which count for nothing."""
+
+    def __init__(self, g: _Graph, config: dict[str, Any]) -> None:
+        self.count = g.size("x", 0)
+        own = g("Range", g("Squeeze", g.whole(0)), g("Squeeze", self.count), g("Squeeze", g.whole(1)))
+        stored = [g("Squeeze", g("Gather", "edge_index", g.whole(end), axis=0), g.whole(0)) for end in (0, 1)]
+        self.source, self.target = (g("Concat", ends, own, axis=0) for ends in stored)
+        loop = g("Cast", g("Equal", *stored), to=1)
+        self.barred = g("Concat", g("Mul", loop, g.real(_LOWEST)), g("Expand", g.real(0.0), self.count), axis=0)
+        self.attributes = _with_means(g, stored[1], loop, self.count) if config.get("edge_features", 0) else ""
 
 
 def _with_means(g: _Graph, target: str, loop: str, count: str) -> str:
@@ -121,10 +163,9 @@ def _with_means(g: _Graph, target: str, loop: str, count: str) -> str:
     return g("Concat", "edge_attr", g("Div", sums, counts), axis=0)
 
 
-def _attention(
-    g: _Graph, name: str, x: str, source: str, target: str, barred: str, edge_attr: str, count: str, config: dict[str, Any]
-) -> str:
-    heads, hidden = config["heads"], config["hidden"]
+def _attention(g: _Graph, name: str, x: str, at: _Edges, kind: str = "gat") -> str:
+    gat = kind == "gat"
+    heads, hidden = g.constants[f"{name}.att_src" if gat else f"{name}.att"].shape[-2:]
 
     def by_heads(rows: str) -> str:
         return g("Reshape", rows, g.whole(-1, heads, hidden))
@@ -132,11 +173,11 @@ def _attention(
     def scored(rows: str, attention: str) -> str:
         return g("ReduceSum", g("Mul", rows, attention), g.whole(2), keepdims=0)
 
-    edges = by_heads(g("MatMul", edge_attr, g("Transpose", f"{name}.lin_edge.weight", perm=[1, 0]))) if edge_attr else ""
-    if config.get("attention", "gat") == "gat":
+    edges = by_heads(g("MatMul", at.attributes, g("Transpose", f"{name}.lin_edge.weight", perm=[1, 0]))) if at.attributes else ""
+    if gat:
         values = by_heads(g.linear(x, f"{name}.lin"))
         ends = [
-            g("Gather", scored(values, f"{name}.att_{end}"), rows, axis=0) for end, rows in (("src", source), ("dst", target))
+            g("Gather", scored(values, f"{name}.att_{end}"), rows, axis=0) for end, rows in (("src", at.source), ("dst", at.target))
         ]
         score = g("Add", *ends)
         if edges:
@@ -144,15 +185,17 @@ def _attention(
         score = g("LeakyRelu", score, alpha=_SLOPE)
     else:
         values = by_heads(g.linear(x, f"{name}.lin_l"))
-        both = g("Add", g("Gather", values, source, axis=0), g("Gather", by_heads(g.linear(x, f"{name}.lin_r")), target, axis=0))
+        both = g(
+            "Add", g("Gather", values, at.source, axis=0), g("Gather", by_heads(g.linear(x, f"{name}.lin_r")), at.target, axis=0)
+        )
         score = scored(g("LeakyRelu", g("Add", both, edges) if edges else both, alpha=_SLOPE), f"{name}.att")
-    score = g("Add", score, g("Unsqueeze", barred, g.whole(1)))
-    highest = g.scatter(score, target, count, "max", _LOWEST)
-    power = g("Exp", g("Sub", score, g("Gather", highest, target, axis=0)))
-    sums = g("Add", g.scatter(power, target, count, "add"), g.real(_LEAST_SUM))
-    weight = g("Div", power, g("Gather", sums, target, axis=0))
-    messages = g("Mul", g("Gather", values, source, axis=0), g("Unsqueeze", weight, g.whole(2)))
-    rows = g("Reshape", g.scatter(messages, target, count, "add"), g.whole(-1, heads * hidden))
+    score = g("Add", score, g("Unsqueeze", at.barred, g.whole(1)))
+    highest = g.scatter(score, at.target, at.count, "max", _LOWEST)
+    power = g("Exp", g("Sub", score, g("Gather", highest, at.target, axis=0)))
+    sums = g("Add", g.scatter(power, at.target, at.count, "add"), g.real(_LEAST_SUM))
+    weight = g("Div", power, g("Gather", sums, at.target, axis=0))
+    messages = g("Mul", g("Gather", values, at.source, axis=0), g("Unsqueeze", weight, g.whole(2)))
+    rows = g("Reshape", g.scatter(messages, at.target, at.count, "add"), g.whole(-1, heads * hidden))
     return g("Add", rows, f"{name}.bias")
 
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMostShown = 5;  // nodes, and edges
 
-std::string name_of(uint32_t can_id) {
+std::string hex_of(uint32_t can_id) {
   constexpr uint32_t kIdBits = (1U << 29) - 1;
   return fmt::format("0x{:0{}X}", can_id & kIdBits, (can_id & kCanExtended) != 0 ? 8 : 3);
 }
@@ -64,6 +64,12 @@ std::string reason_of(const Verdict& verdict) {
 
 }  // namespace
 
+// "0x2C0", or "0x2C0 Engine" where names are known.
+std::string AlarmLines::name_of(uint32_t can_id) const {
+  const auto named = options_.names.find(can_id & ~kCanRemote);
+  return named == options_.names.end() ? hex_of(can_id) : hex_of(can_id) + " " + named->second;
+}
+
 void AlarmLines::begin_recording() {
   ++recordings_;
   first_window_ = windows_;
@@ -76,7 +82,7 @@ void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, Clo
   labelled_ |= verdict.labelled;
   attacks_ += verdict.attack;
   found_ += verdict.attack && verdict.alarm;
-  if (verdict.alarm || options_.all) {
+  if (!options_.incidents && (verdict.alarm || options_.all)) {
     const std::string line =
         options_.json ? line_json(verdict, detector).dump() : line_text(verdict, detector);
     std::puts(line.c_str());
@@ -91,18 +97,20 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
   Json nodes = Json::array();
   for (const auto& [index, share] : focus.nodes) {
     const uint32_t id = ids[static_cast<size_t>(index)];
-    nodes.push_back({{"id", name_of(id)}, {"known", detector.is_known(id)}, {"share", as_written(share)}});
+    nodes.push_back({{"id", hex_of(id)}, {"known", detector.is_known(id)}, {"share", as_written(share)}});
+    if (const auto named = options_.names.find(id & ~kCanRemote); named != options_.names.end())
+      nodes.back()["name"] = named->second;
   }
   Json edges = Json::array();
   for (const auto& [index, share] : focus.edges) {
     const int32_t* const ends = &detector.graph().edges[2 * static_cast<size_t>(index)];
-    edges.push_back({{"source", name_of(ids[static_cast<size_t>(ends[0])])},
-                     {"target", name_of(ids[static_cast<size_t>(ends[1])])},
+    edges.push_back({{"source", hex_of(ids[static_cast<size_t>(ends[0])])},
+                     {"target", hex_of(ids[static_cast<size_t>(ends[1])])},
                      {"share", as_written(share)}});
   }
   Json unknown = Json::array();
   for (const uint32_t id : ids)
-    if (!detector.is_known(id)) unknown.push_back(name_of(id));
+    if (!detector.is_known(id)) unknown.push_back(hex_of(id));
   Json line = {{"window", first_window_ + verdict.window.number},
                {"first_frame", first_frame_ + verdict.window.first_frame},
                {"frames", verdict.window.frames},
@@ -160,7 +168,7 @@ Json AlarmLines::summary_json(const FeedLosses& losses, Budget& budget) const {
 
 void AlarmLines::summarise(const FeedLosses& losses, Budget& budget) {
   const Json summary = summary_json(losses, budget);
-  if (options_.json)
+  if (options_.json || options_.incidents)
     fmt::print("{}\n", Json{{"summary", summary}}.dump());
   else
     print_summary(summary);

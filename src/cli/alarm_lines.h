@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 
 #include "cli/command.h"
 #include "detect/frame_feed.h"
@@ -17,6 +18,8 @@ class AlarmLines {
   struct Options {
     bool all = false;  ///< every window, not alarms alone
     bool json = false;
+    bool incidents = false;                      ///< alarms are told as incidents: no line a window
+    std::map<uint32_t, std::string> names = {};  ///< of messages, by can_id
     float threshold = 0;
   };
   /// `watch` runs since the process began its work.
@@ -26,6 +29,7 @@ class AlarmLines {
   /// standard output takes nothing more.
   void add(const Verdict& verdict, const StreamDetector& detector, Clock::time_point arrived);
   void count_frames(int64_t frames) { frames_ += frames; }
+  int64_t alarms() const { return alarms_; }
   int64_t windows() const { return windows_; }
   int64_t frames() const { return frames_; }
   /// Windows and frames are counted on over recordings.
@@ -34,6 +38,7 @@ class AlarmLines {
   void summarise(const FeedLosses& losses, Budget& budget);
 
  private:
+  std::string name_of(uint32_t can_id) const;
   Json line_json(const Verdict& verdict, const StreamDetector& detector) const;
   std::string line_text(const Verdict& verdict, const StreamDetector& detector) const;
   Json summary_json(const FeedLosses& losses, Budget& budget) const;

@@ -73,20 +73,18 @@ void add_calibrate(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("calibrate", "Teach a detector the benign traffic of a vehicle");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
-  verb->add_option(
-          "--benign", options->benign,
-          "Benign traffic of the vehicle: a capture (candump, CSV; .zst, .gz) or a data set of frames")
+  verb->add_option("--benign", options->benign,
+                   "Benign traffic of the vehicle: a capture in any format, or a data set of frames")
       ->required()
       ->type_name("CAPTURE");
   verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
   verb->add_option("--format", options->format.name, "Of a capture")
-      ->check(CLI::IsMember({"auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump"}))
+      ->check(CLI::IsMember(capture_formats()))
       ->capture_default_str();
   verb->add_option("--payload", options->format.payload, "Bytes of payload a frame has room for")
       ->check(CLI::IsMember({8, 64}))
       ->capture_default_str();
-  verb->add_option("--channel", options->format.channel, "candump: take this channel alone")
-      ->type_name("NAME");
+  verb->add_option("--channel", options->format.channel, "Take this channel alone")->type_name("NAME");
   verb->add_flag("--force", options->force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);

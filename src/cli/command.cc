@@ -76,6 +76,8 @@ int run_command(CLI::App& app, int argc, char** argv) {
   } catch (const Error& error) {
     std::cerr << "plimsoll: " << error.what() << "\n";
     return error.exit_code();
+  } catch (const AlarmsRaised&) {
+    return flushed(AlarmsRaised::kExitCode);
   } catch (const Stopped& stopped) {
     std::signal(stopped.signal, SIG_DFL);
     std::raise(stopped.signal);

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -9,6 +10,9 @@
 #include "cli/python_verbs.h"
 #include "cli/verbs.h"
 #include "ingest/can/convert_frames.h"
+#include "ingest/can/ingest.h"
+#include "ingest/can/sources.h"
+#include "io/new_folder.h"
 #include "store/data_set.h"
 #include "telemetry/progress.h"
 
@@ -17,6 +21,7 @@ namespace {
 
 struct Options {
   ConvertOptions convert;
+  FormatOptions format;  // of a capture
   std::string to = "csv";
   std::vector<std::string> leave_out = {};
   bool trust = false;
@@ -30,21 +35,39 @@ std::string way_back(const ConvertOptions& options, const ConvertResult& result)
                      result.labels ? " --attack-label 1" : "", result.fd ? " --payload 64" : "");
 }
 
+// A capture becomes frames beside the output, which go when they are converted.
+ConvertResult convert(const Options& options, const std::function<void(int64_t, int64_t)>& progress) {
+  if (!std::filesystem::is_regular_file(options.convert.frames))
+    return convert_frames(options.convert, progress);
+  if (!options.convert.force && std::filesystem::exists(options.convert.out))
+    throw Failure(options.convert.out.string() + " exists already; give --force to replace it");
+  std::filesystem::path name = options.convert.out;
+  name += ".frames";
+  const NewFolder scratch(name, false);
+  ConvertOptions frames = options.convert;
+  frames.frames = scratch.path() / "frames";
+  ingest_can({.sources = {options.convert.frames}, .out = frames.frames, .format = options.format},
+             [](int64_t, int64_t) { throw_if_stopped(); });
+  return convert_frames(frames, progress);
+}
+
 void run(Options options, char** argv) {
   const std::filesystem::path& source = options.convert.frames;
   const bool is_file = std::filesystem::is_regular_file(source);
-  if (is_file || !std::filesystem::exists(source / "manifest.json") || kind_of(source) != "frames") {
+  const bool captured = is_file && is_capture(source);
+  if ((is_file && !captured) ||
+      (!is_file && (!std::filesystem::exists(source / "manifest.json") || kind_of(source) != "frames"))) {
     if (!std::filesystem::exists(source)) throw InputError("no such file or folder: " + source.string());
     become_python(argv);
   }
   const Stopwatch watch;
-  Budget budget(options.resources, 64 * kMiB);
+  Budget budget(options.resources, captured ? 256 * kMiB : 64 * kMiB);
   if (options.to == "candump") options.convert.format = TextFormat::candump;
   ConvertResult result;
   {
     Progress progress("convert", "frames");
-    result = convert_frames(
-        options.convert, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
+    result =
+        convert(options, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const std::string out = options.convert.out.string();
   if (options.json) {
@@ -67,16 +90,26 @@ void run(Options options, char** argv) {
 void add_convert(CLI::App& app, char** argv) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand(
-      "convert", "Frames to captures as text; graphs to files of PyTorch Geometric, and back");
-  verb->add_option(
-          "SOURCE", options->convert.frames,
-          "A data set of frames, a graph_set, or what PyTorch Geometric saved: a .pt file or a folder "
-          "of them")
+      "convert", "Frames and captures to captures as text; graphs to files of PyTorch Geometric, and back");
+  verb->add_option("SOURCE", options->convert.frames,
+                   "A data set of frames, a capture in any format, a graph_set, or what PyTorch Geometric "
+                   "saved: a .pt file or a folder "
+                   "of them")
       ->required();
   verb->add_option("--out", options->convert.out, "The folder to make")->required()->type_name("DIR");
   verb->add_option("--to", options->to, "Of frames: the text of the captures")
       ->check(CLI::IsMember({"csv", "candump"}))
       ->capture_default_str();
+  verb->add_option("--format", options->format.name, "Of a capture")
+      ->check(CLI::IsMember(capture_formats()))
+      ->capture_default_str();
+  verb->add_option("--payload", options->format.payload,
+                   "Of a capture: bytes of payload a frame has room for")
+      ->check(CLI::IsMember({8, 64}))
+      ->capture_default_str();
+  verb->add_option("--channel", options->format.channel, "Of a capture: take this channel alone")
+      ->type_name("NAME");
+  verb->add_flag("--benign", options->format.benign, "Of a capture: label every frame 0, which csv needs");
   verb->add_option("--leave-out", options->leave_out,
                    "Of files of PyTorch Geometric: attributes that a graph_set has no column for")
       ->type_name("NAME");

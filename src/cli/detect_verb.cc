@@ -6,10 +6,13 @@
 #include "base/units.h"
 #include "cli/alarm_lines.h"
 #include "cli/command.h"
+#include "cli/incidents.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
+#include "detect/dbc_names.h"
 #include "detect/frame_feed.h"
 #include "detect/stream_detector.h"
+#include "io/source_reader.h"
 
 namespace plimsoll {
 namespace {
@@ -23,6 +26,11 @@ struct Options {
   DetectOptions detect;
   bool all = false;
   bool json = false;
+  std::string events;
+  std::string vehicle;
+  double event_gap = 1;
+  std::string dbc;
+  bool fail_on_alarm = false;
   Resources resources;
 };
 
@@ -36,14 +44,16 @@ DetectOptions detect_options(const Options& options) {
 std::unique_ptr<FrameFeed> open_feed(const std::string& source, const FeedOptions& options) {
   if (source != "-" && !std::filesystem::exists(source) && is_interface(source))
     return open_can_feed(source, options);
-  return open_text_feed(source, options);
+  return open_capture_feed(source, options);
 }
 
 // Frames to verdicts, until the feed ends or is interrupted.
 class Detection {
  public:
-  Detection(StreamDetector& detector, FrameFeed& feed, const std::atomic<bool>& stop, AlarmLines& lines)
-      : detector_(detector), feed_(feed), stop_(stop), lines_(lines) {}
+  /// `incidents` may be null.
+  Detection(StreamDetector& detector, FrameFeed& feed, const std::atomic<bool>& stop, AlarmLines& lines,
+            Incidents* incidents)
+      : detector_(detector), feed_(feed), stop_(stop), lines_(lines), incidents_(incidents) {}
 
   void run() {
     FrameBatch batch;
@@ -54,9 +64,11 @@ class Detection {
       take(batch.spans());
     }
     // A window that was cut off by a signal is none that thresholds were chosen for.
-    if (!begun || stop_) return;
-    detector_.end();
-    judge();
+    if (begun && !stop_) {
+      detector_.end();
+      judge();
+    }
+    if (incidents_ != nullptr) incidents_->end();
   }
 
  private:
@@ -69,6 +81,7 @@ class Detection {
       detector_.end();
       judge();
       lines_.begin_recording();
+      if (incidents_ != nullptr) incidents_->end();
       detector_.begin(feed_.facts());
       frames = frames.part(taken, frames.size() - taken);
     }
@@ -76,13 +89,17 @@ class Detection {
 
   void judge() {
     Verdict verdict;
-    while (detector_.next(verdict)) lines_.add(verdict, detector_, feed_.arrived());
+    while (detector_.next(verdict)) {
+      lines_.add(verdict, detector_, feed_.arrived());
+      if (incidents_ != nullptr) incidents_->add(verdict, detector_);
+    }
   }
 
   StreamDetector& detector_;
   FrameFeed& feed_;
   const std::atomic<bool>& stop_;
   AlarmLines& lines_;
+  Incidents* incidents_;
 };
 
 void warn_of_other_windows(const StreamDetector& detector) {
@@ -113,6 +130,14 @@ void require_windows(const std::string& source, const AlarmLines& lines, const F
                   source, lines.frames(), losses.lines, losses.other_channels));
 }
 
+std::string hash_of(const std::string& file) {
+  SourceReader reader(file);
+  std::vector<char> buffer(64 << 10);
+  while (reader.read(buffer.data(), buffer.size()) > 0) {
+  }
+  return reader.hash();
+}
+
 void run(const Options& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
@@ -124,10 +149,26 @@ void run(const Options& options) {
   StreamDetector detector(options.model, detect_options(options));
   warn_of_other_windows(detector);
   const std::unique_ptr<FrameFeed> feed = open_feed(options.source, feed_options);
-  AlarmLines lines({.all = options.all, .json = options.json, .threshold = detector.threshold()}, watch);
-  Detection(detector, *feed, stop, lines).run();
+  std::map<uint32_t, std::string> names;
+  if (!options.dbc.empty()) names = read_dbc_names(options.dbc);
+  std::optional<Incidents> incidents;
+  if (!options.events.empty())
+    incidents.emplace(Incidents::Options{.source = source,
+                                         .vehicle = options.vehicle,
+                                         .detector = hash_of(options.model),
+                                         .threshold = detector.threshold(),
+                                         .gap_ns = static_cast<int64_t>(options.event_gap * 1e9),
+                                         .names = names});
+  AlarmLines lines({.all = options.all,
+                    .json = options.json,
+                    .incidents = incidents.has_value(),
+                    .names = std::move(names),
+                    .threshold = detector.threshold()},
+                   watch);
+  Detection(detector, *feed, stop, lines, incidents ? &*incidents : nullptr).run();
   lines.summarise(feed->losses(), budget);
   if (!stop) require_windows(source, lines, feed->losses());
+  if (options.fail_on_alarm && lines.alarms() > 0) throw AlarmsRaised{};
 }
 
 }  // namespace
@@ -136,9 +177,8 @@ void add_detect(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("detect", "Find attacks in CAN frames as they come");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
-  verb->add_option(
-          "SOURCE", options->source,
-          "A capture (candump, CSV; .zst, .gz), a named pipe, - for standard input, or a CAN interface")
+  verb->add_option("SOURCE", options->source,
+                   "A capture in any format, a named pipe, - for standard input, or a CAN interface")
       ->required();
   verb->add_option("--window", options->window,
                    "Frames a window, or time; default: as the detector was trained")
@@ -155,16 +195,27 @@ void add_detect(CLI::App& app) {
       ->excludes(rate);
   verb->add_flag("--all", options->all, "A line for every window, not for alarms alone");
   verb->add_flag("--json", options->json, "JSON lines; the last one is the summary");
+  verb->add_option("--events", options->events, "A JSON line for an incident, not for each alarm")
+      ->check(CLI::IsMember({"json"}))
+      ->type_name("json");
+  verb->add_option("--event-gap", options->event_gap,
+                   "Seconds without an alarm after which an incident is over")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  verb->add_option("--vehicle", options->vehicle, "A name of the vehicle, for incidents")->type_name("NAME");
+  verb->add_option("--dbc", options->dbc, "Names of messages")->type_name("FILE");
+  verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit code 10 where there was an alarm");
   verb->add_flag("--strict", options->feed.strict,
                  "End with an error at a malformed line; default: count it");
   verb->add_option("--format", options->feed.format.name, "Of a capture")
-      ->check(CLI::IsMember({"auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump"}))
+      ->check(CLI::IsMember(capture_formats()))
       ->capture_default_str();
   verb->add_option("--payload", options->feed.format.payload, "Bytes of payload a frame has room for")
       ->check(CLI::IsMember({8, 64}))
       ->capture_default_str();
   verb->add_option("--channel", options->feed.format.channel,
-                   "candump: take this channel alone; default: that of the first frame")
+                   "Take this channel alone; default: that of the first frame")
       ->type_name("NAME");
   options->resources.add_budget(*verb);
   verb->footer(

@@ -40,14 +40,18 @@ void settle(Options& options) {
 void add_format_options(CLI::App& can, Options& options) {
   FormatOptions& format = options.ingest.format;
   const auto words = [](std::vector<std::string> allowed) { return CLI::IsMember(std::move(allowed)); };
-  can.add_option("--format", format.name, "auto, ctat-csv, hcrl-csv, hcrl-text, candump or table")
-      ->check(words({"auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "table"}))
+  std::vector<std::string> formats = capture_formats();
+  formats.emplace_back("table");
+  can.add_option("--format", format.name, "Of the captures; `table` is what --columns describes")
+      ->check(words(formats))
       ->capture_default_str();
   can.add_option("--payload", format.payload, "Bytes of payload a frame has room for: 8, or 64 for CAN FD")
       ->capture_default_str();
-  can.add_option("--channel", format.channel, "candump: take the frames of this channel alone");
+  can.add_option("--channel", format.channel,
+                 "Take the frames of this channel alone, where the format tells channels");
   can.add_option("--attack-label", format.attack_labels, "Label texts that mean an attack")
       ->type_name("TEXT...");
+  can.add_flag("--benign", format.benign, "Nothing in the captures is an attack: label every frame 0");
   can.add_option("--on-error", options.on_error, "A bad line: fail, or skip it and count it")
       ->check(words({"fail", "skip"}))
       ->capture_default_str();
@@ -124,6 +128,10 @@ void add_ingest(CLI::App& app) {
   can->add_option("SRC", options->ingest.sources, "Capture files, or folders whose folders become splits")
       ->required();
   can->add_option("--out", options->ingest.out, "The data set to make")->required()->type_name("DIR");
+  can->add_option(
+         "--split", options->ingest.split,
+         "Of captures that lie in no folder of their own, such as train; default: their folder's name")
+      ->type_name("NAME");
   can->add_option("--shard", options->shard,
                   "Part I of N alone, of whole captures; `plimsoll merge` joins the parts")
       ->type_name("I/N");

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -31,6 +33,26 @@ std::string traps_text(const Json& traps) {
   return text;
 }
 
+// "of them 12,000 extended, 3 remote, 1 error, 40 with more than 8 bytes; channels: can0, can1"
+std::string kinds_text(const FramesView& view) {
+  int64_t extended = 0, remote = 0, error = 0;
+  for (const uint32_t id : view.frames().can_id) {
+    extended += (id & kCanExtended) != 0;
+    remote += (id & kCanRemote) != 0;
+    error += (id & kCanError) != 0;
+  }
+  const int64_t fd =
+      std::ranges::count_if(view.frames().length, [](uint8_t length) { return length > kPayloadBytes; });
+  std::set<std::string> channels;
+  for (const Recording& recording : view.recordings())
+    if (recording.channel) channels.insert(*recording.channel);
+  std::string text = fmt::format(
+      "of them {} with extended IDs, {} remote frames, {} error frames, {} of CAN FD by their length",
+      format_count(extended), format_count(remote), format_count(error), format_count(fd));
+  if (!channels.empty()) text += fmt::format("; channels: {}", fmt::join(channels, ", "));
+  return text;
+}
+
 void inspect_frames(const std::string& folder) {
   const FramesView view(folder);
   Table table(
@@ -46,8 +68,8 @@ void inspect_frames(const std::string& folder) {
                format_count(recording.attack_frames), recording.attack.value_or("-"),
                fmt::format("{:.1f}", seconds), recording.copy_of.value_or(""), traps_text(recording.traps)});
   }
-  fmt::print("{}: frames, {} of {} recordings\n\n{}", folder, format_count(view.frames().size()),
-             view.recordings().size(), table.text());
+  fmt::print("{}: frames, {} of {} recordings\n{}\n\n{}", folder, format_count(view.frames().size()),
+             view.recordings().size(), kinds_text(view), table.text());
   const bool clean = std::all_of(view.recordings().begin(), view.recordings().end(),
                                  [](const Recording& recording) { return recording.traps.empty(); });
   if (clean) fmt::print("\nno odd payloads, blanks, blank lines, CR LF or time running back were found\n");

@@ -14,6 +14,11 @@ struct Stopped {
   int signal;
 };
 
+/// `detect --fail-on-alarm` raised alarms: run_command() gives this exit code then.
+struct AlarmsRaised {
+  static constexpr int kExitCode = 10;
+};
+
 /// The same, and throw_if_stopped() throws Stopped behind it. Where nothing calls that within kSecondsToStop
 /// the process ends by the signal.
 void stop_in_order();

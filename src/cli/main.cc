@@ -89,6 +89,7 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"compare"}, add_compare},
       {{"calibrate"}, add_calibrate},
       {{"detect"}, add_detect},
+      {{"detector"}, add_detector},
   };
 }
 

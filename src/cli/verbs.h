@@ -23,5 +23,6 @@ void add_top(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_detect(CLI::App& app);
+void add_detector(CLI::App& app);
 
 }  // namespace plimsoll

@@ -45,6 +45,9 @@ struct FeedOptions {
   std::function<void(const std::string& channel)> on_other_channel = {};
 };
 
+/// A capture in any format: as open_text_feed(), and files that are no text. Errors: InputError.
+std::unique_ptr<FrameFeed> open_capture_feed(const std::string& source, const FeedOptions& options);
+
 /// Lines of a capture: a file, perhaps .zst or .gz, a named pipe, or standard input as "-". A first line that
 /// is damaged, as of a stream that is joined, is lost as any other. Errors: InputError.
 std::unique_ptr<FrameFeed> open_text_feed(const std::string& source, const FeedOptions& options);

@@ -160,7 +160,7 @@ class TextFeed : public FrameFeed {
     FormatOptions one = options_.format;
     one.name = piece_.format->name();
     one.channel = channel;
-    piece_.format = CaptureFormat::make(one, {}, name_);
+    piece_.format = CaptureFormat::make(one, piece_.text().substr(0, kFirstBytes), name_);
   }
 
   void begin_long_line() {

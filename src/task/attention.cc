@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "telemetry/graph_chart.h"
-#include "windows/node_ids.h"
 
 namespace plimsoll {
 namespace {
@@ -180,7 +179,7 @@ AttendedWindows::AttendedWindows(const DetectorFile& model, const WindowSource& 
 
 void AttendedWindows::read(int64_t graph) {
   windows_.read(std::span(&graph, 1), block_);
-  ids_ = node_ids(windows_, graph);
+  ids_ = windows_.node_ids(graph);
   score_ = judge_.log_odds(block_);
 }
 

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "io/file.h"
+#include "job/job_report.h"
 #include "telemetry/metrics_table.h"
 #include "train/plan/memory_by_module.h"
 
@@ -131,6 +132,9 @@ RunRecord read_run_record(const RunFolder& folder) {
   add_memory(record, manifest);
   if (manifest.is_object() && manifest.contains("memory_by_module"))
     record.by_module = memory_by_module_from(manifest.at("memory_by_module"));
+  // A manifest of before jobs were counted has nothing to report of them.
+  if (manifest.is_object() && manifest.contains("starts"))
+    record.job_report = job_report_text(job_report(folder.root));
   // As they ran, where the manifest knows; a stage that goes on has none of it yet.
   std::ranges::stable_sort(record.losses, {}, [&](const RunRecord::Losses& losses) {
     return std::ranges::find(record.memory, losses.stage, &RunRecord::Memory::stage) - record.memory.begin();

@@ -27,8 +27,7 @@ class BehaviourWindows : public WindowSource {
   const GraphSetTables& tables() const override { return tables_; }
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   FrameSpans frames(int64_t graph) const override;
-  /// The raw CAN ID of each node of a window's graph.
-  std::vector<uint32_t> node_ids(int64_t graph) const;
+  std::vector<uint32_t> node_ids(int64_t graph) const override;
 
   std::span<const int64_t> calibration() const override { return calibration_; }
   NamedTensors learned() const override { return profile_.tensors(); }

@@ -46,6 +46,10 @@ FrameSpans CompatWindows::frames(int64_t graph) const {
   return frames_.frames().part(window.frame(0), window.frames());
 }
 
+std::vector<uint32_t> CompatWindows::node_ids(int64_t graph) const {
+  return compat_node_ids(frames(graph).can_id, vocabulary_);
+}
+
 void CompatWindows::read(std::span<const int64_t> graphs, GraphBlock& block) const {
   CompatGraph maker(vocabulary_);
   block.clear();

@@ -51,6 +51,9 @@ class WindowSource : public BlockSource {
   virtual std::span<const int64_t> calibration() const { return {}; }
   /// The consecutive frames that a window looks at.
   virtual FrameSpans frames(int64_t graph) const = 0;
+  /// The CAN ID of each node of a window's graph, flags included; of compat, whose unknown IDs are one node,
+  /// the first of them.
+  virtual std::vector<uint32_t> node_ids(int64_t graph) const = 0;
 };
 
 /// What a trained model knows of the data it was trained on.

@@ -217,9 +217,29 @@ def test_the_trained_student_in_onnxruntime_scores_as_evaluate_does(run, trained
     assert np.abs(odds / odds.sum(1, keepdims=True) - said.probability[:60]).max() <= TOLERANCE
 
 
+@pytest.mark.parametrize("variant", [SMALL_VGAE, {**LARGE_VGAE, "output": "tanh"}, {**SMALL_VGAE, "hidden": [24], "edge_features": 11}])
+def test_an_autoencoder_in_onnxruntime_says_the_same(trained, tmp_path, variant):
+    pytest.importorskip("onnx", reason="pip install onnx onnxruntime")
+    ort = pytest.importorskip("onnxruntime", reason="pip install onnx onnxruntime")
+    batch = batch_of(plimsoll.open(trained / "graphs"), 10)
+    model = GraphAutoencoderNeighborhood(ModelFile.load(trained / "run" / "detector.safetensors").config["num_ids"], **variant)
+    edge_attr = batch.edge_attr / batch.edge_attr.abs().amax(0).clamp(min=1)
+    with torch.no_grad():
+        model.train()(batch.x, batch.edge_index, edge_attr)  # so that there are running statistics
+        rebuilt, ids, neighbours, mu, logvar = model.eval()(batch.x, batch.edge_index, edge_attr)
+    model_file("graph_autoencoder_neighborhood", model).save(tmp_path / "v.safetensors")
+    plimsoll.export(tmp_path / "v.safetensors", tmp_path / "v.onnx", to="onnx")
+    session = ort.InferenceSession(tmp_path / "v.onnx")
+    given = {"x": batch.x, "edge_index": batch.edge_index, "edge_attr": edge_attr}
+    said = session.run(None, {each.name: given[each.name].numpy() for each in session.get_inputs()})
+    assert [each.name for each in session.get_outputs()] == ["mu", "logvar", "features", "id_logits", "neighbour_logits"]
+    for ours, expected in zip(said, (mu, logvar, rebuilt, ids, neighbours)):
+        assert np.abs(ours - expected.numpy()).max() <= TOLERANCE * max(1, expected.abs().max().item())
+
+
 def test_models_without_onnx_say_so(tmp_path):
     pytest.importorskip("onnx", reason="pip install onnx onnxruntime")
-    model_file("graph_autoencoder_neighborhood", GraphAutoencoderNeighborhood(50, **SMALL_VGAE)).save(tmp_path / "v.safetensors")
+    ModelFile("gnn", {}, {"head.weight": np.ones((1, 1), np.float32)}).save(tmp_path / "v.safetensors")
     with pytest.raises(plimsoll.UsageError, match="state_dict"):
         plimsoll.export(tmp_path / "v.safetensors", tmp_path / "v.onnx", to="onnx")
     assert [file.name for file in tmp_path.iterdir()] == ["v.safetensors"]

@@ -1,8 +1,10 @@
 #include "ingest/can/capture_format.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/error.h"
 #include "ingest/can/fields.h"
@@ -24,6 +26,36 @@ void visit_notes(Notes& notes, Visit&& visit) {
   visit("crlf_lines", notes.crlf_lines);
   visit("suffixes", notes.suffixes);
   visit("other_channels", notes.other_channels);
+  visit("other_lines", notes.other_lines);
+}
+
+// Formats of text, in the order in which they are tried.
+struct TextCapture {
+  const char* name;
+  std::unique_ptr<CaptureFormat> (*make)(const FormatOptions& options, std::string_view first_lines);
+  bool (*has_header)(std::string_view first_lines) = nullptr;  // tells the format; else its first frame does
+};
+template <std::unique_ptr<CaptureFormat> (*make)()>
+std::unique_ptr<CaptureFormat> plain(const FormatOptions&, std::string_view) {
+  return make();
+}
+std::span<const TextCapture> text_formats() {
+  static constexpr TextCapture kFormats[] = {
+      {"asc", make_asc,
+       [](std::string_view lines) { return lines.starts_with("date ") || lines.starts_with("base "); }},
+      {"trc", make_trc, [](std::string_view lines) { return lines.starts_with(';'); }},
+      {"gvret", make_gvret,
+       [](std::string_view lines) { return lines.starts_with("Time Stamp,ID,Extended,"); }},
+      {"python-can", plain<make_python_can>,
+       [](std::string_view lines) {
+         return lines.starts_with("timestamp,arbitration_id,extended,remote,error,");
+       }},
+      {"ctat-csv", plain<make_ctat_csv>},
+      {"hcrl-csv", plain<make_hcrl_csv>},
+      {"hcrl-text", plain<make_hcrl_text>},
+      {"candump", make_candump},
+  };
+  return kFormats;
 }
 
 // Whether the first of the lines that is no header parses, or is a frame of a channel that was not asked for;
@@ -51,6 +83,13 @@ bool fits(const CaptureFormat& format, std::string_view lines) {
 
 }  // namespace
 
+const std::vector<std::string>& capture_formats() {
+  static const std::vector<std::string> names = {"auto",       "ctat-csv", "hcrl-csv", "hcrl-text",
+                                                 "candump",    "asc",      "trc",      "gvret",
+                                                 "python-can", "blf",      "mf4",      "pcap"};
+  return names;
+}
+
 void LineNotes::add(const LineNotes& other) {
   std::vector<int64_t> counts;
   visit_notes(other, [&](const char*, int64_t count) { counts.push_back(count); });
@@ -70,6 +109,7 @@ Json FormatOptions::to_json() const {
   Json json = {{"format", name}, {"payload", payload}};
   if (!channel.empty()) json["channel"] = channel;
   if (!attack_labels.empty()) json["attack_labels"] = attack_labels;
+  if (benign) json["benign"] = true;
   if (name != "table") return json;
   json["columns"] = columns;
   json["separator"] = separator;
@@ -85,27 +125,29 @@ std::unique_ptr<CaptureFormat> CaptureFormat::make(const FormatOptions& options,
                                                    const std::string& file) {
   if (options.payload != 8 && options.payload != 64)
     throw UsageError(fmt::format("--payload {} is neither 8 nor 64", options.payload));
-  if (options.name == "ctat-csv") return make_ctat_csv();
-  if (options.name == "hcrl-csv") return make_hcrl_csv();
-  if (options.name == "hcrl-text") return make_hcrl_text();
-  if (options.name == "candump") return make_candump(options, first_lines);
   if (options.name == "table") return make_table(options);
-  if (options.name != "auto")
-    throw UsageError(
-        fmt::format("--format '{}' is not known; expected auto, ctat-csv, hcrl-csv, hcrl-text, candump or "
-                    "table",
-                    options.name));
-  using Make = std::unique_ptr<CaptureFormat> (*)();
-  for (const Make make : {make_ctat_csv, make_hcrl_csv, make_hcrl_text})
-    if (auto format = make(); fits(*format, first_lines)) return format;
-  if (auto format = make_candump(options, first_lines); fits(*format, first_lines)) return format;
+  const auto& formats = text_formats();
+  if (options.name != "auto") {
+    const auto named =
+        std::ranges::find_if(formats, [&](const TextCapture& format) { return options.name == format.name; });
+    if (named != formats.end()) return named->make(options, first_lines);
+    if (std::ranges::find(capture_formats(), options.name) != capture_formats().end())
+      throw InputError(fmt::format("{}: its first bytes are not those of {}", file, options.name));
+    throw UsageError(fmt::format("--format '{}' is not known; expected {} or table", options.name,
+                                 fmt::join(capture_formats(), ", ")));
+  }
+  for (const TextCapture& candidate : formats) {
+    if (candidate.has_header != nullptr && !candidate.has_header(first_lines)) continue;
+    auto format = candidate.make(options, first_lines);
+    if (candidate.has_header != nullptr || fits(*format, first_lines)) return format;
+  }
   // One malformed line must not hide what the file is: the four-column header says it as well.
   if (first_lines.starts_with("timestamp,arbitration_id,data_field,attack")) return make_ctat_csv();
-  throw InputError(fmt::format(
-      "{}: its first lines are of no known capture format (ctat-csv, hcrl-csv, hcrl-text, "
-      "candump); name it with --format, or describe its columns to `plimsoll ingest can --format table "
-      "--columns`",
-      file));
+  throw InputError(
+      fmt::format("{}: its first lines are of no known capture format ({}); name it with --format, or "
+                  "describe its columns "
+                  "to `plimsoll ingest can --format table --columns`",
+                  file, fmt::join(std::span(capture_formats()).subspan(1), ", ")));
 }
 
 }  // namespace plimsoll

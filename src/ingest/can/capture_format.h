@@ -34,17 +34,29 @@ struct LineNotes {
   int64_t crlf_lines = 0;       ///< ended by CR LF
   int64_t suffixes = 0;         ///< words after a candump frame that are no label: left out
   int64_t other_channels = 0;   ///< frames of another channel than --channel: left out
+  int64_t other_lines = 0;      ///< headers, comments and events that are no frames: left out
 
   void add(const LineNotes& other);
   /// Only those that occurred: {"odd_payload": 1}
   Json to_json() const;
 };
 
+/// What is known of the frames of a capture.
+struct CaptureFacts {
+  std::string name;  ///< of the format
+  bool has_time = true;
+  bool has_payload = true;
+  bool labelled = true;
+  std::string channel = {};  ///< that all of them are of, if the format tells
+};
+
 /// How the user describes captures; what is not given is detected.
 struct FormatOptions {
-  std::string name = "auto";  ///< auto | ctat-csv | hcrl-csv | hcrl-text | candump | table
-  int64_t payload = 8;        ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
-  std::string channel = {};   ///< candump: take this channel alone
+  std::string name = "auto";   ///< a word of capture_formats(), or table
+  int64_t payload = 8;         ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
+  std::string channel = {};    ///< take this channel alone, where the format tells channels
+  bool first_channel = false;  ///< without one: that of the first frame, and others are left out, not refused
+  bool benign = false;         ///< every frame is labelled 0; one that is labelled an attack is an error
   std::vector<std::string> attack_labels =
       {};  ///< label texts that mean an attack; empty: 1, true, attack, T
 
@@ -59,6 +71,9 @@ struct FormatOptions {
 
   Json to_json() const;  ///< for the provenance
 };
+
+/// The words of FormatOptions::name but for `table`: auto first.
+const std::vector<std::string>& capture_formats();
 
 /// How the lines of one kind of capture become frames. Immutable: any number of threads may parse with it.
 class CaptureFormat {
@@ -82,6 +97,8 @@ class CaptureFormat {
   virtual bool labelled() const { return true; }
   /// The channel all its frames are of, if the format tells.
   virtual std::string channel() const { return ""; }
+
+  CaptureFacts facts() const { return {name(), has_time(), has_payload(), labelled(), channel()}; }
 
   /// The format of a file by its first lines. Errors: UsageError (options), InputError (not recognised;
   /// `file` is for its text, which names --format table).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "ingest/can/fields.h"
@@ -11,6 +12,8 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
+constexpr size_t kFirstBytes = 64 << 10;  // that tell the format and its header
+constexpr size_t kPieceFrames = 8192;
 
 }  // namespace
 
@@ -18,11 +21,40 @@ CapturePieces::CapturePieces(const std::vector<CaptureFile>& captures, const For
     : captures_(captures), options_(options) {}
 
 bool CapturePieces::next(CapturePiece& piece) {
-  if (!stream_ && next_capture_ == captures_.size()) return false;
-  piece.first = !stream_;
-  if (!stream_) stream_ = InputStream::open(captures_[next_capture_++].path);
-  const std::string file = captures_[next_capture_ - 1].path.string();
+  if (!stream_ && !reader_ && next_capture_ == captures_.size()) return false;
+  piece.first = !stream_ && !reader_;
+  if (piece.first) {
+    const std::filesystem::path& path = captures_[next_capture_++].path;
+    stream_ = InputStream::open(path);
+    reader_ = FrameReader::open(path, options_, stream_);
+    unpacked_bytes_ = 0;
+  }
+  piece.capture = next_capture_ - 1;
+  if (reader_)
+    read_frames(piece);
+  else
+    read_lines(piece, captures_[piece.capture].path.string());
+  return true;
+}
 
+void CapturePieces::read_frames(CapturePiece& piece) {
+  piece.format.reset();
+  piece.text_bytes = 0;
+  piece.notes = {};
+  piece.frames.width = options_.payload;
+  piece.frames.clear();
+  piece.frames.reserve(kPieceFrames);
+  piece.last = !reader_->read(kPieceFrames, piece.frames, piece.notes);
+  piece.unpacked_bytes =
+      reader_->unpacked_bytes() - std::exchange(unpacked_bytes_, reader_->unpacked_bytes());
+  piece.bytes_read = reader_->bytes_read();
+  if (!piece.last) return;
+  piece.facts = reader_->facts();
+  piece.hash = reader_->source_hash();
+  reader_.reset();
+}
+
+void CapturePieces::read_lines(CapturePiece& piece, const std::string& file) {
   piece.buffer.resize(kPieceBytes);
   std::copy(carried_.begin(), carried_.end(), piece.buffer.begin());
   const size_t wanted = kPieceBytes - carried_.size();
@@ -37,25 +69,29 @@ bool CapturePieces::next(CapturePiece& piece) {
   const std::string_view rest = held.substr(piece.text_bytes);
   carried_.assign(rest.begin(), rest.end());
 
-  if (piece.first) format_ = CaptureFormat::make(options_, piece.text().substr(0, 4096), file);
+  if (piece.first) format_ = CaptureFormat::make(options_, piece.text().substr(0, kFirstBytes), file);
   piece.format = format_;
-  piece.capture = next_capture_ - 1;
+  piece.unpacked_bytes = static_cast<int64_t>(piece.text_bytes);
   piece.bytes_read = stream_->bytes_read();
-  if (piece.last) {
-    piece.hash = stream_->source_hash();
-    stream_.reset();
-  }
-  return true;
+  if (!piece.last) return;
+  piece.facts = format_->facts();
+  piece.hash = stream_->source_hash();
+  stream_.reset();
 }
 
 void parse_piece(const CapturePiece& piece, bool skip, ParsedPiece& parsed) {
   constexpr size_t kUsualLine = 32;  // bytes, or a little more
   parsed.frames.clear();
-  parsed.frames.reserve(piece.text_bytes / kUsualLine);
   parsed.notes = {};
   parsed.lines = 0;
   parsed.skipped.clear();
   parsed.error.reset();
+  if (!piece.format) {
+    parsed.frames = piece.frames;
+    parsed.notes = piece.notes;
+    return;
+  }
+  parsed.frames.reserve(piece.text_bytes / kUsualLine);
   for (std::string_view text = piece.text(); !text.empty();) {
     text.remove_prefix(piece.format->parse_usual(text, parsed.frames, parsed.lines));
     const auto* const end = static_cast<const char*>(std::memchr(text.data(), '\n', text.size()));

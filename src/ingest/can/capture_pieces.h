@@ -7,26 +7,31 @@
 #include <vector>
 
 #include "ingest/can/capture_format.h"
+#include "ingest/can/frame_reader.h"
 #include "ingest/can/sources.h"
-#include "io/input_stream.h"
 
 namespace plimsoll {
 
-/// Some whole lines of one capture: the unit of parsing.
+/// Some whole lines of one capture, or frames of one that is no text: the unit of parsing.
 struct CapturePiece {
   Vector<char, Tag::ingest> buffer;
   size_t text_bytes = 0;
   size_t capture = 0;                           ///< index in the list of captures
   bool first = false;                           ///< holds the file's first line
   bool last = false;                            ///< the file ends with it, perhaps without a line break
-  std::shared_ptr<const CaptureFormat> format;  ///< of the file
+  std::shared_ptr<const CaptureFormat> format;  ///< of the file; null where it is no text
+  FrameBatch frames;                            ///< of a file that is no text
+  LineNotes notes;                              ///< of these
+  CaptureFacts facts;                           ///< of the file; once `last` is set
+  int64_t unpacked_bytes = 0;                   ///< that these lines or frames took, after decompression
   int64_t bytes_read = 0;                       ///< of the file itself, up to here
   std::string hash;                             ///< of the file itself, in its last piece
 
   std::string_view text() const { return {buffer.data(), text_bytes}; }
 };
 
-/// Reads captures one after the other in pieces of whole lines of at most 1 MiB. Not thread-safe.
+/// Reads captures one after the other in pieces of whole lines of at most 1 MiB, or of 8,192 frames. Not
+/// thread-safe.
 class CapturePieces {
  public:
   CapturePieces(const std::vector<CaptureFile>& captures, const FormatOptions& options);
@@ -37,10 +42,16 @@ class CapturePieces {
   bool next(CapturePiece& piece);
 
  private:
+  void read_lines(CapturePiece& piece, const std::string& file);
+  void read_frames(CapturePiece& piece);
+
   const std::vector<CaptureFile>& captures_;
   const FormatOptions& options_;
   size_t next_capture_ = 0;
-  std::unique_ptr<InputStream> stream_;  // of the capture before next_capture_; none between captures
+  // Of the capture before next_capture_; none between captures.
+  std::unique_ptr<InputStream> stream_;  // of a text
+  std::unique_ptr<FrameReader> reader_;
+  int64_t unpacked_bytes_ = 0;
   std::shared_ptr<const CaptureFormat> format_;
   Vector<char, Tag::ingest> carried_;  // the beginning of a line whose end is not read yet
 };

@@ -64,6 +64,20 @@ int64_t parse_scaled_time(std::string_view text, int64_t scale, LineNotes& notes
   return parse_rounded(text, static_cast<double>(scale), notes);
 }
 
+int64_t parse_decimal_time(std::string_view text, int64_t unit) {
+  int64_t whole = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, failed] = std::from_chars(text.data(), last, whole);
+  if (failed != std::errc() || whole < 0 || whole > 9'000'000'000'000'000'000 / unit)
+    throw Wrong{text.data(), "a time, such as 1059.9"};
+  int64_t time_ns = whole * unit;
+  const char* at = end;
+  if (at < last && *at == '.')
+    for (++at; at < last && is_digit(*at); ++at) time_ns += (*at - '0') * (unit /= 10);
+  if (at != last) throw Wrong{at, "a time, such as 1059.9"};
+  return time_ns;
+}
+
 int64_t parse_time_of_day(std::string_view text) {
   std::array<int64_t, 4> parts{};  // hours, minutes, seconds, fraction
   const char* at = text.data();
@@ -158,6 +172,13 @@ void append_bytes(const uint8_t* bytes, int64_t count, FrameBatch& out) {
   std::fill(std::copy_n(bytes, count, out.data.begin() + static_cast<int64_t>(first)), out.data.end(),
             uint8_t{0});
   out.length.push_back(static_cast<uint8_t>(count));
+}
+
+void append_unlabelled(int64_t time_ns, uint32_t id, const uint8_t* bytes, int64_t count, FrameBatch& out) {
+  append_bytes(bytes, count, out);
+  out.time_ns.push_back(time_ns);
+  out.can_id.push_back(id);
+  out.label.push_back(kUnlabelled);
 }
 
 uint8_t parse_label(std::string_view text, const std::vector<std::string>& attack_labels) {

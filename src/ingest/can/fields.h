@@ -18,6 +18,8 @@ int64_t parse_seconds(std::string_view text, LineNotes& notes);
 /// A number of ms or us ("scale" nanoseconds each), or a time of day "14:28:27.493" since midnight.
 int64_t parse_scaled_time(std::string_view text, int64_t scale, LineNotes& notes);
 int64_t parse_time_of_day(std::string_view text);
+/// A number with a point, "1059.9", of ms (unit 1,000,000 ns) or us: exact to the nanosecond. Not negative.
+int64_t parse_decimal_time(std::string_view text, int64_t unit);
 
 /// A CAN ID in hex, with or without 0x. It is extended (29 bits) if it does not fit in 11 bits or has 8
 /// digits.
@@ -32,6 +34,8 @@ int64_t parse_length(std::string_view text, bool bits);
 void append_payload(std::string_view digits, FrameBatch& out, LineNotes& notes);
 /// Bytes already parsed, at most batch.width.
 void append_bytes(const uint8_t* bytes, int64_t count, FrameBatch& out);
+/// A frame of a format without labels.
+void append_unlabelled(int64_t time_ns, uint32_t id, const uint8_t* bytes, int64_t count, FrameBatch& out);
 /// The error for a payload over the width of the set; its remedy is --payload 64.
 Wrong too_long(const char* at, int64_t width);
 

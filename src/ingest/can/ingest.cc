@@ -86,8 +86,9 @@ class RecordingAssembler {
           error.found, error.expected,
           error.cut_off ? "; the file ends inside this line: fetch it again, or remove the line" : ""));
     }
+    if (options_.format.benign) label_benign(capture, parsed.frames);
     add_notes(capture, parsed);
-    if (!piece.format->has_time())
+    if (piece.format && !piece.format->has_time())
       std::iota(parsed.frames.time_ns.begin(), parsed.frames.time_ns.end(), frames_);
     writer_.append(parsed.frames.spans());
     frames_ += static_cast<int64_t>(parsed.frames.frames());
@@ -102,6 +103,13 @@ class RecordingAssembler {
   }
 
  private:
+  static void label_benign(const CaptureFile& capture, FrameBatch& frames) {
+    if (std::ranges::find(frames.label, uint8_t{1}) != frames.label.end())
+      throw InputError(capture.path.string() +
+                       ": holds frames labelled as attacks; leave --benign out, or name other captures");
+    std::ranges::fill(frames.label, uint8_t{0});
+  }
+
   void add_notes(const CaptureFile& capture, const ParsedPiece& parsed) {
     notes_.add(parsed.notes);
     for (const int64_t time_ns : parsed.frames.time_ns) {
@@ -132,10 +140,10 @@ class RecordingAssembler {
     recording.source = capture.source;
     recording.bytes = piece.bytes_read;
     recording.hash = piece.hash;
-    if (!piece.format->channel().empty()) recording.channel = piece.format->channel();
-    recording.has_time = piece.format->has_time();
-    recording.has_payload = piece.format->has_payload();
-    recording.labelled = piece.format->labelled();
+    if (!piece.facts.channel.empty()) recording.channel = piece.facts.channel;
+    recording.has_time = piece.facts.has_time;
+    recording.has_payload = piece.facts.has_payload;
+    recording.labelled = piece.facts.labelled || options_.format.benign;
     recording.attack = capture.attack;
     recording.traps = notes_.to_json();
     for (const auto& [reason, count] : skipped_) recording.traps["skipped: expected " + reason] = count;
@@ -168,7 +176,7 @@ class RecordingAssembler {
 
 IngestResult ingest_can(const IngestOptions& options, const std::function<void(int64_t, int64_t)>& progress) {
   Charge charge(Tag::ingest);
-  std::vector<CaptureFile> captures = find_captures(options.sources, charge);
+  std::vector<CaptureFile> captures = find_captures(options.sources, charge, options.split);
   const std::string all = take_shard(options.shard, captures);
   IngestResult result;
   bool has_pipe = false;
@@ -212,7 +220,7 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
         parse_piece(piece, options.skip_errors, parsed);
         turn.wait();
         assembler.add(piece, parsed);
-        result.text_bytes += static_cast<int64_t>(piece.text_bytes);
+        result.text_bytes += piece.unpacked_bytes;
         progress(done + piece.bytes_read, result.source_bytes);
         if (piece.last) done += piece.bytes_read;
       });

@@ -15,7 +15,8 @@ namespace plimsoll {
 struct IngestOptions {
   std::vector<std::filesystem::path> sources = {};
   std::filesystem::path out = {};
-  bool force = false;  ///< replace an existing output
+  bool force = false;      ///< replace an existing output
+  std::string split = {};  ///< of captures that are named themselves or lie directly in a named folder
   FormatOptions format = {};
   bool skip_errors = false;   ///< leave bad lines out and count them, instead of refusing the file
   int64_t skip_limit = 1000;  ///< bad lines after which a file is refused all the same

@@ -14,17 +14,24 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
+// Of captures, perhaps with .zst or .gz behind them. The texts of errors have them too.
+constexpr const char* kEndings[] = {".csv", ".log", ".txt",  ".tsv",    ".asc",
+                                    ".blf", ".mf4", ".pcap", ".pcapng", ".trc"};
+constexpr const char* kExpected =
+    "*.csv, *.log, *.txt, *.tsv, *.asc, *.blf, *.mf4, *.pcap, *.pcapng or *.trc, perhaps with .zst or .gz";
+
 std::optional<std::string> capture_name(const fs::path& path) {
   fs::path name = path.filename();
   if (name.extension() == ".zst" || name.extension() == ".gz") name = name.stem();
-  for (const char* ending : {".csv", ".log", ".txt", ".tsv"})
+  for (const char* ending : kEndings)
     if (name.extension() == ending) return name.stem().string();
   return std::nullopt;
 }
 
-CaptureFile describe(const fs::path& path, const fs::path& root, std::string name) {
+CaptureFile describe(const fs::path& path, const fs::path& root, std::string name, const std::string& named) {
   const fs::path below = path.lexically_relative(root);
   std::string split = below.parent_path().generic_string();
+  if (split.empty()) split = named;
   if (split.empty()) split = fs::absolute(root).lexically_normal().filename().string();
   if (split.empty()) split = fs::absolute(root).lexically_normal().parent_path().filename().string();
   std::optional<std::string> attack = attack_from_name(name);
@@ -65,7 +72,12 @@ int64_t bytes_of(const CaptureFile& file) {
 
 }  // namespace
 
-std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources, Charge& charge) {
+bool is_capture(const fs::path& path) {
+  return capture_name(path).has_value();
+}
+
+std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources, Charge& charge,
+                                       const std::string& split) {
   std::vector<CaptureFile> captures;
   const auto add = [&](CaptureFile file) {
     charge.add(bytes_of(file));
@@ -76,22 +88,20 @@ std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources, Cha
     if (!fs::is_directory(source)) {
       const auto name = capture_name(source);
       if (!name)
-        throw InputError(source.string() +
-                         ": not a capture by its name; expected one ending in .csv, .log, .txt or .tsv, "
-                         "perhaps with .zst or .gz");
+        throw InputError(
+            fmt::format("{}: not a capture by its name; expected {}", source.string(), kExpected));
       const fs::path folder = source.has_parent_path() ? source.parent_path() : fs::path(".");
-      add(describe(folder / source.filename(), folder, *name));
+      add(describe(folder / source.filename(), folder, *name, split));
       continue;
     }
     visit_files(source, [&](const fs::path& path) {
-      if (const auto name = capture_name(path)) add(describe(path, source, *name));
+      if (const auto name = capture_name(path)) add(describe(path, source, *name, split));
     });
   }
   if (captures.empty()) {
     std::string searched;
     for (const fs::path& source : sources) searched += " " + source.string();
-    throw InputError(
-        fmt::format("no captures (*.csv, *.log, *.txt, *.tsv, each perhaps .zst or .gz) under{}", searched));
+    throw InputError(fmt::format("no captures ({}) under{}", kExpected, searched));
   }
   const auto key = [](const CaptureFile& file) { return std::tie(file.split, file.name); };
   std::sort(captures.begin(), captures.end(),

@@ -18,10 +18,15 @@ struct CaptureFile {
   std::optional<std::string> attack;
 };
 
-/// The captures (*.csv, *.log, *.txt, *.tsv, each perhaps .zst or .gz) under the files and folders given,
-/// ordered by split and name. Errors: InputError when a source is absent, when none is found, or when two
-/// have one split and name; BudgetExceeded: `charge` gets what the list takes.
-std::vector<CaptureFile> find_captures(const std::vector<std::filesystem::path>& sources, Charge& charge);
+/// The captures (*.csv, *.log, *.blf, *.mf4 and so on, each perhaps .zst or .gz) under the files and folders
+/// given, ordered by split and name. `split`: of those that lie in no folder below a source; empty: its name.
+/// Errors: InputError when a source is absent, when none is found, or when two have one split and name;
+/// BudgetExceeded: `charge` gets what the list takes.
+std::vector<CaptureFile> find_captures(const std::vector<std::filesystem::path>& sources, Charge& charge,
+                                       const std::string& split = {});
+
+/// Whether a file is a capture by its name.
+bool is_capture(const std::filesystem::path& path);
 
 /// The attack a recording's name tells of: "DoS-kia" gives "DoS", "rpm-accessory-2" gives "rpm-accessory".
 /// Names without a dash and names that begin with attack-free, accessory, benign, clean or normal give none.

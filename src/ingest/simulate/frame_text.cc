@@ -88,9 +88,10 @@ void FrameTextWriter::append(const FrameSpans& frames) {
     Pen pen(buffer_.data() + filled_);
     if (format_ == TextFormat::csv) {
       if ((id & (kCanRemote | kCanError)) != 0 || frames.label[i] > 1)
-        throw InputError(
-            fmt::format("frame of ID {:08X} with label {}: the CSV has no remote, error or unlabelled frames",
-                        id, frames.label[i]));
+        throw InputError(fmt::format(
+            "frame of ID {:08X} with label {}: the CSV has no remote, error or unlabelled frames; "
+            "candump has: --to candump",
+            id, frames.label[i]));
       pen.time(frames.time_ns[i], 1);
       pen.put(',');
       pen.id(id, 0);

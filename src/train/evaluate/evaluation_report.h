@@ -36,8 +36,9 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> facts;  ///< versions, data, limits: name and text
   std::vector<Losses> losses;
   std::vector<Memory> memory;
-  TapeProfile by_module;  ///< of the worst block; without modules where it is not known
-  std::string recipe;     ///< as YAML
+  TapeProfile by_module;   ///< of the worst block; without modules where it is not known
+  std::string recipe;      ///< as YAML
+  std::string job_report;  ///< as `plimsoll job-report` prints it; may be empty
 };
 
 /// report.html of detectors (docs/formats/run.md); `published` may be null. `suspicious`: figures of windows

@@ -112,6 +112,10 @@ void add_run(Report& report, const RunRecord& run) {
   add_losses(report, run.losses);
   add_memory(report, run.memory);
   add_by_module(report, run.by_module);
+  if (!run.job_report.empty()) {
+    report.section("Job report");
+    report.preformatted(run.job_report);
+  }
   report.section("What was run");
   Report::Table facts{{"<", "<"}, {}};
   for (const auto& [name, text] : run.facts) facts.rows.push_back({{name, text}});

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""How fast `plimsoll ingest can` reads BLF and MF4, beside inflating their packed data alone and beside python-can and asammdf.
+
+    bench/readers.py FRAMES [--times 3] [--peer-frames 200000] [--scratch DIR]     # FRAMES: a data set of frames; needs python-can, asammdf
+
+The files are made of FRAMES: BLF in containers of 128 KiB, MF4 in packed blocks of 4 MiB, transposed and not. All in turn; the
+page cache has the files. Peers read a file of --peer-frames frames, and seconds are taken in proportion.
+"""
+
+import argparse
+import shutil
+import statistics
+import struct
+import sys
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+import report
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
+EXTENDED = 1 << 31
+
+
+def columns_of(folder, count):
+    return {name: np.load(folder / f"{name}.npy", mmap_mode="r")[:count] for name in ("time_ns", "can_id", "length", "data")}
+
+
+def write_blf(path, columns):
+    """Objects CAN_MESSAGE in containers, as Vector's tools write them; gives the packed parts."""
+    count = len(columns["time_ns"])
+    kind = np.dtype([("sign", "S4"), ("head", "<u2"), ("version", "<u2"), ("size", "<u4"), ("type", "<u4"), ("flags", "<u4"),
+                     ("client", "<u2"), ("object", "<u2"), ("time", "<u8"), ("channel", "<u2"), ("direction", "u1"), ("dlc", "u1"),
+                     ("id", "<u4"), ("data", "u1", 8)])
+    rows = np.zeros(count, kind)
+    rows["sign"], rows["head"], rows["version"], rows["size"], rows["type"], rows["flags"] = b"LOBJ", 32, 1, 48, 1, 2
+    rows["time"], rows["channel"], rows["dlc"] = columns["time_ns"] - columns["time_ns"].min(), 1, columns["length"]
+    rows["id"], rows["data"] = columns["can_id"], columns["data"][:, :8]
+    objects = rows.tobytes()
+    parts = []
+    with open(path, "wb") as file:
+        file.write(struct.pack("<4sL", b"LOGG", 144).ljust(40, b"\0") + struct.pack("<8H", 2023, 11, 2, 14, 22, 13, 20, 0).ljust(104, b"\0"))
+        for at in range(0, len(objects), 128 * 1024):
+            plain = objects[at:at + 128 * 1024]
+            packed = zlib.compress(plain)
+            parts.append(packed)
+            file.write(struct.pack("<4sHHLLH6xL4x", b"LOBJ", 16, 1, 32 + len(packed), 10, 2, len(plain)) + packed + b"\0" * (len(packed) % 4))
+    return parts
+
+
+def write_mf4(path, columns, transposed):
+    import test_mf4
+
+    count = len(columns["time_ns"])
+    kind = np.dtype([("time", "<u8"), ("channel", "u1"), ("id", "<u4"), ("length", "u1"), ("data", "u1", 8)])
+    rows = np.zeros(count, kind)
+    rows["time"], rows["channel"], rows["id"] = (columns["time_ns"] - columns["time_ns"].min()) // 1000, 1, columns["can_id"]
+    rows["length"], rows["data"] = columns["length"], columns["data"][:, :8]
+    mdf = test_mf4.Mdf()
+    group = mdf.group(test_mf4.can_channel(mdf, 0, 0), 0, 22)
+    step = (4 << 20) // 22
+    parts, links = [], []
+    for at in range(0, count, step):
+        plain = rows[at:at + step].tobytes()
+        if transposed:
+            plain = np.frombuffer(plain, np.uint8).reshape(-1, 22).T.tobytes()
+        packed = zlib.compress(plain)
+        parts.append(packed)
+        links.append(mdf.add(b"##DZ", data=struct.pack("<2sBxIQQ", b"DT", int(transposed), 22, len(plain), len(packed)) + packed))
+    listed = mdf.add(b"##DL", [0, *links], struct.pack("<B3xIQ", 1, len(links), 22 * step))
+    path.write_bytes(mdf.finish(group, mdf.add(b"##HL", [listed], struct.pack("<HB5x", 1, int(transposed))), 0))
+    return parts
+
+
+def seconds_of(work):
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def inflate(parts):
+    for part in parts:
+        zlib.decompress(part)
+
+
+def read_with_python_can(path):
+    import can
+
+    for _ in can.LogReader(path):
+        pass
+
+
+def read_with_asammdf(path):
+    import asammdf
+
+    with asammdf.MDF(path) as mdf:
+        mdf.get("CAN_DataFrame")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("frames", type=Path)
+    parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--peer-frames", type=int, default=200_000)
+    parser.add_argument("--scratch")
+    options = parser.parse_args()
+    rows = ["| file | bytes | way | best | median | MB/s of unpacked data, best |", "|---|---|---|---|---|---|"]
+    with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
+        scratch = Path(folder)
+        whole = columns_of(options.frames, None)
+        some = columns_of(options.frames, options.peer_frames)
+        count, share = len(whole["time_ns"]), len(whole["time_ns"]) / len(some["time_ns"])
+        for name, suffix, write in (("BLF", ".blf", write_blf), ("MF4", ".mf4", lambda p, c: write_mf4(p, c, False)),
+                                    ("MF4, transposed", ".mf4", lambda p, c: write_mf4(p, c, True))):
+            path, part = scratch / f"whole{suffix}", scratch / f"part{suffix}"
+            parts = write(path, whole)
+            write(part, some)
+            plain = sum(len(zlib.decompress(each)) for each in parts)
+            ways = {"zlib alone (Python)": (lambda: inflate(parts), 1),
+                    "plimsoll ingest can": (lambda: report.timed([report.PLIMSOLL, "ingest", "can", path, "--out", scratch / "out",
+                                                                  "--force", "--budget", "48MiB"]), 1),
+                    "python-can": (lambda: read_with_python_can(part), share)}
+            if suffix == ".mf4":
+                ways["asammdf, columns alone"] = (lambda: read_with_asammdf(part), share)
+            taken = {way: [] for way in ways}
+            for _ in range(options.times):
+                for way, (work, factor) in ways.items():
+                    taken[way].append(seconds_of(work) * factor)
+            for way, all_of in taken.items():
+                rows.append(f"| {name} | {path.stat().st_size / 1e6:.0f} MB | {way} | {min(all_of):.2f} s | {statistics.median(all_of):.2f} s | "
+                            f"{plain / min(all_of) / 1e6:.0f} |")
+            shutil.rmtree(scratch / "out")
+    text = f"`bench/readers.py FRAMES --times {options.times}`, {count:,} frames; budget 48 MiB; peers in proportion from {len(some['time_ns']):,} frames.\n\n"
+    print(text + "\n".join(rows))
+
+
+if __name__ == "__main__":
+    main()

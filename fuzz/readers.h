@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/hash.h"
+#include "fuzz/captures.h"
+#include "fuzz/scratch.h"
+#include "ingest/can/frame_reader.h"
+
+namespace plimsoll {
+
+constexpr size_t kMostRead = 1'000'000;  // frames: more than a file of 8 KiB unpacks to
+
+/// A hash of what a reader gives of a file in pieces of about `most` frames; none when it ends with an error.
+inline std::optional<std::string> read_file(const std::filesystem::path& path, const FormatOptions& options,
+                                            size_t most) {
+  std::string hash;
+  const bool good = succeeds([&] {
+    FrameBatch frames;
+    frames.width = options.payload;
+    std::unique_ptr<InputStream> stream = InputStream::open(path);
+    const std::unique_ptr<FrameReader> reader = FrameReader::open(path, options, stream);
+    expect(reader != nullptr, "a format that is named has its reader, or an error");
+    LineNotes notes;
+    while (frames.frames() < kMostRead && reader->read(most, frames, notes)) {
+    }
+    expect(reader->facts().name == options.name, "the name is that of the format");
+    frames.truncate(std::min(frames.frames(), kMostRead));
+    expect_sound(frames);
+    Hasher hasher;
+    const FrameSpans columns = frames.spans();
+    hasher.add(columns.time_ns);
+    hasher.add(columns.can_id);
+    hasher.add(columns.length);
+    hasher.add(columns.data);
+    hash = hasher.hex64();
+  });
+  return good ? std::optional(hash) : std::nullopt;
+}
+
+/// A file of a named format behind a digit for the options: frames are sound, and the same however they are
+/// cut into pieces.
+inline int fuzz_reader(const uint8_t* data, size_t size, const char* name) {
+  if (size == 0) return 0;
+  FormatOptions options = options_of(static_cast<char>(data[0]));
+  if (!options.channel.empty()) options.channel = "1";
+  options.name = name;
+  const auto path = Scratch::write(std::string("capture.") + name, text_of(data + 1, size - 1));
+  const std::optional<std::string> at_once = read_file(path, options, 8192);
+  const std::optional<std::string> by_one = read_file(path, options, 1);
+  expect(at_once == by_one, "pieces do not decide what is read, or what is an error");
+  return 0;
+}
+
+}  // namespace plimsoll

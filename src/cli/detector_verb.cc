@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/verbs.h"
+#include "ingest/can/capture_format.h"
+#include "io/file.h"
+#include "io/new_folder.h"
+
+extern char** environ;
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What trains where no other recipe is named: the small published student on behaviour features, of one
+// vehicle.
+constexpr const char* kDetectorRecipe =
+    R"(# A detector of one vehicle, from its benign traffic and attacks put into it.
+seed: 42
+task: detection
+data:
+  features: behaviour
+  window: 100
+  stride: 100
+training:
+  max_epochs: 20
+  patience: 5
+  batch_size: 128
+gat: {preset: small, id_dropout: 0.5, learning_rate: 0.002}
+)";
+constexpr const char* kDetectorAttacks = "DoS,fuzzing,spoofing,replay,suppression,injection,flooding";
+
+struct Options {
+  std::vector<std::string> captures;
+  fs::path out;
+  fs::path work;
+  fs::path recipe;
+  std::vector<std::string> overrides;
+  std::string attacks = kDetectorAttacks;
+  FormatOptions format;
+  Resources resources;
+  bool force = false;
+};
+
+/// Verbs of this program, one after the other, as a person would type them.
+class Steps {
+ public:
+  Steps() : program_(fs::read_symlink("/proc/self/exe").string()), stop_(catch_interrupts()) {}
+
+  /// Errors: Failure or what the exit code means, where the verb ended with another than 0.
+  void run(std::vector<std::string> words) {
+    std::string line = "plimsoll";
+    for (const std::string& word : words) line += " " + word;
+    fmt::print(stderr, "== {}\n", line);
+    words.insert(words.begin(), program_);
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);  // stdout is ours
+    pid_t child = 0;
+    const int refused = posix_spawn(&child, program_.c_str(), &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (refused != 0)
+      throw Failure(fmt::format("{} cannot be started: {}", program_, std::strerror(refused)));
+    const int code = wait_for(child);
+    if (code == 0) return;
+    const std::string text = fmt::format("`{}` ended with exit code {}", line, code);
+    if (code == 2) throw UsageError(text);
+    if (code == 3) throw InputError(text);
+    throw Failure(text + (code == 75 ? "; the same command goes on from there" : ""));
+  }
+
+ private:
+  // A signal to this process is one to the verb that works for it.
+  int wait_for(pid_t child) const {
+    bool told = false;
+    for (;;) {
+      int status = 0;
+      if (::waitpid(child, &status, WNOHANG) == child)
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      if (stop_ && !told) ::kill(child, SIGTERM);
+      told |= stop_;
+      constexpr timespec kPause{0, 20'000'000};
+      ::nanosleep(&kPause, nullptr);
+    }
+  }
+
+  std::string program_;
+  const std::atomic<bool>& stop_;
+};
+
+void run(Options& options) {
+  if (!options.force && fs::exists(options.out))
+    throw Failure(options.out.string() + " exists already; give --force to replace it");
+  if (options.work.empty()) options.work = options.out.string() + ".work";
+  const fs::path benign = options.work / "benign", frames = options.work / "frames",
+                 run = options.work / "run";
+  fs::path recipe = options.recipe;
+  make_folders(options.work);
+  if (recipe.empty()) {
+    recipe = options.work / "recipe.yaml";
+    write_text(recipe, kDetectorRecipe);
+  }
+  std::vector<std::string> common;
+  if (!options.resources.budget_text.empty()) common = {"--budget", options.resources.budget_text};
+  const auto with = [&](std::vector<std::string> words, const char* when_forced) {
+    words.insert(words.end(), common.begin(), common.end());
+    if (options.force) words.emplace_back("--force");
+    if (!options.force && *when_forced != 0) words.emplace_back(when_forced);
+    return words;
+  };
+
+  Steps steps;
+  std::vector<std::string> ingest = {"ingest", "can"};
+  ingest.insert(ingest.end(), options.captures.begin(), options.captures.end());
+  // Captures in folders of their own keep these as splits; those that begin with train train.
+  for (const char* word :
+       {"--out", benign.c_str(), "--benign", "--split", "train", "--format", options.format.name.c_str()})
+    ingest.emplace_back(word);
+  if (options.format.payload != kPayloadBytes)
+    ingest.insert(ingest.end(), {"--payload", std::to_string(options.format.payload)});
+  if (!options.format.channel.empty()) ingest.insert(ingest.end(), {"--channel", options.format.channel});
+  steps.run(with(ingest, ""));
+  steps.run(with({"simulate", "can", "--inject", benign.string(), "--out", frames.string(), "--keep",
+                  "--label-silence", "--target", "periodic", "--attacks", options.attacks},
+                 ""));
+  std::vector<std::string> train = {"train",         recipe.string(), "--data",
+                                    frames.string(), "--run",         run.string()};
+  if (options.resources.threads > 0)
+    train.insert(train.end(), {"--threads", std::to_string(options.resources.threads)});
+  for (const std::string& override : options.overrides) train.insert(train.end(), {"-O", override});
+  steps.run(with(train, "--resume"));
+  steps.run({"evaluate", run.string(), "--data", frames.string(), "--split", "validation"});
+
+  const std::string model = read_text(run / "detector.safetensors");
+  replace_file(options.out, [&](File& file) { file.write(model.data(), model.size()); });
+  fmt::print("{}: a detector of the vehicle; next: plimsoll detect {} CAPTURE\n", options.out.string(),
+             options.out.string());
+}
+
+}  // namespace
+
+void add_detector(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("detector", "Make a detector of a vehicle from its benign traffic, without labels");
+  verb->add_option("CAPTURE", options->captures, "Benign traffic, in any format of `ingest can`")->required();
+  verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
+  verb->add_option("--work", options->work, "Where data sets and the run stay; default: MODEL.work")
+      ->type_name("DIR");
+  verb->add_option("--recipe", options->recipe, "Another recipe for training")->type_name("RECIPE");
+  verb->add_option("-O,--override", options->overrides, "A key of the recipe")
+      ->type_name("section.key=value");
+  verb->add_option("--attacks", options->attacks, "What is put into the traffic for training")
+      ->type_name("LIST")
+      ->capture_default_str();
+  verb->add_option("--format", options->format.name, "Of the captures")
+      ->check(CLI::IsMember(capture_formats()))
+      ->capture_default_str();
+  verb->add_option("--payload", options->format.payload, "Bytes of payload a frame has room for")
+      ->check(CLI::IsMember({8, 64}))
+      ->capture_default_str();
+  verb->add_option("--channel", options->format.channel, "Take this channel alone")->type_name("NAME");
+  verb->add_flag("--force", options->force, "Replace an existing output, and what is in --work");
+  options->resources.add_budget(*verb);
+  options->resources.add_threads(*verb);
+  verb->footer("Example: plimsoll detector drive.log --out car.safetensors");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,58 @@
+#include <filesystem>
+#include <utility>
+
+#include "detect/frame_feed.h"
+#include "ingest/can/frame_reader.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kFramesAtOnce = 512;
+
+/// Frames of a capture that is no text.
+class ReaderFeed : public FrameFeed {
+ public:
+  ReaderFeed(std::unique_ptr<FrameReader> reader, const FeedOptions& options)
+      : reader_(std::move(reader)), options_(options) {}
+
+  bool read(FrameBatch& frames) override {
+    frames.width = options_.format.payload;
+    frames.clear();
+    LineNotes notes;
+    while (frames.frames() == 0 && more_ && !(options_.stop != nullptr && *options_.stop))
+      more_ = reader_->read(kFramesAtOnce, frames, notes);
+    arrived_ = std::chrono::steady_clock::now();
+    if (notes.other_channels > 0) {
+      if (losses_.other_channels == 0 && options_.format.channel.empty() && options_.on_other_channel)
+        options_.on_other_channel(reader_->facts().channel);
+      losses_.other_channels += notes.other_channels;
+    }
+    return frames.frames() > 0;
+  }
+
+  std::chrono::steady_clock::time_point arrived() const override { return arrived_; }
+  StreamFacts facts() const override { return {true, true, options_.format.payload}; }
+  const FeedLosses& losses() const override { return losses_; }
+
+ private:
+  std::unique_ptr<FrameReader> reader_;
+  FeedOptions options_;
+  std::chrono::steady_clock::time_point arrived_;
+  FeedLosses losses_;
+  bool more_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameFeed> open_capture_feed(const std::string& source, const FeedOptions& options) {
+  if (source != "-" && std::filesystem::is_regular_file(source)) {
+    FormatOptions format = options.format;
+    format.first_channel = !options.strict;
+    auto stream = InputStream::open(source);
+    if (auto reader = FrameReader::open(source, format, stream))
+      return std::make_unique<ReaderFeed>(std::move(reader), options);
+  }
+  return open_text_feed(source, options);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,154 @@
+#include <array>
+
+#include "ingest/can/formats.h"
+#include "ingest/can/one_channel.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kAscLine = "SECONDS CHANNEL ID Rx d LENGTH BYTES, as in Vector's ASC";
+
+bool same_word(std::string_view word, std::string_view lower) {
+  return word.size() == lower.size() &&
+         std::equal(word.begin(), word.end(), lower.begin(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
+}
+
+bool is_all_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_digit);
+}
+
+class Asc : public CaptureFormat {
+ public:
+  Asc(const FormatOptions& options, std::string_view first_lines)
+      : channel_(options, first_channel(first_lines)) {
+    while (!first_lines.empty()) {
+      std::string_view line = trim(cut_line(first_lines));
+      if (!same_word(take_word(line), "base")) continue;
+      decimal_ = same_word(take_word(line), "dec");
+      break;
+    }
+  }
+
+  std::string name() const override { return "asc"; }
+  bool labelled() const override { return false; }
+  std::string channel() const override { return channel_.name(); }
+
+  bool parse(std::string_view line, bool, FrameBatch& out, LineNotes& notes) const override {
+    const Event event = event_of(line);
+    if (event.kind == Event::other) {
+      if (same_word(event.first, "base") && event.rest.find("relative") != std::string_view::npos)
+        throw Wrong{
+            event.rest.data(),
+            "timestamps absolute: those of a file with relative ones depend on events that are left out; "
+            "export it again with absolute timestamps"};
+      ++notes.other_lines;
+      return false;
+    }
+    const int64_t time_ns = parse_seconds(event.first, notes);
+    if (!channel_.takes(event.channel, notes)) return false;
+    std::string_view rest = event.rest;
+    if (event.kind == Event::error) {
+      append_unlabelled(time_ns, kCanError, nullptr, 0, out);
+      return true;
+    }
+    uint32_t id = id_of(event.id);
+    std::array<uint8_t, 64> bytes{};
+    const int64_t length = event.kind == Event::fd ? fd_bytes(rest, id, out.width, bytes)
+                                                   : classic_bytes(rest, id, out.width, bytes);
+    append_unlabelled(time_ns, id, bytes.data(), length, out);
+    return true;
+  }
+
+ private:
+  // What a line says, as far as it tells whether it is a frame.
+  struct Event {
+    enum Kind { other, classic, fd, error } kind = other;
+    std::string_view first;  // the time, or the word at the start of another line
+    std::string_view channel;
+    std::string_view id;
+    std::string_view rest;
+  };
+
+  static bool is_direction(std::string_view word) { return same_word(word, "rx") || same_word(word, "tx"); }
+
+  static Event event_of(std::string_view line) {
+    Event event;
+    event.rest = trim(line);
+    event.first = take_word(event.rest);
+    if (event.first.empty() || !is_digit(event.first.front())) return event;
+    std::string_view rest = event.rest;
+    const std::string_view second = take_word(rest);
+    if (same_word(second, "canfd")) {
+      event.channel = take_word(rest);
+      if (!is_direction(take_word(rest))) return event;
+      event.id = take_word(rest);
+      event.kind = same_word(event.id, "errorframe") ? Event::error : Event::fd;
+    } else if (is_all_digits(second)) {
+      event.channel = second;
+      event.id = take_word(rest);
+      const bool is_error = same_word(event.id, "errorframe");
+      if (!is_error && !is_direction(take_word(rest))) return event;
+      event.kind = is_error ? Event::error : Event::classic;
+    } else {
+      return event;
+    }
+    event.rest = rest;
+    return event;
+  }
+
+  static std::string_view first_channel(std::string_view text) {
+    while (!text.empty())
+      if (const Event event = event_of(cut_line(text)); event.kind != Event::other) return event.channel;
+    return "1";
+  }
+
+  uint32_t id_of(std::string_view text) const {
+    const bool extended = text.ends_with('x') || text.ends_with('X');
+    if (extended) text.remove_suffix(1);
+    const uint32_t id = decimal_ ? parse_decimal_id(text) : parse_hex_id(text);
+    return extended ? id | kCanExtended : id;
+  }
+
+  // "d 8 00 01 ...", "r", "r 8"
+  int64_t classic_bytes(std::string_view& rest, uint32_t& id, int64_t width,
+                        std::array<uint8_t, 64>& bytes) const {
+    const std::string_view kind = take_word(rest);
+    if (same_word(kind, "r")) {
+      id |= kCanRemote;
+      return 0;
+    }
+    if (!same_word(kind, "d")) throw Wrong{kind.data(), kAscLine};
+    return take_bytes(rest, std::min<int64_t>(parse_byte(take_word(rest), decimal_), 8), width, bytes);
+  }
+
+  // "[NAME] BRS ESI DLC LENGTH BYTES": a name stands where BRS is no digit
+  int64_t fd_bytes(std::string_view& rest, uint32_t& id, int64_t width,
+                   std::array<uint8_t, 64>& bytes) const {
+    if (!is_all_digits(take_word(rest))) take_word(rest);
+    take_word(rest);
+    const uint8_t dlc = parse_byte(take_word(rest), decimal_);
+    const std::string_view length = take_word(rest);
+    const int64_t count = parse_length(length, false);
+    if (count == 0 && dlc > 0) id |= kCanRemote;
+    return take_bytes(rest, count, width, bytes);
+  }
+
+  int64_t take_bytes(std::string_view& rest, int64_t count, int64_t width,
+                     std::array<uint8_t, 64>& bytes) const {
+    if (count > width) throw too_long(rest.data(), width);
+    for (int64_t i = 0; i < count; ++i) bytes[static_cast<size_t>(i)] = parse_byte(take_word(rest), decimal_);
+    return count;
+  }
+
+  OneChannel channel_;
+  bool decimal_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<CaptureFormat> make_asc(const FormatOptions& options, std::string_view first_lines) {
+  return std::make_unique<Asc>(options, first_lines);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,320 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "base/error.h"
+#include "ingest/can/byte_window.h"
+#include "ingest/can/frame_reader.h"
+#include "io/inflater.h"
+
+// Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the
+// objects of interest one after the other, across their ends. The layout is that of python-can's
+// can/io/blf.py (LGPL-3.0), from which the sizes and the meaning of fields were taken.
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kFileHeader = 144;
+constexpr size_t kObjectHeader = 16;     // signature, header size, header version, object size, object type
+constexpr size_t kContainerHeader = 16;  // after it: method, size
+constexpr size_t kWindow = 256 << 10;    // of bytes seen at once
+constexpr size_t kMostObject = 512;      // bytes of an object of CAN that are looked at
+
+enum BlfType : uint32_t {
+  kCanMessage = 1,
+  kCanErrorFrame = 2,
+  kContainer = 10,
+  kCanErrorExt = 73,
+  kCanMessage2 = 86,
+  kCanFdMessage = 100,
+  kCanFdMessage64 = 101,
+  kCanFdError64 = 104,
+};
+
+// Nanoseconds since 1970 of a SYSTEMTIME, read as UTC; 0 where it is none.
+int64_t system_time_ns(const uint8_t* at) {
+  std::array<uint16_t, 8> parts;  // year, month, day of the week, day, hour, minute, second, millisecond
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = load<uint16_t>(at + 2 * i);
+  const auto [year, month, weekday, day, hour, minute, second, milliseconds] = parts;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (!date.ok() || year < 1970 || year > 2200 || hour > 23 || minute > 59 || second > 59 ||
+      milliseconds > 999)
+    return 0;
+  const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000'000 + milliseconds * 1'000'000LL;
+}
+
+class BlfReader : public FrameReader {
+ public:
+  BlfReader(const std::string& file, const FormatOptions& options, std::unique_ptr<InputStream> stream)
+      : stream_(std::move(stream)), taker_(options, file) {
+    if (!outer_.have(kFileHeader))
+      taker_.refuse(0, "a file that ends in its header", "144 bytes; fetch it again");
+    const uint32_t header = load<uint32_t>(outer_.data() + 4);
+    start_ns_ = system_time_ns(outer_.data() + 40);
+    if (header < kFileHeader || header > 1 << 20)
+      taker_.refuse(4, fmt::format("a header of {} bytes", header), "144 bytes or more");
+    if (!outer_.pass(header)) taker_.refuse(0, "a file that ends in its header", "all of it; fetch it again");
+  }
+
+  bool read(size_t most, FrameBatch& out, LineNotes& notes) override {
+    for (size_t object = 0; object < most; ++object)
+      if (!next_object(out, notes)) return false;
+    return true;
+  }
+  CaptureFacts facts() const override {
+    return {.name = "blf", .labelled = false, .channel = taker_.channel()};
+  }
+  int64_t bytes_read() const override { return stream_->bytes_read(); }
+  int64_t unpacked_bytes() const override { return inner_.position(); }
+  std::string source_hash() const override { return stream_->source_hash(); }
+
+ private:
+  struct Object {
+    uint32_t header_size;
+    uint16_t header_version;
+    uint32_t size;
+    uint32_t type;
+  };
+
+  static Object object_at(const uint8_t* at) {
+    return {load<uint16_t>(at + 4), load<uint16_t>(at + 6), load<uint32_t>(at + 8), load<uint32_t>(at + 12)};
+  }
+  static bool is_object(const uint8_t* at) { return std::memcmp(at, "LOBJ", 4) == 0; }
+
+  // Objects end at a multiple of 4 bytes, or not: passes over what fills up. False at the end of the stream.
+  static bool find_object(ByteWindow& window) {
+    for (int filling = 0; filling <= 8; ++filling) {
+      if (!window.have(4)) return false;
+      if (is_object(window.data())) return true;
+      window.drop(1);
+    }
+    return false;
+  }
+  // Whether nothing follows but what fills up.
+  static bool is_at_end(ByteWindow& window) {
+    if (window.have(4)) return false;
+    return std::all_of(window.data(), window.data() + window.held(), [](uint8_t byte) { return byte == 0; });
+  }
+
+  // ---- the file: bytes of objects, out of containers
+
+  size_t read_inner(char* data, size_t bytes) {
+    for (;;) {
+      const bool inflates = deflated_ && !ended_;
+      if (left_ == 0 && !inflates) {
+        if (!next_container()) return 0;
+        continue;
+      }
+      if (left_ > 0 && !outer_.have(1)) cut_off();
+      const size_t held = std::min<uint64_t>(left_, outer_.held());
+      const auto* const from = reinterpret_cast<const char*>(outer_.data());
+      if (!deflated_) {
+        const size_t count = std::min(held, bytes);
+        std::copy_n(from, count, data);
+        take(count);
+        return count;
+      }
+      if (ended_) {  // what fills the container up
+        take(held);
+        continue;
+      }
+      const Inflater::Step step = inflater_.run({from, held}, {data, bytes});
+      if (step.damage != nullptr)
+        taker_.refuse(outer_.position(), fmt::format("damaged zlib data ({})", step.damage),
+                      "a container; fetch the file again");
+      take(step.taken);
+      ended_ = step.ended;
+      if (step.given > 0) return step.given;
+      if (left_ == 0 && !ended_)
+        taker_.refuse(container_at_, "a container whose zlib data is cut off",
+                      "all of it; fetch the file again");
+    }
+  }
+
+  void take(size_t bytes) {
+    outer_.drop(bytes);
+    left_ -= bytes;
+  }
+
+  // False at the end of the file.
+  bool next_container() {
+    for (;;) {
+      container_at_ = outer_.position();
+      if (!find_object(outer_)) {
+        if (is_at_end(outer_)) return false;
+        taker_.refuse(outer_.position(), "something else", "an object, which starts with LOBJ");
+      }
+      container_at_ = outer_.position();
+      if (!outer_.have(kObjectHeader)) cut_off();
+      const Object object = object_at(outer_.data());
+      if (object.size < kObjectHeader) refuse_size(outer_.position(), object);
+      if (object.type != kContainer) {  // an object of its own: the bytes of it
+        left_ = object.size;
+        deflated_ = false;
+        return true;
+      }
+      if (object.size < kObjectHeader + kContainerHeader) refuse_size(outer_.position(), object);
+      if (!outer_.have(kObjectHeader + kContainerHeader)) cut_off();
+      const uint16_t method = load<uint16_t>(outer_.data() + kObjectHeader);
+      if (method != 0 && method != 2)
+        taker_.refuse(outer_.position(), fmt::format("a container packed by method {}", method),
+                      "0 (not at all) or 2 (zlib)");
+      outer_.drop(kObjectHeader + kContainerHeader);
+      left_ = object.size - kObjectHeader - kContainerHeader;
+      deflated_ = method == 2;
+      ended_ = false;
+      if (deflated_) inflater_.reset();
+      if (left_ > 0) return true;
+    }
+  }
+
+  [[noreturn]] void cut_off() const {
+    taker_.refuse(container_at_, "an object that the file ends in", "all of it; fetch the file again");
+  }
+  [[noreturn]] void refuse_size(int64_t position, const Object& object) const {
+    taker_.refuse(position, fmt::format("an object of type {} of {} bytes", object.type, object.size),
+                  "a longer one; the file is damaged");
+  }
+
+  // ---- the objects
+
+  bool next_object(FrameBatch& out, LineNotes& notes) {
+    if (!find_object(inner_)) {
+      if (is_at_end(inner_)) return false;
+      refuse_here("something else", "an object, which starts with LOBJ");
+    }
+    if (!inner_.have(kObjectHeader))
+      refuse_here("an object that the file ends in", "all of it; fetch the file again");
+    const Object object = object_at(inner_.data());
+    if (object.size < kObjectHeader) refuse_size(container_at_, object);
+    const size_t looked_at = std::min<size_t>(object.size, kMostObject);
+    if (!inner_.have(looked_at))
+      refuse_here("an object that the file ends in", "all of it; fetch the file again");
+    add_frame(object, looked_at, out, notes);
+    if (!inner_.pass(object.size))
+      refuse_here("an object that the file ends in", "all of it; fetch the file again");
+    return true;
+  }
+
+  // Bytes within containers are told by the container, which can be found in the file.
+  [[noreturn]] void refuse_here(const std::string& found, const std::string& expected) const {
+    taker_.refuse(container_at_, found + " in the container there", expected);
+  }
+
+  void add_frame(const Object& object, size_t held, FrameBatch& out, LineNotes& notes) {
+    const bool is_frame = object.type == kCanMessage || object.type == kCanMessage2 ||
+                          object.type == kCanErrorFrame || object.type == kCanErrorExt ||
+                          object.type == kCanFdMessage || object.type == kCanFdMessage64 ||
+                          object.type == kCanFdError64;
+    if (!is_frame) return;
+    const size_t head = object.header_version == 1 ? 32 : 40;
+    if (object.header_version != 1 && object.header_version != 2)
+      refuse_here(fmt::format("an object header of version {}", object.header_version), "1 or 2");
+    const size_t needed = head + size_of(object.type);
+    if (held < needed) refuse_size(container_at_, object);
+    const uint8_t* const at = inner_.data();
+    const uint32_t flags = load<uint32_t>(at + 16);
+    const uint64_t ticks = load<uint64_t>(at + 24);
+    const uint64_t scale = flags == 1 ? 10'000 : 1;
+    if (ticks > 9'000'000'000'000'000'000ULL / scale - static_cast<uint64_t>(start_ns_) / scale)
+      refuse_here("a time past the year 2255", "an earlier one");
+    RawFrame frame{start_ns_ + static_cast<int64_t>(ticks * scale), 0, 0, at, 0};
+    fill(object, at + head, held - head, frame);
+    taker_.add(frame, container_at_, out, notes);
+  }
+
+  static size_t size_of(uint32_t type) {
+    switch (type) {
+      case kCanMessage:
+      case kCanMessage2:
+        return 16;
+      case kCanErrorFrame:
+        return 4;
+      case kCanErrorExt:
+        return 32;
+      case kCanFdMessage:
+        return 20;
+      case kCanFdMessage64:
+        return 40;
+      default:
+        return 16;
+    }
+  }
+
+  static uint32_t id_of(uint32_t id, bool remote) {
+    return (id & 0x1FFFFFFF) | ((id & kCanExtended) != 0 || (id & 0x1FFFFFFF) > 0x7FF ? kCanExtended : 0) |
+           (remote ? kCanRemote : 0);
+  }
+
+  // `held` bytes of the object are at `at`, at least size_of().
+  void fill(const Object& object, const uint8_t* at, size_t held, RawFrame& frame) {
+    bool remote = false;
+    size_t data = 8;  // where the payload is
+    switch (object.type) {
+      case kCanMessage:
+      case kCanMessage2:
+        remote = (at[2] & 0x80) != 0;
+        frame.channel = load<uint16_t>(at);
+        frame.can_id = id_of(load<uint32_t>(at + 4), remote);
+        frame.length = std::min<size_t>(at[3], 8);
+        break;
+      case kCanFdMessage:
+        remote = (at[2] & 0x80) != 0;
+        frame.channel = load<uint16_t>(at);
+        frame.can_id = id_of(load<uint32_t>(at + 4), remote);
+        frame.length = std::min<size_t>({at[14], 64, held - 20});
+        data = 20;
+        break;
+      case kCanFdMessage64: {
+        remote = (load<uint32_t>(at + 12) & 0x10) != 0;
+        frame.channel = at[0];
+        frame.can_id = id_of(load<uint32_t>(at + 4), remote);
+        // A payload may be told to be longer than it is: zeros follow, as in Vector's own library.
+        frame.length = std::min<size_t>(at[2], 64);
+        const size_t end = at[35] != 0 ? at[35] : object.size;
+        const size_t before = object.header_size + size_t{40};
+        const size_t there = std::min({frame.length, held - 40, end > before ? end - before : 0});
+        padded_.fill(0);
+        std::copy_n(at + 40, there, padded_.begin());
+        frame.data = padded_.data();
+        frame.length = remote ? 0 : frame.length;
+        return;
+      }
+      default:  // an error frame
+        frame.channel = object.type == kCanFdError64 ? at[0] : load<uint16_t>(at);
+        frame.can_id = kCanError;
+        if (object.type == kCanErrorExt) {
+          frame.can_id |= load<uint32_t>(at + 16) & 0x1FFFFFFF;
+          frame.length = std::min<size_t>(at[10], 8);
+          data = 24;
+        }
+    }
+    if (remote) frame.length = 0;
+    frame.data = at + data;
+  }
+
+  std::unique_ptr<InputStream> stream_;
+  FrameTaker taker_;
+  ByteWindow outer_{kWindow, [this](char* data, size_t bytes) { return stream_->read(data, bytes); }};
+  ByteWindow inner_{kWindow, [this](char* data, size_t bytes) { return read_inner(data, bytes); }};
+  Inflater inflater_{Inflater::Wrapper::zlib};
+  std::array<uint8_t, 64> padded_{};
+  int64_t start_ns_ = 0;
+  int64_t container_at_ = 0;
+  uint64_t left_ = 0;      // bytes of the container
+  bool deflated_ = false;  // the container
+  bool ended_ = false;     // its zlib data
+};
+
+}  // namespace
+
+std::unique_ptr<FrameReader> open_blf(const std::string& file, const FormatOptions& options,
+                                      std::unique_ptr<InputStream> stream) {
+  return std::make_unique<BlfReader>(file, options, std::move(stream));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+/// Numbers of a file in little-endian order, as this machine has them.
+template <typename T>
+T load(const uint8_t* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+/// A stream of bytes, seen through a window that moves on. Not thread-safe.
+class ByteWindow {
+ public:
+  /// Some of the next bytes, at most so many; 0 at the end.
+  using Source = std::function<size_t(char* data, size_t bytes)>;
+  ByteWindow(size_t most, Source source) : buffer_(most), source_(std::move(source)) {}
+
+  /// Whether so many bytes are still to come; they then lie at data(). At most `most`.
+  bool have(size_t bytes) {
+    if (bytes > end_ - begin_) fill(bytes);
+    return bytes <= end_ - begin_;
+  }
+  /// What of the bytes that have() asked for is there.
+  size_t held() const { return end_ - begin_; }
+  const uint8_t* data() const { return buffer_.data() + begin_; }
+  void drop(size_t bytes) {
+    begin_ += bytes;
+    position_ += static_cast<int64_t>(bytes);
+  }
+  /// Passes over any number of bytes; false where the stream ends before.
+  bool pass(uint64_t bytes) {
+    while (bytes > 0) {
+      if (!have(1)) return false;
+      const size_t step = std::min<uint64_t>(bytes, held());
+      drop(step);
+      bytes -= step;
+    }
+    return true;
+  }
+  /// Bytes before data().
+  int64_t position() const { return position_; }
+
+ private:
+  void fill(size_t bytes) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+    while (end_ < bytes) {
+      const size_t got = source_(reinterpret_cast<char*>(buffer_.data()) + end_, buffer_.size() - end_);
+      if (got == 0) return;
+      end_ += got;
+    }
+  }
+
+  Vector<uint8_t, Tag::ingest> buffer_;
+  Source source_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  int64_t position_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,72 @@
+#include "ingest/can/frame_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ingest/can/fields.h"
+
+namespace plimsoll {
+
+size_t PeekedStream::read(char* data, size_t bytes) {
+  const size_t first = std::min(bytes, held_ - given_);
+  std::copy_n(head_ + given_, first, data);
+  given_ += first;
+  return first < bytes ? first + stream_->read(data + first, bytes - first) : first;
+}
+
+void FrameTaker::refuse(int64_t position, const std::string& found, const std::string& expected) const {
+  throw InputError(fmt::format("{}: byte {}: found {}, expected {}", file_, position, found, expected));
+}
+
+std::string FrameTaker::name_of(uint32_t channel) const {
+  const auto named = names_.find(channel);
+  return named == names_.end() ? std::to_string(channel) : named->second;
+}
+
+void FrameTaker::add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
+  if (!any_) {
+    if (!options_.channel.empty() && name_of(frame.channel) != options_.channel) {
+      ++notes.other_channels;
+      return;
+    }
+    any_ = true;
+    channel_ = frame.channel;
+  } else if (frame.channel != channel_) {
+    if (options_.channel.empty() && !options_.first_channel)
+      refuse(position, "a frame of channel " + name_of(frame.channel),
+             fmt::format("channel {} as in the first frame; choose one with --channel", name_of(channel_)));
+    ++notes.other_channels;
+    return;
+  }
+  if (static_cast<int64_t>(frame.length) > out.width)
+    refuse(position, fmt::format("a payload of {} bytes", frame.length),
+           too_long(nullptr, out.width).expected);
+  if (frame.time_ns < 0) refuse(position, "a time before 1970", "a later one");
+  append_unlabelled(frame.time_ns, frame.can_id, frame.data, static_cast<int64_t>(frame.length), out);
+}
+
+std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path,
+                                               const FormatOptions& options,
+                                               std::unique_ptr<InputStream>& stream) {
+  auto peeked = std::make_unique<PeekedStream>(std::move(stream));
+  const std::string_view head = peeked->head();
+  const auto is = [&](const char* name, bool fits) {
+    if (options.name == name && !fits)
+      throw InputError(fmt::format("{}: its first bytes are not those of {}", path.string(), name));
+    return fits && (options.name == "auto" || options.name == name);
+  };
+  if (is("blf", head.starts_with("LOGG"))) return open_blf(path.string(), options, std::move(peeked));
+  if (is("mf4", head.starts_with("MDF     ") || head.starts_with("UnFinMF "))) return open_mf4(path, options);
+  using namespace std::string_view_literals;
+  bool is_pcap = false;
+  for (const std::string_view magic : {"\xD4\xC3\xB2\xA1"sv, "\xA1\xB2\xC3\xD4"sv, "\x4D\x3C\xB2\xA1"sv,
+                                       "\xA1\xB2\x3C\x4D"sv, "\x0A\x0D\x0D\x0A"sv})
+    is_pcap |= head.starts_with(magic);
+  if (is("pcap", is_pcap)) return open_pcap(path.string(), options, std::move(peeked));
+  stream = std::move(peeked);
+  return nullptr;
+}
+
+}  // namespace plimsoll

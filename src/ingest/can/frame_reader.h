@@ -1,0 +1,94 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "ingest/can/capture_format.h"
+#include "io/input_stream.h"
+
+namespace plimsoll {
+
+/// A stream whose first bytes were looked at.
+class PeekedStream : public InputStream {
+ public:
+  explicit PeekedStream(std::unique_ptr<InputStream> stream) : stream_(std::move(stream)) {
+    held_ = stream_->read(head_, sizeof head_);
+  }
+  std::string_view head() const { return {head_, held_}; }
+  size_t read(char* data, size_t bytes) override;
+  int64_t bytes_read() const override { return stream_->bytes_read(); }
+  std::string source_hash() const override { return stream_->source_hash(); }
+
+ private:
+  std::unique_ptr<InputStream> stream_;
+  char head_[64];
+  size_t held_ = 0;
+  size_t given_ = 0;
+};
+
+/// One frame of a capture that is no text.
+struct RawFrame {
+  int64_t time_ns;
+  uint32_t can_id;  ///< with SocketCAN's flags
+  uint32_t channel;
+  const uint8_t* data;
+  size_t length;
+};
+
+/// Takes the frames of one channel, that of the first frame or of --channel.
+class FrameTaker {
+ public:
+  FrameTaker(const FormatOptions& options, std::string file) : options_(options), file_(std::move(file)) {}
+
+  /// Appends a frame, or counts it as one of another channel. `position`: its byte. Errors: InputError.
+  void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes);
+  /// A channel that has another name than its number.
+  void name_channel(uint32_t channel, std::string name) { names_[channel] = std::move(name); }
+  std::string channel() const { return any_ ? name_of(channel_) : options_.channel; }
+  const FormatOptions& options() const { return options_; }
+  /// "FILE: byte N: found F, expected E", thrown.
+  [[noreturn]] void refuse(int64_t position, const std::string& found, const std::string& expected) const;
+
+ private:
+  std::string name_of(uint32_t channel) const;
+
+  FormatOptions options_;
+  std::string file_;
+  std::map<uint32_t, std::string> names_;
+  uint32_t channel_ = 0;  // of the frames taken
+  bool any_ = false;
+};
+
+/// Frames of a capture that is no text, in the order of the file. Not thread-safe.
+class FrameReader {
+ public:
+  virtual ~FrameReader() = default;
+
+  /// Appends the next frames, up to about `most`; false when there are no more after them. Errors: InputError
+  /// that names the file and the byte, BudgetExceeded.
+  virtual bool read(size_t most, FrameBatch& out, LineNotes& notes) = 0;
+  virtual CaptureFacts facts() const = 0;
+  virtual int64_t bytes_read() const = 0;      ///< of the file
+  virtual int64_t unpacked_bytes() const = 0;  ///< after decompression
+  virtual std::string source_hash() const = 0;
+
+  /// The reader of a file by options.name or, with auto, by its first bytes; it takes `stream` then. Null,
+  /// and `stream` as it was, for a text. Errors: InputError.
+  static std::unique_ptr<FrameReader> open(const std::filesystem::path& path, const FormatOptions& options,
+                                           std::unique_ptr<InputStream>& stream);
+};
+
+// One file a format.
+
+/// Vector's Binary Logging Format.
+std::unique_ptr<FrameReader> open_blf(const std::string& file, const FormatOptions& options,
+                                      std::unique_ptr<InputStream> stream);
+/// ASAM MDF 4 with bus logging, sorted or not, packed or not, finalised or not. The file is mapped.
+std::unique_ptr<FrameReader> open_mf4(const std::filesystem::path& path, const FormatOptions& options);
+/// pcap and pcapng of SocketCAN interfaces.
+std::unique_ptr<FrameReader> open_pcap(const std::string& file, const FormatOptions& options,
+                                       std::unique_ptr<InputStream> stream);
+
+}  // namespace plimsoll

@@ -1,0 +1,89 @@
+#include "ingest/can/mdf_file.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ingest/can/byte_window.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr uint64_t kBlockHeader = 24;    // id, four bytes, length, number of links
+constexpr size_t kMostBlocks = 1 << 16;  // of a list of groups or channels
+
+}  // namespace
+
+uint64_t MdfBlock::link(size_t index) const {
+  return index < link_count() ? load<uint64_t>(links.data() + 8 * index) : 0;
+}
+
+MdfFile::MdfFile(const std::filesystem::path& path) : file_(path) {
+  const std::span<const uint8_t> all = bytes();
+  if (all.size() < 64) refuse(0, "a file that ends in its first block", "64 bytes; fetch it again");
+  const std::string_view name(reinterpret_cast<const char*>(all.data()), 8);
+  const auto version = load<uint16_t>(all.data() + 28);
+  if (version < 400 || version > 499)
+    refuse(28, fmt::format("MDF version {}", version), "4.00 to 4.99; convert the file to MDF 4");
+  if (name == "UnFinMF ") left_undone_ = load<uint16_t>(all.data() + 60);
+  const MdfBlock head = block(64, "##HD");
+  if (head.data.size() < 8) refuse(64, "a short header", "32 bytes of it");
+  const auto start = load<uint64_t>(head.data.data());
+  if (start > 7'000'000'000'000'000'000)
+    refuse(64, fmt::format("{} ns as the start of the measurement", start), "a time before the year 2191");
+  start_ns_ = static_cast<int64_t>(start);
+  first_data_group_ = head.link(0);
+}
+
+std::span<const uint8_t> MdfFile::bytes() const {
+  const auto bytes = file_.bytes();
+  return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+}
+
+void MdfFile::refuse(uint64_t at, const std::string& found, const std::string& expected) const {
+  throw InputError(fmt::format("{}: byte {}: found {}, expected {}", file_.path(), at, found, expected));
+}
+
+MdfBlock MdfFile::block(uint64_t at) const {
+  const std::span<const uint8_t> all = bytes();
+  if (at > all.size() || all.size() - at < kBlockHeader)
+    refuse(at, "the end of the file", "a block; fetch the file again");
+  const uint8_t* const header = all.data() + at;
+  const auto length = load<uint64_t>(header + 8);
+  const auto links = load<uint64_t>(header + 16);
+  const std::string_view id(reinterpret_cast<const char*>(header), 4);
+  if (!id.starts_with("##")) refuse(at, "something else", "a block, which starts with ##");
+  // Of a DT block that is not finalised the length is none.
+  const uint64_t kept = length < kBlockHeader ? kBlockHeader : length;
+  if (kept > all.size() - at || links > (kept - kBlockHeader) / 8)
+    refuse(at, fmt::format("a block {} of {} bytes and {} links", id, length, links),
+           "one that ends before the file does; fetch the file again");
+  const uint64_t data = kBlockHeader + 8 * links;
+  return {at, id, {header + kBlockHeader, 8 * links}, {header + data, kept - data}};
+}
+
+MdfBlock MdfFile::block(uint64_t at, std::string_view id) const {
+  MdfBlock found = block(at);
+  if (found.id != id) refuse(at, fmt::format("a block {}", found.id), fmt::format("a block {}", id));
+  return found;
+}
+
+std::vector<MdfBlock> MdfFile::list(uint64_t first, std::string_view id, size_t next) const {
+  std::vector<MdfBlock> blocks;
+  for (uint64_t at = first; at != 0; at = blocks.back().link(next)) {
+    if (blocks.size() == kMostBlocks)
+      refuse(at, fmt::format("more than {} blocks {} in a list", kMostBlocks, id),
+             "fewer; the list may lead into itself");
+    blocks.push_back(block(at, id));
+  }
+  return blocks;
+}
+
+std::string MdfFile::text(uint64_t at) const {
+  if (at == 0) return "";
+  const MdfBlock found = block(at);
+  const std::string_view text(reinterpret_cast<const char*>(found.data.data()),
+                              std::min<size_t>(found.data.size(), 4096));
+  return std::string(text.substr(0, text.find('\0')));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,237 @@
+#include "ingest/can/mdf_stream.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "memory/ledger.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr uint64_t kMostHeld = 4 << 20;  // of a transposed block in memory
+constexpr uint64_t kMostColumns = 1024;  // of one that goes through a file
+constexpr uint64_t kPacked = 24;         // bytes before the zlib data of a DZ block
+
+// `bytes` of memory as ScratchFile wants it.
+std::span<uint8_t> aligned(Vector<uint8_t, Tag::ingest>& memory, uint64_t bytes) {
+  constexpr uint64_t kAlignment = ScratchFile::kAlignment;
+  if (memory.size() < bytes + kAlignment) memory.resize(bytes + kAlignment);
+  const auto at = reinterpret_cast<uintptr_t>(memory.data());
+  return {memory.data() + ((at + kAlignment - 1) / kAlignment * kAlignment - at), bytes};
+}
+
+}  // namespace
+
+MdfStream::MdfStream(const MdfFile& file, uint64_t link, std::string_view kind) : file_(file), kind_(kind) {
+  if (link == 0) return;
+  MdfBlock first = file.block(link);
+  if (first.id == "##HL") {
+    if (first.link(0) == 0) return;
+    first = file.block(first.link(0));
+  }
+  if (first.id != "##DL") {
+    next_ = first.at;
+    return;
+  }
+  list_ = first;
+  entry_ = 1;
+  spend(list_);
+}
+
+void MdfStream::spend(const MdfBlock& block) {
+  spent_ += 24 + block.links.size() + block.data.size();
+  if (spent_ > file_.bytes().size())
+    file_.refuse(block.at, "a block of data that was read before",
+                 "one that lists name once; the file is damaged");
+}
+
+uint64_t MdfStream::next_link() {
+  if (next_ != 0) return std::exchange(next_, 0);
+  while (entry_ != 0) {
+    if (entry_ < list_.link_count()) {
+      if (const uint64_t link = list_.link(entry_++); link != 0) return link;
+      continue;
+    }
+    if (list_.link(0) == 0) {
+      entry_ = 0;
+      return 0;
+    }
+    list_ = file_.block(list_.link(0), "##DL");
+    spend(list_);
+    entry_ = 1;
+  }
+  return 0;
+}
+
+bool MdfStream::next_block() {
+  const uint64_t link = next_link();
+  if (link == 0) return false;
+  const MdfBlock block = file_.block(link);
+  block_ = link;
+  spend(block);
+  columns_ = 0;
+  if (block.id == "##DZ")
+    open_packed(block);
+  else if (block.id == "##" + kind_)
+    open_plain(block);
+  else
+    file_.refuse(link, fmt::format("a block {}", block.id),
+                 fmt::format("##{}, ##DZ or a list of them", kind_));
+  return true;
+}
+
+void MdfStream::open_plain(const MdfBlock& block) {
+  packed_ = false;
+  raw_ = block.data;
+  // The last one of a file that is not finalised goes on to the end of the file.
+  if ((file_.left_undone() & MdfFile::kLastLength) != 0 && kind_ == "DT" && raw_.empty())
+    raw_ = file_.bytes().subspan(block.at + 24);
+  unpacked_ = raw_.size();
+}
+
+void MdfStream::open_packed(const MdfBlock& block) {
+  if (block.data.size() < kPacked) file_.refuse(block.at, "a short DZ block", "24 bytes before its data");
+  const uint8_t* const at = block.data.data();
+  const std::string_view original(reinterpret_cast<const char*>(at), 2);
+  const uint8_t way = at[2];
+  const auto columns = load<uint32_t>(at + 4);
+  unpacked_ = load<uint64_t>(at + 8);
+  const auto bytes = load<uint64_t>(at + 16);
+  if (original != kind_)
+    file_.refuse(block.at, fmt::format("a packed block {}", original), fmt::format("one of {}", kind_));
+  if (bytes > block.data.size() - kPacked)
+    file_.refuse(block.at, fmt::format("{} bytes of zlib data", bytes), "no more than the block has");
+  if (way > 1) file_.refuse(block.at, fmt::format("a block packed in way {}", way), "0 or 1 (transposed)");
+  // zlib packs a thousand to one at most.
+  if (unpacked_ / 1100 > bytes)
+    file_.refuse(block.at, fmt::format("{} bytes of {} packed ones", unpacked_, bytes),
+                 "fewer; the file is damaged");
+  raw_ = block.data.subspan(kPacked, bytes);
+  packed_ = true;
+  ended_ = false;
+  inflater_.reset();
+  if (way == 1 && columns > 1 && unpacked_ >= columns) untranspose(columns);
+}
+
+size_t MdfStream::inflate(char* data, size_t bytes) {
+  for (;;) {
+    if (ended_) file_.refuse(block_, "zlib data that ends too soon", fmt::format("{} bytes more", unpacked_));
+    const Inflater::Step step = inflater_.run({reinterpret_cast<const char*>(raw_.data()), raw_.size()},
+                                              {data, std::min<uint64_t>(bytes, unpacked_)});
+    if (step.damage != nullptr)
+      file_.refuse(block_, fmt::format("damaged zlib data ({})", step.damage),
+                   "a packed block; fetch the file again");
+    raw_ = raw_.subspan(step.taken);
+    ended_ = step.ended || (step.given == 0 && step.taken == 0);
+    unpacked_ -= step.given;
+    if (step.given > 0) return step.given;
+  }
+}
+
+// Inflates the whole block, a column after the other, to memory or a file.
+void MdfStream::untranspose(uint64_t columns) {
+  columns_ = columns;
+  total_ = unpacked_;
+  rows_ = total_ / columns;
+  at_ = 0;
+  page_rows_ = 0;
+  scratch_.reset();
+  if (total_ <= kMostHeld) {
+    held_.resize(total_);
+    for (uint64_t filled = 0; unpacked_ > 0;)
+      filled += inflate(reinterpret_cast<char*>(held_.data()) + filled, total_ - filled);
+    return;
+  }
+  if (columns > kMostColumns)
+    file_.refuse(block_,
+                 fmt::format("a transposed block of {} columns and {}", columns,
+                             format_bytes(static_cast<int64_t>(total_))),
+                 fmt::format("at most {} of one over {}", kMostColumns, format_bytes(kMostHeld)));
+  const uint64_t kPage = ScratchFile::kAlignment;
+  scratch_ = ScratchFile::make(std::filesystem::temp_directory_path(),
+                               static_cast<int64_t>((total_ + kPage - 1) / kPage * kPage));
+  if (!scratch_)
+    throw Failure(fmt::format(
+        "{}: byte {}: a transposed block of {} needs as much of the disk of {}; set TMPDIR to a folder "
+        "that has it",
+        file_.mapped().path(), block_, format_bytes(static_cast<int64_t>(total_)),
+        std::filesystem::temp_directory_path().string()));
+  const std::span<uint8_t> piece = aligned(held_, kMostHeld / 4);
+  for (uint64_t written = 0; written < total_;) {
+    uint64_t filled = 0;
+    while (filled < piece.size() && unpacked_ > 0)
+      filled += inflate(reinterpret_cast<char*>(piece.data()) + filled, piece.size() - filled);
+    std::ranges::fill(piece.subspan(filled), uint8_t{0});
+    scratch_->write(static_cast<int64_t>(written),
+                    std::as_bytes(piece.first((filled + kPage - 1) / kPage * kPage)));
+    written += filled;
+  }
+}
+
+// Bytes of rows, out of columns. What is left after whole rows lies at the end as it is.
+size_t MdfStream::gather(char* data, size_t bytes) {
+  const uint64_t whole = rows_ * columns_;
+  const uint64_t left = total_ - at_;
+  const size_t count = std::min<uint64_t>(bytes, left);
+  const auto byte_of = [&](uint64_t column, uint64_t row) { return held_[column * rows_ + row]; };
+  size_t given = 0;
+  while (given < count) {
+    if (at_ >= whole) {
+      if (!scratch_) {
+        data[given++] = static_cast<char>(held_[at_++]);
+      } else {
+        file_.refuse(block_, "a large transposed block whose rows do not come out even", "whole rows");
+      }
+      continue;
+    }
+    const uint64_t row = at_ / columns_;
+    if (!scratch_) {
+      uint64_t column = at_ % columns_;
+      for (; column < columns_ && given < count; ++column, ++at_)
+        data[given++] = static_cast<char>(byte_of(column, row));
+      continue;
+    }
+    if (row < page_first_ || row >= page_first_ + page_rows_) {
+      constexpr uint64_t kPage = ScratchFile::kAlignment;
+      const std::span<uint8_t> pages = aligned(page_, 2 * kPage * columns_);
+      page_first_ = row;
+      page_rows_ = std::min<uint64_t>(kPage, rows_ - row);
+      for (uint64_t column = 0; column < columns_; ++column) {  // a page or two of each column
+        const uint64_t from = column * rows_ + row;
+        const uint64_t page = from / kPage * kPage;
+        uint8_t* const to = pages.data() + 2 * kPage * column;
+        const auto end = static_cast<uint64_t>(scratch_->bytes());
+        scratch_->read(static_cast<int64_t>(page),
+                       std::as_writable_bytes(std::span(to, std::min(2 * kPage, end - page))));
+        std::memmove(to, to + (from - page), std::min(page_rows_, 2 * kPage - (from - page)));
+      }
+    }
+    const uint8_t* const pages = aligned(page_, 2 * ScratchFile::kAlignment * columns_).data();
+    data[given++] =
+        static_cast<char>(pages[2 * ScratchFile::kAlignment * (at_ % columns_) + (row - page_first_)]);
+    ++at_;
+  }
+  return given;
+}
+
+size_t MdfStream::read(char* data, size_t bytes) {
+  for (;;) {
+    size_t given = 0;
+    if (columns_ != 0) {
+      given = gather(data, bytes);
+    } else if (unpacked_ > 0 && packed_) {
+      given = inflate(data, bytes);
+    } else if (unpacked_ > 0) {
+      given = std::min<uint64_t>(bytes, unpacked_);
+      std::memcpy(data, raw_.data(), given);
+      raw_ = raw_.subspan(given);
+      unpacked_ -= given;
+    }
+    given_ += static_cast<int64_t>(given);
+    if (given > 0) return given;
+    if (!next_block()) return 0;
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <vector>
+
+#include "ingest/can/byte_window.h"
+#include "ingest/can/mdf_file.h"
+#include "io/inflater.h"
+#include "io/scratch_file.h"
+
+namespace plimsoll {
+
+/// The bytes of records that a data link of MDF leads to: of one block, or of all that lists name, inflated
+/// and put back into rows where they were transposed. Memory: 128 KiB, and for a transposed block its size up
+/// to 4 MiB; a larger one goes through a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
+class MdfStream {
+ public:
+  /// `kind`: DT, or SD for texts of variable length. 0 leads to nothing.
+  MdfStream(const MdfFile& file, uint64_t link, std::string_view kind);
+
+  /// Some of the next bytes; 0 at the end.
+  size_t read(char* data, size_t bytes);
+  /// The block that the last bytes came from.
+  uint64_t block() const { return block_; }
+  int64_t given() const { return given_; }
+
+ private:
+  bool next_block();
+  uint64_t next_link();
+  void open_plain(const MdfBlock& block);
+  void open_packed(const MdfBlock& block);
+  void untranspose(uint64_t columns);
+  size_t inflate(char* data, size_t bytes);
+  size_t gather(char* data, size_t bytes);
+  void spend(const MdfBlock& block);
+
+  const MdfFile& file_;
+  std::string kind_;
+  uint64_t next_ = 0;   // a block of data outside of lists
+  MdfBlock list_;       // DL
+  size_t entry_ = 0;    // of it, the next one
+  uint64_t spent_ = 0;  // bytes of the file: no block counts twice
+  uint64_t block_ = 0;
+  int64_t given_ = 0;
+
+  std::span<const uint8_t> raw_;  // of the block: what is not given, or not inflated yet
+  bool packed_ = false;
+  Inflater inflater_{Inflater::Wrapper::zlib};
+  bool ended_ = false;     // of the zlib data
+  uint64_t unpacked_ = 0;  // bytes that are still to come of the block
+
+  // Of a transposed block.
+  uint64_t columns_ = 0;  // 0: is none
+  uint64_t rows_ = 0;
+  uint64_t total_ = 0;
+  uint64_t at_ = 0;
+  Vector<uint8_t, Tag::ingest> held_;
+  std::optional<ScratchFile> scratch_;  // in place of held_
+  Vector<uint8_t, Tag::ingest> page_;   // of it: some rows of all columns
+  uint64_t page_first_ = 0;             // rows that page_ has
+  uint64_t page_rows_ = 0;
+};
+
+}  // namespace plimsoll

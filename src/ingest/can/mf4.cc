@@ -1,0 +1,289 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "ingest/can/frame_reader.h"
+#include "ingest/can/mdf_groups.h"
+#include "ingest/can/mdf_stream.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kMdfWindow = 64 << 10;
+constexpr uint32_t kMostText = 64;        // bytes of a payload of variable length
+constexpr size_t kMostWaiting = 1 << 12;  // frames whose payloads come later
+
+/// The frames of one data group, in the order of its records.
+class MdfFrames {
+ public:
+  struct Frame {
+    int64_t time_ns = 0;
+    uint32_t can_id = 0;
+    uint32_t channel = 0;
+    uint64_t position = 0;  // the block it is of
+    size_t length = 0;
+    std::array<uint8_t, 64> data{};
+  };
+
+  MdfFrames(const MdfFile& file, const MdfDataGroup& group)
+      : file_(file), group_(group), stream_(file, group.data, "DT") {
+    for (const MdfGroup& kind : group_.groups) {
+      by_id_[kind.record_id] = &kind;
+      if (!kind.can || !kind.can->data_place || kind.can->data_link == 0) continue;
+      const MdfBlock texts = file.block(kind.can->data_link);
+      if (texts.id == "##CG") {
+        texts_of_[text_group(texts.at)->record_id];
+      } else {
+        if (text_stream_)
+          file.refuse(kind.at, "two groups with payloads of variable length", "one in a data group");
+        text_stream_.emplace(file, texts.at, "SD");
+        text_window_.emplace(kMdfWindow,
+                             [this](char* data, size_t bytes) { return text_stream_->read(data, bytes); });
+      }
+    }
+  }
+  MdfFrames(const MdfFrames&) = delete;
+  MdfFrames& operator=(const MdfFrames&) = delete;
+
+  /// The next frame; false at the end.
+  bool next(Frame& frame) {
+    while (waiting_.empty() || !waiting_.front().complete)
+      if (!next_record()) {
+        if (waiting_.empty() || is_unfinished()) return false;
+        file_.refuse(waiting_.front().frame.position, "a frame whose payload is not in the file", "it");
+      }
+    frame = waiting_.front().frame;
+    waiting_.pop_front();
+    return true;
+  }
+  int64_t given() const { return stream_.given(); }
+
+ private:
+  // A frame, and where its payload is that is not there yet.
+  struct Waiting {
+    Frame frame;
+    bool complete = true;
+    uint64_t texts = 0;  // ID of their records
+    uint64_t place = 0;
+  };
+  // Payloads of variable length that came, in order: where the next one is, among all of their records.
+  struct Texts {
+    uint64_t place = 0;
+    std::deque<std::pair<uint64_t, std::vector<uint8_t>>> held;
+  };
+
+  const MdfGroup* text_group(uint64_t at) const {
+    const auto found =
+        std::ranges::find_if(group_.groups, [&](const MdfGroup& group) { return group.at == at; });
+    if (found == group_.groups.end() || !found->variable)
+      file_.refuse(at, "payloads in a group of other records",
+                   "one of variable length in the same data group");
+    return &*found;
+  }
+
+  bool next_record() {
+    if (!window_.have(1)) return false;
+    const uint64_t block = stream_.block();
+    uint64_t id = 0;
+    if (group_.id_bytes > 0) {
+      if (!window_.have(group_.id_bytes)) return end_early(block);
+      std::memcpy(&id, window_.data(), group_.id_bytes);
+      window_.drop(group_.id_bytes);
+    }
+    const auto known = group_.id_bytes == 0 ? by_id_.begin() : by_id_.find(id);
+    if (known == by_id_.end()) {
+      if (is_unfinished()) return false;
+      file_.refuse(block, fmt::format("a record of ID {}", id),
+                   "one of a channel group; the file is damaged");
+    }
+    const MdfGroup& group = *known->second;
+    if (group.variable) return take_text(id, block);
+    if (!group.can) return window_.pass(group.record_bytes) || end_early(block);
+    if (!window_.have(group.record_bytes)) return end_early(block);
+    take_frame(*group.can, window_.data(), block);
+    window_.drop(group.record_bytes);
+    return true;
+  }
+
+  // A logger that lost its power ends anywhere.
+  bool is_unfinished() const { return file_.left_undone() != 0; }
+  bool end_early(uint64_t block) const {
+    if (!is_unfinished())
+      file_.refuse(block, "data that end within a record", "whole records; fetch the file again");
+    return false;
+  }
+
+  bool take_text(uint64_t id, uint64_t block) {
+    if (!window_.have(4)) return end_early(block);
+    const auto length = load<uint32_t>(window_.data());
+    const auto texts = texts_of_.find(id);
+    window_.drop(4);
+    if (texts == texts_of_.end()) return window_.pass(length) || end_early(block);
+    if (length > kMostText) file_.refuse(block, fmt::format("a payload of {} bytes", length), "at most 64");
+    if (!window_.have(length)) return end_early(block);
+    texts->second.held.emplace_back(texts->second.place,
+                                    std::vector<uint8_t>(window_.data(), window_.data() + length));
+    texts->second.place += 4 + uint64_t{length};
+    window_.drop(length);
+    if (texts->second.held.size() > kMostWaiting) texts->second.held.pop_front();
+    fill_waiting();
+    return true;
+  }
+
+  void take_frame(const MdfCanGroup& can, const uint8_t* record, uint64_t block) {
+    Waiting& waiting = waiting_.emplace_back();
+    if (waiting_.size() > kMostWaiting)
+      file_.refuse(block, "frames whose payloads do not come", "them within 4,096 frames");
+    Frame& frame = waiting.frame;
+    frame.position = block;
+    const double seconds = can.time.value(record);
+    // Before the start, too: what a trigger kept.
+    if (!(seconds > -2e9 && seconds < 2e9))
+      file_.refuse(block, fmt::format("a time of {} s", seconds), "one from -2e9 to 2e9");
+    frame.time_ns = file_.start_ns() + std::llround(seconds * 1e9);
+    frame.channel = can.channel ? static_cast<uint32_t>(can.channel->number(record)) : 0;
+    const bool is_error = can.kind == MdfCanGroup::Kind::error;
+    const auto id = can.id.bits == 0 ? 0 : static_cast<uint32_t>(can.id.number(record));
+    const bool extended = can.extended ? can.extended->number(record) != 0 : (id & kCanExtended) != 0;
+    frame.can_id = id & 0x1FFFFFFF;
+    if (is_error)
+      frame.can_id |= kCanError;
+    else if (extended || frame.can_id > 0x7FF)
+      frame.can_id |= kCanExtended;
+    if (can.kind == MdfCanGroup::Kind::remote) {
+      frame.can_id |= kCanRemote;
+      return;
+    }
+    if (can.data_place && can.data_link != 0) {
+      waiting.place = can.data_place->number(record);
+      take_place(can, waiting, block);
+      return;
+    }
+    frame.length = std::min<size_t>(can.data_bytes, 64);
+    if (can.length) {
+      const uint64_t length = can.length->number(record);
+      if (length > can.data_bytes || length > 64)
+        file_.refuse(block, fmt::format("a payload of {} bytes", length),
+                     fmt::format("at most the {} of the record", std::min<size_t>(can.data_bytes, 64)));
+      frame.length = length;
+    }
+    std::copy_n(record + can.data_byte, frame.length, frame.data.begin());
+  }
+
+  void take_place(const MdfCanGroup& can, Waiting& waiting, uint64_t block) {
+    if (text_stream_) {
+      // Texts lie in the order of the records.
+      ByteWindow& window = *text_window_;
+      const auto here = static_cast<uint64_t>(window.position());
+      if (waiting.place < here || !window.pass(waiting.place - here) || !window.have(4))
+        file_.refuse(block, fmt::format("a payload at byte {} of all", waiting.place),
+                     "one after that of the frame before");
+      const auto length = load<uint32_t>(window.data());
+      if (length > kMostText || !window.have(4 + length))
+        file_.refuse(text_stream_->block(), fmt::format("a payload of {} bytes", length), "at most 64");
+      waiting.frame.length = length;
+      std::copy_n(window.data() + 4, length, waiting.frame.data.begin());
+      window.drop(4 + length);
+      return;
+    }
+    waiting.texts = text_group(can.data_link)->record_id;
+    waiting.complete = false;
+    fill_waiting();
+  }
+
+  // Payloads come in the order of the frames that they are of.
+  void fill_waiting() {
+    const bool by_order = (file_.left_undone() & MdfFile::kVlsdOffsets) != 0;
+    for (Waiting& waiting : waiting_) {
+      if (waiting.complete) continue;
+      auto& held = texts_of_.at(waiting.texts).held;
+      while (!by_order && !held.empty() && held.front().first < waiting.place) held.pop_front();
+      if (held.empty()) continue;
+      if (!by_order && held.front().first != waiting.place)
+        file_.refuse(waiting.frame.position, fmt::format("a payload at byte {} of all", waiting.place),
+                     "the start of one");
+      waiting.frame.length = held.front().second.size();
+      std::ranges::copy(held.front().second, waiting.frame.data.begin());
+      waiting.complete = true;
+      held.pop_front();
+    }
+  }
+
+  const MdfFile& file_;
+  MdfDataGroup group_;
+  std::map<uint64_t, const MdfGroup*> by_id_;
+  MdfStream stream_;
+  ByteWindow window_{kMdfWindow, [this](char* data, size_t bytes) { return stream_.read(data, bytes); }};
+  std::optional<MdfStream> text_stream_;
+  std::optional<ByteWindow> text_window_;
+  std::map<uint64_t, Texts> texts_of_;
+  std::deque<Waiting> waiting_;
+};
+
+/// All data groups, merged by time.
+class Mf4Reader : public FrameReader {
+ public:
+  Mf4Reader(const std::filesystem::path& path, const FormatOptions& options)
+      : file_(path), taker_(options, path.string()) {
+    for (const MdfDataGroup& group : find_can_groups(file_)) {
+      Source source{std::make_unique<MdfFrames>(file_, group), {}, false};
+      source.more = source.frames->next(source.next);
+      sources_.push_back(std::move(source));
+    }
+  }
+
+  bool read(size_t most, FrameBatch& out, LineNotes& notes) override {
+    for (size_t i = 0; i < most; ++i) {
+      Source* first = nullptr;
+      for (Source& source : sources_)
+        if (source.more && (first == nullptr || source.next.time_ns < first->next.time_ns)) first = &source;
+      if (first == nullptr) return false;
+      const MdfFrames::Frame& frame = first->next;
+      taker_.add({frame.time_ns, frame.can_id, frame.channel, frame.data.data(), frame.length},
+                 static_cast<int64_t>(frame.position), out, notes);
+      first->more = first->frames->next(first->next);
+    }
+    return true;
+  }
+  CaptureFacts facts() const override {
+    return {.name = "mf4", .labelled = false, .channel = taker_.channel()};
+  }
+  int64_t bytes_read() const override { return static_cast<int64_t>(file_.bytes().size()); }
+  int64_t unpacked_bytes() const override {
+    int64_t bytes = 0;
+    for (const Source& source : sources_) bytes += source.frames->given();
+    return bytes;
+  }
+  std::string source_hash() const override {
+    Hasher hasher;
+    hasher.add(file_.bytes().data(), file_.bytes().size());
+    return hasher.hex64();
+  }
+
+ private:
+  struct Source {
+    std::unique_ptr<MdfFrames> frames;
+    MdfFrames::Frame next;
+    bool more;
+  };
+
+  MdfFile file_;
+  FrameTaker taker_;
+  std::vector<Source> sources_;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameReader> open_mf4(const std::filesystem::path& path, const FormatOptions& options) {
+  const std::filesystem::path ending = path.extension();
+  if (ending == ".gz" || ending == ".zst" || !std::filesystem::is_regular_file(path))
+    throw InputError(path.string() + ": MF4 is not read from front to back; decompress it to a file first");
+  return std::make_unique<Mf4Reader>(path, options);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,238 @@
+"""Captures that are no candump and no four-column CSV, beside the programs that write them: python-can, asammdf."""
+
+import json
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+can = pytest.importorskip("can", reason="pip install python-can")
+
+EXTENDED, REMOTE, ERROR = 1 << 31, 1 << 30, 1 << 29
+
+
+def messages(count=3000, fd=False, seed=7, start=1_700_000_000.0, remote=True):
+    """Traffic of one channel, standard and extended IDs."""
+    dice = np.random.default_rng(seed)
+    times = start + np.cumsum(dice.integers(100, 2_000, count)) * 1e-6
+    made = []
+    for i in range(count):
+        extended = bool(dice.random() < 0.3)
+        length = int(dice.choice([0, 1, 8, 8, 8])) if not fd or dice.random() < 0.5 else int(dice.choice([12, 20, 64]))
+        made.append(can.Message(
+            timestamp=float(times[i]), arbitration_id=int(dice.integers(0, 1 << (29 if extended else 11))), is_extended_id=extended,
+            is_fd=length > 8, is_remote_frame=remote and length == 8 and bool(dice.random() < 0.02),
+            data=dice.bytes(length), channel=0))
+        if made[-1].is_remote_frame:
+            made[-1].data, made[-1].dlc = bytearray(), 8
+    return made
+
+
+def write(path, writer, sent, **options):
+    with writer(path, **options) as log:
+        for message in sent:
+            log.on_message_received(message)
+    return path
+
+
+def ingest(run, path, out, *options):
+    run("plimsoll", "ingest", "can", path, "--out", out, *options)
+    columns = {name: np.load(out / f"{name}.npy") for name in ("time_ns", "can_id", "length", "data", "label")}
+    columns["manifest"] = json.loads((out / "manifest.json").read_text())
+    return columns
+
+
+def expect_same(columns, expected, tolerance_ns=1000, start_ns=0):
+    assert len(columns["time_ns"]) == len(expected)
+    ids = [m.arbitration_id | (EXTENDED if m.is_extended_id and not m.is_error_frame else 0) | (REMOTE if m.is_remote_frame else 0)
+           | (ERROR if m.is_error_frame else 0) for m in expected]
+    assert np.array_equal(columns["can_id"], np.array(ids, np.uint32))
+    lengths = np.array([len(m.data) if not m.is_remote_frame else 0 for m in expected], np.uint8)
+    assert np.array_equal(columns["length"], lengths)
+    width = columns["data"].shape[1]
+    data = np.zeros((len(expected), width), np.uint8)
+    for row, m in zip(data, expected):
+        if not m.is_remote_frame:
+            row[: len(m.data)] = list(m.data)
+    assert np.array_equal(columns["data"], data)
+    times = np.array([round(m.timestamp * 1e9) for m in expected], np.int64)
+    assert np.abs(columns["time_ns"] - times - start_ns).max() <= tolerance_ns
+
+
+@pytest.mark.parametrize("fd", [False, True])
+@pytest.mark.parametrize("level", [-1, 0])
+def test_blf_of_python_can(run, tmp_path, fd, level):
+    path = write(tmp_path / "drive.blf", can.BLFWriter, messages(6000, fd), compression_level=level)
+    columns = ingest(run, path, tmp_path / "out", *(["--payload", 64] if fd else []))
+    expect_same(columns, list(can.BLFReader(path)))
+    assert columns["manifest"]["recordings"][0]["channel"] == "1"
+
+
+def test_blf_error_frames_and_channels(run, bin_dir, tmp_path):
+    sent = messages(500)
+    for i, message in enumerate(sent):
+        message.channel = i % 2
+    sent[10].is_error_frame = True
+    path = write(tmp_path / "two.blf", can.BLFWriter, sent)
+    read = list(can.BLFReader(path))
+    columns = ingest(run, path, tmp_path / "out", "--channel", 2)
+    expect_same(columns, [m for m in read if m.channel == 1])
+    assert columns["manifest"]["recordings"][0]["traps"]["other_channels"] == 250
+    expect_same(ingest(run, path, tmp_path / "one", "--channel", 1), [m for m in read if m.channel == 0])
+    failed = refused(bin_dir, path, tmp_path / "none")
+    assert "two.blf: byte 144" in failed and "--channel" in failed
+
+
+def refused(bin_dir, path, out, *options):
+    import subprocess
+
+    done = subprocess.run([str(word) for word in (bin_dir / "plimsoll", "ingest", "can", path, "--out", out, *options)],
+                          capture_output=True, text=True)
+    assert done.returncode == 3, done.stderr
+    assert not out.exists()
+    return done.stderr
+
+
+def test_a_damaged_blf_is_refused_with_file_and_byte(run, bin_dir, tmp_path):
+    whole = write(tmp_path / "drive.blf", can.BLFWriter, messages(9000)).read_bytes()
+    cut = tmp_path / "cut.blf"
+    for bytes_left in (100, 150, len(whole) // 2, len(whole) - 5):
+        cut.write_bytes(whole[:bytes_left])
+        assert "cut.blf: byte" in refused(bin_dir, cut, tmp_path / "out")
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 0xFF
+    cut.write_bytes(damaged)
+    assert "cut.blf: byte" in refused(bin_dir, cut, tmp_path / "out")
+
+
+def test_asc_of_python_can(run, tmp_path):
+    path = write(tmp_path / "drive.asc", can.ASCWriter, messages(2000))
+    expect_same(ingest(run, path, tmp_path / "out"), list(can.ASCReader(path)))
+
+
+def test_asc_with_fd_decimals_and_other_events(run, tmp_path):
+    path = write(tmp_path / "drive.asc", can.ASCWriter, messages(500, fd=True, remote=False))
+    expect_same(ingest(run, path, tmp_path / "out", "--payload", 64), list(can.ASCReader(path)))
+    (tmp_path / "dec.asc").write_text(
+        "date Sat Sep 30 15:06:13.191 2017\nbase dec  timestamps absolute\ninternal events logged\n"
+        "// version 9.0.0\nBegin Triggerblock Sat Sep 30 15:06:13.191 2017\n   0.000000 Start of measurement\n"
+        "   0.015991 1  291             Rx   d 3 1 20 255  Length = 1704\n"
+        "   0.020000 CAN 1 Status:chip status error active\n"
+        "   1.015991 1  291x            Tx   d 1 16\n   2.000000 1  ErrorFrame\nEnd TriggerBlock\n")
+    columns = ingest(run, tmp_path / "dec.asc", tmp_path / "dec")
+    expect_same(columns, list(can.ASCReader(tmp_path / "dec.asc")))
+    assert columns["can_id"].tolist() == [291, 291 | EXTENDED, ERROR] and columns["data"][0, :3].tolist() == [1, 20, 255]
+
+
+def test_asc_with_relative_times_is_refused(bin_dir, tmp_path):
+    (tmp_path / "a.asc").write_text("date x\nbase hex  timestamps relative\n 0.1 1 123 Rx d 1 00\n")
+    assert "a.asc:2:" in refused(bin_dir, tmp_path / "a.asc", tmp_path / "out")
+
+
+TRC = {
+    "1.0": "     1)      1841 0001 8 00 00 00 00 00 00 00 01\n     2)      1842 00000008 2 AA BB\n     3)      2000 FFFFFFFF 4 00 00 00 00\n",
+    "1.1": "     1)      1059.9  Rx         0300  7  00 00 00 00 04 00 00\n     2)      1283.2  Rx     00001FFF  1  0A\n"
+           "     3)      1300.5  Warng  FFFFFFFF  4  00 00 00 08  BUSLIGHT\n     4)      1301.1  Tx         0300  1  RTR\n",
+    "1.3": "     1)      1059.900 1  Rx        0300 -  7    00 00 00 00 04 00 00\n     2)      1283.231 1  Rx    18EFC034 -  8    01 02 03 04 05 06 07 08\n",
+}
+
+
+@pytest.mark.parametrize("version", TRC)
+def test_trc_as_python_can_reads_it(run, tmp_path, version):
+    header = f";$FILEVERSION={version}\n;$STARTTIME=43008.920986006946\n;\n" if version != "1.0" else ";####\n;   Start time\n"
+    path = tmp_path / "a.trc"
+    path.write_text(header + TRC[version])
+    expect_same(ingest(run, path, tmp_path / "out"), [m for m in can.TRCReader(path) if m])
+
+
+def test_trc_2_of_python_can(run, tmp_path):
+    path = write(tmp_path / "drive.trc", can.TRCWriter, messages(1500, remote=False))
+    expect_same(ingest(run, path, tmp_path / "out"), list(can.TRCReader(path)))
+    (tmp_path / "fd.trc").write_text(
+        ";$FILEVERSION=2.1\n;$STARTTIME=43008.920986006946\n;$COLUMNS=N,O,T,B,I,d,R,L,D\n;\n"
+        "      1      1059.900 DT 1      0300 Rx -  7    00 00 00 00 04 00 00\n"
+        "      2      1283.231 FB 1      0400 Rx -  9    00 01 02 03 04 05 06 07 08 09 0A 0B\n"
+        "      3      1299.323 ST 1         - Rx -  4    00 00 00 00\n"
+        "      4      1323.323 RR 1      0500 Rx -  3\n")
+    columns = ingest(run, tmp_path / "fd.trc", tmp_path / "fd", "--payload", 64)
+    assert columns["can_id"].tolist() == [0x300, 0x400, 0x500 | REMOTE] and columns["length"].tolist() == [7, 12, 0]
+
+
+def test_csv_of_python_can(run, tmp_path):
+    path = write(tmp_path / "drive.csv", can.CSVWriter, messages(1500))
+    expect_same(ingest(run, path, tmp_path / "out"), list(can.CSVReader(path)))
+
+
+def test_csv_of_savvycan(run, bin_dir, tmp_path):
+    path = tmp_path / "drive.csv"
+    path.write_text("Time Stamp,ID,Extended,Dir,Bus,LEN,D1,D2,D3,D4,D5,D6,D7,D8\n"
+                    "166064000,00000370,false,Rx,0,8,00,00,00,00,00,00,00,00,\n"
+                    "166064100,18FEF100,true,Rx,0,3,01,A0,FF,\n"
+                    "166065000,0000002A,false,Rx,1,1,07\n")
+    columns = ingest(run, path, tmp_path / "out", "--channel", 0)
+    assert columns["can_id"].tolist() == [0x370, 0x18FEF100 | EXTENDED] and columns["length"].tolist() == [8, 3]
+    assert columns["time_ns"].tolist() == [166_064_000_000, 166_064_100_000] and columns["data"][1, :3].tolist() == [1, 0xA0, 0xFF]
+    assert "drive.csv:4:" in refused(bin_dir, path, tmp_path / "none")
+
+
+def packet(message):
+    flags = (EXTENDED if message.is_extended_id else 0) | (REMOTE if message.is_remote_frame else 0)
+    data = b"" if message.is_remote_frame else bytes(message.data)
+    return struct.pack(">IBBBB", message.arbitration_id | flags, len(data), 4 if message.is_fd else 0, 0, 0) + data
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("magic, ticks", [(0xA1B2C3D4, 1_000_000), (0xA1B23C4D, 1_000_000_000)])
+def test_pcap(run, tmp_path, order, magic, ticks):
+    sent = messages(800, fd=True)
+    parts = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, 227)]
+    for message in sent:
+        seconds, rest = divmod(round(message.timestamp * ticks), ticks)
+        parts += [struct.pack(order + "IIII", seconds, rest, len(packet(message)), len(packet(message))), packet(message)]
+    path = tmp_path / "drive.pcap"
+    path.write_bytes(b"".join(parts))
+    expect_same(ingest(run, path, tmp_path / "out", "--payload", 64), sent)
+
+
+def block(order, kind, body):
+    body += b"\0" * (-len(body) % 4)
+    return struct.pack(order + "II", kind, len(body) + 12) + body + struct.pack(order + "I", len(body) + 12)
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_pcapng_with_two_interfaces(run, bin_dir, tmp_path, order):
+    sent = messages(400)
+    parts = [block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    for name in (b"can0", b"vcan12"):
+        options = struct.pack(order + "HH", 2, len(name)) + name + b"\0" * (-len(name) % 4)
+        options += struct.pack(order + "HHB3x", 9, 1, 9) + struct.pack(order + "HH", 0, 0)
+        parts.append(block(order, 1, struct.pack(order + "HHI", 227, 0, 0) + options))
+    for i, message in enumerate(sent):
+        ticks = round(message.timestamp * 1e9)
+        parts.append(block(order, 6, struct.pack(order + "IIIII", i % 2, ticks >> 32, ticks & 0xFFFFFFFF, len(packet(message)),
+                                                 len(packet(message))) + packet(message)))
+        parts.append(block(order, 5, b"statistics.."))
+    path = tmp_path / "drive.pcapng"
+    path.write_bytes(b"".join(parts))
+    columns = ingest(run, path, tmp_path / "out", "--channel", "vcan12")
+    expect_same(columns, sent[1::2])
+    assert columns["manifest"]["recordings"][0]["channel"] == "vcan12"
+    assert "channel vcan12, expected channel can0" in refused(bin_dir, path, tmp_path / "none")
+
+
+def test_ethernet_is_refused(bin_dir, tmp_path):
+    (tmp_path / "a.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
+    assert "link type 1" in refused(bin_dir, tmp_path / "a.pcap", tmp_path / "out")
+
+
+@pytest.mark.parametrize("name, writer", [("drive.blf", can.BLFWriter), ("drive.asc", can.ASCWriter), ("drive.trc", can.TRCWriter)])
+def test_a_format_may_be_named_and_compressed(run, bin_dir, tmp_path, name, writer):
+    import gzip
+
+    path = write(tmp_path / name, writer, messages(800, remote=False))
+    plain = ingest(run, path, tmp_path / "plain", "--format", path.suffix[1:])
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    packed = ingest(run, tmp_path / f"{name}.gz", tmp_path / "packed")
+    assert all(np.array_equal(plain[key], packed[key]) for key in ("time_ns", "can_id", "length", "data"))
+    refused(bin_dir, path, tmp_path / "none", "--format", "hcrl-csv" if name != "drive.blf" else "pcap")
