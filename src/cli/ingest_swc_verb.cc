@@ -57,8 +57,9 @@ void print(const SwcResult& result, const Options& options, double seconds, Budg
     fmt::print("{}\n", summary.dump());
     return;
   }
-  fmt::print("{}: {} trees of {} classes, {} nodes, {} edges\n", options.swc.out.string(), format_count(result.graphs),
-             result.classes.size(), format_count(result.nodes), format_count(result.edges));
+  fmt::print("{}: {} trees of {} classes, {} nodes, {} edges\n", options.swc.out.string(),
+             format_count(result.graphs), result.classes.size(), format_count(result.nodes),
+             format_count(result.edges));
   if (result.already_there) {
     fmt::print("already there from the same source: nothing done\n");
     return;
@@ -86,9 +87,9 @@ void run(Options& options) {
   SwcResult result;
   {
     Progress progress("ingest", "trees");
-    result = ingest_swc(
-        options.swc, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }),
-        [](const std::string& text) { fmt::print(stderr, "skipped: {}\n", text); });
+    result = ingest_swc(options.swc,
+                        until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }),
+                        [](const std::string& text) { fmt::print(stderr, "skipped: {}\n", text); });
   }
   print(result, options, watch.seconds(), budget);
 }
@@ -98,9 +99,12 @@ void run(Options& options) {
 void add_ingest_swc(CLI::App& ingest) {
   auto options = std::make_shared<Options>();
   CLI::App* swc = ingest.add_subcommand("swc", "Trees of neurons in SWC files, to a graph_set");
-  swc->add_option("SRC", options->swc.sources, "Folders, archives (.tar, .tar.zst, .tar.gz, .zip) or SWC files")->required();
+  swc->add_option("SRC", options->swc.sources,
+                  "Folders, archives (.tar, .tar.zst, .tar.gz, .zip) or SWC files")
+      ->required();
   swc->add_option("--out", options->swc.out, "The graph_set to make")->required()->type_name("DIR");
-  swc->add_option("--labels", options->swc.labels, "A table with the columns file and label: the class of each tree")
+  swc->add_option("--labels", options->swc.labels,
+                  "A table with the columns file and label: the class of each tree")
       ->type_name("FILE");
   swc->add_option("--resample", options->step, "Points at equal steps of at most this length along branches")
       ->type_name("10um");
@@ -110,8 +114,9 @@ void add_ingest_swc(CLI::App& ingest) {
   swc->add_option("--root", options->root, "The soma where there is one, or the first root of the file")
       ->check(CLI::IsMember({"soma", "first"}))
       ->capture_default_str();
-  swc->add_option("--forest", options->forest,
-                  "Of several trees in a file: pick the one with the soma, else the largest; or split them to graphs")
+  swc->add_option(
+         "--forest", options->forest,
+         "Of several trees in a file: pick the one with the soma, else the largest; or split them to graphs")
       ->check(CLI::IsMember({"pick", "split"}))
       ->capture_default_str();
   swc->add_option("--on-error", options->on_error, "Of a file that is not right: fail, or skip it and count")

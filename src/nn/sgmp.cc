@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ops/segment.h"
+#include "ops/spanning_path_edges.h"
 
 namespace plimsoll {
 namespace {
@@ -52,15 +53,41 @@ at::Tensor Sgmp::head(const at::Tensor& rows) const {
   return at::relu(at::linear(rows, weight1_, bias1_));
 }
 
-at::Tensor Sgmp::embed(const Batch& batch, const DropoutKey&) const {
+PathEdges Sgmp::edges_of(const Batch& batch, const DropoutKey& key, uint32_t tree) const {
+  if (options_.spanning_trees == 0) return path_edges(batch.edge_index, batch.nodes(), direction_);
+  // What is judged does not depend on the epoch that judges it.
+  const SpanningKey of_tree{key.seed, key.training ? key.epoch : 0, key.training ? 0 : tree + 1};
+  return spanning_path_edges(batch.edge_index, batch.node_keys, of_tree, direction_);
+}
+
+at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& edges) const {
   PathOptions options = paths_;
   options.planar = batch.planar;
-  const PathEdges edges = path_edges(batch.edge_index, batch.nodes(), direction_);
+  at::Tensor share;  // f32 [N, 1] of each path in the mean at a node
+  if (options_.aggregate == "mean")
+    share = path_counts(edges)
+                .to(at::kFloat)
+                .add_(options.mode == PathMode::reference ? 1 : 0)  // the path (i, i, i, i)
+                .clamp_min_(1)
+                .reciprocal_()
+                .unsqueeze_(1);
   at::Tensor h = embedding_second_.forward(at::relu(embedding_first_.forward(batch.x)));
-  for (const PathConv& interaction : interactions_) h = h + interaction.forward(h, batch.pos, edges, options);
+  for (const PathConv& interaction : interactions_) {
+    const at::Tensor messages = interaction.forward(h, batch.pos, edges, options);
+    h = share.defined() ? at::addcmul(h, messages, share) : h + messages;
+  }
   if (options_.node_head) return head(h);
   if (options_.gtmp) return segment_reduce(head(h), batch.graph_ptr, "sum");
   return head(segment_reduce(h, batch.graph_ptr, "sum"));
+}
+
+// judge() is linear, so that the mean of what trees say is what it says of their mean.
+at::Tensor Sgmp::embed(const Batch& batch, const DropoutKey& key) const {
+  at::Tensor sum = embed_paths(batch, edges_of(batch, key, 0));
+  if (key.training || options_.spanning_trees < 2) return sum;
+  for (int64_t tree = 1; tree < options_.spanning_trees; ++tree)
+    sum += embed_paths(batch, edges_of(batch, key, static_cast<uint32_t>(tree)));
+  return sum /= static_cast<double>(options_.spanning_trees);
 }
 
 at::Tensor Sgmp::judge(const at::Tensor& embeddings) const {

@@ -20,15 +20,17 @@ namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 4> kSwcFeatures = {"radius", "children", "depth", "type"};
 // Types of SWC by number; what is above counts as other.
-constexpr std::array<const char*, 9> kSwcTypes = {"undefined", "soma",   "axon", "basal_dendrite", "apical_dendrite",
-                                               "custom",    "neurite", "glia", "other"};
+constexpr std::array<const char*, 9> kSwcTypes = {
+    "undefined", "soma", "axon", "basal_dendrite", "apical_dendrite", "custom", "neurite", "glia", "other"};
 
 void check(const SwcOptions& options) {
   if (options.step < 0) throw UsageError("--resample is below 0, expected a length such as 10um");
-  if (options.features.empty()) throw UsageError("--node-features is empty, expected one of radius, children, depth, type");
+  if (options.features.empty())
+    throw UsageError("--node-features is empty, expected one of radius, children, depth, type");
   for (const std::string& feature : options.features) {
     if (std::ranges::find(kSwcFeatures, feature) == kSwcFeatures.end())
-      throw UsageError(fmt::format("--node-features: '{}', expected radius, children, depth or type", feature));
+      throw UsageError(
+          fmt::format("--node-features: '{}', expected radius, children, depth or type", feature));
     if (std::ranges::count(options.features, feature) > 1)
       throw UsageError(fmt::format("--node-features: '{}' is there twice", feature));
   }
@@ -102,7 +104,8 @@ class TreeWriter {
   void publish(const Json& provenance) {
     GraphSetTables tables;
     tables.node_features = names_;
-    tables.splits = {{.name = "all", .split = "", .first_graph = 0, .graphs = graphs, .attack = {}, .copy_of = {}}};
+    tables.splits = {
+        {.name = "all", .split = "", .first_graph = 0, .graphs = graphs, .attack = {}, .copy_of = {}}};
     writer_->publish(tables, provenance);
   }
 
@@ -119,9 +122,9 @@ void check_labels(const SwcLabels& labels, const SwcOptions& options, SwcResult&
                   const std::function<void(const std::string&)>& note) {
   const std::vector<std::string> unused = labels.unused();
   if (unused.empty()) return;
-  const std::string text = fmt::format("{}: has '{}'{}, and no such file is among the sources", options.labels.string(),
-                                       unused.front(),
-                                       unused.size() > 1 ? fmt::format(" and {} more", unused.size() - 1) : "");
+  const std::string text =
+      fmt::format("{}: has '{}'{}, and no such file is among the sources", options.labels.string(),
+                  unused.front(), unused.size() > 1 ? fmt::format(" and {} more", unused.size() - 1) : "");
   if (!options.skip_errors) throw InputError(text + "; take the lines out, or give --on-error skip");
   result.skipped_labels = static_cast<int64_t>(unused.size());
   note(text);
@@ -156,7 +159,8 @@ SwcResult ingest_swc(const SwcOptions& options, const std::function<void(int64_t
     const Existing existing = find_existing(options.out, provenance);
     if (existing == Existing::same) return found_in(GraphSetView(options.out));
     if (existing == Existing::other)
-      throw Failure(options.out.string() + " exists already and holds something else; give --force to replace it");
+      throw Failure(options.out.string() +
+                    " exists already and holds something else; give --force to replace it");
   }
 
   SwcResult result;
@@ -170,8 +174,8 @@ SwcResult ingest_swc(const SwcOptions& options, const std::function<void(int64_t
     try {
       const int64_t label = labels ? labels->find(name) : -1;
       if (labels && label < 0)
-        throw InputError(fmt::format("{}: has no line for '{}'; add one, or give --on-error skip", options.labels.string(),
-                                     name));
+        throw InputError(fmt::format("{}: has no line for '{}'; add one, or give --on-error skip",
+                                     options.labels.string(), name));
       read_swc({text.data(), text.size()}, name, rows);
       SwcChanges changes;
       SwcTree tree = make_swc_tree(rows, name, options.tree, changes);

@@ -18,8 +18,9 @@ struct SwcOptions {
   std::vector<std::string> features = {"radius", "children", "type"};  ///< of nodes; also depth
   double step = 0;                                                     ///< between points, um; 0: as they are
   SwcTreeOptions tree = {};
-  bool skip_errors = false;  ///< files that are not right, and labels without a file, are counted and passed over
-  bool force = false;        ///< replace an existing output
+  bool skip_errors =
+      false;           ///< files that are not right, and labels without a file, are counted and passed over
+  bool force = false;  ///< replace an existing output
 };
 
 struct SwcResult {
@@ -35,9 +36,10 @@ struct SwcResult {
   std::vector<std::string> classes = {};
 };
 
-/// Makes a `graph_set` of trees: nodes with coordinates, parents before children, and each edge both ways. One file at
-/// a time is in memory. `progress` gets the graphs done, and 0; `note` what was passed over, and why. Errors:
-/// InputError (file and line), UsageError (options), BudgetExceeded; the output is then as it was.
+/// Makes a `graph_set` of trees: nodes with coordinates, parents before children, and each edge both ways.
+/// One file at a time is in memory. `progress` gets the graphs done, and 0; `note` what was passed over, and
+/// why. Errors: InputError (file and line), UsageError (options), BudgetExceeded; the output is then as it
+/// was.
 SwcResult ingest_swc(const SwcOptions& options, const std::function<void(int64_t, int64_t)>& progress,
                      const std::function<void(const std::string&)>& note);
 

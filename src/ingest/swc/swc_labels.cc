@@ -17,7 +17,8 @@ SwcLabels::SwcLabels(const std::filesystem::path& path) : charge_(Tag::ingest) {
   const auto column_of = [&](const char* name) {
     const auto found = std::ranges::find(format.columns, name);
     if (found == format.columns.end())
-      throw InputError(fmt::format("{}:1: has no column '{}'; expected a header with file and label", path.string(), name));
+      throw InputError(fmt::format("{}:1: has no column '{}'; expected a header with file and label",
+                                   path.string(), name));
     return static_cast<size_t>(found - format.columns.begin());
   };
   const size_t file = column_of("file");

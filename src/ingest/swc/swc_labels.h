@@ -10,8 +10,9 @@
 
 namespace plimsoll {
 
-/// The classes of files, from a table with a header whose columns `file` and `label` are read; fields are separated
-/// by tabs, commas or blanks. Classes are numbered in the order of the bytes of their labels. Not thread-safe.
+/// The classes of files, from a table with a header whose columns `file` and `label` are read; fields are
+/// separated by tabs, commas or blanks. Classes are numbered in the order of the bytes of their labels. Not
+/// thread-safe.
 class SwcLabels {
  public:
   /// Errors: InputError with file and line (no such column, a file that is there twice, a missing field),

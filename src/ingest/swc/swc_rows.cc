@@ -76,7 +76,8 @@ class SwcParser {
   }
 
   void read_scale(std::string_view comment) {
-    while (!comment.empty() && (is_blank(comment.front()) || comment.front() == '#')) comment.remove_prefix(1);
+    while (!comment.empty() && (is_blank(comment.front()) || comment.front() == '#'))
+      comment.remove_prefix(1);
     const std::string_view word = take_word(comment);
     if (word != "SCALE" && word != "scale" && word != "Scale") return;
     std::array<float, 3> scale{};

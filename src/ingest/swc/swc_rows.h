@@ -20,10 +20,10 @@ struct SwcRows {
   Vector<Point, Tag::ingest> points;
 };
 
-/// Reads `id type x y z radius parent` a line, separated by blanks or tabs, in any order of rows; comments start
-/// with #, and one that says `SCALE sx sy sz` multiplies all coordinates. More fields on a line are passed over.
-/// `name` is for the errors. Errors: InputError with file and line for what is not as above, numbers that are not
-/// finite, and a file without points; BudgetExceeded.
+/// Reads `id type x y z radius parent` a line, separated by blanks or tabs, in any order of rows; comments
+/// start with #, and one that says `SCALE sx sy sz` multiplies all coordinates. More fields on a line are
+/// passed over. `name` is for the errors. Errors: InputError with file and line for what is not as above,
+/// numbers that are not finite, and a file without points; BudgetExceeded.
 void read_swc(std::string_view text, const std::string& name, SwcRows& rows);
 
 }  // namespace plimsoll

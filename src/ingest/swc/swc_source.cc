@@ -59,7 +59,9 @@ class SwcFiles : public SwcSource {
       return;
     }
     std::error_code failed;
-    for (fs::recursive_directory_iterator entry(source, fs::directory_options::follow_directory_symlink, failed), end;
+    for (fs::recursive_directory_iterator
+             entry(source, fs::directory_options::follow_directory_symlink, failed),
+         end;
          !failed && entry != end; entry.increment(failed)) {
       if (!is_swc(without_packing(entry->path().generic_string())) || !entry->is_regular_file()) continue;
       charge_.add(static_cast<int64_t>(sizeof(fs::path) + entry->path().native().size()));
@@ -72,7 +74,8 @@ class SwcFiles : public SwcSource {
   bool next(std::string& name, Text& text) override {
     if (at_ == paths_.size()) return false;
     const fs::path& path = paths_[at_++];
-    const std::string below = path == source_ ? path.filename().string() : path.lexically_relative(source_).generic_string();
+    const std::string below =
+        path == source_ ? path.filename().string() : path.lexically_relative(source_).generic_string();
     name = without_packing(below);
     read_all(*InputStream::open(path), path.string(), text);
     return true;
@@ -95,7 +98,8 @@ class TarFiles : public SwcSource {
       if (!is_swc(tar_.name())) continue;
       name = without_dot(tar_.name());
       if (tar_.bytes() > kMostBytes)
-        throw InputError(fmt::format("{}:{}: has more than 1 GiB, expected the points of one neuron", path_, name));
+        throw InputError(
+            fmt::format("{}:{}: has more than 1 GiB, expected the points of one neuron", path_, name));
       text.resize(static_cast<size_t>(tar_.bytes()));
       tar_.read(text.data(), text.size());
       return true;

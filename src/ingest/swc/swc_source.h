@@ -11,8 +11,8 @@
 
 namespace plimsoll {
 
-/// SWC files one after the other, whole. Not thread-safe. Errors of all: InputError that names the file (not there,
-/// damaged, above 1 GiB), BudgetExceeded.
+/// SWC files one after the other, whole. Not thread-safe. Errors of all: InputError that names the file (not
+/// there, damaged, above 1 GiB), BudgetExceeded.
 class SwcSource {
  public:
   virtual ~SwcSource() = default;
@@ -20,11 +20,13 @@ class SwcSource {
   /// The next file's name, below what was named, and text; false where there is none.
   virtual bool next(std::string& name, Vector<char, Tag::ingest>& text) = 0;
 
-  /// Folders, with all below them in the order of paths; archives, .tar, .tar.zst, .tar.gz or .zip, in theirs; and files
-  /// of any name. Of folders and archives files *.swc are taken, perhaps .zst or .gz in folders; hidden ones are not.
+  /// Folders, with all below them in the order of paths; archives, .tar, .tar.zst, .tar.gz or .zip, in
+  /// theirs; and files of any name. Of folders and archives files *.swc are taken, perhaps .zst or .gz in
+  /// folders; hidden ones are not.
   static std::unique_ptr<SwcSource> open(const std::vector<std::filesystem::path>& sources);
 
-  /// The files that are read, for provenance. Errors: InputError for a source that is not there or has no *.swc file.
+  /// The files that are read, for provenance. Errors: InputError for a source that is not there or has no
+  /// *.swc file.
   static std::vector<std::filesystem::path> files(const std::vector<std::filesystem::path>& sources);
 };
 

@@ -19,7 +19,8 @@ using Numbers = Vector<int32_t, Tag::ingest>;
 /// A file's points by ascending id, where a point is its number in that order.
 class SwcForest {
  public:
-  SwcForest(const SwcRows& rows, const std::string& name) : rows_(rows.points), name_(name), order_(rows_.size()) {
+  SwcForest(const SwcRows& rows, const std::string& name)
+      : rows_(rows.points), name_(name), order_(rows_.size()) {
     for (size_t p = 0; p < order_.size(); ++p) order_[p] = static_cast<int32_t>(p);
     const auto id_of = [&](int32_t p) { return rows_[static_cast<size_t>(p)].id; };
     if (!std::ranges::is_sorted(order_, {}, id_of)) std::ranges::stable_sort(order_, {}, id_of);
@@ -41,7 +42,8 @@ class SwcForest {
   int64_t size_of(int32_t root) const { return size_[static_cast<size_t>(root)]; }
   /// The root whose row comes first.
   int32_t first_root() const {
-    return *std::ranges::min_element(roots_, {}, [&](int32_t root) { return point(static_cast<size_t>(root)).line; });
+    return *std::ranges::min_element(roots_, {},
+                                     [&](int32_t root) { return point(static_cast<size_t>(root)).line; });
   }
 
   /// Turns round what lies between a tree's root and `p`, which becomes the root.
@@ -94,8 +96,8 @@ class SwcForest {
   };
 
   [[noreturn]] void refuse(const SwcRows::Point& at, const std::string& expected) const {
-    throw InputError(fmt::format("{}:{}: found point {} with parent {}, expected {}", name_, at.line, at.id, at.parent,
-                                 expected));
+    throw InputError(fmt::format("{}:{}: found point {} with parent {}, expected {}", name_, at.line, at.id,
+                                 at.parent, expected));
   }
 
   void find_parents() {
@@ -107,12 +109,13 @@ class SwcForest {
       if (of.parent < 0) continue;
       // Ids without gaps are numbers of points but for the first.
       const int64_t guess = of.parent - first;
-      if (guess >= 0 && guess < static_cast<int64_t>(points()) && point(static_cast<size_t>(guess)).id == of.parent) {
+      if (guess >= 0 && guess < static_cast<int64_t>(points()) &&
+          point(static_cast<size_t>(guess)).id == of.parent) {
         parent_[p] = static_cast<int32_t>(guess);
         continue;
       }
-      const auto found = std::ranges::lower_bound(order_, of.parent, {},
-                                                  [&](int32_t row) { return rows_[static_cast<size_t>(row)].id; });
+      const auto found = std::ranges::lower_bound(
+          order_, of.parent, {}, [&](int32_t row) { return rows_[static_cast<size_t>(row)].id; });
       if (found == order_.end() || rows_[static_cast<size_t>(*found)].id != of.parent)
         refuse(of, "a parent that is in the file, or -1 for a root");
       parent_[p] = static_cast<int32_t>(found - order_.begin());
@@ -196,10 +199,10 @@ class SwcForest {
 
   const Vector<SwcRows::Point, Tag::ingest>& rows_;
   const std::string& name_;
-  Numbers order_;            // rows by id
-  Numbers parent_;           // of points
+  Numbers order_;             // rows by id
+  Numbers parent_;            // of points
   Numbers begin_, children_;  // of point p: children_[begin_[p]] .. children_[begin_[p + 1] - 1]
-  Numbers size_, soma_;      // of roots in the file: points of the tree, and the first one of a soma
+  Numbers size_, soma_;       // of roots in the file: points of the tree, and the first one of a soma
   Numbers roots_;
 };
 
@@ -284,9 +287,11 @@ SwcTree resample(const SwcTree& tree, double step) {
       const SwcTree::Node& a = nodes[static_cast<size_t>(chain[c - 1])];
       const SwcTree::Node& b = nodes[static_cast<size_t>(chain[c])];
       const double share = (at - along[c - 1]) / (along[c] - along[c - 1]);
-      const auto between = [&](float from, float to) { return static_cast<float>(from + share * (double{to} - from)); };
-      made.nodes.push_back({between(a.x, b.x), between(a.y, b.y), between(a.z, b.z), between(a.radius, b.radius),
-                            nodes[n].type, parent});
+      const auto between = [&](float from, float to) {
+        return static_cast<float>(from + share * (double{to} - from));
+      };
+      made.nodes.push_back({between(a.x, b.x), between(a.y, b.y), between(a.z, b.z),
+                            between(a.radius, b.radius), nodes[n].type, parent});
       parent = static_cast<int32_t>(made.nodes.size() - 1);
     }
     number[n] = static_cast<int32_t>(made.nodes.size());

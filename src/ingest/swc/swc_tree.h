@@ -10,11 +10,11 @@ namespace plimsoll {
 
 struct SwcTreeOptions {
   bool root_at_soma = true;  ///< else at the first root of the file
-  bool split = false;        ///< each tree of a forest is kept; else the one that has the soma, or the largest
+  bool split = false;  ///< each tree of a forest is kept; else the one that has the soma, or the largest
 };
 
-/// Trees of points whose parents come first: depth first, children by ascending id, of a soma point that was joined in
-/// its place, so that the order of rows in the file does not matter.
+/// Trees of points whose parents come first: depth first, children by ascending id, of a soma point that was
+/// joined in its place, so that the order of rows in the file does not matter.
 struct SwcTree {
   struct Node {
     float x, y, z, radius;
@@ -34,15 +34,15 @@ struct SwcChanges {
   void add(const SwcChanges& of);
 };
 
-/// The trees of a file. A soma of several points that hang together, three points of NeuroMorpho or a chain, becomes
-/// one node: the mean of their places and radii. A tree is turned round so that its soma is the root, where
-/// root_at_soma asks for it and there is one. Zero-length segments stay. Errors: InputError with file and line for an
-/// id that is there twice, a parent that is missing and a cycle; BudgetExceeded.
+/// The trees of a file. A soma of several points that hang together, three points of NeuroMorpho or a chain,
+/// becomes one node: the mean of their places and radii. A tree is turned round so that its soma is the root,
+/// where root_at_soma asks for it and there is one. Zero-length segments stay. Errors: InputError with file
+/// and line for an id that is there twice, a parent that is missing and a cycle; BudgetExceeded.
 SwcTree make_swc_tree(const SwcRows& rows, const std::string& name, const SwcTreeOptions& options,
                       SwcChanges& changes);
 
-/// Points at equal steps of at most `step` along each stretch between roots, branch points, ends and changes of type,
-/// which all stay; radii in between are interpolated. Errors: BudgetExceeded.
+/// Points at equal steps of at most `step` along each stretch between roots, branch points, ends and changes
+/// of type, which all stay; radii in between are interpolated. Errors: BudgetExceeded.
 SwcTree resample(const SwcTree& tree, double step);
 
 }  // namespace plimsoll

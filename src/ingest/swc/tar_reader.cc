@@ -53,7 +53,8 @@ std::string pax_path(std::string_view records) {
 
 }  // namespace
 
-TarReader::TarReader(const std::filesystem::path& path) : path_(path.string()), stream_(InputStream::open(path)) {}
+TarReader::TarReader(const std::filesystem::path& path)
+    : path_(path.string()), stream_(InputStream::open(path)) {}
 
 bool TarReader::next() {
   std::string long_name;
@@ -67,7 +68,8 @@ bool TarReader::next() {
     at_ += static_cast<int64_t>(got);
     const std::string_view header(block.data(), block.size());
     const auto refuse = [&](const char* found) {
-      throw InputError(fmt::format("{}: byte {}: found {}, expected a tar archive; is it cut off?", path_, begin, found));
+      throw InputError(
+          fmt::format("{}: byte {}: found {}, expected a tar archive; is it cut off?", path_, begin, found));
     };
     if (got != block.size()) refuse("the end of the file");
     if (std::ranges::all_of(header, [](char c) { return c == '\0'; })) return false;

@@ -10,9 +10,9 @@
 
 namespace plimsoll {
 
-/// The plain files of a tar archive in its order: ustar, with the long names of GNU and of pax. Nothing is unpacked to
-/// disk, so that names are only compared. Not thread-safe. Errors of all: InputError (archive and byte; damaged or cut
-/// off), BudgetExceeded.
+/// The plain files of a tar archive in its order: ustar, with the long names of GNU and of pax. Nothing is
+/// unpacked to disk, so that names are only compared. Not thread-safe. Errors of all: InputError (archive and
+/// byte; damaged or cut off), BudgetExceeded.
 class TarReader {
  public:
   explicit TarReader(const std::filesystem::path& path);
