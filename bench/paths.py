@@ -4,6 +4,7 @@
     paths.py steps [--graphs 16] [--rounds 2] [--only NAME...]   a training step of kNN-8 graphs, H = 64, L = 3, Adam
     paths.py layer [--graphs 4] [--rounds 5]                     one layer: tiles, points of a plane, directed trees
     paths.py trees [--nodes 80000 1000000]                       two layers of one large directed tree
+    paths.py ledger [--graphs 4 16 64 256]                       the same step by plimsoll train: memory by its ledger
     paths.py products                                            the products of a layer alone, by torch
 
 Prints markdown tables. Each measurement of `steps` and `trees` is a process of its own, in turn; seconds are CPU seconds of
@@ -15,6 +16,7 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -22,6 +24,7 @@ sys.path[:0] = [str(Path(__file__).parent / "peers")]
 import torch  # noqa: E402
 
 import path_networks as peer  # noqa: E402
+import report  # noqa: E402
 
 HIDDEN, CUTOFF = 64, 1.0
 TILED = 512
@@ -224,6 +227,35 @@ def layers(graphs, rounds):
                   f"{1e6 * min(seconds) / max(count, 1):.2f}"] for name, count, _, seconds in measured])
 
 
+def ledger(batches):
+    """An epoch of one step of as many graphs, in blocks of 16, by recipes/sgmp.yaml on two threads; 1 MB = 1e6 bytes."""
+    import plimsoll
+
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for batch in batches:
+            pos, _, _ = grids(batch + 2)  # two validate
+            data = Path(scratch) / f"{batch}"
+            plimsoll.from_points(pos.view(-1, 100, 3).numpy(), data, knn=8, y=[n % 2 for n in range(batch + 2)])
+            options = (f"training.batch_size={batch}", "training.max_epochs=1", "split.test=0",
+                       f"split.validation={2 / (batch + 2):.6f}", "training.block.graphs=16")
+            common = ["--data", data, "--threads", 2, "--json", *(part for option in options for part in ("-O", option))]
+            recipe = report.ROOT / "recipes" / "sgmp.yaml"
+
+            def call(*command):
+                done = subprocess.run([str(report.PLIMSOLL), *map(str, command)], check=True, stdout=subprocess.PIPE, text=True)
+                return json.loads(done.stdout)
+
+            planned = call("plan", recipe, *common)
+            trained = call("train", recipe, "--run", data.with_suffix(".run"), "--budget", "96MiB", *common)
+            memory = trained["memory"]
+            rows.append([batch, *(f"{of / 1e6:.1f}" for of in (
+                planned["worst_block"]["peak_bytes"], planned["min_budget_bytes"], memory["floor_bytes"],
+                memory["ledger_peak_bytes"], memory["anonymous_peak_bytes"])), f"{trained['seconds']:.1f}"])
+    print_table(["graphs a step", "largest block MB", "smallest budget MB", "of it before the first block MB", "ledger's peak MB",
+                 "process peak MB, budget 96 MiB", "seconds"], rows)
+
+
 def products(rounds, tile=256, tiles=100):
     """What is computed per path, by torch.mm alone: forward, again in backward, and the gradients."""
     torch.set_num_threads(1)
@@ -243,7 +275,7 @@ def products(rounds, tile=256, tiles=100):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["steps", "layer", "trees", "products"])
+    parser.add_argument("what", choices=["steps", "layer", "trees", "ledger", "products"])
     parser.add_argument("--graphs", type=int, nargs="+", default=[16])
     parser.add_argument("--nodes", type=int, nargs="+", default=[80_000, 1_000_000])
     parser.add_argument("--rounds", type=int, default=2)
@@ -257,6 +289,8 @@ def main():
         print_processes("steps", given.only, given.graphs, given.rounds, "graphs")
     elif given.what == "trees":
         print_processes("trees", given.only, given.nodes, given.rounds, "nodes")
+    elif given.what == "ledger":
+        ledger(given.graphs)
     elif given.what == "layer":
         layers(given.graphs[0], given.rounds)
     else:

@@ -48,7 +48,9 @@ enum class Purpose : uint32_t {
   neighbours = 9,
   walks = 10,
   negative_edges = 11,
-  edge_split = 12
+  edge_split = 12,
+  spanning_trees = 13,
+  unrelated_nodes = 14
 };
 
 /// Counter words of the numbers 4*quad .. 4*quad+3 of one (purpose, layer, epoch, item) stream.

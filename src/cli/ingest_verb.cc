@@ -145,6 +145,7 @@ void add_ingest(CLI::App& app) {
   add_ingest_tu(*ingest);
   add_ingest_graph(*ingest);
   add_ingest_points(*ingest);
+  add_ingest_swc(*ingest);
 }
 
 }  // namespace plimsoll

@@ -9,6 +9,7 @@ void add_ingest(CLI::App& app);
 void add_ingest_tu(CLI::App& ingest);     // below `ingest`
 void add_ingest_graph(CLI::App& ingest);  // likewise
 void add_ingest_points(CLI::App& ingest);
+void add_ingest_swc(CLI::App& ingest);
 void add_simulate(CLI::App& app);
 void add_simulate_graph(CLI::App& simulate);  // below `simulate`
 void add_split_edges(CLI::App& app);

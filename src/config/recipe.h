@@ -150,7 +150,19 @@ struct Recipe {
     int64_t tile = 256;
     std::string direction = "both";
     bool distances_only = false;
+    std::string aggregate = "sum";
+    int64_t spanning_trees = 0;  ///< in evaluation; a step takes one; 0: all paths
   } paths;
+
+  /// GT-SSL: what a model of paths learns of trees that nobody has labelled.
+  struct Pretraining {
+    int64_t bins = 50;           ///< of the histogram of distances to a node's children
+    std::string range = "auto";  ///< the histogram's end: that of paths.cutoff, or a number
+    bool leaves = true;          ///< nodes without children count in the growth loss
+    std::string order = "vendrov";
+    double order_weight = 1;
+    double margin = 1;  ///< of nodes neither of which descends from the other
+  } pretraining;
 
   bool uses_paths() const { return model != "gnn"; }
   /// What the model of a task of graphs, nodes, pairs or values is called.

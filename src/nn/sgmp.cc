@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "ops/module_scope.h"
 #include "ops/segment.h"
+#include "ops/spanning_path_edges.h"
 
 namespace plimsoll {
 namespace {
@@ -54,9 +55,12 @@ at::Tensor Sgmp::head(const at::Tensor& rows) const {
   return at::relu(at::linear(rows, weight1_, bias1_));
 }
 
-PathEdges Sgmp::edges_of(const Batch& batch) const {
+PathEdges Sgmp::edges_of(const Batch& batch, const DropoutKey& key, uint32_t tree) const {
   const ModuleScope scope("paths");
-  return path_edges(batch.edge_index, batch.nodes(), direction_);
+  if (options_.spanning_trees == 0) return path_edges(batch.edge_index, batch.nodes(), direction_);
+  // What is judged does not depend on the epoch that judges it.
+  const SpanningKey of_tree{key.seed, key.training ? key.epoch : 0, key.training ? 0 : tree + 1};
+  return spanning_path_edges(batch.edge_index, batch.node_keys, of_tree, direction_);
 }
 
 at::Tensor Sgmp::inputs(const Batch& batch) const {
@@ -64,18 +68,37 @@ at::Tensor Sgmp::inputs(const Batch& batch) const {
   return embedding_second_.forward(at::relu(embedding_first_.forward(batch.x)));
 }
 
-at::Tensor Sgmp::embed(const Batch& batch, const DropoutKey&) const {
+at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& edges) const {
   PathOptions options = paths_;
   options.planar = batch.planar;
-  const PathEdges edges = edges_of(batch);
+  at::Tensor share;  // f32 [N, 1] of each path in the mean at a node
+  if (options_.aggregate == "mean") {
+    const ModuleScope scope("paths");
+    share = path_counts(edges)
+                .to(at::kFloat)
+                .add_(options.mode == PathMode::reference ? 1 : 0)  // the path (i, i, i, i)
+                .clamp_min_(1)
+                .reciprocal_()
+                .unsqueeze_(1);
+  }
   at::Tensor h = inputs(batch);
   for (size_t i = 0; i < interactions_.size(); ++i) {
     const ModuleScope scope("interactions." + std::to_string(i));
-    h = h + interactions_[i].forward(h, batch.pos, edges, options);
+    const at::Tensor messages = interactions_[i].forward(h, batch.pos, edges, options);
+    h = share.defined() ? at::addcmul(h, messages, share) : h + messages;
   }
   if (options_.node_head) return head(h);
   if (options_.gtmp) return segment_reduce(head(h), batch.graph_ptr, "sum");
   return head(segment_reduce(h, batch.graph_ptr, "sum"));
+}
+
+// judge() is linear, so that the mean of what trees say is what it says of their mean.
+at::Tensor Sgmp::embed(const Batch& batch, const DropoutKey& key) const {
+  at::Tensor sum = embed_paths(batch, edges_of(batch, key, 0));
+  if (key.training || options_.spanning_trees < 2) return sum;
+  for (int64_t tree = 1; tree < options_.spanning_trees; ++tree)
+    sum += embed_paths(batch, edges_of(batch, key, static_cast<uint32_t>(tree)));
+  return sum /= static_cast<double>(options_.spanning_trees);
 }
 
 at::Tensor Sgmp::judge(const at::Tensor& embeddings) const {

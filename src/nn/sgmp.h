@@ -18,6 +18,9 @@ struct SgmpOptions {
   int64_t tile = 256;              ///< paths that are there at once
   std::string direction = "both";  ///< or ancestor, descendant (PathDirection)
   bool distances_only = false;     ///< no angles and torsions
+  std::string aggregate = "sum";   ///< of the messages at a node; or mean
+  int64_t spanning_trees = 0;      ///< paths of random spanning trees: one in training, the mean of so many
+                                   ///< in evaluation; 0: all paths
   bool gtmp = false;               ///< GTMP: what is said of nodes is pooled, not their embeddings
   int64_t classes = 2;             ///< or values
   bool node_head = false;          ///< judges nodes, not graphs
@@ -28,9 +31,9 @@ struct SgmpOptions {
 /// translation: SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks", NeurIPS 2021), and GTMP
 /// for trees (arXiv 2408.08799), which is the same without pooling. An embedding of features, interactions
 /// that add messages to it (nn/path_conv.h), and a head of two linear layers. SGMP sums nodes of a graph
-/// before the head, GTMP between its layers. Both may judge nodes. Parameters as in SGMP's code:
-/// embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*; a model of values has target.mean and target.scale
-/// beside them.
+/// before the head, GTMP between its layers. Both may judge nodes. With spanning_trees it is SGMP-st of the
+/// same paper. Parameters as in SGMP's code: embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*; a model of
+/// values has target.mean and target.scale beside them.
 class Sgmp : public GraphModel {
  public:
   /// Errors: UsageError for a word it does not know.
@@ -47,9 +50,10 @@ class Sgmp : public GraphModel {
   const SgmpOptions& options() const { return options_; }
 
  private:
-  PathEdges edges_of(const Batch& batch) const;
+  PathEdges edges_of(const Batch& batch, const DropoutKey& key, uint32_t tree) const;
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor head(const at::Tensor& rows) const;
+  at::Tensor embed_paths(const Batch& batch, const PathEdges& edges) const;
 
   SgmpOptions options_;
   PathOptions paths_;

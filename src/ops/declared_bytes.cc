@@ -193,6 +193,13 @@ DeclaredBytes declare_path_edges(int64_t nodes, int64_t edges) {
           .workspace = nodes * count};
 }
 
+DeclaredBytes declare_spanning_path_edges(int64_t nodes, int64_t edges, bool both) {
+  const int64_t count = sizeof(int64_t);
+  const int64_t number = sizeof(int32_t);
+  return {.output = (nodes + 1) * count + (both ? 2 : 1) * nodes * number,
+          .workspace = 2 * edges * count + nodes * number};
+}
+
 DeclaredBytes declare_path_message(const PathSizes& sizes, at::ScalarType dtype) {
   const size_t number = c10::elementSize(dtype);
   return {.output = sizes.nodes * sizes.hidden * static_cast<int64_t>(number),

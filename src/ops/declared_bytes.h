@@ -63,6 +63,7 @@ DeclaredBytes declare_gatv2_backward(const AttentionShape& shape, bool needs_x, 
 
 /// One layer of messages over third-order paths; what it takes does not depend on how many there are.
 DeclaredBytes declare_path_edges(int64_t nodes, int64_t edges);
+DeclaredBytes declare_spanning_path_edges(int64_t nodes, int64_t edges, bool both);
 DeclaredBytes declare_path_message(const PathSizes& sizes, at::ScalarType dtype);
 DeclaredBytes declare_path_message_backward(const PathSizes& sizes, at::ScalarType dtype);
 

@@ -10,6 +10,7 @@
 #include "ops/meta_tensors.h"
 #include "ops/operator.h"
 #include "ops/path_message.h"
+#include "ops/spanning_path_edges.h"
 
 // The operators of path_message.h and its gradients; gat_autograd.cc says how they go together.
 
@@ -174,6 +175,21 @@ std::tuple<Tensor, Tensor> path_edges_meta(const Tensor& edge_index, c10::SymInt
   return {at::empty_symint({nodes + 1}, edge_index.options()),
           at::empty_symint({edge_index.sym_size(1)}, edge_index.options().dtype(at::kInt))};
 }
+std::tuple<Tensor, Tensor> spanning_edges_of(const Tensor& edge_index, const Tensor& node_keys, int64_t seed,
+                                             int64_t epoch, int64_t tree, c10::string_view direction) {
+  const SpanningKey key{static_cast<uint64_t>(seed), static_cast<uint32_t>(epoch),
+                        static_cast<uint32_t>(tree)};
+  const PathEdges edges = spanning_path_edges(edge_index, node_keys, key, direction_of(direction));
+  return {edges.row_begin, edges.target};
+}
+std::tuple<Tensor, Tensor> spanning_edges_meta(const Tensor& edge_index, const Tensor& node_keys,
+                                               int64_t seed, int64_t epoch, int64_t tree,
+                                               c10::string_view direction) {
+  if (MetaTensors::active()) return spanning_edges_of(edge_index, node_keys, seed, epoch, tree, direction);
+  const c10::SymInt nodes = node_keys.sym_size(1);
+  return {at::empty_symint({nodes + 1}, edge_index.options()),
+          at::empty_symint({direction == "both" ? nodes * 2 : nodes}, edge_index.options().dtype(at::kInt))};
+}
 Tensor path_counts_of(const Tensor& row_begin, const Tensor& target) {
   return path_counts({row_begin, target});
 }
@@ -193,18 +209,23 @@ TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
   m.def(
       "path_edges(Tensor edge_index, SymInt nodes, str direction='both') -> (Tensor row_begin, Tensor "
       "target)");
+  m.def(
+      "spanning_path_edges(Tensor edge_index, Tensor node_keys, int seed, int epoch, int tree, "
+      "str direction='both') -> (Tensor row_begin, Tensor target)");
   m.def("path_counts(Tensor row_begin, Tensor target) -> Tensor");
   m.def("path_message(" PLIMSOLL_PATH_SCHEMA ") -> Tensor");
   m.def("path_message_backward(Tensor grad, " PLIMSOLL_PATH_SCHEMA ") -> (Tensor x, Tensor[] weights)");
 }
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("path_edges", path_edges_of);
+  m.impl("spanning_path_edges", spanning_edges_of);
   m.impl("path_counts", path_counts_of);
   m.impl("path_message", forward_cpu);
   m.impl("path_message_backward", backward_cpu);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("path_edges", path_edges_meta);
+  m.impl("spanning_path_edges", spanning_edges_meta);
   m.impl("path_counts", path_counts_meta);
   m.impl("path_message", forward_meta);
   m.impl("path_message_backward", backward_meta);

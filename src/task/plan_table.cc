@@ -10,7 +10,7 @@ namespace {
 
 bool has_one_model(const std::string& task) {
   return task == "graph_classification" || task == "graph_regression" || task == "node_classification" ||
-         task == "node_regression" || task == "link_prediction";
+         task == "node_regression" || task == "link_prediction" || task == "tree_pretraining";
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ops/gatv2.h"
 #include "ops/path_message.h"
 #include "ops/segment_cpu.h"
+#include "ops/spanning_path_edges.h"
 #include "support/counting_allocator.h"
 
 namespace plimsoll {
@@ -330,6 +331,12 @@ TEST_F(Declared, PathMessagesTakeWhatTheyDeclare) {
           expect_declared(declare_path_edges(edges.nodes, edges.index.size(1)),
                           count([&] { return path_edges(edges.index, edges.nodes, PathDirection::both); }),
                           true);
+          const at::Tensor keys = at::zeros({3, edges.nodes}, at::kLong);
+          for (const PathDirection direction : {PathDirection::both, PathDirection::ancestor})
+            expect_declared(declare_spanning_path_edges(edges.nodes, edges.index.size(1),
+                                                        direction == PathDirection::both),
+                            count([&] { return spanning_path_edges(edges.index, keys, {}, direction); }),
+                            true);
           expect_declared(declare_path_message(sizes, dtype),
                           count([&] { return path_message_cpu(x, pos, walked, weights, options); }), true);
           expect_declared(

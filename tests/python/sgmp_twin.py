@@ -98,17 +98,40 @@ class SgmpTwin(nn.Module):
 
     def forward(self, graphs):
         """f64 [graphs or nodes, classes], of a list of Data."""
+        return torch.stack([self.said(graphs, tree) for tree in self.trees()]).mean(0)
+
+    def trees(self):
+        """Of evaluation, where the model is one of spanning trees; else one of all paths."""
+        return range(1, self.config["spanning_trees"] + 1) if self.config["spanning_trees"] else [None]
+
+    def edges_of(self, data, graph, tree):
+        if tree is None:
+            return data.edge_index
+        keys = torch.stack([torch.full((len(data.x),), graph), torch.arange(len(data.x))])
+        row_begin, target = torch.ops.plimsoll.spanning_path_edges(data.edge_index, keys, 0, 0, tree)
+        return torch.stack([torch.arange(len(data.x)).repeat_interleave(row_begin.diff()), target[:row_begin[-1]].long()])
+
+    def states(self, data, graph, tree):
+        """f64 [nodes, hidden] after all interactions."""
+        pos, x = data.pos.double(), data.x.double()
+        paths = paths_of(self.edges_of(data, graph, tree), len(x), self.config["direction"],
+                         self.config["mode"] == "reference")
+        h = self.mlp("embedding", x, (0, 2))
+        of_paths = self.features(pos, paths)
+        for layer in range(self.config["layers"]):
+            name = f"interactions/{layer}"
+            z = torch.cat([h[row] for row in paths] + [self.mlp(f"{name}/mlps_dist/{n}", g, (0, 2))
+                                                       for n, g in enumerate(of_paths)], 1)
+            messages = torch.zeros_like(h).index_add(0, paths[0], self.mlp(f"{name}/combine", z, (0, 2, 4)))
+            if self.config["aggregate"] == "mean":
+                messages = messages / paths[0].bincount(minlength=len(h)).clamp(min=1)[:, None]
+            h = h + messages
+        return h
+
+    def said(self, graphs, tree):
         said = []
-        for data in graphs:
-            pos, x = data.pos.double(), data.x.double()
-            paths = paths_of(data.edge_index, len(x), self.config["direction"], self.config["mode"] == "reference")
-            h = self.mlp("embedding", x, (0, 2))
-            of_paths = self.features(pos, paths)
-            for layer in range(self.config["layers"]):
-                name = f"interactions/{layer}"
-                z = torch.cat([h[row] for row in paths] + [self.mlp(f"{name}/mlps_dist/{n}", g, (0, 2))
-                                                           for n, g in enumerate(of_paths)], 1)
-                h = h + torch.zeros_like(h).index_add(0, paths[0], self.mlp(f"{name}/combine", z, (0, 2, 4)))
+        for graph, data in enumerate(graphs):
+            h = self.states(data, graph, tree)
             if self.config["node_head"]:
                 said.append(self.linear("lin2", self.linear("lin1", h).relu()))
             elif self.gtmp:

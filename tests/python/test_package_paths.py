@@ -49,6 +49,20 @@ def test_sgmp_is_the_network_of_torch(nn, mode):
         assert float((a - b).norm()) <= 1e-11 * float(b.norm())
 
 
+@pytest.mark.parametrize("mode", ["corrected", "reference"])
+def test_a_mean_is_the_sum_over_the_paths(nn, mode):
+    pos, edge_index = GRAPHS["isolated nodes"]
+    x = torch.randn(len(pos), 8, dtype=torch.float64)
+    layer = nn.PathConv(8, cutoff=1.0, mode=mode, aggr="mean").double()
+    mean = layer(x, pos, edge_index)
+    layer.aggr = "sum"
+    paths = third_order_paths(edge_index, len(pos), self_paths=mode == "reference")[0].bincount(minlength=len(pos))
+    assert (paths == 0).any() == (mode == "corrected")
+    torch.testing.assert_close(mean, layer(x, pos, edge_index) / paths.clamp(min=1)[:, None], rtol=1e-15, atol=0)
+    with pytest.raises(ValueError, match="expected 'sum' or 'mean'"):
+        nn.PathConv(8, aggr="max")
+
+
 def test_checkpoints_of_the_authors_load(nn):
     model = nn.SGMP(4, 8)
     state = {**model.state_dict(), "distance_expansion.offset": torch.zeros(50),

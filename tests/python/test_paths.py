@@ -82,7 +82,9 @@ MODEL = ("run", "seed-42", "gnn", "model.safetensors")
 @pytest.mark.parametrize("options", [
     (), ("paths.mode=reference",), ("paths.distances_only=true",), ("paths.direction=descendant", "paths.cutoff=2"),
     ("paths.direction=ancestor", "model=gtmp"), ("model=gtmp", "task=node_classification"),
-    ("task=node_classification", "paths.mode=reference"),
+    ("task=node_classification", "paths.mode=reference"), ("paths.aggregate=mean",),
+    ("paths.aggregate=mean", "paths.mode=reference"), ("paths.spanning_trees=3",),
+    ("paths.spanning_trees=1", "paths.aggregate=mean", "task=node_classification", "paths.direction=ancestor"),
 ], ids=lambda options: "-".join(options) or "default")
 def test_classes_are_those_of_the_twin(sets, train, run, tmp_path, data, options):
     graphs = list(made_up(40, planar=data == "planar"))
@@ -110,7 +112,8 @@ def pairs():
     return [first, second] * 20
 
 
-@pytest.mark.parametrize("option", ["paths.mode=corrected", "paths.mode=reference", "model=gtmp"])
+@pytest.mark.parametrize("option", ["paths.mode=corrected", "paths.mode=reference", "model=gtmp",
+                                    "paths.aggregate=mean"])
 def test_the_loss_curve_is_the_twins(train, tmp_path, option):
     graphs = pairs()
     plimsoll.from_pyg(graphs, tmp_path / "set")
@@ -145,7 +148,8 @@ def test_the_cutoff_is_a_distance_that_numpy_finds(sets, train, tmp_path):
     assert sum(d <= found for d in distances) / len(distances) == pytest.approx(0.99, abs=0.02)
 
 
-@pytest.mark.parametrize("options", [("model=sgmp",), ("model=gtmp", "task=node_classification", "paths.mode=reference")])
+@pytest.mark.parametrize("options", [("model=sgmp",), ("model=gtmp", "task=node_classification", "paths.mode=reference"),
+                                     ("model=sgmp", "paths.aggregate=mean", "paths.spanning_trees=5")])
 def test_the_same_weights_for_every_budget_and_thread(sets, train, run, tmp_path, options):
     options = ("task=graph_classification", *options)
     (tmp_path / "recipe.yaml").write_text(RECIPE)

@@ -14,6 +14,7 @@ from torch_geometric.nn import global_add_pool, global_mean_pool
 
 Mode = Literal["corrected", "reference"]
 Direction = Literal["both", "ancestor", "descendant"]
+Aggregation = Literal["sum", "mean"]
 _GAUSSIANS = (50, 6, 12)
 
 
@@ -41,13 +42,13 @@ def path_counts(edges: PathEdges) -> Tensor:
 
 
 class PathConv(Module):  # type: ignore[misc]
-    """The message sum of one layer of SGMP: over all paths i -> j -> k -> p, at i. It keeps nothing of a path.
+    """The messages of one layer of SGMP: of all paths i -> j -> k -> p, at i. It keeps nothing of a path.
 
     `hidden_channels` H; `num_gaussians` of distances up to `cutoff`, of angles and of torsions. `mode` is "reference" for
     the layer as the authors' code has it, or "corrected": torsions in a periodic basis, and no path (i, i, i, i).
     `distances_only` leaves angles and torsions out. `planar` says that all z are equal: then paths share more, and the
     result is the same but for rounding. `tile`, how many paths are there at once, is part of the result as sums are cut
-    by it.
+    by it. `aggr` is "sum", as in the authors' code, or "mean" over the paths from i.
     """
 
     def __init__(
@@ -60,13 +61,16 @@ class PathConv(Module):  # type: ignore[misc]
         distances_only: bool = False,
         planar: bool = False,
         tile: int = 256,
+        aggr: Aggregation = "sum",
     ) -> None:
         super().__init__()
         h, (distances, angles, torsions) = hidden_channels, num_gaussians
         if distances_only:
             angles = torsions = 0
         self.cutoff, self.mode, self.direction = cutoff, mode, direction
-        self.distances_only, self.planar, self.tile = distances_only, planar, tile
+        if aggr not in ("sum", "mean"):
+            raise ValueError(f"aggr={aggr!r}, expected 'sum' or 'mean'")
+        self.distances_only, self.planar, self.tile, self.aggr = distances_only, planar, tile, aggr
         self.mlps_dist = ModuleList(
             Sequential(Linear(inputs, h), ReLU(), Linear(h, h))
             for inputs in (distances, distances + angles, distances + angles + torsions)
@@ -93,10 +97,13 @@ class PathConv(Module):  # type: ignore[misc]
             x, _in_space(pos, x), *edges, list(self.parameters()), self.tile, self.cutoff, self.mode,
             self.distances_only, self.planar,
         )  # fmt: skip
+        if self.aggr == "mean":
+            paths = path_counts(edges) + (self.mode == "reference")  # and the path (i, i, i, i)
+            out = out / paths.clamp(min=1).to(out.dtype)[:, None]
         return out
 
     def extra_repr(self) -> str:
-        return f"cutoff={self.cutoff}, mode={self.mode}, direction={self.direction}, tile={self.tile}"
+        return f"cutoff={self.cutoff}, mode={self.mode}, direction={self.direction}, tile={self.tile}, aggr={self.aggr}"
 
 
 class _Network(Module):  # type: ignore[misc]
@@ -142,11 +149,12 @@ class SGMP(_Network):
         self, input_channels_node: int, hidden_channels: int = 128, output_channels: int = 1,
         num_interactions: int = 3, num_gaussians: tuple[int, int, int] = _GAUSSIANS, cutoff: float = 10.0,
         readout: Literal["add", "sum", "mean"] = "add", mode: Mode = "corrected", direction: Direction = "both",
-        distances_only: bool = False, planar: bool = False, tile: int = 256,
+        distances_only: bool = False, planar: bool = False, tile: int = 256, aggr: Aggregation = "sum",
     ) -> None:  # fmt: skip
         super().__init__(
             input_channels_node, hidden_channels, output_channels, num_interactions, num_gaussians=num_gaussians,
             cutoff=cutoff, mode=mode, direction=direction, distances_only=distances_only, planar=planar, tile=tile,
+            aggr=aggr,
         )  # fmt: skip
         if readout not in ("add", "sum", "mean"):
             raise ValueError(f"readout={readout!r}, expected 'add', 'sum' or 'mean'")
@@ -171,11 +179,12 @@ class GTMP(_Network):
         self, input_channels_node: int, hidden_channels: int = 128, output_channels: int = 1,
         num_interactions: int = 3, num_gaussians: tuple[int, int, int] = _GAUSSIANS, cutoff: float = 10.0,
         mode: Mode = "corrected", direction: Direction = "descendant", distances_only: bool = False,
-        planar: bool = False, tile: int = 256,
+        planar: bool = False, tile: int = 256, aggr: Aggregation = "sum",
     ) -> None:  # fmt: skip
         super().__init__(
             input_channels_node, hidden_channels, output_channels, num_interactions, num_gaussians=num_gaussians,
             cutoff=cutoff, mode=mode, direction=direction, distances_only=distances_only, planar=planar, tile=tile,
+            aggr=aggr,
         )  # fmt: skip
 
     def forward(self, x: Tensor, pos: Tensor, edge_index: Tensor | PathEdges) -> Tensor:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/error.h"
@@ -13,8 +14,8 @@
 namespace plimsoll {
 namespace {
 
-// What files of 0.1 do not have: all models of them give classes.
-constexpr std::string_view kValues = "values";
+// What older files do not have: all models of them give classes, sum messages and walk all paths.
+constexpr std::array<std::string_view, 3> kNewer = {"values", "aggregate", "spanning_trees"};
 
 // The options by name: the one list that both directions use.
 template <typename Options, typename Visit>
@@ -46,6 +47,8 @@ void visit_sgmp(Options& options, Visit&& visit) {
   visit("tile", options.tile);
   visit("direction", options.direction);
   visit("distances_only", options.distances_only);
+  visit("aggregate", options.aggregate);
+  visit("spanning_trees", options.spanning_trees);
   visit("classes", options.classes);
   visit("node_head", options.node_head);
   visit("values", options.values);
@@ -57,7 +60,7 @@ Options read_options(const SafetensorsView& file, const VisitList& visit_list) {
   Options options;
   read_metadata(file, "plimsoll.config", [&](const Json& config) {
     visit_list(options, [&](const char* key, auto& value) {
-      if (key == kValues && !config.contains(key)) return;
+      if (std::ranges::find(kNewer, key) != kNewer.end() && !config.contains(key)) return;
       value = config.at(key).template get<std::remove_reference_t<decltype(value)>>();
     });
   });
@@ -86,6 +89,8 @@ std::unique_ptr<GraphModel> model_of(const SafetensorsView& file, const std::str
                      path);
     if (!(options.cutoff > 0 && std::isfinite(options.cutoff)))
       throw InputError(path + ": metadata 'plimsoll.config' holds an impossible cutoff");
+    if (options.spanning_trees < 0 || options.spanning_trees > 65535)
+      throw InputError(path + ": metadata 'plimsoll.config' holds an impossible number of spanning trees");
     options.gtmp = kind == "gtmp";
     return std::make_unique<Sgmp>(options, 0);
   }

@@ -10,7 +10,9 @@
 #include "nn/link_prediction.h"
 #include "nn/regression.h"
 #include "nn/sgmp.h"
+#include "nn/tree_pretraining.h"
 #include "train/fit/edge_distances.h"
+#include "train/fit/require_trees.h"
 #include "train/fit/target_scale.h"
 
 namespace plimsoll {
@@ -47,6 +49,7 @@ int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> sh
 // What the last layer says of an item, in numbers.
 int64_t outputs_of(const GnnStageOptions& options) {
   if (options.head == GnnHead::pairs) return options.recipe->gnn.hidden;
+  if (options.head == GnnHead::trees) return options.recipe->pretraining.bins;
   const int64_t targets = options.source->widths().targets.width;
   return targets > 0 ? targets
                      : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
@@ -92,6 +95,8 @@ SgmpOptions sgmp_options(const GnnStageOptions& options) {
           .tile = paths.tile,
           .direction = paths.direction,
           .distances_only = paths.distances_only,
+          .aggregate = paths.aggregate,
+          .spanning_trees = paths.spanning_trees,
           .gtmp = options.recipe->model == "gtmp",
           .classes = outputs_of(options),
           .node_head = options.head != GnnHead::graphs,
@@ -99,6 +104,10 @@ SgmpOptions sgmp_options(const GnnStageOptions& options) {
 }
 
 std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
+  if (options.head == GnnHead::trees) {
+    require_trees(*options.source, options.split->training);
+    require_trees(*options.source, options.split->validation);
+  }
   if (options.source->node_features() == 0) throw InputError("the data set has no node features");
   const auto seed = static_cast<uint64_t>(options.recipe->seed);
   if (options.recipe->uses_paths()) return std::make_unique<Sgmp>(sgmp_options(options), seed);
@@ -107,6 +116,7 @@ std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
 
 std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const GraphModel& model) {
   if (options.head == GnnHead::pairs) return std::make_unique<LinkPrediction>(model);
+  if (options.head == GnnHead::trees) return make_pretraining(*options.recipe, model, /*baseline=*/false);
   if (model.gives_values()) return std::make_unique<Regression>(model);
   return std::make_unique<Classification>(model);
 }
@@ -128,6 +138,21 @@ FitOptions fit_options(const GnnStageOptions& options, const Objective& objectiv
 }
 
 }  // namespace
+
+std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline) {
+  const auto* sgmp = dynamic_cast<const Sgmp*>(&model);
+  if (sgmp == nullptr)
+    throw UsageError("task tree_pretraining is for models of paths; set model: sgmp or gtmp");
+  const Recipe::Pretraining& asked = recipe.pretraining;
+  return std::make_unique<TreePretraining>(
+      model,
+      TreePretrainingOptions{.range = asked.range == "auto" ? sgmp->options().cutoff : std::stod(asked.range),
+                             .leaves = asked.leaves,
+                             .order = asked.order,
+                             .order_weight = asked.order_weight,
+                             .margin = asked.margin,
+                             .baseline = baseline});
+}
 
 MemoryPlan plan_gnn(const GnnStageOptions& options) {
   std::optional<MetaParameters> without_data;

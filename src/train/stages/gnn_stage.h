@@ -8,7 +8,7 @@
 namespace plimsoll {
 
 /// What a model says something about.
-enum class GnnHead { graphs, nodes, pairs };
+enum class GnnHead { graphs, nodes, pairs, trees };
 
 struct GnnStageOptions {
   const BlockSource* source = nullptr;
@@ -19,6 +19,10 @@ struct GnnStageOptions {
   std::string data;  ///< identity of the data set
   RunOptions run;    ///< model.safetensors goes to its folder as well
 };
+
+/// What a model learns of trees that nobody has labelled, by the recipe's `pretraining`; `baseline` as in
+/// TreePretrainingOptions. Errors: UsageError for a model that is not one of paths.
+std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline);
 
 struct GnnStageResult {
   GnnModel trained;  ///< the best epoch's weights
@@ -31,8 +35,9 @@ MemoryPlan plan_gnn(const GnnStageOptions& options);
 
 /// Trains a Gnn, or the model of paths that the recipe names, and writes it to model.safetensors: one that
 /// says the class of each graph, or of each labelled node, or the values of their targets where the source
-/// has such, or for pairs one whose classes() are the `gnn.hidden` channels of a node's embedding. Errors: as
-/// fit(); InputError for labels that are no classes 0, 1, ..., and those of target_scale().
+/// has such, or for pairs one whose classes() are the `gnn.hidden` channels of a node's embedding, or for
+/// trees one whose classes() are bins of how far a node's children are. Errors: as fit(); InputError for
+/// labels that are no classes 0, 1, ..., and those of target_scale().
 GnnStageResult train_gnn(const GnnStageOptions& options);
 
 }  // namespace plimsoll

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/verbs.h"
+#include "ingest/swc/swc.h"
+#include "telemetry/progress.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  SwcOptions swc;
+  std::string step, root = "soma", forest = "pick", on_error = "fail";
+  Resources resources;
+  bool json = false;
+};
+
+// "10um" or "10".
+double step_of(std::string text) {
+  if (text.ends_with("um")) text.resize(text.size() - 2);
+  size_t end = 0;
+  double step = 0;
+  try {
+    step = std::stod(text, &end);
+  } catch (const std::exception&) {
+  }
+  if (end != text.size() || !(step > 0) || step > 1e9)
+    throw UsageError(fmt::format("--resample is '{}', expected a length above 0 such as 10um", text));
+  return step;
+}
+
+void print(const SwcResult& result, const Options& options, double seconds, Budget& budget) {
+  const SwcChanges& changes = result.changes;
+  if (options.json) {
+    const Json summary = {{"out", options.swc.out.string()},
+                          {"already_there", result.already_there},
+                          {"files", result.files},
+                          {"graphs", result.graphs},
+                          {"points", result.points},
+                          {"nodes", result.nodes},
+                          {"edges", result.edges},
+                          {"classes", result.classes},
+                          {"skipped_files", result.skipped_files},
+                          {"skipped_labels", result.skipped_labels},
+                          {"dropped_points", changes.dropped_points},
+                          {"soma_points", changes.soma_points},
+                          {"rerooted", changes.rerooted},
+                          {"without_soma", changes.without_soma},
+                          {"source_bytes", result.source_bytes},
+                          {"seconds", seconds},
+                          {"memory", budget.report_json()}};
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  fmt::print("{}: {} trees of {} classes, {} nodes, {} edges\n", options.swc.out.string(),
+             format_count(result.graphs), result.classes.size(), format_count(result.nodes),
+             format_count(result.edges));
+  if (result.already_there) {
+    fmt::print("already there from the same source: nothing done\n");
+    return;
+  }
+  fmt::print("{} files with {} points\n", format_count(result.files), format_count(result.points));
+  const auto count = [](int64_t number, const char* what) {
+    if (number > 0) fmt::print("{} {}\n", format_count(number), what);
+  };
+  count(changes.soma_points, "points joined to the node of their soma");
+  count(changes.rerooted, "trees turned round to have their soma as root");
+  count(changes.without_soma, "trees without a soma: their root is that of the file");
+  count(changes.dropped_points, "points of other trees of their files left out (--forest split keeps them)");
+  count(result.skipped_files, "files skipped");
+  count(result.skipped_labels, "labels without a file");
+  fmt::print("{}\n{}\n", format_seconds(seconds), budget.report());
+}
+
+void run(Options& options) {
+  const Stopwatch watch;
+  if (!options.step.empty()) options.swc.step = step_of(options.step);
+  options.swc.tree.root_at_soma = options.root == "soma";
+  options.swc.tree.split = options.forest == "split";
+  options.swc.skip_errors = options.on_error == "skip";
+  Budget budget(options.resources, 256 * kMiB);
+  SwcResult result;
+  {
+    Progress progress("ingest", "trees");
+    result = ingest_swc(options.swc,
+                        until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }),
+                        [](const std::string& text) { fmt::print(stderr, "skipped: {}\n", text); });
+  }
+  print(result, options, watch.seconds(), budget);
+}
+
+}  // namespace
+
+void add_ingest_swc(CLI::App& ingest) {
+  auto options = std::make_shared<Options>();
+  CLI::App* swc = ingest.add_subcommand("swc", "Trees of neurons in SWC files, to a graph_set");
+  swc->add_option("SRC", options->swc.sources,
+                  "Folders, archives (.tar, .tar.zst, .tar.gz, .zip) or SWC files")
+      ->required();
+  swc->add_option("--out", options->swc.out, "The graph_set to make")->required()->type_name("DIR");
+  swc->add_option("--labels", options->swc.labels,
+                  "A table with the columns file and label: the class of each tree")
+      ->type_name("FILE");
+  swc->add_option("--resample", options->step, "Points at equal steps of at most this length along branches")
+      ->type_name("10um");
+  swc->add_option("--node-features", options->swc.features, "Of radius, children, depth and type")
+      ->delimiter(',')
+      ->capture_default_str();
+  swc->add_option("--root", options->root, "The soma where there is one, or the first root of the file")
+      ->check(CLI::IsMember({"soma", "first"}))
+      ->capture_default_str();
+  swc->add_option(
+         "--forest", options->forest,
+         "Of several trees in a file: pick the one with the soma, else the largest; or split them to graphs")
+      ->check(CLI::IsMember({"pick", "split"}))
+      ->capture_default_str();
+  swc->add_option("--on-error", options->on_error, "Of a file that is not right: fail, or skip it and count")
+      ->check(CLI::IsMember({"fail", "skip"}))
+      ->capture_default_str();
+  swc->add_flag("--force", options->swc.force, "Replace an existing output");
+  swc->add_flag("--json", options->json, "The summary as JSON");
+  options->resources.add_budget(*swc);
+  swc->footer("Example: plimsoll ingest swc neurons.tar.zst --labels labels.tsv --resample 10um --out trees");
+  swc->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

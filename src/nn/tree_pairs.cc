@@ -1,0 +1,150 @@
+#include "nn/tree_pairs.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/philox.h"
+
+namespace plimsoll {
+namespace {
+
+at::Tensor whole_numbers(const Batch& batch, int64_t rows) {
+  return at::empty({rows, batch.nodes()}, batch.x.options().dtype(at::kLong));
+}
+
+// Of each node its parent, by the first edge that leads to it; -1 for a root.
+void find_parents(const Batch& batch, int64_t* parent) {
+  const int64_t nodes = batch.nodes();
+  const int64_t edges = batch.edge_index.size(1);
+  const auto* const source = batch.edge_index.const_data_ptr<int64_t>();
+  std::fill_n(parent, nodes, -1);
+  for (int64_t e = 0; e < edges; ++e) {
+    const auto [low, high] = std::minmax(source[e], source[edges + e]);
+    if (low != high && parent[high] < 0) parent[high] = low;
+  }
+}
+
+/// The places of nodes in a tour of their graph, depth first: a node's descendants are those right after it.
+struct Tour {
+  int64_t *parent, *place, *node, *size, *depth, *next;
+
+  explicit Tour(int64_t* rows, int64_t nodes)
+      : parent(rows),
+        place(rows + nodes),
+        node(rows + 2 * nodes),
+        size(rows + 3 * nodes),
+        depth(rows + 4 * nodes),
+        next(rows + 5 * nodes) {}
+  static constexpr int64_t kRows = 6;
+
+  // Of one graph's nodes.
+  void find(int64_t begin, int64_t end) {
+    int64_t roots = begin;  // the place of the next one
+    for (int64_t n = begin; n < end; ++n) size[n] = 1;
+    for (int64_t n = end; n-- > begin;)
+      if (parent[n] >= 0) size[parent[n]] += size[n];
+    for (int64_t n = begin; n < end; ++n) {
+      int64_t& free = parent[n] >= 0 ? next[parent[n]] : roots;
+      place[n] = free;
+      free += size[n];
+      next[n] = place[n] + 1;
+      node[place[n]] = n;
+      depth[n] = parent[n] >= 0 ? depth[parent[n]] + 1 : 0;
+    }
+  }
+
+  // Number `rank` of the nodes that are neither above nor below n, in the order of the tour.
+  int64_t unrelated(int64_t n, int64_t begin, int64_t rank, int64_t* above) const {
+    int64_t count = 0;
+    for (int64_t a = parent[n]; a >= 0; a = parent[a]) above[count++] = place[a];
+    int64_t at = begin + rank;
+    while (count > 0 && above[count - 1] <= at) --count, ++at;
+    if (at >= place[n]) at += size[n];
+    return node[at];
+  }
+};
+
+// The histograms of edges between parents and children, at either end of them.
+at::Tensor histograms(const Batch& batch, int64_t bins, double range, bool at_parent) {
+  const int64_t nodes = batch.nodes();
+  const at::Tensor growth = at::empty({nodes, bins}, batch.x.options());
+  const at::Tensor parents = whole_numbers(batch, 1);
+  if (batch.x.is_meta()) return growth;
+
+  auto* const parent = parents.mutable_data_ptr<int64_t>();
+  auto* const rows = growth.mutable_data_ptr<float>();
+  const auto* const pos = batch.pos.const_data_ptr<float>();
+  find_parents(batch, parent);
+  std::fill_n(rows, nodes * bins, 0.0F);
+  const double width = range / static_cast<double>(bins - 1);
+  for (int64_t n = 0; n < nodes; ++n) {
+    if (parent[n] < 0) continue;
+    const float* const a = pos + 3 * parent[n];
+    const float* const b = pos + 3 * n;
+    const double distance =
+        std::min(std::hypot(double{a[0]} - b[0], double{a[1]} - b[1], double{a[2]} - b[2]), range);
+    float* const row = rows + (at_parent ? parent[n] : n) * bins;
+    for (int64_t m = 0; m < bins; ++m) {
+      const double off = distance / width - static_cast<double>(m);
+      row[m] += static_cast<float>(std::exp(-off * off / 2));
+    }
+  }
+  for (int64_t n = 0; n < nodes; ++n) {
+    float* const row = rows + n * bins;
+    double sum = 0;
+    for (int64_t m = 0; m < bins; ++m) sum += row[m];
+    double up_to = 0;
+    for (int64_t m = 0; m < bins; ++m) row[m] = sum > 0 ? static_cast<float>((up_to += row[m]) / sum) : 0;
+  }
+  return growth;
+}
+
+}  // namespace
+
+TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch) {
+  const int64_t nodes = batch.nodes();
+  TreePairs pairs{at::empty({nodes}, batch.x.options().dtype(at::kLong)),
+                  at::empty({nodes}, batch.x.options().dtype(at::kLong)),
+                  at::empty({nodes}, batch.x.options())};
+  const at::Tensor rows = whole_numbers(batch, Tour::kRows + 1);
+  if (batch.x.is_meta()) return pairs;
+
+  Tour tour(rows.mutable_data_ptr<int64_t>(), nodes);
+  int64_t* const above = rows.mutable_data_ptr<int64_t>() + Tour::kRows * nodes;
+  find_parents(batch, tour.parent);
+  auto* const parent = pairs.parent.mutable_data_ptr<int64_t>();
+  auto* const other = pairs.other.mutable_data_ptr<int64_t>();
+  auto* const has_other = pairs.has_other.mutable_data_ptr<float>();
+  const auto* const graph = batch.node_keys.const_data_ptr<int64_t>();
+  const auto* const number = graph + nodes;
+  const auto* const ptr = batch.graph_ptr.const_data_ptr<int64_t>();
+  const Philox philox(seed);
+  for (int64_t g = 0; g < batch.graphs(); ++g) {
+    tour.find(ptr[g], ptr[g + 1]);
+    for (int64_t n = ptr[g]; n < ptr[g + 1]; ++n) {
+      parent[n] = tour.parent[n] >= 0 ? tour.parent[n] : n;
+      const int64_t unrelated = ptr[g + 1] - ptr[g] - tour.size[n] - tour.depth[n];
+      has_other[n] = unrelated > 0 ? 1 : 0;
+      other[n] = n;
+      if (unrelated == 0) continue;
+      const Philox::Counter drawn =
+          philox(philox_counter(Purpose::unrelated_nodes, 0, epoch, static_cast<uint32_t>(graph[n]),
+                                static_cast<uint32_t>(number[n])));
+      const auto rank = static_cast<int64_t>(uint64_t{drawn[0]} * static_cast<uint64_t>(unrelated) >> 32);
+      other[n] = tour.unrelated(n, ptr[g], rank, above);
+    }
+  }
+  return pairs;
+}
+
+at::Tensor growth_of(const Batch& batch, int64_t bins, double range) {
+  return histograms(batch, bins, range, /*at_parent=*/true);
+}
+
+at::Tensor parent_edge_growth(const Batch& batch, int64_t bins, double range) {
+  return histograms(batch, bins, range, /*at_parent=*/false);
+}
+
+}  // namespace plimsoll

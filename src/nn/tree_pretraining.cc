@@ -1,0 +1,67 @@
+#include "nn/tree_pretraining.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+
+#include "base/error.h"
+#include "nn/tree_pairs.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr double kLeastSum = 1e-12;
+
+}  // namespace
+
+TreePretraining::TreePretraining(const GraphModel& model, TreePretrainingOptions options)
+    : model_(model), options_(std::move(options)) {
+  if (options_.order != "vendrov" && options_.order != "norm" && options_.order != "squared")
+    throw UsageError("pretraining.order: '" + options_.order + "': expected vendrov, norm or squared");
+}
+
+CollateOptions TreePretraining::collate_options() const {
+  CollateOptions options = model_.collate_options();
+  options.items = Items::nodes;
+  return options;
+}
+
+void TreePretraining::prepare(Batch& batch) const {
+  batch.targets = growth_of(batch, model_.classes(), options_.range);
+}
+
+at::Tensor TreePretraining::growth_loss(const at::Tensor& up_to, const at::Tensor& expected) const {
+  const at::Tensor distance = (up_to - expected).abs().sum(1);
+  if (options_.leaves) return distance;
+  return distance * (expected.select(1, model_.classes() - 1) > 0);
+}
+
+at::Tensor TreePretraining::order_loss(const at::Tensor& embeddings, const Batch& batch,
+                                       const DropoutKey& key) const {
+  const TreePairs pairs = tree_pairs(batch, key.seed, key.training ? key.epoch : 0);
+  const bool vendrov = options_.order == "vendrov";
+  // Of a root the difference from itself.
+  const at::Tensor above = at::relu(embeddings - embeddings.index_select(0, pairs.parent));
+  at::Tensor apart = embeddings - embeddings.index_select(0, pairs.other);
+  if (vendrov) apart = at::relu(apart);
+  apart = apart.square().sum(1);
+  if (options_.order == "norm") apart = (apart + kLeastSum).sqrt();
+  const at::Tensor unordered = (vendrov ? above.square() : above).sum(1);
+  return unordered + at::relu(options_.margin - apart) * pairs.has_other;
+}
+
+at::Tensor TreePretraining::forward(const Batch& batch, const DropoutKey& key) const {
+  const at::Tensor embeddings = model_.embed(batch, key);
+  const at::Tensor sizes = model_.judge(embeddings).abs();
+  const at::Tensor up_to = (sizes / sizes.sum(1, /*keepdim=*/true).clamp_min(kLeastSum)).cumsum(1);
+  std::vector<at::Tensor> columns = {growth_loss(up_to, batch.targets), order_loss(embeddings, batch, key)};
+  if (options_.baseline)
+    columns.push_back(
+        growth_loss(parent_edge_growth(batch, model_.classes(), options_.range), batch.targets));
+  return at::stack(columns, 1);
+}
+
+at::Tensor TreePretraining::losses(const at::Tensor& outputs, const Batch&) const {
+  return outputs.select(1, 0) + options_.order_weight * outputs.select(1, 1);
+}
+
+}  // namespace plimsoll

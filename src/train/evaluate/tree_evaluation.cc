@@ -1,0 +1,70 @@
+#include "train/evaluate/tree_evaluation.h"
+
+#include <algorithm>
+
+#include "train/fit/require_trees.h"
+#include "train/plan/planner.h"
+#include "train/stages/gnn_stage.h"
+
+namespace plimsoll {
+
+std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const GraphShape> shapes,
+                                     const GnnModel& model, const Recipe& recipe, int threads,
+                                     int64_t outside_ledger, const std::vector<NamedGraphList>& lists) {
+  const std::unique_ptr<Objective> objective = make_pretraining(recipe, *model.model, /*baseline=*/true);
+  const BlockLimits limits = limits_of(recipe.training);
+  // What is held beside the blocks comes first, so that the blocks get what is left.
+  std::vector<std::span<const int64_t>> predicted;
+  std::vector<int64_t> nodes;
+  for (const NamedGraphList& list : lists) {
+    require_trees(source, list.graphs);
+    predicted.emplace_back(list.graphs);
+    nodes.push_back(0);
+    for (const int64_t g : list.graphs) nodes.back() += shapes[static_cast<size_t>(g)].nodes;
+  }
+  const auto width = static_cast<size_t>(objective->outputs());
+  Vector<float, Tag::columns> said(width * static_cast<size_t>(nodes.empty() ? 0 : std::ranges::max(nodes)));
+  BlockEngine engine(source, shapes, *objective, limits,
+                     require_feasible(make_plan({.source = &source,
+                                                 .shapes = shapes,
+                                                 .objective = objective.get(),
+                                                 .limits = limits,
+                                                 .threads = threads,
+                                                 .predicted = predicted,
+                                                 .outside_ledger = outside_ledger})));
+  std::vector<TreeVerdict> verdicts;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    const std::span<float> found = std::span(said).first(width * static_cast<size_t>(nodes[i]));
+    TreeVerdict verdict{lists[i].name, static_cast<int64_t>(lists[i].graphs.size()), nodes[i]};
+    verdict.loss = engine.predict(lists[i].graphs, found);
+    const auto mean = [&](size_t column) {
+      double sum = 0;
+      for (size_t at = column; at < found.size(); at += width) sum += found[at];
+      return sum / static_cast<double>(std::max<int64_t>(nodes[i], 1));
+    };
+    verdict.growth = mean(0);
+    verdict.order = mean(1);
+    verdict.parent_edge = mean(2);
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+Json trees_json(const std::vector<TreeVerdict>& verdicts, const std::string& model, int64_t seed) {
+  Json splits = Json::array();
+  for (const TreeVerdict& verdict : verdicts) {
+    const Json judged = {{"name", model},
+                         {"seed", seed},
+                         {"loss", verdict.loss},
+                         {"growth", verdict.growth},
+                         {"parent_edge", verdict.parent_edge},
+                         {"order", verdict.order}};
+    splits.push_back({{"name", verdict.name},
+                      {"graphs", verdict.graphs},
+                      {"items", verdict.nodes},
+                      {"models", Json::array({judged})}});
+  }
+  return {{"splits", std::move(splits)}};
+}
+
+}  // namespace plimsoll

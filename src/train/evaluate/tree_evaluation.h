@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "config/recipe.h"
+#include "sample/block/batches.h"
+#include "train/model_file/gnn_file.h"
+
+namespace plimsoll {
+
+/// What pretraining (nn/tree_pretraining.h) has taught a model, on a list of graphs: means over nodes.
+struct TreeVerdict {
+  std::string name;
+  int64_t graphs = 0;
+  int64_t nodes = 0;
+  double loss = 0;
+  double growth = 0;       ///< earth mover's distance, in bins
+  double parent_edge = 0;  ///< the same of the guess that children are as far as the parent
+  double order = 0;
+};
+
+/// Judges on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall; InputError for what is no
+/// tree.
+std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const GraphShape> shapes,
+                                     const GnnModel& model, const Recipe& recipe, int threads,
+                                     int64_t outside_ledger, const std::vector<NamedGraphList>& lists);
+
+/// The fields of `evaluate --json` (docs/gtssl.md).
+Json trees_json(const std::vector<TreeVerdict>& verdicts, const std::string& model, int64_t seed);
+
+}  // namespace plimsoll

@@ -1,0 +1,185 @@
+"""Pretraining on trees: what it judges beside a twin in torch, the same weights for every budget, and tuning from its weights."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from package_data import plimsoll
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+from sgmp_twin import SgmpTwin  # noqa: E402
+from torch_geometric.data import Data  # noqa: E402
+
+RECIPE = """
+task: tree_pretraining
+model: gtmp
+split: {by: graph, validation: 0.3, test: 0}
+training: {max_epochs: 2, batch_size: 12, learning_rate: 0.005, weight_decay: 0, block: {graphs: 5, nodes: 60}}
+paths: {hidden: 8, layers: 2, tile: 32, direction: ancestor}
+pretraining: {bins: 12, margin: 0}
+"""
+MODEL = ("run", "seed-42", "gnn", "model.safetensors")
+
+
+def trees(count, seed=1):
+    """Trees whose parents come first, stored both ways, of 1 node and more."""
+    rng = np.random.default_rng(seed)
+    for g in range(count):
+        size = 1 if g == 3 else int(rng.integers(2, 25))
+        parent = [max(0, n - 1 - int(4 * rng.random() ** 2)) for n in range(1, size)]
+        pos = np.zeros((size, 3), np.float32)
+        for n in range(1, size):
+            pos[n] = pos[parent[n - 1]] + (1 + g % 2) * rng.normal(size=3)
+        down = torch.tensor([parent, list(range(1, size))], dtype=torch.long).reshape(2, -1)
+        yield Data(x=torch.tensor(rng.normal(size=(size, 3)).astype(np.float32)), pos=torch.tensor(pos),
+                   edge_index=torch.cat([down, down.flip(0)], 1), y=torch.tensor(g % 2))
+
+
+@pytest.fixture(scope="module")
+def tree_set(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trees") / "set"
+    plimsoll.from_pyg(trees(30), folder)
+    return folder
+
+
+@pytest.fixture
+def call(bin_dir, tmp_path):
+    """call(verb, data, *options, expect=0): JSON of train, plan or evaluate on a recipe and tmp_path/run, or errors."""
+
+    def run(verb, data, *options, expect=0, recipe=RECIPE):
+        (tmp_path / "recipe.yaml").write_text(recipe)
+        overrides = [part for option in map(str, options) if "=" in option for part in ("-O", option)]
+        others = [option for option in map(str, options) if "=" not in option]
+        what = {"train": [tmp_path / "recipe.yaml", "--run", tmp_path / "run", "--force"], "plan": [tmp_path / "recipe.yaml"],
+                "evaluate": [tmp_path / "run"], "predict": [tmp_path / "run", "--out", tmp_path / "out"]}[verb]
+        if "--resume" in others:
+            what = what[:-1]
+        done = subprocess.run(list(map(str, [bin_dir / "plimsoll", verb, *what, "--data", data, "--json", *overrides, *others])),
+                              capture_output=True, text=True)
+        assert done.returncode == expect, done.stderr
+        return json.loads(done.stdout) if expect == 0 else done.stderr
+
+    return run
+
+
+def histogram(distances, bins, range):
+    """As nn/tree_pairs.h has it, from its formula."""
+    width = range / (bins - 1)
+    centres = np.arange(bins) * width
+    e = np.exp(-((np.minimum(distances, range)[:, None] - centres) ** 2) / (2 * width**2)).sum(0)
+    return np.cumsum(e / e.sum()) if e.sum() > 0 else np.zeros(bins)
+
+
+def parent_of(data):
+    parent = np.full(len(data.x), -1)
+    source, target = data.edge_index.numpy()
+    parent[target[source < target]] = source[source < target]
+    return parent
+
+
+def expected(twin, graphs, range, order, leaves=True):
+    """Means over nodes of growth, order with a margin of 0, and growth by the parent's edge."""
+    columns = []
+    for data in graphs:
+        embeddings = twin.linear("lin1", twin.states(data, 0, None)).relu()
+        said = twin.linear("lin2", embeddings).abs().detach().numpy()
+        parent, pos = parent_of(data), data.pos.double().numpy()
+        to_parent = np.linalg.norm(pos - pos[parent], axis=1)
+        for n in np.arange(len(parent)):
+            target = histogram(to_parent[parent == n], 12, range)
+            growth = np.abs(np.cumsum(said[n] / said[n].sum()) - target).sum()
+            edge = np.abs(histogram(to_parent[n : n + 1] if parent[n] >= 0 else np.zeros(0), 12, range) - target).sum()
+            above = (embeddings[n] - embeddings[parent[n]]).relu() if parent[n] >= 0 else torch.zeros(1)
+            counts = leaves or (parent == n).any()
+            columns.append([counts * growth, float((above**2 if order == "vendrov" else above).sum().detach()), counts * edge])
+    return np.mean(columns, axis=0)
+
+
+@pytest.mark.parametrize("options", [(), ("pretraining.order=norm", "pretraining.range=3"),
+                                     ("pretraining.order=squared", "pretraining.leaves=false", "model=sgmp")], ids=str)
+def test_losses_are_those_of_the_twin(tree_set, call, tmp_path, options):
+    call("train", tree_set, *options)
+    graphs = list(trees(30, seed=5))
+    plimsoll.from_pyg(graphs, tmp_path / "others")
+    found = call("evaluate", tmp_path / "others")["splits"][0]
+    twin = SgmpTwin(tmp_path.joinpath(*MODEL))
+    assert found["items"] == sum(len(data.x) for data in graphs)
+    order = "vendrov" if not options else "norm"
+    growth, ordered, edge = expected(twin, graphs, 3 if options[1:2] == ("pretraining.range=3",) else twin.config["cutoff"],
+                                     order, "pretraining.leaves=false" not in options)
+    judged = found["models"][0]
+    assert judged["growth"] == pytest.approx(growth, rel=1e-4)
+    assert judged["parent_edge"] == pytest.approx(edge, rel=1e-4)
+    assert judged["order"] == pytest.approx(ordered, rel=1e-4, abs=1e-6)
+    assert judged["loss"] == pytest.approx(judged["growth"] + judged["order"], rel=1e-5)
+
+
+def stars(leaves):
+    for _ in range(12):
+        down = torch.tensor([[0] * leaves, list(range(1, leaves + 1))])
+        yield Data(x=torch.ones(leaves + 1, 2), pos=torch.eye(leaves + 1)[:, :3] if leaves == 2 else torch.zeros(leaves + 1, 3),
+                   edge_index=down, y=torch.tensor(0))
+
+
+@pytest.mark.parametrize("order", ["vendrov", "norm", "squared"])
+def test_unrelated_nodes_are_told_apart(call, tmp_path, order):
+    """Of a root with two ends each end has the other alone, and the root nobody; of equal embeddings the loss is the margin."""
+    plimsoll.from_pyg(stars(2), tmp_path / "set")
+    call("train", tmp_path / "set", "pretraining.margin=3", f"pretraining.order={order}", "training.max_epochs=1")
+    found = call("evaluate", tmp_path / "set")["splits"][0]["models"][0]
+    twin, data = SgmpTwin(tmp_path.joinpath(*MODEL)), next(stars(2))
+    h = twin.linear("lin1", twin.states(data, 0, None)).relu()
+    total = 0
+    for end, other in ((1, 2), (2, 1)):
+        above, apart = (h[end] - h[0]).relu(), h[end] - h[other]
+        if order == "vendrov":
+            above, apart = above**2, apart.relu()
+        distance = apart.norm() if order == "norm" else (apart**2).sum()
+        total += above.sum() + (3 - distance).relu()
+    assert found["order"] == pytest.approx(float(total.detach()) / 3, rel=1e-4)
+    # A chain has nobody to be told from.
+    down = torch.tensor([[0, 1], [1, 2]])
+    plimsoll.from_pyg([Data(x=torch.ones(3, 2), pos=torch.eye(3), edge_index=down, y=torch.tensor(0))] * 6, tmp_path / "chain")
+    losses = [call("evaluate", tmp_path / "chain")["splits"][0]["models"][0]["order"]]
+    call("train", tmp_path / "set", "pretraining.margin=0", f"pretraining.order={order}", "training.max_epochs=1")
+    losses.append(call("evaluate", tmp_path / "chain")["splits"][0]["models"][0]["order"])
+    assert losses[0] < 3 and losses[1] < 3
+
+
+def test_the_same_weights_for_every_budget_and_thread(tree_set, call):
+    options = ("pretraining.margin=1",)
+    plan = call("plan", tree_set, *options)
+    assert plan["exact"], plan["why_inexact"]
+    assert plan["worst_block"]["peak_bytes"] == plan["worst_block"]["verified_peak_bytes"]
+    weights = set()
+    for threads, budget in ((1, plan["min_budget_bytes"]), (2, plan["min_budget_bytes"]), (4, "1GiB")):
+        done = call("train", tree_set, *options, "--threads", threads, "--budget", budget)
+        weights.add(done["weights"])
+        assert done["memory"]["anonymous_peak_bytes"] <= done["planned_peak_bytes"]
+        assert (done["overflows"], done["unforeseen"]) == (0, 0)
+    assert len(weights) == 1
+    call("train", tree_set, *options, "training.max_epochs=1")
+    assert call("train", tree_set, *options, "--resume")["weights"] in weights
+    assert call("train", tree_set, "pretraining.margin=1", "pretraining.order_weight=0")["weights"] not in weights
+
+
+def test_another_task_starts_from_its_weights(tree_set, call, tmp_path):
+    call("train", tree_set)
+    pretrained = tmp_path.joinpath(*MODEL).rename(tmp_path / "pretrained.safetensors")
+    tuned = call("train", tree_set, "task=graph_classification", f"init_from={pretrained}")
+    assert tuned["init_from"]["taken"] > 30
+    assert all("lin2" in name for name in tuned["init_from"]["other_shape"])
+
+
+def test_what_is_no_tree_is_named(tree_set, call, tmp_path):
+    graphs = list(trees(12, seed=2))
+    graphs[7].edge_index = torch.cat([torch.tensor([[0, 1, 0], [1, 2, 2]])], 1)
+    graphs[7].x, graphs[7].pos = torch.zeros(3, 3), torch.zeros(3, 3)
+    plimsoll.from_pyg(graphs, tmp_path / "cycle")
+    errors = call("train", tmp_path / "cycle", expect=3)
+    assert "graph 7: node 2 has edges to nodes 1 and 0 before it, expected one parent" in errors
+    assert "set model: sgmp or gtmp" in call("train", tree_set, "model=gnn", expect=2)
+    call("train", tree_set)
+    assert "init_from" in call("predict", tree_set, expect=2)
