@@ -73,11 +73,6 @@ std::vector<std::string> known_keys() {
   return keys;
 }
 
-bool is_section(const std::string& key) {
-  return std::ranges::any_of(known_keys(),
-                             [&](const std::string& known) { return known.starts_with(key + "."); });
-}
-
 bool is_known(const std::string& key) {
   const std::vector<std::string> keys = known_keys();
   return std::find(keys.begin(), keys.end(), key) != keys.end();

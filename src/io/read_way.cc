@@ -31,13 +31,13 @@ double probe(const std::filesystem::path& path, ReadWay way) {
   constexpr auto kLong = std::chrono::milliseconds(5);
   const auto opened = open_way(path, way, kPageBytes, kMostQueued * kPageBytes);
   if (!opened) return 0;
-  const int64_t places = opened->file->bytes / kPageBytes;
+  const int64_t pages = opened->file->bytes / kPageBytes;
   uint64_t state = 1;
   int64_t reads = 0;
   int left = 0;
   const auto next = [&](Extent& extent) {
     state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's: any scatter will do
-    extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(places)) * kPageBytes, kPageBytes,
+    extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(pages)) * kPageBytes, kPageBytes,
               kPageBytes};
     return left-- > 0;
   };
