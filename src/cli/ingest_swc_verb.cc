@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made_set.h"
 #include "cli/verbs.h"
 #include "ingest/swc/swc.h"
 #include "telemetry/progress.h"
@@ -36,37 +36,10 @@ double step_of(std::string text) {
 
 void print(const SwcResult& result, const Options& options, double seconds, Budget& budget) {
   const SwcChanges& changes = result.changes;
-  if (options.json) {
-    const Json summary = {{"out", options.swc.out.string()},
-                          {"already_there", result.already_there},
-                          {"files", result.files},
-                          {"graphs", result.graphs},
-                          {"points", result.points},
-                          {"nodes", result.nodes},
-                          {"edges", result.edges},
-                          {"classes", result.classes},
-                          {"skipped_files", result.skipped_files},
-                          {"skipped_labels", result.skipped_labels},
-                          {"dropped_points", changes.dropped_points},
-                          {"soma_points", changes.soma_points},
-                          {"rerooted", changes.rerooted},
-                          {"without_soma", changes.without_soma},
-                          {"source_bytes", result.source_bytes},
-                          {"seconds", seconds},
-                          {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print("{}: {} trees of {} classes, {} nodes, {} edges\n", options.swc.out.string(),
-             format_count(result.graphs), result.classes.size(), format_count(result.nodes),
-             format_count(result.edges));
-  if (result.already_there) {
-    fmt::print("already there from the same source: nothing done\n");
-    return;
-  }
-  fmt::print("{} files with {} points\n", format_count(result.files), format_count(result.points));
-  const auto count = [](int64_t number, const char* what) {
-    if (number > 0) fmt::print("{} {}\n", format_count(number), what);
+  std::string remarks =
+      fmt::format("{} files with {} points\n", format_count(result.files), format_count(result.points));
+  const auto count = [&](int64_t number, const char* what) {
+    if (number > 0) remarks += fmt::format("{} {}\n", format_count(number), what);
   };
   count(changes.soma_points, "points joined to the node of their soma");
   count(changes.rerooted, "trees turned round to have their soma as root");
@@ -74,7 +47,28 @@ void print(const SwcResult& result, const Options& options, double seconds, Budg
   count(changes.dropped_points, "points of other trees of their files left out (--forest split keeps them)");
   count(result.skipped_files, "files skipped");
   count(result.skipped_labels, "labels without a file");
-  fmt::print("{}\n{}\n", format_seconds(seconds), budget.report());
+  print_made(
+      {.out = options.swc.out,
+       .already_there = result.already_there,
+       .counts = {{"files", result.files},
+                  {"graphs", result.graphs},
+                  {"points", result.points},
+                  {"nodes", result.nodes},
+                  {"edges", result.edges},
+                  {"classes", result.classes},
+                  {"skipped_files", result.skipped_files},
+                  {"skipped_labels", result.skipped_labels},
+                  {"dropped_points", changes.dropped_points},
+                  {"soma_points", changes.soma_points},
+                  {"rerooted", changes.rerooted},
+                  {"without_soma", changes.without_soma},
+                  {"source_bytes", result.source_bytes}},
+       .text = fmt::format("{} trees of {} classes, {} nodes, {} edges", format_count(result.graphs),
+                           result.classes.size(), format_count(result.nodes), format_count(result.edges)),
+       .from = "source",
+       .remarks = std::move(remarks),
+       .took = format_seconds(seconds)},
+      seconds, budget, options.json);
 }
 
 void run(Options& options) {
