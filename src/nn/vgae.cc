@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "nn/recompute.h"
 #include "ops/linear_losses.h"
-#include "ops/normal_noise.h"
 #include "ops/module_scope.h"
+#include "ops/normal_noise.h"
 
 namespace plimsoll {
 namespace {
