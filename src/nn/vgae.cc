@@ -8,8 +8,8 @@
 #include "nn/node_ids.h"
 #include "nn/recompute.h"
 #include "ops/linear_losses.h"
-#include "ops/normal_noise.h"
 #include "ops/module_scope.h"
+#include "ops/normal_noise.h"
 
 namespace plimsoll {
 namespace {

@@ -7,8 +7,8 @@
 namespace plimsoll {
 
 /// While it lives, tapes that this thread records (memory/tape.h) name torch's operations: the outermost one
-/// of forward, the node of the gradient's graph in backward; and modules (ops/module_scope.h). It costs about a
-/// microsecond an operation.
+/// of forward, the node of the gradient's graph in backward; and modules (ops/module_scope.h). It costs about
+/// a microsecond an operation.
 class NameOperations {
  public:
   NameOperations();
