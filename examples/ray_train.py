@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}  # neither reports nor a token in $HOME
 
 import ray  # noqa: E402
 import ray.train  # noqa: E402
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("recipe")
     parser.add_argument("--data", required=True)
     parser.add_argument("--run", required=True)
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=2, help="0: Ray's local mode, in the processes that torchrun started")
     parser.add_argument("--budget", default="1GiB", help="of each worker")
     parser.add_argument("-O", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--kill-one", action="store_true", help="a worker dies once in the middle of the run")
@@ -54,7 +54,8 @@ def main() -> None:
 
     run = Path(options.run).absolute()
     storage = run.with_name(f"{run.name}.ray")
-    ray.init(include_dashboard=False, object_store_memory=100 << 20)
+    if options.workers > 0:
+        ray.init(include_dashboard=False, object_store_memory=100 << 20)
     trainer = TorchTrainer(
         worker,
         train_loop_config={
@@ -67,9 +68,11 @@ def main() -> None:
         run_config=RunConfig(name="run", storage_path=str(storage), failure_config=FailureConfig(max_failures=2, controller_failure_limit=2)),
     )  # fmt: skip
     result = trainer.fit()
-    ray.shutdown()
-    print(f"weights {result.metrics['weights']}, validation loss {result.metrics['validation_loss']:.4f}; checkpoint "
-          f"{result.checkpoint.path}")
+    if options.workers > 0:
+        ray.shutdown()
+    if result.checkpoint is not None:  # rank 0's, in local mode
+        print(f"weights {result.metrics['weights']}, validation loss {result.metrics['validation_loss']:.4f}; checkpoint "
+              f"{result.checkpoint.path}")
 
 
 if __name__ == "__main__":
