@@ -11,6 +11,7 @@ _BY_TRAINER = ("plan", "train", "slurm", "evaluate", "predict")
 def choose_trainer() -> None:
     """Names plimsoll-train of the torch that is installed; without one, what the program then says."""
     from importlib.metadata import PackageNotFoundError, version
+    from importlib.util import find_spec
 
     from plimsoll import _operators
     from plimsoll.errors import MissingPackage
@@ -23,6 +24,10 @@ def choose_trainer() -> None:
         os.environ["PLIMSOLL_NO_TRAINER"] = str(error)
     else:
         os.environ.setdefault("PLIMSOLL_TRAINER", str(trainer))
+        torch = find_spec("torch")
+        if torch is not None and torch.origin is not None:  # it may be in another folder of packages than this one
+            libraries = [str(Path(torch.origin).parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+            os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
 
 
 def main() -> None:

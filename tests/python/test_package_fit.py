@@ -476,7 +476,8 @@ def test_gradients_are_clipped_by_a_hook():
 
 def test_a_budget_for_any_seed():
     runs = [fitted(seed=seed, epochs=1)[1] for seed in range(4)]
-    assert len({run.smallest_budget_any_seed for run in runs}) == 1
+    of_any = [run.smallest_budget_any_seed for run in runs]
+    assert max(of_any) - min(of_any) <= 4 * MIB  # what the process holds beside the run
     assert all(run.smallest_budget <= run.smallest_budget_any_seed < run.smallest_budget + 64 * MIB for run in runs)
 
 

@@ -193,9 +193,9 @@ def test_arguments_are_checked(graphs, wrong):
 
 def test_other_data_sets_are_refused_with_the_remedy(graphs):
     with pytest.raises(plimsoll.UsageError, match="plimsoll.from_pyg"):
-        plimsoll.DataLoader(as_data(graphs[:3]), 2)
+        plimsoll.DataLoader(iter(as_data(graphs[:3])), 2)
     with pytest.raises(TypeError):
-        plimsoll.DataLoader(graphs, num_workers=2)
+        plimsoll.DataLoader(graphs, workers=2)
     for size in ("lots", 0, "80%"):
         with pytest.raises(plimsoll.UsageError):
             plimsoll.DataLoader(graphs, max_bytes=size)
