@@ -4,7 +4,7 @@
     bench/readers.py FRAMES [--times 3] [--peer-frames 200000] [--scratch DIR]     # FRAMES: a data set of frames; needs python-can, asammdf
 
 The files are made of FRAMES: BLF in containers of 128 KiB, MF4 in packed blocks of 4 MiB, transposed and not. All in turn; the
-page cache has the files. Peers read a file of --peer-frames frames, and seconds are taken in proportion.
+page cache has the files. Peers read a file of --peer-frames frames, and seconds are taken in proportion; 0: no peers.
 """
 
 import argparse
@@ -112,18 +112,20 @@ def main():
         scratch = Path(folder)
         whole = columns_of(options.frames, None)
         some = columns_of(options.frames, options.peer_frames)
-        count, share = len(whole["time_ns"]), len(whole["time_ns"]) / len(some["time_ns"])
+        count, share = len(whole["time_ns"]), len(whole["time_ns"]) / max(1, len(some["time_ns"]))
         for name, suffix, write in (("BLF", ".blf", write_blf), ("MF4", ".mf4", lambda p, c: write_mf4(p, c, False)),
                                     ("MF4, transposed", ".mf4", lambda p, c: write_mf4(p, c, True))):
             path, part = scratch / f"whole{suffix}", scratch / f"part{suffix}"
             parts = write(path, whole)
-            write(part, some)
+            if options.peer_frames:
+                write(part, some)
             plain = sum(len(zlib.decompress(each)) for each in parts)
             ways = {"zlib alone (Python)": (lambda: inflate(parts), 1),
                     "plimsoll ingest can": (lambda: report.timed([report.PLIMSOLL, "ingest", "can", path, "--out", scratch / "out",
-                                                                  "--force", "--budget", "48MiB"]), 1),
-                    "python-can": (lambda: read_with_python_can(part), share)}
-            if suffix == ".mf4":
+                                                                  "--force", "--budget", "48MiB"]), 1)}
+            if options.peer_frames:
+                ways["python-can"] = (lambda: read_with_python_can(part), share)
+            if options.peer_frames and suffix == ".mf4":
                 ways["asammdf, columns alone"] = (lambda: read_with_asammdf(part), share)
             taken = {way: [] for way in ways}
             for _ in range(options.times):
@@ -133,7 +135,7 @@ def main():
                 rows.append(f"| {name} | {path.stat().st_size / 1e6:.0f} MB | {way} | {min(all_of):.2f} s | {statistics.median(all_of):.2f} s | "
                             f"{plain / min(all_of) / 1e6:.0f} |")
             shutil.rmtree(scratch / "out")
-    text = f"`bench/readers.py FRAMES --times {options.times}`, {count:,} frames; budget 48 MiB; peers in proportion from {len(some['time_ns']):,} frames.\n\n"
+    text = f"`bench/readers.py FRAMES --times {options.times}`, {count:,} frames; budget 48 MiB; peers, if any, in proportion from {len(some['time_ns']):,} frames.\n\n"
     print(text + "\n".join(rows))
 
 

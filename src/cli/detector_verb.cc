@@ -33,6 +33,9 @@ data:
   features: behaviour
   window: 100
   stride: 100
+  # One drive does not show how these vary.
+  without: [known_transition, fixed_bits, jumps, counter_broken, length_unusual, still, byte_deviation_0, byte_deviation_1,
+            byte_deviation_2, byte_deviation_3, byte_deviation_4, byte_deviation_5, byte_deviation_6, byte_deviation_7]
 training:
   max_epochs: 20
   patience: 5
