@@ -30,25 +30,25 @@ void run(const Options& options) {
                        until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const double seconds = watch.seconds();
-  print_made({.out = options.tu.out,
-              .already_there = result.already_there,
-              .counts = {{"graphs", result.graphs},
-                         {"nodes", result.nodes},
-                         {"edges", result.edges},
-                         {"classes", result.classes},
-                         {"targets", result.targets},
-                         {"node_features", result.node_features},
-                         {"edge_features", result.edge_features},
-                         {"source_bytes", result.source_bytes}},
-              .text = fmt::format("{} graphs, {} nodes with {} features, {} edges with {}, {} classes{}",
-                                  format_count(result.graphs), format_count(result.nodes),
-                                  result.node_features, format_count(result.edges), result.edge_features,
-                                  result.classes,
-                                  result.targets > 0 ? fmt::format(", {} targets", result.targets) : ""),
-              .from = "source",
-              .remarks = "",
-              .took = format_seconds(seconds)},
-             seconds, budget, options.json);
+  print_made(
+      {.out = options.tu.out,
+       .already_there = result.already_there,
+       .counts = {{"graphs", result.graphs},
+                  {"nodes", result.nodes},
+                  {"edges", result.edges},
+                  {"classes", result.classes},
+                  {"targets", result.targets},
+                  {"node_features", result.node_features},
+                  {"edge_features", result.edge_features},
+                  {"source_bytes", result.source_bytes}},
+       .text = fmt::format("{} graphs, {} nodes with {} features, {} edges with {}, {} classes{}",
+                           format_count(result.graphs), format_count(result.nodes), result.node_features,
+                           format_count(result.edges), result.edge_features, result.classes,
+                           result.targets > 0 ? fmt::format(", {} targets", result.targets) : ""),
+       .from = "source",
+       .remarks = "",
+       .took = format_seconds(seconds)},
+      seconds, budget, options.json);
 }
 
 }  // namespace

@@ -98,23 +98,24 @@ void run(Options& options) {
     copies += recording.copy_of.has_value();
   }
   const double seconds = watch.seconds();
-  print_made({.out = options.ingest.out,
-              .already_there = result.already_there,
-              .counts = {{"recordings", result.recordings.size()},
-                         {"frames", frames},
-                         {"attack_frames", attacks},
-                         {"copies", copies},
-                         {"source_bytes", result.source_bytes},
-                         {"text_bytes", result.text_bytes}},
-              .text = fmt::format("{} frames of {} recordings ({} attack frames, {} copies)",
-                                  format_count(frames), result.recordings.size(), format_count(attacks), copies),
-              .from = "sources",
-              .remarks = "",
-              .took = fmt::format(
-                  "{} of text in {} ({}/s, {})", format_bytes(result.text_bytes), format_seconds(seconds),
-                  format_bytes(static_cast<int64_t>(static_cast<double>(result.text_bytes) / seconds)),
-                  format_rate(frames, seconds, "frames"))},
-             seconds, budget, options.json);
+  print_made(
+      {.out = options.ingest.out,
+       .already_there = result.already_there,
+       .counts = {{"recordings", result.recordings.size()},
+                  {"frames", frames},
+                  {"attack_frames", attacks},
+                  {"copies", copies},
+                  {"source_bytes", result.source_bytes},
+                  {"text_bytes", result.text_bytes}},
+       .text = fmt::format("{} frames of {} recordings ({} attack frames, {} copies)", format_count(frames),
+                           result.recordings.size(), format_count(attacks), copies),
+       .from = "sources",
+       .remarks = "",
+       .took = fmt::format(
+           "{} of text in {} ({}/s, {})", format_bytes(result.text_bytes), format_seconds(seconds),
+           format_bytes(static_cast<int64_t>(static_cast<double>(result.text_bytes) / seconds)),
+           format_rate(frames, seconds, "frames"))},
+      seconds, budget, options.json);
 }
 
 }  // namespace

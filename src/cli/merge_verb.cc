@@ -31,16 +31,17 @@ void run(Options& options) {
     merged = merge_shards(options.merge);
   }
   const double seconds = watch.seconds();
-  print_made({.out = options.merge.out,
-              .already_there = merged.already_there,
-              .counts = {{"kind", merged.kind}, {"rows", merged.rows}, {"bytes", merged.bytes}},
-              .text = fmt::format("{} {} of {} shards", format_count(merged.rows),
-                                  merged.kind == "frames" ? "frames" : "graphs", options.merge.shards.size()),
-              .from = "shards",
-              .remarks = "",
-              .took = fmt::format("{} in {} ({}/s)", format_bytes(merged.bytes), format_seconds(seconds),
-                                  format_bytes(static_cast<int64_t>(static_cast<double>(merged.bytes) / seconds)))},
-             seconds, budget, options.json);
+  print_made(
+      {.out = options.merge.out,
+       .already_there = merged.already_there,
+       .counts = {{"kind", merged.kind}, {"rows", merged.rows}, {"bytes", merged.bytes}},
+       .text = fmt::format("{} {} of {} shards", format_count(merged.rows),
+                           merged.kind == "frames" ? "frames" : "graphs", options.merge.shards.size()),
+       .from = "shards",
+       .remarks = "",
+       .took = fmt::format("{} in {} ({}/s)", format_bytes(merged.bytes), format_seconds(seconds),
+                           format_bytes(static_cast<int64_t>(static_cast<double>(merged.bytes) / seconds)))},
+      seconds, budget, options.json);
 }
 
 }  // namespace

@@ -31,15 +31,16 @@ void run(Options& options) {
         options.graph, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const double seconds = watch.seconds();
-  print_made({.out = options.graph.out,
-              .already_there = result.already_there,
-              .counts = {{"nodes", result.nodes}, {"edges", result.edges}},
-              .text = fmt::format("{} nodes with {} features, {} edges, {} classes", format_count(result.nodes),
-                                  options.graph.features, format_count(result.edges), options.graph.classes),
-              .from = "options",
-              .remarks = "",
-              .took = format_seconds(seconds)},
-             seconds, budget, options.json);
+  print_made(
+      {.out = options.graph.out,
+       .already_there = result.already_there,
+       .counts = {{"nodes", result.nodes}, {"edges", result.edges}},
+       .text = fmt::format("{} nodes with {} features, {} edges, {} classes", format_count(result.nodes),
+                           options.graph.features, format_count(result.edges), options.graph.classes),
+       .from = "options",
+       .remarks = "",
+       .took = format_seconds(seconds)},
+      seconds, budget, options.json);
 }
 
 }  // namespace

@@ -60,20 +60,21 @@ void run(const Options& options) {
                            result.left_out - result.not_periodic);
   if (result.not_periodic > 0)
     remarks += fmt::format("nothing was put into {} recordings without a periodic ID\n", result.not_periodic);
-  print_made({.out = options.simulate.out,
-              .already_there = result.already_there,
-              .counts = {{"recordings", result.recordings},
-                         {"frames", result.frames},
-                         {"attack_frames", result.attack_frames},
-                         {"left_out", result.left_out},
-                         {"not_periodic", result.not_periodic}},
-              .text = fmt::format("{} frames of {} recordings ({} attack frames)", format_count(result.frames),
-                                  result.recordings, format_count(result.attack_frames)),
-              .from = "options",
-              .remarks = std::move(remarks),
-              .took = fmt::format("{} ({})", format_seconds(seconds),
-                                  format_rate(result.frames, seconds, "frames"))},
-             seconds, budget, options.json);
+  print_made(
+      {.out = options.simulate.out,
+       .already_there = result.already_there,
+       .counts = {{"recordings", result.recordings},
+                  {"frames", result.frames},
+                  {"attack_frames", result.attack_frames},
+                  {"left_out", result.left_out},
+                  {"not_periodic", result.not_periodic}},
+       .text = fmt::format("{} frames of {} recordings ({} attack frames)", format_count(result.frames),
+                           result.recordings, format_count(result.attack_frames)),
+       .from = "options",
+       .remarks = std::move(remarks),
+       .took =
+           fmt::format("{} ({})", format_seconds(seconds), format_rate(result.frames, seconds, "frames"))},
+      seconds, budget, options.json);
 }
 
 }  // namespace

@@ -36,19 +36,20 @@ void run(Options& options) {
                  {"valid_edges", result.pairs[1]},
                  {"test_edges", result.pairs[2]}};
   if (!result.already_there) counts["undirected"] = result.undirected;
-  print_made({.out = options.split.out,
-              .already_there = result.already_there,
-              .counts = std::move(counts),
-              .text = fmt::format("{} nodes, {} edges stay; to predict: {} train, {} validate, {} test",
-                                  format_count(result.nodes), format_count(result.edges),
-                                  format_count(result.pairs[0]), format_count(result.pairs[1]),
-                                  format_count(result.pairs[2])),
-              .from = "options",
-              .remarks = result.undirected
-                             ? "every edge stands both ways: a pair is held out both ways, and predicted once\n"
-                             : "edges are directed: each is predicted, and held out with its reverse\n",
-              .took = format_seconds(seconds)},
-             seconds, budget, options.json);
+  print_made(
+      {.out = options.split.out,
+       .already_there = result.already_there,
+       .counts = std::move(counts),
+       .text =
+           fmt::format("{} nodes, {} edges stay; to predict: {} train, {} validate, {} test",
+                       format_count(result.nodes), format_count(result.edges), format_count(result.pairs[0]),
+                       format_count(result.pairs[1]), format_count(result.pairs[2])),
+       .from = "options",
+       .remarks = result.undirected
+                      ? "every edge stands both ways: a pair is held out both ways, and predicted once\n"
+                      : "edges are directed: each is predicted, and held out with its reverse\n",
+       .took = format_seconds(seconds)},
+      seconds, budget, options.json);
 }
 
 }  // namespace

@@ -316,7 +316,8 @@ TrainedRun train_run(const TrainRequest& request) {
   require_seeds(request.input.recipe, request.seeds);
   TrainRequest asked = request;
   asked.input.data = nearest_copy(request.input.data);
-  if (const auto& trackers = request.input.recipe.run.trackers; !trackers.empty() && !asked.trackers && request.run.writes())
+  if (const auto& trackers = request.input.recipe.run.trackers;
+      !trackers.empty() && !asked.trackers && request.run.writes())
     asked.trackers = std::make_shared<const TrackerProcess>(request.folder, trackers);
   bool begun = false;
   asked.run.begun = [&] {

@@ -90,7 +90,8 @@ TEST_F(PrefetcherTest, ItsEndWaitsForOneBlockAlone) {
   EXPECT_LE(source.reads, reads + 1);
 }
 
-// Room that is freed and asked for again may lie elsewhere in the heap: a process held up to 1.9 MiB beyond its plan.
+// Room that is freed and asked for again may lie elsewhere in the heap: a process held up to 1.9 MiB beyond
+// its plan.
 TEST_F(PrefetcherTest, ForgettingKeepsTheRoomOfBlocksAndDroppingGivesItBack) {
   const SlowGraphs source(400, 50, 7);
   const auto shapes = read_shapes(source, 1);

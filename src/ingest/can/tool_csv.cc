@@ -74,14 +74,14 @@ class Gvret : public CaptureFormat {
     std::string_view time, id, extended, bus, length;
   };
   Head take_head(std::string_view& rest) const {
-    constexpr const char* kExpected = "Time Stamp,ID,Extended,[Dir,]Bus,LEN,bytes";
+    constexpr const char* kHeader = "Time Stamp,ID,Extended,[Dir,]Bus,LEN,bytes";
     Head head;
-    head.time = take_field(rest, kExpected);
-    head.id = take_field(rest, kExpected);
-    head.extended = take_field(rest, kExpected);
-    if (has_direction_) take_field(rest, kExpected);
-    head.bus = take_field(rest, kExpected);
-    head.length = take_field(rest, kExpected);
+    head.time = take_field(rest, kHeader);
+    head.id = take_field(rest, kHeader);
+    head.extended = take_field(rest, kHeader);
+    if (has_direction_) take_field(rest, kHeader);
+    head.bus = take_field(rest, kHeader);
+    head.length = take_field(rest, kHeader);
     return head;
   }
 
@@ -97,17 +97,17 @@ class PythonCan : public CaptureFormat {
   bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const override {
     if (first && line.starts_with("timestamp")) return false;
     return parse_row(line, [&] {
-      constexpr const char* kExpected = "timestamp,arbitration_id,extended,remote,error,dlc,data";
+      constexpr const char* kHeader = "timestamp,arbitration_id,extended,remote,error,dlc,data";
       std::string_view rest = line;
-      const int64_t time_ns = parse_seconds(take_field(rest, kExpected), notes);
-      uint32_t id = parse_hex_id(take_field(rest, kExpected)) & ~kCanExtended;
-      const bool extended = parse_flag(take_field(rest, kExpected)) || id > 0x7FF;
-      const bool remote = parse_flag(take_field(rest, kExpected));
-      const bool error = parse_flag(take_field(rest, kExpected));
-      take_field(rest, kExpected);  // the DLC, which a remote frame has without a payload
+      const int64_t time_ns = parse_seconds(take_field(rest, kHeader), notes);
+      uint32_t id = parse_hex_id(take_field(rest, kHeader)) & ~kCanExtended;
+      const bool extended = parse_flag(take_field(rest, kHeader)) || id > 0x7FF;
+      const bool remote = parse_flag(take_field(rest, kHeader));
+      const bool error = parse_flag(take_field(rest, kHeader));
+      take_field(rest, kHeader);  // the DLC, which a remote frame has without a payload
       id |= (error ? kCanError : extended ? kCanExtended : 0) | (remote ? kCanRemote : 0);
       std::array<uint8_t, 64> bytes{};
-      const int64_t length = decode(take_field(rest, kExpected), bytes, out.width);
+      const int64_t length = decode(take_field(rest, kHeader), bytes, out.width);
       append_unlabelled(time_ns, id, bytes.data(), remote ? 0 : length, out);
       return true;
     });
@@ -116,8 +116,8 @@ class PythonCan : public CaptureFormat {
  private:
   // Base64 (RFC 4648), padded.
   static int64_t decode(std::string_view text, std::array<uint8_t, 64>& bytes, int64_t width) {
-    constexpr const char* kExpected = "a payload in base64";
-    if (text.size() % 4 != 0) throw Wrong{text.data(), kExpected};
+    constexpr const char* kHeader = "a payload in base64";
+    if (text.size() % 4 != 0) throw Wrong{text.data(), kHeader};
     size_t digits = text.size();
     while (digits > 0 && text.size() - digits < 2 && text[digits - 1] == '=') --digits;
     const size_t count = digits * 6 / 8;

@@ -53,7 +53,8 @@ void Prefetcher::forget() {
     return !advising_ && std::none_of(coming_.begin(), coming_.end(),
                                       [](const Coming& coming) { return coming.state == State::reading; });
   });
-  // Their memory is used again: in a heap where others may fill a hole meanwhile, the next blocks would take more.
+  // Their memory is used again: in a heap where others may fill a hole meanwhile, the next blocks would take
+  // more.
   for (Coming& coming : coming_)
     if (coming.state == State::ready && static_cast<int64_t>(spare_.size()) < ahead_)
       spare_.push_back(std::move(coming.block));

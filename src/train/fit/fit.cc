@@ -417,7 +417,7 @@ class Fit {
   std::vector<std::string> damaged_;
   std::string note_;
   std::chrono::steady_clock::time_point epoch_start_ = std::chrono::steady_clock::now();
-  double seconds_before_ = 0;  // of this epoch, in an earlier process
+  double seconds_before_ = 0;         // of this epoch, in an earlier process
   Exchange::Traffic traffic_before_;  // this epoch
   double for_slower_before_ = 0;
   std::optional<Reading> reading_;
