@@ -177,8 +177,9 @@ class PcapFile : public FrameReader {
         interface.offset_s > 9'000'000'000 ||
         static_cast<int64_t>(seconds) + interface.offset_s > 9'000'000'000)
       taker_.refuse(position, "a time past the year 2255", "an earlier one");
+    __extension__ using Wide = unsigned __int128;
     const auto part =
-        static_cast<unsigned __int128>(ticks % interface.ticks_per_s) * 1'000'000'000 / interface.ticks_per_s;
+        static_cast<Wide>(ticks % interface.ticks_per_s) * 1'000'000'000 / interface.ticks_per_s;
     return (static_cast<int64_t>(seconds) + interface.offset_s) * 1'000'000'000 + static_cast<int64_t>(part);
   }
 
