@@ -89,6 +89,8 @@ def test_what_would_shrink_it():
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
     """Two runs that differ in their batches."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     root = tmp_path_factory.mktemp("journals")
     graphs = made_up(60)
     found = {}
@@ -96,6 +98,7 @@ def fitted(tmp_path_factory):
         torch.manual_seed(1)
         model = Classifier(make_body("GCN", 7, graphs), 2)
         found[name] = plimsoll.fit(model, graphs, epochs=3, batch_size=batch_size, run=root / name)
+    torch.set_num_threads(threads)
     return root, found
 
 
