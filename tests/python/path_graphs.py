@@ -5,7 +5,7 @@ import torch
 from path_networks import Interaction, geometry, jittered_grid, knn_edges, third_order_paths
 
 __all__ = ["GRAPHS", "Interaction", "both_ways", "evaluate", "expected", "found", "geometry", "jittered_grid",
-           "knn_edges", "layer_of", "pairs", "relative_errors", "third_order_paths", "tree"]
+           "knn_edges", "layer_of", "relative_errors", "third_order_paths", "tree"]
 
 
 def random(seed=1):
