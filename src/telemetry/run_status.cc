@@ -22,6 +22,12 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
+// Whether it is a run that another one replaces (task/run_folder.h): it is kept until that one is whole.
+bool is_put_aside(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  return name.starts_with('.') && name.find(".old.") != std::string::npos;
+}
+
 // The number that a text is; 0 where it is none.
 int64_t number_of(const std::string& text) {
   int64_t number = 0;
@@ -60,7 +66,7 @@ std::vector<LiveRun> find_live_runs(const std::string& root) {
       if (error || !target.ends_with(kLock)) continue;
       const fs::path folder = target.substr(0, target.size() - kLock.size());
       const auto same = [&](const LiveRun& run) { return run.folder == folder; };
-      if (fs::exists(folder / "manifest.json") && std::ranges::none_of(runs, same))
+      if (!is_put_aside(folder) && fs::exists(folder / "manifest.json") && std::ranges::none_of(runs, same))
         runs.push_back({folder, number});
     }
   }

@@ -40,6 +40,17 @@ TEST_F(RunStatusTest, FindsRunsByTheLocksThatProcessesHoldOpen) {
   EXPECT_TRUE(find_live_runs(root_.string()).empty());
 }
 
+TEST_F(RunStatusTest, LeavesOutARunThatAnotherOneReplaces) {
+  const fs::path aside = folder_ / ".run.old.77";
+  fs::create_directories(aside);
+  std::ofstream(aside / "manifest.json") << R"({"kind": "run"})";
+  std::ofstream(aside / "run.lock") << "process 77 on here\n";
+  fs::create_symlink(aside / "run.lock", root_ / "proc/77/fd/4");
+  const std::vector<LiveRun> runs = find_live_runs(root_.string());
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].folder, run_);
+}
+
 TEST_F(RunStatusTest, TellsWhatTheJournalSaidLastAndWhatTheProcessHolds) {
   add(R"({"time":1,"event":"start","budget_bytes":100})"
       "\n"
