@@ -30,7 +30,7 @@ LEVELS = {  # PLIMSOLL_SIMD: torch's and MKL's words for it, and what the proces
 RECIPES = {  # and the data that they are trained on
     "gat": "frames", "transfer": "frames", "kdgat": "frames", "kdgat-compat": "frames", "kdgat-demo": "frames",
     "graph_classification": "windows", "node_classification": "graph", "link_prediction": "links",
-    "sgmp": "points",
+    "sgmp": "points", "gtssl": "trees", "gtssl_finetune": "trees",
 }
 
 
@@ -64,6 +64,22 @@ def make_data(folder):
     call("split-edges", folder / "graph", "--out", folder / "links", "--seed", 1)
     write_points(folder / "points.csv", folder / "labels.txt")
     call("ingest", "points", folder / "points.csv", "--labels", folder / "labels.txt", "--knn", 4, "--out", folder / "points")
+    write_trees(folder / "swc", folder / "trees.tsv")
+    call("ingest", "swc", folder / "swc", "--labels", folder / "trees.tsv", "--out", folder / "trees")
+
+
+def write_trees(folder, labels):
+    """40 trees of 60 points in SWC files, bushy or long by class, in numbers that f32 holds."""
+    folder.mkdir()
+    rows = ["file\tlabel"]
+    for tree in range(40):
+        lines = ["1 1 0 0 0 1 -1"]
+        for point in range(2, 61):
+            parent = max(1, point // 2 if tree % 2 else point - 1 - (point * 7 + tree) % 3)
+            lines.append(f"{point} 3 {point * 5 % 17 / 4} {point * 3 % 23 / 8} {(point + tree) % 11 / 4} 0.5 {parent}")
+        (folder / f"{tree}.swc").write_text("\n".join(lines) + "\n")
+        rows.append(f"{tree}.swc\t{tree % 2}")
+    labels.write_text("\n".join(rows) + "\n")
 
 
 def write_points(path, labels):

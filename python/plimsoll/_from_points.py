@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, whole
+from plimsoll.data_columns import class_of, features_of, positions, targets_of
 from plimsoll.errors import UsageError
 from plimsoll.graph_set import GraphSet
-from plimsoll.pyg import Columns, class_of, features_of, positions, targets_of, write_graphs
+from plimsoll.pyg import Columns, write_graphs
 
 
 def from_points(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, budget_text
+from plimsoll.data_columns import features_of, node_classes, whole_numbers
 from plimsoll.errors import UsageError
 from plimsoll.graph import Graph
 from plimsoll.graph_columns import SPLITS
@@ -33,8 +34,6 @@ def is_data(value: Any) -> bool:
 
 def write_data(data: Data, path: PathLike, leave_out: Iterable[str], force: bool, budget: Budget) -> Graph:
     """What `from_pyg` says of one `Data`."""
-    from plimsoll.pyg import features_of, node_classes
-
     left_out = set(leave_out)
     values: dict[str, Any] = {k: v for k, v in data.to_dict().items() if v is not None and k not in left_out}
     known = _STORED | set(_MASKS.values()) | {f"{name}_idx" for name in SPLITS}
@@ -85,8 +84,6 @@ def _remove(folder: str, process: int) -> None:
 
 def _with_edges(edge_index: Any, nodes: int) -> tuple[_core.GraphArrays, NDArray[np.int64]]:
     """Rows of sources, one for each target, and the place in `edge_index` of each of their edges."""
-    from plimsoll.pyg import whole_numbers
-
     pairs = np.empty((2, 0), np.int64) if edge_index is None else np.asarray(edge_index.detach().cpu().as_subclass(_tensor()))
     pairs = whole_numbers(pairs, (2, pairs.shape[-1] if pairs.ndim else 0), "data: edge_index")
     if pairs.size and not 0 <= pairs.min() <= pairs.max() < nodes:
@@ -110,8 +107,6 @@ def _tensor() -> Any:
 
 
 def _weights(value: Any, edges: int, name: str) -> NDArray[np.float32]:
-    from plimsoll.pyg import features_of
-
     weights = features_of(value, edges, f"data: {name}")
     if weights.shape != (edges, 1):
         raise UsageError(f"data: {name} has {weights.shape[1]} numbers an edge, expected one")

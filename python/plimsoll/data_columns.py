@@ -1,0 +1,105 @@
+"""What attributes of PyTorch Geometric's `Data` are as columns. Errors of all: `UsageError`, which says where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll.errors import UsageError
+
+_MOST_CLASSES = 1 << 20
+
+
+def positions(value: Any, where: str, nodes: int | None = None) -> NDArray[np.float32]:
+    """f32 [n, 3] of two or three coordinates a node."""
+    array = array_of(value, where)
+    rows = array.shape[0] if nodes is None and array.ndim else nodes
+    if array.ndim != 2 or len(array) != rows or array.shape[1] not in (2, 3) or array.dtype.kind not in "fiu":
+        raise UsageError(f"{where}: is {array.dtype} of shape {array.shape}, expected coordinates of shape ({rows}, 3)")
+    found = np.zeros((len(array), 3), np.float32)
+    found[:, : array.shape[1]] = _float32(array, where)
+    if not (finite := np.isfinite(found).all(axis=1)).all():
+        raise UsageError(f"{where}: of node {int(finite.argmin())} is not finite; expected where the node lies")
+    return found
+
+
+def targets_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
+    """f32 [rows, T], of which T is 0 where there is nothing, or classes."""
+    array = None if value is None else array_of(value, where)
+    if array is None or (array.dtype.kind != "f" and (array.ndim < 2 or array.shape[1] == 1)):
+        return np.empty((rows, 0), np.float32)
+    if array.ndim < 2:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2 or len(array) != rows or not array.shape[1]:
+        raise UsageError(
+            f"{where}: is {array.dtype} of shape {array.shape}, expected targets of shape ({rows},) or ({rows}, ...); "
+            "those of a graph go into data.y, of nodes into data.node_y"
+        )
+    targets = _float32(array, where)
+    if np.isinf(targets).any():
+        raise UsageError(f"{where}: holds infinite numbers; expected targets, or NaN where one is unknown")
+    return targets
+
+
+def node_classes(value: Any, nodes: int, where: str) -> NDArray[np.int64]:
+    classes = whole_numbers(value, (nodes,), where)
+    if classes.size and not -1 <= classes.min() <= classes.max() < _MOST_CLASSES:
+        raise UsageError(
+            f"{where}: holds {classes.min()} to {classes.max()}, expected classes, 0 to {_MOST_CLASSES - 1}, or -1 for none"
+        )
+    return classes
+
+
+def array_of(value: Any, where: str) -> NDArray[Any]:
+    """As NumPy has it; of a tensor on any device."""
+    try:
+        return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+    except (TypeError, RuntimeError) as error:
+        raise UsageError(f"{where}: cannot become a NumPy array: {error}") from error
+
+
+def whole_numbers(value: Any, shape: tuple[int, ...], where: str) -> NDArray[np.int64]:
+    array = array_of(value, where)
+    if array.shape != shape or array.dtype.kind not in "iub":
+        raise UsageError(f"{where}: is {array.dtype} of shape {array.shape}, expected whole numbers of shape {shape}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def features_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
+    """f32 [rows, F], of which F is 0 where there is nothing."""
+    if value is None:
+        return np.empty((rows, 0), np.float32)
+    array = array_of(value, where)
+    if array.ndim == 1:
+        array = array[:, np.newaxis]
+    if array.ndim != 2 or len(array) != rows or array.dtype.kind not in "fiub":
+        raise UsageError(f"{where}: is {array.dtype} of shape {array.shape}, expected numbers of shape ({rows}, ...)")
+    features = _float32(array, where)
+    if not np.isfinite(features).all():
+        raise UsageError(f"{where}: holds values that are not finite")
+    return features
+
+
+def _float32(array: NDArray[Any], where: str) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        numbers = np.ascontiguousarray(array, dtype=np.float32)
+    if array.dtype != np.float32 and not np.array_equal(numbers, array, equal_nan=array.dtype.kind == "f"):
+        raise UsageError(f"{where}: holds numbers that float32 cannot; convert it: data.{where.rpartition(' ')[2]}.float()")
+    return numbers
+
+
+def class_of(value: Any, where: str) -> int:
+    """-1 where there is nothing."""
+    if value is None:
+        return -1
+    array = array_of(value, f"{where}: y")
+    if array.size != 1 or array.dtype.kind not in "iub":
+        raise UsageError(
+            f"{where}: y is {array.dtype} of shape {array.shape}, expected one whole number, the class of the graph; "
+            "classes of nodes go into data.node_y"
+        )
+    if not -1 <= int(array.item()) < _MOST_CLASSES:
+        raise UsageError(f"{where}: y is {array.item()}, expected a class, 0 to {_MOST_CLASSES - 1}, or -1 for none")
+    return int(array.item())
