@@ -94,7 +94,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.max_epochs", r.training.max_epochs, Range{1, 1e6});
   visit("training.batch_size", r.training.batch_size, kCount);
   visit("training.learning_rate", r.training.learning_rate, Range{0, 1e3});
-  visit("training.optimizer", r.training.optimizer, Choice{"adam|adamw|rmsprop|sgd"});
+  visit("training.optimizer", r.training.optimizer, Choice{"adam|adamw|sgd"});
   visit("training.weight_decay", r.training.weight_decay, Range{0, 1e3});
   visit("training.momentum", r.training.momentum, Range{0, 0.9999});
   visit("training.schedule", r.training.schedule, Choice{"constant|step|cosine|plateau"});

@@ -173,8 +173,7 @@ def test_without_resume_a_run_is_not_touched(command, tmp_path):
 @pytest.mark.parametrize("options", [
     ["gnn.conv=gatv2", "gnn.norm=batch", "training.optimizer=sgd", "training.momentum=0.9"],
     ["gnn.conv=gin", "gnn.norm=batch", "training.optimizer=adamw", "training.patience=2"],
-    ["gnn.conv=gcn", "gnn.norm=batch", "training.optimizer=rmsprop"],
-], ids=["gatv2-sgd", "gin-adamw-patience", "gcn-rmsprop"])
+], ids=["gatv2-sgd", "gin-adamw-patience"])
 def test_kills_change_no_bit_of_a_classifier_with_running_statistics(bin_dir, data_dir, run, tmp_path, options):
     source = data_dir / "graph-tu" / "PROTEINS.zip"
     if not source.exists():

@@ -22,9 +22,6 @@ std::unique_ptr<torch::optim::Optimizer> torch_optimizer(std::vector<at::Tensor>
   if (o.kind == "adamw")
     return std::make_unique<torch::optim::AdamW>(
         parameters, torch::optim::AdamWOptions(o.learning_rate).weight_decay(o.weight_decay));
-  if (o.kind == "rmsprop")
-    return std::make_unique<torch::optim::RMSprop>(
-        parameters, torch::optim::RMSpropOptions(o.learning_rate).weight_decay(o.weight_decay));
   return std::make_unique<torch::optim::SGD>(
       parameters,
       torch::optim::SGDOptions(o.learning_rate).weight_decay(o.weight_decay).momentum(o.momentum));
@@ -58,7 +55,6 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(
         ::testing::Values(OptimizerOptions{.kind = "adam", .learning_rate = 0.01, .weight_decay = 0.001},
                           OptimizerOptions{.kind = "adamw", .learning_rate = 0.01, .weight_decay = 0.1},
-                          OptimizerOptions{.kind = "rmsprop", .learning_rate = 0.01, .weight_decay = 0.001},
                           OptimizerOptions{.kind = "sgd", .learning_rate = 0.01, .weight_decay = 0.001},
                           OptimizerOptions{.kind = "sgd", .learning_rate = 0.01, .momentum = 0.9}),
         ::testing::Values(1e-3, 0.05, 10.0)),
@@ -71,7 +67,7 @@ TEST(Optimizer, AStepAllocatesNothing) {
   install_ledger_allocator();
   const at::Tensor weights = at::ones({100, 100});
   const at::Tensor gradient = at::ones({100, 100});
-  for (const char* kind : {"adam", "adamw", "rmsprop", "sgd"}) {
+  for (const char* kind : {"adam", "adamw", "sgd"}) {
     const auto optimizer = make_optimizer({weights}, {.kind = kind, .momentum = 0.9});
     Ledger& ledger = Ledger::process();
     ledger.set_cap(ledger.held());  // every new entry is refused
@@ -85,7 +81,7 @@ TEST(Optimizer, AStepAllocatesNothing) {
 
 TEST(Optimizer, ItsStateAndStepsAreAllThatItRemembers) {
   const at::Tensor gradient = pattern({4, 5}, 1, 1);
-  for (const char* kind : {"adam", "adamw", "rmsprop", "sgd"}) {
+  for (const char* kind : {"adam", "adamw", "sgd"}) {
     const OptimizerOptions options{.kind = kind, .momentum = 0.9};
     const at::Tensor whole = pattern({4, 5}, 0, 1);
     const auto first = make_optimizer({whole}, options);

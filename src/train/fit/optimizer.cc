@@ -89,40 +89,6 @@ class Sgd : public Optimizer {
   std::vector<at::Tensor> momentum_;
 };
 
-// RMSprop (Hinton, lecture 6e of Neural Networks for Machine Learning, 2012) as torch has it: not centred,
-// without momentum, alpha 0.99. It keeps one number a parameter, where Adam keeps two.
-class RmsProp : public Optimizer {
- public:
-  RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
-      : Optimizer(options),
-        parameters_(std::move(parameters)),
-        square_(add_state("square_avg", parameters_)) {}
-
-  void step(const std::vector<at::Tensor>& gradients) override {
-    ++steps_;
-    constexpr double kAlpha = 0.99;
-    const auto rate = static_cast<float>(options_.learning_rate);
-    const auto decay = static_cast<float>(options_.weight_decay);
-    const auto epsilon = static_cast<float>(options_.epsilon);
-    const auto alpha = static_cast<float>(kAlpha);
-    const auto rest = static_cast<float>(1.0 - kAlpha);
-    for (size_t p = 0; p < parameters_.size(); ++p) {
-      float* const w = parameters_[p].data_ptr<float>();
-      float* const v = square_[p].data_ptr<float>();
-      const float* const gradient = gradients[p].const_data_ptr<float>();
-      for (int64_t i = 0; i < parameters_[p].numel(); ++i) {
-        const float g = gradient[i] + decay * w[i];
-        v[i] = alpha * v[i] + rest * g * g;
-        w[i] -= rate * g / (std::sqrt(v[i]) + epsilon);
-      }
-    }
-  }
-
- private:
-  std::vector<at::Tensor> parameters_;
-  std::vector<at::Tensor> square_;
-};
-
 // Squares of up to kNormChunk elements, in double and in an order that vectors keep, however they come.
 struct ChunkSquares {
   static constexpr int64_t kSums = 8;
@@ -265,9 +231,8 @@ std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
                                           const OptimizerOptions& options) {
   if (options.kind == "adam") return std::make_unique<Adam>(std::move(parameters), options, false);
   if (options.kind == "adamw") return std::make_unique<Adam>(std::move(parameters), options, true);
-  if (options.kind == "rmsprop") return std::make_unique<RmsProp>(std::move(parameters), options);
   if (options.kind == "sgd") return std::make_unique<Sgd>(std::move(parameters), options);
-  throw UsageError("optimizer '" + options.kind + "': expected adam, adamw, rmsprop or sgd");
+  throw UsageError("optimizer '" + options.kind + "': expected adam, adamw or sgd");
 }
 
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest) {

@@ -13,7 +13,7 @@
 namespace plimsoll {
 
 struct OptimizerOptions {
-  std::string kind = "adam";  ///< adam | adamw | rmsprop | sgd
+  std::string kind = "adam";  ///< adam | adamw | sgd
   double learning_rate = 1e-3;
   double weight_decay =
       1e-4;             ///< added to the gradient; adamw: taken off the weights (Loshchilov & Hutter, 2019)
