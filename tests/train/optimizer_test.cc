@@ -97,6 +97,16 @@ TEST(Optimizer, ItsStateAndStepsAreAllThatItRemembers) {
   }
 }
 
+TEST(Optimizer, ItsStateIsWhatAPlanCounts) {
+  for (const OptimizerOptions& options :
+       {OptimizerOptions{.kind = "adam"}, OptimizerOptions{.kind = "adamw"}, OptimizerOptions{.kind = "sgd"},
+        OptimizerOptions{.kind = "sgd", .momentum = 0.9}}) {
+    const std::vector<at::Tensor> parameters = {at::ones({3, 2}), at::ones({5})};
+    EXPECT_EQ(static_cast<int64_t>(make_optimizer(parameters, options)->state().size()),
+              2 * state_tensors(options));
+  }
+}
+
 TEST(Optimizer, AnUnknownKindIsRefused) {
   EXPECT_THROW(make_optimizer({at::ones({2})}, {.kind = "lion"}), UsageError);
 }

@@ -21,14 +21,17 @@
 namespace plimsoll {
 namespace {
 
+OptimizerOptions optimizer_options(const Recipe::Training& training) {
+  return {.kind = training.optimizer,
+          .learning_rate = training.learning_rate,
+          .weight_decay = training.weight_decay,
+          .momentum = training.momentum};
+}
+
 std::unique_ptr<Optimizer> optimizer_of(const FitOptions& options) {
-  const Recipe::Training& training = options.recipe->training;
   return make_optimizer(
       values_of_rank(options.objective->parameters(), rank_of(options.run.exchange), options.run.ranks),
-      {.kind = training.optimizer,
-       .learning_rate = training.learning_rate,
-       .weight_decay = training.weight_decay,
-       .momentum = training.momentum});
+      optimizer_options(options.recipe->training));
 }
 
 // What lives as long as the run, and no step allocates.
@@ -67,14 +70,15 @@ PendingAllocation missing_of(const FitOptions& options) {
   return missing;
 }
 
-// What the stage takes afterwards beyond the room that the best weights, two moments of an optimizer and the
+// What the stage takes afterwards beyond the room that the best weights, the state of the optimizer and the
 // order of the graphs leave; a slab of predictions alone is no larger than that of training.
 int64_t extra_bytes_after_fit(const FitOptions& options) {
   int64_t parameters = 0;
   for (const ParameterList::Entry& entry : options.objective->parameters().entries())
     parameters += static_cast<int64_t>(entry.value.nbytes());
   const auto order = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
-  return std::max<int64_t>(options.afterwards - parameters - 2 * parameters / options.run.ranks - order, 0);
+  const int64_t state = state_tensors(optimizer_options(options.recipe->training)) * parameters;
+  return std::max<int64_t>(options.afterwards - parameters - state / options.run.ranks - order, 0);
 }
 
 MemoryPlan plan_with(const FitOptions& options) {

@@ -235,6 +235,11 @@ std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
   throw UsageError("optimizer '" + options.kind + "': expected adam, adamw or sgd");
 }
 
+int64_t state_tensors(const OptimizerOptions& options) {
+  if (options.kind != "sgd") return 2;
+  return options.momentum == 0 ? 0 : 1;
+}
+
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest) {
   return clip_to(sum_of_squares(gradients), gradients, longest);
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,6 +56,9 @@ class Optimizer {
 /// `parameters` f32 contiguous, updated in place. Errors: UsageError for an unknown kind.
 std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
                                           const OptimizerOptions& options);
+
+/// How many f32 tensors of state such an optimizer keeps beside each parameter.
+int64_t state_tensors(const OptimizerOptions& options);
 
 /// Scales gradients in place so that their 2-norm, taken over all of them, is at most `longest`, as
 /// torch.nn.utils.clip_grad_norm_ does; 0: never. Returns the norm before, a sum in double over chunks of
