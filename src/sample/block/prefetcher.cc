@@ -55,9 +55,12 @@ void Prefetcher::forget() {
   });
   // Their memory is used again: in a heap where others may fill a hole meanwhile, the next blocks would take
   // more.
-  for (Coming& coming : coming_)
-    if (coming.state == State::ready && static_cast<int64_t>(spare_.size()) < ahead_)
-      spare_.push_back(std::move(coming.block));
+  try {
+    for (Coming& coming : coming_)
+      if (coming.state == State::ready && static_cast<int64_t>(spare_.size()) < ahead_)
+        spare_.push_back(std::move(coming.block));
+  } catch (const std::bad_alloc&) {  // no room to note it: the block goes back to the heap
+  }
   coming_.clear();
 }
 
