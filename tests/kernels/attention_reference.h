@@ -501,20 +501,31 @@ class AtLevel : public testing::TestWithParam<Level> {
   }
 };
 
-/// Compares both precisions, in closed pieces where nodes allow it and by way of the handoff, with the
-/// reference. run(T(), problem, closed) gives values and gradients.
-template <typename Run>
-void compare_with_reference(AttentionProblem problem, bool dynamic, Run run) {
-  SCOPED_TRACE(testing::Message() << problem.heads << " heads of " << problem.channels << " channels, "
-                                  << problem.features << " edge features, " << problem.graph.edges()
-                                  << " edges, loops " << problem.loops << ", fill "
-                                  << static_cast<int>(problem.fill) << ", dropout " << problem.dropout);
-  problem.draw_inputs();
+/// What a test says of the problem that it fails on.
+inline testing::Message description_of(const AttentionProblem& problem) {
+  return testing::Message() << problem.heads << " heads of " << problem.channels << " channels, "
+                            << problem.features << " edge features, " << problem.graph.edges()
+                            << " edges, loops " << problem.loops << ", fill "
+                            << static_cast<int>(problem.fill) << ", dropout " << problem.dropout;
+}
+
+/// Values and gradients of the reference. With shared weights z has both gradients. `dynamic`: GATv2.
+inline Arrays expected_of(const AttentionProblem& problem, bool dynamic) {
   const AttentionReference reference(problem, dynamic);
   Arrays expected = reference.gradients();
   expected.insert(reference.values().begin(), reference.values().end());
   if (dynamic && problem.shared_weights)
     for (size_t n = 0; n < expected["z"].size(); ++n) expected["z"][n] += expected["z_target"][n];
+  return expected;
+}
+
+/// Compares both precisions, in closed pieces where nodes allow it and by way of the handoff, with the
+/// reference. run(T(), problem, closed) gives values and gradients.
+template <typename Run>
+void compare_with_reference(AttentionProblem problem, bool dynamic, Run run) {
+  SCOPED_TRACE(description_of(problem));
+  problem.draw_inputs();
+  const Arrays expected = expected_of(problem, dynamic);
   for (const bool closed : {true, false}) {
     if (closed && !problem.graph.same_nodes) continue;
     SCOPED_TRACE(closed ? "closed pieces" : "handoff");

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/attention_cases.h"
 #include "kernels/attention_cuda.h"
-#include "kernels/attention_reference.h"
 #include "kernels/test_device.h"
 
 namespace plimsoll {
@@ -104,16 +104,9 @@ struct DeviceAttention {
 /// run(T(), device, problem) gives values and gradients; `dynamic`: GATv2.
 template <typename Run>
 void compare_on(Where where, AttentionProblem problem, bool dynamic, Run run) {
-  SCOPED_TRACE(testing::Message() << problem.heads << " heads of " << problem.channels << " channels, "
-                                  << problem.features << " edge features, " << problem.graph.edges()
-                                  << " edges, loops " << problem.loops << ", fill "
-                                  << static_cast<int>(problem.fill) << ", dropout " << problem.dropout);
+  SCOPED_TRACE(description_of(problem));
   problem.draw_inputs();
-  const AttentionReference reference(problem, dynamic);
-  Arrays expected = reference.gradients();
-  expected.insert(reference.values().begin(), reference.values().end());
-  if (dynamic && problem.shared_weights)
-    for (size_t n = 0; n < expected["z"].size(); ++n) expected["z"][n] += expected["z_target"][n];
+  const Arrays expected = expected_of(problem, dynamic);
   for (const bool aligned : {true, false}) {
     TestDevice device(where, aligned);
     if (aligned) expect_close<double>(run(0.0, device, problem), expected);
@@ -121,66 +114,14 @@ void compare_on(Where where, AttentionProblem problem, bool dynamic, Run run) {
   }
 }
 
-/// Calls compare(problem) for sizes of heads, channels and edge features.
+/// Sizes that for_all_sizes() lacks: more heads and channels than a warp has lanes, and than it loads at
+/// once.
 template <typename Compare>
-void for_all_sizes(Compare compare) {
+void for_wide_rows(Compare compare) {
   const TestGraph graph = small_graphs(3, 8, 20);
-  for (const int64_t heads : {1, 3, 8})
-    for (const int64_t channels : {1, 4, 7, 20, 32, 33})
-      compare({.graph = graph, .heads = heads, .channels = channels, .features = 3});
-  // More heads and channels than a warp has lanes, and than it loads at once.
   compare({.graph = graph, .heads = 40, .channels = 2, .features = 3});
   compare({.graph = graph, .heads = 2, .channels = 144, .features = 3});
   compare({.graph = graph, .heads = 5, .channels = 76, .features = 3});
-  for (const int64_t features : {0, 1, 11, 64})
-    compare({.graph = graph, .heads = 8, .channels = 4, .features = features});
-}
-
-template <typename Compare>
-void for_all_options(Compare compare, bool shared_weights) {
-  const TestGraph graph = small_graphs(6, 12, 0);
-  for (const int64_t heads : {3, 8})
-    for (const int64_t features : {0, 2})
-      for (const double dropout : {0.0, 0.4})
-        for (const bool loops : {false, true})
-          for (const LoopFill fill : {LoopFill::zero, LoopFill::mean, LoopFill::value})
-            compare({.graph = graph,
-                     .heads = heads,
-                     .channels = 5,
-                     .features = features,
-                     .loops = loops,
-                     .fill = fill,
-                     .fill_value = 2.5,
-                     .slope = 0.1,
-                     .dropout = dropout,
-                     .bias = fill == LoopFill::mean,
-                     .alpha_gradient = fill != LoopFill::mean,
-                     .edge_attr_gradient = fill != LoopFill::value || !loops,
-                     .shared_weights = shared_weights});
-}
-
-/// Other targets than sources, no edges at all, and more nodes than a part of a sum has.
-template <typename Compare>
-void for_all_graphs(Compare compare) {
-  for (const bool loops : {false, true}) {
-    compare({.graph = other_targets(40, 15, 120), .heads = 2, .channels = 8, .features = 3, .loops = loops});
-    compare({.graph = other_targets(5, 5, 0), .heads = 4, .channels = 8, .features = 3, .loops = loops});
-  }
-  compare({.graph = small_graphs(60, 30, 0), .heads = 4, .channels = 8, .features = 2});
-}
-
-/// Every number of edges of a target around those that are worked on at once.
-template <typename Compare>
-void for_all_degrees(Compare compare) {
-  for (int64_t edges = 0; edges <= 10; ++edges) {
-    TestGraph graph = other_targets(6, 2, 0);
-    for (int64_t e = 0; e < edges; ++e) {
-      graph.source.push_back(e % 6);
-      graph.target.push_back(1);
-    }
-    compare(
-        {.graph = graph, .heads = 2, .channels = 8, .features = 2, .loops = edges % 2 == 0, .dropout = 0.2});
-  }
 }
 
 /// A target with more than 65,536 edges, which is also the source of as many.
@@ -201,9 +142,7 @@ inline AttentionProblem hub_problem() {
 template <typename Run>
 void compare_hub(Where where, bool dynamic, Run run) {
   const AttentionProblem problem = hub_problem();
-  const AttentionReference reference(problem, dynamic);
-  Arrays expected = reference.gradients();
-  expected.insert(reference.values().begin(), reference.values().end());
+  Arrays expected = expected_of(problem, dynamic);
   TestDevice device(where, true);
   for (const auto& [name, numbers] : run(0.0, device, problem)) {
     ASSERT_EQ(numbers.size(), expected[name].size());

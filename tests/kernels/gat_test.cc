@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/attention_reference.h"
+#include "kernels/attention_cases.h"
 
 namespace plimsoll {
 namespace {
@@ -62,52 +62,15 @@ INSTANTIATE_TEST_SUITE_P(Levels, GatAtLevel, testing::Values(Level::portable, Le
                          [](const auto& level) { return name_of(level.param); });
 
 TEST_P(GatAtLevel, GivesTheFormulasForAllSizes) {
-  const TestGraph graph = small_graphs(3, 8, 20);
-  for (const int64_t channels : {1, 2, 3, 4, 7, 8, 12, 16, 24, 32, 33, 48, 64, 80, 144})
-    for (const int64_t heads : {1, 3, 4, 8})
-      compare({.graph = graph, .heads = heads, .channels = channels, .features = 3});
-  for (const int64_t features : {0, 1, 11, 64})
-    compare({.graph = graph, .heads = 8, .channels = 4, .features = features});
-}
-
-TEST_P(GatAtLevel, GivesTheFormulasForManyPieces) {
-  compare({.graph = small_graphs(100, 30, 0), .heads = 4, .channels = 8, .features = 2});
+  for_all_sizes(compare, {1, 3, 4, 8}, {1, 2, 3, 4, 7, 8, 12, 16, 24, 32, 33, 48, 64, 80, 144});
 }
 
 TEST_P(GatAtLevel, GivesTheFormulasForAllOptions) {
-  const TestGraph graph = small_graphs(6, 12, 0);
-  for (const int64_t heads : {3, 4, 8})
-    for (const int64_t features : {0, 2})
-      for (const double dropout : {0.0, 0.4})
-        for (const bool loops : {false, true})
-          for (const LoopFill fill : {LoopFill::zero, LoopFill::mean, LoopFill::value})
-            compare({.graph = graph,
-                     .heads = heads,
-                     .channels = 5,
-                     .features = features,
-                     .loops = loops,
-                     .fill = fill,
-                     .fill_value = 2.5,
-                     .slope = 0.1,
-                     .dropout = dropout,
-                     .bias = fill == LoopFill::mean,
-                     .alpha_gradient = fill != LoopFill::mean,
-                     .edge_attr_gradient = fill != LoopFill::value || !loops});
+  for_all_options(compare, {3, 4, 8}, false);
 }
 
-TEST_P(GatAtLevel, GivesTheFormulasForOtherTargets) {
-  for (const bool loops : {false, true})
-    for (const int64_t heads : {2, 8})
-      compare({.graph = other_targets(40, 15, 120),
-               .heads = heads,
-               .channels = 8,
-               .features = 3,
-               .loops = loops});
-}
-
-TEST_P(GatAtLevel, GivesTheFormulasWithoutEdges) {
-  for (const bool loops : {false, true})
-    compare({.graph = other_targets(5, 5, 0), .heads = 4, .channels = 8, .features = 3, .loops = loops});
+TEST_P(GatAtLevel, GivesTheFormulasForAllGraphs) {
+  for_all_graphs(compare);
 }
 
 TEST_P(GatAtLevel, ScoresAreInnerProducts) {
@@ -171,17 +134,7 @@ TEST_P(GatAtLevel, SumsAreThoseOfTheWholeHoweverRangesAreCut) {
 }
 
 TEST(GatReference, HasTheGradientsOfItsLoss) {
-  for (const LoopFill fill : {LoopFill::mean, LoopFill::value}) {
-    AttentionProblem problem{.graph = small_graphs(2, 6, 2),
-                             .heads = 5,
-                             .channels = 2,
-                             .features = 2,
-                             .fill = fill,
-                             .fill_value = 1.5,
-                             .dropout = 0.3};
-    problem.draw_inputs();
-    expect_gradients_of_the_loss(problem, false);
-  }
+  expect_gradients_of_the_reference(false);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/attention_reference.h"
+#include "kernels/attention_cases.h"
 
 namespace plimsoll {
 namespace {
@@ -65,81 +65,24 @@ INSTANTIATE_TEST_SUITE_P(Levels, Gatv2AtLevel, testing::Values(Level::portable, 
                          [](const auto& level) { return name_of(level.param); });
 
 TEST_P(Gatv2AtLevel, GivesTheFormulasForAllSizes) {
-  const TestGraph graph = small_graphs(3, 8, 20);
-  for (const int64_t channels : {1, 2, 3, 4, 7, 8, 12, 16, 24, 32, 33, 48, 64, 80, 144})
-    for (const int64_t heads : {1, 3, 4, 8})
-      compare({.graph = graph, .heads = heads, .channels = channels, .features = 3});
-  for (const int64_t features : {0, 1, 11, 64})
-    compare({.graph = graph, .heads = 8, .channels = 4, .features = features});
-}
-
-// Rows of so many edges are kept; the rest are computed again.
-TEST_P(Gatv2AtLevel, GivesTheFormulasForAnyNumberOfEdgesOfATarget) {
-  for (int64_t edges = kGatv2Rows - 3; edges <= 3 * kGatv2Rows + 2; ++edges)
-    for (const bool loops : {false, true}) {
-      TestGraph graph = other_targets(6, 2, 0);
-      for (int64_t e = 0; e < edges; ++e) {
-        graph.source.push_back(e % 6);
-        graph.target.push_back(1);
-      }
-      compare({.graph = graph, .heads = 2, .channels = 8, .features = 2, .loops = loops, .dropout = 0.2});
-    }
-}
-
-TEST_P(Gatv2AtLevel, GivesTheFormulasForManyPieces) {
-  compare({.graph = small_graphs(100, 30, 0), .heads = 4, .channels = 8, .features = 2});
+  for_all_sizes(compare, {1, 3, 4, 8}, {1, 2, 3, 4, 7, 8, 12, 16, 24, 32, 33, 48, 64, 80, 144});
 }
 
 TEST_P(Gatv2AtLevel, GivesTheFormulasForAllOptions) {
-  const TestGraph graph = small_graphs(6, 12, 0);
-  for (const bool shared_weights : {false, true})
-    for (const int64_t heads : {3, 4, 8})
-      for (const int64_t features : {0, 2})
-        for (const double dropout : {0.0, 0.4})
-          for (const bool loops : {false, true})
-            for (const LoopFill fill : {LoopFill::zero, LoopFill::mean, LoopFill::value})
-              compare({.graph = graph,
-                       .heads = heads,
-                       .channels = 5,
-                       .features = features,
-                       .loops = loops,
-                       .fill = fill,
-                       .fill_value = 2.5,
-                       .slope = 0.1,
-                       .dropout = dropout,
-                       .bias = fill == LoopFill::mean,
-                       .alpha_gradient = fill != LoopFill::mean,
-                       .edge_attr_gradient = fill != LoopFill::value || !loops,
-                       .shared_weights = shared_weights});
+  for (const bool shared_weights : {false, true}) for_all_options(compare, {3, 4, 8}, shared_weights);
 }
 
-TEST_P(Gatv2AtLevel, GivesTheFormulasForOtherTargets) {
-  for (const bool loops : {false, true})
-    for (const int64_t heads : {2, 8})
-      compare({.graph = other_targets(40, 15, 120),
-               .heads = heads,
-               .channels = 8,
-               .features = 3,
-               .loops = loops});
+TEST_P(Gatv2AtLevel, GivesTheFormulasForAllGraphs) {
+  for_all_graphs(compare);
 }
 
-TEST_P(Gatv2AtLevel, GivesTheFormulasWithoutEdges) {
-  for (const bool loops : {false, true})
-    compare({.graph = other_targets(5, 5, 0), .heads = 4, .channels = 8, .features = 3, .loops = loops});
+// Rows of kGatv2Rows edges are kept; the rest are computed again.
+TEST_P(Gatv2AtLevel, GivesTheFormulasForAllDegrees) {
+  for_all_degrees(compare, kGatv2Rows - 3, 3 * kGatv2Rows + 2);
 }
 
 TEST(Gatv2Reference, HasTheGradientsOfItsLoss) {
-  for (const LoopFill fill : {LoopFill::mean, LoopFill::value}) {
-    AttentionProblem problem{.graph = small_graphs(2, 6, 2),
-                             .heads = 5,
-                             .channels = 2,
-                             .features = 2,
-                             .fill = fill,
-                             .fill_value = 1.5,
-                             .dropout = 0.3};
-    problem.draw_inputs();
-    expect_gradients_of_the_loss(problem, true);
-  }
+  expect_gradients_of_the_reference(true);
 }
 
 }  // namespace
