@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "task/graph_lists.h"
 #include "task/run_record.h"
-#include "train/evaluate/classification_stage.h"
+#include "train/evaluate/classification_evaluation.h"
 
 namespace plimsoll {
 namespace {

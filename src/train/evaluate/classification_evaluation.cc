@@ -1,4 +1,4 @@
-#include "train/evaluate/classification_stage.h"
+#include "train/evaluate/classification_evaluation.h"
 
 #include <fmt/format.h>
 
