@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/units.h"
 #include "task/graph_lists.h"
 #include "task/run_record.h"
+#include "telemetry/table.h"
 #include "train/evaluate/classification_evaluation.h"
 
 namespace plimsoll {
@@ -15,9 +15,13 @@ namespace {
 
 std::vector<ClassificationVerdict> judge_graphs(const RunEvaluation& asked, const TrainedGnn& gnn) {
   const auto shapes = read_shapes(gnn.data.source(), asked.threads);
-  return judge_classifier(gnn.data.source(), shapes, gnn.model, limits_of(asked.recipe.training),
-                          asked.threads, asked.outside_ledger,
-                          lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split));
+  return judge_classifier({.source = gnn.data.source(),
+                           .shapes = shapes,
+                           .model = gnn.model,
+                           .limits = limits_of(asked.recipe.training),
+                           .threads = asked.threads,
+                           .outside_ledger = asked.outside_ledger,
+                           .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)});
 }
 
 std::vector<ClassificationVerdict> judge_giant_graph(const RunEvaluation& asked, const TrainedGnn& gnn) {
@@ -26,19 +30,6 @@ std::vector<ClassificationVerdict> judge_giant_graph(const RunEvaluation& asked,
   return judge_from_all_neighbours(asked, [&](const FullNeighbourOptions& from) {
     return judge_nodes_of(graph, gnn.data.neighbours()->topology(), gnn.model, splits, from);
   });
-}
-
-std::vector<std::string> row_of(const ClassificationVerdict& verdict) {
-  const auto share = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.4f}", *value) : std::string("-");
-  };
-  return {verdict.name,
-          format_count(verdict.graphs),
-          format_count(verdict.figures.items),
-          fmt::format("{:.4f}", verdict.loss),
-          share(verdict.figures.accuracy),
-          share(verdict.figures.f1),
-          share(verdict.figures.auc)};
 }
 
 }  // namespace
@@ -69,20 +60,18 @@ Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn) {
   const auto verdicts =
       gnn.data.neighbours() != nullptr ? judge_giant_graph(asked, gnn) : judge_graphs(asked, gnn);
   const Recipe& recipe = asked.recipe;
-  Findings findings{classification_json(verdicts, recipe.model_name(), recipe.seed),
-                    classification_table(verdicts),
-                    {},
-                    0,
-                    {}};
+  Table table(classification_columns());
   std::vector<std::vector<std::string>> rows;
+  Findings findings{classification_json(verdicts, recipe.model_name(), recipe.seed), {}, {}, 0, {}};
   for (const ClassificationVerdict& verdict : verdicts) {
     findings.graphs += verdict.graphs;
-    rows.push_back(row_of(verdict));
+    rows.push_back(classification_row(verdict));
+    table.add(rows.back());
   }
+  findings.table = table.text();
   if (asked.split.empty())
     findings.report =
-        table_report("Classes, judged by plimsoll evaluate",
-                     {"<split", "graphs", "items", "loss", "accuracy", "F1", "AUC"}, rows, asked.folder);
+        table_report("Classes, judged by plimsoll evaluate", classification_columns(), rows, asked.folder);
   return findings;
 }
 

@@ -20,9 +20,14 @@ class RegressionTask final : public Task {
     require_no_detector_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, task_);
     const auto shapes = read_shapes(gnn.data.source(), asked.threads);
-    const auto verdicts = judge_values(
-        gnn.data.source(), shapes, gnn.model, limits_of(asked.recipe.training), asked.threads,
-        asked.outside_ledger, lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split));
+    const auto verdicts =
+        judge_values({.source = gnn.data.source(),
+                      .shapes = shapes,
+                      .model = gnn.model,
+                      .limits = limits_of(asked.recipe.training),
+                      .threads = asked.threads,
+                      .outside_ledger = asked.outside_ledger,
+                      .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)});
     Table table(regression_columns());
     std::vector<std::vector<std::string>> rows;
     Findings findings{regression_json(verdicts, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};

@@ -9,10 +9,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "nn/classification.h"
-#include "telemetry/table.h"
 #include "train/engine/item_kind.h"
 #include "train/evaluate/undefined_figures.h"
-#include "train/plan/planner.h"
 
 namespace plimsoll {
 namespace {
@@ -61,41 +59,26 @@ Json rows_of(const std::vector<int64_t>& matrix) {
 
 }  // namespace
 
-std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
-                                                    std::span<const GraphShape> shapes, const GnnModel& model,
-                                                    const BlockLimits& limits, int threads,
-                                                    int64_t outside_ledger,
-                                                    const std::vector<NamedGraphList>& lists) {
-  const Classification objective(*model.model);
-  const auto classes = static_cast<size_t>(model.model->classes());
-  // What is held beside the blocks comes first, so that the blocks get what is left.
-  std::vector<std::span<const int64_t>> predicted;
+std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input) {
+  const GraphModel& model = *input.model.model;
+  const Classification objective(model);
+  const int64_t classes = model.classes();
   std::vector<Vector<int64_t, Tag::columns>> labels;
-  size_t most = 0;
-  for (const NamedGraphList& list : lists) {
-    predicted.emplace_back(list.graphs);
-    labels.push_back(labels_of(source, shapes, list.graphs, model.model->judges_nodes()));
-    most = std::max(most, labels.back().size());
-  }
-  Vector<float, Tag::columns> logits(most * classes);
-  BlockEngine engine(source, shapes, objective, limits,
-                     require_feasible(make_plan({.source = &source,
-                                                 .shapes = shapes,
-                                                 .objective = &objective,
-                                                 .limits = limits,
-                                                 .threads = threads,
-                                                 .predicted = predicted,
-                                                 .outside_ledger = outside_ledger})));
-  std::vector<ClassificationVerdict> verdicts;
-  for (size_t i = 0; i < lists.size(); ++i) {
-    for (const int64_t label : labels[i])
-      if (label < 0 || label >= model.model->classes())
-        throw InputError(fmt::format("{}: a label is {}, but the model knows classes 0 .. {}", lists[i].name,
+  std::vector<size_t> outputs;
+  for (const NamedGraphList& list : input.lists) {
+    labels.push_back(labels_of(input.source, input.shapes, list.graphs, model.judges_nodes()));
+    for (const int64_t label : labels.back())
+      if (label < 0 || label >= classes)
+        throw InputError(fmt::format("{}: a label is {}, but the model knows classes 0 .. {}", list.name,
                                      label, classes - 1));
-    const std::span<float> found = std::span(logits).first(labels[i].size() * classes);
-    const double loss = engine.predict(lists[i].graphs, found);
-    verdicts.push_back({lists[i].name, static_cast<int64_t>(lists[i].graphs.size()), loss,
-                        classification_figures(found, labels[i], model.model->classes())});
+    outputs.push_back(labels.back().size() * static_cast<size_t>(classes));
+  }
+  ListPredictor predictor(input, objective, outputs);
+  std::vector<ClassificationVerdict> verdicts;
+  for (size_t i = 0; i < input.lists.size(); ++i) {
+    const auto [loss, logits] = predictor.predict(i);
+    verdicts.push_back({input.lists[i].name, std::ssize(input.lists[i].graphs), loss,
+                        classification_figures(logits, labels[i], classes)});
   }
   return verdicts;
 }
@@ -159,13 +142,18 @@ Json classification_json(const std::vector<ClassificationVerdict>& verdicts, con
   return {{"splits", std::move(splits)}};
 }
 
-std::string classification_table(const std::vector<ClassificationVerdict>& verdicts) {
-  Table table({"<split", "graphs", "items", "loss", "accuracy", "F1", "AUC"});
-  for (const ClassificationVerdict& verdict : verdicts)
-    table.add({verdict.name, format_count(verdict.graphs), format_count(verdict.figures.items),
-               fmt::format("{:.4f}", verdict.loss), figure_text(verdict.figures.accuracy),
-               figure_text(verdict.figures.f1), figure_text(verdict.figures.auc)});
-  return table.text();
+std::vector<std::string> classification_columns() {
+  return {"<split", "graphs", "items", "loss", "accuracy", "F1", "AUC"};
+}
+
+std::vector<std::string> classification_row(const ClassificationVerdict& verdict) {
+  return {verdict.name,
+          format_count(verdict.graphs),
+          format_count(verdict.figures.items),
+          fmt::format("{:.4f}", verdict.loss),
+          figure_text(verdict.figures.accuracy),
+          figure_text(verdict.figures.f1),
+          figure_text(verdict.figures.auc)};
 }
 
 }  // namespace plimsoll

@@ -4,11 +4,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "sample/block/batches.h"
-#include "sample/block/block.h"
 #include "train/evaluate/classification_metrics.h"
 #include "train/evaluate/full_neighbours.h"
-#include "train/model_file/gnn_file.h"
+#include "train/evaluate/list_predictor.h"
 
 namespace plimsoll {
 
@@ -20,13 +18,8 @@ struct ClassificationVerdict {
   ClassificationFigures figures;
 };
 
-/// Judges a model on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall; InputError for a
-/// label it does not know.
-std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
-                                                    std::span<const GraphShape> shapes, const GnnModel& model,
-                                                    const BlockLimits& limits, int threads,
-                                                    int64_t outside_ledger,
-                                                    const std::vector<NamedGraphList>& lists);
+/// Judges a model on each list. Errors: BudgetTooSmall; InputError for a label it does not know.
+std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input);
 
 /// Judges a model on nodes of one giant graph from all their neighbours (train/evaluate/full_neighbours.h);
 /// each list is a split of the graph. Errors: InputError for a label it does not know, and those of
@@ -39,7 +32,8 @@ std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTo
 /// The fields of `evaluate --json` (docs/command-line.md).
 Json classification_json(const std::vector<ClassificationVerdict>& verdicts, const std::string& model,
                          int64_t seed);
-/// The table for people.
-std::string classification_table(const std::vector<ClassificationVerdict>& verdicts);
+/// The cells of a table for people: names of columns, and a row for each verdict.
+std::vector<std::string> classification_columns();
+std::vector<std::string> classification_row(const ClassificationVerdict& verdict);
 
 }  // namespace plimsoll

@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/units.h"
 #include "nn/regression.h"
 #include "train/evaluate/undefined_figures.h"
-#include "train/plan/planner.h"
 
 namespace plimsoll {
 namespace {
@@ -44,39 +41,25 @@ std::string number(const std::optional<double>& figure) {
 
 }  // namespace
 
-std::vector<RegressionVerdict> judge_values(const BlockSource& source, std::span<const GraphShape> shapes,
-                                            const GnnModel& model, const BlockLimits& limits, int threads,
-                                            int64_t outside_ledger,
-                                            const std::vector<NamedGraphList>& lists) {
-  const int64_t width = model.model->classes();
-  if (width != source.widths().targets.width)
+std::vector<RegressionVerdict> judge_values(const EvaluationInput& input) {
+  const GraphModel& model = *input.model.model;
+  const int64_t width = model.classes();
+  if (width != input.source.widths().targets.width)
     throw InputError(fmt::format("the data has {} targets, the model was trained on {}",
-                                 source.widths().targets.width, width));
-  const Regression objective(*model.model);
-  // What is held beside the blocks comes first, so that the blocks get what is left.
-  std::vector<std::span<const int64_t>> predicted;
+                                 input.source.widths().targets.width, width));
+  const Regression objective(model);
   std::vector<Vector<float, Tag::columns>> targets;
-  size_t most = 0;
-  for (const NamedGraphList& list : lists) {
-    predicted.emplace_back(list.graphs);
-    targets.push_back(targets_of(source, shapes, list.graphs));
-    most = std::max(most, targets.back().size());
+  std::vector<size_t> outputs;
+  for (const NamedGraphList& list : input.lists) {
+    targets.push_back(targets_of(input.source, input.shapes, list.graphs));
+    outputs.push_back(targets.back().size());
   }
-  Vector<float, Tag::columns> values(most);
-  BlockEngine engine(source, shapes, objective, limits,
-                     require_feasible(make_plan({.source = &source,
-                                                 .shapes = shapes,
-                                                 .objective = &objective,
-                                                 .limits = limits,
-                                                 .threads = threads,
-                                                 .predicted = predicted,
-                                                 .outside_ledger = outside_ledger})));
+  ListPredictor predictor(input, objective, outputs);
   std::vector<RegressionVerdict> verdicts;
-  for (size_t i = 0; i < lists.size(); ++i) {
-    const std::span<float> found = std::span(values).first(targets[i].size());
-    const double loss = engine.predict(lists[i].graphs, found);
-    verdicts.push_back({lists[i].name, static_cast<int64_t>(lists[i].graphs.size()), loss,
-                        regression_figures(found, targets[i], width)});
+  for (size_t i = 0; i < input.lists.size(); ++i) {
+    const auto [loss, values] = predictor.predict(i);
+    verdicts.push_back({input.lists[i].name, std::ssize(input.lists[i].graphs), loss,
+                        regression_figures(values, targets[i], width)});
   }
   return verdicts;
 }

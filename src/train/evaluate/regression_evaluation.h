@@ -4,9 +4,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "sample/block/batches.h"
+#include "train/evaluate/list_predictor.h"
 #include "train/evaluate/regression_metrics.h"
-#include "train/model_file/gnn_file.h"
 
 namespace plimsoll {
 
@@ -18,11 +17,9 @@ struct RegressionVerdict {
   RegressionFigures figures;
 };
 
-/// Judges a model of values on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall;
-/// InputError for another number of targets than the model's.
-std::vector<RegressionVerdict> judge_values(const BlockSource& source, std::span<const GraphShape> shapes,
-                                            const GnnModel& model, const BlockLimits& limits, int threads,
-                                            int64_t outside_ledger, const std::vector<NamedGraphList>& lists);
+/// Judges a model of values on each list. Errors: BudgetTooSmall; InputError for another number of targets
+/// than the model's.
+std::vector<RegressionVerdict> judge_values(const EvaluationInput& input);
 
 /// The fields of `evaluate --json` (docs/regression.md).
 Json regression_json(const std::vector<RegressionVerdict>& verdicts, const std::string& model, int64_t seed);

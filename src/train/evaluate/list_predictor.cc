@@ -1,0 +1,38 @@
+#include "train/evaluate/list_predictor.h"
+
+#include <algorithm>
+
+#include "train/plan/planner.h"
+
+namespace plimsoll {
+namespace {
+
+MemoryPlan plan_of(const EvaluationInput& input, const Objective& objective) {
+  std::vector<std::span<const int64_t>> predicted;
+  for (const NamedGraphList& list : input.lists) predicted.emplace_back(list.graphs);
+  return make_plan({.source = &input.source,
+                    .shapes = input.shapes,
+                    .objective = &objective,
+                    .limits = input.limits,
+                    .threads = input.threads,
+                    .predicted = predicted,
+                    .outside_ledger = input.outside_ledger});
+}
+
+}  // namespace
+
+// The room comes before the plan, which counts it as held.
+ListPredictor::ListPredictor(const EvaluationInput& input, const Objective& objective,
+                             const std::vector<size_t>& outputs)
+    : lists_(input.lists),
+      outputs_(outputs),
+      room_(outputs.empty() ? 0 : std::ranges::max(outputs)),
+      engine_(input.source, input.shapes, objective, input.limits,
+              require_feasible(plan_of(input, objective))) {}
+
+ListPredictor::Prediction ListPredictor::predict(size_t list) {
+  const std::span<float> outputs = std::span(room_).first(outputs_[list]);
+  return {engine_.predict(lists_[list].graphs, outputs), outputs};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sample/block/batches.h"
+#include "sample/block/block.h"
+#include "train/engine/block_engine.h"
+#include "train/model_file/gnn_file.h"
+
+namespace plimsoll {
+
+/// What evaluations of graphs have in common. Views of what the caller owns.
+struct EvaluationInput {
+  const BlockSource& source;
+  std::span<const GraphShape> shapes;  ///< of all graphs of the source
+  const GnnModel& model;
+  BlockLimits limits;
+  int threads = 1;
+  int64_t outside_ledger = 0;                ///< as in PlanInput
+  const std::vector<NamedGraphList>& lists;  ///< judged one after the other
+};
+
+/// Predicts each list by one engine, into one room. Not thread-safe.
+class ListPredictor {
+ public:
+  /// `outputs`: how many numbers each list has. What the caller holds beside the blocks comes before this, so
+  /// that the blocks get what is left. Errors: BudgetTooSmall.
+  ListPredictor(const EvaluationInput& input, const Objective& objective, const std::vector<size_t>& outputs);
+
+  struct Prediction {
+    double loss = 0;
+    std::span<const float> outputs;  ///< until the next call
+  };
+  Prediction predict(size_t list);
+
+ private:
+  const std::vector<NamedGraphList>& lists_;
+  const std::vector<size_t> outputs_;
+  Vector<float, Tag::columns> room_;
+  BlockEngine engine_;
+};
+
+}  // namespace plimsoll
