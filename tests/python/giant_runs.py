@@ -1,5 +1,6 @@
 """What tests of training on one giant graph share."""
 
+import json
 import random
 import signal
 import subprocess
@@ -7,6 +8,22 @@ import time
 
 import numpy as np
 import pytest
+
+
+def answer(bin_dir, verb, *words, environment=None):
+    """What `plimsoll VERB WORDS --json` says."""
+    command = [str(word) for word in (bin_dir / "plimsoll", verb, *words, "--json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def plan_of(bin_dir, recipe, graph, *words):
+    return answer(bin_dir, "plan", recipe, "--data", graph, "--threads", 1, *words)
+
+
+def evaluate(bin_dir, run, graph, *words):
+    return answer(bin_dir, "evaluate", run, "--data", graph, *words)
 
 
 def kill_often(command, times, longest):

@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from giant_runs import edge_index_of, kill_often, load_weights, pyg_model
+from giant_runs import answer, edge_index_of, evaluate, kill_often, load_weights, plan_of, pyg_model
 
 RECIPE = """
 task: link_prediction
@@ -47,10 +47,7 @@ def train(bin_dir, graph, recipe):
     """train(run, *arguments): trains into a run; its summary."""
 
     def train_into(run, *arguments, data=graph):
-        command = [bin_dir / "plimsoll", "train", recipe, "--data", data, "--run", run, "--json", *arguments]
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        return answer(bin_dir, "train", recipe, "--data", data, "--run", run, *arguments)
 
     return train_into
 
@@ -58,17 +55,6 @@ def train(bin_dir, graph, recipe):
 @pytest.fixture(scope="module")
 def whole(train, tmp_path_factory):
     return train(tmp_path_factory.mktemp("whole") / "run", "--threads", 1)["weights"]
-
-
-def evaluate(bin_dir, run, graph, *arguments):
-    command = [str(bin_dir / "plimsoll"), "evaluate", str(run), "--data", str(graph), "--json", *arguments]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout)
-
-
-def plan_of(bin_dir, recipe, graph, *arguments):
-    command = [bin_dir / "plimsoll", "plan", recipe, "--data", graph, "--threads", 1, "--json", *arguments]
-    return json.loads(subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True,
-                                     timeout=600).stdout)
 
 
 def test_bits_do_not_depend_on_threads_prefetch_or_cache(train, whole, tmp_path):
