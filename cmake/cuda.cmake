@@ -1,4 +1,4 @@
-# Adds the CUDA kernels to plimsoll_kernels. nvcc is needed, a GPU is not; torch has no part in it.
+# Adds the CUDA kernels to plimsoll_kernels, and CUDA's device to plimsoll_device. nvcc is needed, a GPU is not; torch has no part in it.
 
 # Turing and up: native code for Ampere and Hopper, PTX for what lies between and after. CMake would pick an
 # architecture of its own, so this precedes enable_language.
@@ -23,3 +23,7 @@ target_compile_definitions(plimsoll_kernels PRIVATE PLIMSOLL_CUDA)
 # The host code that nvcc generates is not pedantic; std::array and Philox are constexpr, not __device__. Only a source's own options come after plimsoll_warnings.
 set_source_files_properties(${cuda_sources} PROPERTIES COMPILE_OPTIONS "-Wno-pedantic;--expt-relaxed-constexpr")
 target_link_libraries(plimsoll_kernels PUBLIC CUDA::cudart_static)
+
+# The device calls the runtime library alone, which the C++ compiler knows.
+target_compile_definitions(plimsoll_device PRIVATE PLIMSOLL_CUDA)
+target_link_libraries(plimsoll_device PUBLIC CUDA::cudart_static)

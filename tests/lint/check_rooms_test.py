@@ -74,9 +74,9 @@ def test_tree_without_rooms_is_refused(tmp_path):
         ("kernels/a.cc", "#include <c10/util/Exception.h>\n", 1, "lacks torch"),
         ("io/zzz.cc", "\n\n#include <zstd.h>\n", 3, "wrapped once, in src/io/zstd.cc"),
         ("ops/a.h", "#include <torch/torch.h>\n", 1, "<torch/torch.h> in a header"),
-        ("nn/a.cc", "#if 1\n#elif defined(PLIMSOLL_CUDA)\n#endif\n", 2, "PLIMSOLL_CUDA outside src/kernels"),
-        ("nn/a.cc", "#ifndef __CUDACC__\n#endif\n", 1, "__CUDACC__ outside src/kernels"),
-        ("io/a.cc", "#if 1 && \\\n  defined(__CUDACC__)\n#endif\n", 2, "__CUDACC__ outside src/kernels"),
+        ("nn/a.cc", "#if 1\n#elif defined(PLIMSOLL_CUDA)\n#endif\n", 2, "PLIMSOLL_CUDA outside src/kernels and src/device"),
+        ("nn/a.cc", "#ifndef __CUDACC__\n#endif\n", 1, "__CUDACC__ outside src/kernels and src/device"),
+        ("io/a.cc", "#if 1 && \\\n  defined(__CUDACC__)\n#endif\n", 2, "__CUDACC__ outside src/kernels and src/device"),
         ("nn/a.cc", "auto x =\n    torch::randn({2});\n", 2, "torch::randn: no random function"),
     ],
 )

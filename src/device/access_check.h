@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "device/device.h"
+
+namespace plimsoll {
+
+/// A fault in the use of a device, found by the stand-in.
+class DeviceFault : public Failure {
+ public:
+  enum class Kind : uint8_t {
+    wrong_side,    ///< host memory where the device's is expected, or the other way round
+    ended,         ///< memory that was given back, or was never taken
+    unwritten,     ///< a read of what nobody has written
+    missing_wait,  ///< two accesses in no order, one of which writes
+  };
+  DeviceFault(Kind kind, const std::string& text) : Failure(text), kind_(kind) {}
+  Kind kind() const { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+/// Checks the order of accesses to memory that several timelines share: streams, and the host, which is one.
+/// Each has a vector clock (Mattern 1989), as race detectors of threads do (FastTrack, Flanagan and Freund
+/// 2009), so that a missing wait is found whatever the timing was. Not thread-safe.
+class AccessCheck {
+ public:
+  static constexpr size_t kHost = 0;
+  enum class Side : uint8_t { device, pinned };
+  /// How far each timeline is known to have come.
+  using Clock = std::vector<uint64_t>;
+
+  AccessCheck() : clocks_{{1}} {}
+  size_t add_stream();
+
+  /// Memory that pieces begin and end in; nothing lives there at first.
+  void add_memory(Stretch memory, Side side);
+  void remove_memory(Stretch memory);
+
+  /// A piece begins on a timeline, unwritten, or ends. What was done there before must be ordered before.
+  /// Errors: DeviceFault.
+  void begin_piece(size_t timeline, Stretch piece);
+  void end_piece(size_t timeline, Stretch piece);
+  /// Work `name` that the host puts on a timeline. Errors: DeviceFault, with nothing noted down.
+  void access(size_t timeline, const char* name, Side side, std::span<const Access> accesses);
+
+  /// What has been put on a timeline so far, and: it goes on after that.
+  Clock record(size_t timeline);
+  void wait(size_t timeline, const Clock& clock);
+
+ private:
+  struct Point {
+    size_t timeline = kHost;
+    uint64_t tick = 0;
+    const char* name = "";
+  };
+  struct Cell {
+    uintptr_t end = 0;
+    Side side = Side::device;
+    bool lives = false;
+    bool written = false;
+    Point write = {};
+    std::vector<Point> reads = {};  // the last of each timeline since the write
+  };
+  using Cells = std::map<uintptr_t, Cell>;
+
+  Clock& begin_step(size_t timeline);
+  bool is_before(const Point& point, const Clock& clock) const;
+  void require_order(const Cell& cell, const Clock& clock, size_t timeline, const char* name,
+                     bool writes) const;
+  // The cells of exactly these bytes. Errors: DeviceFault where some are in no memory.
+  std::pair<Cells::iterator, Cells::iterator> cells_of(const char* name, const void* data, int64_t bytes);
+  void split(uintptr_t at);
+
+  Cells cells_;
+  std::vector<Clock> clocks_;
+};
+
+}  // namespace plimsoll

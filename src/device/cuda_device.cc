@@ -1,0 +1,232 @@
+#include "device/cuda_device.h"
+
+#ifdef PLIMSOLL_CUDA
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/shared_library.h"
+#include "memory/charge.h"
+
+namespace plimsoll {
+namespace {
+
+void require(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) throw Failure(fmt::format("{}: {}", what, cudaGetErrorString(error)));
+}
+
+// While it lives, `index` is the device of the calling thread.
+class Current {
+ public:
+  explicit Current(int index) {
+    require(cudaGetDevice(&before_), "the current CUDA device");
+    require(cudaSetDevice(index), "a CUDA device");
+  }
+  ~Current() { cudaSetDevice(before_); }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+// What all processes hold of a device, by NVML, which needs no context; none where it does not say.
+std::optional<int64_t> nvml_used_bytes(int index) {
+  struct Memory {
+    unsigned long long total, free, used;
+  };
+  using Init = int (*)();
+  using ByBus = int (*)(const char*, void**);
+  using Info = int (*)(void*, Memory*);
+  std::array<char, 32> bus{};
+  if (cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), index) != cudaSuccess) return {};
+  try {
+    const SharedLibrary nvml("libnvidia-ml.so.1", "install NVIDIA's driver");
+    void* device = nullptr;
+    Memory memory{};
+    if (nvml.function<Init>("nvmlInit_v2")() != 0 ||
+        nvml.function<ByBus>("nvmlDeviceGetHandleByPciBusId_v2")(bus.data(), &device) != 0 ||
+        nvml.function<Info>("nvmlDeviceGetMemoryInfo")(device, &memory) != 0)
+      return {};
+    return static_cast<int64_t>(memory.used);
+  } catch (const Failure&) {
+    return {};
+  }
+}
+
+class CudaMemory final : public DeviceMemory {
+ public:
+  CudaMemory(int index, DeviceLedger& ledger, int64_t bytes) : index_(index), ledger_(ledger) {
+    ledger_.take(DeviceAccount::region, bytes);
+    void* data = nullptr;
+    const Current current(index_);
+    const cudaError_t error = cudaMalloc(&data, static_cast<size_t>(bytes));
+    if (error != cudaSuccess) ledger_.give(DeviceAccount::region, bytes);
+    require(error, "no memory on the CUDA device for its region");
+    stretch_ = {static_cast<std::byte*>(data), bytes};
+  }
+  ~CudaMemory() override {
+    const Current current(index_);
+    cudaFree(stretch_.data);
+    ledger_.give(DeviceAccount::region, stretch_.bytes);
+  }
+
+ private:
+  int index_;
+  DeviceLedger& ledger_;
+};
+
+class CudaPinned final : public PinnedBuffer {
+ public:
+  CudaPinned(int index, int64_t bytes) : charge_(Tag::blocks, bytes) {
+    const Current current(index);
+    void* data = nullptr;
+    require(cudaHostAlloc(&data, static_cast<size_t>(bytes), cudaHostAllocDefault), "pinned memory");
+    stretch_ = {static_cast<std::byte*>(data), bytes};
+  }
+  ~CudaPinned() override { cudaFreeHost(stretch_.data); }
+
+  std::span<const std::byte> read() override { return write(); }
+  std::span<std::byte> write() override { return {stretch_.data, static_cast<size_t>(stretch_.bytes)}; }
+
+ private:
+  Charge charge_;
+};
+
+class CudaEvent final : public DeviceEvent {
+ public:
+  explicit CudaEvent(int index) {
+    const Current current(index);
+    require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync), "a CUDA event");
+  }
+  ~CudaEvent() override { cudaEventDestroy(event); }
+
+  bool reached() override {
+    const cudaError_t state = cudaEventQuery(event);
+    if (state == cudaErrorNotReady) return false;
+    require(state, "work on the CUDA device");
+    return true;
+  }
+  void wait() override { require(cudaEventSynchronize(event), "work on the CUDA device"); }
+
+  cudaEvent_t event = nullptr;
+};
+
+class CudaStream final : public DeviceStream {
+ public:
+  explicit CudaStream(int index) : index_(index) {
+    const Current current(index_);
+    require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a CUDA stream");
+  }
+  ~CudaStream() override {
+    cudaStreamSynchronize(stream_);
+    cudaStreamDestroy(stream_);
+  }
+
+  void copy_to_device(std::byte* to, const std::byte* from, int64_t bytes) override {
+    copy(to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  void copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) override {
+    copy(to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+  void fill(std::byte* to, uint8_t byte, int64_t bytes) override {
+    const Current current(index_);
+    require(cudaMemsetAsync(to, byte, static_cast<size_t>(bytes), stream_), "a fill on the CUDA device");
+  }
+  void run(const char*, std::initializer_list<Access>, std::function<void(void* native)> work) override {
+    const Current current(index_);
+    work(stream_);
+  }
+  void record(DeviceEvent& event) override {
+    const Current current(index_);
+    require(cudaEventRecord(static_cast<CudaEvent&>(event).event, stream_), "a CUDA event");
+  }
+  void wait_for(DeviceEvent& event) override {
+    const Current current(index_);
+    require(cudaStreamWaitEvent(stream_, static_cast<CudaEvent&>(event).event, 0), "a CUDA event");
+  }
+  void wait() override { require(cudaStreamSynchronize(stream_), "work on the CUDA device"); }
+
+ private:
+  void copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
+    const Current current(index_);
+    require(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream_),
+            "a copy of the CUDA device");
+  }
+
+  int index_;
+  cudaStream_t stream_ = nullptr;
+};
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(int index, int64_t budget) : index_(index) {
+    ledger_.set_budget(budget);
+    const std::optional<int64_t> before = nvml_used_bytes(index);
+    const Current current(index);
+    require(cudaFree(nullptr), "the context of the CUDA device");
+    const auto [free, total] = memory();
+    total_ = total;
+    const std::optional<int64_t> after = nvml_used_bytes(index);
+    ledger_.take(DeviceAccount::context,
+                 before && after ? std::max<int64_t>(*after - *before, 0) : total - free);
+  }
+
+  std::string name() const override {
+    cudaDeviceProp properties{};
+    require(cudaGetDeviceProperties(&properties, index_), "the CUDA device");
+    return fmt::format("cuda:{}, {}", index_, properties.name);
+  }
+  int64_t total_bytes() const override { return total_; }
+  int64_t free_bytes() const override {
+    const Current current(index_);
+    return memory().first;
+  }
+  std::unique_ptr<DeviceMemory> take_memory(int64_t bytes) override {
+    return std::make_unique<CudaMemory>(index_, ledger_, bytes);
+  }
+  std::unique_ptr<PinnedBuffer> pin(int64_t bytes) override {
+    return std::make_unique<CudaPinned>(index_, bytes);
+  }
+  std::unique_ptr<DeviceStream> make_stream() override { return std::make_unique<CudaStream>(index_); }
+  std::unique_ptr<DeviceEvent> make_event() override { return std::make_unique<CudaEvent>(index_); }
+
+ private:
+  // Free and all bytes of the thread's device.
+  static std::pair<int64_t, int64_t> memory() {
+    size_t free = 0;
+    size_t total = 0;
+    require(cudaMemGetInfo(&free, &total), "the memory of the CUDA device");
+    return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
+  }
+
+  int index_;
+  int64_t total_ = 0;
+};
+
+}  // namespace
+
+CudaDevices find_cuda_devices() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return {count, {}};
+  return {0, fmt::format("no NVIDIA GPU can be used here ({}); `nvidia-smi` must list one",
+                         error == cudaSuccess ? "CUDA finds none" : cudaGetErrorString(error))};
+}
+
+std::unique_ptr<Device> open_cuda_device(int index, int64_t budget) {
+  return std::make_unique<CudaDevice>(index, budget);
+}
+
+int64_t cuda_device_bytes(int index) {
+  cudaDeviceProp properties{};
+  require(cudaGetDeviceProperties(&properties, index), "the CUDA device");
+  return static_cast<int64_t>(properties.totalGlobalMem);
+}
+
+}  // namespace plimsoll
+#endif

@@ -1,0 +1,55 @@
+#include "device/device_choice.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/units.h"
+#include "device/cuda_device.h"
+
+namespace plimsoll {
+
+DeviceChoice parse_device(std::string_view text) {
+  using Kind = DeviceChoice::Kind;
+  if (text == "cpu") return {Kind::cpu};
+  if (text == "auto") return {Kind::automatic};
+  if (text == "cuda") return {Kind::cuda};
+  constexpr std::string_view kCuda = "cuda:";
+  int index = -1;
+  if (text.starts_with(kCuda)) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, failed] = std::from_chars(text.data() + kCuda.size(), end, index);
+    if (failed == std::errc() && stop == end && index >= 0) return {Kind::cuda, index};
+  }
+  throw UsageError(fmt::format("--device '{}' is none; write cpu, cuda, cuda:N (N from 0) or auto", text));
+}
+
+std::optional<int> cuda_index(const DeviceChoice& choice) {
+  if (choice.kind == DeviceChoice::Kind::cpu) return {};
+  const CudaDevices devices = find_cuda_devices();
+  if (choice.index < devices.count) return choice.index;
+  if (choice.kind == DeviceChoice::Kind::automatic) return {};
+  if (devices.count == 0)
+    throw NoDevice(fmt::format("--device cuda:{}: {}; or use --device cpu", choice.index, devices.why_none));
+  throw NoDevice(fmt::format("--device cuda:{}: there are {} devices, numbered from 0; use cuda:{} or less",
+                             choice.index, devices.count, devices.count - 1));
+}
+
+int64_t device_budget(std::string_view text, std::optional<int64_t> total) {
+  if (total) {
+    const int64_t bytes = text.empty() ? *total : parse_size(text, *total);
+    if (bytes > *total)
+      throw UsageError(
+          fmt::format("--device-budget {} is above the {} that the device has; give that or less", text,
+                      format_bytes(*total)));
+    return bytes;
+  }
+  if (text.empty() || text.ends_with('%'))
+    throw UsageError(
+        fmt::format("--device-budget {}: there is no device here to take a share of; give bytes, "
+                    "as 8GiB",
+                    text.empty() ? "is missing" : text));
+  return parse_size(text, 0);
+}
+
+}  // namespace plimsoll

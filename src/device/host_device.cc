@@ -1,0 +1,398 @@
+#include "device/host_device.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/start_thread.h"
+#include "base/units.h"
+#include "memory/charge.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int kPoison = 0xFF;
+
+// A point that a stream reaches once.
+class Signal {
+ public:
+  void set() {
+    const std::lock_guard lock(mutex_);
+    set_ = true;
+    changed_.notify_all();
+  }
+  bool is_set() {
+    const std::lock_guard lock(mutex_);
+    return set_;
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return set_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool set_ = false;
+};
+
+// What the first piece of a stream's work that failed threw.
+class Failed {
+ public:
+  void set(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    error_ = std::move(error);
+  }
+  bool is_set() {
+    const std::lock_guard lock(mutex_);
+    return error_ != nullptr;
+  }
+  void rethrow() {
+    const std::lock_guard lock(mutex_);
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+// What the parts of a device share.
+class Core {
+ public:
+  explicit Core(int64_t bytes) : total(bytes) {}
+
+  const int64_t total;
+  std::mutex mutex;  // of all below
+  AccessCheck check;
+  int64_t taken = 0;
+
+  // The device's memory is closed to all but while a stream works.
+  void open() {
+    const std::lock_guard lock(mutex);
+    if (working_++ == 0) protect(PROT_READ | PROT_WRITE);
+  }
+  void close() {
+    const std::lock_guard lock(mutex);
+    if (--working_ == 0) protect(PROT_NONE);
+  }
+
+  Stretch map(int64_t bytes) {
+    const std::lock_guard lock(mutex);
+    if (bytes > total - taken)
+      throw Failure(fmt::format("no memory on the stand-in: {} asked for, {} free", format_bytes(bytes),
+                                format_bytes(total - taken)));
+    const int protection = working_ > 0 ? PROT_READ | PROT_WRITE : PROT_NONE;
+    void* const data =
+        mmap(nullptr, static_cast<size_t>(bytes), protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) throw system_failure("map", "memory of the stand-in");
+    const Stretch memory{static_cast<std::byte*>(data), bytes};
+    taken += bytes;
+    memories_.push_back(memory);
+    check.add_memory(memory, AccessCheck::Side::device);
+    return memory;
+  }
+  void unmap(Stretch memory) {
+    const std::lock_guard lock(mutex);
+    check.remove_memory(memory);
+    std::erase_if(memories_, [&](const Stretch& one) { return one.data == memory.data; });
+    taken -= memory.bytes;
+    munmap(memory.data, static_cast<size_t>(memory.bytes));
+  }
+
+ private:
+  void protect(int protection) {
+    for (const Stretch& memory : memories_)
+      mprotect(memory.data, static_cast<size_t>(memory.bytes), protection);
+  }
+
+  int working_ = 0;
+  std::vector<Stretch> memories_;
+};
+
+class Open {
+ public:
+  explicit Open(Core& core) : core_(core) { core_.open(); }
+  ~Open() { core_.close(); }
+  Open(const Open&) = delete;
+  Open& operator=(const Open&) = delete;
+
+ private:
+  Core& core_;
+};
+
+void poison(Stretch piece) {
+  std::memset(piece.data, kPoison, static_cast<size_t>(piece.bytes));
+}
+
+class HostMemory final : public DeviceMemory {
+ public:
+  HostMemory(Core& core, DeviceLedger& ledger, int64_t bytes) : core_(core), ledger_(ledger) {
+    ledger_.take(DeviceAccount::region, bytes);
+    try {
+      stretch_ = core_.map(bytes);
+    } catch (...) {
+      ledger_.give(DeviceAccount::region, bytes);
+      throw;
+    }
+  }
+  ~HostMemory() override {
+    core_.unmap(stretch_);
+    ledger_.give(DeviceAccount::region, stretch_.bytes);
+  }
+
+ private:
+  void begin_piece(Stretch piece) override {
+    {
+      const std::lock_guard lock(core_.mutex);
+      core_.check.begin_piece(AccessCheck::kHost, piece);
+    }
+    const Open open(core_);
+    poison(piece);
+  }
+  void end_piece(Stretch piece) override {
+    {
+      const std::lock_guard lock(core_.mutex);
+      core_.check.end_piece(AccessCheck::kHost, piece);
+    }
+    const Open open(core_);
+    poison(piece);
+  }
+
+  Core& core_;
+  DeviceLedger& ledger_;
+};
+
+class HostPinned final : public PinnedBuffer {
+ public:
+  HostPinned(Core& core, int64_t bytes)
+      : core_(core), charge_(Tag::blocks, bytes), room_(new std::byte[static_cast<size_t>(bytes)]) {
+    stretch_ = {room_.get(), bytes};
+    const std::lock_guard lock(core_.mutex);
+    core_.check.add_memory(stretch_, AccessCheck::Side::pinned);
+    core_.check.begin_piece(AccessCheck::kHost, stretch_);
+  }
+  ~HostPinned() override {
+    const std::lock_guard lock(core_.mutex);
+    core_.check.remove_memory(stretch_);
+  }
+
+  std::span<const std::byte> read() override { return bytes_for(reads(stretch_.data, stretch_.bytes)); }
+  std::span<std::byte> write() override { return bytes_for(writes(stretch_.data, stretch_.bytes)); }
+
+ private:
+  std::span<std::byte> bytes_for(const Access& access) {
+    const std::lock_guard lock(core_.mutex);
+    core_.check.access(AccessCheck::kHost, access.writes ? "write()" : "read()", AccessCheck::Side::pinned,
+                       {&access, 1});
+    return {stretch_.data, static_cast<size_t>(stretch_.bytes)};
+  }
+
+  Core& core_;
+  Charge charge_;
+  std::unique_ptr<std::byte[]> room_;
+};
+
+class HostStream;
+
+class HostEvent final : public DeviceEvent {
+ public:
+  explicit HostEvent(Core& core) : core_(core) {}
+  bool reached() override {
+    if (signal_ != nullptr && !signal_->is_set()) return false;
+    see();
+    return true;
+  }
+  void wait() override {
+    if (signal_ != nullptr) signal_->wait();
+    see();
+  }
+
+ private:
+  friend class HostStream;
+  void see();
+
+  Core& core_;
+  std::shared_ptr<Signal> signal_;  // null: never recorded
+  std::shared_ptr<Failed> failed_;
+  AccessCheck::Clock clock_;
+};
+
+class HostStream final : public DeviceStream {
+ public:
+  explicit HostStream(Core& core) : core_(core), failed_(std::make_shared<Failed>()) {
+    {
+      const std::lock_guard lock(core_.mutex);
+      timeline_ = core_.check.add_stream();
+    }
+    thread_ = start_thread([this] { work(); });
+  }
+  ~HostStream() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+  }
+
+  void copy_to_device(std::byte* to, const std::byte* from, int64_t bytes) override {
+    declare("copy_to_device", AccessCheck::Side::pinned, {reads(from, bytes)});
+    declare("copy_to_device", AccessCheck::Side::device, {writes(to, bytes)});
+    add([=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
+  }
+  void copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) override {
+    declare("copy_to_host", AccessCheck::Side::device, {reads(from, bytes)});
+    declare("copy_to_host", AccessCheck::Side::pinned, {writes(to, bytes)});
+    add([=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
+  }
+  void fill(std::byte* to, uint8_t byte, int64_t bytes) override {
+    declare("fill", AccessCheck::Side::device, {writes(to, bytes)});
+    add([=] { std::memset(to, byte, static_cast<size_t>(bytes)); });
+  }
+  void run(const char* name, std::initializer_list<Access> accesses,
+           std::function<void(void* native)> work) override {
+    declare(name, AccessCheck::Side::device, accesses);
+    add([work = std::move(work)] { work(nullptr); });
+  }
+
+  void record(DeviceEvent& event) override {
+    auto& mine = static_cast<HostEvent&>(event);
+    mine.signal_ = std::make_shared<Signal>();
+    mine.failed_ = failed_;
+    {
+      const std::lock_guard lock(core_.mutex);
+      mine.clock_ = core_.check.record(timeline_);
+    }
+    add_always([signal = mine.signal_] { signal->set(); });
+  }
+  void wait_for(DeviceEvent& event) override {
+    auto& mine = static_cast<HostEvent&>(event);
+    if (mine.signal_ == nullptr) return;
+    {
+      const std::lock_guard lock(core_.mutex);
+      core_.check.wait(timeline_, mine.clock_);
+    }
+    add_always([signal = mine.signal_] { signal->wait(); });
+  }
+  void wait() override {
+    HostEvent event(core_);
+    record(event);
+    event.wait();
+  }
+
+ private:
+  void begin_piece(Stretch piece) override {
+    {
+      const std::lock_guard lock(core_.mutex);
+      core_.check.begin_piece(timeline_, piece);
+    }
+    add([piece] { poison(piece); });
+  }
+  void end_piece(Stretch piece) override {
+    {
+      const std::lock_guard lock(core_.mutex);
+      core_.check.end_piece(timeline_, piece);
+    }
+    add([piece] { poison(piece); });
+  }
+
+  void declare(const char* name, AccessCheck::Side side, std::initializer_list<Access> accesses) {
+    const std::lock_guard lock(core_.mutex);
+    core_.check.access(timeline_, name, side, {accesses.begin(), accesses.size()});
+  }
+
+  // Work on memory, which is not done once a piece of work has failed.
+  void add(std::function<void()> work) {
+    add_always([this, work = std::move(work)] {
+      if (failed_->is_set()) return;
+      const Open open(core_);
+      try {
+        work();
+      } catch (...) {
+        failed_->set(std::current_exception());
+      }
+    });
+  }
+  void add_always(std::function<void()> work) {
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.push_back(std::move(work));
+    }
+    changed_.notify_all();
+  }
+
+  void work() {
+    while (true) {
+      std::function<void()> next;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+        if (queue_.empty()) return;
+        next = std::move(queue_.front());
+        queue_.pop_front();
+      }
+      next();
+    }
+  }
+
+  Core& core_;
+  std::shared_ptr<Failed> failed_;
+  size_t timeline_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;
+  bool ending_ = false;
+  std::jthread thread_;  // last: it ends before what it uses
+};
+
+void HostEvent::see() {
+  if (signal_ == nullptr) return;
+  {
+    const std::lock_guard lock(core_.mutex);
+    core_.check.wait(AccessCheck::kHost, clock_);
+  }
+  failed_->rethrow();
+}
+
+class HostDevice final : public Device {
+ public:
+  HostDevice(int64_t bytes, int64_t context_bytes) : core_(bytes) {
+    ledger_.take(DeviceAccount::context, context_bytes);
+    core_.taken = context_bytes;
+  }
+
+  std::string name() const override { return "host stand-in"; }
+  int64_t total_bytes() const override { return core_.total; }
+  int64_t free_bytes() const override {
+    const std::lock_guard lock(core_.mutex);
+    return core_.total - core_.taken;
+  }
+  std::unique_ptr<DeviceMemory> take_memory(int64_t bytes) override {
+    return std::make_unique<HostMemory>(core_, ledger_, bytes);
+  }
+  std::unique_ptr<PinnedBuffer> pin(int64_t bytes) override {
+    return std::make_unique<HostPinned>(core_, bytes);
+  }
+  std::unique_ptr<DeviceStream> make_stream() override { return std::make_unique<HostStream>(core_); }
+  std::unique_ptr<DeviceEvent> make_event() override { return std::make_unique<HostEvent>(core_); }
+
+ private:
+  mutable Core core_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_host_device(int64_t bytes, int64_t context_bytes) {
+  return std::make_unique<HostDevice>(bytes, context_bytes);
+}
+
+}  // namespace plimsoll

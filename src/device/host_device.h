@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+
+#include "device/access_check.h"
+#include "device/device.h"
+
+namespace plimsoll {
+
+/// A device that is none: its streams are threads, its memory lies apart. For tests, which find on it what a
+/// GPU would compute with:
+///
+/// - an access in no order with another one: DeviceFault out of the call that adds the work, whatever the
+///   timing (access_check.h). Work that touches more than it declares is left to the thread sanitizer:
+///   streams wait for nothing but what they are told to;
+/// - memory that was given back, never taken or never written, or of the wrong side: DeviceFault likewise;
+///   what work reads there without declaring it is 0xFF, which is NaN in every width;
+/// - the host reads or writes the device's memory: SIGSEGV, as long as no stream works.
+///
+/// `bytes`: of its memory.
+std::unique_ptr<Device> make_host_device(int64_t bytes, int64_t context_bytes = 0);
+
+}  // namespace plimsoll
