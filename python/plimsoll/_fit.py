@@ -6,9 +6,10 @@ import gc
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Batch, Data
 
 from plimsoll import _torch
+from plimsoll._apart import THREAD_BYTES, InOrder, drawing, runs_apart
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import smallest_budget
 from plimsoll._lanes import LaneSums, checked_lanes, require_agreement, require_unchanged
@@ -50,6 +52,7 @@ class Fit:
     #: that graphs of this data set can make up
     peak: int = 0  #: bytes that the ledger held at once, as measured
     peak_process: int = 0  #: anonymous bytes of the process, as measured
+    workers: int = 1  #: blocks that ran at once
     reruns: int = 0  #: blocks that were refused memory once and ran again
 
 
@@ -77,7 +80,12 @@ def fit(
     blocks before the optimizer steps; so memory is that of one block, whatever the batch. Which graphs make up a
     block follows from (`seed`, epoch) and the limits in `block`; before each block torch's generator is seeded from
     (`seed`, epoch, block), and it is as before when `fit` returns. So the weights are the same to the bit for every
-    budget, at a fixed number of torch's threads.
+    budget.
+
+    Blocks run at once in as many threads as torch has, as far as the budget has room, where a step leaves nothing in the
+    model and draws from no generator but torch's (`plimsoll._apart`); the weights are then the same for any number of
+    threads, too. Other models run one block after the other, with all of torch's threads, whose number is part of the
+    result.
 
     Where torch.distributed is initialised, all processes of the default group, which must be gloo's, call it with the same
     arguments and weights and share the blocks. `lanes`, a power of two up to 64, is in how many parts the blocks of a batch
@@ -110,14 +118,19 @@ def fit(
     journal = None if run is None or not is_first_rank() else RunJournal(run, seed=seed, settings=settings, trackers=trackers)
     if run is None and trackers:
         raise UsageError("trackers follow the journal of a run; give run, the folder for it")
-    with budget_of_process(budget) as memory, journal or nullcontext(), torch.random.fork_rng(devices=[]), torch.enable_grad():
+    with budget_of_process(budget) as memory, journal or nullcontext(), torch.random.fork_rng(devices=[]), torch.enable_grad(), ExitStack() as enter:
         blocks = BlockList(dataset, batch_size, block, seed, shuffle)
         stepper = _optimizer(model, optimizer)
         found = Fit(couples=_couples(model, blocks, forward))
-        room = _plan(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes)
+        apart = _runs_apart(model, blocks, forward, loss)
+        threads = enter.enter_context(_one_thread()) if apart else 1
+        with drawing(0) if apart else nullcontext():
+            room = int(_plan(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, threads))
+        found.workers = max(1, min(room, threads))
         _try_split(model, blocks, forward, loss, shares)
         require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
-        steps = _Run(model, stepper, blocks, forward, loss, shares, found, room, lanes, journal)
+        steps = _Run(model, stepper, blocks, forward, loss, shares, found, room > 0, apart, lanes, journal)
+        enter.callback(steps.close)
         if journal is not None:
             _start(journal, model, blocks, epochs, found, memory.bytes)
         stepper.zero_grad(set_to_none=True)
@@ -152,13 +165,16 @@ class _Run:
         shares: LossShares,
         found: Fit,
         room: bool,
+        apart: bool,
         lanes: int,
         journal: RunJournal | None,
     ) -> None:
         self._model, self._optimizer, self._blocks = model, optimizer, blocks
         self._forward, self._loss, self._found = forward, loss, found
         self._mean, self._counts = shares.mean, _counts(shares, blocks)
-        self._memory = _torch.BlockMemory() if room else None
+        self._memory = _torch.BlockMemory() if room and found.workers == 1 else None
+        self._apart = apart
+        self._threads = InOrder[_Done](found.workers) if found.workers > 1 else None
         self._journal = journal
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self._sums = LaneSums(self._parameters, lanes)
@@ -181,39 +197,72 @@ class _Run:
         counts = {block.number: float(self._counts[block.graphs].sum()) for block in blocks}
         all_targets = sum(counts.values())
         for share in self._sums.shares(blocks):
-            for block in share:
-                if not counts[block.number]:  # none of its targets counts, and its mean is 0 / 0
-                    continue
-                seed = _seed_of(self._blocks.seed, epoch, block.number)
-                torch.default_generator.manual_seed(seed)  # of random transforms
-                weight = counts[block.number] / all_targets if self._mean else 1.0
-                value = self._block(block, self._blocks.load(block.graphs), weight, seed)
+            # None of a block's targets may count, and its mean is then 0 / 0.
+            jobs = (self._job(epoch, block, counts[block.number] / all_targets) for block in share if counts[block.number])
+            for job, (gradients, value) in self._run(jobs):
                 if not math.isfinite(value):
                     raise Failure(
-                        f"the loss of block {block.number} of epoch {epoch} is {value}, of the graphs {_some(block.graphs)}; expected a "
-                        "number. The weights are those before its batch: a smaller learning rate, clipped gradients, or look "
-                        "at these graphs"
+                        f"the loss of block {job.block.number} of epoch {epoch} is {value}, of the graphs {_some(job.block.graphs)}; "
+                        "expected a number. The weights are those before its batch: a smaller learning rate, clipped gradients, "
+                        "or look at these graphs"
                     )
-                self._sums.add_loss(weight * value)
-        gradients, loss = self._sums.add_up()
-        for parameter, gradient in zip(self._parameters, gradients):
+                self._sums.add(gradients)
+                self._sums.add_loss(job.weight * value)
+        summed, loss = self._sums.add_up()
+        for parameter, gradient in zip(self._parameters, summed):
             parameter.grad = gradient
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
         return loss * all_targets if self._mean else loss, all_targets
 
-    def _block(self, block: Block, data: Data, weight: float, seed: int) -> float:
-        """Adds the gradients of a block to the sums; gives its loss."""
+    def close(self) -> None:
+        """Ends the threads."""
+        if self._threads is not None:
+            self._threads.close()
+            self._threads = None
+
+    def _job(self, epoch: int, block: Block, share: float) -> _Job:
+        seed = _seed_of(self._blocks.seed, epoch, block.number)
+        with self._drawing(seed):  # random transforms
+            data = self._blocks.load(block.graphs)
+        return _Job(block, data, share if self._mean else 1.0, seed)
+
+    def _run(self, jobs: Iterator[_Job]) -> Iterator[tuple[_Job, _Done]]:
+        """The blocks of a lane in their order, at once where there are threads."""
+        if self._threads is None:
+            for job in jobs:
+                yield job, self._block(job)
+            return
+        for job, done in self._threads.run(jobs, self._in_thread):
+            if isinstance(done, BudgetExceeded):
+                yield job, self._again(job, [], done)
+            else:
+                yield job, done
+
+    def _in_thread(self, memory: _torch.BlockMemory, job: _Job) -> _Done:
+        memory.begin()
+        try:
+            inside, loss = self._step(job)
+        finally:
+            memory.end()
+        return [None if gradient is None else gradient.clone() for gradient in inside], loss
+
+    def _block(self, job: _Job) -> _Done:
+        """The gradients of a block and its loss."""
         buffers = [buffer.clone() for buffer in self._model.buffers()]
         try:
-            loss = self._in_memory(data, weight, seed)
+            done = self._in_memory(job)
             require_unchanged(self._model, buffers)
-            return loss
+            return done
         except BudgetExceeded as error:
             # What was packed tightly before may lie apart in the block's memory; the heap has no such gaps.
             refused = error.with_traceback(None)
-        self._found.reruns += 1
         self._memory = None
+        return self._again(job, buffers, refused)
+
+    def _again(self, job: _Job, buffers: list[torch.Tensor], refused: BudgetExceeded) -> _Done:
+        """Runs a block that was refused memory, alone."""
+        self._found.reruns += 1
         for attempt in range(_RERUNS):
             for parameter in self._parameters:
                 parameter.grad = None
@@ -224,33 +273,71 @@ class _Run:
                 _torch.give_back_freed_memory()
                 time.sleep(_SETTLING)
             try:
-                return self._step(data, weight, seed)
+                return self._step(job)
             except BudgetExceeded as error:
                 refused = error.with_traceback(None)
         raise refused
 
-    def _in_memory(self, data: Data, weight: float, seed: int) -> float:
+    def _in_memory(self, job: _Job) -> _Done:
         if self._memory is None:
-            return self._step(data, weight, seed)
+            return self._step(job)
         try:
             self._memory.begin()
         except Failure:
             warnings.warn("the model keeps tensors from one block to the next; blocks run slower so", stacklevel=5)
             self._memory = None
-            return self._step(data, weight, seed)
+            return self._step(job)
         try:
-            return self._step(data, weight, seed)
+            inside, loss = self._step(job)
         finally:
             self._memory.end()
+        return [None if gradient is None else gradient.clone() for gradient in inside], loss
 
-    def _step(self, data: Data, weight: float, seed: int) -> float:
-        torch.default_generator.manual_seed(seed)
-        loss = loss_of(self._model, data, self._forward, self._loss)
-        (loss * weight).backward()
-        self._sums.add([parameter.grad for parameter in self._parameters])
+    def _step(self, job: _Job) -> _Done:
+        with self._drawing(job.seed):
+            loss = loss_of(self._model, job.data, self._forward, self._loss)
+            if self._apart:
+                weighed = loss * job.weight
+                return list(torch.autograd.grad(weighed, self._parameters, allow_unused=True)), float(loss.detach())
+            (loss * job.weight).backward()
+        gradients = [parameter.grad for parameter in self._parameters]
         for parameter in self._parameters:
             parameter.grad = None
-        return float(loss.detach())
+        return gradients, float(loss.detach())
+
+    def _drawing(self, seed: int) -> AbstractContextManager[None]:
+        """Random numbers of torch follow from the seed."""
+        if self._apart:
+            return drawing(seed)
+        torch.default_generator.manual_seed(seed)
+        return nullcontext()
+
+
+class _Job(NamedTuple):
+    block: Block
+    data: Data
+    weight: float  #: of its loss in that of the batch
+    seed: int
+
+
+#: The gradients of the parameters and the loss.
+_Done: TypeAlias = tuple[list[torch.Tensor | None], float]
+
+
+@contextmanager
+def _one_thread() -> Iterator[int]:
+    """Torch has one thread an operation for now; gives how many it had."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield threads
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _runs_apart(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss: Loss) -> bool:
+    few = np.flatnonzero(blocks.sizes[:, 2] > 0)[:2]
+    return len(few) > 0 and runs_apart(model, blocks.load(few), forward, loss)
 
 
 def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.optim.Optimizer:
@@ -280,8 +367,8 @@ def _start(
         training=graphs,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         batch_size=blocks.batch_size,
-        threads=torch.get_num_threads(),
-        blocks_in_flight=1,
+        threads=max(torch.get_num_threads(), found.workers),
+        blocks_in_flight=found.workers,
     )
 
 
@@ -359,8 +446,12 @@ def _plan(
     found: Fit,
     budget: int,
     lanes: int,
-) -> bool:
-    """Whether blocks may have memory of their own. Errors: `BudgetExceeded`, which names the smallest budget."""
+    threads: int,
+) -> int:
+    """How many blocks may have memory of their own at once, up to `threads`; 0 where not even one may.
+
+    Errors: `BudgetExceeded`, which names the smallest budget.
+    """
     sizes: dict[Size, Block] = {}
     for epoch in epochs:
         for batch in blocks.batches(epoch):
@@ -392,4 +483,14 @@ def _plan(
             f"of the process; the smallest budget that works is {text(found.smallest_budget)}; give that, or smaller "
             "blocks"
         )
-    return need + range_bytes <= budget - _torch.slack(budget)
+    room = budget - _torch.slack(budget)
+    if need + range_bytes > room:
+        return 0
+    # Each thread has a block, its batch and its gradients, and one block waits.
+    each = range_bytes + worst.batch * 9 // 8 + bytes_of([*trial.model.parameters()]) + THREAD_BYTES
+    most = max(len(batch) for batch in blocks.batches(0))
+    workers = min(threads, most, (room - need - worst.batch * 9 // 8) // each)
+    if workers > 1:
+        found.planned = need + worst.batch * 9 // 8 + workers * each
+        return int(workers)
+    return 1

@@ -14,6 +14,7 @@
 #include "memory/process_budget.h"
 #include "memory/slab.h"
 #include "ops/allocator.h"
+#include "ops/thread_random.h"
 #include "torch_bindings.h"
 
 namespace plimsoll {
@@ -38,6 +39,16 @@ class BlockMemory {
   std::unique_ptr<RangeScope> scope_;
 };
 
+/// What torch draws at random in this thread between begin() and end() follows from the seed.
+class BlockRandom {
+ public:
+  void begin(uint64_t seed) { scope_ = std::make_unique<ThreadRandom>(seed); }
+  void end() { scope_.reset(); }
+
+ private:
+  std::unique_ptr<ThreadRandom> scope_;
+};
+
 }  // namespace
 
 void bind_memory(nb::module_& module) {
@@ -48,6 +59,10 @@ void bind_memory(nb::module_& module) {
       .def(nb::init<>())
       .def("begin", &BlockMemory::begin, nb::call_guard<nb::gil_scoped_release>())
       .def("end", &BlockMemory::end);
+  nb::class_<BlockRandom>(module, "BlockRandom")
+      .def(nb::init<>())
+      .def("begin", &BlockRandom::begin)
+      .def("end", &BlockRandom::end);
   module.def("tensor_bytes", &heap_bytes);
   module.def("budget_bytes", &budget_bytes);
   module.def("format_bytes", [](int64_t bytes) { return format_bytes(bytes); });

@@ -20,6 +20,12 @@ void dropout_factors(Level level, uint64_t seed, uint32_t layer, uint32_t epoch,
   kernels_of(level).factors({seed, layer, epoch, p, rows, channels, item, local}, factors);
 }
 
+void dropout(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t begin, int64_t end,
+             int64_t channels, const float* x, float* out) {
+  const DropoutDraws draws = {seed, layer, epoch, p, end - begin, channels, nullptr, nullptr, begin};
+  kernels_of(level).times(draws, x + begin * channels, out + begin * channels);
+}
+
 void relu_dropout(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
                   int64_t channels, const int64_t* item, const int64_t* local, const float* x, float* out) {
   kernels_of(level).relu({seed, layer, epoch, p, rows, channels, item, local}, x, out);

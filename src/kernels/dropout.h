@@ -17,6 +17,11 @@ namespace plimsoll {
 void dropout_factors(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
                      int64_t channels, const int64_t* item, const int64_t* local, float* factors);
 
+/// out = x times factors, rows `begin` to `end` of [rows, channels]: those of item 0, whose rows are numbered
+/// from 0. out may be x. Gradients are multiplied likewise. rows * channels must stay below 2^34.
+void dropout(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t begin, int64_t end,
+             int64_t channels, const float* x, float* out);
+
 /// out = relu(x) times these factors, all [rows, channels]. What is no number stays so.
 void relu_dropout(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
                   int64_t channels, const int64_t* item, const int64_t* local, const float* x, float* out);

@@ -4,7 +4,8 @@
 
 namespace plimsoll {
 
-/// What dropout.h draws, as its functions take it.
+/// What dropout.h draws, as its functions take it. Without `item` and `local` the rows are those of one item,
+/// from `first_row` on.
 struct DropoutDraws {
   uint64_t seed;
   uint32_t layer;
@@ -14,11 +15,13 @@ struct DropoutDraws {
   int64_t channels;
   const int64_t* item;
   const int64_t* local;
+  int64_t first_row = 0;
 };
 
 /// The functions of dropout.h at one level.
 struct DropoutKernels {
   void (*factors)(const DropoutDraws& draws, float* factors);
+  void (*times)(const DropoutDraws& draws, const float* x, float* out);
   void (*relu)(const DropoutDraws& draws, const float* x, float* out);
   void (*relu_backward)(double p, int64_t count, const float* grad, const float* out, float* dx);
 };

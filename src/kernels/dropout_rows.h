@@ -80,8 +80,9 @@ PLIMSOLL_INLINE void over_factors(const DropoutDraws& draws, const Use& use) {
   const auto dropped_below = static_cast<uint32_t>(draws.p * 0x1p32);
   const auto kept = static_cast<float>(1.0 / (1.0 - draws.p));
   for (int64_t row = 0; row < draws.rows; ++row) {
-    const auto first = static_cast<uint64_t>(draws.local[row] * draws.channels);
-    const auto item = static_cast<uint32_t>(draws.item[row]);
+    const int64_t local = draws.local == nullptr ? draws.first_row + row : draws.local[row];
+    const auto first = static_cast<uint64_t>(local * draws.channels);
+    const auto item = draws.item == nullptr ? 0 : static_cast<uint32_t>(draws.item[row]);
     // Numbers are drawn from the quad that the row begins in; `skip` of them belong to the row before.
     auto skip = static_cast<int64_t>(first % 4);
     uint64_t quad = first / 4;
@@ -114,6 +115,19 @@ void factors_of_rows(const DropoutDraws& draws, float* to) {
 }
 
 template <int kBytes>
+void times_of_rows(const DropoutDraws& draws, const float* x, float* out) {
+  constexpr int64_t kDrawn = kBytes / 2;
+  over_factors<kBytes>(
+      draws, [&](int64_t at, const float* factors, int64_t count) __attribute__((always_inline)) {
+        if (count == kDrawn) {  // a number the compiler knows
+          for (int64_t k = 0; k < kDrawn; ++k) out[at + k] = x[at + k] * factors[k];
+          return;
+        }
+        for (int64_t k = 0; k < count; ++k) out[at + k] = x[at + k] * factors[k];
+      });
+}
+
+template <int kBytes>
 void relu_of_rows(const DropoutDraws& draws, const float* x, float* out) {
   constexpr int64_t kDrawn = kBytes / 2;
   over_factors<kBytes>(
@@ -133,7 +147,7 @@ inline void relu_backward(double p, int64_t count, const float* grad, const floa
 
 template <int kBytes>
 constexpr DropoutKernels make_dropout_kernels() {
-  return {factors_of_rows<kBytes>, relu_of_rows<kBytes>, relu_backward};
+  return {factors_of_rows<kBytes>, times_of_rows<kBytes>, relu_of_rows<kBytes>, relu_backward};
 }
 
 }  // namespace

@@ -168,12 +168,15 @@ TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
   m.def(
       "aggregate_backward(Tensor grad, Tensor order, Tensor? source_scale, Tensor? target_scale, "
       "int? sources=None) -> Tensor");
+  m.def("in_degrees(Tensor order, int sources, int targets) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
+  m.impl("in_degrees", in_degrees);
   m.impl("aggregate", aggregate_cpu);
   m.impl("aggregate_backward", aggregate_backward_cpu);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
+  m.impl("in_degrees", in_degrees);
   m.impl("aggregate", aggregate_meta);
   m.impl("aggregate_backward", aggregate_backward_meta);
 }

@@ -16,9 +16,10 @@ from plimsoll import _operators
 
 _operators.load()
 
-from plimsoll.nn.attention import GATConv, GATv2Conv, why_not  # noqa: E402
+from plimsoll.nn.attention import GATConv, GATv2Conv  # noqa: E402
 from plimsoll.nn.paths import GTMP, SGMP, PathConv, PathEdges, path_counts, path_edges  # noqa: E402
-from plimsoll.nn.replacing import Layer, Report, replace  # noqa: E402
+from plimsoll.nn.replacing import Layer, Report, replace, why_not  # noqa: E402
+from plimsoll.nn.sums import Dropout, GCNConv, GINConv, SAGEConv  # noqa: E402
 
-__all__ = ["GTMP", "SGMP", "GATConv", "GATv2Conv", "Layer", "PathConv", "PathEdges", "Report", "path_counts",
-           "path_edges", "replace", "why_not"]
+__all__ = ["GTMP", "SGMP", "Dropout", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "Layer", "PathConv", "PathEdges",
+           "Report", "SAGEConv", "path_counts", "path_edges", "replace", "why_not"]

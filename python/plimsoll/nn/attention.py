@@ -19,7 +19,7 @@ _RECOMPUTE_BELOW = 4
 class GATConv(torch_geometric.nn.GATConv):  # type: ignore[misc]
     """`torch_geometric.nn.GATConv` whose forward and backward store nothing of edges x heads x channels.
 
-    Arguments, parameters, `state_dict` and return types are PyTorch Geometric's; `why_not` says where its code runs.
+    Arguments, parameters, `state_dict` and return types are PyTorch Geometric's; `plimsoll.nn.why_not` says where its code runs.
     """
 
     # PyTorch Geometric generates code for each class of layers. It would find its types in the source of the class of
@@ -43,7 +43,7 @@ class GATConv(torch_geometric.nn.GATConv):  # type: ignore[misc]
         edge_attr [E, K] or [E]. Errors: RuntimeError for edges out of range and shapes that do not fit, and what
         PyTorch Geometric raises. Differentiable once where it is fused.
         """
-        if why_not(self, x, edge_index, edge_attr, size) is not None:
+        if _why_not(self, x, edge_index, edge_attr, size) is not None:
             return super().forward(x, edge_index, edge_attr, size, return_attention_weights)
         sources, targets = reasons.ends(x)
         shared = self.lin is not None
@@ -70,7 +70,7 @@ class GATConv(torch_geometric.nn.GATConv):  # type: ignore[misc]
 class GATv2Conv(torch_geometric.nn.GATv2Conv):  # type: ignore[misc]
     """`torch_geometric.nn.GATv2Conv` whose forward and backward store nothing of edges x heads x channels.
 
-    Arguments, parameters, `state_dict` and return types are PyTorch Geometric's; `why_not` says where its code runs.
+    Arguments, parameters, `state_dict` and return types are PyTorch Geometric's; `plimsoll.nn.why_not` says where its code runs.
     """
 
     propagate = MessagePassing.propagate
@@ -86,7 +86,7 @@ class GATv2Conv(torch_geometric.nn.GATv2Conv):  # type: ignore[misc]
         return_attention_weights: bool | None = None,
     ) -> Any:
         """As `GATConv.forward`, without `size` and with targets wherever x is a pair."""
-        if why_not(self, x, edge_index, edge_attr) is not None:
+        if _why_not(self, x, edge_index, edge_attr) is not None:
             return super().forward(x, edge_index, edge_attr, return_attention_weights)
         sources, targets = reasons.ends(x)
         others = targets is not sources
@@ -102,12 +102,7 @@ class GATv2Conv(torch_geometric.nn.GATv2Conv):  # type: ignore[misc]
         return _finish(self, targets, edge_index, out, alpha.to(self.att.dtype), return_attention_weights)
 
 
-def why_not(
-    conv: torch.nn.Module, x: Any, edge_index: Any, edge_attr: Tensor | None = None, size: Any = None
-) -> str | None:
-    """Why `conv` runs PyTorch Geometric's code when it is called with these arguments; None where it is fused."""
-    if type(conv) not in (GATConv, GATv2Conv):
-        return f"it is {type(conv).__module__}.{type(conv).__qualname__}, not a layer of plimsoll.nn"
+def _why_not(conv: Any, x: Any, edge_index: Any, edge_attr: Tensor | None, size: Any = None) -> str | None:
     return reasons.of_options(conv) or reasons.of_state(conv) or reasons.of_call(conv, x, edge_index, edge_attr, size)
 
 

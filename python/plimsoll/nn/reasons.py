@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.nn import GATConv, Linear, SumAggregation
+from torch_geometric.nn import GATConv, GCNConv, Linear, MeanAggregation, SumAggregation
 
 _PLAIN = (Tensor, torch.nn.Parameter)
 _STEPS = ("forward", "message", "aggregate", "update", "edge_update")
@@ -25,14 +25,49 @@ _LINEAR_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", 
 
 
 def of_options(conv: Any) -> str | None:
-    """A reason that lies in what the layer was made with."""
-    if conv.flow != "source_to_target":
-        return f"flow='{conv.flow}' is not fused"
-    if type(conv.aggr_module) is not SumAggregation:
-        return f"aggr={conv.aggr!r} is not fused, only sums are"
+    """A reason that lies in what a layer of attention was made with."""
+    if (reason := _of_messages(conv, (SumAggregation,))) is not None:
+        return reason
     fill = conv.fill_value
     if conv.add_self_loops and conv.edge_dim is not None and fill != "mean" and not isinstance(fill, int | float):
         return f"fill_value={fill!r} is not fused, only 'mean' and numbers are"
+    return None
+
+
+def of_sum_options(conv: Any) -> str | None:
+    """A reason that lies in what a layer of sums was made with."""
+    if not isinstance(conv, GCNConv):
+        return _of_messages(conv, (SumAggregation, MeanAggregation))
+    if not conv.normalize or conv.improved or conv.cached:
+        return "normalize=False, improved and cached are not fused"
+    return _of_messages(conv, (SumAggregation,))
+
+
+def of_sum(conv: Any, x: Any, edge_index: Any, edge_weight: Any = None, size: Any = None) -> str | None:
+    """Why a layer of sums, whose messages are features of sources, runs PyTorch Geometric's code; None if it does not."""
+    reason = of_sum_options(conv) or of_state(conv) or _of_edges(edge_index)
+    if reason is not None:
+        return reason
+    if edge_weight is not None:
+        return "weights of edges are not fused"
+    sources, targets = ends(x)
+    given = [tensor for tensor in (sources, targets) if tensor is not None]
+    if any(type(tensor) not in _PLAIN or tensor.layout != torch.strided or tensor.dim() != 2 for tensor in given):
+        return "x is not a plain tensor of 2 dimensions"
+    if any(tensor.device.type != "cpu" for tensor in [*given, edge_index]):
+        return "sums are fused on the CPU alone"
+    if any(tensor.dtype not in (torch.float32, torch.float64) for tensor in given) or torch.is_autocast_enabled("cpu"):
+        return "sums are fused in float32 and float64 alone, and not under autocast"
+    if size is not None and not _fits(size, len(sources), None if targets is None else len(targets)):
+        return f"size={size!r} is not that of x"
+    return of_transformation()
+
+
+def _of_messages(conv: Any, aggregations: tuple[type, ...]) -> str | None:
+    if conv.flow != "source_to_target":
+        return f"flow='{conv.flow}' is not fused"
+    if type(conv.aggr_module) not in aggregations:
+        return f"aggr={conv.aggr!r} is not fused, only sums{' and means' if len(aggregations) > 1 else ''} are"
     return None
 
 
@@ -57,17 +92,15 @@ def of_state(conv: Any) -> str | None:
             return f"its {name}.weight is {type(part.weight).__name__}"
         if any(getattr(part, hooks) for hooks in _LINEAR_HOOKS):
             return f"its {name} has hooks"
-    if conv.training and not 0 <= conv.dropout < 1:
+    if conv.training and not 0 <= getattr(conv, "dropout", 0) < 1:
         return f"dropout={conv.dropout} is not fused"
     return None
 
 
 def of_call(conv: Any, x: Any, edge_index: Any, edge_attr: Any, size: Any) -> str | None:
     """A reason that lies in the arguments of forward(), or in what it is called under."""
-    if type(edge_index) is not Tensor or edge_index.layout != torch.strided:
-        return "edge_index is not a plain tensor"
-    if edge_index.dtype != torch.int64 or edge_index.dim() != 2:
-        return f"edge_index is {edge_index.dtype} of {edge_index.dim()} dimensions, expected int64 of 2"
+    if (reason := _of_edges(edge_index)) is not None:
+        return reason
     sources, targets = ends(x)
     gat = isinstance(conv, GATConv)
     attention = conv.att_src if gat else conv.att
@@ -85,7 +118,15 @@ def of_call(conv: Any, x: Any, edge_index: Any, edge_attr: Any, size: Any) -> st
     count = target_count(sources, targets, size)
     if conv.add_self_loops and count > len(sources):
         return "not every target can have a self-loop"
-    return _of_numbers([*given, edge_index], {tensor.dtype for tensor in given}) or _of_transformation()
+    return _of_numbers([*given, edge_index], {tensor.dtype for tensor in given}) or of_transformation()
+
+
+def _of_edges(edge_index: Any) -> str | None:
+    if type(edge_index) is not Tensor or edge_index.layout != torch.strided:
+        return "edge_index is not a plain tensor"
+    if edge_index.dtype != torch.int64 or edge_index.dim() != 2:
+        return f"edge_index is {edge_index.dtype} of {edge_index.dim()} dimensions, expected int64 of 2"
+    return None
 
 
 def target_count(sources: Tensor, targets: Tensor | None, size: Any) -> int:
@@ -122,7 +163,8 @@ def _of_numbers(tensors: list[Tensor], dtypes: set[torch.dtype]) -> str | None:
     return None
 
 
-def _of_transformation() -> str | None:
+def of_transformation() -> str | None:
+    """A reason that lies in what torch does around the call."""
     if torch.compiler.is_compiling():
         return None
     if torch.jit.is_tracing():

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch_geometric.nn
+from torch import Tensor
 from torch_geometric.nn import MessagePassing
 
 from plimsoll.nn import reasons
 from plimsoll.nn.attention import GATConv, GATv2Conv
+from plimsoll.nn.sums import Dropout, GCNConv, GINConv, SAGEConv
 
-_FUSED = {torch_geometric.nn.GATConv: GATConv, torch_geometric.nn.GATv2Conv: GATv2Conv}
+_ATTENTION = {torch_geometric.nn.GATConv: GATConv, torch_geometric.nn.GATv2Conv: GATv2Conv}
+_SUMS = {
+    torch_geometric.nn.GCNConv: GCNConv,
+    torch_geometric.nn.SAGEConv: SAGEConv,
+    torch_geometric.nn.GINConv: GINConv,
+}
+_FUSED: dict[type, type] = {**_ATTENTION, **_SUMS}
 _NAMES = {kind.__name__ for kind in _FUSED}
 
 
@@ -32,7 +40,7 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """The layers of message passing that `replace` found, in the order of `named_modules`."""
+    """The layers of message passing and of dropout that `replace` found, in the order of `named_modules`."""
 
     layers: tuple[Layer, ...]
 
@@ -52,7 +60,8 @@ class Report:
 
 
 def replace(model: torch.nn.Module) -> Report:
-    """Makes every GATConv and GATv2Conv of PyTorch Geometric in `model`, or `model` itself, a fused layer, in place.
+    """Makes every GATConv, GATv2Conv, GCNConv, SAGEConv and GINConv of PyTorch Geometric in `model`, or `model` itself, a
+    fused layer, and every torch.nn.Dropout one that keeps no mask, in place.
 
     A layer stays the object it is and changes its class: parameters, hooks, optimizers and names stay valid. Layers
     that would never run fused are left alone, as are subclasses, whose code is not known. No error; the report says it.
@@ -67,7 +76,7 @@ def _replaced(name: str, module: torch.nn.Module) -> Iterator[Layer]:
             reason = "it is compiled to TorchScript; replace before torch.jit.script"
             yield Layer(name, module.original_name, False, reason)
     elif type(module) in _FUSED:
-        never = reasons.of_options(module)
+        never = _of_options(module)
         if never is not None:
             yield Layer(name, kind, False, never)
             return
@@ -75,9 +84,30 @@ def _replaced(name: str, module: torch.nn.Module) -> Iterator[Layer]:
         module._set_jittable_templates()  # what making one would have done for the class
         now = reasons.of_state(module)
         yield Layer(name, kind, True, f"runs PyTorch Geometric's code while {now}" if now else "")
-    elif isinstance(module, GATConv | GATv2Conv):
+    elif type(module) is torch.nn.Dropout:
+        module.__class__ = Dropout
+        yield Layer(name, kind, True, "")
+    elif type(module) in (*_FUSED.values(), Dropout):
         yield Layer(name, kind, False, "it is a fused layer already")
     elif isinstance(module, tuple(_FUSED)):
         yield Layer(name, kind, False, "it is a subclass, which may compute something else")
     elif isinstance(module, MessagePassing):
         yield Layer(name, kind, False, f"there is no fused layer for {kind}")
+
+
+def why_not(
+    conv: torch.nn.Module, x: Any, edge_index: Any, edge_attr: Tensor | None = None, size: Any = None
+) -> str | None:
+    """Why `conv` runs PyTorch Geometric's code when it is called with these arguments; None where it is fused.
+
+    `edge_attr` is `edge_weight` of a GCNConv.
+    """
+    if type(conv) not in _FUSED.values():
+        return f"it is {type(conv).__module__}.{type(conv).__qualname__}, not a layer of plimsoll.nn"
+    if type(conv) in _SUMS.values():
+        return reasons.of_sum(conv, x, edge_index, edge_attr, size)
+    return reasons.of_options(conv) or reasons.of_state(conv) or reasons.of_call(conv, x, edge_index, edge_attr, size)
+
+
+def _of_options(conv: torch.nn.Module) -> str | None:
+    return reasons.of_sum_options(conv) if type(conv) in _SUMS else reasons.of_options(conv)

@@ -1,0 +1,133 @@
+"""Blocks of a batch that run at once, each in a thread and memory of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+from unittest import mock
+
+import torch
+from torch_geometric.data import Data
+
+from plimsoll import _torch
+from plimsoll.errors import BudgetExceeded
+from plimsoll.steps import Forward, Loss, loss_of
+from plimsoll.trial import copied
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+#: Bytes that a thread takes beside its block's: its stack and the heap's piece for it.
+THREAD_BYTES = 2 << 20
+
+
+def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss) -> bool:
+    """Whether blocks may run at once: a step on these graphs leaves nothing in the model, as running statistics would be,
+    and draws nothing from torch's default generator, which all threads share.
+
+    It is a property of model and loss, never of the budget: such a model runs with one of torch's threads a block, and
+    draws from a generator of the block, whether blocks run at once or one after the other.
+    """
+    if _around() or any(map(_is_special, model.modules())):
+        return False
+    if any(getattr(parameter, "_post_accumulate_grad_hooks", None) for parameter in model.parameters()):
+        return False
+    copy = copied(model).train()
+    before = _state(copy)
+    asked = mock.Mock(wraps=torch.get_rng_state)
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        drawn = torch.default_generator.get_state()
+        try:
+            with mock.patch.object(torch, "get_rng_state", asked), drawing(0):  # torch.utils.checkpoint asks
+                loss_of(copy, data, forward, loss).backward()
+        except BudgetExceeded:
+            raise
+        except Exception:
+            return False  # training says what is wrong with it
+        if asked.called or not torch.equal(drawn, torch.default_generator.get_state()):
+            return False
+    return _state(copy) == before
+
+
+@contextmanager
+def drawing(seed: int) -> Iterator[None]:
+    """Inside, what this thread draws at random by torch follows from the seed, whatever other threads draw."""
+    random = _torch.BlockRandom()
+    random.begin(seed)
+    try:
+        yield
+    finally:
+        random.end()
+
+
+def _around() -> bool:
+    """Whether the caller's thread has something that other threads would not have."""
+    return bool(torch.is_autocast_enabled("cpu") or torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack())
+
+
+def _is_special(module: torch.nn.Module) -> bool:
+    compiled = isinstance(module, torch.jit.ScriptModule) or type(module).__module__.startswith("torch._dynamo")
+    return compiled or module._compiled_call_impl is not None or any(getattr(module, hooks) for hooks in _HOOKS)
+
+
+def _state(model: torch.nn.Module) -> dict[str, Any]:
+    """What a step may leave in a model."""
+    found: dict[str, Any] = {}
+    for name, module in model.named_modules():
+        for key, value in vars(module).items():
+            found[f"{name}.{key}"] = (id(value), len(value) if isinstance(value, dict | list | set) else 0)
+        for key, buffer in module._buffers.items():
+            found[f"{name}.{key}"] = (id(buffer), -1 if buffer is None else buffer._version)
+    return found
+
+
+class InOrder(Generic[R]):
+    """Threads for the blocks of a run, with one of torch's threads each. `run` gives results in the order of its items.
+
+    A thread calls `work(memory, ...)` with memory that no other has. Memory: one item waits for a thread.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._memories = [_torch.BlockMemory() for _ in range(workers)]
+        self._own = threading.local()
+        self._pool = ThreadPoolExecutor(workers, "block", initializer=self._start)
+
+    def run(self, items: Iterable[T], work: Callable[[_torch.BlockMemory, T], R]) -> Iterator[tuple[T, R | BudgetExceeded]]:
+        """Items with what `work` gave, or with the refusal of their memory; then all others have ended."""
+        going: deque[tuple[T, Future[R]]] = deque()
+        try:
+            for item in items:
+                going.append((item, self._pool.submit(self._call, work, item)))
+                if len(going) > self.workers:
+                    yield self._next(going)
+            while going:
+                yield self._next(going)
+        finally:
+            for _, future in going:
+                future.cancel()
+            wait([future for _, future in going])
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self._pool.shutdown()
+
+    def _next(self, going: deque[tuple[T, Future[R]]]) -> tuple[T, R | BudgetExceeded]:
+        item, future = going.popleft()
+        try:
+            return item, future.result()
+        except BudgetExceeded as error:
+            wait([other for _, other in going])
+            return item, error.with_traceback(None)
+
+    def _call(self, work: Callable[[_torch.BlockMemory, T], R], item: T) -> R:
+        return work(self._own.memory, item)
+
+    def _start(self) -> None:
+        self._own.memory = self._memories.pop()
+        torch.set_num_threads(1)

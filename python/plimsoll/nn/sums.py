@@ -1,0 +1,89 @@
+"""GCNConv, SAGEConv, GINConv and Dropout of PyTorch Geometric and torch over torch.ops.plimsoll.
+
+Sums over edges store nothing of edges x channels (src/ops/aggregate.h); dropout keeps no mask (src/ops/dropout.h).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch_geometric.nn
+from torch import Tensor
+from torch_geometric.nn import MeanAggregation, MessagePassing
+from torch_geometric.typing import OptTensor, OptPairTensor
+
+from plimsoll.nn import reasons
+
+
+class GCNConv(torch_geometric.nn.GCNConv):  # type: ignore[misc]
+    """`torch_geometric.nn.GCNConv` that stores nothing of edges x channels, in forward or backward.
+
+    Arguments, parameters and `state_dict` are PyTorch Geometric's; `why_not` says where its code runs.
+    """
+
+    propagate = MessagePassing.propagate
+    propagate_type = {"x": Tensor, "edge_weight": OptTensor}
+
+    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
+        """[N, out_channels] of x [N, in_channels], f32 or f64; edge_index i64 [2, E].
+
+        Errors: RuntimeError for edges out of range and shapes that do not fit. Differentiable once where it is fused.
+        """
+        if reasons.of_sum(self, x, edge_index, edge_weight) is not None:
+            return super().forward(x, edge_index, edge_weight)
+        nodes, loops = len(x), self.add_self_loops
+        order = torch.ops.plimsoll.edge_order(edge_index, nodes, nodes, loops, loops)
+        degree = torch.ops.plimsoll.in_degrees(order, nodes, nodes).to(x.dtype)
+        scale = (degree + 1).rsqrt() if loops else degree.rsqrt().masked_fill(degree == 0, 0)
+
+        def around(z: Tensor) -> Tensor:
+            summed: Tensor = torch.ops.plimsoll.aggregate(z, order, scale, scale)
+            return torch.addcmul(summed, z, scale.square().unsqueeze(1)) if loops else summed
+
+        # Of A x W, first the product with the narrower result.
+        out: Tensor = self.lin(around(x)) if self.in_channels < self.out_channels else around(self.lin(x))
+        return out if self.bias is None else out + self.bias
+
+
+class _Sums:
+    """`propagate` of layers whose messages are the sources' features as they are."""
+
+    def propagate(self: Any, edge_index: Any, size: Any = None, **features: Any) -> Any:
+        x = features.get("x")
+        if features.keys() != {"x"} or reasons.of_sum(self, x, edge_index, size=size) is not None:
+            return MessagePassing.propagate(self, edge_index, size=size, **features)
+        sources, targets = reasons.ends(x)
+        count = reasons.target_count(sources, targets, size)
+        order = torch.ops.plimsoll.edge_order(edge_index, len(sources), count, False, False)
+        share = None
+        if type(self.aggr_module) is MeanAggregation:
+            share = torch.ops.plimsoll.in_degrees(order, len(sources), count).clamp_(min=1).reciprocal_().to(sources.dtype)
+        return torch.ops.plimsoll.aggregate(sources, order, None, share, count)
+
+
+class SAGEConv(torch_geometric.nn.SAGEConv):  # type: ignore[misc]
+    """`torch_geometric.nn.SAGEConv`, with means or sums that store nothing of edges x channels."""
+
+    propagate = _Sums.propagate
+    propagate_type = {"x": OptPairTensor}
+
+
+class GINConv(torch_geometric.nn.GINConv):  # type: ignore[misc]
+    """`torch_geometric.nn.GINConv`, whose sums store nothing of edges x channels."""
+
+    propagate = _Sums.propagate
+    propagate_type = {"x": OptPairTensor}
+
+
+class Dropout(torch.nn.Dropout):  # type: ignore[misc]
+    """`torch.nn.Dropout` that keeps no mask for backward, of f32 on the CPU. The distribution is the same, not the
+    numbers: a call draws a key from torch's generator, so `torch.manual_seed` governs it."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        plain = type(input) in (Tensor, torch.nn.Parameter) and input.layout == torch.strided
+        fused = plain and input.device.type == "cpu" and input.dtype == torch.float32 and not self.inplace
+        if not fused or not self.training or not 0 < self.p < 1 or reasons.of_transformation():
+            return super().forward(input)
+        out: Tensor = torch.ops.plimsoll.dropout(input, self.p, torch.randint(2**16, (3,), device="cpu"))
+        return out
