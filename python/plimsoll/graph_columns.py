@@ -48,9 +48,14 @@ class GraphColumns(DataSet):
     @property
     def x(self) -> NDArray[np.float32] | None:
         """f32 [V, F], named by `features.node`: over the mapped file; where features are stored narrow, a copy of all of them in
-        memory, which is made each time (`tensor("x")` maps what is stored, `x_rows` copies some)."""
+        memory, which is kept until `close()` (`tensor("x")` maps what is stored, `x_rows` copies some)."""
         stored = self._optional("x")
-        return stored if stored is None or stored.dtype == np.float32 else self.x_rows(0, self.num_nodes)
+        if stored is None or stored.dtype == np.float32:
+            return stored
+        if "x as f32" not in self._columns:
+            self._columns["x as f32"] = self.x_rows(0, self.num_nodes)
+            self._columns["x as f32"].flags.writeable = False
+        return self._columns["x as f32"]
 
     def x_rows(self, first: int, end: int) -> NDArray[np.float32]:
         """f32 [end - first, F]: a copy of the features of some nodes, however they are stored. Errors: `UsageError`."""

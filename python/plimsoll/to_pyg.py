@@ -63,7 +63,7 @@ def to_giant_data(graph: GraphColumns) -> Data:
     def features() -> torch.Tensor | None:
         if graph.num_node_features == 0 or graph.features_dtype == "f32":
             return column("x")
-        return torch.from_numpy(graph.x)
+        return torch.from_numpy(graph.x_rows(0, graph.num_nodes))
 
     degrees = graph.tensor("indptr").diff()
     edge_index = torch.empty(2, graph.num_edges, dtype=torch.int64)

@@ -31,7 +31,7 @@ struct NeighbourSourceOptions {
   std::vector<std::string> splits = {"train", "valid"};
   /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
   std::optional<int64_t> negatives = {};
-  /// Bytes of the disk in which coming blocks may wait; none: as many as the columns take.
+  /// Bytes of the disk in which coming blocks may wait; none: as many as the columns take as f32.
   std::optional<int64_t> scratch_bytes = {};
 };
 
