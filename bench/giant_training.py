@@ -3,7 +3,7 @@
 
     bench/giant_training.py GRAPH [--shares 1 0.5 0.2 0.1 0.05] [--rounds 2] [-O KEY=VALUE ...] [--peer SECONDS]
 
-The budget of a run is what its plan takes without a cache, and the share of the columns indptr, indices and x; it is
+The budget of a run is what its plan takes without a cache, and the share of the columns indptr, indices and x as f32; it is
 in force in a memory group of the kernel where there is one (--enforce). Runs of a round follow each other; each reads past
 the page cache, which is dropped before it where that is allowed. Prints a table in Markdown; the time is that of epochs,
 validation included. Fails where weights differ.
@@ -87,7 +87,9 @@ def main():
     overrides = [word for override in arguments.overrides for word in ("-O", override)]
     plan = call(PLIMSOLL, "plan", RECIPE, "--data", arguments.graph, "--json", *overrides)
     without = plan["peak_bytes"] - plan["breakdown"].get("cache", 0)
-    size = sum((arguments.graph / f"{name}.npy").stat().st_size for name in ("indptr", "indices", "x"))
+    # A share is of the features as f32, however they are stored.
+    nodes, features = np.load(arguments.graph / "x.npy", mmap_mode="r").shape
+    size = sum((arguments.graph / f"{name}.npy").stat().st_size for name in ("indptr", "indices")) + 4 * nodes * features
     print(f"columns {size / 2**20:.0f} MiB; a run without a cache {without / 2**20:.0f} MiB\n")
     runs = {share: [] for share in arguments.shares}
     peers = {share: [] for share in arguments.shares}

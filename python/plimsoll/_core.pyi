@@ -25,6 +25,7 @@ class Mapping:
     def manifest(self) -> str: ...
     def has_column(self, name: str) -> bool: ...
     def column(self, name: str) -> NDArray[Any]: ...
+    def copy_x(self, first: int, out: NDArray[np.float32]) -> None: ...
     def file(self, column: str) -> tuple[str, int, int, int]: ...
 
 class GraphWriter:
@@ -222,6 +223,7 @@ class GraphOptions:
     dedup: bool
     self_loops: str
     order: str
+    features_dtype: str
     out: Path
     threads: int
     force: bool
@@ -230,6 +232,7 @@ class GraphSimulation:
     nodes: int
     degree: float
     features: int
+    features_dtype: str
     classes: int
     seed: int
     out: Path

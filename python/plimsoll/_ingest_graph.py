@@ -9,6 +9,7 @@ from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, 
 from plimsoll.graph import Graph
 
 Column = str | int
+FEATURE_DTYPES = ("auto", "f32", "f16", "bf16", "i8")
 
 
 def graph(
@@ -26,6 +27,7 @@ def graph(
     dedup: bool = False,
     self_loops: str = "keep",
     order: str = "none",
+    features_dtype: str = "auto",
     nodes: PathLike | None = None,
     id: str = "",
     label: str = "",
@@ -48,7 +50,7 @@ def graph(
     `edges` are texts, plain, .zst or .gz, of two IDs a line and perhaps more, or .npy arrays; the options are those of
     `plimsoll ingest graph`, which docs/giant-graphs.md explains. Columns are named by name or number from 0; `weight`
     and `edge_features` may each be a .npy file instead. `nodes` is a table with a row a node, of which `id`, `label`,
-    `split`, `node_features` and `unlabelled` speak; `features` f32 [V, F] and `labels` whole numbers [V] are .npy files;
+    `split`, `node_features` and `unlabelled` speak; `features` f32, f16, u8 or i8 [V, F] and `labels` whole numbers [V] are .npy files;
     `train`, `valid` and `test` are files of IDs. Progress counts bytes of the sources, then edges.
     Errors: `InputError` (file, line and column), `UsageError`, `BudgetExceeded`, `Failure`.
     """
@@ -70,6 +72,7 @@ def graph(
     options.undirected, options.dedup = undirected, dedup
     options.self_loops = one_of("self_loops", self_loops, ("keep", "drop", "add"))
     options.order = one_of("order", order, ("none", "degree", "frequency", "partition"))
+    options.features_dtype = one_of("features_dtype", features_dtype, FEATURE_DTYPES)
     options.out, options.force = Path(out), force
     options.threads = thread_count(threads)
     _core.make_graph(options, budget_text(budget), progress)

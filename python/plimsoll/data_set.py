@@ -52,6 +52,9 @@ class DataSet:
         manifest: dict[str, Any] = json.loads(self._mapping.manifest())
         return manifest
 
+    def has_column(self, name: str) -> bool:
+        return bool(self._mapping.has_column(name))
+
     def _column(self, name: str) -> NDArray[Any]:
         column = self._columns.get(name)
         if column is None:
@@ -76,7 +79,9 @@ class DataSet:
             status = os.fstat(file.fileno())
             if (status.st_dev, status.st_ino) != (device, inode):
                 raise InputError(f"{name}: another file since the data set was opened; open it again")
-            return torch.from_numpy(np.memmap(file, mapped.dtype, "c", offset, mapped.shape))
+            is_bf16 = mapped.dtype == np.uint16  # its bits
+            rows = torch.from_numpy(np.memmap(file, np.int16 if is_bf16 else mapped.dtype, "c", offset, mapped.shape))
+            return rows.view(torch.bfloat16) if is_bf16 else rows
 
     def __enter__(self) -> Self:
         return self

@@ -47,8 +47,26 @@ class GraphColumns(DataSet):
 
     @property
     def x(self) -> NDArray[np.float32] | None:
-        """f32 [V, F], named by `features.node`."""
-        return self._optional("x")
+        """f32 [V, F], named by `features.node`: over the mapped file; where features are stored narrow, a copy of all of them in
+        memory, which is kept until `close()` (`tensor("x")` maps what is stored, `x_rows` copies some)."""
+        stored = self._optional("x")
+        if stored is None or stored.dtype == np.float32:
+            return stored
+        if "x as f32" not in self._columns:
+            self._columns["x as f32"] = self.x_rows(0, self.num_nodes)
+            self._columns["x as f32"].flags.writeable = False
+        return self._columns["x as f32"]
+
+    def x_rows(self, first: int, end: int) -> NDArray[np.float32]:
+        """f32 [end - first, F]: a copy of the features of some nodes, however they are stored. Errors: `UsageError`."""
+        rows = np.empty((max(end - first, 0), self.num_node_features), np.float32)
+        self._mapping.copy_x(first, rows)
+        return rows
+
+    @property
+    def features_dtype(self) -> str:
+        """How features are stored: f32, f16, bf16, u8 or i8 (docs/formats/graph.md#narrow-features)."""
+        return str(self.manifest.get("narrow", {}).get("x", {}).get("type", "f32"))
 
     @property
     def y(self) -> NDArray[np.int64] | None:
@@ -83,7 +101,8 @@ class GraphColumns(DataSet):
 
     @property
     def num_node_features(self) -> int:
-        return 0 if self.x is None else int(self.x.shape[1])
+        stored = self._optional("x")
+        return 0 if stored is None else int(stored.shape[1])
 
     @property
     def num_edge_features(self) -> int:

@@ -106,7 +106,7 @@ class NeighborLoader(EpochLoader["Data"]):
         self.transform = transform
         self.cache_bytes = 0 if cache_bytes is None else _core.parse_size(str(cache_bytes))
         self.horizon = whole("horizon", horizon, 0)
-        self._has_x = self._source is not None or graph.x is not None
+        self._has_x = self._source is not None or graph.num_node_features > 0
         self._seeds, self._masked = _nodes(graph, input_nodes)
         options = {
             **sampling_options(num_neighbors, replace, subgraph_type, disjoint, weight_attr),

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll import _core
-from plimsoll.arguments import Budget, PathLike, Progress, budget_text, texts, thread_count, whole
+from plimsoll._ingest_graph import FEATURE_DTYPES
+from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, texts, thread_count, whole
 from plimsoll.frames import Frames
 from plimsoll.graph import Graph
 
@@ -49,6 +50,7 @@ def graph(
     nodes: int,
     degree: float = 20,
     features: int = 0,
+    features_dtype: str = "auto",
     classes: int = 2,
     seed: int = 1,
     force: bool = False,
@@ -68,6 +70,7 @@ def graph(
     options.nodes = whole("nodes", nodes, 1)
     options.degree = float(degree)
     options.features = whole("features", features, 0)
+    options.features_dtype = one_of("features_dtype", features_dtype, FEATURE_DTYPES)
     options.classes = whole("classes", classes, 1)
     options.seed = whole("seed", seed, 0, 2**64 - 1)
     options.force = force

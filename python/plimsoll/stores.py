@@ -18,7 +18,7 @@ from plimsoll.graph_columns import GraphColumns
 class FeatureStore(PygFeatureStore):  # type: ignore[misc]
     """`x` f32 [V, F] and `y` i64 [V] of a graph, those that it has, over the mapped files.
 
-    All rows are a tensor without copies, as `Graph.tensor` gives it; some, by a tensor, slice or number, are copies. PyTorch Geometric
+    All rows are a tensor without copies, as `Graph.tensor` gives it, but for features that are stored narrow; some, by a tensor, slice or number, are copies. PyTorch Geometric
     fetches no features of edges here: `Graph.add_edge_columns` does. It can be pickled, by the path of the graph. Errors:
     `UsageError` for what would write to it; `KeyError` for a name that it does not have, `IndexError` for a node.
     """
@@ -26,8 +26,9 @@ class FeatureStore(PygFeatureStore):  # type: ignore[misc]
     def __init__(self, graph: GraphColumns) -> None:
         super().__init__()
         self.__dict__["_graph"] = graph
-        names = [name for name in ("x", "y") if getattr(graph, name) is not None]
+        names = [name for name, there in (("x", graph.num_node_features), ("y", graph.y is not None)) if there]
         self.__dict__["_columns"] = {name: graph.tensor(name) for name in names}
+        self.__dict__["_scale"] = graph.tensor("x_scale") if graph.has_column("x_scale") else None
 
     def get_all_tensor_attrs(self) -> list[TensorAttr]:
         return [TensorAttr(group_name=None, attr_name=name) for name in self._columns]
@@ -41,10 +42,15 @@ class FeatureStore(PygFeatureStore):  # type: ignore[misc]
     def _get_tensor(self, attr: TensorAttr) -> Tensor:
         column, index = self._column(attr), attr.index
         if index is None or isinstance(index, slice) and index == slice(None):
-            return column
-        if isinstance(index, Tensor) and index.dtype != torch.bool:
-            return column.index_select(0, index.to(torch.int64))
-        return column[index].clone()
+            rows = column
+        elif isinstance(index, Tensor) and index.dtype != torch.bool:
+            rows = column.index_select(0, index.to(torch.int64))
+        else:
+            rows = column[index].clone()
+        if attr.attr_name != "x":
+            return rows
+        rows = rows.to(torch.float32)  # exact, and a copy only where features are stored narrow
+        return rows if self._scale is None else rows * self._scale
 
     def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...]:
         return tuple((self._column(attr) if attr.index is None else self._get_tensor(attr)).shape)

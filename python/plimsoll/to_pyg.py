@@ -60,6 +60,11 @@ def to_giant_data(graph: GraphColumns) -> Data:
     def column(name: str) -> torch.Tensor | None:
         return graph.tensor(name) if graph._mapping.has_column(name) else None
 
+    def features() -> torch.Tensor | None:
+        if graph.num_node_features == 0 or graph.features_dtype == "f32":
+            return column("x")
+        return torch.from_numpy(graph.x_rows(0, graph.num_nodes))
+
     degrees = graph.tensor("indptr").diff()
     edge_index = torch.empty(2, graph.num_edges, dtype=torch.int64)
     neighbours, nodes = edge_index if graph.direction == "in" else reversed(edge_index.unbind())
@@ -71,7 +76,7 @@ def to_giant_data(graph: GraphColumns) -> Data:
         place[ids] = torch.arange(len(ids))
         edge_index = edge_index[:, place]
         edge_attr, edge_weight = (None if rows is None else rows[place] for rows in (edge_attr, edge_weight))
-    data = Data(x=column("x"), edge_index=edge_index, edge_attr=edge_attr, y=column("y"))
+    data = Data(x=features(), edge_index=edge_index, edge_attr=edge_attr, y=column("y"))
     if edge_weight is not None:
         data.edge_weight = edge_weight
     for name in (f"{split}_idx" for split in SPLITS):

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -24,6 +25,9 @@ nb::dlpack::dtype dtype_of(const std::string& name) {
   if (name == "<i4") return nb::dtype<int32_t>();
   if (name == "<u4") return nb::dtype<uint32_t>();
   if (name == "|u1") return nb::dtype<uint8_t>();
+  if (name == "|i1") return nb::dtype<int8_t>();
+  if (name == "<u2") return nb::dtype<uint16_t>();
+  if (name == "<f2") return {static_cast<uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
   return nb::dtype<float>();
 }
 
@@ -84,6 +88,16 @@ nb::ndarray<nb::numpy, nb::ro> Mapping::column(const std::string& name) const {
   using Owner = std::shared_ptr<const DataSetView>;
   const nb::capsule owner(new Owner(view_), [](void* held) noexcept { delete static_cast<Owner*>(held); });
   return {npy.data().data(), shape.size(), shape.data(), owner, nullptr, dtype_of(npy.shape().dtype)};
+}
+
+void Mapping::copy_x(int64_t first, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) const {
+  const std::shared_ptr<const GraphView> graph = this->graph();
+  const auto rows = static_cast<int64_t>(out.shape(0));
+  if (first < 0 || rows > graph->nodes() - first || static_cast<int64_t>(out.shape(1)) != graph->node_features())
+    throw UsageError(fmt::format("rows {} .. {} of x, which is [{}, {}]", first, first + rows, graph->nodes(),
+                                 graph->node_features()));
+  const nb::gil_scoped_release released;
+  graph->copy_x(first, std::span(out.data(), out.size()));
 }
 
 namespace {
@@ -156,6 +170,7 @@ void bind_data_sets(nb::module_& module) {
       .def("manifest", &Mapping::manifest)
       .def("has_column", &Mapping::has_column)
       .def("column", &Mapping::column)
+      .def("copy_x", &Mapping::copy_x, "first"_a, "out"_a.noconvert())
       .def("file", &Mapping::file);
   nb::class_<BudgetedWriter>(module, "GraphWriter")
       .def(nb::init<const std::filesystem::path&, bool, int64_t, int64_t, int64_t, int64_t,

@@ -116,6 +116,7 @@ void bind_graph_making(nb::module_& module) {
       .def_rw("dedup", &GraphIngestOptions::dedup)
       .def_rw("self_loops", &GraphIngestOptions::self_loops)
       .def_rw("order", &GraphIngestOptions::order)
+      .def_rw("features_dtype", &GraphIngestOptions::features_dtype)
       .def_rw("out", &GraphIngestOptions::out)
       .def_rw("threads", &GraphIngestOptions::threads)
       .def_rw("force", &GraphIngestOptions::force);
@@ -124,6 +125,7 @@ void bind_graph_making(nb::module_& module) {
       .def_rw("nodes", &GraphSimulation::nodes)
       .def_rw("degree", &GraphSimulation::degree)
       .def_rw("features", &GraphSimulation::features)
+      .def_rw("features_dtype", &GraphSimulation::features_dtype)
       .def_rw("classes", &GraphSimulation::classes)
       .def_rw("seed", &GraphSimulation::seed)
       .def_rw("out", &GraphSimulation::out)

@@ -25,6 +25,8 @@ class Mapping {
   std::string manifest() const { return view().manifest().dump(); }
   bool has_column(const std::string& name) const { return view().has_column(name); }
   nb::ndarray<nb::numpy, nb::ro> column(const std::string& name) const;
+  /// The rows of a graph's x from node `first` on, as f32. Errors: UsageError (rows that there are not).
+  void copy_x(int64_t first, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) const;
   /// Path, device and inode of a column's file, and the byte at which its elements begin.
   std::tuple<std::string, uint64_t, uint64_t, int64_t> file(const std::string& column) const;
   /// Errors: UsageError where it is closed. Null where it is of another kind.

@@ -54,6 +54,11 @@ void add_simulate_graph(CLI::App& simulate) {
       ->type_name("D")
       ->capture_default_str();
   graph->add_option("--features", made.features, "Features of a node")->type_name("F")->capture_default_str();
+  graph
+      ->add_option("--features-dtype", made.features_dtype,
+                   "How they are stored: auto or f32 (as they are), or rounded to f16, bf16 or i8")
+      ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
+      ->capture_default_str();
   graph->add_option("--classes", made.classes, "Communities, each a class")
       ->type_name("C")
       ->capture_default_str();

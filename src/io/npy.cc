@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -14,6 +15,8 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kBufferBytes = 256 * 1024;
+// In the order of NumberType.
+constexpr std::array<std::string_view, 5> kNumberDtypes = {"<f4", "<f2", "<u2", "|u1", "|i1"};
 
 InputError bad(const std::string& path, const std::string& what) {
   return InputError(path + ": not a usable .npy file: " + what);
@@ -55,10 +58,25 @@ int64_t NpyShape::elements() const {
   return count;
 }
 
+const char* npy_dtype(NumberType type) {
+  return kNumberDtypes[static_cast<size_t>(type)].data();
+}
+
+std::optional<NumberType> npy_number_type(const std::string& dtype) {
+  const auto* const found = std::ranges::find(kNumberDtypes, dtype);
+  if (found == kNumberDtypes.end()) return std::nullopt;
+  return static_cast<NumberType>(found - kNumberDtypes.begin());
+}
+
+bool npy_is_whole(const std::string& dtype) {
+  return dtype == "<i8" || dtype == "<i4" || dtype == "<u4" || dtype == "|u1";
+}
+
 int64_t npy_item_bytes(const std::string& dtype) {
   if (dtype == "<i8") return 8;
-  if (dtype == "<i4" || dtype == "<u4" || dtype == "<f4") return 4;
-  return dtype == "|u1" ? 1 : 0;
+  if (dtype == "<i4" || dtype == "<u4") return 4;
+  const std::optional<NumberType> type = npy_number_type(dtype);
+  return type ? bytes_of(*type) : 0;
 }
 
 std::string npy_header(const NpyShape& shape) {

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "base/hash.h"
+#include "base/number_type.h"
 #include "io/file.h"
 #include "memory/vector.h"
 
@@ -32,6 +34,14 @@ const char* npy_dtype() {
   if constexpr (std::is_same_v<T, uint8_t>) return "|u1";
   if constexpr (std::is_same_v<T, float>) return "<f4";
 }
+
+/// NumPy's name of a type of numbers; "<u2", the bits, for bf16, which NumPy does not have.
+const char* npy_dtype(NumberType type);
+/// The type whose numbers a column of this dtype holds, if its values are f32 or narrower.
+std::optional<NumberType> npy_number_type(const std::string& dtype);
+
+/// Whether these are the whole numbers of IDs and classes: i64, i32, u32 or u8.
+bool npy_is_whole(const std::string& dtype);
 
 /// Bytes of one element; 0 if the dtype is none of those above.
 int64_t npy_item_bytes(const std::string& dtype);

@@ -50,25 +50,40 @@ bool FeatureRows::plan(int64_t number, std::span<const int64_t> nodes) {
 }
 
 void FeatureRows::gather_planned(int64_t number, std::span<const int64_t> nodes, float* out) {
-  const std::lock_guard lock(mutex_);
-  if (number == plan_)
-    cache_->gather_planned(reinterpret_cast<std::byte*>(out));
-  else
-    cache_->gather(nodes, reinterpret_cast<std::byte*>(out));
+  widened(nodes, out, [&](std::byte* packed) {
+    const std::lock_guard lock(mutex_);
+    if (number == plan_)
+      cache_->gather_planned(packed);
+    else
+      cache_->gather(nodes, packed);
+  });
 }
 
 void FeatureRows::gather(std::span<const int64_t> nodes, float* out) {
   if (!cache_) return copy(nodes, out);
-  const std::lock_guard lock(mutex_);
-  cache_->gather(nodes, reinterpret_cast<std::byte*>(out));
+  widened(nodes, out, [&](std::byte* packed) {
+    const std::lock_guard lock(mutex_);
+    cache_->gather(nodes, packed);
+  });
+}
+
+// Rows as they are stored, which `gather` puts into the memory that they fill when they are f32.
+template <typename Gather>
+void FeatureRows::widened(std::span<const int64_t> nodes, float* out, const Gather& gather) const {
+  const RowValues& stored = graph_->x_values();
+  const std::span rows(out, nodes.size() * static_cast<size_t>(stored.width));
+  gather(stored.packed_in(rows));
+  stored.widen_in_place(rows);
 }
 
 void FeatureRows::copy(std::span<const int64_t> nodes, float* out) const {
   const int64_t width = graph_->node_features();
-  const float* const x = graph_->x().data();
+  const int64_t row_bytes = graph_->x_values().row_bytes();
+  const std::byte* const x = graph_->x_bytes().data();
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (i + kAhead < nodes.size()) __builtin_prefetch(x + nodes[i + kAhead] * width);
-    out = std::copy_n(x + nodes[i] * width, width, out);
+    if (i + kAhead < nodes.size()) __builtin_prefetch(x + nodes[i + kAhead] * row_bytes);
+    graph_->copy_x(nodes[i], std::span(out, static_cast<size_t>(width)));
+    out += width;
   }
 }
 

@@ -42,6 +42,8 @@ class FeatureRows {
   RowCounters counters();
 
  private:
+  template <typename Gather>
+  void widened(std::span<const int64_t> nodes, float* out, const Gather& gather) const;
   void copy(std::span<const int64_t> nodes, float* out) const;
 
   const std::shared_ptr<const GraphView> graph_;

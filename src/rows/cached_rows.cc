@@ -28,6 +28,12 @@ void CachedRows::resize(int64_t bytes) {
   }
 }
 
+void CachedRows::gather(std::span<const int64_t> rows, float* out) {
+  const std::span wide(out, rows.size() * static_cast<size_t>(file_.width));
+  cache_->gather(rows, file_.values.packed_in(wide));
+  file_.values.widen_in_place(wide);
+}
+
 int64_t CachedRows::most_bytes() const {
   return file_.rows * (file_.layout().row_bytes + kCachedRow) + 4096;
 }

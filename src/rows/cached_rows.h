@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "io/row_reader.h"
 #include "rows/feature_file.h"
@@ -21,7 +22,8 @@ class CachedRows {
   void resize(int64_t bytes);
   /// The bytes with which every row stays in memory.
   int64_t most_bytes() const;
-  RowCache& cache() { return *cache_; }
+  /// f32 [rows, F] into `out`. Errors: those of RowCache::gather().
+  void gather(std::span<const int64_t> rows, float* out);
 
  private:
   FeatureFile file_;

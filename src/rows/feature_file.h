@@ -6,22 +6,24 @@
 
 #include "io/row_reader.h"
 #include "store/data_set.h"
+#include "store/row_values.h"
 
 namespace plimsoll {
 
-/// A file of f32 rows of equal length.
+/// A file of rows of equal length, f32 or narrower.
 struct FeatureFile {
   std::filesystem::path path;
   int64_t offset = 0;  ///< of the first row, in bytes
   int64_t rows = 0;
   int64_t width = 0;                      ///< F
   std::optional<FileIdentity> file = {};  ///< as in RowLayout
+  RowValues values = {.width = width};    ///< how a row is stored
 
   RowLayout layout() const {
-    const int64_t row_bytes = width * int64_t{sizeof(float)};
+    const int64_t row_bytes = values.row_bytes();
     return {offset, row_bytes, rows, row_bytes, file};
   }
-  /// An f32 column [N, F] of a data set. Errors: InputError (no such column, or another dtype or shape).
+  /// A column [N, F] of a data set. Errors: those of RowValues::of().
   static FeatureFile column(const DataSetView& set, const std::string& name);
 };
 

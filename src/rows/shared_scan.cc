@@ -75,8 +75,10 @@ int64_t SharedScan::most_bytes(const RowLayout& layout) {
   return bytes_for(layout, layout.rows);
 }
 
-SharedScan::SharedScan(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes)
+SharedScan::SharedScan(const std::filesystem::path& path, const RowLayout& layout, RowCopy copy,
+                       int64_t bytes)
     : reader_(path, layout, reading(layout, bytes)),
+      copy_(std::move(copy)),
       slots_(slots_for(layout, bytes)),
       all_fit_(slots_ >= layout.rows),
       enough_(std::max<int64_t>(1, slots_ / kRoundShare)),
@@ -164,14 +166,14 @@ bool SharedScan::plan(std::span<const int64_t> rows) {
 }
 
 void SharedScan::gather(std::span<const int64_t> rows, std::byte* out) {
-  const auto row_bytes = static_cast<size_t>(reader_.layout().row_bytes);
+  const auto out_bytes = static_cast<size_t>(copy_.out_bytes());
   std::array<const std::byte*, kTogether> from;
   for (size_t first = 0; first < rows.size(); first += kTogether) {
     const auto some = rows.subspan(first, std::min(kTogether, rows.size() - first));
     find_all(some, from);
     for (size_t i = 0; i < some.size(); ++i) {
       if (i + kAhead < some.size()) __builtin_prefetch(from[i + kAhead]);
-      std::memcpy(out + (first + i) * row_bytes, from[i], row_bytes);
+      copy_.copy(from[i], out + (first + i) * out_bytes);
     }
   }
 }

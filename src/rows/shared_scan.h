@@ -14,7 +14,9 @@
 
 #include "io/row_reader.h"
 #include "memory/mapped_bytes.h"
+#include "rows/feature_file.h"
 #include "rows/next_use_order.h"
+#include "rows/row_copy.h"
 #include "rows/row_counters.h"
 #include "rows/row_table.h"
 
@@ -33,7 +35,11 @@ class SharedScan {
  public:
   /// `bytes` (Tag::cache) are for everything, and taken at once: least_bytes() or more.
   /// Errors: those of RowReader, BudgetExceeded, ThreadRefused, UsageError (fewer bytes).
-  SharedScan(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes);
+  SharedScan(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes)
+      : SharedScan(path, layout, RowCopy(layout.row_bytes), bytes) {}
+  /// Rows of features, which gather() gives as f32.
+  SharedScan(const FeatureFile& rows, int64_t bytes)
+      : SharedScan(rows.path, rows.layout(), RowCopy(rows.values), bytes) {}
   /// Batches that are planned are given up.
   ~SharedScan();
   SharedScan(const SharedScan&) = delete;
@@ -54,7 +60,7 @@ class SharedScan {
   /// Has these rows, all different, read and kept for a batch; false if there is no room for them beside
   /// those of other batches, with nothing changed.
   bool plan(std::span<const int64_t> rows);
-  /// Copies the rows of a planned batch, [rows, row_bytes], and waits for those that are still to be read.
+  /// Copies the rows of a planned batch, [rows, row_bytes] or f32 [rows, F], and waits for those that are still to be read.
   /// Errors: those of RowReader::read(); it can be called again then.
   void gather(std::span<const int64_t> rows, std::byte* out);
   /// A planned batch wants its rows no more.
@@ -71,6 +77,7 @@ class SharedScan {
     State state = State::absent;
   };
   static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + NextUseOrder::kSlotBytes;
+  SharedScan(const std::filesystem::path& path, const RowLayout& layout, RowCopy copy, int64_t bytes);
   static int64_t bytes_for(const RowLayout& layout, int64_t slots);
   static int64_t slots_for(const RowLayout& layout, int64_t bytes);
 
@@ -95,6 +102,7 @@ class SharedScan {
   static constexpr int32_t kNone = -1;
 
   RowReader reader_;  // the thread's
+  RowCopy copy_;
   int64_t slots_;
   bool all_fit_;    // slot i is that of row i
   int64_t enough_;  // wanted rows that make a round worth it

@@ -37,9 +37,10 @@ int64_t SpilledFeatures::kept_rows(const RowLayout& layout, const Options& optio
   return left < 0 ? -1 : std::min(left / layout.row_bytes, layout.rows);
 }
 
-SpilledFeatures::SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout,
+SpilledFeatures::SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, RowCopy copy,
                                  const Options& options, ScratchFile scratch, std::span<const uint8_t> uses)
     : row_bytes_(layout.row_bytes),
+      copy_(std::move(copy)),
       sizes_(sizes_for(layout, options)),
       scratch_(std::move(scratch)),
       kept_(layout, uses, std::max<int64_t>(kept_rows(layout, options), 0)),
@@ -202,7 +203,7 @@ bool SpilledFeatures::read(int64_t generation, int64_t batch,
 
 void SpilledFeatures::copy(const Loaded& from, const Place& place) const {
   const std::byte* const packed = from.bytes.data() + sizes_.notes;
-  const auto row_bytes = static_cast<size_t>(row_bytes_);
+  const auto out_bytes = static_cast<size_t>(copy_.out_bytes());
   std::array<const std::byte*, kLookedUp> rows;
   for (size_t first = 0; first < place.rows.size(); first += kLookedUp) {
     const auto some = place.rows.subspan(first, std::min(kLookedUp, place.rows.size() - first));
@@ -219,7 +220,7 @@ void SpilledFeatures::copy(const Loaded& from, const Place& place) const {
     }
     for (size_t i = 0; i < some.size(); ++i) {
       if (i + kPrefetched < some.size()) __builtin_prefetch(rows[i + kPrefetched]);
-      std::memcpy(place.out + (first + i) * row_bytes, rows[i], row_bytes);
+      copy_.copy(rows[i], place.out + (first + i) * out_bytes);
     }
   }
 }

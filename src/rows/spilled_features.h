@@ -13,12 +13,15 @@
 #include <span>
 #include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "io/scratch_file.h"
 #include "memory/mapped_bytes.h"
+#include "rows/feature_file.h"
 #include "rows/pack_round.h"
 #include "rows/pinned_rows.h"
+#include "rows/row_copy.h"
 #include "rows/row_counters.h"
 #include "rows/row_set.h"
 
@@ -50,7 +53,12 @@ class SpilledFeatures {
   /// `uses` [rows]: how often each row is used in some batches; of those that are used most some stay.
   /// Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is less than 0, or 2^32 rows).
   SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
-                  ScratchFile scratch, std::span<const uint8_t> uses);
+                  ScratchFile scratch, std::span<const uint8_t> uses)
+      : SpilledFeatures(path, layout, RowCopy(layout.row_bytes), options, std::move(scratch), uses) {}
+  /// Rows of features, which read() gives as f32.
+  SpilledFeatures(const FeatureFile& rows, const Options& options, ScratchFile scratch,
+                  std::span<const uint8_t> uses)
+      : SpilledFeatures(rows.path, rows.layout(), RowCopy(rows.values), options, std::move(scratch), uses) {}
   ~SpilledFeatures();
   SpilledFeatures(const SpilledFeatures&) = delete;
   SpilledFeatures& operator=(const SpilledFeatures&) = delete;
@@ -65,7 +73,7 @@ class SpilledFeatures {
   /// Drops all rounds; batches are counted from 0 again, and are those of this generation (0 at first).
   void forget(int64_t generation);
 
-  /// Where the rows of a batch go: [rows, row_bytes].
+  /// Where the rows of a batch go: [rows, row_bytes] or f32 [rows, F].
   struct Place {
     std::span<const int64_t> rows;
     std::byte* out = nullptr;
@@ -98,6 +106,8 @@ class SpilledFeatures {
     MappedBytes bytes;  // notes, then rows
     RowSet set;
   };
+  SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, RowCopy copy,
+                  const Options& options, ScratchFile scratch, std::span<const uint8_t> uses);
   static PackSizes sizes_for(const RowLayout& layout, const Options& options);
 
   Loaded* loaded(const WaitingPack& waiting);
@@ -111,6 +121,7 @@ class SpilledFeatures {
   void copy(const Loaded& from, const Place& place) const;
 
   int64_t row_bytes_;
+  RowCopy copy_;
   PackSizes sizes_;
   ScratchFile scratch_;
   PinnedRows kept_;

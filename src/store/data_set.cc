@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/error.h"
@@ -15,7 +16,7 @@ namespace {
 
 // The newest version of each kind, of which a set has the oldest that can say what it holds.
 int newest_version(const std::string& kind) {
-  return kind == "graph_set" ? 2 : 1;
+  return kind == "graph_set" || kind == "graph" ? 2 : 1;
 }
 
 }  // namespace
@@ -77,6 +78,19 @@ Json make_provenance(Json sources, Json options) {
 NpyWriter& DataSetWriter::add(const std::string& name, const char* dtype, const std::vector<int64_t>& row) {
   columns_.emplace_back(name, NpyWriter(folder_.path() / (name + ".npy"), dtype, row, folder_.files()));
   return columns_.back().second;
+}
+
+void DataSetWriter::rewrite(const std::string& name, const char* dtype, const std::vector<int64_t>& row,
+                            const std::function<void(const NpyView& from, NpyWriter& to)>& fill) {
+  const auto found = std::ranges::find(columns_, name, &std::pair<std::string, NpyWriter>::first);
+  if (found == columns_.end()) throw Failure("no column '" + name + "'; this is an error of the program");
+  const std::filesystem::path path = folder_.path() / (name + ".npy");
+  const std::filesystem::path beside = folder_.path() / (name + ".again.npy");
+  found->second.finish();
+  NpyWriter again(beside, dtype, row, files());
+  fill(NpyView(path), again);
+  if (files().rename(beside, path, FileSystem::Rename::replace) != 0) throw file_failure("cannot rename", beside);
+  found->second = std::move(again);
 }
 
 void DataSetWriter::publish(Json manifest, int format_version) {

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -37,6 +38,10 @@ class DataSetWriter {
   NpyWriter& column(const std::string& name, const std::vector<int64_t>& row = {}) {
     return add(name, npy_dtype<T>(), row);
   }
+
+  /// Writes a column that is whole again, as another dtype: `fill` gets what it was, mapped, and the writer.
+  void rewrite(const std::string& name, const char* dtype, const std::vector<int64_t>& row,
+               const std::function<void(const NpyView& from, NpyWriter& to)>& fill);
 
   /// Where the columns are until publish(): also the place for scratch files, which must be gone by then.
   const std::filesystem::path& path() const { return folder_.path(); }

@@ -7,6 +7,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr int kNarrowVersion = 2;  // of a graph whose features are narrow
+
 // The width of a column whose rows are of any width; 0 where there is no such column.
 int64_t width(const DataSetView& set, const std::string& name) {
   const auto found = set.columns().find(name);
@@ -80,6 +82,7 @@ void GraphWriter::append_edge_id(std::span<const int64_t> ids) {
 void GraphWriter::append_x(std::span<const float> values, int64_t features) {
   column<float>(x_.writer, "x", {features}).append(values);
   x_.rows += static_cast<int64_t>(values.size()) / features;
+  narrow_x_.look_at(values, features);
 }
 
 void GraphWriter::append_y(std::span<const int64_t> classes) {
@@ -131,20 +134,22 @@ void GraphWriter::require_counts() const {
 void GraphWriter::publish(const GraphTables& tables, Json provenance) {
   if (indices_.writer == nullptr) append_indices(std::span<const uint32_t>{});
   require_counts();
-  set_.publish({{"kind", "graph"},
-                {"format_version", 0},
-                {"nodes", nodes_},
-                {"edges", edges_},
-                {"direction", tables.direction},
-                {"classes", tables.classes},
-                {"columns", Json::object()},
-                {"features", {{"node", tables.node_features}, {"edge", tables.edge_features}}},
-                {"class_names", tables.class_names},
-                {"provenance", std::move(provenance)}});
+  const Json narrow = x_.writer == nullptr ? Json() : narrow_x_.store(set_, "x");
+  Json manifest = {{"kind", "graph"},
+                   {"format_version", 0},
+                   {"nodes", nodes_},
+                   {"edges", edges_},
+                   {"direction", tables.direction},
+                   {"classes", tables.classes},
+                   {"columns", Json::object()},
+                   {"features", {{"node", tables.node_features}, {"edge", tables.edge_features}}},
+                   {"class_names", tables.class_names}};
+  if (!narrow.is_null()) manifest["narrow"] = {{"x", narrow}};
+  manifest["provenance"] = std::move(provenance);
+  set_.publish(std::move(manifest), narrow.is_null() ? 1 : kNarrowVersion);
 }
 
 GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, "graph") {
-  node_features_ = width(set_, "x");
   edge_features_ = width(set_, "edge_attr");
   indptr_ = set_.column<int64_t>("indptr");
   const auto indices = set_.columns().find("indices");
@@ -155,7 +160,10 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, "graph"
   edge_weight_ = optional_column<float>(set_, "edge_weight");
   edge_attr_ = optional_column<float>(set_, "edge_attr", {edge_features_});
   edge_id_ = optional_column<int64_t>(set_, "edge_id");
-  x_ = optional_column<float>(set_, "x", {node_features_});
+  if (set_.has_column("x")) {
+    x_values_ = RowValues::of(set_, "x");
+    x_ = set_.columns().at("x").data();
+  }
   y_ = optional_column<int64_t>(set_, "y");
   node_id_ = optional_column<int64_t>(set_, "node_id");
   name_ptr_ = optional_column<int64_t>(set_, "node_name_ptr");
@@ -189,10 +197,27 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, "graph"
   } catch (const Json::exception& error) {
     throw damaged(std::string("manifest.json: ") + error.what());
   }
+  require_narrow_x();
   if (tables_.direction != "in" && tables_.direction != "out")
     throw damaged(fmt::format("direction '{}' is neither 'in' nor 'out'", tables_.direction));
   if (!tables_.class_names.empty() && static_cast<int64_t>(tables_.class_names.size()) != tables_.classes)
     throw damaged("class_names are not as many as classes");
+}
+
+// What the manifest says of x is what the column is.
+void GraphView::require_narrow_x() const {
+  const Json& manifest = set_.manifest();
+  const Json narrow = manifest.value(Json::json_pointer("/narrow/x"), Json());
+  const bool is_narrow = x_values_.type != NumberType::f32;
+  const int64_t version = manifest.at("format_version");
+  const std::string said = narrow.is_object() && narrow.value("type", Json()).is_string()
+                               ? narrow["type"].get<std::string>()
+                               : "f32";
+  if (said == name_of(x_values_.type) && (version == kNarrowVersion) == is_narrow) return;
+  throw InputError(fmt::format(
+      "{}: column 'x' is {}, expected {} as the manifest of format version {} says; the data set is damaged, "
+      "make it again",
+      set_.folder().string(), name_of(x_values_.type), said, version));
 }
 
 void GraphView::read_tables() {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "store/data_set.h"
+#include "store/narrow_column.h"
+#include "store/row_values.h"
 
 namespace plimsoll {
 
@@ -49,6 +51,8 @@ class GraphWriter {
   /// The user's numbers of the next edges, each of 0 .. E-1 once.
   void append_edge_id(std::span<const int64_t> ids);
   void append_x(std::span<const float> values, int64_t features);
+  /// How x is stored, where not as f32; before the first of it.
+  void store_x(const StoredAs& as) { narrow_x_ = NarrowColumn(as); }
   void append_y(std::span<const int64_t> classes);
   /// The user's numbers of the next nodes.
   void append_node_id(std::span<const int64_t> ids);
@@ -75,6 +79,7 @@ class GraphWriter {
   };
 
   DataSetWriter set_;
+  NarrowColumn narrow_x_;
   NpyWriter& indptr_;
   Counted indices_, edge_weight_, edge_attr_, edge_id_, x_, y_, node_id_, name_ptr_;
   NpyWriter* names_ = nullptr;
@@ -97,7 +102,7 @@ class GraphView {
   const GraphTables& tables() const { return tables_; }
   int64_t nodes() const { return static_cast<int64_t>(indptr_.size()) - 1; }
   int64_t edges() const { return edges_; }
-  int64_t node_features() const { return node_features_; }
+  int64_t node_features() const { return x_values_.width; }
   int64_t edge_features() const { return edge_features_; }
 
   std::span<const int64_t> indptr() const { return indptr_; }  ///< [V+1]
@@ -112,7 +117,14 @@ class GraphView {
   std::span<const float> edge_weight() const { return edge_weight_; }  ///< [E], or empty
   std::span<const float> edge_attr() const { return edge_attr_; }      ///< [E, K], or empty
   std::span<const int64_t> edge_id() const { return edge_id_; }        ///< [E], or empty: the edge itself
-  std::span<const float> x() const { return x_; }                      ///< [V, F], or empty
+  /// How rows of x are stored; width 0: there are none.
+  const RowValues& x_values() const { return x_values_; }
+  /// The rows of x from node `first` on, as f32 [nodes, F] into `rows`.
+  void copy_x(int64_t first, std::span<float> rows) const {
+    x_values_.widen(x_.data() + first * x_values_.row_bytes(), rows);
+  }
+  /// All of x as it is stored.
+  std::span<const std::byte> x_bytes() const { return x_; }
   std::span<const int64_t> y() const { return y_; }                    ///< [V], or empty
   std::span<const int64_t> split(size_t split) const { return splits_[split]; }
   /// [n, 2] of a split the edges to be predicted, each a neighbour and a node; or empty.
@@ -132,16 +144,18 @@ class GraphView {
 
  private:
   void read_tables();
+  void require_narrow_x() const;
 
   DataSetView set_;
   GraphTables tables_;
   int64_t edges_ = 0;
-  int64_t node_features_ = 0;
   int64_t edge_features_ = 0;
   std::span<const int64_t> indptr_;
   std::span<const uint32_t> indices_;
   std::span<const int64_t> wide_indices_;
-  std::span<const float> edge_weight_, edge_attr_, x_;
+  std::span<const float> edge_weight_, edge_attr_;
+  RowValues x_values_;
+  std::span<const std::byte> x_;
   std::span<const int64_t> edge_id_, y_, node_id_, name_ptr_;
   std::string_view names_;
   std::array<std::span<const int64_t>, kGraphSplits.size()> splits_;

@@ -79,6 +79,26 @@ void verify_finite(std::span<const float> values, const char* name, Findings& fi
     findings.push_back(fmt::format("column '{}' holds a value that is not finite, the {}th", name, at));
 }
 
+// Some rows at a time, and the proof that a narrow column is what was given.
+void verify_x(const GraphView& graph, Findings& findings) {
+  if (graph.node_features() == 0) return;
+  constexpr int64_t kRowsAtOnce = 256;
+  Vector<float, Tag::columns> rows;
+  for (int64_t first = 0; first < graph.nodes(); first += kRowsAtOnce) {
+    rows.resize(static_cast<size_t>(std::min(kRowsAtOnce, graph.nodes() - first) * graph.node_features()));
+    graph.copy_x(first, rows);
+    const size_t before = findings.size();
+    verify_finite(rows, "x", findings);
+    if (findings.size() > before) return;
+  }
+  if (graph.x_values().type == NumberType::f32) return;
+  const Json& narrow = graph.set().manifest()["narrow"]["x"];
+  const std::string found = f32_checksum(graph.set(), "x");
+  if (const Json expected = narrow.value("xxh3_f32", Json()); expected != found)
+    findings.push_back(fmt::format("column 'x': as f32 its checksum is {}, the manifest says {}", found,
+                                   expected.dump()));
+}
+
 // That each number stands once follows from sums of hashes, which need no memory.
 void verify_edge_ids(std::span<const int64_t> ids, Findings& findings) {
   const auto edges = static_cast<int64_t>(ids.size());
@@ -115,7 +135,7 @@ void verify_graph(const GraphView& graph, Findings& findings) {
   verify_finite(graph.edge_weight(), "edge_weight", findings);
   verify_finite(graph.edge_attr(), "edge_attr", findings);
   verify_edge_ids(graph.edge_id(), findings);
-  verify_finite(graph.x(), "x", findings);
+  verify_x(graph, findings);
   const int64_t classes = graph.tables().classes;
   const int64_t odd = find_first(graph.y(), [&](int64_t y) { return y < -1 || y >= classes; });
   if (odd >= 0)

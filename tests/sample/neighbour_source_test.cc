@@ -24,8 +24,8 @@ class NeighbourSourceTest : public testing::Test {
  protected:
   NeighbourSourceTest() : graph_(skewed_graph(600, 4)) { write_graph(folder_ / "graph", graph_, kFeatures); }
 
-  NeighbourSource open(uint64_t seed = 5) const {
-    return {folder_ / "graph",
+  NeighbourSource open(uint64_t seed = 5, const char* graph = "graph") const {
+    return {folder_ / graph,
             {.neighbours = {.fan_outs = {4, 3}},
              .blocks = {.epochs = 2, .batch_size = 64, .block_seeds = 16, .seed = seed},
              .seed = seed}};
@@ -175,6 +175,39 @@ TEST_F(NeighbourSourceTest, BlocksAreTheSameWhateverTheCacheAndTheOrder) {
     order.insert(order.begin() + 3, {epoch + 2, 1, epoch + 3});
     for (const int64_t number : order)
       expect_equal(block(source, number), expected[static_cast<size_t>(number)]);
+  }
+}
+
+// By single reads, in rounds, in packs and with all rows in memory.
+TEST_F(NeighbourSourceTest, NarrowFeaturesAreTheSameBlocks) {
+  write_graph(folder_ / "exact", graph_, kFeatures, {.type = std::nullopt});
+  write_graph(folder_ / "rounded", graph_, kFeatures, {.type = NumberType::i8});
+  EXPECT_EQ(GraphView(folder_ / "exact").x_values().type, NumberType::f16);
+  EXPECT_NE(GraphView(folder_ / "rounded").x_values().scale, nullptr);
+  const NeighbourSource wide = open();
+  for (const char* name : {"exact", "rounded"}) {
+    const NeighbourSource plain = open(5, name);
+    const bool exact = name == std::string("exact");
+    std::vector<GraphBlock> expected;
+    for (int64_t number = 0; number < wide.graphs(); ++number) {
+      expected.push_back(block(exact ? wide : plain, number));
+      if (!exact) {
+        EXPECT_NE(expected.back().x, block(wide, number).x);
+      }
+    }
+    const int64_t most = plain.most_cache_bytes();
+    EXPECT_LT(most, wide.most_cache_bytes());
+    for (const auto& [bytes, scratch] : std::vector<std::pair<int64_t, bool>>{
+             {0, false}, {250'000, false}, {most, false}, {400'000, true}, {600'000, true}}) {
+      const NeighbourSource source = open(5, name);
+      if (scratch) source.shapes(1);
+      source.resize_cache(bytes, scratch ? folder_.path() : std::filesystem::path());
+      for (int64_t number = 0; number < source.graphs(); ++number)
+        expect_equal(block(source, number), expected[static_cast<size_t>(number)]);
+      const RowCounters counters = *source.row_counters();
+      EXPECT_EQ(counters.bytes_useful, counters.misses * kFeatures * (exact ? 2 : 1));
+      EXPECT_GT(counters.misses, 0);
+    }
   }
 }
 

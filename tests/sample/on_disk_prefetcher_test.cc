@@ -67,9 +67,9 @@ class OnDiskPrefetcherTest : public testing::Test {
     BlockSample sample;
     sampler.sample(number, sample);
     ReadBlock block{{sample.batch.node.begin(), sample.batch.node.end()}, {}};
-    for (const int64_t node : block.nodes)
-      for (int64_t f = 0; f < kFeatures; ++f)
-        block.x.push_back(source_->graph().x()[static_cast<size_t>(node * kFeatures + f)]);
+    block.x.resize(block.nodes.size() * kFeatures);
+    for (size_t i = 0; i < block.nodes.size(); ++i)
+      source_->graph().copy_x(block.nodes[i], std::span(block.x).subspan(i * kFeatures, kFeatures));
     return block;
   }
   static ReadBlock read(OnDiskPrefetcher& blocks, int64_t number) {

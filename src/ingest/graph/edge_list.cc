@@ -25,7 +25,7 @@ class Numbers {
  public:
   explicit Numbers(const fs::path& path) : view_(path), path_(path.string()) {
     const std::string& dtype = view_.shape().dtype;
-    if (dtype == "<f4")
+    if (!npy_is_whole(dtype))
       throw InputError(fmt::format("{}: dtype is '{}', expected whole numbers", path_, dtype));
   }
   const std::vector<int64_t>& shape() const { return view_.shape().shape; }

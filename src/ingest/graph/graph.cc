@@ -47,6 +47,7 @@ class GraphBuild {
         progress_(progress),
         writer_(options.out, options.force, files),
         scratch_{writer_.scratch(), files, free_memory()} {
+    writer_.store_x(StoredAs::parse(options.features_dtype));
     rules_.texts = ids == "text";
     rules_.seed = seed;
     if (ids == "dense") rules_.limit = kMostNodes;
@@ -383,6 +384,7 @@ Json options_json(const GraphIngestOptions& options) {
           {"undirected", options.undirected},
           {"dedup", options.dedup},
           {"self_loops", options.self_loops},
+          {"features_dtype", options.features_dtype},
           {"order", options.order}};
 }
 

@@ -24,6 +24,7 @@ struct GraphIngestOptions {
   bool undirected = false;          ///< each edge both ways
   bool dedup = false;               ///< of edges with the same ends the first alone
   std::string self_loops = "keep";  ///< keep, drop or add (one for each node that has none)
+  std::string features_dtype = "auto";  ///< of x: auto (the narrowest that keeps every bit), f32, or rounded
   std::string order = "none";       ///< none (by ID), degree, or those of node_keys()
   std::filesystem::path out = {};
   int threads = 1;

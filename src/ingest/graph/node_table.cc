@@ -97,7 +97,10 @@ void NodeTable::open_arrays() {
     features_ = NpyView(options_.feature_array);
     if (features_.shape().shape.size() != 2 || features_.shape().shape[1] == 0)
       throw InputError(options_.feature_array.string() + ": expected two axes, [V, F]");
-    features_.values<float>();
+    if (const std::string& dtype = features_.shape().dtype;
+        !npy_number_type(dtype) || npy_number_type(dtype) == NumberType::bf16)
+      throw InputError(fmt::format("{}: dtype is '{}', expected '<f4', '<f2', '|u1' or '|i1'",
+                                   options_.feature_array.string(), dtype));
     require_rows(features_, options_.feature_array);
     names_.add_numbers(features_.shape().shape[1], options_.feature_array.string());
   }
@@ -105,7 +108,7 @@ void NodeTable::open_arrays() {
     if (!options_.label.empty())
       throw UsageError("give labels as a column of the table or as an array, not both");
     labels_ = NpyView(options_.label_array);
-    if (labels_.shape().shape.size() != 1 || labels_.shape().dtype == "<f4")
+    if (labels_.shape().shape.size() != 1 || !npy_is_whole(labels_.shape().dtype))
       throw InputError(options_.label_array.string() + ": expected one axis of whole numbers, [V]");
     require_rows(labels_, options_.label_array);
   }
@@ -233,14 +236,15 @@ void NodeTable::read_text_row(LineReader& lines, std::vector<std::string_view>& 
 void NodeTable::read_array_row(int64_t r, Row& row) const {
   const auto at = static_cast<size_t>(r);
   if (!options_.feature_array.empty()) {
-    const auto values = features_.values<float>().subspan(at * names_.size(), names_.size());
+    const NumberType type = *npy_number_type(features_.shape().dtype);
+    row.x.resize(names_.size());
+    widen(type, features_.data().data() + at * names_.size() * static_cast<size_t>(bytes_of(type)), row.x);
     const auto odd =
-        std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
-    if (odd != values.end())
+        std::find_if(row.x.begin(), row.x.end(), [](float value) { return !std::isfinite(value); });
+    if (odd != row.x.end())
       throw InputError(
           fmt::format("{}: row {}, column {}: found {}, expected a finite number; mend the array",
-                      options_.feature_array.string(), r, odd - values.begin(), *odd));
-    row.x.assign(values.begin(), values.end());
+                      options_.feature_array.string(), r, odd - row.x.begin(), *odd));
   }
   if (!options_.label_array.empty()) row.y = label_at(labels_, at);
 }

@@ -24,7 +24,7 @@ struct NodeTableOptions {
   std::string split = {};                  ///< column: train, valid, test or none; empty: none
   std::vector<std::string> features = {};  ///< columns; a field may hold several numbers with blanks between
   std::string unlabelled = {};             ///< the label that means none, beside empty fields and -1
-  std::filesystem::path feature_array = {};  ///< .npy of f32[V, F]
+  std::filesystem::path feature_array = {};  ///< .npy of f32, f16, u8 or i8 [V, F]
   std::filesystem::path label_array = {};    ///< .npy of whole numbers [V], -1 unlabelled
 };
 

@@ -199,10 +199,12 @@ GraphSimulationResult simulate_graph(const GraphSimulation& options,
                                      const std::function<void(int64_t, int64_t)>& progress,
                                      FileSystem& files) {
   require(options);
+  const StoredAs stored = StoredAs::parse(options.features_dtype);
   const Json provenance = make_provenance(Json::array(), {{"format", "simulated graph"},
                                                           {"nodes", options.nodes},
                                                           {"degree", options.degree},
                                                           {"features", options.features},
+                                                          {"features_dtype", options.features_dtype},
                                                           {"classes", options.classes},
                                                           {"seed", options.seed}});
   const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
@@ -216,6 +218,7 @@ GraphSimulationResult simulate_graph(const GraphSimulation& options,
 
   const MadeUpGraph graph(options);
   GraphWriter writer(options.out, options.force, files);
+  writer.store_x(stored);
   const int64_t numbers = options.features + static_cast<int64_t>(options.degree) + 1;
   const int64_t chunk = std::clamp<int64_t>(kChunkNumbers / numbers, 1, 1 << 14);
   // A chunk and its columns while they grow, and a hub or two.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 
 #include "io/file_system.h"
 
@@ -13,6 +14,7 @@ struct GraphSimulation {
   int64_t nodes = 0;     ///< V, up to 2^32
   double degree = 20;    ///< neighbours of a node, on average and about
   int64_t features = 0;  ///< F
+  std::string features_dtype = "auto";  ///< as in GraphIngestOptions
   int64_t classes = 2;   ///< communities, each a class; at most V
   uint64_t seed = 1;
   std::filesystem::path out = {};

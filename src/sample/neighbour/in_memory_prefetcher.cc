@@ -10,7 +10,7 @@ namespace plimsoll {
 InMemoryPrefetcher::InMemoryPrefetcher(const FeatureFile& rows, const BlockSampler::From& from,
                                        std::span<const uint8_t> uses, const Options& options)
     : options_(options),
-      sweep_(rows.path, rows.layout(), options.row_bytes),
+      sweep_(rows, options.row_bytes),
       sampler_(from),
       order_(from.blocks) {
   sweep_.set_uses(uses);

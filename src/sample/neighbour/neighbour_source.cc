@@ -167,18 +167,21 @@ void NeighbourSource::append(int64_t number, GraphBlock& block) const {
   if (coming_ && coming_->read(number, place)) return;
   const std::lock_guard lock(mutex_);
   sampler_.sample(number, sample_);
-  read_rows(sample_.batch.node, place(sample_));
+  read_rows(sample_.batch.node, reinterpret_cast<float*>(place(sample_)));
 }
 
-void NeighbourSource::read_rows(std::span<const int64_t> nodes, std::byte* x) const {
+void NeighbourSource::read_rows(std::span<const int64_t> nodes, float* out) const {
   const int64_t row_bytes = rows_.layout().row_bytes;
+  const std::span x(out, nodes.size() * static_cast<size_t>(width_));
+  std::byte* to = rows_.values.packed_in(x);
   wanted_.clear();
   for (const int64_t node : nodes) {
-    wanted_.push_back({node, x});
-    x += row_bytes;
+    wanted_.push_back({node, to});
+    to += row_bytes;
   }
   const auto start = std::chrono::steady_clock::now();
   reader_.read(wanted_);
+  rows_.values.widen_in_place(x);
   before_.waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   before_.misses += static_cast<int64_t>(nodes.size());
   before_.bytes_useful += static_cast<int64_t>(nodes.size()) * row_bytes;
@@ -253,10 +256,11 @@ void NeighbourSource::begin_coming(int64_t bytes, const CacheShares& shares,
   }
 }
 
-// As much as the set itself takes: the disk then holds twice as much as without.
+// As much as the set takes with features as f32: the disk then holds twice as much as without, or thrice where they
+// are narrow.
 int64_t NeighbourSource::scratch_bytes() const {
   if (options_.scratch_bytes) return *options_.scratch_bytes;
-  return rows_.rows * rows_.layout().row_bytes + topology_.most_bytes();
+  return rows_.rows * rows_.width * static_cast<int64_t>(sizeof(float)) + topology_.most_bytes();
 }
 
 int64_t NeighbourSource::planned() const {

@@ -31,7 +31,7 @@ struct NeighbourSourceOptions {
   std::vector<std::string> splits = {"train", "valid"};
   /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
   std::optional<int64_t> negatives = {};
-  /// Bytes of the disk in which coming blocks may wait; none: as many as the columns take.
+  /// Bytes of the disk in which coming blocks may wait; none: as many as the columns take as f32.
   std::optional<int64_t> scratch_bytes = {};
 };
 
@@ -78,7 +78,7 @@ class NeighbourSource : public BlockSource {
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
   void append(int64_t number, GraphBlock& block) const;
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
-  void read_rows(std::span<const int64_t> nodes, std::byte* x) const;
+  void read_rows(std::span<const int64_t> nodes, float* out) const;
   void resize_topology(int64_t bytes) const;
   int64_t scratch_bytes() const;
   void guess_sizes() const;

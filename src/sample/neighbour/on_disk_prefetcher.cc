@@ -19,7 +19,7 @@ constexpr int64_t kRead = -1;
 OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, const BlockSampler::From& from,
                                    ScratchFile scratch, std::span<const uint8_t> uses, const Options& options)
     : group_(options.group),
-      packs_(rows.path, rows.layout(), options.packs, std::move(scratch), uses),
+      packs_(rows, options.packs, std::move(scratch), uses),
       sampler_(from),
       order_(from.blocks) {
   samples_.resize(static_cast<size_t>(group_));

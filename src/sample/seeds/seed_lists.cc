@@ -10,7 +10,7 @@ namespace plimsoll {
 namespace {
 
 void require_features(const GraphView& graph) {
-  if (graph.x().empty())
+  if (graph.node_features() == 0 || graph.nodes() == 0)
     throw InputError(graph.set().folder().string() +
                      ": nodes have no features (column x); give some to `plimsoll ingest graph`");
 }

@@ -122,7 +122,7 @@ class LayerRun {
     append_prefixes(sample, block.prefixes);
     block.x.resize(static_cast<size_t>(nodes * rows_.width()));
     const std::lock_guard lock(mutex_);
-    rows_.cache().gather(sample.node, reinterpret_cast<std::byte*>(block.x.data()));
+    rows_.gather(sample.node, block.x.data());
   }
 
   const Gnn& model_;
@@ -148,7 +148,7 @@ class Judge {
     std::vector<at::Tensor> outputs;
     for (const auto& rows : said_) {
       outputs.push_back(at::empty({static_cast<int64_t>(nodes.size()), rows->width()}, at::kFloat));
-      rows->cache().gather(nodes, static_cast<std::byte*>(outputs.back().mutable_data_ptr()));
+      rows->gather(nodes, outputs.back().mutable_data_ptr<float>());
     }
     const at::Tensor embeddings = model_.join(outputs).contiguous();
     return {embeddings, model_.judge(embeddings).contiguous()};

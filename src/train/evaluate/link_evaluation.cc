@@ -39,7 +39,7 @@ class Scores {
       const auto others = neighbours.subspan(first, count);
       ends_.insert(ends_.end(), others.begin(), others.end());
       embeddings_.resize(ends_.size() * static_cast<size_t>(width));
-      rows_.cache().gather(ends_, reinterpret_cast<std::byte*>(embeddings_.data()));
+      rows_.gather(ends_, embeddings_.data());
       for (size_t i = 0; i < count; ++i) {
         const float* const a = embeddings_.data() + static_cast<int64_t>(i) * width;
         const float* const b = embeddings_.data() + static_cast<int64_t>(count + i) * width;
