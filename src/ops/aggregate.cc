@@ -88,6 +88,7 @@ Tensor empty_rows(const Tensor& like, Count rows) {
 Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Optional&, Count targets) {
   Tensor out = empty_rows(x, targets);
   const WorkspaceScope workspace;
+  MetaTensors::lacks_cuda("aggregate");
   if (MetaTensors::active()) x.contiguous();
   return out;
 }

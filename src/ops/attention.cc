@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "memory/slab.h"
 #include "ops/check.h"
+#include "ops/device_bytes.h"
 #include "ops/device_order.h"
+#include "ops/meta_tensors.h"
 
 namespace plimsoll {
 
@@ -40,7 +42,10 @@ at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t tar
   // Rows apart: the first edges of a longer edge_index need no copy.
   const at::Tensor source = edge_index.select(0, 0).contiguous();
   const at::Tensor target = edge_index.select(0, 1).contiguous();
-  if (order.is_meta()) return order;
+  if (order.is_meta()) {
+    if (MetaTensors::on_cuda()) ask_for_workspace(order, edge_order_device_workspace(targets, edges), 0);
+    return order;
+  }
   make_edge_order(source.const_data_ptr<int64_t>(), target.const_data_ptr<int64_t>(), edges, sources, targets,
                   same_nodes, drop_loops, order.mutable_data_ptr<int32_t>(), graphs);
   return order;

@@ -10,6 +10,7 @@
 
 #include "kernels/gat.h"
 #include "ops/attention_layer.h"
+#include "ops/device_bytes.h"
 #include "ops/gat_device.h"
 #include "ops/meta_tensors.h"
 
@@ -301,7 +302,10 @@ GatOutput gat_forward(const GatTensors& given, const AttentionOptions& options) 
   const GatTensors in = in_sums(given);
   if (in.x.is_meta()) {
     const AttentionShape shape = layer_shape(in, sizes, options);
-    ask_for_workspace(in.x, declare_gat(shape).workspace, workspace_groups(shape));
+    if (MetaTensors::on_cuda())
+      ask_for_workspace(in.x, gat_device_workspace(shape), 0);
+    else
+      ask_for_workspace(in.x, declare_gat(shape).workspace, workspace_groups(shape));
     return result;
   }
   if (!in.x.is_cpu()) {
@@ -346,8 +350,11 @@ GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& gra
     check_kept_scores(in, sizes, *kept, sizes.targets);
   if (in.x.is_meta()) {
     const AttentionShape shape = layer_shape(in, sizes, options);
-    ask_for_workspace(in.x, declare_gat_backward(shape, needs_x, needs_edge_attr).workspace,
-                      workspace_groups(shape));
+    if (MetaTensors::on_cuda())
+      ask_for_workspace(in.x, gat_backward_device_workspace(shape), 0);
+    else
+      ask_for_workspace(in.x, declare_gat_backward(shape, needs_x, needs_edge_attr).workspace,
+                        workspace_groups(shape));
     return to;
   }
   if (!in.x.is_cpu()) {

@@ -7,6 +7,7 @@
 
 #include "kernels/gatv2.h"
 #include "ops/attention_layer.h"
+#include "ops/device_bytes.h"
 #include "ops/gatv2_device.h"
 #include "ops/meta_tensors.h"
 
@@ -328,7 +329,10 @@ Gatv2Output gatv2_forward(const Gatv2Tensors& given, const AttentionOptions& opt
   const Gatv2Tensors in = in_sums(given);
   if (in.x.is_meta()) {
     const AttentionShape shape = layer_shape(in, sizes, options);
-    ask_for_workspace(in.x, declare_gatv2(shape).workspace, workspace_groups(shape));
+    if (MetaTensors::on_cuda())
+      ask_for_workspace(in.x, gatv2_device_workspace(shape), 0);
+    else
+      ask_for_workspace(in.x, declare_gatv2(shape).workspace, workspace_groups(shape));
     return result;
   }
   if (!in.x.is_cpu()) {
@@ -371,8 +375,11 @@ Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor&
     check_kept_scores(in, sizes, *kept, sizes.targets);
   if (in.x.is_meta()) {
     const AttentionShape shape = layer_shape(in, sizes, options);
-    ask_for_workspace(in.x, declare_gatv2_backward(shape, needs_x, needs_edge_attr).workspace,
-                      workspace_groups(shape));
+    if (MetaTensors::on_cuda())
+      ask_for_workspace(in.x, gatv2_backward_device_workspace(shape), 0);
+    else
+      ask_for_workspace(in.x, declare_gatv2_backward(shape, needs_x, needs_edge_attr).workspace,
+                        workspace_groups(shape));
     return to;
   }
   if (!in.x.is_cpu()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "memory/tape.h"
@@ -12,6 +13,8 @@ namespace plimsoll {
 namespace {
 
 thread_local std::optional<std::span<const OrderSizes>> scoped;
+thread_local MetaTensors::Where asked_by = MetaTensors::Where::cpu;
+thread_local std::set<std::string> lacking;
 
 // Pieces of a workspace: those of each group, and those of a thread and of products.
 constexpr int64_t kGroupPieces = 10;
@@ -19,8 +22,10 @@ constexpr int64_t kMorePieces = 24;
 
 }  // namespace
 
-MetaTensors::MetaTensors(std::span<const OrderSizes> orders) {
+MetaTensors::MetaTensors(std::span<const OrderSizes> orders, Where where) {
   scoped = orders;
+  asked_by = where;
+  lacking.clear();
 }
 
 MetaTensors::~MetaTensors() {
@@ -35,6 +40,18 @@ const OrderSizes& MetaTensors::order(int64_t numbers) {
   const auto found = std::ranges::find(*scoped, numbers, &OrderSizes::numbers);
   if (found == scoped->end()) throw Failure("a layer reads an order of edges that was not declared");
   return *found;
+}
+
+bool MetaTensors::on_cuda() {
+  return active() && asked_by == Where::cuda;
+}
+
+void MetaTensors::lacks_cuda(const char* name) {
+  if (on_cuda()) lacking.insert(name);
+}
+
+std::vector<std::string> MetaTensors::without_cuda() const {
+  return {lacking.begin(), lacking.end()};
 }
 
 void ask_for_workspace(const at::Tensor& like, int64_t bytes, int64_t groups) {

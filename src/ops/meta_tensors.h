@@ -2,7 +2,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "ops/declared_bytes.h"
 
@@ -14,7 +17,10 @@ namespace plimsoll {
 /// nested.
 class MetaTensors {
  public:
-  explicit MetaTensors(std::span<const OrderSizes> orders);
+  /// Whose operators ask.
+  enum class Where : uint8_t { cpu, cuda };
+
+  explicit MetaTensors(std::span<const OrderSizes> orders, Where where = Where::cpu);
   ~MetaTensors();
   MetaTensors(const MetaTensors&) = delete;
   MetaTensors& operator=(const MetaTensors&) = delete;
@@ -22,6 +28,12 @@ class MetaTensors {
   /// Whether this thread has one, and its order of so many numbers. Errors: Failure where it has none such.
   static bool active();
   static const OrderSizes& order(int64_t numbers);
+  /// Whether this thread has one whose operators are CUDA's (ops/device_bytes.h).
+  static bool on_cuda();
+  /// Notes down that an operator has no kernel for CUDA, where on_cuda(). It asks as on the CPU.
+  static void lacks_cuda(const char* name);
+  /// Those that were noted down, by name.
+  std::vector<std::string> without_cuda() const;
 };
 
 /// What an operator on `like` asks for in its WorkspaceScope, `bytes` at most at once. It takes no more

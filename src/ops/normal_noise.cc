@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/philox.h"
+#include "ops/meta_tensors.h"
 
 namespace plimsoll {
 
@@ -15,6 +16,7 @@ at::Tensor normal_noise(const at::Tensor& like, uint64_t seed, uint32_t epoch, c
   const int64_t rows = like.size(0);
   const int64_t channels = like.size(1);
   at::Tensor noise = at::empty({rows, channels}, like.options().dtype(at::kFloat));
+  MetaTensors::lacks_cuda("normal_noise");
   if (like.is_meta()) return noise;
   const Philox philox(seed);
   const int64_t quads = (channels + 3) / 4;

@@ -70,6 +70,7 @@ Tensor like(const Tensor& tensor) {
   return at::empty_symint(tensor.sym_sizes(), tensor.options());
 }
 Tensor forward_meta(PLIMSOLL_PATH_PARAMETERS) {
+  MetaTensors::lacks_cuda("path_message");
   if (MetaTensors::active()) return forward_cpu(PLIMSOLL_PATH_ARGUMENTS);
   return like(x);
 }

@@ -6,6 +6,7 @@
 #include "kernels/dropout.h"
 #include "memory/slab.h"
 #include "ops/check.h"
+#include "ops/meta_tensors.h"
 #include "ops/numbers.h"
 #include "ops/operator.h"
 
@@ -24,6 +25,7 @@ class ReluDropoutFunction : public torch::autograd::Function<ReluDropoutFunction
     Tensor out = at::empty(input.sizes(), input.options());
     context->saved_data["p"] = p;
     context->save_for_backward({out});
+    MetaTensors::lacks_cuda("relu_dropout");
     if (input.is_meta()) return out;
     const WorkspaceScope workspace;
     const Tensor x = input.contiguous();

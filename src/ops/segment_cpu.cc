@@ -9,8 +9,10 @@
 
 #include "base/error.h"
 #include "kernels/segment.h"
+#include "kernels/warp.h"
 #include "memory/slab.h"
 #include "ops/check.h"
+#include "ops/meta_tensors.h"
 #include "ops/numbers.h"
 #include "ops/reduce_kind.h"
 
@@ -152,8 +154,9 @@ Four graph_norm_backward_cpu(const Tensor& grad, const Tensor& input, const Tens
     require_like(x, *each, {x.size(1)}, "weight and mean_scale [F] of x's dtype");
   for (const Tensor* each : {&mean, &scale})
     require_like(x, *each, {segments, x.size(1)}, "the mean and scale that forward kept [G, F]");
-  const int64_t groups = (segments + kGrain - 1) / kGrain;
   // A row of sums a group, added in the order of groups.
+  const int64_t groups =
+      MetaTensors::on_cuda() ? Parts(segments, 3 * x.size(1)).count : (segments + kGrain - 1) / kGrain;
   const Tensor sums = at::zeros({3, std::max<int64_t>(groups, 1), x.size(1)}, x.options());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "graph_norm_backward", [&] {
     if (x.is_meta()) return;

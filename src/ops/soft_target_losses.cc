@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "ops/check.h"
+#include "ops/meta_tensors.h"
 #include "ops/numbers.h"
 #include "ops/operator.h"
 
@@ -60,6 +61,7 @@ class SoftTargetLosses : public torch::autograd::Function<SoftTargetLosses> {
     Tensor losses = at::empty({logits.size(0)}, logits.options());
     const Tensor gradient = at::empty(logits.sizes(), logits.options());
     context->save_for_backward({gradient});
+    MetaTensors::lacks_cuda("soft_target_losses");
     if (logits.is_meta()) return losses;
     const auto* const labels = y.const_data_ptr<int64_t>();
     for (int64_t g = 0; g < logits.size(0); ++g) {

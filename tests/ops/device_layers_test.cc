@@ -11,11 +11,13 @@
 #include "kernels/gatv2_device.h"
 #include "kernels/host_warp.h"
 #include "kernels/segment_device.h"
+#include "ops/device_bytes.h"
 #include "ops/device_order.h"
 #include "ops/gat_device.h"
 #include "ops/gatv2_device.h"
 #include "ops/segment.h"
 #include "ops/segment_device.h"
+#include "support/counting_allocator.h"
 
 // Layers as they run on a CUDA device, on tensors of the CPU: the kernels that this program links in place of
 // those of the library run their steps on the host. Compared with the operators of the CPU.
@@ -98,6 +100,34 @@ at::Tensor numbers(at::IntArrayRef shape, double seed) {
 
 at::Tensor indices(int64_t edges, int64_t nodes, double seed) {
   return numbers({edges}, seed).mul(1e4).remainder(static_cast<double>(nodes)).to(at::kLong);
+}
+
+// The most bytes that a layer takes beyond what it is given.
+template <typename Call>
+int64_t workspace_of(const Call& call) {
+  CountingAllocator& allocator = CountingAllocator::install();
+  const int64_t before = allocator.held();
+  allocator.begin();
+  call();
+  return allocator.most() - before;
+}
+
+// Of device_bytes.h, for a layer as the tests make it.
+AttentionShape shape_of(const AttentionSizes& sizes, const AttentionOptions& options, bool other_targets,
+                        bool share_weights) {
+  return {.sources = sizes.sources,
+          .targets = sizes.targets,
+          .edges = sizes.edges,
+          .features = sizes.features,
+          .edge_features = sizes.edge_features,
+          .heads = sizes.heads,
+          .channels = sizes.channels,
+          .dtype = at::kDouble,
+          .other_targets = other_targets,
+          .loops = options.loops,
+          .keep_projection = options.keep_projection,
+          .return_attention = options.return_attention,
+          .share_weights = share_weights};
 }
 
 void expect_same(const at::Tensor& found, const at::Tensor& expected, const std::string& name) {
@@ -228,7 +258,9 @@ TEST(DeviceLayers, GatGivesWhatItGivesOnTheCpu) {
                       {nan_like(expected.saved.z), nan_like(expected.saved.s), expected.saved.t.clone(),
                        nan_like(expected.saved.highest), nan_like(expected.saved.scale),
                        at::zeros_like(expected.saved.alpha)}};
-      gat_forward_on_device(there, sizes, of.options, found);
+      const AttentionShape shape = shape_of(sizes, of.options, of.bipartite, true);
+      EXPECT_EQ(workspace_of([&] { gat_forward_on_device(there, sizes, of.options, found); }),
+                gat_device_workspace(shape));
       expect_same(found.out, expected.out, "out");
       expect_same(found.saved.alpha, expected.saved.alpha, "alpha");
       expect_same(found.saved.s, expected.saved.s, "s");
@@ -245,7 +277,10 @@ TEST(DeviceLayers, GatGivesWhatItGivesOnTheCpu) {
             &GatInputGradients::bias})
         if ((wanted.*each).defined()) to.*each = nan_like(wanted.*each);
       if (wanted.edge_attr.defined()) to.edge_attr = at::zeros_like(wanted.edge_attr);
-      gat_backward_on_device(grad, grad_alpha, there, sizes, found.saved, of.options, to);
+      EXPECT_LE(workspace_of([&] {
+                  gat_backward_on_device(grad, grad_alpha, there, sizes, found.saved, of.options, to);
+                }),
+                gat_backward_device_workspace(shape));
       expect_same(to.x, wanted.x, "x");
       expect_same(to.weight, wanted.weight, "weight");
       expect_same(to.att_source, wanted.att_source, "att_source");
@@ -283,7 +318,9 @@ TEST(DeviceLayers, Gatv2GivesWhatItGivesOnTheCpu) {
         nan_like(expected.out),
         {nan_like(expected.saved.z), nan_like(expected.saved.z_target), nan_like(expected.saved.highest),
          nan_like(expected.saved.scale), at::zeros_like(expected.saved.alpha)}};
-    gatv2_forward_on_device(there, sizes, of.options, found);
+    const AttentionShape shape = shape_of(sizes, of.options, of.bipartite, !of.own_targets);
+    EXPECT_EQ(workspace_of([&] { gatv2_forward_on_device(there, sizes, of.options, found); }),
+              gatv2_device_workspace(shape));
     expect_same(found.out, expected.out, "out");
     expect_same(found.saved.alpha, expected.saved.alpha, "alpha");
 
@@ -300,7 +337,10 @@ TEST(DeviceLayers, Gatv2GivesWhatItGivesOnTheCpu) {
           &Gatv2InputGradients::bias})
       if ((wanted.*each).defined()) to.*each = nan_like(wanted.*each);
     if (wanted.edge_attr.defined()) to.edge_attr = at::zeros_like(wanted.edge_attr);
-    gatv2_backward_on_device(grad, grad_alpha, there, sizes, found.saved, of.options, to);
+    EXPECT_LE(workspace_of([&] {
+                gatv2_backward_on_device(grad, grad_alpha, there, sizes, found.saved, of.options, to);
+              }),
+              gatv2_backward_device_workspace(shape));
     expect_same(to.x, wanted.x, "x");
     expect_same(to.weight, wanted.weight, "weight");
     expect_same(to.weight_bias, wanted.weight_bias, "weight_bias");

@@ -1,0 +1,78 @@
+#include "ops/device_bytes.h"
+
+#include <algorithm>
+
+#include "kernels/attention_cuda.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kSortBytes = 64;  // an edge, of torch's sort with its operands
+
+// The sizes that workspaces of kernels/attention_cuda.h follow from.
+Attention<float> layer_of(const AttentionShape& shape) {
+  Attention<float> layer;
+  layer.order.sources = shape.sources;
+  layer.order.targets = shape.targets;
+  layer.order.edges = shape.edges;  // of a device's order all that there may be
+  layer.heads = shape.heads;
+  layer.channels = shape.channels;
+  layer.edge_features = shape.edge_features;
+  layer.loops = shape.loops;
+  return layer;
+}
+
+int64_t number_bytes(const AttentionShape& shape) {
+  return static_cast<int64_t>(c10::elementSize(shape.dtype));
+}
+
+int64_t rows(const AttentionShape& shape, int64_t nodes) {
+  return nodes * shape.heads * shape.channels * number_bytes(shape);
+}
+
+// sorted_out_edges(), and what comes once it is done.
+int64_t with_out_edges(const AttentionShape& shape, int64_t after) {
+  constexpr int64_t kIndex = sizeof(int32_t);
+  const int64_t edges = (shape.sources + 1 + 2 * shape.edges) * kIndex;
+  return std::max(shape.edges * kSortBytes + 2 * (shape.sources + 1) * kIndex, edges + after);
+}
+
+// Projections that are not kept.
+int64_t projections(const AttentionShape& shape, bool own) {
+  if (shape.keep_projection) return 0;
+  return rows(shape, shape.sources) + (own ? rows(shape, shape.targets) : 0);
+}
+
+bool has_own_targets(const AttentionShape& shape) {
+  return !shape.share_weights || shape.other_targets;
+}
+
+}  // namespace
+
+int64_t gat_device_workspace(const AttentionShape& shape) {
+  return projections(shape, false) + gat_forward_workspace(layer_of(shape)) * number_bytes(shape);
+}
+
+int64_t gat_backward_device_workspace(const AttentionShape& shape) {
+  const int64_t scores =
+      (shape.sources + (shape.other_targets ? 0 : shape.targets)) * shape.heads * number_bytes(shape);
+  return projections(shape, false) + rows(shape, shape.sources) + scores +
+         with_out_edges(shape, gat_backward_workspace(layer_of(shape)) * number_bytes(shape));
+}
+
+int64_t gatv2_device_workspace(const AttentionShape& shape) {
+  return projections(shape, has_own_targets(shape)) +
+         gatv2_forward_workspace(layer_of(shape)) * number_bytes(shape);
+}
+
+int64_t gatv2_backward_device_workspace(const AttentionShape& shape) {
+  const bool own = has_own_targets(shape);
+  return projections(shape, own) + rows(shape, shape.sources) + (own ? rows(shape, shape.targets) : 0) +
+         with_out_edges(shape, gatv2_backward_workspace(layer_of(shape)) * number_bytes(shape));
+}
+
+int64_t edge_order_device_workspace(int64_t targets, int64_t edges) {
+  return edges * kSortBytes + 3 * (targets + 1) * static_cast<int64_t>(sizeof(int64_t));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "ops/declared_bytes.h"
+
+namespace plimsoll {
+
+// What operators take of a CUDA device beyond their outputs and what they save, in bytes: `workspace` of
+// declared_bytes.h, for the tensors of NAME_device.cc. Tensors are counted exactly. What torch's sort takes
+// for itself is not known without a device: 64 bytes an edge are an estimate, until one has run it.
+
+int64_t gat_device_workspace(const AttentionShape& shape);
+int64_t gat_backward_device_workspace(const AttentionShape& shape);
+int64_t gatv2_device_workspace(const AttentionShape& shape);
+int64_t gatv2_backward_device_workspace(const AttentionShape& shape);
+int64_t edge_order_device_workspace(int64_t targets, int64_t edges);
+
+}  // namespace plimsoll
