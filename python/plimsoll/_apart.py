@@ -108,7 +108,7 @@ class InOrder(Generic[R]):
 
     def run(self, items: Iterable[T], work: Callable[[_torch.BlockMemory, T], R]) -> Iterator[tuple[T, R | BudgetExceeded]]:
         """Items with what `work` gave, or with the refusal of their memory; then all others have ended."""
-        going: deque[tuple[T, Future[R]]] = deque()
+        going: deque[tuple[T, Future[R | BudgetExceeded]]] = deque()
         try:
             for item in items:
                 going.append((item, self._pool.submit(self._call, work, item)))
@@ -125,16 +125,18 @@ class InOrder(Generic[R]):
         """Ends the threads."""
         self._pool.shutdown()
 
-    def _next(self, going: deque[tuple[T, Future[R]]]) -> tuple[T, R | BudgetExceeded]:
+    def _next(self, going: deque[tuple[T, Future[R | BudgetExceeded]]]) -> tuple[T, R | BudgetExceeded]:
         item, future = going.popleft()
-        try:
-            return item, future.result()
-        except BudgetExceeded as error:
+        done = future.result()
+        if isinstance(done, BudgetExceeded):
             wait([other for _, other in going])
-            return item, error.with_traceback(None)
+        return item, done
 
-    def _call(self, work: Callable[[_torch.BlockMemory, T], R], item: T) -> R:
-        return work(self._own.memory, item)
+    def _call(self, work: Callable[[_torch.BlockMemory, T], R], item: T) -> R | BudgetExceeded:
+        try:
+            return work(self._own.memory, item)
+        except BudgetExceeded as error:
+            return error.with_traceback(None)  # whose frames hold the block's tensors
 
     def _start(self) -> None:
         self._own.memory = self._memories.pop()

@@ -240,7 +240,10 @@ class _Run:
                 yield job, done
 
     def _in_thread(self, memory: _torch.BlockMemory, job: _Job) -> _Done:
-        memory.begin()
+        try:
+            memory.begin()
+        except Failure:  # what the loss keeps of earlier blocks lies in it
+            return self._step(job)
         try:
             inside, loss = self._step(job)
         finally:

@@ -115,8 +115,8 @@ def test_which_models_run_at_once():
     assert apart(classifier(norm="BatchNorm")) == Apart(True, False)
 
     class Keeps(Classifier):
-        def forward(self, *arguments, **named):
-            self.last = super().forward(*arguments, **named)
+        def forward(self, x, edge_index, batch, batch_size):
+            self.last = super().forward(x, edge_index, batch, batch_size)
             return self.last
 
     assert apart(Keeps(make_body("GAT", 5, made_up(), width=16, layers=2), 3)) == Apart(True, False)
