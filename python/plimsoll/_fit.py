@@ -491,8 +491,8 @@ def _plan(
         return 0
     # Each thread has a block, its batch and its gradients, and one block waits.
     each = range_bytes + worst.batch * 9 // 8 + bytes_of([*trial.model.parameters()]) + THREAD_BYTES
-    most = max(len(batch) for batch in blocks.batches(0))
-    workers = min(threads, most, (room - need - worst.batch * 9 // 8) // each)
+    at_once = max(len(batch) for batch in blocks.batches(0))
+    workers = min(threads, at_once, (room - need - worst.batch * 9 // 8) // each)
     if workers > 1:
         found.planned = need + worst.batch * 9 // 8 + workers * each
         return int(workers)
