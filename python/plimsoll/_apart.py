@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from unittest import mock
 
 import torch
@@ -26,32 +26,40 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 THREAD_BYTES = 2 << 20
 
 
-def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss) -> bool:
-    """Whether blocks may run at once: a step on these graphs leaves nothing in the model, as running statistics would be,
-    and draws nothing from torch's default generator, which all threads share.
+class Apart(NamedTuple):
+    """How far blocks of a model depend on nothing but themselves. It is a property of model and loss, never of the budget."""
 
-    It is a property of model and loss, never of the budget: such a model runs with one of torch's threads a block, and
-    draws from a generator of the block, whether blocks run at once or one after the other.
+    random: bool = False  #: what they draw can come from a generator of the block
+    at_once: bool = False  #: they may run in several threads, each operation in one
+
+
+def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss) -> Apart:
+    """Tries a step on these graphs, with a copy of the model.
+
+    Blocks may not run at once where it leaves something in the model, as running statistics, where there are hooks, and
+    within autocast. They draw from torch's default generator, which all threads share, where the model is compiled or
+    looks at the generator's state, as torch.utils.checkpoint does.
     """
-    if _around() or any(map(_is_special, model.modules())):
-        return False
-    if any(getattr(parameter, "_post_accumulate_grad_hooks", None) for parameter in model.parameters()):
-        return False
+    if any(map(_is_compiled, model.modules())):
+        return Apart()
     copy = copied(model).train()
     before = _state(copy)
     asked = mock.Mock(wraps=torch.get_rng_state)
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         drawn = torch.default_generator.get_state()
         try:
-            with mock.patch.object(torch, "get_rng_state", asked), drawing(0):  # torch.utils.checkpoint asks
+            with mock.patch.object(torch, "get_rng_state", asked), drawing(0):
                 loss_of(copy, data, forward, loss).backward()
         except BudgetExceeded:
             raise
         except Exception:
-            return False  # training says what is wrong with it
+            return Apart()  # training says what is wrong with it
         if asked.called or not torch.equal(drawn, torch.default_generator.get_state()):
-            return False
-    return _state(copy) == before
+            return Apart()
+    hooked = any(getattr(module, hooks) for module in model.modules() for hooks in _HOOKS) or any(
+        getattr(parameter, "_post_accumulate_grad_hooks", None) for parameter in model.parameters()
+    )
+    return Apart(True, not hooked and not _around() and _state(copy) == before)
 
 
 @contextmanager
@@ -70,9 +78,9 @@ def _around() -> bool:
     return bool(torch.is_autocast_enabled("cpu") or torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack())
 
 
-def _is_special(module: torch.nn.Module) -> bool:
-    compiled = isinstance(module, torch.jit.ScriptModule) or type(module).__module__.startswith("torch._dynamo")
-    return compiled or module._compiled_call_impl is not None or any(getattr(module, hooks) for hooks in _HOOKS)
+def _is_compiled(module: torch.nn.Module) -> bool:
+    by_torch = isinstance(module, torch.jit.ScriptModule) or type(module).__module__.startswith("torch._dynamo")
+    return by_torch or getattr(module, "_compiled_call_impl", None) is not None
 
 
 def _state(model: torch.nn.Module) -> dict[str, Any]:
@@ -100,7 +108,7 @@ class InOrder(Generic[R]):
 
     def run(self, items: Iterable[T], work: Callable[[_torch.BlockMemory, T], R]) -> Iterator[tuple[T, R | BudgetExceeded]]:
         """Items with what `work` gave, or with the refusal of their memory; then all others have ended."""
-        going: deque[tuple[T, Future[R]]] = deque()
+        going: deque[tuple[T, Future[R | BudgetExceeded]]] = deque()
         try:
             for item in items:
                 going.append((item, self._pool.submit(self._call, work, item)))
@@ -117,16 +125,18 @@ class InOrder(Generic[R]):
         """Ends the threads."""
         self._pool.shutdown()
 
-    def _next(self, going: deque[tuple[T, Future[R]]]) -> tuple[T, R | BudgetExceeded]:
+    def _next(self, going: deque[tuple[T, Future[R | BudgetExceeded]]]) -> tuple[T, R | BudgetExceeded]:
         item, future = going.popleft()
-        try:
-            return item, future.result()
-        except BudgetExceeded as error:
+        done = future.result()
+        if isinstance(done, BudgetExceeded):
             wait([other for _, other in going])
-            return item, error.with_traceback(None)
+        return item, done
 
-    def _call(self, work: Callable[[_torch.BlockMemory, T], R], item: T) -> R:
-        return work(self._own.memory, item)
+    def _call(self, work: Callable[[_torch.BlockMemory, T], R], item: T) -> R | BudgetExceeded:
+        try:
+            return work(self._own.memory, item)
+        except BudgetExceeded as error:
+            return error.with_traceback(None)  # whose frames hold the block's tensors
 
     def _start(self) -> None:
         self._own.memory = self._memories.pop()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Batch, Data
 
 from plimsoll import _torch
-from plimsoll._apart import THREAD_BYTES, InOrder, drawing, runs_apart
+from plimsoll._apart import THREAD_BYTES, Apart, InOrder, drawing, runs_apart
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import smallest_budget
 from plimsoll._lanes import LaneSums, checked_lanes, require_agreement, require_unchanged
@@ -123,8 +123,8 @@ def fit(
         stepper = _optimizer(model, optimizer)
         found = Fit(couples=_couples(model, blocks, forward))
         apart = _runs_apart(model, blocks, forward, loss)
-        threads = enter.enter_context(_one_thread()) if apart else 1
-        with drawing(0) if apart else nullcontext():
+        threads = enter.enter_context(_one_thread()) if apart.at_once else 1
+        with drawing(0) if apart.random else nullcontext():
             room = int(_plan(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, threads))
         found.workers = max(1, min(room, threads))
         _try_split(model, blocks, forward, loss, shares)
@@ -165,7 +165,7 @@ class _Run:
         shares: LossShares,
         found: Fit,
         room: bool,
-        apart: bool,
+        apart: Apart,
         lanes: int,
         journal: RunJournal | None,
     ) -> None:
@@ -240,7 +240,10 @@ class _Run:
                 yield job, done
 
     def _in_thread(self, memory: _torch.BlockMemory, job: _Job) -> _Done:
-        memory.begin()
+        try:
+            memory.begin()
+        except Failure:  # what the loss keeps of earlier blocks lies in it
+            return self._step(job)
         try:
             inside, loss = self._step(job)
         finally:
@@ -296,7 +299,7 @@ class _Run:
     def _step(self, job: _Job) -> _Done:
         with self._drawing(job.seed):
             loss = loss_of(self._model, job.data, self._forward, self._loss)
-            if self._apart:
+            if self._apart.at_once:
                 weighed = loss * job.weight
                 return list(torch.autograd.grad(weighed, self._parameters, allow_unused=True)), float(loss.detach())
             (loss * job.weight).backward()
@@ -307,7 +310,7 @@ class _Run:
 
     def _drawing(self, seed: int) -> AbstractContextManager[None]:
         """Random numbers of torch follow from the seed."""
-        if self._apart:
+        if self._apart.random:
             return drawing(seed)
         torch.default_generator.manual_seed(seed)
         return nullcontext()
@@ -335,9 +338,9 @@ def _one_thread() -> Iterator[int]:
         torch.set_num_threads(threads)
 
 
-def _runs_apart(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss: Loss) -> bool:
+def _runs_apart(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss: Loss) -> Apart:
     few = np.flatnonzero(blocks.sizes[:, 2] > 0)[:2]
-    return len(few) > 0 and runs_apart(model, blocks.load(few), forward, loss)
+    return runs_apart(model, blocks.load(few), forward, loss) if len(few) else Apart()
 
 
 def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.optim.Optimizer:
@@ -488,8 +491,8 @@ def _plan(
         return 0
     # Each thread has a block, its batch and its gradients, and one block waits.
     each = range_bytes + worst.batch * 9 // 8 + bytes_of([*trial.model.parameters()]) + THREAD_BYTES
-    most = max(len(batch) for batch in blocks.batches(0))
-    workers = min(threads, most, (room - need - worst.batch * 9 // 8) // each)
+    at_once = max(len(batch) for batch in blocks.batches(0))
+    workers = min(threads, at_once, (room - need - worst.batch * 9 // 8) // each)
     if workers > 1:
         found.planned = need + worst.batch * 9 // 8 + workers * each
         return int(workers)

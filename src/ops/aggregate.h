@@ -18,7 +18,8 @@ namespace plimsoll {
 at::Tensor aggregate(const at::Tensor& x, const at::Tensor& order, const at::Tensor& source_scale,
                      const at::Tensor& target_scale, std::optional<int64_t> targets = std::nullopt);
 
-/// How many edges of `order` go into each of its targets, f32 [targets]; torch.ops.plimsoll.in_degrees is the same.
+/// How many edges of `order` go into each of its targets, f32 [targets]; torch.ops.plimsoll.in_degrees is the
+/// same.
 at::Tensor in_degrees(const at::Tensor& order, int64_t sources, int64_t targets);
 
 }  // namespace plimsoll

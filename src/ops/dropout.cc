@@ -66,8 +66,8 @@ class DropoutFunction : public torch::autograd::Function<DropoutFunction> {
   static variable_list backward(AutogradContext* context, variable_list grads) {
     static const auto op = find_operator<decltype(dropout_cpu)>("plimsoll::dropout");
     // Linear in x: the gradient is dropped by the same numbers.
-    return {op.call(grads[0], context->saved_data["p"].toDouble(), context->get_saved_variables()[0]), Tensor(),
-            Tensor()};
+    return {op.call(grads[0], context->saved_data["p"].toDouble(), context->get_saved_variables()[0]),
+            Tensor(), Tensor()};
   }
 };
 

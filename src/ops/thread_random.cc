@@ -70,7 +70,8 @@ void register_drawing() {
 
 }  // namespace
 
-ThreadRandom::ThreadRandom(uint64_t seed) : generator_(at::detail::createCPUGenerator(seed)), outer_(own_generator) {
+ThreadRandom::ThreadRandom(uint64_t seed)
+    : generator_(at::detail::createCPUGenerator(seed)), outer_(own_generator) {
   static const bool registered = (register_drawing(), true);
   (void)registered;
   own_generator = &generator_;

@@ -415,7 +415,7 @@ def test_replace_in_a_model_of_pyg(v2, nn):
     theirs = copy.deepcopy(model)
     report = nn.replace(model)
     assert [(layer.name, layer.kind, layer.replaced) for layer in report] == [
-        (f"convs.{i}", "GATv2Conv" if v2 else "GATConv", True) for i in range(3)]
+        ("dropout", "Dropout", True), *((f"convs.{i}", "GATv2Conv" if v2 else "GATConv", True) for i in range(3))]
     nodes, edge_index = mixed()
     x, edge_attr = random_inputs(nodes, edge_index.shape[1], 6, 3)
     for each, step in ((theirs, torch.optim.SGD(theirs.parameters(), lr=0.1)), (model, optimizer)):
@@ -431,7 +431,7 @@ def test_the_report_says_of_every_layer_what_became_of_it(nn):
 
     model = torch.nn.ModuleDict({
         "mlp": tg.MLP([6, 8, 8]), "gat": tg.GATConv(8, 8), "reversed": tg.GATConv(8, 8, flow="target_to_source"),
-        "own": Own(8, 8), "ours": nn.GATv2Conv(8, 8), "gcn": tg.GCNConv(8, 8), "hooked": tg.GATv2Conv(8, 8)})
+        "own": Own(8, 8), "ours": nn.GATv2Conv(8, 8), "cheb": tg.ChebConv(8, 8, 2), "hooked": tg.GATv2Conv(8, 8)})
     model["hooked"].register_propagate_forward_hook(doubled)
     report = nn.replace(model)
     assert report.replaced == 2 and len(report) == 6
@@ -441,11 +441,80 @@ def test_the_report_says_of_every_layer_what_became_of_it(nn):
         "reversed: GATConv left alone: flow='target_to_source' is not fused",
         "own: Own left alone: it is a subclass, which may compute something else",
         "ours: GATv2Conv left alone: it is a fused layer already",
-        "gcn: GCNConv left alone: there is no fused layer for GCNConv",
+        "cheb: ChebConv left alone: there is no fused layer for ChebConv",
         "hooked: GATv2Conv replaced: runs PyTorch Geometric's code while it has hooks of message passing",
     ]
     assert type(model["reversed"]) is tg.GATConv and type(model["gat"]) is nn.GATConv
     assert "left alone" in str(nn.replace(model)).splitlines()[1]
+
+
+SUMS = {
+    "GCN": lambda nn: nn.GCNConv(6, 5), "GCN, narrower": lambda nn: nn.GCNConv(6, 9),
+    "GCN, no loops": lambda nn: nn.GCNConv(6, 5, add_self_loops=False),
+    "SAGE": lambda nn: nn.SAGEConv(6, 5, project=True), "SAGE, sums": lambda nn: nn.SAGEConv(6, 5, aggr="sum", normalize=True),
+    "GIN": lambda nn: nn.GINConv(torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.ReLU()), train_eps=True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SUMS)
+def test_sums_as_pyg(kind, nn):
+    """Forward and gradients, with self-loops among the edges and nodes without any; compiled, too."""
+    torch.manual_seed(4)
+    theirs = SUMS[kind](tg).double()
+    ours = copy.deepcopy(theirs)
+    assert nn.replace(ours).replaced == 1 and type(ours) is getattr(nn, type(theirs).__name__)
+    nodes, edge_index = mixed()
+    x, _ = random_inputs(nodes, edge_index.shape[1], 6, 3)
+    assert nn.why_not(ours, x, edge_index) is None
+    compiled = torch.compile(copy.deepcopy(ours), backend="aot_eager", fullgraph=True)
+    results = []
+    for conv in (theirs, ours, compiled):
+        given = x.detach().clone().requires_grad_()
+        out = conv(given, edge_index)
+        weights = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
+        results.append([out, *torch.autograd.grad((out * weights).sum(), [given, *conv.parameters()])])
+    for other in results[1:]:
+        for one, two in zip(results[0], other, strict=True):
+            torch.testing.assert_close(one, two)
+
+
+def test_sums_where_pygs_code_runs(nn):
+    torch.manual_seed(4)
+    nodes, edge_index = mixed()
+    x, _ = random_inputs(nodes, edge_index.shape[1], 6, 3)
+    weighted = torch.rand(edge_index.shape[1], dtype=x.dtype)
+    gcn = nn.GCNConv(6, 5).double()
+    assert "weights" in nn.why_not(gcn, x, edge_index, weighted)
+    theirs = tg.GCNConv(6, 5).double()
+    theirs.load_state_dict(gcn.state_dict())
+    torch.testing.assert_close(gcn(x, edge_index, weighted), theirs(x, edge_index, weighted))
+    for conv in (tg.SAGEConv(6, 5, aggr="max"), tg.GCNConv(6, 5, improved=True), tg.GCNConv(6, 5, cached=True),
+                 tg.GINConv(torch.nn.Linear(6, 5), flow="target_to_source")):  # fmt: skip
+        assert nn.replace(conv).replaced == 0
+    sage, other = nn.SAGEConv(6, 5).double(), tg.SAGEConv(6, 5).double()
+    other.load_state_dict(sage.state_dict())
+    pair = (x, x[:7])
+    edges = edge_index[:, edge_index[1] < 7]
+    torch.testing.assert_close(sage(pair, edges), other(pair, edges))
+    handle = sage.register_message_forward_hook(doubled)
+    assert "hooks" in nn.why_not(sage, x, edge_index) and not torch.equal(sage(pair, edges), other(pair, edges))
+    handle.remove()
+
+
+def test_dropout_that_keeps_no_mask(nn):
+    layer = torch.nn.Sequential(torch.nn.Dropout(0.25))
+    assert nn.replace(layer).replaced == 1 and type(layer[0]) is nn.Dropout
+    x = torch.randn(300, 7, requires_grad=True)
+    torch.manual_seed(1)
+    out = layer(x)
+    out.sum().backward()
+    torch.manual_seed(1)
+    assert torch.equal(out, layer(x)) and not torch.equal(out, layer(x))
+    kept = out != 0
+    assert abs(float(kept.double().mean()) - 0.75) < 0.05
+    torch.testing.assert_close(x.grad, kept / 0.75)
+    torch.testing.assert_close(out[kept], x[kept] / 0.75)
+    assert torch.equal(layer.eval()(x), x)
 
 
 def test_the_package_alone_imports_neither_layers_nor_torch():
