@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/alarm_lines.h"
+#include "cli/capture_options.h"
 #include "cli/command.h"
 #include "cli/incidents.h"
 #include "cli/interrupt.h"
@@ -208,15 +209,7 @@ void add_detect(CLI::App& app) {
   verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit code 10 where there was an alarm");
   verb->add_flag("--strict", options->feed.strict,
                  "End with an error at a malformed line; default: count it");
-  verb->add_option("--format", options->feed.format.name, "Of a capture")
-      ->check(CLI::IsMember(capture_formats()))
-      ->capture_default_str();
-  verb->add_option("--payload", options->feed.format.payload, "Bytes of payload a frame has room for")
-      ->check(CLI::IsMember({8, 64}))
-      ->capture_default_str();
-  verb->add_option("--channel", options->feed.format.channel,
-                   "Take this channel alone; default: that of the first frame")
-      ->type_name("NAME");
+  add_capture_options(*verb, options->feed.format);
   options->resources.add_budget(*verb);
   verb->footer(
       "Examples: plimsoll detect run/detector.safetensors capture.csv\n"
