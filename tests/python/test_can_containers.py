@@ -222,7 +222,9 @@ def test_pcapng_with_two_interfaces(run, bin_dir, tmp_path, order):
     columns = ingest(run, path, tmp_path / "out", "--channel", "vcan12")
     expect_same(columns, sent[1::2])
     assert columns["manifest"]["recordings"][0]["channel"] == "vcan12"
-    assert "channel vcan12, expected channel can0" in refused(bin_dir, path, tmp_path / "none")
+    both = ingest(run, path, tmp_path / "both")
+    expect_same(both, sent[::2] + sent[1::2])
+    assert [r["name"] for r in both["manifest"]["recordings"]] == ["drive@can0", "drive@vcan12"]
 
 
 def test_ethernet_is_refused(bin_dir, tmp_path):
