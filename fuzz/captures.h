@@ -46,7 +46,7 @@ inline std::optional<FrameBatch> parse_line(const CaptureFormat& format, int64_t
 
 inline bool same(const FrameBatch& a, const FrameBatch& b) {
   return a.time_ns == b.time_ns && a.can_id == b.can_id && a.length == b.length && a.data == b.data &&
-         a.label == b.label;
+         a.label == b.label && a.channel == b.channel && a.channels == b.channels;
 }
 
 /// Appends frames `first` and on of `more`.

@@ -70,13 +70,8 @@ std::string AlarmLines::name_of(uint32_t can_id) const {
   return named == options_.names.end() ? hex_of(can_id) : hex_of(can_id) + " " + named->second;
 }
 
-void AlarmLines::begin_recording() {
-  ++recordings_;
-  first_window_ = windows_;
-  first_frame_ = frames_;
-}
-
-void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, Clock::time_point arrived) {
+void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
+                     Clock::time_point arrived) {
   if (windows_++ == 0) first_verdict_s_ = watch_.seconds();
   alarms_ += verdict.alarm;
   labelled_ |= verdict.labelled;
@@ -84,14 +79,15 @@ void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, Clo
   found_ += verdict.attack && verdict.alarm;
   if (!options_.incidents && (verdict.alarm || options_.all)) {
     const std::string line =
-        options_.json ? line_json(verdict, detector).dump() : line_text(verdict, detector);
+        options_.json ? line_json(verdict, detector, place).dump() : line_text(verdict, detector, place);
     std::puts(line.c_str());
     flush_output();
   }
   latency_.add(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - arrived).count());
 }
 
-Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detector) const {
+Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detector,
+                           const StreamPlace& place) const {
   const std::vector<uint32_t> ids = detector.node_ids();
   const Focus focus = detector.focus(kMostShown);
   Json nodes = Json::array();
@@ -111,26 +107,29 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
   Json unknown = Json::array();
   for (const uint32_t id : ids)
     if (!detector.is_known(id)) unknown.push_back(hex_of(id));
-  Json line = {{"window", first_window_ + verdict.window.number},
-               {"first_frame", first_frame_ + verdict.window.first_frame},
+  Json line = {{"window", place.first_window + verdict.window.number},
+               {"first_frame", place.first_frame + verdict.window.first_frame},
                {"frames", verdict.window.frames},
                {"time_ns", verdict.window.time_ns},
                {"score", as_written(verdict.score)},
-               {"threshold", as_written(options_.threshold)},
+               {"threshold", as_written(detector.threshold())},
                {"alarm", verdict.alarm},
                {"unknown_ids", unknown},
                {"nodes", nodes},
                {"edges", edges}};
   if (verdict.by_part) line["parts"] = parts_json(verdict);
   if (verdict.labelled) line["attack"] = verdict.attack;
+  if (!place.channel.empty()) line["channel"] = place.channel;
   return line;
 }
 
-std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& detector) const {
+std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& detector,
+                                  const StreamPlace& place) const {
   const std::vector<uint32_t> ids = detector.node_ids();
-  std::string text = fmt::format("{} window {} at {:.6f} s: score {:.3f}", verdict.alarm ? "ALARM" : "  ok ",
-                                 first_window_ + verdict.window.number,
-                                 static_cast<double>(verdict.window.time_ns) / 1e9, verdict.score);
+  std::string text = fmt::format(
+      "{}{} window {} at {:.6f} s: score {:.3f}", verdict.alarm ? "ALARM" : "  ok ",
+      place.channel.empty() ? "" : " " + place.channel, place.first_window + verdict.window.number,
+      static_cast<double>(verdict.window.time_ns) / 1e9, verdict.score);
   text += reason_of(verdict);
   for (const auto& [index, share] : detector.focus(3).nodes) {
     const uint32_t id = ids[static_cast<size_t>(index)];
@@ -168,6 +167,7 @@ Json AlarmLines::summary_json(const FeedLosses& losses, Budget& budget) const {
 
 void AlarmLines::summarise(const FeedLosses& losses, Budget& budget) {
   const Json summary = summary_json(losses, budget);
+  if (!options_.summary) return;
   if (options_.json || options_.incidents)
     fmt::print("{}\n", Json{{"summary", summary}}.dump());
   else

@@ -10,6 +10,13 @@
 
 namespace plimsoll {
 
+/// Where the present recording of a channel starts in the stream.
+struct StreamPlace {
+  std::string channel;  ///< empty where the source tells none
+  int64_t first_window = 0;
+  int64_t first_frame = 0;
+};
+
 /// What detection prints: a line an alarm, as text or JSON, and a summary (docs/command-line.md, detect). Not
 /// thread-safe.
 class AlarmLines {
@@ -18,29 +25,30 @@ class AlarmLines {
   struct Options {
     bool all = false;  ///< every window, not alarms alone
     bool json = false;
-    bool incidents = false;                      ///< alarms are told as incidents: no line a window
+    bool incidents = false;  ///< alarms are told as incidents: no line a window
+    bool summary = true;
     std::map<uint32_t, std::string> names = {};  ///< of messages, by can_id
-    float threshold = 0;
   };
   /// `watch` runs since the process began its work.
   AlarmLines(const Options& options, const Stopwatch& watch) : options_(options), watch_(watch) {}
 
   /// A window was judged whose last frame arrived then; prints it if it is to be seen. Errors: Failure where
   /// standard output takes nothing more.
-  void add(const Verdict& verdict, const StreamDetector& detector, Clock::time_point arrived);
+  void add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
+           Clock::time_point arrived);
   void count_frames(int64_t frames) { frames_ += frames; }
   int64_t alarms() const { return alarms_; }
   int64_t windows() const { return windows_; }
   int64_t frames() const { return frames_; }
-  /// Windows and frames are counted on over recordings.
-  void begin_recording();
+  void begin_recording() { ++recordings_; }
   /// Errors: Failure, as add().
   void summarise(const FeedLosses& losses, Budget& budget);
 
  private:
   std::string name_of(uint32_t can_id) const;
-  Json line_json(const Verdict& verdict, const StreamDetector& detector) const;
-  std::string line_text(const Verdict& verdict, const StreamDetector& detector) const;
+  Json line_json(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place) const;
+  std::string line_text(const Verdict& verdict, const StreamDetector& detector,
+                        const StreamPlace& place) const;
   Json summary_json(const FeedLosses& losses, Budget& budget) const;
   void print_summary(const Json& summary) const;
 
@@ -51,9 +59,7 @@ class AlarmLines {
   int64_t windows_ = 0;
   int64_t frames_ = 0;
   int64_t alarms_ = 0;
-  int64_t recordings_ = 1;
-  int64_t first_window_ = 0;  // of the recording
-  int64_t first_frame_ = 0;
+  int64_t recordings_ = 0;
   bool labelled_ = false;
   int64_t attacks_ = 0;
   int64_t found_ = 0;

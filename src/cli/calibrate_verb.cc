@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
@@ -78,13 +79,7 @@ void add_calibrate(CLI::App& app) {
       ->required()
       ->type_name("CAPTURE");
   verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
-  verb->add_option("--format", options->format.name, "Of a capture")
-      ->check(CLI::IsMember(capture_formats()))
-      ->capture_default_str();
-  verb->add_option("--payload", options->format.payload, "Bytes of payload a frame has room for")
-      ->check(CLI::IsMember({8, 64}))
-      ->capture_default_str();
-  verb->add_option("--channel", options->format.channel, "Take this channel alone")->type_name("NAME");
+  add_capture_options(*verb, options->format);
   verb->add_flag("--force", options->force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/python_verbs.h"
@@ -100,15 +101,7 @@ void add_convert(CLI::App& app, char** argv) {
   verb->add_option("--to", options->to, "Of frames: the text of the captures")
       ->check(CLI::IsMember({"csv", "candump"}))
       ->capture_default_str();
-  verb->add_option("--format", options->format.name, "Of a capture")
-      ->check(CLI::IsMember(capture_formats()))
-      ->capture_default_str();
-  verb->add_option("--payload", options->format.payload,
-                   "Of a capture: bytes of payload a frame has room for")
-      ->check(CLI::IsMember({8, 64}))
-      ->capture_default_str();
-  verb->add_option("--channel", options->format.channel, "Of a capture: take this channel alone")
-      ->type_name("NAME");
+  add_capture_options(*verb, options->format);
   verb->add_flag("--benign", options->format.benign, "Of a capture: label every frame 0, which csv needs");
   verb->add_option("--leave-out", options->leave_out,
                    "Of files of PyTorch Geometric: attributes that a graph_set has no column for")

@@ -1,17 +1,21 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/alarm_lines.h"
+#include "cli/capture_options.h"
 #include "cli/command.h"
-#include "cli/incidents.h"
+#include "cli/detection.h"
+#include "cli/event_sink.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "detect/dbc_names.h"
 #include "detect/frame_feed.h"
-#include "detect/stream_detector.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -19,7 +23,8 @@ namespace {
 
 struct Options {
   std::string model;
-  std::string source;
+  std::vector<std::string> sources;
+  std::vector<std::string> models;  // CHANNEL=MODEL
   std::string window;
   std::string stride;
   FeedOptions feed;
@@ -27,8 +32,13 @@ struct Options {
   bool all = false;
   bool json = false;
   std::string events;
+  std::string on_event;
   std::string vehicle;
   double event_gap = 1;
+  int64_t event_least = 1;
+  int64_t event_rate = 60;
+  int64_t heartbeat = 0;
+  int metrics = 0;
   std::string dbc;
   bool fail_on_alarm = false;
   Resources resources;
@@ -41,66 +51,37 @@ DetectOptions detect_options(const Options& options) {
   return detect;
 }
 
-std::unique_ptr<FrameFeed> open_feed(const std::string& source, const FeedOptions& options) {
-  if (source != "-" && !std::filesystem::exists(source) && is_interface(source))
-    return open_can_feed(source, options);
-  return open_capture_feed(source, options);
+std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, const FeedOptions& options) {
+  const auto is_bus = [](const std::string& source) {
+    return source != "-" && !std::filesystem::exists(source) && is_interface(source);
+  };
+  if (std::ranges::all_of(sources, is_bus)) return open_can_feed(sources, options);
+  if (sources.size() > 1)
+    throw UsageError(
+        fmt::format("{} sources, of which '{}' is no CAN interface: only interfaces are read together",
+                    sources.size(), *std::ranges::find_if_not(sources, is_bus)));
+  return open_capture_feed(sources.front(), options);
 }
 
-// Frames to verdicts, until the feed ends or is interrupted.
-class Detection {
- public:
-  /// `incidents` may be null.
-  Detection(StreamDetector& detector, FrameFeed& feed, const std::atomic<bool>& stop, AlarmLines& lines,
-            Incidents* incidents)
-      : detector_(detector), feed_(feed), stop_(stop), lines_(lines), incidents_(incidents) {}
-
-  void run() {
-    FrameBatch batch;
-    bool begun = false;
-    while (feed_.read(batch)) {
-      if (!begun) detector_.begin(feed_.facts());
-      begun = true;
-      take(batch.spans());
-    }
-    // A window that was cut off by a signal is none that thresholds were chosen for.
-    if (begun && !stop_) {
-      detector_.end();
-      judge();
-    }
-    if (incidents_ != nullptr) incidents_->end();
+std::map<std::string, std::string> models_by_channel(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> models;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError(
+          fmt::format("--detector '{}': expected CHANNEL=MODEL, as in can1=body.safetensors", word));
+    models[word.substr(0, equals)] = word.substr(equals + 1);
   }
+  return models;
+}
 
- private:
-  void take(FrameSpans frames) {
-    for (;;) {
-      const int64_t taken = detector_.add(frames);
-      judge();
-      lines_.count_frames(taken);
-      if (taken == frames.size()) return;
-      detector_.end();
-      judge();
-      lines_.begin_recording();
-      if (incidents_ != nullptr) incidents_->end();
-      detector_.begin(feed_.facts());
-      frames = frames.part(taken, frames.size() - taken);
-    }
-  }
+// HUP: the files of the detectors are to be read again.
+std::atomic<bool> reload_requested = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
-  void judge() {
-    Verdict verdict;
-    while (detector_.next(verdict)) {
-      lines_.add(verdict, detector_, feed_.arrived());
-      if (incidents_ != nullptr) incidents_->add(verdict, detector_);
-    }
-  }
-
-  StreamDetector& detector_;
-  FrameFeed& feed_;
-  const std::atomic<bool>& stop_;
-  AlarmLines& lines_;
-  Incidents* incidents_;
-};
+void on_hang_up(int /*number*/) {
+  reload_requested = true;
+}
 
 void warn_of_other_windows(const StreamDetector& detector) {
   const WindowOptions& now = detector.windows();
@@ -109,15 +90,6 @@ void warn_of_other_windows(const StreamDetector& detector) {
     fmt::print(stderr,
                "plimsoll: windows of {}, but the detector and its thresholds come from windows of {}\n",
                WindowLength{now.window, now.unit}.text(), WindowLength{trained.window, trained.unit}.text());
-}
-
-// To be said at once: the end of a live stream may be far.
-void warn_of_other_channel(const std::string& source, const std::string& channel) {
-  fmt::print(
-      stderr,
-      "plimsoll: {}: found frames of another channel than '{}', that of its first frame; they are left "
-      "out and not judged; choose a channel with --channel\n",
-      source, channel);
 }
 
 // What was not judged must not pass for benign.
@@ -142,30 +114,49 @@ void run(const Options& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
+  std::signal(SIGHUP, on_hang_up);
   FeedOptions feed_options = options.feed;
   feed_options.stop = &stop;
-  const std::string source = options.source == "-" ? "standard input" : options.source;
-  feed_options.on_other_channel = [&](const std::string& channel) { warn_of_other_channel(source, channel); };
-  StreamDetector detector(options.model, detect_options(options));
-  warn_of_other_windows(detector);
-  const std::unique_ptr<FrameFeed> feed = open_feed(options.source, feed_options);
-  std::map<uint32_t, std::string> names;
-  if (!options.dbc.empty()) names = read_dbc_names(options.dbc);
-  std::optional<Incidents> incidents;
-  if (!options.events.empty())
-    incidents.emplace(Incidents::Options{.source = source,
-                                         .vehicle = options.vehicle,
-                                         .detector = hash_of(options.model),
-                                         .threshold = detector.threshold(),
-                                         .gap_ns = static_cast<int64_t>(options.event_gap * 1e9),
-                                         .names = names});
+  std::string source;
+  for (const std::string& word : options.sources)
+    source += (source.empty() ? "" : ", ") + (word == "-" ? "standard input" : word);
+  const bool has_events = !options.events.empty();
+  EventContext context{.source = source, .vehicle = options.vehicle, .detector = hash_of(options.model)};
+  if (!options.dbc.empty()) context.names = read_dbc_names(options.dbc);
   AlarmLines lines({.all = options.all,
                     .json = options.json,
-                    .incidents = incidents.has_value(),
-                    .names = std::move(names),
-                    .threshold = detector.threshold()},
+                    .incidents = has_events,
+                    .summary = !has_events || options.events == "json" || options.json,
+                    .names = context.names},
                    watch);
-  Detection(detector, *feed, stop, lines, incidents ? &*incidents : nullptr).run();
+  DetectCounts counts;
+  EventSink sink({.format = options.events,
+                  .command = options.on_event,
+                  .most = options.event_rate,
+                  .context = context});
+  const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
+  Detection detection({.model = options.model,
+                       .models = models_by_channel(options.models),
+                       .detect = detect_options(options),
+                       .incidents = has_events ? std::optional(Incidents::Options{
+                                                     .gap_ns = static_cast<int64_t>(options.event_gap * 1e9),
+                                                     .least_windows = options.event_least})
+                                               : std::nullopt,
+                       .tell =
+                           [&](const Incident& incident) {
+                             sink.tell(incident);
+                             counts.events = sink.events();
+                             counts.suppressed = sink.suppressed();
+                           }},
+                      *feed, lines, counts, stop, reload_requested);
+  warn_of_other_windows(detection.detector());
+  const DetectMonitor monitor({.port = options.metrics,
+                               .heartbeat_s = options.heartbeat,
+                               .detector = context.detector,
+                               .source = source,
+                               .vehicle = options.vehicle},
+                              counts);
+  detection.run();
   lines.summarise(feed->losses(), budget);
   if (!stop) require_windows(source, lines, feed->losses());
   if (options.fail_on_alarm && lines.alarms() > 0) throw AlarmsRaised{};
@@ -177,9 +168,11 @@ void add_detect(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("detect", "Find attacks in CAN frames as they come");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
-  verb->add_option("SOURCE", options->source,
-                   "A capture in any format, a named pipe, - for standard input, or a CAN interface")
+  verb->add_option("SOURCE", options->sources,
+                   "A capture in any format, a named pipe, - for standard input, or CAN interfaces")
       ->required();
+  verb->add_option("--detector", options->models, "Another detector for a channel")
+      ->type_name("CHANNEL=MODEL");
   verb->add_option("--window", options->window,
                    "Frames a window, or time; default: as the detector was trained")
       ->type_name("LENGTH");
@@ -195,9 +188,25 @@ void add_detect(CLI::App& app) {
       ->excludes(rate);
   verb->add_flag("--all", options->all, "A line for every window, not for alarms alone");
   verb->add_flag("--json", options->json, "JSON lines; the last one is the summary");
-  verb->add_option("--events", options->events, "A JSON line for an incident, not for each alarm")
-      ->check(CLI::IsMember({"json"}))
-      ->type_name("json");
+  CLI::Option* const events =
+      verb->add_option("--events", options->events, "A line for an incident, not for each alarm")
+          ->check(CLI::IsMember({"json", "ocsf", "syslog"}));
+  verb->add_option("--on-event", options->on_event,
+                   "A shell command that gets each event on its standard input")
+      ->type_name("COMMAND")
+      ->needs(events);
+  verb->add_option("--event-after", options->event_least, "Alarms before an incident is told")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  verb->add_option("--event-rate", options->event_rate, "Events a minute of traffic at most; 0: no limit")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  verb->add_option("--heartbeat", options->heartbeat, "A JSON line each so many seconds; 0: none")
+      ->check(CLI::Range(0, 86400))
+      ->type_name("SECONDS");
+  verb->add_option("--metrics", options->metrics, "A page for Prometheus on this port of 127.0.0.1")
+      ->check(CLI::Range(1, 65535))
+      ->type_name("PORT");
   verb->add_option("--event-gap", options->event_gap,
                    "Seconds without an alarm after which an incident is over")
       ->check(CLI::Range(0.0, 86400.0))
@@ -208,19 +217,11 @@ void add_detect(CLI::App& app) {
   verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit code 10 where there was an alarm");
   verb->add_flag("--strict", options->feed.strict,
                  "End with an error at a malformed line; default: count it");
-  verb->add_option("--format", options->feed.format.name, "Of a capture")
-      ->check(CLI::IsMember(capture_formats()))
-      ->capture_default_str();
-  verb->add_option("--payload", options->feed.format.payload, "Bytes of payload a frame has room for")
-      ->check(CLI::IsMember({8, 64}))
-      ->capture_default_str();
-  verb->add_option("--channel", options->feed.format.channel,
-                   "Take this channel alone; default: that of the first frame")
-      ->type_name("NAME");
+  add_capture_options(*verb, options->feed.format);
   options->resources.add_budget(*verb);
   verb->footer(
       "Examples: plimsoll detect run/detector.safetensors capture.csv\n"
-      "          candump -L can0 | plimsoll detect run/detector.safetensors - --json");
+      "          plimsoll detect car.safetensors can0 can1 --events json");
   verb->callback([options] { run(*options); });
 }
 

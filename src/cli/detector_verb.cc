@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "cli/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
@@ -170,13 +171,7 @@ void add_detector(CLI::App& app) {
   verb->add_option("--attacks", options->attacks, "What is put into the traffic for training")
       ->type_name("LIST")
       ->capture_default_str();
-  verb->add_option("--format", options->format.name, "Of the captures")
-      ->check(CLI::IsMember(capture_formats()))
-      ->capture_default_str();
-  verb->add_option("--payload", options->format.payload, "Bytes of payload a frame has room for")
-      ->check(CLI::IsMember({8, 64}))
-      ->capture_default_str();
-  verb->add_option("--channel", options->format.channel, "Take this channel alone")->type_name("NAME");
+  add_capture_options(*verb, options->format);
   verb->add_flag("--force", options->force, "Replace an existing output, and what is in --work");
   options->resources.add_budget(*verb);
   options->resources.add_threads(*verb);

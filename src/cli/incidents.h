@@ -1,51 +1,70 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
-#include "base/json.h"
 #include "detect/stream_detector.h"
 
 namespace plimsoll {
 
-/// Alarms as incidents: windows that follow each other within a gap are one, told when it starts, once a
-/// minute while it lasts, and when it is over (docs/detect.md#incidents). Prints JSON lines to stdout. Not
-/// thread-safe.
+/// Alarms of a channel that follow each other within a gap.
+struct Incident {
+  enum class State : uint8_t { open, ongoing, closed };
+
+  int64_t number = 0;  ///< from 1, over all channels
+  State state = State::open;
+  std::string channel;  ///< empty where the source tells none
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;   ///< of the last alarm
+  int64_t windows = 0;  ///< alarms
+  float worst = 0;      ///< score
+  float threshold = 0;
+  std::string part;                 ///< that the worst score is by
+  std::map<uint32_t, int64_t> ids;  ///< alarms that an ID is named in
+
+  /// "low", "medium", "high" or "critical": by how far the worst score exceeds the threshold.
+  const char* severity() const;
+};
+
+/// "open", "ongoing" or "closed"
+const char* state_name(Incident::State state);
+
+/// Alarms of one channel to incidents: the aggregation filter of AUTOSAR's Intrusion Detection System
+/// Manager. An incident is told when it starts, once a minute of traffic while it lasts, and when it is over
+/// (docs/events.md). Not thread-safe.
 class Incidents {
  public:
   struct Options {
-    std::string source;
-    std::string vehicle;
-    std::string detector;  ///< XXH3-64 of its file
-    float threshold = 0;
     int64_t gap_ns = 1'000'000'000;
-    std::map<uint32_t, std::string> names;  ///< of messages
+    int64_t least_windows = 1;  ///< alarms before an incident is told
   };
-  explicit Incidents(Options options) : options_(std::move(options)) {}
+  using Tell = std::function<void(const Incident&)>;
+  /// `number`: of the last incident of all channels, which is counted on.
+  Incidents(const Options& options, std::string channel, int64_t& number, Tell tell)
+      : options_(options), channel_(std::move(channel)), number_(number), tell_(std::move(tell)) {}
 
-  /// A window was judged. Errors: Failure where standard output takes nothing more.
+  /// A window was judged.
   void add(const Verdict& verdict, const StreamDetector& detector);
   /// Another recording, or the end: what is open is over.
   void end();
-  int64_t count() const { return number_; }
 
  private:
-  void print(const char* state);
-  std::string name_of(uint32_t can_id) const;
+  void begin(const Verdict& verdict, float threshold);
+  void name_ids(const StreamDetector& detector);
+  void tell(Incident::State state);
 
   static constexpr size_t kMostIds = 16;
 
   Options options_;
-  int64_t number_ = 0;
+  std::string channel_;
+  int64_t& number_;
+  Tell tell_;
   bool open_ = false;
-  int64_t start_ns_ = 0;
-  int64_t end_ns_ = 0;   // the last alarm
-  int64_t told_ns_ = 0;  // when a line was printed last
-  int64_t windows_ = 0;
-  float worst_ = 0;
-  std::string part_;                 // of the worst score
-  std::map<uint32_t, int64_t> ids_;  // alarms that an ID is named in
+  bool told_ = false;
+  int64_t told_ns_ = 0;
+  Incident incident_;
 };
 
 }  // namespace plimsoll

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
@@ -17,70 +18,29 @@ namespace {
 struct Options {
   IngestOptions ingest;
   std::string on_error = "fail";
-  std::string id = "hex";
-  std::string bytes;
-  std::string length = "bytes";
+  TableOptions table;
   std::string shard = "1/1";
   Resources resources;
   bool json = false;
 };
 
-// The words of the command line as the types of IngestOptions.
-void settle(Options& options) {
-  FormatOptions& format = options.ingest.format;
-  format.decimal_id = options.id == "dec";
-  format.decimal_bytes = (options.bytes.empty() ? options.id : options.bytes) == "dec";
-  format.length_in_bits = options.length == "bits";
-  if (!format.columns.empty() && format.name == "auto") format.name = "table";
-  options.ingest.skip_errors = options.on_error == "skip";
-  options.ingest.shard = Shard::parse(options.shard);
-  options.ingest.threads = options.resources.thread_count();
-}
-
-void add_format_options(CLI::App& can, Options& options) {
-  FormatOptions& format = options.ingest.format;
-  const auto words = [](std::vector<std::string> allowed) { return CLI::IsMember(std::move(allowed)); };
-  std::vector<std::string> formats = capture_formats();
-  formats.emplace_back("table");
-  can.add_option("--format", format.name, "Of the captures; `table` is what --columns describes")
-      ->check(words(formats))
-      ->capture_default_str();
-  can.add_option("--payload", format.payload, "Bytes of payload a frame has room for: 8, or 64 for CAN FD")
-      ->capture_default_str();
-  can.add_option("--channel", format.channel,
-                 "Take the frames of this channel alone, where the format tells channels");
-  can.add_option("--attack-label", format.attack_labels, "Label texts that mean an attack")
-      ->type_name("TEXT...");
-  can.add_flag("--benign", format.benign, "Nothing in the captures is an attack: label every frame 0");
+void add_reading_options(CLI::App& can, Options& options) {
+  options.table.add(can, options.ingest.format);
+  can.add_flag("--benign", options.ingest.format.benign,
+               "Nothing in the captures is an attack: label every frame 0");
   can.add_option("--on-error", options.on_error, "A bad line: fail, or skip it and count it")
-      ->check(words({"fail", "skip"}))
+      ->check(CLI::IsMember({"fail", "skip"}))
       ->capture_default_str();
   can.add_option("--skip-limit", options.ingest.skip_limit,
                  "Bad lines after which a file is refused all the same")
       ->capture_default_str();
-  CLI::App* table = can.add_option_group("table", "How the columns of a table are to be read");
-  table
-      ->add_option("--columns", format.columns,
-                   "time, id, length, payload, byte*8, bytes, label, - (leave out), ... (leave out the rest)")
-      ->delimiter(',');
-  table->add_option("--separator", format.separator, "One character, tab, or space for runs of blanks")
-      ->capture_default_str();
-  table->add_option("--quote", format.quote, "A character around fields that hold separators");
-  table->add_option("--id", options.id, "IDs in hex or dec")
-      ->check(words({"hex", "dec"}))
-      ->capture_default_str();
-  table->add_option("--bytes", options.bytes, "Bytes in hex or dec; default: as --id")
-      ->check(words({"hex", "dec"}));
-  table->add_option("--time", format.time, "s, ms, us, timeofday or none")
-      ->check(words({"s", "ms", "us", "timeofday", "none"}))
-      ->capture_default_str();
-  table->add_option("--length", options.length, "Lengths in bytes or bits")
-      ->check(words({"bytes", "bits"}))
-      ->capture_default_str();
 }
 
 void run(Options& options) {
-  settle(options);
+  options.table.settle(options.ingest.format);
+  options.ingest.skip_errors = options.on_error == "skip";
+  options.ingest.shard = Shard::parse(options.shard);
+  options.ingest.threads = options.resources.thread_count();
   const Stopwatch watch;
   Budget budget(options.resources, 256 * kMiB);
   IngestResult result;
@@ -138,7 +98,7 @@ void add_ingest(CLI::App& app) {
       ->type_name("I/N");
   can->add_flag("--force", options->ingest.force, "Replace an existing output");
   can->add_flag("--json", options->json, "The summary as JSON");
-  add_format_options(*can, *options);
+  add_reading_options(*can, *options);
   options->resources.add_budget(*can);
   options->resources.add_threads(*can);
   can->footer("Example: plimsoll ingest can captures/hcrl_sa --out frames --budget 64MiB");

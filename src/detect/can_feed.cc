@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/can.h>
 #include <linux/can/raw.h>
 #include <net/if.h>
@@ -24,10 +25,12 @@ using Control = std::array<char, 128>;  // what the kernel tells of a frame: tim
 constexpr int kKernelBytes =
     4 << 20;  // asked for in the kernel: some thousand frames, a second of a busy bus
 
-// A raw CAN socket on one interface, closed with its scope.
+// A raw CAN socket on one interface, or on all for those among them that are asked for; closed with its
+// scope.
 class CanSocket {
  public:
-  explicit CanSocket(const std::string& interface) : interface_(interface) {
+  explicit CanSocket(const std::vector<std::string>& interfaces)
+      : name_(fmt::format("{}", fmt::join(interfaces, ", "))) {
     descriptor_ = ::socket(PF_CAN, SOCK_RAW | SOCK_CLOEXEC, CAN_RAW);
     if (descriptor_ < 0)
       throw failure(
@@ -42,8 +45,12 @@ class CanSocket {
       ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &kKernelBytes, sizeof(kKernelBytes));
     sockaddr_can address{};
     address.can_family = AF_CAN;
-    address.can_ifindex = static_cast<int>(::if_nametoindex(interface.c_str()));
-    if (address.can_ifindex == 0) fail("no such network interface; `ip link` lists them");
+    for (const std::string& interface : interfaces) {
+      const auto index = static_cast<int>(::if_nametoindex(interface.c_str()));
+      if (index == 0) fail("no such network interface; `ip link` lists them");
+      interfaces_[index] = interface;
+    }
+    address.can_ifindex = interfaces_.size() == 1 ? interfaces_.begin()->first : 0;
     if (::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
       fail("cannot be read; bring it up (ip link set it up)");
   }
@@ -52,8 +59,13 @@ class CanSocket {
   ~CanSocket() { ::close(descriptor_); }
 
   int descriptor() const { return descriptor_; }
+  /// Null for an interface that was not asked for.
+  const std::string* interface(int index) const {
+    const auto found = interfaces_.find(index);
+    return found == interfaces_.end() ? nullptr : &found->second;
+  }
   Failure failure(const std::string& what) const {
-    return Failure(fmt::format("{}: {} ({})", interface_, what, std::strerror(errno)));
+    return Failure(fmt::format("{}: {} ({})", name_, what, std::strerror(errno)));
   }
 
  private:
@@ -68,19 +80,21 @@ class CanSocket {
       fail("the kernel gives no times of frames");
   }
 
-  std::string interface_;
+  std::string name_;
+  std::map<int, std::string> interfaces_;  // by index
   int descriptor_ = -1;
 };
 
 class CanFeed : public FrameFeed {
  public:
-  CanFeed(const std::string& interface, const FeedOptions& options)
-      : socket_(interface), width_(options.format.payload), strict_(options.strict), stop_(options.stop) {
+  CanFeed(const std::vector<std::string>& interfaces, const FeedOptions& options)
+      : socket_(interfaces), width_(options.format.payload), strict_(options.strict), stop_(options.stop) {
     for (size_t i = 0; i < kFrames; ++i) {
       buffers_[i] = {&frames_[i], sizeof(frames_[i])};
       messages_[i].msg_hdr = {};
       messages_[i].msg_hdr.msg_iov = &buffers_[i];
       messages_[i].msg_hdr.msg_iovlen = 1;
+      messages_[i].msg_hdr.msg_name = &senders_[i];
     }
   }
 
@@ -92,6 +106,7 @@ class CanFeed : public FrameFeed {
       for (size_t i = 0; i < kFrames; ++i) {
         messages_[i].msg_hdr.msg_control = controls_[i].data();
         messages_[i].msg_hdr.msg_controllen = controls_[i].size();
+        messages_[i].msg_hdr.msg_namelen = sizeof(sockaddr_can);
       }
       const int got = ::recvmmsg(socket_.descriptor(), messages_.data(), kFrames, MSG_DONTWAIT, nullptr);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
@@ -110,6 +125,8 @@ class CanFeed : public FrameFeed {
   void take(size_t i, FrameBatch& batch) {
     const int64_t time_ns = read_controls(messages_[i].msg_hdr);
     const canfd_frame& frame = frames_[i];
+    const std::string* const interface = socket_.interface(senders_[i].can_ifindex);
+    if (interface == nullptr) return;
     const bool remote = messages_[i].msg_len == CAN_MTU && (frame.can_id & CAN_RTR_FLAG) != 0;
     const int64_t length = remote ? 0 : frame.len;
     if (length > width_) {
@@ -125,6 +142,7 @@ class CanFeed : public FrameFeed {
     batch.can_id.push_back(frame.can_id);  // our flags are SocketCAN's
     batch.label.push_back(kUnlabelled);
     append_bytes(frame.data, length, batch);
+    batch.set_channel(*interface);
   }
 
   // The kernel's time of a frame; counts what it had to drop before.
@@ -153,16 +171,18 @@ class CanFeed : public FrameFeed {
   std::chrono::steady_clock::time_point arrived_;
   Vector<canfd_frame, Tag::ingest> frames_ = Vector<canfd_frame, Tag::ingest>(kFrames, canfd_frame{});
   std::array<iovec, kFrames> buffers_{};
+  std::array<sockaddr_can, kFrames> senders_{};
   std::array<mmsghdr, kFrames> messages_{};
   Vector<Control, Tag::ingest> controls_ = Vector<Control, Tag::ingest>(kFrames, Control{});
 };
 
 }  // namespace
 
-std::unique_ptr<FrameFeed> open_can_feed(const std::string& interface, const FeedOptions& options) {
+std::unique_ptr<FrameFeed> open_can_feed(const std::vector<std::string>& interfaces,
+                                         const FeedOptions& options) {
   if (options.format.payload != 8 && options.format.payload != 64)
     throw UsageError(fmt::format("a payload of {} bytes is neither 8 nor 64", options.format.payload));
-  return std::make_unique<CanFeed>(interface, options);
+  return std::make_unique<CanFeed>(interfaces, options);
 }
 
 bool is_interface(const std::string& name) {

@@ -22,11 +22,7 @@ class ReaderFeed : public FrameFeed {
     while (frames.frames() == 0 && more_ && !(options_.stop != nullptr && *options_.stop))
       more_ = reader_->read(kFramesAtOnce, frames, notes);
     arrived_ = std::chrono::steady_clock::now();
-    if (notes.other_channels > 0) {
-      if (losses_.other_channels == 0 && options_.format.channel.empty() && options_.on_other_channel)
-        options_.on_other_channel(reader_->facts().channel);
-      losses_.other_channels += notes.other_channels;
-    }
+    losses_.other_channels += notes.other_channels;
     return frames.frames() > 0;
   }
 
@@ -46,10 +42,8 @@ class ReaderFeed : public FrameFeed {
 
 std::unique_ptr<FrameFeed> open_capture_feed(const std::string& source, const FeedOptions& options) {
   if (source != "-" && std::filesystem::is_regular_file(source)) {
-    FormatOptions format = options.format;
-    format.first_channel = !options.strict;
     auto stream = InputStream::open(source);
-    if (auto reader = FrameReader::open(source, format, stream))
+    if (auto reader = FrameReader::open(source, options.format, stream))
       return std::make_unique<ReaderFeed>(std::move(reader), options);
   }
   return open_text_feed(source, options);

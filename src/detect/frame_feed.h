@@ -2,10 +2,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ingest/can/capture_format.h"
 #include "windows/window_stream.h"
@@ -16,7 +16,7 @@ namespace plimsoll {
 struct FeedLosses {
   int64_t lines = 0;                        ///< malformed, left out
   std::map<std::string, int64_t> expected;  ///< the same by what was expected
-  int64_t other_channels = 0;               ///< lines of frames of another channel, left out
+  int64_t other_channels = 0;               ///< frames of another channel than --channel, left out
   int64_t frames = 0;                       ///< that the system dropped: read too late
 };
 
@@ -25,9 +25,9 @@ class FrameFeed {
  public:
   virtual ~FrameFeed() = default;
 
-  /// Replaces `frames` by those that are there, waiting for at least one; false at the end, or when the flag
-  /// is set that it was made with. Errors: InputError (a capture of no known format, damaged compressed data,
-  /// with `strict` a malformed line), Failure.
+  /// Replaces `frames` by those that are there, with their channels where the source tells them, waiting for
+  /// at least one; false at the end, or when the flag is set that it was made with. Errors: InputError (a
+  /// capture of no known format, damaged compressed data, with `strict` a malformed line), Failure.
   virtual bool read(FrameBatch& frames) = 0;
   /// When the system gave the last of these frames: a window's latency counts from here.
   virtual std::chrono::steady_clock::time_point arrived() const = 0;
@@ -37,12 +37,9 @@ class FrameFeed {
 };
 
 struct FeedOptions {
-  FormatOptions format;  ///< without a channel the first frame's is taken
-  bool strict = false;   ///< a malformed line is an error, not a loss
+  FormatOptions format;
+  bool strict = false;  ///< a malformed line is an error, not a loss
   const std::atomic<bool>* stop = nullptr;
-  /// Called once, when a frame of another channel is left out that nobody chose, with the channel that is
-  /// taken, as text to print.
-  std::function<void(const std::string& channel)> on_other_channel = {};
 };
 
 /// A capture in any format: as open_text_feed(), and files that are no text. Errors: InputError.
@@ -52,10 +49,12 @@ std::unique_ptr<FrameFeed> open_capture_feed(const std::string& source, const Fe
 /// is damaged, as of a stream that is joined, is lost as any other. Errors: InputError.
 std::unique_ptr<FrameFeed> open_text_feed(const std::string& source, const FeedOptions& options);
 
-/// A SocketCAN interface, such as "can0" or "vcan0": all its frames, CAN FD as well, with the kernel's times.
+/// SocketCAN interfaces, such as "can0" or "vcan0": all their frames, CAN FD as well, with the kernel's times
+/// and in the order of arrival; the interface is the channel.
 /// Errors: Failure with the reason and the remedy where the system has no such sockets, or no such interface;
 /// UsageError for a payload that is neither 8 nor 64.
-std::unique_ptr<FrameFeed> open_can_feed(const std::string& interface, const FeedOptions& options);
+std::unique_ptr<FrameFeed> open_can_feed(const std::vector<std::string>& interfaces,
+                                         const FeedOptions& options);
 
 /// Whether the system has a network interface of this name.
 bool is_interface(const std::string& name);

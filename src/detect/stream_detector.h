@@ -46,6 +46,9 @@ class StreamDetector {
   /// The next window that is complete; false where more frames are needed.
   bool next(Verdict& verdict);
 
+  /// The frames that another detector has to get to go on from here without losing one.
+  FrameSpans pending() const { return stream_.pending(); }
+
   // Of the window that next() gave last.
   Focus focus(size_t most) const { return focus_of(judge_.network(), stream_.graph(), most); }
   const GraphBlock& graph() const { return stream_.graph(); }

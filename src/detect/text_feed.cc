@@ -137,7 +137,6 @@ class TextFeed : public FrameFeed {
     while (!piece_.format && piece_.text_bytes > 0) {
       try {
         piece_.format = CaptureFormat::make(options_.format, piece_.text().substr(0, kFirstBytes), name_);
-        keep_to_channel();
         no_format_.clear();
       } catch (const InputError& error) {
         no_format_ = error.what();
@@ -151,16 +150,6 @@ class TextFeed : public FrameFeed {
       }
     }
     return piece_.format != nullptr;
-  }
-
-  // Of frames of a channel that nobody chose the one that comes first: another is another bus.
-  void keep_to_channel() {
-    const std::string channel = piece_.format->channel();
-    if (options_.strict || channel.empty() || !options_.format.channel.empty()) return;
-    FormatOptions one = options_.format;
-    one.name = piece_.format->name();
-    one.channel = channel;
-    piece_.format = CaptureFormat::make(one, piece_.text().substr(0, kFirstBytes), name_);
   }
 
   void begin_long_line() {
@@ -206,14 +195,9 @@ class TextFeed : public FrameFeed {
       losses_.lines += count;
       losses_.expected[expected] += count;
     }
-    if (parsed_.notes.other_channels > 0) lose_channels(parsed_.notes.other_channels);
+    losses_.other_channels += parsed_.notes.other_channels;
     std::swap(frames, parsed_.frames);
-  }
-
-  void lose_channels(int64_t count) {
-    if (losses_.other_channels == 0 && options_.format.channel.empty() && options_.on_other_channel)
-      options_.on_other_channel(shown(piece_.format->channel()));
-    losses_.other_channels += count;
+    parsed_.frames.channels = frames.channels;  // the next frames have the same numbers of channels
   }
 
   FeedOptions options_;

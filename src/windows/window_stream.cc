@@ -91,10 +91,19 @@ int64_t WindowStream::add(const FrameSpans& frames) {
   return count;
 }
 
+int64_t WindowStream::next_window_first() const {
+  if (options_.unit == WindowUnit::nanoseconds) return first_at_;
+  return compat_ ? CompatRows::frame_of(next_ * options_.stride) : next_ * options_.stride;
+}
+
+FrameSpans WindowStream::pending() const {
+  const int64_t first = std::min(std::max(next_window_first(), dropped_), total());
+  return held_.spans().part(first - dropped_, total() - first);
+}
+
 // Not at every call: moving what stays costs as much as it holds.
 void WindowStream::drop_old_frames() {
-  const int64_t by_frames = compat_ ? CompatRows::frame_of(next_ * options_.stride) : next_ * options_.stride;
-  const int64_t needed = options_.unit == WindowUnit::nanoseconds ? first_at_ : by_frames;
+  const int64_t needed = next_window_first();
   const int64_t look_back = behaviour_ ? BehaviourProfile::kLookBack : 0;
   // The last frame stays: the clock goes on from it.
   const int64_t old = std::min(needed - look_back, total() - 1) - dropped_;

@@ -56,6 +56,8 @@ class WindowStream {
   /// Of behaviour graphs: the raw CAN ID of each node.
   std::vector<uint32_t> node_ids() const { return behaviour_->node_ids(); }
   FrameSpans frames() const { return held_.spans().part(window_first_ - dropped_, window_frames_); }
+  /// The frames that no window had yet which next() gave, and those that the next one has in common with it.
+  FrameSpans pending() const;
   /// Features and vocabulary; no splits and recordings.
   const GraphSetTables& tables() const { return tables_; }
 
@@ -66,6 +68,7 @@ class WindowStream {
   bool begins_another(int64_t time_ns);
   void advance(int64_t& at, int64_t clock) const;
   void drop_old_frames();
+  int64_t next_window_first() const;
   int64_t clocked() const { return dropped_ + static_cast<int64_t>(clock_.size()); }
   int64_t total() const { return dropped_ + static_cast<int64_t>(held_.frames()); }
 

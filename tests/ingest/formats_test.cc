@@ -77,12 +77,20 @@ TEST(Candump, FdFramesNeedASetWithRoomForThem) {
             std::string::npos);
 }
 
-TEST(Candump, AFileIsOneChannel) {
-  const std::string two = "(1.0) can0 123#00\n(1.1) can1 124#00\n";
-  EXPECT_NE(error_of(two).find("--channel"), std::string::npos);
+TEST(Candump, FramesTellTheirChannels) {
+  const std::string two = "(1.0) can0 123#00\n(1.1) can1 124#00\n(1.2) can0 124#00\n";
+  const FrameBatch all = parse_text(two).frames;
+  EXPECT_EQ(all.channels, (std::vector<std::string>{"can0", "can1"}));
+  EXPECT_EQ(std::vector<int>(all.channel.begin(), all.channel.end()), (std::vector<int>{0, 1, 0}));
   const ParsedPiece parsed = parse_text(two, {.channel = "can1"});
   EXPECT_EQ(parsed.frames.frames(), 1);
-  EXPECT_EQ(parsed.notes.other_channels, 1);
+  EXPECT_EQ(parsed.notes.other_channels, 2);
+}
+
+TEST(Candump, MoreThan64ChannelsAreNoCapture) {
+  std::string many;
+  for (int i = 0; i < 65; ++i) many += fmt::format("(1.0) can{} 123#00\n", i);
+  EXPECT_EQ(error_of(many).substr(0, 5), "65:7:");
 }
 
 TEST(Candump, ASuffixIsALabelWhereTheUserSaysSo) {

@@ -142,6 +142,40 @@ TEST_F(Ingest, FdFramesFillASetWithRoomForThem) {
   EXPECT_EQ(view.recordings()[0].channel, "can0");
 }
 
+TEST_F(Ingest, EachChannelOfACaptureIsARecording) {
+  std::filesystem::create_directories(folder_ / "in/train_a");
+  // More frames than are spilled at once, and than a piece of text holds.
+  constexpr int kFrames = 60'000;
+  {
+    std::ofstream log(folder_ / "in/train_a/two-1.log");
+    for (int i = 0; i < kFrames; ++i)
+      log << fmt::format("({}.{:06}) can{} {:03X}#{:04X}\n", i / 1000, i % 1000 * 1000, i % 3 == 0 ? 7 : 1,
+                         i % 3, i % 65536);
+  }
+  ingest_can({.sources = {folder_ / "in"}, .out = folder_ / "out", .threads = 3}, [](int64_t, int64_t) {});
+  const FramesView view(folder_ / "out");
+  ASSERT_EQ(view.recordings().size(), 2);
+  EXPECT_EQ(view.recordings()[0].name, "two-1@can7");
+  EXPECT_EQ(view.recordings()[1].name, "two-1@can1");
+  EXPECT_EQ(view.recordings()[1].channel, "can1");
+  EXPECT_EQ(view.recordings()[0].frames, kFrames / 3);
+  EXPECT_EQ(view.recordings()[1].frames, kFrames * 2 / 3);
+  int expected = 0;
+  for (int64_t at = 0; at < kFrames / 3; ++at, expected += 3) {
+    const auto f = static_cast<size_t>(at);
+    ASSERT_EQ(view.frames().can_id[f], 0);
+    ASSERT_EQ(view.frames().data[8 * f] * 256 + view.frames().data[8 * f + 1], expected % 65536);
+  }
+  expected = 1;
+  for (int64_t at = kFrames / 3; at < kFrames; ++at, expected += expected % 3) {
+    const auto f = static_cast<size_t>(at);
+    ASSERT_EQ(view.frames().can_id[f], expected % 3);
+    ASSERT_EQ(view.frames().time_ns[f], int64_t{expected} * 1'000'000);
+    ASSERT_EQ(view.frames().data[8 * f] * 256 + view.frames().data[8 * f + 1], expected % 65536);
+  }
+  EXPECT_TRUE(view.recordings()[0].traps.empty());
+}
+
 TEST_F(Ingest, AnErrorLeavesNothingHalfMade) {
   write("in/train_a/one-1.csv", "1.0,110,AA,0\n");
   write("in/train_b/broken-1.csv", "1.0,110,AA,0\n1.0,11\n");

@@ -80,8 +80,11 @@ def test_blf_error_frames_and_channels(run, bin_dir, tmp_path):
     expect_same(columns, [m for m in read if m.channel == 1])
     assert columns["manifest"]["recordings"][0]["traps"]["other_channels"] == 250
     expect_same(ingest(run, path, tmp_path / "one", "--channel", 1), [m for m in read if m.channel == 0])
-    failed = refused(bin_dir, path, tmp_path / "none")
-    assert "two.blf: byte 144" in failed and "--channel" in failed
+    both = ingest(run, path, tmp_path / "both")
+    expect_same(both, [m for m in read if m.channel == 0] + [m for m in read if m.channel == 1])
+    recordings = both["manifest"]["recordings"]
+    assert [(r["name"], r["channel"], r["frames"]) for r in recordings] == [("two@1", "1", 250), ("two@2", "2", 250)]
+    assert columns["manifest"]["recordings"][0]["content"] == recordings[1]["content"]
 
 
 def refused(bin_dir, path, out, *options):
@@ -173,7 +176,8 @@ def test_csv_of_savvycan(run, bin_dir, tmp_path):
     columns = ingest(run, path, tmp_path / "out", "--channel", 0)
     assert columns["can_id"].tolist() == [0x370, 0x18FEF100 | EXTENDED] and columns["length"].tolist() == [8, 3]
     assert columns["time_ns"].tolist() == [166_064_000_000, 166_064_100_000] and columns["data"][1, :3].tolist() == [1, 0xA0, 0xFF]
-    assert "drive.csv:4:" in refused(bin_dir, path, tmp_path / "none")
+    recordings = ingest(run, path, tmp_path / "all")["manifest"]["recordings"]
+    assert [(r["channel"], r["frames"]) for r in recordings] == [("0", 2), ("1", 1)]
 
 
 def packet(message):
@@ -218,7 +222,9 @@ def test_pcapng_with_two_interfaces(run, bin_dir, tmp_path, order):
     columns = ingest(run, path, tmp_path / "out", "--channel", "vcan12")
     expect_same(columns, sent[1::2])
     assert columns["manifest"]["recordings"][0]["channel"] == "vcan12"
-    assert "channel vcan12, expected channel can0" in refused(bin_dir, path, tmp_path / "none")
+    both = ingest(run, path, tmp_path / "both")
+    expect_same(both, sent[::2] + sent[1::2])
+    assert [r["name"] for r in both["manifest"]["recordings"]] == ["drive@can0", "drive@vcan12"]
 
 
 def test_ethernet_is_refused(bin_dir, tmp_path):

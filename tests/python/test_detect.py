@@ -292,31 +292,27 @@ def candump(frames, channel, start=1000.0):
                     for k, (can_id, payload, _) in enumerate(frames))
 
 
-def test_frames_of_another_channel_are_said_at_once_and_counted_apart(bin_dir, detector, detect):
+def of_channel(lines, channel):
+    return [line for line in lines if line["channel"] == channel]
+
+
+def test_each_channel_is_judged_alone(detector, detect):
+    """Whatever comes between its frames."""
     rng = np.random.default_rng(5)
     model = detector("behaviour") / "detector.safetensors"
-    mine = candump(random_frames(rng, 250, [0x100, 0x200]), b"can0")
-    flood = candump(random_frames(rng, 7_500, [0]), b"can1", 1000.1)
-    expected, alone, _ = detect(model, "-", "--all", input=mine)
-    assert alone["other_channels"] == 0
-    command = [str(bin_dir / "plimsoll"), "detect", str(model), "-", "--all", "--json"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    process.stdin.write(mine + flood[:200])
-    process.stdin.flush()
-    assert select.select([process.stderr], [], [], 30)[0]
-    said = process.stderr.readline()  # while the pipe stays open
-    assert b"standard input" in said and b"another channel than 'can0'" in said and b"--channel" in said
-    output, rest = process.communicate(flood[200:])
-    lines = [json.loads(line) for line in output.splitlines()]
-    assert process.returncode == 0 and rest == b"" and lines[:-1] == expected
-    assert lines[-1]["summary"]["other_channels"] == 7_500 and lines[-1]["summary"]["malformed_lines"] == 0
-    # Who chose a channel knows of the others.
-    found, summary, error = detect(model, "-", "--all", "--channel", "can0", input=mine + flood)
-    assert found == expected and summary["other_channels"] == 7_500 and error == ""
-    _, _, error = detect(model, "-", "--threshold", "1e9", "--strict", input=mine + flood, code=3)
-    assert "channel can0 as in the first line" in error
-    words = subprocess.run(command[:-1], input=mine + flood, capture_output=True, timeout=60).stdout.decode()
-    assert "left out 7,500 frames of other channels" in words
+    mine, other = (candump(random_frames(rng, 2_050, [0x100, 0x200]), name).splitlines(keepends=True) for name in (b"can0", b"can1"))
+    alone = detect(model, "-", "--all", input=b"".join(mine))[0] + detect(model, "-", "--all", input=b"".join(other))[0]
+    mixed = b"".join(line for pair in zip(mine, other) for line in pair)
+    found, summary, error = detect(model, "-", "--all", input=mixed)
+    for channel in ("can0", "can1"):
+        assert of_channel(found, channel) == of_channel(alone, channel) != []
+    assert summary["other_channels"] == 0 and summary["frames"] == 4_100 and summary["recordings"] == 2 and error == ""
+    chosen, summary, _ = detect(model, "-", "--all", "--channel", "can0", input=mixed)
+    assert chosen == of_channel(alone, "can0") and summary["other_channels"] == 2_050
+    compat = detector("compat") / "detector.safetensors"
+    expected = detect(compat, "-", "--all", input=b"".join(other))[0]
+    found, _, _ = detect(model, "-", "--all", "--detector", f"can1={compat}", input=mixed)
+    assert of_channel(found, "can0") == of_channel(alone, "can0") and of_channel(found, "can1") == expected
 
 
 def test_a_channel_that_comes_late_is_waited_for(detector, detect):
@@ -334,11 +330,10 @@ def test_a_channel_whose_name_is_no_text_keeps_the_summary(detector, detect):
     rng = np.random.default_rng(7)
     model = detector("behaviour") / "detector.safetensors"
     mine = candump(random_frames(rng, 250, [0x100, 0x200]), b"can\xff")
-    expected, _, _ = detect(model, "-", "--all", input=candump(random_frames(np.random.default_rng(7), 250, [0x100, 0x200]), b"can0"))
-    found, summary, error = detect(model, "-", "--all", input=mine + candump(random_frames(rng, 3, [1]), b"\x1b[2J", 2000))
-    assert found == expected and summary["other_channels"] == 3 and "'can\\xff'" in error
-    _, _, error = detect(model, "-", "--threshold", "1e9", "--strict", input=mine + candump([("001", "", 0)], b"can0"), code=3)
-    assert "can\\xff" in error
+    expected, _, _ = detect(model, "-", "--all", input=mine.replace(b"\xff", b"0"))
+    found, summary, _ = detect(model, "-", "--all", input=mine + candump(random_frames(rng, 3, [1]), b"\x1b[2J", 2000))
+    assert [line | {"channel": "can0"} for line in found if line["channel"] == "can\\xff"] == expected
+    assert summary["frames"] == 253 and summary["malformed_lines"] == 0
 
 
 def test_what_is_no_capture_and_what_is_no_detector_is_refused(detector, detect, captures_made, tmp_path):

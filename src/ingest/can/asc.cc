@@ -1,7 +1,7 @@
 #include <array>
 
+#include "ingest/can/channel_choice.h"
 #include "ingest/can/formats.h"
-#include "ingest/can/one_channel.h"
 
 namespace plimsoll {
 namespace {
@@ -20,8 +20,7 @@ bool is_all_digits(std::string_view text) {
 
 class Asc : public CaptureFormat {
  public:
-  Asc(const FormatOptions& options, std::string_view first_lines)
-      : channel_(options, first_channel(first_lines)) {
+  Asc(const FormatOptions& options, std::string_view first_lines) : channels_(options) {
     while (!first_lines.empty()) {
       std::string_view line = trim(cut_line(first_lines));
       if (!same_word(take_word(line), "base")) continue;
@@ -32,7 +31,6 @@ class Asc : public CaptureFormat {
 
   std::string name() const override { return "asc"; }
   bool labelled() const override { return false; }
-  std::string channel() const override { return channel_.name(); }
 
   bool parse(std::string_view line, bool, FrameBatch& out, LineNotes& notes) const override {
     const Event event = event_of(line);
@@ -46,10 +44,11 @@ class Asc : public CaptureFormat {
       return false;
     }
     const int64_t time_ns = parse_seconds(event.first, notes);
-    if (!channel_.takes(event.channel, notes)) return false;
+    if (!channels_.takes(event.channel, notes)) return false;
     std::string_view rest = event.rest;
     if (event.kind == Event::error) {
       append_unlabelled(time_ns, kCanError, nullptr, 0, out);
+      set_channel(event.channel, out);
       return true;
     }
     uint32_t id = id_of(event.id);
@@ -57,6 +56,7 @@ class Asc : public CaptureFormat {
     const int64_t length = event.kind == Event::fd ? fd_bytes(rest, id, out.width, bytes)
                                                    : classic_bytes(rest, id, out.width, bytes);
     append_unlabelled(time_ns, id, bytes.data(), length, out);
+    set_channel(event.channel, out);
     return true;
   }
 
@@ -97,12 +97,6 @@ class Asc : public CaptureFormat {
     return event;
   }
 
-  static std::string_view first_channel(std::string_view text) {
-    while (!text.empty())
-      if (const Event event = event_of(cut_line(text)); event.kind != Event::other) return event.channel;
-    return "1";
-  }
-
   uint32_t id_of(std::string_view text) const {
     const bool extended = text.ends_with('x') || text.ends_with('X');
     if (extended) text.remove_suffix(1);
@@ -141,7 +135,7 @@ class Asc : public CaptureFormat {
     return count;
   }
 
-  OneChannel channel_;
+  ChannelChoice channels_;
   bool decimal_ = false;
 };
 

@@ -65,9 +65,7 @@ class BlfReader : public FrameReader {
       if (!next_object(out, notes)) return false;
     return true;
   }
-  CaptureFacts facts() const override {
-    return {.name = "blf", .labelled = false, .channel = taker_.channel()};
-  }
+  CaptureFacts facts() const override { return {.name = "blf", .labelled = false}; }
   int64_t bytes_read() const override { return stream_->bytes_read(); }
   int64_t unpacked_bytes() const override { return inner_.position(); }
   std::string source_hash() const override { return stream_->source_hash(); }

@@ -1,3 +1,4 @@
+#include "ingest/can/channel_choice.h"
 #include "ingest/can/fields.h"
 #include "ingest/can/formats.h"
 
@@ -8,18 +9,11 @@ constexpr const char* kLayouts = "(SECONDS) CHANNEL ID#DATA or (SECONDS) CHANNEL
 
 class Candump : public CaptureFormat {
  public:
-  Candump(const FormatOptions& options, std::string_view first_lines)
-      : channel_(options.channel), only_(!options.channel.empty()), attack_labels_(options.attack_labels) {
-    if (only_) return;
-    std::string_view line = trim(first_lines.substr(0, first_lines.find('\n')));
-    take_word(line);
-    channel_ = take_word(line);
-  }
+  explicit Candump(const FormatOptions& options)
+      : channels_(options), attack_labels_(options.attack_labels) {}
 
   std::string name() const override { return "candump"; }
   bool labelled() const override { return !attack_labels_.empty(); }
-
-  std::string channel() const override { return channel_; }
 
   bool parse(std::string_view line, bool, FrameBatch& out, LineNotes& notes) const override {
     std::string_view rest = trim(line);
@@ -28,13 +22,7 @@ class Candump : public CaptureFormat {
     const int64_t time_ns = parse_seconds(time.substr(1, time.size() - 2), notes);
     const std::string_view channel = take_word(rest);
     if (channel.empty()) throw Wrong{rest.data(), kLayouts};
-    if (channel != channel_) {
-      if (!only_)
-        throw Wrong{channel.data(),
-                    "channel " + shown(channel_) + " as in the first line; choose one with --channel"};
-      ++notes.other_channels;
-      return false;
-    }
+    if (!channels_.takes(channel, notes)) return false;
     // Direction and flags, which candump -x prints: "RX - -".
     while (rest.starts_with("RX") || rest.starts_with("TX") || rest.starts_with("- ") ||
            rest.starts_with("B ") || rest.starts_with("E "))
@@ -49,6 +37,7 @@ class Candump : public CaptureFormat {
     out.time_ns.push_back(time_ns);
     out.can_id.push_back(id);
     out.label.push_back(label(rest, notes));
+    set_channel(channel, out);
     return true;
   }
 
@@ -110,15 +99,14 @@ class Candump : public CaptureFormat {
     return kUnlabelled;
   }
 
-  std::string channel_;
-  bool only_;  // frames of other channels are left out, not refused
+  ChannelChoice channels_;
   std::vector<std::string> attack_labels_;
 };
 
 }  // namespace
 
-std::unique_ptr<CaptureFormat> make_candump(const FormatOptions& options, std::string_view first_lines) {
-  return std::make_unique<Candump>(options, first_lines);
+std::unique_ptr<CaptureFormat> make_candump(const FormatOptions& options) {
+  return std::make_unique<Candump>(options);
 }
 
 }  // namespace plimsoll

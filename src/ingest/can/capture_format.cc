@@ -39,6 +39,10 @@ template <std::unique_ptr<CaptureFormat> (*make)()>
 std::unique_ptr<CaptureFormat> plain(const FormatOptions&, std::string_view) {
   return make();
 }
+template <std::unique_ptr<CaptureFormat> (*make)(const FormatOptions&)>
+std::unique_ptr<CaptureFormat> plain(const FormatOptions& options, std::string_view) {
+  return make(options);
+}
 std::span<const TextCapture> text_formats() {
   static constexpr TextCapture kFormats[] = {
       {"asc", make_asc,
@@ -53,7 +57,7 @@ std::span<const TextCapture> text_formats() {
       {"ctat-csv", plain<make_ctat_csv>},
       {"hcrl-csv", plain<make_hcrl_csv>},
       {"hcrl-text", plain<make_hcrl_text>},
-      {"candump", make_candump},
+      {"candump", plain<make_candump>},
   };
   return kFormats;
 }

@@ -47,16 +47,14 @@ struct CaptureFacts {
   bool has_time = true;
   bool has_payload = true;
   bool labelled = true;
-  std::string channel = {};  ///< that all of them are of, if the format tells
 };
 
 /// How the user describes captures; what is not given is detected.
 struct FormatOptions {
-  std::string name = "auto";   ///< a word of capture_formats(), or table
-  int64_t payload = 8;         ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
-  std::string channel = {};    ///< take this channel alone, where the format tells channels
-  bool first_channel = false;  ///< without one: that of the first frame, and others are left out, not refused
-  bool benign = false;         ///< every frame is labelled 0; one that is labelled an attack is an error
+  std::string name = "auto";  ///< a word of capture_formats(), or table
+  int64_t payload = 8;        ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
+  std::string channel = {};   ///< take this channel alone, where the format tells channels; empty: all
+  bool benign = false;        ///< every frame is labelled 0; one that is labelled an attack is an error
   std::vector<std::string> attack_labels =
       {};  ///< label texts that mean an attack; empty: 1, true, attack, T
 
@@ -95,10 +93,8 @@ class CaptureFormat {
   virtual bool has_time() const { return true; }
   virtual bool has_payload() const { return true; }
   virtual bool labelled() const { return true; }
-  /// The channel all its frames are of, if the format tells.
-  virtual std::string channel() const { return ""; }
 
-  CaptureFacts facts() const { return {name(), has_time(), has_payload(), labelled(), channel()}; }
+  CaptureFacts facts() const { return {name(), has_time(), has_payload(), labelled()}; }
 
   /// The format of a file by its first lines. Errors: UsageError (options), InputError (not recognised;
   /// `file` is for its text, which names --format table).

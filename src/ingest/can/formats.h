@@ -13,8 +13,7 @@ std::unique_ptr<CaptureFormat> make_hcrl_csv();
 /// HCRL's text: "Timestamp: 0.000000 ID: 0316 000 DLC: 8 05 20 ...". Unlabelled.
 std::unique_ptr<CaptureFormat> make_hcrl_text();
 /// can-utils' candump in both layouts, compact "(t) can0 123#AABB" and spaced "(t) can0 123 [2] AA BB".
-/// A file is one channel: --channel, else that of its first line.
-std::unique_ptr<CaptureFormat> make_candump(const FormatOptions& options, std::string_view first_lines);
+std::unique_ptr<CaptureFormat> make_candump(const FormatOptions& options);
 /// Vector's ASCII log: "0.015991 1  2D5  Rx  d 8 00 ...", CAN FD too. Times count from the start of the file.
 std::unique_ptr<CaptureFormat> make_asc(const FormatOptions& options, std::string_view first_lines);
 /// PEAK's trace, versions 1.0 to 2.1, by its header: "1)  1059.9  Rx  0300  7  00 ...".

@@ -26,17 +26,13 @@ std::string FrameTaker::name_of(uint32_t channel) const {
 }
 
 void FrameTaker::add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
-  if (!any_) {
-    if (!options_.channel.empty() && name_of(frame.channel) != options_.channel) {
-      ++notes.other_channels;
-      return;
-    }
+  if (!any_ || frame.channel != channel_) {
     any_ = true;
     channel_ = frame.channel;
-  } else if (frame.channel != channel_) {
-    if (options_.channel.empty() && !options_.first_channel)
-      refuse(position, "a frame of channel " + name_of(frame.channel),
-             fmt::format("channel {} as in the first frame; choose one with --channel", name_of(channel_)));
+    name_ = name_of(channel_);
+    taken_ = options_.channel.empty() || name_ == options_.channel;
+  }
+  if (!taken_) {
     ++notes.other_channels;
     return;
   }
@@ -45,6 +41,8 @@ void FrameTaker::add(const RawFrame& frame, int64_t position, FrameBatch& out, L
            too_long(nullptr, out.width).expected);
   if (frame.time_ns < 0) refuse(position, "a time before 1970", "a later one");
   append_unlabelled(frame.time_ns, frame.can_id, frame.data, static_cast<int64_t>(frame.length), out);
+  if (!name_.empty() && !out.set_channel(name_))
+    refuse(position, "one more channel", "at most 64; choose one with --channel");
 }
 
 std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path,

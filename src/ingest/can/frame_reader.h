@@ -37,7 +37,7 @@ struct RawFrame {
   size_t length;
 };
 
-/// Takes the frames of one channel, that of the first frame or of --channel.
+/// Takes the frames of all channels, or of that of --channel.
 class FrameTaker {
  public:
   FrameTaker(const FormatOptions& options, std::string file) : options_(options), file_(std::move(file)) {}
@@ -45,8 +45,10 @@ class FrameTaker {
   /// Appends a frame, or counts it as one of another channel. `position`: its byte. Errors: InputError.
   void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes);
   /// A channel that has another name than its number.
-  void name_channel(uint32_t channel, std::string name) { names_[channel] = std::move(name); }
-  std::string channel() const { return any_ ? name_of(channel_) : options_.channel; }
+  void name_channel(uint32_t channel, std::string name) {
+    names_[channel] = std::move(name);
+    any_ = false;
+  }
   const FormatOptions& options() const { return options_; }
   /// "FILE: byte N: found F, expected E", thrown.
   [[noreturn]] void refuse(int64_t position, const std::string& found, const std::string& expected) const;
@@ -57,8 +59,11 @@ class FrameTaker {
   FormatOptions options_;
   std::string file_;
   std::map<uint32_t, std::string> names_;
-  uint32_t channel_ = 0;  // of the frames taken
+  // Of the frame before, if any.
   bool any_ = false;
+  uint32_t channel_ = 0;
+  std::string name_;
+  bool taken_ = false;
 };
 
 /// Frames of a capture that is no text, in the order of the file. Not thread-safe.

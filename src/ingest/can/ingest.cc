@@ -9,6 +9,8 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "ingest/can/capture_pieces.h"
+#include "ingest/can/channel_spill.h"
+#include "ingest/text/characters.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -68,7 +70,17 @@ int threads_that_fit(int threads) {
       std::clamp<int64_t>((ledger.cap() - ledger.held() - kOther) / kPieceMemory, 1, threads));
 }
 
-// Puts parsed pieces, which come in order, together into recordings.
+// A channel's name as a manifest can tell it.
+std::string channel_text(const std::string& name) {
+  return shown(name);
+}
+// And as a part of a recording's name, which becomes that of a file.
+std::string file_part(std::string name) {
+  std::ranges::replace(name, '/', '_');
+  return name;
+}
+
+// Puts parsed pieces, which come in order, together into recordings: one a channel of a capture.
 class RecordingAssembler {
  public:
   RecordingAssembler(const std::vector<CaptureFile>& captures, const IngestOptions& options, std::string all)
@@ -90,7 +102,7 @@ class RecordingAssembler {
     add_notes(capture, parsed);
     if (piece.format && !piece.format->has_time())
       std::iota(parsed.frames.time_ns.begin(), parsed.frames.time_ns.end(), frames_);
-    writer_.append(parsed.frames.spans());
+    add_frames(capture, parsed.frames);
     frames_ += static_cast<int64_t>(parsed.frames.frames());
     lines_ += parsed.lines;
     if (piece.last) end(piece, capture);
@@ -112,10 +124,6 @@ class RecordingAssembler {
 
   void add_notes(const CaptureFile& capture, const ParsedPiece& parsed) {
     notes_.add(parsed.notes);
-    for (const int64_t time_ns : parsed.frames.time_ns) {
-      notes_.time_runs_back += time_ns < previous_time_;
-      previous_time_ = time_ns;
-    }
     for (const auto& [reason, count] : parsed.skipped) {
       skipped_[reason] += count;
       skipped_lines_ += count;
@@ -130,31 +138,85 @@ class RecordingAssembler {
           })->first));
   }
 
+  // Frames of one channel of the capture under way. Those of the first one go straight to the set.
+  struct Channel {
+    std::string name;
+    std::optional<ChannelSpill> spill;
+    int64_t previous_time = std::numeric_limits<int64_t>::min();
+    int64_t time_runs_back = 0;
+  };
+
+  void add_frames(const CaptureFile& capture, const FrameBatch& frames) {
+    const FrameSpans spans = frames.spans();
+    std::vector<size_t> of(std::max<size_t>(frames.channels.size(), 1));
+    std::vector<bool> seen(of.size());
+    bool first_alone = true;
+    for (size_t i = 0; i < frames.frames(); ++i) {
+      const size_t index = frames.channel.empty() ? 0 : frames.channel[i];
+      if (!seen[index]) {
+        of[index] = find_channel(capture, frames.channel.empty() ? "" : frames.channels[index]);
+        seen[index] = true;
+        first_alone &= of[index] == 0;
+      }
+      Channel& channel = channels_[of[index]];
+      channel.time_runs_back += frames.time_ns[i] < channel.previous_time;
+      channel.previous_time = frames.time_ns[i];
+    }
+    if (first_alone) return writer_.append(spans);
+    FrameBatch first;
+    first.width = frames.width;
+    for (size_t i = 0; i < frames.frames(); ++i)
+      if (Channel& channel = channels_[of[frames.channel[i]]]; channel.spill)
+        channel.spill->add(spans, i);
+      else
+        first.append_frame(spans, i);
+    writer_.append(first.spans());
+  }
+
+  size_t find_channel(const CaptureFile& capture, const std::string& name) {
+    const auto found = std::ranges::find(channels_, name, &Channel::name);
+    if (found != channels_.end()) return static_cast<size_t>(found - channels_.begin());
+    if (channels_.size() == FrameBatch::kMostChannels)
+      throw InputError(fmt::format("{}: found more than {} channels; choose one with --channel",
+                                   capture.path.string(), FrameBatch::kMostChannels));
+    Channel& channel = channels_.emplace_back();
+    channel.name = name;
+    if (channels_.size() > 1) channel.spill.emplace(options_.out, options_.format.payload);
+    return channels_.size() - 1;
+  }
+
   void end(const CapturePiece& piece, const CaptureFile& capture) {
     if (frames_ == 0)
       throw InputError(capture.path.string() +
                        ": holds no frames; remove it or name the captures one by one");
-    Recording recording;
-    recording.name = capture.name;
-    recording.split = capture.split;
-    recording.source = capture.source;
-    recording.bytes = piece.bytes_read;
-    recording.hash = piece.hash;
-    if (!piece.facts.channel.empty()) recording.channel = piece.facts.channel;
-    recording.has_time = piece.facts.has_time;
-    recording.has_payload = piece.facts.has_payload;
-    recording.labelled = piece.facts.labelled || options_.format.benign;
-    recording.attack = capture.attack;
-    recording.traps = notes_.to_json();
-    for (const auto& [reason, count] : skipped_) recording.traps["skipped: expected " + reason] = count;
-    writer_.end_recording(std::move(recording));
+    const bool several = channels_.size() > 1;
+    for (Channel& channel : channels_) {
+      Recording recording;
+      recording.name = capture.name;
+      if (!channel.name.empty()) recording.channel = channel_text(channel.name);
+      if (several) recording.name.append(1, '@').append(file_part(channel_text(channel.name)));
+      recording.split = capture.split;
+      recording.source = capture.source;
+      recording.bytes = piece.bytes_read;
+      recording.hash = piece.hash;
+      recording.has_time = piece.facts.has_time;
+      recording.has_payload = piece.facts.has_payload;
+      recording.labelled = piece.facts.labelled || options_.format.benign;
+      recording.attack = capture.attack;
+      notes_.time_runs_back = channel.time_runs_back;
+      recording.traps = notes_.to_json();
+      for (const auto& [reason, count] : skipped_) recording.traps["skipped: expected " + reason] = count;
+      if (channel.spill) channel.spill->take([&](const FrameSpans& frames) { writer_.append(frames); });
+      writer_.end_recording(std::move(recording));
+      // What is no frame, or was handled, is told once.
+      notes_ = {};
+      skipped_.clear();
+    }
     sources_.push_back(source_json(capture, piece.bytes_read, piece.hash));
     frames_ = 0;
     lines_ = 0;
-    notes_ = {};
-    skipped_.clear();
     skipped_lines_ = 0;
-    previous_time_ = std::numeric_limits<int64_t>::min();
+    channels_.clear();
   }
 
   const std::vector<CaptureFile>& captures_;
@@ -169,7 +231,7 @@ class RecordingAssembler {
   LineNotes notes_;
   std::map<std::string, int64_t> skipped_;
   int64_t skipped_lines_ = 0;
-  int64_t previous_time_ = std::numeric_limits<int64_t>::min();
+  std::vector<Channel> channels_;  // in the order of their first frames
 };
 
 }  // namespace

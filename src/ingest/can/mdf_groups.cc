@@ -64,6 +64,7 @@ MdfField number_of(const MdfFile& file, const MdfBlock& block, const MdfChannel&
     file.refuse(block.at,
                 fmt::format("'{}' in {} bits at byte {} of {}", channel.name, field.bits, field.byte, record),
                 "a number of at most 64 bits within the record");
+  field.whole = field.kind != MdfField::Kind::unsigned_be && uint64_t{field.byte} + 8 <= record;
   if (channel.conversion != 0) {
     const MdfBlock conversion = file.block(channel.conversion, "##CC");
     if (conversion.data.size() >= 40 && conversion.data[0] == 1) {  // linear
@@ -152,6 +153,10 @@ std::optional<MdfCanGroup> can_group(const MdfFile& file, const MdfBlock& group,
 }  // namespace
 
 uint64_t MdfField::number(const uint8_t* record) const {
+  if (whole && bit + bits <= 64) {
+    const uint64_t value = load<uint64_t>(record + byte) >> bit;
+    return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
+  }
   uint8_t bytes[8] = {};
   const size_t count = (bit + bits + 7) / 8;
   for (size_t i = 0; i < count; ++i)

@@ -13,7 +13,8 @@ struct MdfField {
   uint32_t byte = 0;
   uint8_t bit = 0;
   uint32_t bits = 0;
-  double offset = 0;  ///< the value is offset + factor * what stands there
+  bool whole = false;  ///< little-endian, and the record has 8 bytes from `byte` on: read at once
+  double offset = 0;   ///< the value is offset + factor * what stands there
   double factor = 1;
 
   uint64_t number(const uint8_t* record) const;

@@ -52,11 +52,16 @@ class MdfFrames {
 
   /// The next frame; false at the end.
   bool next(Frame& frame) {
-    while (waiting_.empty() || !waiting_.front().complete)
+    while (waiting_.empty() || !waiting_.front().complete) {
+      // Most frames wait for nothing, and nothing waits before them.
+      direct_ = waiting_.empty() ? &frame : nullptr;
+      given_ = false;
       if (!next_record()) {
         if (waiting_.empty() || is_unfinished()) return false;
         file_.refuse(waiting_.front().frame.position, "a frame whose payload is not in the file", "it");
       }
+      if (given_) return true;
+    }
     frame = waiting_.front().frame;
     waiting_.pop_front();
     return true;
@@ -136,11 +141,25 @@ class MdfFrames {
   }
 
   void take_frame(const MdfCanGroup& can, const uint8_t* record, uint64_t block) {
+    const bool is_elsewhere = can.kind != MdfCanGroup::Kind::remote && can.data_place && can.data_link != 0;
+    if (!is_elsewhere && direct_ != nullptr) {
+      fill(can, record, block, *direct_);
+      given_ = true;
+      return;
+    }
     Waiting& waiting = waiting_.emplace_back();
     if (waiting_.size() > kMostWaiting)
       file_.refuse(block, "frames whose payloads do not come", "them within 4,096 frames");
-    Frame& frame = waiting.frame;
+    fill(can, record, block, waiting.frame);
+    if (!is_elsewhere) return;
+    waiting.place = can.data_place->number(record);
+    take_place(can, waiting, block);
+  }
+
+  // What the record itself holds.
+  void fill(const MdfCanGroup& can, const uint8_t* record, uint64_t block, Frame& frame) const {
     frame.position = block;
+    frame.length = 0;
     const double seconds = can.time.value(record);
     // Before the start, too: what a trigger kept.
     if (!(seconds > -2e9 && seconds < 2e9))
@@ -159,11 +178,7 @@ class MdfFrames {
       frame.can_id |= kCanRemote;
       return;
     }
-    if (can.data_place && can.data_link != 0) {
-      waiting.place = can.data_place->number(record);
-      take_place(can, waiting, block);
-      return;
-    }
+    if (can.data_place && can.data_link != 0) return;
     frame.length = std::min<size_t>(can.data_bytes, 64);
     if (can.length) {
       const uint64_t length = can.length->number(record);
@@ -223,6 +238,8 @@ class MdfFrames {
   std::optional<ByteWindow> text_window_;
   std::map<uint64_t, Texts> texts_of_;
   std::deque<Waiting> waiting_;
+  Frame* direct_ = nullptr;  // where the next frame may go at once
+  bool given_ = false;       // it did
 };
 
 /// All data groups, merged by time.
@@ -250,9 +267,7 @@ class Mf4Reader : public FrameReader {
     }
     return true;
   }
-  CaptureFacts facts() const override {
-    return {.name = "mf4", .labelled = false, .channel = taker_.channel()};
-  }
+  CaptureFacts facts() const override { return {.name = "mf4", .labelled = false}; }
   int64_t bytes_read() const override { return static_cast<int64_t>(file_.bytes().size()); }
   int64_t unpacked_bytes() const override {
     int64_t bytes = 0;

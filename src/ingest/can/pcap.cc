@@ -34,10 +34,7 @@ class PcapFile : public FrameReader {
       if (!(is_next_generation_ ? next_block(out, notes) : next_record(out, notes))) return false;
     return true;
   }
-  CaptureFacts facts() const override {
-    // A pcap file is of one interface, whose name it does not tell.
-    return {.name = "pcap", .labelled = false, .channel = is_next_generation_ ? taker_.channel() : ""};
-  }
+  CaptureFacts facts() const override { return {.name = "pcap", .labelled = false}; }
   int64_t bytes_read() const override { return stream_->bytes_read(); }
   int64_t unpacked_bytes() const override { return window_.position(); }
   std::string source_hash() const override { return stream_->source_hash(); }
@@ -76,6 +73,7 @@ class PcapFile : public FrameReader {
     const uint8_t* const at = window_.data();
     const auto magic = load<uint32_t>(at);
     swapped_ = magic == 0xD4C3B2A1 || magic == 0x4D3CB2A1;
+    taker_.name_channel(0, "");  // the file is of one interface, whose name it does not tell
     Interface interface;
     interface.ticks_per_s = magic == 0xA1B23C4D || magic == 0x4D3CB2A1 ? 1'000'000'000 : 1'000'000;
     interface.link = u32(at + 20) & 0x0FFFFFFF;

@@ -100,7 +100,7 @@ std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources, Cha
   }
   if (captures.empty()) {
     std::string searched;
-    for (const fs::path& source : sources) searched += " " + source.string();
+    for (const fs::path& source : sources) searched.append(1, ' ').append(source.string());
     throw InputError(fmt::format("no captures ({}) under{}", kExpected, searched));
   }
   const auto key = [](const CaptureFile& file) { return std::tie(file.split, file.name); };

@@ -1,7 +1,7 @@
 #include <array>
 
+#include "ingest/can/channel_choice.h"
 #include "ingest/can/formats.h"
-#include "ingest/can/one_channel.h"
 
 // CSV files of tools, which tell them by their header: GVRET and SavvyCAN, python-can.
 
@@ -36,19 +36,13 @@ bool parse_row(std::string_view line, Parse&& parse) {
 
 class Gvret : public CaptureFormat {
  public:
-  Gvret(const FormatOptions& options, std::string_view first_lines) : channel_(options, "0") {
+  Gvret(const FormatOptions& options, std::string_view first_lines) : channels_(options) {
     const std::string_view header = cut_line(first_lines);
     has_direction_ = header.find(",Dir,") != std::string_view::npos;
-    try {
-      std::string_view row = cut_line(first_lines);
-      channel_ = OneChannel(options, take_head(row).bus);
-    } catch (const Wrong&) {  // parse() will say what is wrong with it
-    }
   }
 
   std::string name() const override { return "gvret"; }
   bool labelled() const override { return false; }
-  std::string channel() const override { return channel_.name(); }
 
   bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const override {
     if (first) return false;
@@ -56,7 +50,7 @@ class Gvret : public CaptureFormat {
       std::string_view rest = line;
       const Head head = take_head(rest);
       const int64_t time_ns = parse_decimal_time(head.time, 1000);
-      if (!channel_.takes(head.bus, notes)) return false;
+      if (!channels_.takes(head.bus, notes)) return false;
       uint32_t id = parse_hex_id(head.id) & ~kCanExtended;
       if (parse_flag(head.extended) || id > 0x7FF) id |= kCanExtended;
       const int64_t length = parse_length(head.length, false);
@@ -65,6 +59,7 @@ class Gvret : public CaptureFormat {
       for (int64_t i = 0; i < length; ++i)
         bytes[static_cast<size_t>(i)] = parse_byte(take_field(rest, "a byte for each of LEN"), false);
       append_unlabelled(time_ns, id, bytes.data(), length, out);
+      set_channel(head.bus, out);
       return true;
     });
   }
@@ -85,7 +80,7 @@ class Gvret : public CaptureFormat {
     return head;
   }
 
-  OneChannel channel_;
+  ChannelChoice channels_;
   bool has_direction_ = false;
 };
 

@@ -2,8 +2,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "ingest/can/channel_choice.h"
 #include "ingest/can/formats.h"
-#include "ingest/can/one_channel.h"
 
 // PEAK CAN trace files. Columns of each version: PEAK-System, "PEAK CAN TRC File Format", and python-can's
 // can/io/trc.py.
@@ -12,18 +12,16 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
+constexpr std::string_view kNoBus = "1";  // of a file that names none
 
 class Trc : public CaptureFormat {
  public:
-  Trc(const FormatOptions& options, std::string_view first_lines) : channel_(options, "1") {
+  Trc(const FormatOptions& options, std::string_view first_lines) : channels_(options) {
     std::string_view text = first_lines;
     while (!text.empty()) {
       const std::string_view line = trim(cut_line(text));
       if (!line.starts_with(';')) {
         if (line.empty()) continue;
-        if (columns_.find('B') != std::string::npos)
-          if (const std::string_view bus = fields_of(line).bus; !bus.empty())
-            channel_ = OneChannel(options, bus);
         break;
       }
       const size_t equals = line.find('=');
@@ -41,7 +39,6 @@ class Trc : public CaptureFormat {
 
   std::string name() const override { return "trc"; }
   bool labelled() const override { return false; }
-  std::string channel() const override { return channel_.name(); }
 
   bool parse(std::string_view line, bool, FrameBatch& out, LineNotes& notes) const override {
     line = trim(line);
@@ -61,7 +58,8 @@ class Trc : public CaptureFormat {
       return false;
     }
     const int64_t time_ns = parse_decimal_time(fields.time, kMillisecond);
-    if (!fields.bus.empty() && !channel_.takes(fields.bus, notes)) return false;
+    const std::string_view bus = fields.bus.empty() ? kNoBus : fields.bus;
+    if (!channels_.takes(bus, notes)) return false;
     uint32_t id = parse_hex_id(fields.id);
     if (fields.id.size() > 4) id |= kCanExtended;
     int64_t length = length_of(fields);
@@ -75,6 +73,7 @@ class Trc : public CaptureFormat {
     for (int64_t i = 0; i < length; ++i) bytes[static_cast<size_t>(i)] = parse_byte(take_word(data), false);
     if (time_ns > kMostTime - start_ns_) throw Wrong{fields.time.data(), "a time before the year 2255"};
     append_unlabelled(start_ns_ + time_ns, id, bytes.data(), length, out);
+    set_channel(bus, out);
     return true;
   }
 
@@ -149,7 +148,7 @@ class Trc : public CaptureFormat {
     return (whole - 25569) * kDay + std::llround(part * static_cast<double>(kDay) / 1000) * 1000;
   }
 
-  OneChannel channel_;
+  ChannelChoice channels_;
   std::string columns_ = "NOIL";  // of version 1.0
   int64_t start_ns_ = 0;
 };

@@ -1,0 +1,56 @@
+#include "cli/capture_options.h"
+
+namespace plimsoll {
+namespace {
+
+CLI::IsMember words(std::vector<std::string> allowed) {
+  return CLI::IsMember(std::move(allowed));
+}
+
+void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string> formats, const char* of) {
+  verb.add_option("--format", format.name, of)->check(words(std::move(formats)))->capture_default_str();
+  verb.add_option("--payload", format.payload, "Bytes of payload a frame has room for: 8, or 64 for CAN FD")
+      ->check(CLI::IsMember({8, 64}))
+      ->capture_default_str();
+  verb.add_option("--channel", format.channel, "Read this channel alone, where the format tells channels")
+      ->type_name("NAME");
+}
+
+}  // namespace
+
+void add_capture_options(CLI::App& verb, FormatOptions& format) {
+  add_reading(verb, format, capture_formats(), "Of a capture");
+}
+
+void TableOptions::add(CLI::App& verb, FormatOptions& format) {
+  std::vector<std::string> formats = capture_formats();
+  formats.emplace_back("table");
+  add_reading(verb, format, std::move(formats), "Of the captures; `table` is what --columns describes");
+  verb.add_option("--attack-label", format.attack_labels, "Label texts that mean an attack")
+      ->type_name("TEXT...");
+  CLI::App* table = verb.add_option_group("table", "How the columns of a table are to be read");
+  table
+      ->add_option("--columns", format.columns,
+                   "time, id, length, payload, byte*8, bytes, label, - (leave out), ... (leave out the rest)")
+      ->delimiter(',');
+  table->add_option("--separator", format.separator, "One character, tab, or space for runs of blanks")
+      ->capture_default_str();
+  table->add_option("--quote", format.quote, "A character around fields that hold separators");
+  table->add_option("--id", id_, "IDs in hex or dec")->check(words({"hex", "dec"}))->capture_default_str();
+  table->add_option("--bytes", bytes_, "Bytes in hex or dec; default: as --id")->check(words({"hex", "dec"}));
+  table->add_option("--time", format.time, "s, ms, us, timeofday or none")
+      ->check(words({"s", "ms", "us", "timeofday", "none"}))
+      ->capture_default_str();
+  table->add_option("--length", length_, "Lengths in bytes or bits")
+      ->check(words({"bytes", "bits"}))
+      ->capture_default_str();
+}
+
+void TableOptions::settle(FormatOptions& format) const {
+  format.decimal_id = id_ == "dec";
+  format.decimal_bytes = (bytes_.empty() ? id_ : bytes_) == "dec";
+  format.length_in_bits = length_ == "bits";
+  if (!format.columns.empty() && format.name == "auto") format.name = "table";
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "ingest/can/capture_format.h"
+
+namespace plimsoll {
+
+/// --format, --payload and --channel: how a verb reads captures. `format` outlives `verb`.
+void add_capture_options(CLI::App& verb, FormatOptions& format);
+
+/// The same, and a table whose columns the command line describes: --columns, --separator and so on. What
+/// they say is in format() after parsing.
+class TableOptions {
+ public:
+  void add(CLI::App& verb, FormatOptions& format);
+  /// Completes `format` by the words that were given.
+  void settle(FormatOptions& format) const;
+
+ private:
+  std::string id_ = "hex";
+  std::string bytes_;
+  std::string length_ = "bytes";
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/alarm_lines.h"
+#include "cli/detect_monitor.h"
+#include "cli/incidents.h"
+#include "detect/frame_feed.h"
+#include "detect/stream_detector.h"
+
+namespace plimsoll {
+
+/// Frames to verdicts, until the feed ends or is interrupted: a detector for each channel, so that windows
+/// are of one bus. Not thread-safe.
+class Detection {
+ public:
+  struct Options {
+    std::string model;                          ///< of channels that have no other
+    std::map<std::string, std::string> models;  ///< by channel: a detector of its own
+    DetectOptions detect;
+    std::optional<Incidents::Options> incidents;
+    Incidents::Tell tell;  ///< of incidents
+  };
+  /// `reload`: set when the files of the detectors are to be read again; what is not judged yet goes to the
+  /// new ones. Errors: as StreamDetector's.
+  Detection(Options options, FrameFeed& feed, AlarmLines& lines, DetectCounts& counts,
+            const std::atomic<bool>& stop, std::atomic<bool>& reload);
+
+  void run();
+  /// The detector of channels that have no other.
+  const StreamDetector& detector() const { return *first_; }
+
+ private:
+  // One channel.
+  struct Lane {
+    StreamPlace place;
+    std::unique_ptr<StreamDetector> detector;
+    std::optional<Incidents> incidents;
+    FrameBatch waiting;  // of a batch of several channels: its frames
+    int64_t windows = 0;
+    int64_t frames = 0;
+  };
+
+  std::unique_ptr<StreamDetector> load(const std::string& channel) const;
+  Lane& lane_of(const std::string& channel);
+  void begin(Lane& lane);
+  void take(const FrameBatch& batch);
+  void take(Lane& lane, FrameSpans frames);
+  void judge(Lane& lane);
+  void load_again();
+  void count(const FrameBatch& batch);
+
+  Options options_;
+  FrameFeed& feed_;
+  AlarmLines& lines_;
+  DetectCounts& counts_;
+  const std::atomic<bool>& stop_;
+  std::atomic<bool>& reload_;
+  std::unique_ptr<StreamDetector> first_;
+  std::vector<std::unique_ptr<Lane>> lanes_;  // in the order of their first frames
+  int64_t incident_ = 0;                      // number of the last one
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/json.h"
+#include "cli/incidents.h"
+
+namespace plimsoll {
+
+/// What events tell beside the incident.
+struct EventContext {
+  std::string source;
+  std::string vehicle;   ///< may be empty
+  std::string detector;  ///< XXH3-64 of its file
+  std::map<uint32_t, std::string> names = {};
+  int64_t suppressed = 0;  ///< events before this one that a limit held back
+};
+
+/// "2017-12-22T05:47:51.204117Z"
+std::string iso_time(int64_t time_ns);
+
+/// The event of an incident as a JSON object (docs/events.md).
+Json event_json(const Incident& incident, const EventContext& context);
+/// As a Detection Finding (class 2004) of the Open Cybersecurity Schema Framework 1.3, in JSON.
+Json event_ocsf(const Incident& incident, const EventContext& context);
+/// As a message of syslog (RFC 5424) of facility local0, without a line end.
+std::string event_syslog(const Incident& incident, const EventContext& context);
+
+}  // namespace plimsoll
