@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::filesystem::path model;
-  std::filesystem::path benign;
+  std::vector<std::filesystem::path> benign;
   std::filesystem::path out;
   FormatOptions format;
   Resources resources;
@@ -34,10 +34,13 @@ CalibrationResult calibrate(const Options& options) {
   std::filesystem::path name = options.out;
   name += ".frames";
   const NewFolder scratch(name, false);
-  if (std::filesystem::exists(options.benign / "manifest.json"))
-    return calibrate_detector(model, options.benign, options.out);
+  for (const auto& benign : options.benign) {
+    if (!std::filesystem::exists(benign / "manifest.json")) continue;
+    if (options.benign.size() == 1) return calibrate_detector(model, benign, options.out);
+    throw UsageError(benign.string() + ": is a data set; give it alone, or captures of several drives");
+  }
   const std::filesystem::path set = scratch.path() / "frames";
-  ingest_can({.sources = {options.benign}, .out = set, .format = options.format},
+  ingest_can({.sources = options.benign, .out = set, .format = options.format},
              until_stopped([](int64_t, int64_t) {}));
   return calibrate_detector(model, set, options.out);
 }
@@ -74,10 +77,12 @@ void add_calibrate(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("calibrate", "Teach a detector the benign traffic of a vehicle");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
-  verb->add_option("--benign", options->benign,
-                   "Benign traffic of the vehicle: a capture in any format, or a data set of frames")
+  verb->add_option(
+          "--benign", options->benign,
+          "Benign traffic of the vehicle: captures of one or more drives, in any format, or a data set of "
+          "frames")
       ->required()
-      ->type_name("CAPTURE");
+      ->type_name("CAPTURE...");
   verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
   add_capture_options(*verb, options->format);
   verb->add_flag("--force", options->force, "Replace an existing output");

@@ -14,20 +14,26 @@
 namespace plimsoll {
 namespace {
 
-// Benign windows of all recordings, in their order.
+// Benign windows of all recordings, in their order; not what is left at the end of one, which `detect` does
+// not judge.
 struct Benign {
   Vector<int64_t, Tag::columns> graphs;
   int64_t left_out = 0;
 };
 
-Benign benign_of(const WindowSource& windows) {
+Benign benign_of(const WindowSource& windows, const WindowOptions& options) {
   Benign benign;
-  for (int64_t g = 0; g < windows.graphs(); ++g) {
-    const auto labels = windows.frames(g).label;
-    if (std::ranges::find(labels, uint8_t{1}) == labels.end())
-      benign.graphs.push_back(g);
-    else
-      ++benign.left_out;
+  for (const GraphRange& recording : windows.tables().recordings) {
+    const int64_t end = recording.first_graph + recording.graphs;
+    for (int64_t g = recording.first_graph; g < end; ++g) {
+      const FrameSpans frames = windows.frames(g);
+      const bool by_time = options.unit == WindowUnit::nanoseconds;
+      if (recording.graphs > 1 && g + 1 == end && (by_time || frames.size() < options.window)) continue;
+      if (std::ranges::find(frames.label, uint8_t{1}) == frames.label.end())
+        benign.graphs.push_back(g);
+      else
+        ++benign.left_out;
+    }
   }
   return benign;
 }
@@ -53,7 +59,7 @@ void judge(const DetectorFile& model, const FramesView& frames, const BehaviourP
   GraphBlock block;
   for (const int64_t graph : graphs) {
     windows.read(std::span(&graph, 1), block);
-    rows.add(judge.parts(block));
+    rows.add(judge.parts(block, windows.signal_steps(std::span(&graph, 1)).front()));
   }
 }
 
@@ -104,7 +110,7 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
   const FramesView frames(benign_frames);
   check_columns(frames.set(), {.full = true});  // all of it is read
   const BehaviourWindows windows(frames, model.windows, *model.known.profile);
-  const Benign benign = benign_of(windows);
+  const Benign benign = benign_of(windows, model.windows);
   CalibrationResult result{
       .windows = std::ssize(benign.graphs), .left_out = benign.left_out, .seconds = seconds_of(frames)};
   if (result.windows < kFewestCalibrationWindows)

@@ -25,6 +25,7 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     0.3F,    // load: doublings
     11.0F,   // still: more than a look-back has room for, since cars stop; it ranks, and alarms nobody
     1.1F,    // transitions: another drive may have its messages in another order; likewise
+    4.0F,    // steps: doublings; on drives without attacks, eight times the greatest step is not yet odd
 };
 
 constexpr size_t kGat = FusedRows::kGat;
@@ -55,6 +56,22 @@ Vector<float, Tag::columns> sorted_values(const FusedRows& rows, size_t part) {
         fused_parts()[part].name, rows.size() - std::ssize(values), rows.size()));
   std::ranges::sort(values);
   return values;
+}
+
+// A value of each part. Files of earlier versions have no `steps`: it counts for nothing there.
+std::array<double, kFusedParts> parts_of(const NamedTensors& tensors, const std::string& name) {
+  constexpr auto kSteps = static_cast<size_t>(Statistic::steps);
+  const auto values = values_of<double>(tensors, name, {-1});
+  std::array<double, kFusedParts> parts;
+  parts.fill(kNaN);
+  if (values.size() + 1 == kFusedParts) {
+    std::ranges::copy(values.first(kSteps), parts.begin());
+    std::ranges::copy(values.subspan(kSteps), parts.begin() + kSteps + 1);
+    return parts;
+  }
+  const auto whole = values_of<double>(tensors, name, {static_cast<int64_t>(kFusedParts)});
+  std::ranges::copy(whole, parts.begin());
+  return parts;
 }
 
 }  // namespace
@@ -174,13 +191,12 @@ NamedTensors Fusion::tensors() const {
 
 std::optional<Fusion> Fusion::from_tensors(const NamedTensors& tensors) {
   if (!tensors.contains("fusion.edge")) return std::nullopt;
-  const auto count = static_cast<int64_t>(kFusedParts);
   Fusion fusion;
-  const auto edges = values_of<double>(tensors, "fusion.edge", {count});
-  const auto units = values_of<double>(tensors, "fusion.unit", {count});
+  const auto edges = parts_of(tensors, "fusion.edge");
+  const auto units = parts_of(tensors, "fusion.unit");
   const auto lines = values_of<double>(tensors, "fusion.lines", {-1, 3});
-  std::ranges::copy(edges, fusion.edges_.begin());
-  std::ranges::copy(units, fusion.units_.begin());
+  fusion.edges_ = edges;
+  fusion.units_ = units;
   fusion.support_ = values_of<double>(tensors, "fusion.support", {1}).front();
   fusion.scale_ = values_of<double>(tensors, "fusion.scale", {1}).front();
   for (size_t i = 0; i + 2 < lines.size(); i += 3)

@@ -51,13 +51,17 @@ bool StreamDetector::next(Verdict& verdict) {
   verdict.labelled = frames.size() > 0 && frames.label.front() != kUnlabelled;
   verdict.attack = graph.y.front() == 1;
   if (fusion_) {
-    const auto parts = judge_.parts(graph);
+    const auto parts = judge_.parts(graph, stream_.signal_steps());
     verdict.score = fusion_->score(parts);
     verdict.by_part = fusion_->scores_by_part(parts);
   } else {
     verdict.score = judge_.log_odds(graph);
   }
-  verdict.alarm = !(verdict.score <= threshold_);  // what is no number is no clean bill
+  // What is no number is no clean bill. Levels are those of whole windows: in one of a few frames each is a
+  // great share.
+  const bool whole = !verdict.window.partial || first_;
+  first_ = false;
+  verdict.alarm = whole && !(verdict.score <= threshold_);
   return true;
 }
 

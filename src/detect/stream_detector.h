@@ -18,7 +18,8 @@ struct Verdict {
   float score = 0;  ///< fused, with the line of alarms at 1; of a detector without such a score log-odds
   /// What each part of a fused score would score alone (detect/fusion.h); absent without one.
   std::optional<std::array<float, kFusedParts>> by_part = {};
-  bool alarm = false;
+  bool alarm = false;     ///< never of a last window that the recording cut off, unless the
+                          ///< stream has nothing before it
   bool labelled = false;  ///< the frames have labels
   bool attack = false;    ///< one of them is labelled an attack
 };
@@ -70,6 +71,7 @@ class StreamDetector {
   WindowJudge judge_;
   std::optional<Fusion> fusion_;
   float threshold_;
+  bool first_ = true;  // no verdict yet
 };
 
 }  // namespace plimsoll

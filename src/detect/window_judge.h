@@ -16,8 +16,8 @@ class WindowJudge {
 
   /// The log-odds of an attack; takes from the graph the columns that the model does not see.
   float log_odds(GraphBlock& graph);
-  /// The parts of a fused score (detect/fusion.h), of behaviour graphs; likewise.
-  std::span<const float> parts(GraphBlock& graph);
+  /// The parts of a fused score (detect/fusion.h), of behaviour graphs and what SignalSteps says; likewise.
+  std::span<const float> parts(GraphBlock& graph, float steps);
   const GatNetwork& network() const { return network_; }
 
  private:

@@ -57,8 +57,9 @@ void read_statistics(const WindowSource& windows, std::span<const int64_t> graph
   for (size_t first = 0; first < graphs.size(); first += kPiece) {
     const auto piece = graphs.subspan(first, std::min(kPiece, graphs.size() - first));
     windows.read(piece, block);
+    const auto steps = windows.signal_steps(piece);
     for (int64_t g = 0; g < std::ssize(piece); ++g)
-      take(static_cast<int64_t>(first) + g, profile_statistics(block, g));
+      take(static_cast<int64_t>(first) + g, profile_statistics(block, g, steps[static_cast<size_t>(g)]));
   }
 }
 

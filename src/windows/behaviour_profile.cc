@@ -101,6 +101,7 @@ BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<con
   for (const FrameWindow& run : runs)
     learner.add(frames.part(run.first, run.count), *run.recording, is_benign);
   learner.finish();
+  profile.signals_ = SignalModel::learn(frames, runs, profile.vocabulary_);
   return profile;
 }
 

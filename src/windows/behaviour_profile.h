@@ -11,6 +11,7 @@
 #include "store/frames.h"
 #include "store/named_tensors.h"
 #include "windows/gap.h"
+#include "windows/signal_model.h"
 #include "windows/vocabulary.h"
 
 namespace plimsoll {
@@ -97,6 +98,8 @@ class BehaviourProfile {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   /// An ID's profile; of the index vocabulary().size(), which is "unknown", an empty one.
   const Id& id(int32_t index) const { return ids_[static_cast<size_t>(index)]; }
+  /// What its signals do: of a vehicle that is calibrated, else none.
+  const SignalModel& signals() const { return signals_; }
   /// The IDs whose silence is expected to end, by index.
   std::span<const int32_t> expected() const { return expected_; }
   /// Whether benign traffic has a frame of `target` right after one of `source`.
@@ -112,6 +115,7 @@ class BehaviourProfile {
   void find_expected();
 
   Vocabulary vocabulary_;
+  SignalModel signals_;
   Vector<Id, Tag::columns> ids_;
   Vector<int32_t, Tag::columns> expected_;
   Vector<uint64_t, Tag::columns> transitions_;  // a bit for each pair of known IDs

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "windows/behaviour_columns.h"
 #include "windows/calibration.h"
+#include "windows/signal_steps.h"
 
 namespace plimsoll {
 namespace {
@@ -130,6 +131,16 @@ FrameWindow BehaviourWindows::window(int64_t graph) const {
 FrameSpans BehaviourWindows::frames(int64_t graph) const {
   const FrameWindow frames = window(graph);
   return frames_.frames().part(frames.first, frames.count);
+}
+
+std::vector<float> BehaviourWindows::signal_steps(std::span<const int64_t> graphs) const {
+  SignalSteps steps;
+  std::vector<float> worst;
+  for (const int64_t graph : graphs) {
+    const FrameWindow frames = window(graph);
+    worst.push_back(steps.worst(frames_.frames(), frames, profile_of(*frames.recording)));
+  }
+  return worst;
 }
 
 std::vector<uint32_t> BehaviourWindows::node_ids(int64_t graph) const {

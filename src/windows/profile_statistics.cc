@@ -11,11 +11,11 @@ using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns
 
 const std::array<std::string, kStatistics>& statistic_names() {
   static const std::array<std::string, kStatistics> kNames = {
-      "unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions"};
+      "unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps"};
   return kNames;
 }
 
-ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph) {
+ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, float steps) {
   const auto g = static_cast<size_t>(graph);
   const int64_t first = block.node_ptr[g];
   const auto row = [&](int64_t node) { return block.x.data() + static_cast<size_t>(node) * kNodeColumns; };
@@ -52,6 +52,7 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph) {
   at(Statistic::silence) *= static_cast<float>(kMostUnits);
   at(Statistic::still) *= static_cast<float>(kMostUnits);
   if (is_another_vehicle(nodes, unknown)) return {};
+  at(Statistic::steps) = steps;
   // No gap: of one frame, or of frames without times.
   if (nodes > 0 && row(first)[kWindowGap] > 0)
     at(Statistic::load) = static_cast<float>(kDoublings) * (1 - row(first)[kWindowGap]);

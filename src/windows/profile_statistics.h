@@ -19,15 +19,16 @@ enum class Statistic : uint8_t {
   load,         ///< doublings of the frames a second, from one in 10 s
   still,        ///< doublings by which a payload that changes has stood still for too long, at worst
   transitions,  ///< share of steps between known IDs that benign traffic does not take
+  steps,        ///< doublings by which a signal steps further than ever, at worst (windows/signal_steps.h)
 };
-inline constexpr size_t kStatistics = 8;
+inline constexpr size_t kStatistics = 9;
 const std::array<std::string, kStatistics>& statistic_names();
 
 /// By Statistic.
 using ProfileStatistics = std::array<float, kStatistics>;
 
-/// Of a window, from its behaviour graph with all its columns. All are 0 of a window of another vehicle than
-/// the profile's (windows/unknown_ids.h).
-ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph);
+/// Of a window, from its behaviour graph with all its columns and what SignalSteps says of its frames. All
+/// are 0 of a window of another vehicle than the profile's (windows/unknown_ids.h).
+ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, float steps);
 
 }  // namespace plimsoll

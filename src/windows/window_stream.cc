@@ -57,27 +57,31 @@ void WindowStream::begin(const StreamFacts& facts) {
   held_.width = facts.width;
   clock_.clear();
   ended_ = false;
+  latest_ns_.reset();
   dropped_ = next_ = window_first_ = window_frames_ = first_at_ = end_at_ = near_at_ = 0;
 }
 
 bool WindowStream::begins_another(int64_t time_ns) {
-  if (clock_.empty()) return false;
-  const int64_t latest = start_ns_ + clock_.back();
+  if (!latest_ns_ || !recording_.has_time) return false;
+  if (gap_ns(time_ns, *latest_ns_) > static_cast<uint64_t>(kMostBack)) return true;
+  const uint64_t silence = gap_ns(*latest_ns_, time_ns);
+  if (options_.unit == WindowUnit::frames) return silence > static_cast<uint64_t>(kMostPause);
   advance(near_at_, clock_.back() - options_.window + 1);
-  return clocked() - near_at_ >= kMostFrames || gap_ns(time_ns, latest) > static_cast<uint64_t>(kMostBack) ||
-         gap_ns(latest, time_ns) / static_cast<uint64_t>(options_.stride) > kMostSilence;
+  return clocked() - near_at_ >= kMostFrames ||
+         silence / static_cast<uint64_t>(options_.stride) > kMostSilence;
 }
 
 int64_t WindowStream::add(const FrameSpans& frames) {
   drop_old_frames();
   int64_t count = frames.size();
-  if (options_.unit == WindowUnit::nanoseconds) {
-    for (int64_t f = 0; f < count; ++f) {
-      const int64_t time = frames.time_ns[static_cast<size_t>(f)];
-      if (begins_another(time)) {
-        count = f;
-        break;
-      }
+  for (int64_t f = 0; f < count; ++f) {
+    const int64_t time = frames.time_ns[static_cast<size_t>(f)];
+    if (begins_another(time)) {
+      count = f;
+      break;
+    }
+    latest_ns_ = std::max(latest_ns_.value_or(time), time);
+    if (options_.unit == WindowUnit::nanoseconds) {
       if (clock_.empty()) start_ns_ = time;
       const auto passed = static_cast<int64_t>(gap_ns(start_ns_, time));
       clock_.push_back(clock_.empty() ? 0 : std::max(clock_.back(), passed));
@@ -127,6 +131,7 @@ bool WindowStream::find_by_frames(StreamedWindow& window) const {
   }
   window.first_frame = first;
   window.frames = std::min(options_.window, rows - first);
+  window.partial = window.frames < options_.window;
   return true;
 }
 
@@ -150,6 +155,7 @@ bool WindowStream::find_by_time(StreamedWindow& window) {
   advance(end_at_, end);
   window.first_frame = first_at_;
   window.frames = end_at_ - first_at_;
+  window.partial = latest < end;
   return true;
 }
 

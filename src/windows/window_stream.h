@@ -5,6 +5,7 @@
 #include "store/frame_batch.h"
 #include "windows/behaviour_graph.h"
 #include "windows/compat_graph.h"
+#include "windows/signal_steps.h"
 #include "windows/windows.h"
 
 namespace plimsoll {
@@ -21,7 +22,8 @@ struct StreamedWindow {
   int64_t number = 0;
   int64_t first_frame = 0;
   int64_t frames = 0;
-  int64_t time_ns = 0;  ///< of its last frame; of the one before where it has none
+  int64_t time_ns = 0;   ///< of its last frame; of the one before where it has none
+  bool partial = false;  ///< the recording ended within it
 };
 
 /// Makes the graphs of windows from frames as they come: those that open_windows() makes of the same
@@ -29,11 +31,14 @@ struct StreamedWindow {
 /// long the stream is. Not thread-safe.
 class WindowStream {
  public:
-  /// Windows by time: a silence of more strides than this begins another recording, and so does a time that
-  /// lies further back than this. Else one damaged time would make windows without end, or one without end.
+  /// A time that lies further back than this begins another recording, and so does a silence that is longer
+  /// than this: the clock was set, or the bus slept, and no frame tells anything of the one before.
+  static constexpr int64_t kMostBack = int64_t{10} * 1'000'000'000;   ///< ns
+  static constexpr int64_t kMostPause = int64_t{60} * 1'000'000'000;  ///< ns; of windows by frames
+  /// Windows by time: likewise a silence of more strides than this, and more frames than this within a
+  /// window's length. Else one damaged time, or a clock that stands still, would make windows without end, or
+  /// one without end.
   static constexpr int64_t kMostSilence = 1000;
-  static constexpr int64_t kMostBack = int64_t{10} * 1'000'000'000;  ///< ns
-  /// And so do more frames than this within a window's length: a clock that stands still.
   static constexpr int64_t kMostFrames = int64_t{1} << 18;
 
   /// `known.vocabulary`, and for behaviour `known.profile`, are those that windows are compared with. Errors:
@@ -55,6 +60,10 @@ class WindowStream {
   GraphBlock& graph() { return block_; }
   /// Of behaviour graphs: the raw CAN ID of each node.
   std::vector<uint32_t> node_ids() const { return behaviour_->node_ids(); }
+  /// Of a behaviour window.
+  float signal_steps() {
+    return steps_.worst(spans_, {&recording_, window_first_ - dropped_, window_frames_}, *profile_);
+  }
   FrameSpans frames() const { return held_.spans().part(window_first_ - dropped_, window_frames_); }
   /// The frames that no window had yet which next() gave, and those that the next one has in common with it.
   FrameSpans pending() const;
@@ -81,12 +90,14 @@ class WindowStream {
   Recording recording_;  // what BehaviourGraph asks of one
   std::optional<BehaviourGraph> behaviour_;
   std::optional<CompatGraph> compat_;
+  SignalSteps steps_;
   GraphBlock block_;
 
   // Of the recording.
   bool ended_ = false;
-  int64_t dropped_ = 0;  // frames that are not held any more
-  int64_t next_ = 0;     // window
+  std::optional<int64_t> latest_ns_;  // the latest time so far
+  int64_t dropped_ = 0;               // frames that are not held any more
+  int64_t next_ = 0;                  // window
   int64_t window_first_ = 0;
   int64_t window_frames_ = 0;
 

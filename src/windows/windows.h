@@ -51,6 +51,10 @@ class WindowSource : public BlockSource {
   virtual std::span<const int64_t> calibration() const { return {}; }
   /// The consecutive frames that a window looks at.
   virtual FrameSpans frames(int64_t graph) const = 0;
+  /// What SignalSteps::worst() says of these windows; 0 of those that are compared with no signals.
+  virtual std::vector<float> signal_steps(std::span<const int64_t> graphs) const {
+    return std::vector<float>(graphs.size());
+  }
   /// The CAN ID of each node of a window's graph, flags included; of compat, whose unknown IDs are one node,
   /// the first of them.
   virtual std::vector<uint32_t> node_ids(int64_t graph) const = 0;

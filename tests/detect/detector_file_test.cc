@@ -56,6 +56,24 @@ TEST_F(ADetectorFile, OfAnotherVehiclesIdsJudgesWhereItKnowsNone) {
   EXPECT_EQ(windows_judged(), 6);
 }
 
+// Of a few frames each is a great share, for which there are no levels.
+TEST_F(ADetectorFile, DoesNotAlarmAboutWhatIsLeftAtTheEnd) {
+  MadeDetector{}.write(path_);
+  const auto verdicts = [&](int known, int strange) {
+    StreamDetector detector(path_, {.threshold = -1e30F});  // all windows are above it
+    detector.begin({});
+    const FrameBatch frames = batch_of(together({every(kMs, 0x100, known), every(kMs, 0x777, strange)}));
+    detector.add(frames.spans());
+    detector.end();
+    std::vector<bool> alarms;
+    for (Verdict verdict; detector.next(verdict);) alarms.push_back(verdict.alarm);
+    return alarms;
+  };
+  EXPECT_EQ(verdicts(20, 0), (std::vector<bool>{true, true}));
+  EXPECT_EQ(verdicts(20, 3), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(verdicts(3, 0), std::vector<bool>{true}) << "there is nothing else to judge";
+}
+
 // The IDs of its profile would be rows that the embedding does not have.
 TEST_F(ADetectorFile, ThatIsCalibratedAndKnowsIdsByIndexIsRefused) {
   EXPECT_THAT(refusal({.without = {}, .profile = {0x100, 0x200, 0x300, 0x777}, .calibrated = true}),

@@ -107,6 +107,28 @@ TEST(Fusion, PartsThatNoWindowHasOrThatAreNamedCountForNothing) {
   EXPECT_TRUE(std::isnan(alone[place("load")]) && std::isnan(alone[place("vgae")]));
 }
 
+// What versions wrote that did not know signals: the parts without `steps`.
+TEST(Fusion, OfAFileWithoutStepsScoresAsThere) {
+  FusedRows benign;
+  for (int i = 0; i < 100; ++i) benign.add(row({{"unknown", 0}, {"transitions", 0}, {"gat", i / 100.0F}}));
+  const Fusion fusion = Fusion::learn(benign);
+  NamedTensors tensors = fusion.tensors();
+  for (const char* const name : {"fusion.edge", "fusion.unit"}) {
+    const auto values = values_of<double>(tensors, name, {static_cast<int64_t>(kFusedParts)});
+    std::vector<double> before(values.begin(), values.end());
+    before.erase(before.begin() + static_cast<int64_t>(place("steps")));
+    tensors[name] = own_tensor<double>(before, {static_cast<int64_t>(before.size())});
+  }
+  const auto again = Fusion::from_tensors(tensors);
+  ASSERT_TRUE(again.has_value());
+  for (const float gat : {-3.0F, 0.5F, 9.0F}) {
+    const auto parts = row({{"unknown", 0}, {"transitions", 0}, {"steps", 50}, {"gat", gat}});
+    EXPECT_EQ(again->score(parts), fusion.score(row({{"unknown", 0}, {"transitions", 0}, {"gat", gat}})));
+  }
+  tensors["fusion.edge"] = own_tensor<double>(std::vector<double>(3), {3});
+  EXPECT_THROW(Fusion::from_tensors(tensors), InputError);
+}
+
 TEST(Fusion, WhatIsNoNumberIsNoCleanBill) {
   FusedRows benign;
   for (int i = 0; i < 100; ++i) benign.add(row({{"unknown", 0}, {"gat", 0}}));

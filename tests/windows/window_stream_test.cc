@@ -169,6 +169,34 @@ TEST_F(AWindowStream, LeavesFramesOfAnotherRecordingToTheCaller) {
   }
 }
 
+// The bus slept, or the clock was set: no frame tells anything of the one before.
+TEST_F(AWindowStream, BeginsAnotherRecordingAfterALongSilenceAndAClockSetBack) {
+  constexpr int64_t kS = 1'000'000'000;
+  const FramesView frames = make({200});
+  const WindowOptions options{"behaviour", 10, 10, WindowUnit::frames, {}, {}};
+  const auto source = open_windows(frames, options);
+  const auto taken = [&](int64_t pause, bool has_time = true) {
+    WindowStream stream(options,
+                        {source->tables().vocabulary, BehaviourProfile::from_tensors(source->learned())});
+    stream.begin({.has_time = has_time});
+    FrameBatch batch;
+    for (int64_t f = 0; f < 60; ++f) {
+      batch.time_ns.push_back(100 * kS + f * 1'000'000 + (f >= 35 ? pause : 0));
+      batch.can_id.push_back(5);
+      batch.length.push_back(8);
+      batch.label.push_back(0);
+      batch.data.resize(batch.data.size() + kPayloadBytes, 0);
+    }
+    return stream.add(batch.spans());
+  };
+  EXPECT_EQ(taken(0), 60);
+  EXPECT_EQ(taken(59 * kS), 60) << "that silence is one to tell of";
+  EXPECT_EQ(taken(61 * kS), 35);
+  EXPECT_EQ(taken(-9 * kS), 60);
+  EXPECT_EQ(taken(-11 * kS), 35);
+  EXPECT_EQ(taken(-11 * kS, false), 60) << "there are no times";
+}
+
 TEST_F(AWindowStream, RefusesWhatItCannotCompareWith) {
   EXPECT_THROW(WindowStream({.features = "behaviour"}, {{1, 2}, {}}), InputError);
   EXPECT_THROW(WindowStream({.features = "compat"}, {}), InputError);

@@ -1,0 +1,162 @@
+#include "windows/signal_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "support/behaviour_test.h"
+#include "support/errors.h"
+#include "windows/signal_steps.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr uint32_t kId = 0x100;
+
+// A drive of one ID whose payload of eight bytes payload(k) gives.
+template <typename Payload>
+std::vector<Frame> drive(int frames, Payload payload) {
+  std::vector<Frame> all;
+  for (int k = 0; k < frames; ++k) all.push_back({k * 10 * kMs, kId, payload(k)});
+  return all;
+}
+
+// Byte 0 stands still, byte 1 is a counter of 4 bits, bytes 2 and 3 are a slow number of 12 bits.
+std::vector<uint8_t> telling(int k) {
+  const auto speed = static_cast<uint32_t>(2048 + 900 * std::sin(k / 25.0) + 3 * (k * 7919 % 5));
+  return {0xA5,
+          static_cast<uint8_t>(k % 16),
+          static_cast<uint8_t>(speed >> 8),
+          static_cast<uint8_t>(speed),
+          0,
+          0,
+          0,
+          0};
+}
+
+float steps_of(const std::vector<Frame>& frames, int first, int count, const BehaviourProfile& profile) {
+  const FrameBatch batch = batch_of(frames);
+  Recording recording;
+  recording.frames = std::ssize(frames);
+  SignalSteps steps;
+  return steps.worst(batch.spans(), {&recording, first, count}, profile);
+}
+
+TEST(SignalModel, FindsFieldsByHowOftenTheirBitsFlip) {
+  const BehaviourProfile profile = learned_from(drive(2000, telling));
+  const auto signals = profile.signals().of(0);
+  ASSERT_EQ(signals.size(), 2U);
+  EXPECT_EQ(signals[0].first_bit, 12);
+  EXPECT_EQ(signals[0].bits, 4);
+  EXPECT_GE(signals[1].first_bit, 20);
+  EXPECT_EQ(signals[1].first_bit + signals[1].bits, 32);
+}
+
+TEST(SignalModel, ACounterIsPredictedToTheBitAcrossItsOverflow) {
+  const BehaviourProfile profile = learned_from(drive(2000, telling));
+  const Signal& counter = profile.signals().of(0)[0];
+  EXPECT_NEAR(counter.most, 0, 1e-9);
+  const auto at = [](uint64_t value) { return value << 48; };
+  EXPECT_NEAR(counter.surprise(at(14), at(15), at(0)), 0, 1e-9);
+  EXPECT_NEAR(counter.surprise(at(14), at(15), at(15)), 1, 1e-9);
+}
+
+TEST(SignalModel, TheSlopeIsThatOfLeastSquares) {
+  // Each step is half of the one before, back, but for one in six.
+  const auto frames = drive(1000, [value = 3000.0, step = 0.0](int k) mutable {
+    step = k % 6 == 0 ? 64.0 * (k / 6 % 2 == 0 ? 1 : -1) : -step / 2;
+    value += step;
+    const auto number = static_cast<uint32_t>(std::lround(value));
+    return std::vector<uint8_t>{
+        static_cast<uint8_t>(number >> 8), static_cast<uint8_t>(number), 0, 0, 0, 0, 0, 0};
+  });
+  const BehaviourProfile profile = learned_from(frames);
+  ASSERT_FALSE(profile.signals().signals().empty());
+  const Signal& signal = profile.signals().signals().back();
+  // The oracle: the same line by its formula, from the payloads.
+  std::vector<double> first;
+  std::vector<double> second;
+  for (size_t k = 2; k < frames.size(); ++k) {
+    const auto value = [&](size_t at) { return signal.value(payload_bits(frames[at].payload.data())); };
+    first.push_back(signal.step(value(k - 2), value(k - 1)));
+    second.push_back(signal.step(value(k - 1), value(k)));
+  }
+  const auto mean = [](const std::vector<double>& of) {
+    return std::accumulate(of.begin(), of.end(), 0.0) / static_cast<double>(of.size());
+  };
+  double products = 0;
+  double squares = 0;
+  for (size_t i = 0; i < first.size(); ++i) {
+    products += (first[i] - mean(first)) * (second[i] - mean(second));
+    squares += (first[i] - mean(first)) * (first[i] - mean(first));
+  }
+  EXPECT_NEAR(signal.slope, products / squares, 1e-9);
+  EXPECT_NEAR(signal.offset, mean(second) - signal.slope * mean(first), 1e-9);
+}
+
+TEST(SignalModel, WhatRarelyChangesIsNoSignal) {
+  const BehaviourProfile profile = learned_from(drive(
+      400, [](int k) { return std::vector<uint8_t>{static_cast<uint8_t>(k > 300), 0, 0, 0, 0, 0, 0, 0}; }));
+  EXPECT_TRUE(profile.signals().signals().empty());
+}
+
+TEST(SignalModel, FramesOfAttacksTeachNothing) {
+  auto frames = drive(2000, telling);
+  const BehaviourProfile benign = learned_from(frames);
+  auto attacked = frames;
+  for (int k = 1999; k > 0; k -= 100)
+    attacked.insert(attacked.begin() + k, {k * 10 * kMs, kId, {1, 2, 3, 4, 5, 6, 7, 8}, 1});
+  const BehaviourProfile profile = learned_from(attacked);
+  ASSERT_EQ(profile.signals().signals().size(), benign.signals().signals().size());
+  for (size_t s = 0; s < profile.signals().signals().size(); ++s)
+    EXPECT_EQ(profile.signals().signals()[s].most, benign.signals().signals()[s].most);
+}
+
+TEST(SignalSteps, BenignTrafficIsAtZeroAndAForeignValueFarAbove) {
+  auto frames = drive(3000, telling);
+  const BehaviourProfile profile = learned_from({frames.begin(), frames.begin() + 2000});
+  EXPECT_LT(steps_of(frames, 2500, 100, profile), 1);
+  frames[2550].payload[2] ^= 0x08;  // the number jumps by half of its range, and back
+  EXPECT_GT(steps_of(frames, 2500, 100, profile), 4);
+  EXPECT_GT(steps_of(frames, 2551, 100, profile), 4) << "the way back lies in the next window";
+  EXPECT_LT(steps_of(frames, 2553, 100, profile), 1);
+}
+
+TEST(SignalSteps, AWindowDependsOnTheLookBackAlone) {
+  const auto frames = drive(5000, telling);
+  const BehaviourProfile profile = learned_from({frames.begin(), frames.begin() + 2000});
+  const std::vector<Frame> tail(frames.begin() + 2000, frames.end());
+  EXPECT_EQ(steps_of(frames, 4500, 100, profile), steps_of(tail, 2500, 100, profile));
+}
+
+TEST(SignalModel, IsTheSameFromItsTensors) {
+  const BehaviourProfile profile = learned_from(drive(2000, telling));
+  const auto again = BehaviourProfile::from_tensors(profile.tensors());
+  ASSERT_TRUE(again.has_value());
+  ASSERT_EQ(again->signals().signals().size(), profile.signals().signals().size());
+  for (size_t s = 0; s < profile.signals().signals().size(); ++s) {
+    EXPECT_EQ(again->signals().signals()[s].first_bit, profile.signals().signals()[s].first_bit);
+    EXPECT_EQ(again->signals().signals()[s].slope, profile.signals().signals()[s].slope);
+    EXPECT_EQ(again->signals().signals()[s].most, profile.signals().signals()[s].most);
+  }
+}
+
+TEST(SignalModel, ADamagedTensorIsRefused) {
+  const BehaviourProfile profile = learned_from(drive(2000, telling));
+  const std::vector<std::array<int64_t, 3>> impossible = {
+      {7, 12, 4}, {-1, 12, 4}, {0, 62, 4}, {0, 12, 0}, {0, 12, 25}};
+  for (const auto& place : impossible) {
+    NamedTensors tensors = profile.tensors();
+    const auto count = tensors.at("profile.signal_place").shape[0];
+    std::vector<int64_t> places;
+    for (int64_t s = 0; s < count; ++s) places.insert(places.end(), place.begin(), place.end());
+    tensors["profile.signal_place"] = own_tensor<int64_t>(places, {count, 3});
+    EXPECT_THROW(BehaviourProfile::from_tensors(tensors), InputError)
+        << place[0] << " " << place[1] << " " << place[2];
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
