@@ -38,7 +38,16 @@ Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<con
   return labels;
 }
 
-// As the loss of training, in double precision.
+Json rows_of(const std::vector<int64_t>& matrix) {
+  Json rows = Json::array();
+  const auto side = static_cast<int64_t>(std::lround(std::sqrt(matrix.size())));
+  for (int64_t row = 0; row < side; ++row)
+    rows.push_back(std::vector<int64_t>(matrix.begin() + row * side, matrix.begin() + (row + 1) * side));
+  return rows;
+}
+
+}  // namespace
+
 double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t> labels, int64_t classes) {
   double sum = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
@@ -51,21 +60,12 @@ double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t
   return labels.empty() ? 0 : sum / static_cast<double>(labels.size());
 }
 
-Json rows_of(const std::vector<int64_t>& matrix) {
-  Json rows = Json::array();
-  const auto side = static_cast<int64_t>(std::lround(std::sqrt(matrix.size())));
-  for (int64_t row = 0; row < side; ++row)
-    rows.push_back(std::vector<int64_t>(matrix.begin() + row * side, matrix.begin() + (row + 1) * side));
-  return rows;
-}
-
-}  // namespace
-
 std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
                                                     std::span<const GraphShape> shapes, const GnnModel& model,
                                                     const BlockLimits& limits, int threads,
                                                     int64_t outside_ledger,
-                                                    const std::vector<NamedGraphList>& lists) {
+                                                    const std::vector<NamedGraphList>& lists,
+                                                    const HeardLogits& heard) {
   const Classification objective(*model.model);
   const auto classes = static_cast<size_t>(model.model->classes());
   // What is held beside the blocks comes first, so that the blocks get what is left.
@@ -94,6 +94,7 @@ std::vector<ClassificationVerdict> judge_classifier(const BlockSource& source,
                                      label, classes - 1));
     const std::span<float> found = std::span(logits).first(labels[i].size() * classes);
     const double loss = engine.predict(lists[i].graphs, found);
+    if (heard) heard(i, found);
     verdicts.push_back({lists[i].name, static_cast<int64_t>(lists[i].graphs.size()), loss,
                         classification_figures(found, labels[i], model.model->classes())});
   }

@@ -14,8 +14,8 @@
 namespace plimsoll {
 namespace {
 
-// What older files do not have: all models of them give classes, sum messages and walk all paths.
-constexpr std::array<std::string_view, 3> kNewer = {"values", "aggregate", "spanning_trees"};
+// What older files do not have: all models of them give classes, sum messages and nodes, and walk all paths.
+constexpr std::array<std::string_view, 4> kNewer = {"values", "aggregate", "spanning_trees", "readout"};
 
 // The options by name: the one list that both directions use.
 template <typename Options, typename Visit>
@@ -49,6 +49,7 @@ void visit_sgmp(Options& options, Visit&& visit) {
   visit("distances_only", options.distances_only);
   visit("aggregate", options.aggregate);
   visit("spanning_trees", options.spanning_trees);
+  visit("readout", options.readout);
   visit("classes", options.classes);
   visit("node_head", options.node_head);
   visit("values", options.values);
