@@ -32,11 +32,12 @@ import report
 SETS = {"rat": "tree-neuron-ratcortex", "fly": "tree-neuron-drosophila379"}
 LEAST = 12  # trees of a type
 COMMON = ("training.batch_size=16", "split.test=0", "paths.hidden=32", "paths.layers=2", "training.patience=1000")
-MODELS = {  # a recipe and its options; None: boosted trees
-    "pretrained": ("gtssl_finetune.yaml",),
-    "from scratch": ("gtssl_finetune.yaml",),
-    "GIN": ("gtssl_finetune.yaml", "model=gnn", "gnn.conv=gin", "gnn.pooling=mean", "training.learning_rate=0.001"),
-    "GraphSAGE": ("gtssl_finetune.yaml", "model=gnn", "gnn.conv=sage", "gnn.pooling=mean", "training.learning_rate=0.001"),
+CLASSES = ("task=graph_classification", "training.learning_rate=0.0003")
+MODELS = {  # options; None: boosted trees
+    "pretrained": CLASSES,
+    "from scratch": CLASSES,
+    "GIN": (*CLASSES[:1], "model=gnn", "gnn.conv=gin", "gnn.pooling=mean", "training.learning_rate=0.001"),
+    "GraphSAGE": (*CLASSES[:1], "model=gnn", "gnn.conv=sage", "gnn.pooling=mean", "training.learning_rate=0.001"),
     "morphometrics": None,
 }
 
@@ -120,9 +121,9 @@ def share_of(trees, share, seed):
     return [trees[g] for g in sorted(kept)]
 
 
-def trained(recipe, data, run, seed, epochs, given, *options):
+def trained(data, run, seed, epochs, given, *options):
     overrides = [part for option in (*COMMON, *options, f"seed={seed}", f"training.max_epochs={epochs}") for part in ("-O", option)]
-    return call("train", report.ROOT / "recipes" / recipe, "--data", data, "--run", run, "--force", "--threads", given.threads, *overrides)
+    return call("train", report.ROOT / "recipes" / "gtssl.yaml", "--data", data, "--run", run, "--force", "--threads", given.threads, *overrides)
 
 
 def run_fold(name, seed, fold, train, judged, given, done, folder):
@@ -141,16 +142,16 @@ def run_fold(name, seed, fold, train, judged, given, done, folder):
             if MODELS[model] is None:
                 found = boosted(labelled, judged, seed)
             else:
-                recipe, *options = MODELS[model]
+                options = [*MODELS[model]]
                 if model == "pretrained":
                     if weights is None:
-                        summary = trained("gtssl.yaml", folder / "unlabelled", folder / "pretrained", seed, given.pretrain, given,
-                                          "split.validation=0.1")
+                        summary = trained(folder / "unlabelled", folder / "pretrained", seed, given.pretrain, given,
+                                          "task=tree_pretraining", "split.validation=0.1")
                         weights = folder / "pretrained" / f"seed-{seed}" / "gnn" / "model.safetensors"
                         growth = call("evaluate", folder / "pretrained", "--data", folder / "judged")["splits"][0]["models"][0]
                         what |= {"pretrain_seconds": summary["seconds"], "growth": growth["growth"], "parent_edge": growth["parent_edge"]}
                     options.append(f"init_from={weights}")
-                summary = trained(recipe, folder / "labelled", folder / "run", seed, round(given.epochs / share**0.5), given,
+                summary = trained(folder / "labelled", folder / "run", seed, round(given.epochs / share**0.5), given,
                                   f"split.validation={0.1 if share >= 0.25 else 0.25}", *options)
                 call("predict", folder / "run", "--data", folder / "judged", "--out", folder / "said", "--force")
                 found = figures(np.load(folder / "said" / "probability.npy"), [int(tree.y) for tree in judged])

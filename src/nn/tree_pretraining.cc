@@ -32,7 +32,8 @@ CollateOptions TreePretraining::collate_options() const {
 
 void TreePretraining::prepare(Batch& batch) const {
   batch.targets = growth_of(batch, distance_bins(), options_.range);
-  if (options_.angle_bins > 0) batch.targets = at::cat({batch.targets, angles_of(batch, options_.angle_bins)}, 1);
+  if (options_.angle_bins > 0)
+    batch.targets = at::cat({batch.targets, angles_of(batch, options_.angle_bins)}, 1);
 }
 
 at::Tensor TreePretraining::earth_movers(const at::Tensor& up_to, const at::Tensor& expected) const {

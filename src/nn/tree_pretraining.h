@@ -30,8 +30,8 @@ struct TreePretrainingOptions {
 ///     squared  sum max(0, h_c - h_p) + max(0, margin - |h_n - h_u|^2)
 class TreePretraining : public Objective {
  public:
-  /// `model` judges nodes: its classes() are the bins of distances, then those of angles. It must outlive this. Errors:
-  /// UsageError for an `order` it does not know.
+  /// `model` judges nodes: its classes() are the bins of distances, then those of angles. It must outlive
+  /// this. Errors: UsageError for an `order` it does not know.
   TreePretraining(const GraphModel& model, TreePretrainingOptions options);
 
   const ParameterList& parameters() const override { return model_.parameters(); }

@@ -310,7 +310,8 @@ TrainedRun train_in_folder(const TrainRequest& request) {
 
 void require_seeds(const Recipe& recipe, int64_t seeds) {
   if (seeds > 1 && !find_task(recipe.task).takes_seeds())
-    throw UsageError("--seeds is for tasks distillation and tree_classification; give each run of '" + recipe.task + "' its own seed");
+    throw UsageError("--seeds is for tasks distillation and tree_classification; give each run of '" +
+                     recipe.task + "' its own seed");
 }
 
 TrainedRun train_run(const TrainRequest& request) {

@@ -95,8 +95,8 @@ TreeBaselines::Logits TreeBaselines::nearest_in_shape(const GraphList& graphs) c
     const std::span<const size_t> nearest = std::span(order).first(std::min(kNearest, order.size()));
     for (int64_t c = 0; c < classes_; ++c) {
       const auto votes = std::ranges::count_if(nearest, [&](size_t t) { return labels_[t] == c; });
-      logits.push_back(
-          static_cast<float>(std::log(kNoVote + static_cast<double>(votes) / static_cast<double>(nearest.size()))));
+      logits.push_back(static_cast<float>(
+          std::log(kNoVote + static_cast<double>(votes) / static_cast<double>(nearest.size()))));
     }
   }
   return logits;

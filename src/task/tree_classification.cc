@@ -25,8 +25,8 @@ TrainingSplit labelled(const TrainingSplit& split, std::span<const GraphShape> s
   return kept;
 }
 
-// GT-SSL: a model of paths learns without labels how trees grow, then from its weights their classes; the same
-// from scratch beside it.
+// GT-SSL: a model of paths learns without labels how trees grow, then from its weights their classes; the
+// same from scratch beside it.
 class TreeClassificationTraining final : public Training {
  public:
   explicit TreeClassificationTraining(TrainingInput input)
@@ -38,13 +38,16 @@ class TreeClassificationTraining final : public Training {
         labelled_(labelled(split_, shapes_)),
         identity_(data_.identity_hash()) {
     if (!input_.recipe.init_from.empty())
-      throw UsageError("init_from is for tasks that train one model; task tree_classification pretrains its own");
+      throw UsageError(
+          "init_from is for tasks that train one model; task tree_classification pretrains its own");
   }
 
   const TrainingData& data() const override { return data_; }
   std::string model() const override { return input_.recipe.model_name() + " on trees"; }
   std::string trained_on() const override {
-    const auto count = [](const GraphList& graphs) { return format_count(static_cast<int64_t>(graphs.size())); };
+    const auto count = [](const GraphList& graphs) {
+      return format_count(static_cast<int64_t>(graphs.size()));
+    };
     return fmt::format("{} trees, of which {} have a class, validated on {}, {} left for a test",
                        count(split_.training), count(labelled_.training), count(split_.validation),
                        count(split_.test));
@@ -92,11 +95,12 @@ class TreeClassificationTraining final : public Training {
               Recipe from = recipe;
               from.init_from = weights;
               const GnnStageResult result = train_gnn(options(from, run));
-              return StageReport{.stage = name,
-                                 .weights = result.weights_hash,
-                                 .parameters = result.trained.model->parameters().count(),
-                                 .graphs = static_cast<int64_t>(split.training.size() + split.validation.size()),
-                                 .fit = result.fit};
+              return StageReport{
+                  .stage = name,
+                  .weights = result.weights_hash,
+                  .parameters = result.trained.model->parameters().count(),
+                  .graphs = static_cast<int64_t>(split.training.size() + split.validation.size()),
+                  .fit = result.fit};
             }};
   }
 

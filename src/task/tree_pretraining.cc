@@ -26,8 +26,8 @@ class TreePretrainingTask final : public Task {
     const auto verdicts =
         judge_trees(gnn.data.source(), shapes, gnn.model, asked.recipe, asked.threads, asked.outside_ledger,
                     lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split));
-    const std::vector<std::string> columns = {"<split",      "graphs", "nodes", "loss", "growth",
-                                              "parent edge", "order",  "angle"};
+    const std::vector<std::string> columns = {"<split", "graphs",      "nodes", "loss",
+                                              "growth", "parent edge", "order", "angle"};
     Table table(columns);
     std::vector<std::vector<std::string>> rows;
     Findings findings{trees_json(verdicts, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};

@@ -30,7 +30,8 @@ struct JudgedModel {
   std::vector<std::vector<ClassificationVerdict>> verdicts = {};  // by seed, by list
 };
 
-std::vector<NamedGraphList> with_classes(std::vector<NamedGraphList> lists, std::span<const GraphShape> shapes) {
+std::vector<NamedGraphList> with_classes(std::vector<NamedGraphList> lists,
+                                         std::span<const GraphShape> shapes) {
   for (NamedGraphList& list : lists)
     std::erase_if(list.graphs, [&](int64_t g) { return shapes[static_cast<size_t>(g)].label < 0; });
   std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });
@@ -78,7 +79,8 @@ std::string over_seeds(const JudgedModel& model, size_t list,
   double mean = 0, square = 0;
   for (const double value : values) mean += value / count;
   for (const double value : values) square += (value - mean) * (value - mean) / count;
-  return values.size() == 1 ? fmt::format("{:.4f}", mean) : fmt::format("{:.4f} ± {:.4f}", mean, std::sqrt(square));
+  return values.size() == 1 ? fmt::format("{:.4f}", mean)
+                            : fmt::format("{:.4f} ± {:.4f}", mean, std::sqrt(square));
 }
 
 std::vector<std::string> row_of_model(const JudgedModel& model, size_t list) {
@@ -94,8 +96,9 @@ std::vector<std::string> row_of_model(const JudgedModel& model, size_t list) {
 }
 
 // What a guess says of each list; its loss is that of its logits.
-JudgedModel guessed(const char* name, const std::vector<NamedGraphList>& lists, std::span<const GraphShape> shapes,
-                    int64_t classes, const std::function<TreeBaselines::Logits(const GraphList&)>& guess) {
+JudgedModel guessed(const char* name, const std::vector<NamedGraphList>& lists,
+                    std::span<const GraphShape> shapes, int64_t classes,
+                    const std::function<TreeBaselines::Logits(const GraphList&)>& guess) {
   JudgedModel model{name, {}, {{}}};
   for (const NamedGraphList& list : lists) {
     Vector<int64_t, Tag::columns> labels;
@@ -137,9 +140,13 @@ class TreeJudge {
     }
     for (const JudgedModel& model : models_)
       for (size_t s = 0; s < model.verdicts.size(); ++s)
-        add_models(splits,
-                   classification_json(model.verdicts[s], model.name, model.seeds.empty() ? -1 : model.seeds[s]),
-                   "models");
+        add_models(
+            splits,
+            classification_json(model.verdicts[s], model.name, model.seeds.empty() ? -1 : model.seeds[s]),
+            "models");
+    for (Json& split : splits)
+      for (Json& model : split["models"])
+        if (model["seed"] == -1) model.erase("seed");  // a guess has none
     for (size_t s = 0; s < seeds_.size(); ++s)
       add_models(splits, trees_json(growth_[s], asked_.recipe.model_name(), seeds_[s]), "pretraining");
     found.json = {{"splits", std::move(splits)}};
@@ -150,7 +157,8 @@ class TreeJudge {
 
  private:
   void judge() {
-    JudgedModel tuned{RunFolder::kFineTune, seeds_}, scratch{RunFolder::kScratch, seeds_};
+    JudgedModel tuned{.name = RunFolder::kFineTune, .seeds = seeds_, .verdicts = {}};
+    JudgedModel scratch{.name = RunFolder::kScratch, .seeds = seeds_, .verdicts = {}};
     const BlockLimits limits = limits_of(asked_.recipe.training);
     for (const int64_t seed : seeds_) {
       for (JudgedModel* const model : {&tuned, &scratch}) {
@@ -159,8 +167,8 @@ class TreeJudge {
         const auto hear = [&](size_t list, std::span<const float> logits) {
           if (drawn && list == drawn_list()) drawn_.assign(logits.begin(), logits.end());
         };
-        model->verdicts.push_back(judge_classifier(gnn_.data.source(), shapes_, trained, limits, asked_.threads,
-                                                   asked_.outside_ledger, lists_, hear));
+        model->verdicts.push_back(judge_classifier(gnn_.data.source(), shapes_, trained, limits,
+                                                   asked_.threads, asked_.outside_ledger, lists_, hear));
       }
       const GnnModel trained = load_gnn(model_of_stage(asked_, seed, RunFolder::kPretrain));
       growth_.push_back(judge_trees(gnn_.data.source(), shapes_, trained, asked_.recipe, asked_.threads,
@@ -212,7 +220,8 @@ class TreeJudge {
     return rows;
   }
 
-  static std::string table(std::vector<std::string> columns, const std::vector<std::vector<std::string>>& rows) {
+  static std::string table(std::vector<std::string> columns,
+                           const std::vector<std::vector<std::string>>& rows) {
     Table table(std::move(columns));
     for (const auto& row : rows) table.add(row);
     return table.text();
@@ -232,14 +241,15 @@ class TreeJudge {
     add_table(report, class_columns(), class_rows());
     report.section("What was learned without labels");
     report.paragraph(
-        "Growth is the earth mover's distance, in bins, between the distances to a node's children and what the "
+        "Growth is the earth mover's distance, in bins, between the distances to a node's children and what "
+        "the "
         "pretrained model says; parent edge is that of the guess that they are as far as the parent is.");
     add_table(report, growth_columns(), growth_rows());
     const NamedGraphList& list = lists_[drawn_list()];
     report.section(fmt::format("Trees of {}, and what the fine-tuned model says", list.name));
-    report.figures(
-        tree_figures(gnn_.data.source(), shapes_,
-                     {list.graphs, drawn_, class_names(asked_.data, gnn_.model.model->classes())}, kMostDrawn));
+    report.figures(tree_figures(gnn_.data.source(), shapes_,
+                                {list.graphs, drawn_, class_names(asked_.data, gnn_.model.model->classes())},
+                                kMostDrawn));
     add_run(report, run);
     return report.html();
   }

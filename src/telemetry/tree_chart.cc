@@ -45,7 +45,7 @@ Markup draw(const TreeChart& chart) {
   for (const int32_t parent : chart.parent)
     if (parent >= 0) ++children[static_cast<size_t>(parent)];
   put(out, "<path class=\"line branch c{}\" d=\"", chart.colour % Stroke::kColours);
-  size_t drawn_to = cells.size();  // the node where the pen is, if one is drawn
+  size_t drawn_to = cells.size();                   // the node where the pen is, if one is drawn
   Vector<size_t, Tag::output> shown(cells.size());  // of each node the one that stands for it
   for (size_t n = 0; n < cells.size(); ++n) {
     shown[n] = n;

@@ -13,7 +13,7 @@ namespace plimsoll {
 struct TreeChart {
   Vector<ChartPoint, Tag::output> nodes;
   Vector<int32_t, Tag::output> parent;  ///< of each node, a lower number; -1 of a root
-  int colour = 0;               ///< one of Stroke::kColours
+  int colour = 0;                       ///< one of Stroke::kColours
 };
 Markup draw(const TreeChart& chart);
 

@@ -55,11 +55,11 @@ Json trees_json(const std::vector<TreeVerdict>& verdicts, const std::string& mod
   Json splits = Json::array();
   for (const TreeVerdict& verdict : verdicts) {
     Json judged = {{"name", model},
-                         {"seed", seed},
-                         {"loss", verdict.loss},
-                         {"growth", verdict.growth},
-                         {"parent_edge", verdict.parent_edge},
-                         {"order", verdict.order}};
+                   {"seed", seed},
+                   {"loss", verdict.loss},
+                   {"growth", verdict.growth},
+                   {"parent_edge", verdict.parent_edge},
+                   {"order", verdict.order}};
     if (verdict.angle) judged["angle"] = *verdict.angle;
     splits.push_back({{"name", verdict.name},
                       {"graphs", verdict.graphs},

@@ -49,7 +49,8 @@ int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> sh
 // What the last layer says of an item, in numbers.
 int64_t outputs_of(const GnnStageOptions& options) {
   if (options.head == GnnHead::pairs) return options.recipe->gnn.hidden;
-  if (options.head == GnnHead::trees) return options.recipe->pretraining.bins + options.recipe->pretraining.angle_bins;
+  if (options.head == GnnHead::trees)
+    return options.recipe->pretraining.bins + options.recipe->pretraining.angle_bins;
   const int64_t targets = options.source->widths().targets.width;
   return targets > 0 ? targets
                      : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
