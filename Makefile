@@ -9,7 +9,10 @@ DATA ?= $(wildcard ../shared/data/can/hcrl_sa)
 # The graph of `make demo-graph`, likewise.
 GRAPH ?= $(wildcard ../shared/data/graph-cnr2000)
 
-.PHONY: help demo demo-graph build all package wheels test check bench bench-peers format lint clean bootstrap
+# The neurons of `make demo-paths`, likewise.
+NEURONS ?= $(if $(wildcard ../shared/data/tree-neuron-ratcortex),../shared/data)
+
+.PHONY: help demo demo-graph demo-paths build all package wheels test check bench bench-peers format lint clean bootstrap
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +25,9 @@ demo: ## From captures to teachers, students and verdicts; DATA=FOLDER names oth
 
 demo-graph: build ## One giant graph in a fifth of its memory; GRAPH=FOLDER names another cnr-2000
 	@DATA='$(GRAPH)' scripts/demo-graph
+
+demo-paths: build ## Neurons to classes, pretrained and from scratch; NEURONS=FOLDER names another place of theirs
+	@DATA='$(NEURONS)' scripts/demo-paths
 
 build: bootstrap $(BUILD)/build.ninja ## The two programs, in build/release/bin
 	@cmake --build $(BUILD) --parallel $$(scripts/jobs) --target programs

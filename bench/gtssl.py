@@ -9,14 +9,18 @@ rat: DATA/tree-neuron-ratcortex, interneurons and principal cells; fly: the type
 trees or more. Points are resampled to steps of at most --step; nodes have their radius and how many children they have,
 never their type, which gives classes away. Folds are stratified and by slice or file, so that no two reconstructions of one
 cell are on both sides. Each fold is judged by models trained on the others, of which a tenth validates; pretraining has the
-trees of these others without labels. --share takes that part of the labels in training.
+trees of these others without labels. --share takes that part of the labels in training, with --epochs over its square
+root (below a quarter a quarter of them validates, so that classes of two trees do): fewer steps than with all labels, and more of each tree. Sets take turns, so that a run that is stopped has as many
+folds of each.
 
 Each run adds a line of JSON to LOG; runs that it has are not done again. Prints a table in Markdown of what LOG has; with
 --results it becomes the section TITLE of that file, with --table nothing is run.
 """
 
 import argparse
+import itertools
 import json
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -27,12 +31,13 @@ import report
 
 SETS = {"rat": "tree-neuron-ratcortex", "fly": "tree-neuron-drosophila379"}
 LEAST = 12  # trees of a type
-COMMON = ("training.batch_size=16", "split.validation=0.1", "split.test=0", "paths.hidden=32", "paths.layers=2", "training.patience=1000")
-MODELS = {  # a recipe and its options; None: boosted trees
-    "pretrained": ("gtssl_finetune.yaml",),
-    "from scratch": ("gtssl_finetune.yaml",),
-    "GIN": ("gtssl_finetune.yaml", "model=gnn", "gnn.conv=gin", "gnn.pooling=mean", "training.learning_rate=0.001"),
-    "GraphSAGE": ("gtssl_finetune.yaml", "model=gnn", "gnn.conv=sage", "gnn.pooling=mean", "training.learning_rate=0.001"),
+COMMON = ("training.batch_size=16", "split.test=0", "paths.hidden=32", "paths.layers=2", "training.patience=1000")
+CLASSES = ("task=graph_classification", "training.learning_rate=0.0003")
+MODELS = {  # options; None: boosted trees
+    "pretrained": CLASSES,
+    "from scratch": CLASSES,
+    "GIN": (*CLASSES[:1], "model=gnn", "gnn.conv=gin", "gnn.pooling=mean", "training.learning_rate=0.001"),
+    "GraphSAGE": (*CLASSES[:1], "model=gnn", "gnn.conv=sage", "gnn.pooling=mean", "training.learning_rate=0.001"),
     "morphometrics": None,
 }
 
@@ -116,9 +121,9 @@ def share_of(trees, share, seed):
     return [trees[g] for g in sorted(kept)]
 
 
-def trained(recipe, data, run, seed, epochs, given, *options):
+def trained(data, run, seed, epochs, given, *options):
     overrides = [part for option in (*COMMON, *options, f"seed={seed}", f"training.max_epochs={epochs}") for part in ("-O", option)]
-    return call("train", report.ROOT / "recipes" / recipe, "--data", data, "--run", run, "--force", "--threads", given.threads, *overrides)
+    return call("train", report.ROOT / "recipes" / "gtssl.yaml", "--data", data, "--run", run, "--force", "--threads", given.threads, *overrides)
 
 
 def run_fold(name, seed, fold, train, judged, given, done, folder):
@@ -137,15 +142,17 @@ def run_fold(name, seed, fold, train, judged, given, done, folder):
             if MODELS[model] is None:
                 found = boosted(labelled, judged, seed)
             else:
-                recipe, *options = MODELS[model]
+                options = [*MODELS[model]]
                 if model == "pretrained":
                     if weights is None:
-                        summary = trained("gtssl.yaml", folder / "unlabelled", folder / "pretrained", seed, given.pretrain, given)
+                        summary = trained(folder / "unlabelled", folder / "pretrained", seed, given.pretrain, given,
+                                          "task=tree_pretraining", "split.validation=0.1")
                         weights = folder / "pretrained" / f"seed-{seed}" / "gnn" / "model.safetensors"
                         growth = call("evaluate", folder / "pretrained", "--data", folder / "judged")["splits"][0]["models"][0]
                         what |= {"pretrain_seconds": summary["seconds"], "growth": growth["growth"], "parent_edge": growth["parent_edge"]}
                     options.append(f"init_from={weights}")
-                summary = trained(recipe, folder / "labelled", folder / "run", seed, given.epochs, given, *options)
+                summary = trained(folder / "labelled", folder / "run", seed, round(given.epochs / share**0.5), given,
+                                  f"split.validation={0.1 if share >= 0.25 else 0.25}", *options)
                 call("predict", folder / "run", "--data", folder / "judged", "--out", folder / "said", "--force")
                 found = figures(np.load(folder / "said" / "probability.npy"), [int(tree.y) for tree in judged])
                 found["seconds"] = summary["seconds"]
@@ -157,16 +164,18 @@ def run_all(given, done):
     from sklearn.model_selection import StratifiedGroupKFold
 
     with tempfile.TemporaryDirectory() as scratch:
-        for name in given.sets:
-            trees, groups = read(given.data, name, given.step, Path(scratch))
-            labels = [int(tree.y) for tree in trees]
+        sets = {name: read(given.data, name, given.step, Path(scratch)) for name in given.sets}
+        for name, (trees, groups) in sets.items():
             print(f"{name}: {len(trees)} trees, {sum(len(tree.x) for tree in trees)} nodes, {len(set(groups))} groups", flush=True)
-            for seed in range(1, given.seeds + 1):
-                folds = StratifiedGroupKFold(given.folds, shuffle=True, random_state=seed).split(labels, labels, groups)
-                for fold, (train, judged) in enumerate(folds):
-                    folder = Path(scratch) / f"{name}-{seed}-{fold}"
-                    folder.mkdir()
-                    run_fold(name, seed, fold, [trees[g] for g in train], [trees[g] for g in judged], given, done, folder)
+        for seed, fold, name in itertools.product(range(1, given.seeds + 1), range(given.folds), sets):
+            trees, groups = sets[name]
+            labels = [int(tree.y) for tree in trees]
+            folds = StratifiedGroupKFold(given.folds, shuffle=True, random_state=seed).split(labels, labels, groups)
+            train, judged = next(itertools.islice(folds, fold, None))
+            folder = Path(scratch) / f"{name}-{seed}-{fold}"
+            folder.mkdir()
+            run_fold(name, seed, fold, [trees[g] for g in train], [trees[g] for g in judged], given, done, folder)
+            shutil.rmtree(folder)
 
 
 def row_of(name, model, share, runs):

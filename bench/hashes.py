@@ -4,7 +4,7 @@
     hashes.py [--results bench/results/hashes.md]
 
 Trains each recipe for one epoch on data that the simulator makes, and writes the hash of the weights that it ends with; of
-a distillation a hash over those of all its stages. The level is that of our kernels, of torch's and of MKL's. Weights of one level are
+several stages a hash over those of all. The level is that of our kernels, of torch's and of MKL's. Weights of one level are
 the same for any threads, budget, kill and resume (tests/python); torch's BLAS chooses code by the maker of the processor,
 too, so the table says whose it was.
 """
@@ -30,7 +30,7 @@ LEVELS = {  # PLIMSOLL_SIMD: torch's and MKL's words for it, and what the proces
 RECIPES = {  # and the data that they are trained on
     "gat": "frames", "transfer": "frames", "kdgat": "frames", "kdgat-compat": "frames", "kdgat-demo": "frames",
     "graph_classification": "windows", "node_classification": "graph", "link_prediction": "links",
-    "sgmp": "points", "gtssl": "trees", "gtssl_finetune": "trees",
+    "sgmp": "points", "gtssl": "trees",
 }
 
 
@@ -96,7 +96,8 @@ def write_points(path, labels):
 def hash_of(recipe, level, data, folder, *options):
     """The weights that a recipe ends with at a level."""
     done = json.loads(call("train", ROOT / "recipes" / f"{recipe}.yaml", "--data", data / RECIPES[recipe], "--run",
-                           folder / f"{recipe}-{level}", "-O", "training.max_epochs=1", "--json", *options, level=level))
+                           folder / f"{recipe}-{level}", "-O", "training.max_epochs=1", "-O", "fine_tuning.max_epochs=1", "--json",
+                           *options, level=level))
     if "weights" in done:
         return done["weights"]
     stages = " ".join(stage["weights"] for stage in done["stages"] if "weights" in stage)
@@ -129,7 +130,7 @@ def main():
              f"Written by `bench/hashes.py` on a processor of {processor()[0]}, torch "
              + subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__)"], capture_output=True,
                               text=True).stdout.strip() + ".", "",
-             "Each recipe was trained for one epoch on simulated data; of a distillation the hash is over those of all stages. A",
+             "Each recipe was trained for one epoch on simulated data; of several stages the hash is over those of all. A",
              "change of these is a change of results: `tests/python/test_hashes.py` holds them.", "",
              "| recipe | " + " | ".join(levels) + " |", "|---" * (len(levels) + 1) + "|"]
     lines += [f"| {recipe} | " + " | ".join(f"`{found[level][recipe]}`" for level in levels) + " |" for recipe in RECIPES]

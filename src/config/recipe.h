@@ -152,17 +152,25 @@ struct Recipe {
     bool distances_only = false;
     std::string aggregate = "sum";
     int64_t spanning_trees = 0;  ///< in evaluation; a step takes one; 0: all paths
+    std::string readout = "sum";
   } paths;
 
   /// GT-SSL: what a model of paths learns of trees that nobody has labelled.
   struct Pretraining {
     int64_t bins = 50;           ///< of the histogram of distances to a node's children
+    int64_t angle_bins = 0;      ///< of that of angles to them; 0: there is none
     std::string range = "auto";  ///< the histogram's end: that of paths.cutoff, or a number
     bool leaves = true;          ///< nodes without children count in the growth loss
     std::string order = "vendrov";
     double order_weight = 1;
     double margin = 1;  ///< of nodes neither of which descends from the other
   } pretraining;
+
+  /// tree_classification: how classes are learned from pretrained weights, and from scratch.
+  struct FineTuning {
+    int64_t max_epochs = 100;
+    double learning_rate = 3e-4;
+  } fine_tuning;
 
   bool uses_paths() const { return model != "gnn"; }
   /// What the model of a task of graphs, nodes, pairs or values is called.

@@ -78,7 +78,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("seed", r.seed, Range{0, 9e15});
   visit("task", r.task,
         Choice{"autoencoder|detection|distillation|graph_classification|graph_regression|link_prediction|"
-               "node_classification|node_regression|tree_pretraining"});
+               "node_classification|node_regression|tree_classification|tree_pretraining"});
   visit("model", r.model, Choice{"gnn|sgmp|gtmp"});
   visit("init_from", r.init_from, Text{});
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
@@ -146,12 +146,16 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("paths.distances_only", r.paths.distances_only, Flag{});
   visit("paths.aggregate", r.paths.aggregate, Choice{"sum|mean"});
   visit("paths.spanning_trees", r.paths.spanning_trees, Range{0, 65535});
+  visit("paths.readout", r.paths.readout, Choice{"sum|mean"});
   visit("pretraining.bins", r.pretraining.bins, Range{2, 1024});
+  visit("pretraining.angle_bins", r.pretraining.angle_bins, Range{0, 1024});
   visit("pretraining.range", r.pretraining.range, AutoOr{1e-30, 1e30});
   visit("pretraining.leaves", r.pretraining.leaves, Flag{});
   visit("pretraining.order", r.pretraining.order, Choice{"vendrov|norm|squared"});
   visit("pretraining.order_weight", r.pretraining.order_weight, Range{0, 1e6});
   visit("pretraining.margin", r.pretraining.margin, Range{0, 1e6});
+  visit("fine_tuning.max_epochs", r.fine_tuning.max_epochs, Range{1, 1e6});
+  visit("fine_tuning.learning_rate", r.fine_tuning.learning_rate, Range{0, 1e3});
 }
 
 }  // namespace plimsoll

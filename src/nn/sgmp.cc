@@ -88,8 +88,8 @@ at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& edges) const {
     h = share.defined() ? at::addcmul(h, messages, share) : h + messages;
   }
   if (options_.node_head) return head(h);
-  if (options_.gtmp) return segment_reduce(head(h), batch.graph_ptr, "sum");
-  return head(segment_reduce(h, batch.graph_ptr, "sum"));
+  if (options_.gtmp) return segment_reduce(head(h), batch.graph_ptr, options_.readout);
+  return head(segment_reduce(h, batch.graph_ptr, options_.readout));
 }
 
 // judge() is linear, so that the mean of what trees say is what it says of their mean.

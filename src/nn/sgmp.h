@@ -21,6 +21,7 @@ struct SgmpOptions {
   std::string aggregate = "sum";   ///< of the messages at a node; or mean
   int64_t spanning_trees = 0;      ///< paths of random spanning trees: one in training, the mean of so many
                                    ///< in evaluation; 0: all paths
+  std::string readout = "sum";     ///< of a graph's nodes; or mean
   bool gtmp = false;               ///< GTMP: what is said of nodes is pooled, not their embeddings
   int64_t classes = 2;             ///< or values
   bool node_head = false;          ///< judges nodes, not graphs

@@ -3,7 +3,9 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numbers>
 
 #include "base/philox.h"
 
@@ -66,8 +68,29 @@ struct Tour {
   }
 };
 
-// The histograms of edges between parents and children, at either end of them.
-at::Tensor histograms(const Batch& batch, int64_t bins, double range, bool at_parent) {
+using Place = std::array<double, 3>;
+
+Place step_between(const float* from, const float* to) {
+  return {double{to[0]} - from[0], double{to[1]} - from[1], double{to[2]} - from[2]};
+}
+
+double length_of(const Place& step) {
+  return std::hypot(step[0], step[1], step[2]);
+}
+
+// Between two steps; 0 where one has no length.
+double angle_of(const Place& a, const Place& b) {
+  const double along = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const Place across{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+  return std::atan2(length_of(across), along);
+}
+
+// What histograms count: of a node the distances or the angles to its children, or the distance to its
+// parent.
+enum class Of { children, angles, parent };
+
+// The histograms of edges between parents and children.
+at::Tensor histograms(const Batch& batch, int64_t bins, double range, Of counted) {
   const int64_t nodes = batch.nodes();
   const at::Tensor growth = at::empty({nodes, bins}, batch.x.options());
   const at::Tensor parents = whole_numbers(batch, 1);
@@ -81,13 +104,15 @@ at::Tensor histograms(const Batch& batch, int64_t bins, double range, bool at_pa
   const double width = range / static_cast<double>(bins - 1);
   for (int64_t n = 0; n < nodes; ++n) {
     if (parent[n] < 0) continue;
-    const float* const a = pos + 3 * parent[n];
-    const float* const b = pos + 3 * n;
-    const double distance =
-        std::min(std::hypot(double{a[0]} - b[0], double{a[1]} - b[1], double{a[2]} - b[2]), range);
-    float* const row = rows + (at_parent ? parent[n] : n) * bins;
+    const Place step = step_between(pos + 3 * parent[n], pos + 3 * n);
+    const int64_t above = parent[parent[n]];
+    if (counted == Of::angles && above < 0) continue;
+    const double value = counted == Of::angles
+                             ? angle_of(step_between(pos + 3 * above, pos + 3 * parent[n]), step)
+                             : std::min(length_of(step), range);
+    float* const row = rows + (counted == Of::parent ? n : parent[n]) * bins;
     for (int64_t m = 0; m < bins; ++m) {
-      const double off = distance / width - static_cast<double>(m);
+      const double off = value / width - static_cast<double>(m);
       row[m] += static_cast<float>(std::exp(-off * off / 2));
     }
   }
@@ -140,11 +165,15 @@ TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch) {
 }
 
 at::Tensor growth_of(const Batch& batch, int64_t bins, double range) {
-  return histograms(batch, bins, range, /*at_parent=*/true);
+  return histograms(batch, bins, range, Of::children);
+}
+
+at::Tensor angles_of(const Batch& batch, int64_t bins) {
+  return histograms(batch, bins, std::numbers::pi, Of::angles);
 }
 
 at::Tensor parent_edge_growth(const Batch& batch, int64_t bins, double range) {
-  return histograms(batch, bins, range, /*at_parent=*/false);
+  return histograms(batch, bins, range, Of::parent);
 }
 
 }  // namespace plimsoll

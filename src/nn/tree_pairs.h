@@ -22,6 +22,11 @@ TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch);
 /// (GT-SSL, arXiv 2408.08799, section 4.3).
 at::Tensor growth_of(const Batch& batch, int64_t bins, double range);
 
+/// f32 [N, bins]: likewise of the angles, 0 .. pi, by which the edges to a node's children turn away from the
+/// one that leads to it; 0 where one of both has no length. A row is 0 where a node has no children, or no
+/// parent.
+at::Tensor angles_of(const Batch& batch, int64_t bins);
+
 /// Likewise of each node that is no root the histogram of the distance to its parent: what growth_of() would
 /// be if children were as far as the parent is.
 at::Tensor parent_edge_growth(const Batch& batch, int64_t bins, double range);

@@ -11,6 +11,11 @@ namespace {
 
 constexpr double kLeastSum = 1e-12;
 
+// Sizes of any sum as a histogram that is added up.
+at::Tensor added_up(const at::Tensor& sizes) {
+  return (sizes / sizes.sum(1, /*keepdim=*/true).clamp_min(kLeastSum)).cumsum(1);
+}
+
 }  // namespace
 
 TreePretraining::TreePretraining(const GraphModel& model, TreePretrainingOptions options)
@@ -26,13 +31,15 @@ CollateOptions TreePretraining::collate_options() const {
 }
 
 void TreePretraining::prepare(Batch& batch) const {
-  batch.targets = growth_of(batch, model_.classes(), options_.range);
+  batch.targets = growth_of(batch, distance_bins(), options_.range);
+  if (options_.angle_bins > 0)
+    batch.targets = at::cat({batch.targets, angles_of(batch, options_.angle_bins)}, 1);
 }
 
-at::Tensor TreePretraining::growth_loss(const at::Tensor& up_to, const at::Tensor& expected) const {
+at::Tensor TreePretraining::earth_movers(const at::Tensor& up_to, const at::Tensor& expected) const {
   const at::Tensor distance = (up_to - expected).abs().sum(1);
   if (options_.leaves) return distance;
-  return distance * (expected.select(1, model_.classes() - 1) > 0);
+  return distance * (expected.select(1, expected.size(1) - 1) > 0);
 }
 
 at::Tensor TreePretraining::order_loss(const at::Tensor& embeddings, const Batch& batch,
@@ -52,16 +59,21 @@ at::Tensor TreePretraining::order_loss(const at::Tensor& embeddings, const Batch
 at::Tensor TreePretraining::forward(const Batch& batch, const DropoutKey& key) const {
   const at::Tensor embeddings = model_.embed(batch, key);
   const at::Tensor sizes = model_.judge(embeddings).abs();
-  const at::Tensor up_to = (sizes / sizes.sum(1, /*keepdim=*/true).clamp_min(kLeastSum)).cumsum(1);
-  std::vector<at::Tensor> columns = {growth_loss(up_to, batch.targets), order_loss(embeddings, batch, key)};
+  const int64_t bins = distance_bins();
+  const at::Tensor distances = batch.targets.narrow(1, 0, bins);
+  std::vector<at::Tensor> columns = {earth_movers(added_up(sizes.narrow(1, 0, bins)), distances),
+                                     order_loss(embeddings, batch, key)};
+  if (options_.angle_bins > 0)
+    columns.push_back(earth_movers(added_up(sizes.narrow(1, bins, options_.angle_bins)),
+                                   batch.targets.narrow(1, bins, options_.angle_bins)));
   if (options_.baseline)
-    columns.push_back(
-        growth_loss(parent_edge_growth(batch, model_.classes(), options_.range), batch.targets));
+    columns.push_back(earth_movers(parent_edge_growth(batch, bins, options_.range), distances));
   return at::stack(columns, 1);
 }
 
 at::Tensor TreePretraining::losses(const at::Tensor& outputs, const Batch&) const {
-  return outputs.select(1, 0) + options_.order_weight * outputs.select(1, 1);
+  const at::Tensor loss = outputs.select(1, 0) + options_.order_weight * outputs.select(1, 1);
+  return options_.angle_bins > 0 ? loss + outputs.select(1, 2) : loss;
 }
 
 }  // namespace plimsoll

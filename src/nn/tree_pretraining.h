@@ -9,42 +9,42 @@ namespace plimsoll {
 
 struct TreePretrainingOptions {
   double range = 10;              ///< of distances to children
+  int64_t angle_bins = 0;         ///< of angles to children; 0: they are not learned
   bool leaves = true;             ///< whether nodes without children count in the growth loss
   std::string order = "vendrov";  ///< or norm, squared
   double order_weight = 1;
   double margin = 1;
-  bool baseline = false;  ///< forward() has a third number: the growth loss of parent_edge_growth()
+  bool baseline = false;  ///< forward() has a last number: the growth loss of parent_edge_growth()
 };
 
 /// GT-SSL, what trees in space teach without labels (arXiv 2408.08799, section 4). The loss of a node is
 ///
-/// growth: the earth mover's distance of the histogram of distances to its children, growth_of(), from what
-/// the model
-///         says of it, |x_m| / sum |x|: the sum over bins of the difference of both added up. In bins.
-/// + order_weight * order: that embeddings h fall, in each number, from a parent p to its child c, and tell a
-/// node n
-///         from one u that is neither above nor below it (nn/tree_pairs.h):
-///           vendrov  |max(0, h_c - h_p)|^2 + max(0, margin - |max(0, h_n - h_u)|^2)  (Vendrov et al.,
-///           "Order-embeddings
-///                    of images and language", ICLR 2016, eq. 2 and 3)
-///           norm     sum max(0, h_c - h_p) + max(0, margin - |h_n - h_u|)
-///           squared  sum max(0, h_c - h_p) + max(0, margin - |h_n - h_u|^2)
+/// - growth: the earth mover's distance of the histogram of distances to its children, growth_of(), from what
+///   the model says of it, |x_m| / sum |x|: the sum over bins of the difference of both added up. In bins.
+/// - + angle: the same of angles_of(), if `angle_bins` is above 0.
+/// - + order_weight * order: that embeddings h fall, in each number, from a parent p to its child c, and tell
+///   a node n from one u that is neither above nor below it (nn/tree_pairs.h):
+///     vendrov  |max(0, h_c - h_p)|^2 + max(0, margin - |max(0, h_n - h_u)|^2)  (Vendrov et al.,
+///              "Order-embeddings of images and language", ICLR 2016, eq. 2 and 3)
+///     norm     sum max(0, h_c - h_p) + max(0, margin - |h_n - h_u|)
+///     squared  sum max(0, h_c - h_p) + max(0, margin - |h_n - h_u|^2)
 class TreePretraining : public Objective {
  public:
-  /// `model` judges nodes: its classes() are the bins of a histogram. It must outlive this. Errors:
-  /// UsageError for an `order` it does not know.
+  /// `model` judges nodes: its classes() are the bins of distances, then those of angles. It must outlive
+  /// this. Errors: UsageError for an `order` it does not know.
   TreePretraining(const GraphModel& model, TreePretrainingOptions options);
 
   const ParameterList& parameters() const override { return model_.parameters(); }
   CollateOptions collate_options() const override;
   void prepare(Batch& batch) const override;
-  int64_t outputs() const override { return options_.baseline ? 3 : 2; }
-  /// f32 [N, outputs()]: growth and order.
+  int64_t outputs() const override { return 2 + (options_.angle_bins > 0) + options_.baseline; }
+  /// f32 [N, outputs()]: growth and order, then angle where that is learned, then the baseline.
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override;
 
  private:
-  at::Tensor growth_loss(const at::Tensor& up_to, const at::Tensor& expected) const;
+  int64_t distance_bins() const { return model_.classes() - options_.angle_bins; }
+  at::Tensor earth_movers(const at::Tensor& up_to, const at::Tensor& expected) const;
   at::Tensor order_loss(const at::Tensor& embeddings, const Batch& batch, const DropoutKey& key) const;
 
   const GraphModel& model_;

@@ -105,9 +105,9 @@ std::unique_ptr<Training> open_gnn_training(TrainingInput input, const GnnTask& 
   return std::make_unique<GnnTraining>(std::move(input), task);
 }
 
-TrainedGnn::TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
-                       const GnnTask& task)
-    : model(load_gnn(folder.model(recipe))),
+TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,
+                       const std::filesystem::path& set, const GnnTask& task)
+    : model(load_gnn(file)),
       data((require_kind(set, recipe, task.kinds), set), recipe,
            {.known = {.vocabulary = model.vocabulary},
             .negatives = GnnTraining::negatives(recipe, task),

@@ -25,6 +25,10 @@ struct TrainedGnn {
   /// Of a run, and a data set in place of the one that trained. Errors: InputError for other features or IDs
   /// than it was trained on.
   TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& data,
+             const GnnTask& task)
+      : TrainedGnn(folder.model(recipe), recipe, data, task) {}
+  /// Of a model file.
+  TrainedGnn(const std::filesystem::path& file, const Recipe& recipe, const std::filesystem::path& data,
              const GnnTask& task);
 
   GnnModel model;

@@ -13,6 +13,11 @@ namespace plimsoll {
 
 /// Where things stand in the folder of a run (docs/formats/run.md).
 struct RunFolder {
+  /// Stages of task tree_classification.
+  static constexpr const char* kPretrain = "pretrain";
+  static constexpr const char* kFineTune = "fine_tune";
+  static constexpr const char* kScratch = "scratch";
+
   std::filesystem::path root;
 
   std::filesystem::path recipe() const { return root / "recipe.yaml"; }
@@ -21,8 +26,10 @@ struct RunFolder {
   std::filesystem::path report() const { return root / "report.html"; }
   std::filesystem::path detector() const { return root / "detector.safetensors"; }
   std::filesystem::path seed(int64_t number) const { return root / ("seed-" + std::to_string(number)); }
-  /// The stage that a recipe's task trains, where it is one.
-  std::filesystem::path stage(const Recipe& r) const { return seed(r.seed) / "gnn"; }
+  /// The stage whose model a run is about, of tasks of the GNN.
+  std::filesystem::path stage(const Recipe& r) const {
+    return seed(r.seed) / (r.task == "tree_classification" ? kFineTune : "gnn");
+  }
   std::filesystem::path model(const Recipe& r) const { return stage(r) / "model.safetensors"; }
 };
 

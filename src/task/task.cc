@@ -12,7 +12,7 @@ namespace plimsoll {
 
 const Task& find_task(const std::string& name) {
   using Find = const Task& (*)();
-  static constexpr std::array<std::pair<std::string_view, Find>, 9> kTasks = {{
+  static constexpr std::array<std::pair<std::string_view, Find>, 10> kTasks = {{
       {"autoencoder", autoencoder_task},
       {"detection", detection_task},
       {"distillation", distillation_task},
@@ -21,6 +21,7 @@ const Task& find_task(const std::string& name) {
       {"link_prediction", link_prediction_task},
       {"node_classification", node_classification_task},
       {"node_regression", node_regression_task},
+      {"tree_classification", tree_classification_task},
       {"tree_pretraining", tree_pretraining_task},
   }};
   for (const auto& [known, find] : kTasks)

@@ -74,6 +74,7 @@ const Task& graph_regression_task();
 const Task& link_prediction_task();
 const Task& node_classification_task();
 const Task& node_regression_task();
+const Task& tree_classification_task();
 const Task& tree_pretraining_task();
 
 /// Errors: UsageError, which says what else to do, unless the data set is of one of these kinds.

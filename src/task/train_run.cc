@@ -300,7 +300,8 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   manifest["starts"] = starts.with_this("done");
   write_text(folder.manifest(), manifest.dump(1) + "\n");
   if (fresh) fresh->commit();
-  if (done.main && done.stages.size() > 1) done.file = folder.detector();
+  if (done.main && done.stages.size() > 1 && FileSystem::disk().exists(folder.detector()))
+    done.file = folder.detector();
   done.seconds = seconds_since(start);
   return done;
 }
@@ -309,7 +310,8 @@ TrainedRun train_in_folder(const TrainRequest& request) {
 
 void require_seeds(const Recipe& recipe, int64_t seeds) {
   if (seeds > 1 && !find_task(recipe.task).takes_seeds())
-    throw UsageError("--seeds is for task distillation; give each run of '" + recipe.task + "' its own seed");
+    throw UsageError("--seeds is for tasks distillation and tree_classification; give each run of '" +
+                     recipe.task + "' its own seed");
 }
 
 TrainedRun train_run(const TrainRequest& request) {

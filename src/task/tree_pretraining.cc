@@ -4,13 +4,13 @@
 #include "base/units.h"
 #include "task/classes_evaluation.h"
 #include "task/graph_lists.h"
+#include "task/tree_verdicts.h"
 #include "telemetry/table.h"
 #include "train/evaluate/tree_evaluation.h"
+#include "train/evaluate/undefined_figures.h"
 
 namespace plimsoll {
 namespace {
-
-const GnnTask kTrees{.head = GnnHead::trees, .kinds = {"graph_set"}};
 
 // A model of paths learns how trees grow, without labels; another task starts from its weights by init_from.
 class TreePretrainingTask final : public Task {
@@ -27,7 +27,7 @@ class TreePretrainingTask final : public Task {
         judge_trees(gnn.data.source(), shapes, gnn.model, asked.recipe, asked.threads, asked.outside_ledger,
                     lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split));
     const std::vector<std::string> columns = {"<split", "graphs",      "nodes", "loss",
-                                              "growth", "parent edge", "order"};
+                                              "growth", "parent edge", "order", "angle"};
     Table table(columns);
     std::vector<std::vector<std::string>> rows;
     Findings findings{trees_json(verdicts, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
@@ -36,6 +36,7 @@ class TreePretrainingTask final : public Task {
       rows.push_back({verdict.name, format_count(verdict.graphs), format_count(verdict.nodes)});
       for (const double figure : {verdict.loss, verdict.growth, verdict.parent_edge, verdict.order})
         rows.back().push_back(fmt::format("{:.4f}", figure));
+      rows.back().push_back(figure_text(verdict.angle));
       table.add(rows.back());
     }
     findings.table = table.text();

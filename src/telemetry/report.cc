@@ -50,7 +50,7 @@ svg.sample { display: inline-block; width: 22px; height: 10px; flex: none; }
 .halo { paint-order: stroke; stroke: var(--page); stroke-width: 3px; }
 .grid { stroke: var(--rule); stroke-width: 1; } .axis { stroke: var(--soft); stroke-width: 1; fill: none; }
 .line { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; } .dashed { stroke-dasharray: 6 4; }
-.faint { stroke-width: 1; stroke-opacity: .45; }
+.branch { stroke-width: 1.6; } .faint { stroke-width: 1; stroke-opacity: .45; }
 .area { fill: var(--c); fill-opacity: .35; stroke: var(--c); stroke-width: 1.2; }
 .stacked { fill: var(--c); fill-opacity: .8; stroke: var(--page); stroke-width: .4; } .stacked:hover { fill-opacity: 1; }
 .bar { fill: var(--c); stroke: var(--page); stroke-width: 1; } .cell { fill: var(--c); }

@@ -78,3 +78,14 @@ def test_shows_published_figures_beside_captures_of_their_name(demo, run, tmp_pa
     assert done.returncode == 0, done.stderr
     f1, auc = rows_of(done.stdout)["validation", "published: GAT teacher"]
     assert (f1, auc) == ("0.9980", "1.0000")
+
+
+def test_the_demonstration_of_paths_names_what_is_missing(bin_dir, pytestconfig, tmp_path):
+    def call(**variables):
+        return subprocess.run(["scripts/demo-paths"], env={**os.environ, "PLIMSOLL_BIN": str(bin_dir), "RUN": str(tmp_path), **variables},
+                              cwd=pytestconfig.rootpath, capture_output=True, text=True)
+
+    done = call(DATA=str(tmp_path / "nowhere"))
+    assert done.returncode == 3 and "nowhere/tree-neuron-ratcortex" in done.stderr
+    done = call(PLIMSOLL_BIN=str(tmp_path))
+    assert done.returncode == 1 and "make build" in done.stderr

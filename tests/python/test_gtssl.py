@@ -165,6 +165,98 @@ def test_the_same_weights_for_every_budget_and_thread(tree_set, call):
     assert call("train", tree_set, "pretraining.margin=1", "pretraining.order_weight=0")["weights"] not in weights
 
 
+STAGES = ("task=tree_classification", "fine_tuning.max_epochs=3", "split.test=0.2")
+
+
+def hashes_of(done):
+    return {stage["stage"]: stage["weights"] for stage in done["stages"]}
+
+
+def test_one_run_pretrains_tunes_and_starts_from_scratch(tree_set, call, tmp_path):
+    done = call("train", tree_set, *STAGES, "--seeds", 2)
+    assert [(stage["seed"], stage["stage"]) for stage in done["stages"]] == [
+        (seed, stage) for seed in (42, 43) for stage in ("pretrain", "fine_tune", "scratch")]
+    # Each stage is what a run of its own would be.
+    hashes = {stage["stage"]: stage["weights"] for stage in done["stages"] if stage["seed"] == 42}
+    kept = (tmp_path / "run").rename(tmp_path / "kept")
+    given = ("training.max_epochs=3", "training.learning_rate=0.0003", "task=graph_classification", "split.test=0.2")
+    others = {"pretrain": call("train", tree_set, "split.test=0.2")["weights"]}
+    others["scratch"] = call("train", tree_set, *given)["weights"]
+    others["fine_tune"] = call("train", tree_set, *given, f"init_from={kept / 'seed-42' / 'pretrain' / 'model.safetensors'}")["weights"]
+    assert hashes == others and len(set(hashes.values())) == 3
+
+
+def test_the_same_stages_for_every_budget_thread_and_kill(tree_set, call, tmp_path):
+    smallest = max(stage["min_budget_bytes"] for stage in call("plan", tree_set, *STAGES)["stages"])
+    first = hashes_of(call("train", tree_set, *STAGES, "--threads", 1, "--budget", smallest))
+    assert hashes_of(call("train", tree_set, *STAGES, "--threads", 2, "--budget", "1GiB")) == first
+    # As if it had been killed while it tuned.
+    seed = tmp_path / "run" / "seed-42"
+    for file in (*(seed / "scratch").rglob("*.safetensors"), seed / "fine_tune" / "model.safetensors",
+                 sorted((seed / "fine_tune" / "checkpoints").iterdir())[-1]):
+        file.unlink()
+    assert hashes_of(call("train", tree_set, *STAGES, "--resume")) == first
+
+
+def test_verdicts_of_a_run_of_stages(tree_set, call, tmp_path):
+    call("train", tree_set, *STAGES, "pretraining.angle_bins=5", "--seeds", 2)
+    splits = {split["name"]: split for split in call("evaluate", tree_set)["splits"]}
+    assert set(splits) == {"validation", "test"}
+    for split in splits.values():
+        by = {(model["name"], model.get("seed")): model for model in split["models"]}
+        assert set(by) == {("fine_tune", 42), ("fine_tune", 43), ("scratch", 42), ("scratch", 43),
+                           ("5 nearest in shape", None), ("most frequent class", None)}
+        assert by["most frequent class", None]["auc"] == 0.5
+        assert [model["seed"] for model in split["pretraining"]] == [42, 43]
+        assert all(model["growth"] > 0 and model["angle"] > 0 for model in split["pretraining"])
+    report = (tmp_path / "run" / "report.html").read_text()
+    assert report.count('aria-label="tree of') == splits["test"]["graphs"]
+    call("predict", tree_set)
+    said = np.load(tmp_path / "out" / "probability.npy")
+    assert said.shape == (30, 2)
+
+
+def test_trees_without_a_class_pretrain_alone(call, tmp_path):
+    graphs = list(trees(30))
+    for graph in graphs[::3]:
+        graph.y = torch.tensor(-1)
+    plimsoll.from_pyg(graphs, tmp_path / "some")
+    done = call("train", tmp_path / "some", *STAGES)
+    counts = {stage["stage"]: stage["graphs"] for stage in done["stages"]}
+    assert counts["pretrain"] > counts["fine_tune"] == counts["scratch"]
+    assert sum(split["graphs"] for split in call("evaluate", tmp_path / "some")["splits"]) < 30 - counts["fine_tune"]
+    for graph in graphs:
+        graph.y = torch.tensor(-1)
+    plimsoll.from_pyg(graphs, tmp_path / "none")
+    assert "set task: tree_pretraining" in call("train", tmp_path / "none", *STAGES, expect=3)
+    assert "pretrains its own" in call("train", tmp_path / "some", *STAGES, "init_from=nowhere", expect=2)
+
+
+def test_angles_of_children(call, tmp_path):
+    """A chain that turns by a right angle at its second node: what is said of that node is compared with one bin alone."""
+    down = torch.tensor([[0, 1], [1, 2]])
+    pos = torch.tensor([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]])
+    plimsoll.from_pyg([Data(x=torch.ones(3, 2), pos=pos, edge_index=down, y=torch.tensor(0))] * 6, tmp_path / "chain")
+    call("train", tmp_path / "chain", "pretraining.angle_bins=5", "training.max_epochs=1")
+    found = call("evaluate", tmp_path / "chain")["splits"][0]["models"][0]
+    twin = SgmpTwin(tmp_path.joinpath(*MODEL))
+    data = Data(x=torch.ones(3, 2), pos=pos, edge_index=down)
+    said = twin.linear("lin2", twin.linear("lin1", twin.states(data, 0, None)).relu())[:, 12:].abs().detach().numpy()
+    bins = np.arange(5) * np.pi / 4
+    e = np.exp(-((np.pi / 2 - bins) ** 2) / (2 * (np.pi / 4) ** 2))
+    targets = np.stack([np.zeros(5), np.cumsum(e / e.sum()), np.zeros(5)])  # a root has no direction, an end no child
+    expected = np.abs(np.cumsum(said / said.sum(1, keepdims=True), 1) - targets).sum(1).mean()
+    assert found["angle"] == pytest.approx(expected, rel=1e-4)
+    assert found["loss"] == pytest.approx(found["growth"] + found["order"] + found["angle"], rel=1e-5)
+
+
+def test_a_plan_without_data_is_one_with(tree_set, call):
+    for options in ((), ("pretraining.angle_bins=5", "pretraining.order=norm")):
+        measured, static = (call("plan", tree_set, *options, f"memory.estimation={mode}")["worst_block"]["peak_bytes"]
+                            for mode in ("measured", "static"))
+        assert measured == static
+
+
 def test_another_task_starts_from_its_weights(tree_set, call, tmp_path):
     call("train", tree_set)
     pretrained = tmp_path.joinpath(*MODEL).rename(tmp_path / "pretrained.safetensors")

@@ -36,7 +36,16 @@ Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<con
   return labels;
 }
 
-// As the loss of training, in double precision.
+Json rows_of(const std::vector<int64_t>& matrix) {
+  Json rows = Json::array();
+  const auto side = static_cast<int64_t>(std::lround(std::sqrt(matrix.size())));
+  for (int64_t row = 0; row < side; ++row)
+    rows.push_back(std::vector<int64_t>(matrix.begin() + row * side, matrix.begin() + (row + 1) * side));
+  return rows;
+}
+
+}  // namespace
+
 double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t> labels, int64_t classes) {
   double sum = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
@@ -49,17 +58,7 @@ double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t
   return labels.empty() ? 0 : sum / static_cast<double>(labels.size());
 }
 
-Json rows_of(const std::vector<int64_t>& matrix) {
-  Json rows = Json::array();
-  const auto side = static_cast<int64_t>(std::lround(std::sqrt(matrix.size())));
-  for (int64_t row = 0; row < side; ++row)
-    rows.push_back(std::vector<int64_t>(matrix.begin() + row * side, matrix.begin() + (row + 1) * side));
-  return rows;
-}
-
-}  // namespace
-
-std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input) {
+std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input, const HeardLogits& heard) {
   const GraphModel& model = *input.model.model;
   const Classification objective(model);
   const int64_t classes = model.classes();
@@ -77,6 +76,7 @@ std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input
   std::vector<ClassificationVerdict> verdicts;
   for (size_t i = 0; i < input.lists.size(); ++i) {
     const auto [loss, logits] = predictor.predict(i);
+    if (heard) heard(i, logits);
     verdicts.push_back({input.lists[i].name, std::ssize(input.lists[i].graphs), loss,
                         classification_figures(logits, labels[i], classes)});
   }

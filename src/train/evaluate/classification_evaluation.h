@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,12 @@ struct ClassificationVerdict {
   ClassificationFigures figures;
 };
 
+/// Hears the logits [items, classes] of a list, by its place.
+using HeardLogits = std::function<void(size_t list, std::span<const float> logits)>;
+
 /// Judges a model on each list. Errors: BudgetTooSmall; InputError for a label it does not know.
-std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input);
+std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input,
+                                                    const HeardLogits& heard = {});
 
 /// Judges a model on nodes of one giant graph from all their neighbours (train/evaluate/full_neighbours.h);
 /// each list is a split of the graph. Errors: InputError for a label it does not know, and those of
@@ -28,6 +33,9 @@ std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTo
                                                   const GnnModel& model,
                                                   const std::vector<std::string>& splits,
                                                   const FullNeighbourOptions& options);
+
+/// The mean over items of the loss of training, in double precision; 0 of none.
+double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t> labels, int64_t classes);
 
 /// The fields of `evaluate --json` (docs/command-line.md).
 Json classification_json(const std::vector<ClassificationVerdict>& verdicts, const std::string& model,

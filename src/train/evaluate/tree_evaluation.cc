@@ -44,7 +44,8 @@ std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const 
     };
     verdict.growth = mean(0);
     verdict.order = mean(1);
-    verdict.parent_edge = mean(2);
+    verdict.parent_edge = mean(width - 1);
+    if (recipe.pretraining.angle_bins > 0) verdict.angle = mean(2);
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;
@@ -53,12 +54,13 @@ std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const 
 Json trees_json(const std::vector<TreeVerdict>& verdicts, const std::string& model, int64_t seed) {
   Json splits = Json::array();
   for (const TreeVerdict& verdict : verdicts) {
-    const Json judged = {{"name", model},
-                         {"seed", seed},
-                         {"loss", verdict.loss},
-                         {"growth", verdict.growth},
-                         {"parent_edge", verdict.parent_edge},
-                         {"order", verdict.order}};
+    Json judged = {{"name", model},
+                   {"seed", seed},
+                   {"loss", verdict.loss},
+                   {"growth", verdict.growth},
+                   {"parent_edge", verdict.parent_edge},
+                   {"order", verdict.order}};
+    if (verdict.angle) judged["angle"] = *verdict.angle;
     splits.push_back({{"name", verdict.name},
                       {"graphs", verdict.graphs},
                       {"items", verdict.nodes},

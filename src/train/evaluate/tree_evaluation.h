@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct TreeVerdict {
   double growth = 0;       ///< earth mover's distance, in bins
   double parent_edge = 0;  ///< the same of the guess that children are as far as the parent
   double order = 0;
+  std::optional<double> angle = {};  ///< earth mover's distance, in bins, where it is learned
 };
 
 /// Judges on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall; InputError for what is no

@@ -72,6 +72,7 @@ void visit_options(Either<SgmpOptions> auto& options, const auto& visit, const a
   visit("distances_only", options.distances_only);
   later("aggregate", options.aggregate);
   later("spanning_trees", options.spanning_trees);
+  later("readout", options.readout);
   visit("classes", options.classes);
   visit("node_head", options.node_head);
   later("values", options.values);

@@ -27,6 +27,15 @@ Tensor relu_meta(const Tensor& x) {
   return at::clamp_min(x, 0);
 }
 
+Tensor abs_meta(const Tensor& self) {
+  at::empty({0}, self.options());  // the result, before it has its size
+  return at::empty_like(self);
+}
+
+Tensor flip_meta(const Tensor& self, at::IntArrayRef) {
+  return at::empty_like(self);
+}
+
 Tensor index_select_meta(const Tensor& self, int64_t dim, const Tensor& index) {
   std::vector<int64_t> sizes = self.sizes().vec();
   if (self.dim() > 0) sizes[static_cast<size_t>(at::maybe_wrap_dim(dim, self.dim()))] = index.numel();
@@ -142,6 +151,8 @@ constexpr Tensor& (*kDivide_)(Tensor&, const Tensor&) = &at::meta::div_;
 
 TORCH_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("relu", relu_meta);
+  m.impl("abs", abs_meta);
+  m.impl("flip", flip_meta);
   m.impl("index_select", index_select_meta);
   m.impl("embedding_dense_backward", embedding_dense_backward_meta);
   m.impl("native_batch_norm", native_batch_norm_meta);

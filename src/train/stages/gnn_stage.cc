@@ -49,7 +49,8 @@ int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> sh
 // What the last layer says of an item, in numbers.
 int64_t outputs_of(const GnnStageOptions& options) {
   if (options.head == GnnHead::pairs) return options.recipe->gnn.hidden;
-  if (options.head == GnnHead::trees) return options.recipe->pretraining.bins;
+  if (options.head == GnnHead::trees)
+    return options.recipe->pretraining.bins + options.recipe->pretraining.angle_bins;
   const int64_t targets = options.source->widths().targets.width;
   return targets > 0 ? targets
                      : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
@@ -81,7 +82,8 @@ double cutoff_of(const GnnStageOptions& options) {
   if (paths.cutoff != "auto") return std::stod(paths.cutoff);
   if (paths.mode == "reference") return 10;
   constexpr double kShare = 0.99;
-  const double distance = distance_percentile(*options.source, options.split->training, kShare).value_or(0);
+  const GraphList& measured = options.measured != nullptr ? *options.measured : options.split->training;
+  const double distance = distance_percentile(*options.source, measured, kShare).value_or(0);
   return distance > 0 ? distance : 1;
 }
 
@@ -97,6 +99,7 @@ SgmpOptions sgmp_options(const GnnStageOptions& options) {
           .distances_only = paths.distances_only,
           .aggregate = paths.aggregate,
           .spanning_trees = paths.spanning_trees,
+          .readout = paths.readout,
           .gtmp = options.recipe->model == "gtmp",
           .classes = outputs_of(options),
           .node_head = options.head != GnnHead::graphs,
@@ -147,6 +150,7 @@ std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphMod
   return std::make_unique<TreePretraining>(
       model,
       TreePretrainingOptions{.range = asked.range == "auto" ? sgmp->options().cutoff : std::stod(asked.range),
+                             .angle_bins = asked.angle_bins,
                              .leaves = asked.leaves,
                              .order = asked.order,
                              .order_weight = asked.order_weight,

@@ -17,7 +17,9 @@ struct GnnStageOptions {
   GnnHead head = GnnHead::graphs;
   const TrainingSplit* split = nullptr;
   std::string data;  ///< identity of the data set
-  RunOptions run;    ///< model.safetensors goes to its folder as well
+  const GraphList* measured =
+      nullptr;     ///< whose distances paths.cutoff: auto goes by; null: those that train
+  RunOptions run;  ///< model.safetensors goes to its folder as well
 };
 
 /// What a model learns of trees that nobody has labelled, by the recipe's `pretraining`; `baseline` as in

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+
+#include "memory/vector.h"
+#include "sample/block/batches.h"
+
+namespace plimsoll {
+
+/// Classes of trees without a network, learned from the trees that train a run.
+class TreeBaselines {
+ public:
+  /// `training`: trees that have a class, in 0 .. classes-1; `source` has coordinates. Reads one at a time.
+  TreeBaselines(const BlockSource& source, std::span<const GraphShape> shapes, const GraphList& training,
+                int64_t classes);
+
+  using Logits = Vector<float, Tag::columns>;
+  /// [graphs, classes]: how many trees of each class train.
+  Logits most_frequent(const GraphList& graphs) const;
+  /// [graphs, classes]: the classes of the 5 trees that are nearest in nodes, ends, branch points, length,
+  /// extent and depth, all as logarithms and in standard deviations.
+  Logits nearest_in_shape(const GraphList& graphs) const;
+
+ private:
+  const BlockSource& source_;
+  Vector<double, Tag::columns> shapes_;  // [training, kMeasures], standardised
+  Vector<int64_t, Tag::columns> labels_;
+  Vector<double, Tag::columns> mean_, deviation_;  // [kMeasures]
+  int64_t classes_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "task/evaluation.h"
+#include "task/gnn_training.h"
+
+namespace plimsoll {
+
+/// How trees grow, and their classes.
+inline const GnnTask kTrees{.head = GnnHead::trees, .kinds = {"graph_set"}};
+inline const GnnTask kTreeClasses{.head = GnnHead::graphs, .kinds = {"graph_set"}};
+
+/// Judges what a run of tree_classification has trained: of each seed the classes by the fine-tuned model and
+/// by the one from scratch, and growth by the pretrained one; beside them guesses that need no network
+/// (task/tree_baselines.h), where these are the data that trained. Errors: UsageError, InputError,
+/// BudgetTooSmall.
+Findings judge_tree_classes(const RunEvaluation& asked);
+
+}  // namespace plimsoll
