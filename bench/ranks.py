@@ -42,9 +42,7 @@ def train(options, overrides, ranks, threads):
             raise SystemExit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stderr}")
         journal = next(run.glob("seed-*/gat/events.jsonl"))
         entries = [json.loads(line) for line in journal.read_text().splitlines()]
-        summary = json.loads(done.stdout.strip().splitlines()[-1])
-        seconds = [float(line.split(",")[-1]) for line in (journal.parent / "metrics.csv").read_text().splitlines()[1:]]
-        return summary, [entry | {"seconds": s} for entry, s in zip((e for e in entries if e["event"] == "epoch"), seconds)]
+        return json.loads(done.stdout.strip().splitlines()[-1]), [entry for entry in entries if entry["event"] == "epoch"]
 
 
 def plan(options, overrides, ranks):

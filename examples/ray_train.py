@@ -55,7 +55,7 @@ def main() -> None:
     run = Path(options.run).absolute()
     storage = run.with_name(f"{run.name}.ray")
     if options.workers > 0:
-        ray.init(include_dashboard=False, object_store_memory=100 << 20)
+        ray.init(**({} if "RAY_ADDRESS" in os.environ else {"include_dashboard": False, "object_store_memory": 100 << 20}))
     trainer = TorchTrainer(
         worker,
         train_loop_config={

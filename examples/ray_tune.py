@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--trials-at-once", type=int, default=2)
     options = parser.parse_args()
-    ray.init(include_dashboard=False, object_store_memory=100 << 20)
+    ray.init(**({} if "RAY_ADDRESS" in os.environ else {"include_dashboard": False, "object_store_memory": 100 << 20}))
     with tempfile.TemporaryDirectory() as scratch:
         folder = str(Path(scratch, "graphs"))
         plimsoll.ingest.tu(options.source, folder)

@@ -22,7 +22,7 @@ void StepTrace::start(const std::filesystem::path& folder, int64_t steps, BlockR
 }
 
 void StepTrace::step() {
-  if (!trace_) return;
+  if (!trace_ || runner_ == nullptr) return;
   const int64_t first = profile_.wait + profile_.warmup;
   if (sink_ != nullptr) trace_->flush();  // so that a kill costs one step
   if (steps_ == profile_.wait && profile_.warmup > 0) runner_->trace(trace_.get());  // into no file
