@@ -269,6 +269,15 @@ def test_subclasses_keep_their_own_code(nn):
     assert "Mine" in nn.why_not(mine, x, edge_index)
     assert not torch.allclose(mine(x, edge_index), plain(x, edge_index))
 
+    class Doubles(nn.SAGEConv):
+        def message(self, x_j):
+            return 2 * x_j
+
+    torch.manual_seed(1)
+    doubles, sage = Doubles(6, 5), nn.SAGEConv(6, 5)
+    sage.load_state_dict(doubles.state_dict())
+    assert not torch.allclose(doubles(x, edge_index), sage(x, edge_index))
+
 
 @both_kinds
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])

@@ -87,7 +87,7 @@ def _replaced(name: str, module: torch.nn.Module) -> Iterator[Layer]:
     elif type(module) is torch.nn.Dropout:
         module.__class__ = Dropout
         yield Layer(name, kind, True, "")
-    elif type(module) in (*_FUSED.values(), Dropout):
+    elif isinstance(module, (*_FUSED.values(), Dropout)):
         yield Layer(name, kind, False, "it is a fused layer already")
     elif isinstance(module, tuple(_FUSED)):
         yield Layer(name, kind, False, "it is a subclass, which may compute something else")

@@ -30,7 +30,7 @@ class GCNConv(torch_geometric.nn.GCNConv):  # type: ignore[misc]
 
         Errors: RuntimeError for edges out of range and shapes that do not fit. Differentiable once where it is fused.
         """
-        if reasons.of_sum(self, x, edge_index, edge_weight) is not None:
+        if type(self) is not GCNConv or reasons.of_sum(self, x, edge_index, edge_weight) is not None:
             return super().forward(x, edge_index, edge_weight)
         nodes, loops = len(x), self.add_self_loops
         order = torch.ops.plimsoll.edge_order(edge_index, nodes, nodes, loops, loops)
@@ -51,7 +51,8 @@ class _Sums:
 
     def propagate(self: Any, edge_index: Any, size: Any = None, **features: Any) -> Any:
         x = features.get("x")
-        if features.keys() != {"x"} or reasons.of_sum(self, x, edge_index, size=size) is not None:
+        known = type(self) in (SAGEConv, GINConv) and features.keys() == {"x"}  # a subclass may have other messages
+        if not known or reasons.of_sum(self, x, edge_index, size=size) is not None:
             return MessagePassing.propagate(self, edge_index, size=size, **features)
         sources, targets = reasons.ends(x)
         count = reasons.target_count(sources, targets, size)
