@@ -18,9 +18,9 @@ from plimsoll.graph_columns import GraphColumns
 class FeatureStore(PygFeatureStore):  # type: ignore[misc]
     """`x` f32 [V, F] and `y` i64 [V] of a graph, those that it has, over the mapped files.
 
-    All rows are a tensor without copies, as `Graph.tensor` gives it, but for features that are stored narrow; some, by a tensor, slice or number, are copies. PyTorch Geometric
-    fetches no features of edges here: `Graph.add_edge_columns` does. It can be pickled, by the path of the graph. Errors:
-    `UsageError` for what would write to it; `KeyError` for a name that it does not have, `IndexError` for a node.
+    All rows are a tensor without copies, as `Graph.tensor` gives it, but for features that are stored narrow; some, by a tensor, slice or
+    number, are copies. PyTorch Geometric fetches no features of edges here: `Graph.add_edge_columns` does. It can be pickled, by the path
+    of the graph. Errors: `UsageError` for what would write to it; `KeyError` for a name that it does not have, `IndexError` for a node.
     """
 
     def __init__(self, graph: GraphColumns) -> None:

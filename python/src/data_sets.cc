@@ -90,10 +90,12 @@ nb::ndarray<nb::numpy, nb::ro> Mapping::column(const std::string& name) const {
   return {npy.data().data(), shape.size(), shape.data(), owner, nullptr, dtype_of(npy.shape().dtype)};
 }
 
-void Mapping::copy_x(int64_t first, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) const {
+void Mapping::copy_x(int64_t first,
+                     nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) const {
   const std::shared_ptr<const GraphView> graph = this->graph();
   const auto rows = static_cast<int64_t>(out.shape(0));
-  if (first < 0 || rows > graph->nodes() - first || static_cast<int64_t>(out.shape(1)) != graph->node_features())
+  if (first < 0 || rows > graph->nodes() - first ||
+      static_cast<int64_t>(out.shape(1)) != graph->node_features())
     throw UsageError(fmt::format("rows {} .. {} of x, which is [{}, {}]", first, first + rows, graph->nodes(),
                                  graph->node_features()));
   const nb::gil_scoped_release released;

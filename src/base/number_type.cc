@@ -22,13 +22,14 @@ T load(const std::byte* from, size_t index) {
   return value;
 }
 
-// Sign, exponent and fraction move to their places in f32. A subnormal is its fraction times 2^-24, which keeps
-// to normal numbers and so does not depend on whether the processor flushes others to zero.
+// Sign, exponent and fraction move to their places in f32. A subnormal is its fraction times 2^-24, which
+// keeps to normal numbers and so does not depend on whether the processor flushes others to zero.
 float from_f16(uint16_t half) {
   const uint32_t sign = uint32_t{half & 0x8000U} << 16;
   const uint32_t magnitude = half & 0x7FFFU;
   const uint32_t normal = (magnitude << 13) + (112U << 23);
-  const auto subnormal = std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24F);
+  const auto subnormal =
+      std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24F);
   const uint32_t endless = normal + (112U << 23);
   const uint32_t bits = magnitude < 0x0400 ? subnormal : magnitude < 0x7C00 ? normal : endless;
   return std::bit_cast<float>(sign | bits);
@@ -38,9 +39,9 @@ uint16_t to_f16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000U);
   const uint32_t magnitude = bits & 0x7FFFFFFFU;
-  if (magnitude > 0x7F800000U) return static_cast<uint16_t>(sign | 0x7E00U);    // NaN
-  if (magnitude >= 0x477FF000U) return static_cast<uint16_t>(sign | 0x7C00U);   // 65520 rounds to infinity
-  if (magnitude < 0x38800000U) {                                                // below the normal numbers
+  if (magnitude > 0x7F800000U) return static_cast<uint16_t>(sign | 0x7E00U);   // NaN
+  if (magnitude >= 0x477FF000U) return static_cast<uint16_t>(sign | 0x7C00U);  // 65520 rounds to infinity
+  if (magnitude < 0x38800000U) {                                               // below the normal numbers
     const float scaled = std::bit_cast<float>(magnitude) * 0x1p24F;
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(scaled)));
   }
@@ -50,7 +51,8 @@ uint16_t to_f16(float value) {
 
 uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<uint16_t>(bits >> 16 | 0x0040U);  // NaN stays one
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U)
+    return static_cast<uint16_t>(bits >> 16 | 0x0040U);  // NaN stays one
   return static_cast<uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
 }
 
@@ -88,11 +90,16 @@ WidenF16 choose_widen_f16() {
 template <typename Visit>
 auto with_rounding(NumberType type, const Visit& visit) {
   switch (type) {
-    case NumberType::f16: return visit(to_f16);
-    case NumberType::bf16: return visit(to_bf16);
-    case NumberType::u8: return visit(to_whole<uint8_t>);
-    case NumberType::i8: return visit(to_whole<int8_t>);
-    case NumberType::f32: break;
+    case NumberType::f16:
+      return visit(to_f16);
+    case NumberType::bf16:
+      return visit(to_bf16);
+    case NumberType::u8:
+      return visit(to_whole<uint8_t>);
+    case NumberType::i8:
+      return visit(to_whole<int8_t>);
+    case NumberType::f32:
+      break;
   }
   return visit([](float value) { return value; });
 }
@@ -101,11 +108,14 @@ auto with_rounding(NumberType type, const Visit& visit) {
 
 int64_t bytes_of(NumberType type) {
   switch (type) {
-    case NumberType::f32: return 4;
+    case NumberType::f32:
+      return 4;
     case NumberType::f16:
-    case NumberType::bf16: return 2;
+    case NumberType::bf16:
+      return 2;
     case NumberType::u8:
-    case NumberType::i8: break;
+    case NumberType::i8:
+      break;
   }
   return 1;
 }
@@ -126,7 +136,8 @@ void widen(NumberType type, const std::byte* from, std::span<float> to) {
     case NumberType::f32:
       if (!to.empty()) std::memcpy(to.data(), from, to.size_bytes());
       return;
-    case NumberType::f16: return widen_halves(from, to);
+    case NumberType::f16:
+      return widen_halves(from, to);
     case NumberType::bf16:
       for (size_t i = 0; i < to.size(); ++i)
         to[i] = std::bit_cast<float>(uint32_t{load<uint16_t>(from, i)} << 16);

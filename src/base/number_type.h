@@ -21,8 +21,9 @@ std::optional<NumberType> number_type(std::string_view name);
 
 /// Widens to.size() numbers at `from`, which needs no alignment and does not overlap `to`. Exact.
 void widen(NumberType type, const std::byte* from, std::span<float> to);
-/// Rounds each value to the nearest of a type, ties to even (IEEE 754), into from.size() numbers at `to`. What is
-/// too large for f16 and bf16 becomes infinite; u8 and i8 take the nearest of their range, and 0 for NaN.
+/// Rounds each value to the nearest of a type, ties to even (IEEE 754), into from.size() numbers at `to`.
+/// What is too large for f16 and bf16 becomes infinite; u8 and i8 take the nearest of their range, and 0 for
+/// NaN.
 void round_to(NumberType type, std::span<const float> from, std::byte* to);
 /// Whether rounding changes no bit of any value: -0 is no u8.
 bool survives(NumberType type, std::span<const float> values);

@@ -73,9 +73,10 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
   group->add_option("--features", nodes.feature_array, "Node features as .npy: f32, f16, u8 or i8 [V, F]")
       ->type_name("FILE");
   group
-      ->add_option("--features-dtype", options.features_dtype,
-                   "How features are stored: auto (in the fewest bits that keep every value), f32, or rounded "
-                   "to f16, bf16 or i8")
+      ->add_option(
+          "--features-dtype", options.features_dtype,
+          "How features are stored: auto (in the fewest bits that keep every value), f32, or rounded "
+          "to f16, bf16 or i8")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
       ->capture_default_str();
   group->add_option("--labels", nodes.label_array, "Classes as .npy: whole numbers [V], -1 unlabelled")

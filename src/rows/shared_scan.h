@@ -60,8 +60,8 @@ class SharedScan {
   /// Has these rows, all different, read and kept for a batch; false if there is no room for them beside
   /// those of other batches, with nothing changed.
   bool plan(std::span<const int64_t> rows);
-  /// Copies the rows of a planned batch, [rows, row_bytes] or f32 [rows, F], and waits for those that are still to be read.
-  /// Errors: those of RowReader::read(); it can be called again then.
+  /// Copies the rows of a planned batch, [rows, row_bytes] or f32 [rows, F], and waits for those that are
+  /// still to be read. Errors: those of RowReader::read(); it can be called again then.
   void gather(std::span<const int64_t> rows, std::byte* out);
   /// A planned batch wants its rows no more.
   void end(std::span<const int64_t> rows);

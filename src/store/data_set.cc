@@ -89,7 +89,8 @@ void DataSetWriter::rewrite(const std::string& name, const char* dtype, const st
   found->second.finish();
   NpyWriter again(beside, dtype, row, files());
   fill(NpyView(path), again);
-  if (files().rename(beside, path, FileSystem::Rename::replace) != 0) throw file_failure("cannot rename", beside);
+  if (files().rename(beside, path, FileSystem::Rename::replace) != 0)
+    throw file_failure("cannot rename", beside);
   found->second = std::move(again);
 }
 

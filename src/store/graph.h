@@ -125,7 +125,7 @@ class GraphView {
   }
   /// All of x as it is stored.
   std::span<const std::byte> x_bytes() const { return x_; }
-  std::span<const int64_t> y() const { return y_; }                    ///< [V], or empty
+  std::span<const int64_t> y() const { return y_; }  ///< [V], or empty
   std::span<const int64_t> split(size_t split) const { return splits_[split]; }
   /// [n, 2] of a split the edges to be predicted, each a neighbour and a node; or empty.
   std::span<const int64_t> split_edges(size_t split) const { return split_edges_[split]; }

@@ -79,7 +79,8 @@ Json NarrowColumn::store(DataSetWriter& set, const std::string& name) {
     each_piece(values.size(), features_, [&](size_t first, size_t count) {
       const auto piece = values.subspan(first, count);
       scaled.assign(piece.begin(), piece.end());
-      for (size_t i = 0; stored.scale && i < count; ++i) scaled[i] /= (*stored.scale)[i % stored.scale->size()];
+      for (size_t i = 0; stored.scale && i < count; ++i)
+        scaled[i] /= (*stored.scale)[i % stored.scale->size()];
       bytes.resize(count * static_cast<size_t>(bytes_of(type)));
       again.resize(count);
       round_to(type, scaled, bytes.data());
@@ -88,7 +89,8 @@ Json NarrowColumn::store(DataSetWriter& set, const std::string& name) {
         if (!std::isfinite(again[i]))
           throw InputError(fmt::format("node {}, feature {}: {} has no room in {}; take bf16 or f32",
                                        (first + i) / static_cast<size_t>(features_),
-                                       (first + i) % static_cast<size_t>(features_), piece[i], name_of(type)));
+                                       (first + i) % static_cast<size_t>(features_), piece[i],
+                                       name_of(type)));
         largest_error = std::max(largest_error, std::abs(piece[i] - again[i]));
       }
       given.add(piece);

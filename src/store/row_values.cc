@@ -56,15 +56,15 @@ RowValues RowValues::of(const DataSetView& set, const std::string& column) {
     throw InputError(
         fmt::format("{}: dtype is '{}', expected f32 or a narrower type of numbers", where, shape.dtype));
   if (shape.shape.size() != 2 || shape.shape[1] < 1)
-    throw InputError(
-        fmt::format("{} has the shape {}, expected two axes", where, Json(shape.shape).dump()));
+    throw InputError(fmt::format("{} has the shape {}, expected two axes", where, Json(shape.shape).dump()));
   RowValues values{.type = *type, .width = shape.shape[1]};
   if (!set.has_column(scale_column(column))) return values;
   const std::span<const float> scale = set.column<float>(scale_column(column));
   if (*type != NumberType::i8 || std::ssize(scale) != values.width)
-    throw InputError(fmt::format("{}: column '{}' has {} rows, expected one for each feature of i8; the data "
-                                 "set is damaged, make it again",
-                                 set.folder().string(), scale_column(column), scale.size()));
+    throw InputError(
+        fmt::format("{}: column '{}' has {} rows, expected one for each feature of i8; the data "
+                    "set is damaged, make it again",
+                    set.folder().string(), scale_column(column), scale.size()));
   values.scale = std::make_shared<const Vector<float, Tag::columns>>(scale.begin(), scale.end());
   return values;
 }

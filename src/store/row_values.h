@@ -13,11 +13,12 @@ namespace plimsoll {
 
 class DataSetView;
 
-/// How the rows of a column of features are stored: numbers of a type, each times the scale of its column where
-/// there is one (docs/formats/graph.md#narrow-features). Rows are f32 to whoever reads them. Thread-safe.
+/// How the rows of a column of features are stored: numbers of a type, each times the scale of its column
+/// where there is one (docs/formats/graph.md#narrow-features). Rows are f32 to whoever reads them.
+/// Thread-safe.
 struct RowValues {
   NumberType type = NumberType::f32;
-  int64_t width = 0;                                                        ///< F
+  int64_t width = 0;                                                   ///< F
   std::shared_ptr<const Vector<float, Tag::columns>> scale = nullptr;  ///< [F], or none
 
   /// Bytes of a row as it is stored.
@@ -28,8 +29,8 @@ struct RowValues {
   std::byte* packed_in(std::span<float> rows) const;
   void widen_in_place(std::span<float> rows) const;
 
-  /// Of a column [rows, F] of a data set. Errors: InputError (no such column; its dtype or shape; a scale that
-  /// is not [F]), BudgetExceeded.
+  /// Of a column [rows, F] of a data set. Errors: InputError (no such column; its dtype or shape; a scale
+  /// that is not [F]), BudgetExceeded.
   static RowValues of(const DataSetView& set, const std::string& column);
 };
 

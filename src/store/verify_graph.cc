@@ -95,8 +95,8 @@ void verify_x(const GraphView& graph, Findings& findings) {
   const Json& narrow = graph.set().manifest()["narrow"]["x"];
   const std::string found = f32_checksum(graph.set(), "x");
   if (const Json expected = narrow.value("xxh3_f32", Json()); expected != found)
-    findings.push_back(fmt::format("column 'x': as f32 its checksum is {}, the manifest says {}", found,
-                                   expected.dump()));
+    findings.push_back(
+        fmt::format("column 'x': as f32 its checksum is {}, the manifest says {}", found, expected.dump()));
 }
 
 // That each number stands once follows from sums of hashes, which need no memory.

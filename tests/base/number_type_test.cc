@@ -50,9 +50,11 @@ TEST(NumberType, RoundsToTheNearestHalf) {
   for (int i = 0; i < 2'000'000; ++i) {
     const auto value = std::bit_cast<float>(static_cast<uint32_t>(random()));
     if (std::isnan(value)) continue;
-    ASSERT_EQ(rounded<uint16_t>(NumberType::f16, value), std::bit_cast<uint16_t>(static_cast<Half>(value))) << value;
+    ASSERT_EQ(rounded<uint16_t>(NumberType::f16, value), std::bit_cast<uint16_t>(static_cast<Half>(value)))
+        << value;
   }
-  for (const float value : {65504.F, 65519.99F, 65520.F, 0x1p-25F, 0x1.8p-25F, 0x1p-24F, 1.00048828125F, 1.00146484375F})
+  for (const float value :
+       {65504.F, 65519.99F, 65520.F, 0x1p-25F, 0x1.8p-25F, 0x1p-24F, 1.00048828125F, 1.00146484375F})
     for (const float sign : {1.F, -1.F})
       EXPECT_EQ(rounded<uint16_t>(NumberType::f16, sign * value),
                 std::bit_cast<uint16_t>(static_cast<Half>(sign * value)))
@@ -61,7 +63,8 @@ TEST(NumberType, RoundsToTheNearestHalf) {
 
 TEST(NumberType, Bf16IsTheUpperHalfRoundedToEven) {
   EXPECT_EQ(rounded<uint16_t>(NumberType::bf16, 1.F), 0x3F80);
-  EXPECT_EQ(rounded<uint16_t>(NumberType::bf16, std::bit_cast<float>(0x3F808000U)), 0x3F80);  // a tie, to even
+  EXPECT_EQ(rounded<uint16_t>(NumberType::bf16, std::bit_cast<float>(0x3F808000U)),
+            0x3F80);  // a tie, to even
   EXPECT_EQ(rounded<uint16_t>(NumberType::bf16, std::bit_cast<float>(0x3F818000U)), 0x3F82);
   EXPECT_EQ(rounded<uint16_t>(NumberType::bf16, std::bit_cast<float>(0x3F808001U)), 0x3F81);
   EXPECT_TRUE(std::isnan(std::bit_cast<float>(

@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
-#include <sstream>
+#include <functional>
 
 #include "store/graph.h"
 #include "store/verify.h"
@@ -37,7 +38,7 @@ class NarrowColumnTest : public testing::Test {
     graph.copy_x(0, x);
     return x;
   }
-  Json manifest() const { return DataSetView(folder_).manifest(); }
+  Json manifest() const { return read_manifest(folder_); }
   void expect_stored(const std::vector<float>& x, const std::string& dtype, const std::string& type,
                      int version) const {
     write(x, dtype);
@@ -50,7 +51,8 @@ class NarrowColumnTest : public testing::Test {
     EXPECT_EQ(name_of(GraphView(folder_).x_values().type), type);
     EXPECT_THAT(verify_data_set(folder_), IsEmpty());
   }
-  void expect_exact(const std::vector<float>& x, const std::string& type, const std::string& dtype = "auto") const {
+  void expect_exact(const std::vector<float>& x, const std::string& type,
+                    const std::string& dtype = "auto") const {
     expect_stored(x, dtype, type, type == "f32" ? 1 : 2);
     const std::vector<float> found = read();
     EXPECT_EQ(std::memcmp(found.data(), x.data(), x.size() * sizeof(float)), 0) << type;
@@ -107,7 +109,9 @@ TEST_F(NarrowColumnTest, RoundsWhereThatIsAskedForAndSaysSo) {
 }
 
 TEST_F(NarrowColumnTest, RefusesAValueThatTheTypeHasNoRoomFor) {
-  EXPECT_THAT(error_text<InputError>([&] { write({0, 1, 2, 3, 70000, 5}, "f16"); }),
+  EXPECT_THAT(error_text<InputError>([&] {
+                write({0, 1, 2, 3, 70000, 5}, "f16");
+              }),
               HasSubstr("node 1, feature 1: 70000 has no room in f16"));
   EXPECT_FALSE(std::filesystem::exists(folder_));
 }
@@ -115,11 +119,11 @@ TEST_F(NarrowColumnTest, RefusesAValueThatTheTypeHasNoRoomFor) {
 TEST_F(NarrowColumnTest, AManifestThatSaysSomethingElseIsRefused) {
   for (const auto& change : std::vector<std::function<void(Json&)>>{
            [](Json& said) { said["narrow"]["x"]["type"] = "bf16"; },
-           [](Json& said) { said["narrow"]["x"]["type"] = 3; },
-           [](Json& said) { said.erase("narrow"); },
-           [](Json& said) { said["narrow"] = {{"x", nullptr}}; },
-           [](Json& said) { said["narrow"] = 7; },
-           [](Json& said) { said["format_version"] = 1; }}) {
+           [](Json& said) { said["narrow"]["x"]["type"] = 3; }, [](Json& said) { said.erase("narrow"); },
+           [](Json& said) {
+             said["narrow"] = {{"x", nullptr}};
+           },
+           [](Json& said) { said["narrow"] = 7; }, [](Json& said) { said["format_version"] = 1; }}) {
     write({0, 1, 2, 3, 4, 0.5F}, "auto");
     change_manifest(change);
     EXPECT_THAT(error_text<InputError>([&] { GraphView{folder_}; }), HasSubstr("damaged"));

@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// A `graph` of made-up columns: x[v] = (v, 2v, -v) and zeros, y[v] = v % 3, stored as is said, and of four nodes two train, one
-/// validates and one tests.
+/// A `graph` of made-up columns: x[v] = (v, 2v, -v) and zeros, y[v] = v % 3, stored as is said, and of four
+/// nodes two train, one validates and one tests.
 inline void write_graph(const std::filesystem::path& folder, const GiantGraph& graph, size_t features = 3,
                         const StoredAs& as = {}) {
   GraphWriter writer(folder, true);

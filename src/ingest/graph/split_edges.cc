@@ -183,9 +183,12 @@ class EdgeSplit {
     };
     const auto features = static_cast<size_t>(graph_.node_features());
     const RowValues& stored = graph_.x_values();
-    writer.store_x({.type = stored.type, .scale = stored.scale ? std::span<const float>(*stored.scale) : std::span<const float>{}});
+    writer.store_x(
+        {.type = stored.type,
+         .scale = stored.scale ? std::span<const float>(*stored.scale) : std::span<const float>{}});
     Vector<float, Tag::ingest> x;
-    const auto rows_at_once = static_cast<int64_t>(std::max<size_t>(kWrittenAtOnce / std::max<size_t>(features, 1), 1));
+    const auto rows_at_once =
+        static_cast<int64_t>(std::max<size_t>(kWrittenAtOnce / std::max<size_t>(features, 1), 1));
     for (int64_t node = 0; features > 0 && node < graph_.nodes(); node += rows_at_once) {
       x.resize(static_cast<size_t>(std::min(rows_at_once, graph_.nodes() - node)) * features);
       graph_.copy_x(node, x);

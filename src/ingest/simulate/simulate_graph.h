@@ -11,11 +11,11 @@ namespace plimsoll {
 
 /// A graph to make up. docs/giant-graphs.md says how it looks.
 struct GraphSimulation {
-  int64_t nodes = 0;     ///< V, up to 2^32
-  double degree = 20;    ///< neighbours of a node, on average and about
-  int64_t features = 0;  ///< F
+  int64_t nodes = 0;                    ///< V, up to 2^32
+  double degree = 20;                   ///< neighbours of a node, on average and about
+  int64_t features = 0;                 ///< F
   std::string features_dtype = "auto";  ///< as in GraphIngestOptions
-  int64_t classes = 2;   ///< communities, each a class; at most V
+  int64_t classes = 2;                  ///< communities, each a class; at most V
   uint64_t seed = 1;
   std::filesystem::path out = {};
   int threads = 1;

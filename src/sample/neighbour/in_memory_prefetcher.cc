@@ -9,10 +9,7 @@
 namespace plimsoll {
 InMemoryPrefetcher::InMemoryPrefetcher(const FeatureFile& rows, const BlockSampler::From& from,
                                        std::span<const uint8_t> uses, const Options& options)
-    : options_(options),
-      sweep_(rows, options.row_bytes),
-      sampler_(from),
-      order_(from.blocks) {
+    : options_(options), sweep_(rows, options.row_bytes), sampler_(from), order_(from.blocks) {
   sweep_.set_uses(uses);
   thread_ = start_thread([this](const std::stop_token& stop) { sample_ahead(stop); });
 }

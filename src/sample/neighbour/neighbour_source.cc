@@ -256,8 +256,8 @@ void NeighbourSource::begin_coming(int64_t bytes, const CacheShares& shares,
   }
 }
 
-// As much as the set takes with features as f32: the disk then holds twice as much as without, or thrice where they
-// are narrow.
+// As much as the set takes with features as f32: the disk then holds twice as much as without, or thrice
+// where they are narrow.
 int64_t NeighbourSource::scratch_bytes() const {
   if (options_.scratch_bytes) return *options_.scratch_bytes;
   return rows_.rows * rows_.width * static_cast<int64_t>(sizeof(float)) + topology_.most_bytes();
