@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -114,7 +115,8 @@ void run(const Options& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
-  std::signal(SIGHUP, on_hang_up);
+  // A terminal that is closed ends what runs in it.
+  if (::isatty(STDOUT_FILENO) == 0) std::signal(SIGHUP, on_hang_up);
   FeedOptions feed_options = options.feed;
   feed_options.stop = &stop;
   std::string source;
