@@ -152,6 +152,10 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
     double& timing = excesses[static_cast<size_t>(statistic)];
     if (support < timing) timing = support;  // never so where there is no gat
   }
+  // Below the line benign signals step as much as attacked ones: ranked by it, windows would stand above
+  // those that other parts rank.
+  double& steps = excesses[static_cast<size_t>(Statistic::steps)];
+  if (steps <= 1) steps = std::min(steps, 0.0);
   return excesses;
 }
 
