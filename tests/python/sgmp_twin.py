@@ -130,14 +130,15 @@ class SgmpTwin(nn.Module):
 
     def said(self, graphs, tree):
         said = []
+        pool = torch.mean if self.config.get("readout") == "mean" else torch.sum
         for graph, data in enumerate(graphs):
             h = self.states(data, graph, tree)
             if self.config["node_head"]:
                 said.append(self.linear("lin2", self.linear("lin1", h).relu()))
             elif self.gtmp:
-                said.append(self.linear("lin2", self.linear("lin1", h).relu().sum(0, keepdim=True)))
+                said.append(self.linear("lin2", pool(self.linear("lin1", h).relu(), 0, keepdim=True)))
             else:
-                said.append(self.linear("lin2", self.linear("lin1", h.sum(0, keepdim=True)).relu()))
+                said.append(self.linear("lin2", self.linear("lin1", pool(h, 0, keepdim=True)).relu()))
         rows = torch.cat(said)
         return self.units[0] + rows * self.units[1] if self.units else rows
 

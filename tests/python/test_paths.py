@@ -82,7 +82,8 @@ MODEL = ("run", "seed-42", "gnn", "model.safetensors")
 @pytest.mark.parametrize("options", [
     (), ("paths.mode=reference",), ("paths.distances_only=true",), ("paths.direction=descendant", "paths.cutoff=2"),
     ("paths.direction=ancestor", "model=gtmp"), ("model=gtmp", "task=node_classification"),
-    ("task=node_classification", "paths.mode=reference"), ("paths.aggregate=mean",),
+    ("task=node_classification", "paths.mode=reference"), ("paths.aggregate=mean",), ("paths.readout=mean",),
+    ("paths.readout=mean", "model=gtmp"),
     ("paths.aggregate=mean", "paths.mode=reference"), ("paths.spanning_trees=3",),
     ("paths.spanning_trees=1", "paths.aggregate=mean", "task=node_classification", "paths.direction=ancestor"),
 ], ids=lambda options: "-".join(options) or "default")
