@@ -33,7 +33,7 @@ def train(options, overrides, ranks, threads):
     """(summary, entries of the journal for epochs) of a run."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        words = [f"-O{key}={value}" for key, value in overrides.items()]
+        words = [word for key, value in overrides.items() for word in ("-O", f"{key}={value}")]
         command = [PYTHON, "-m", "plimsoll", "train", ROOT / "recipes" / "gat.yaml", "--data", options.frames, "--run", run,
                    "--threads", threads, "--ranks", ranks, "--json", f"-Otraining.max_epochs={options.epochs}",
                    "-Otraining.checkpoint_every_s=1e9", *words]
@@ -46,7 +46,7 @@ def train(options, overrides, ranks, threads):
 
 
 def plan(options, overrides, ranks):
-    words = [f"-O{key}={value}" for key, value in overrides.items()]
+    words = [word for key, value in overrides.items() for word in ("-O", f"{key}={value}")]
     command = [PYTHON, "-m", "plimsoll", "plan", ROOT / "recipes" / "gat.yaml", "--data", options.frames, "--ranks", ranks, "--json",
                "--threads", 1, *words]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
