@@ -224,7 +224,7 @@ def test_top_in_tmux(bin_dir, plain, tmp_path):
         return subprocess.run(["tmux", "-S", tmp_path / "socket", "-f", "/dev/null", *arguments], capture_output=True, text=True,
                               check=True, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
 
-    def until(text, seconds=60):
+    def until(text, seconds=240):
         end = time.monotonic() + seconds
         while text not in (screen := tmux("capture-pane", "-p")):
             assert time.monotonic() < end, screen
