@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What it costs a run to be watched: recipes/gat.yaml on hcrl_sa with trackers and with a trace, beside without.
+"""What it costs a run to be watched: recipes/gat.yaml with trackers and with a trace, beside without.
 
     trackers.py FRAMES [--rounds 5] [--epochs 10]
 
-FRAMES is the data set, `plimsoll ingest can`. PLIMSOLL_TRACKERS_PYTHON names a Python that has the packages plimsoll,
+FRAMES is a data set of `plimsoll ingest can` or `plimsoll simulate can`. PLIMSOLL_TRACKERS_PYTHON names a Python that has the packages plimsoll,
 tensorboard and mlflow; a real MLflow server runs meanwhile. Cases run in turn, so that what else the machine does meets
-all of them. Writes its section of bench/results/trackers.md.
+all of them. Writes its section of bench/results/seeing.md.
 """
 
 import argparse
@@ -25,7 +25,8 @@ from pathlib import Path
 
 from report import PLIMSOLL, ROOT, machine, timed, write_section
 
-RESULTS = ROOT / "bench" / "results" / "trackers.md"
+RESULTS = ROOT / "bench" / "results" / "seeing.md"
+TRACE = ["run.profile.wait=0", "run.profile.warmup=0", "run.profile.active=1000000000"]
 PYTHON = os.environ.get("PLIMSOLL_TRACKERS_PYTHON", sys.executable)
 
 
@@ -92,7 +93,8 @@ def main():
                 "TensorBoard": ["run.trackers=[tensorboard]"],
                 "MLflow server": [f"run.trackers=[mlflow:{uri}]"],
                 "both": [f"run.trackers=[tensorboard, mlflow:{uri}]"],
-                "trace of every step": ["run.profile.wait=0", "run.profile.warmup=0", "run.profile.active=1000000000"],
+                "trace of every step": TRACE,
+                "and its operators": [*TRACE, "run.profile.operators=true"],
             }
             found = {case_name: [] for case_name in cases}
             for _ in range(given.rounds):
@@ -113,7 +115,7 @@ def main():
                      f"| {min(cpu):.2f} / {statistics.median(cpu):.2f} | {min(cpu) / first[1]:.3f} "
                      f"| {max(run['beside'] for run in runs) / 2**20:.1f} | {sync} |")
     text = (f"`bench/trackers.py FRAMES --rounds {given.rounds} --epochs {given.epochs}`, {time.strftime('%Y-%m-%d')}. {where} "
-            "recipes/gat.yaml on hcrl_sa, 2 threads, budget 256 MiB. Seconds are those of all epochs; processor seconds of "
+            "recipes/gat.yaml, 2 threads, budget 256 MiB. Seconds are those of all epochs; processor seconds of "
             "the training process alone, and of `plimsoll sync` in the last column; ratios of the best ones to those without.\n\n"
             + "\n".join(lines))
     write_section("The cost of being watched", text, RESULTS)

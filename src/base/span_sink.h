@@ -14,6 +14,12 @@ class SpanSink {
   static constexpr int kRun = -2;     ///< the run as a whole: steps, validation, checkpoints
   static constexpr int kReader = -1;  ///< the thread that reads ahead
 
+  /// Who the calling thread is now: that of the run, unless a worker says otherwise.
+  static int& of_this_thread() {
+    static thread_local int track = kRun;
+    return track;
+  }
+
   /// What a span was about; zeros: nothing.
   struct Size {
     int64_t graphs = 0;
@@ -22,7 +28,7 @@ class SpanSink {
   };
 
   virtual ~SpanSink() = default;
-  /// `name` is a literal.
+  /// `name` is of use during the call alone.
   virtual void span(int track, const char* name, Clock::time_point begin, Clock::time_point end,
                     const Size& size) = 0;
 };

@@ -58,7 +58,7 @@ void refuse_foreign_words(const CLI::App& app, const std::vector<std::string>& a
       if (value.empty() && i + 1 < arguments.size() && !arguments[i + 1].starts_with('-'))
         value = arguments[i + 1];
       answers.push_back(setting_instead(name, name.substr(2), value, takes_keys));
-    } else if (!is_value && equals != std::string::npos) {
+    } else if (!is_value && !argument.starts_with('-') && equals != std::string::npos) {
       answers.push_back(setting_instead(name + "=", name, value, takes_keys));
     } else if (verb == nullptr && arguments[i - 1] == "-O") {
       if (!instead_of(name, value).empty())

@@ -80,6 +80,7 @@ struct Recipe {
       int64_t wait = 1;
       int64_t warmup = 1;
       int64_t active = 0;
+      bool operators = false;  ///< those of torch too, which costs time
     } profile;
   } run;
 

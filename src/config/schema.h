@@ -120,6 +120,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("run.profile.wait", r.run.profile.wait, Range{0, 1e9});
   visit("run.profile.warmup", r.run.profile.warmup, Range{0, 1e9});
   visit("run.profile.active", r.run.profile.active, Range{0, 1e9});
+  visit("run.profile.operators", r.run.profile.operators, Flag{});
   visit_gat("gat", r.gat, visit);
   visit_vgae("vgae", r.vgae, visit);
   visit_gat("teacher.gat", r.teacher.gat, visit);

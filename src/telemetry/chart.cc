@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "base/units.h"
 
 namespace plimsoll {
@@ -120,6 +121,43 @@ Markup draw(const LineChart& chart) {
   return out;
 }
 
+namespace {
+
+// A string of JSON that may stand in a script of HTML and of XML.
+std::string script_text(std::string_view text) {
+  const std::string json = Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string result;
+  for (const char letter : json) {
+    if (letter == '<')
+      result += "\\u003c";
+    else if (letter == '&')
+      result += "\\u0026";
+    else
+      result += letter;
+  }
+  return result;
+}
+
+// For areas.js, the last series first, as dygraphs puts the first one on top.
+void put_data(Markup& out, const StackedAreas& chart) {
+  put(out, "<script type=\"application/json\" class=\"{}\">{{\"x\":{},\"y\":{},\"labels\":[", kLiveAreas,
+      script_text(chart.x.label), script_text(chart.y.label));
+  for (size_t s = chart.series.size(); s-- > 0;)
+    put(out, "{}{}", script_text(chart.series[s].label), s > 0 ? "," : "");
+  put(out, "],\"colours\":[");
+  for (size_t s = chart.series.size(); s-- > 0;)
+    put(out, "\"--c{}\"{}", s % Stroke::kColours, s > 0 ? "," : "");
+  put(out, "],\"rows\":[");
+  for (size_t i = 0; i < chart.at.size(); ++i) {
+    put(out, "{}[{:.9g}", i == 0 ? "" : ",", chart.at[i]);
+    for (size_t s = chart.series.size(); s-- > 0;) put(out, ",{:.6g}", chart.series[s].values[i]);
+    put(out, "]");
+  }
+  put(out, "]}}</script>");
+}
+
+}  // namespace
+
 Markup draw(const StackedAreas& chart) {
   Markup out;
   begin(out, kHeight, chart.y.label + " over " + chart.x.label);
@@ -147,6 +185,7 @@ Markup draw(const StackedAreas& chart) {
   }
   put(out, "</svg>");
   draw_legend(out, legend);
+  put_data(out, chart);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "telemetry/markup.h"
@@ -65,7 +66,7 @@ struct LineChart {
 Markup draw(const LineChart& chart);
 
 /// What several series come to together: areas one above the other, the first at the bottom. A value holds
-/// until the next point.
+/// until the next point. A report makes it one to point at and to zoom into, where a reader lets scripts run.
 struct StackedAreas {
   struct Series {
     std::string label;
@@ -77,6 +78,8 @@ struct StackedAreas {
   std::vector<Series> series;
 };
 Markup draw(const StackedAreas& chart);
+/// The class of the data that draw() leaves for the script of a report.
+inline constexpr std::string_view kLiveAreas = "areas";
 
 /// Counts in equally wide bins of x, as shares of each series.
 struct Histogram {

@@ -58,8 +58,8 @@ void Trace::span(int track, const char* name, Clock::time_point begin, Clock::ti
   const std::lock_guard lock(mutex_);
   if (!file_) return;
   const double start = microseconds(begin);
-  put(buffer_, R"({{"ph":"X","pid":1,"tid":{},"ts":{:.3f},"dur":{:.3f},"name":"{}")", thread_of(track), start,
-      microseconds(end) - start, name);
+  put(buffer_, R"({{"ph":"X","pid":1,"tid":{},"ts":{:.3f},"dur":{:.3f},"name":"{:.200}")", thread_of(track),
+      start, microseconds(end) - start, name);
   if (size.graphs > 0)
     put(buffer_, R"(,"args":{{"graphs":{},"nodes":{},"edges":{}}})", size.graphs, size.nodes, size.edges);
   buffer_ += "},\n";

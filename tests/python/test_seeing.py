@@ -6,12 +6,15 @@ import json
 import os
 import pickle
 import pty
+import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
 import termios
 import time
+import xml.dom.minidom
 from pathlib import Path
 
 import pytest
@@ -120,6 +123,27 @@ def test_a_trace_has_the_steps_that_were_asked_for(profiled, plain):
     assert 64 * 1024 <= other[1] - other[0] <= 65 * 1024
 
 
+def test_a_trace_has_the_operators_of_torch_on_request(run, frames, recipe, plain, profiled, tmp_path):
+    summary = json.loads(run("plimsoll", "train", recipe, "--data", frames, "--run", tmp_path / "run", "--budget", "200MiB",
+                             "--threads", 2, "--json", "-O", "run.profile.wait=0", "-O", "run.profile.warmup=0",
+                             "-O", "run.profile.active=2", "-O", "run.profile.operators=true"))
+    assert summary["weights"] == plain[1]["weights"]
+    trace, = (tmp_path / "run/seed-42/gat").glob("trace-*.json")
+    spans = spans_of(trace)
+    operators = [span for span in spans if "::" in span["name"]]
+    assert {"aten::addmm", "plimsoll::linear_losses"} & {span["name"] for span in operators}
+    assert any("Backward" in span["name"] for span in operators)
+    # Those of a worker lie in its blocks.
+    workers = {span["tid"] for span in spans if span["name"] == "work on block"}
+    assert workers & {span["tid"] for span in operators}
+    for span in operators:
+        if span["tid"] in workers:
+            assert any(block["tid"] == span["tid"] and block["ts"] - 1 <= span["ts"]
+                       and span["ts"] + span["dur"] <= block["ts"] + block["dur"] + 1
+                       for block in spans if block["name"] == "work on block"), span
+    assert not any("::" in span["name"] for span in spans_of(next((profiled[0] / "seed-42/gat").glob("trace-*.json"))))
+
+
 def test_perfetto_reads_a_trace_and_one_that_a_kill_cut_off(profiled, pytestconfig, tmp_path):
     query = pytestconfig.rootpath.parent / "shared" / "tools" / "perfetto-query"
     if not query.exists():
@@ -190,6 +214,38 @@ def test_top_draws_on_a_terminal_and_ends_with_q(bin_dir, plain):
     text = shown.decode()
     assert "\x1b[?1049h" in text and "done" in text and "epoch 3 of 3" in text
     os.close(main)
+
+
+def test_top_in_tmux(bin_dir, plain, tmp_path):
+    if shutil.which("tmux") is None:
+        pytest.skip("no tmux: apt install tmux")
+
+    def tmux(*arguments):
+        return subprocess.run(["tmux", "-S", tmp_path / "socket", "-f", "/dev/null", *arguments], capture_output=True, text=True,
+                              check=True, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
+
+    def until(text, seconds=240):
+        end = time.monotonic() + seconds
+        while text not in (screen := tmux("capture-pane", "-p")):
+            assert time.monotonic() < end, screen
+            time.sleep(0.1)
+        return screen
+
+    tmux("new-session", "-d", "-x", "100", "-y", "24", "sh")
+    try:
+        tmux("send-keys", "echo before", "Enter")
+        until("before")
+        tmux("send-keys", f"{bin_dir}/plimsoll top {plain[0]}", "Enter")
+        wide = until("q ends")
+        assert "epoch 3 of 3" in wide and "before" not in wide  # a screen of its own
+        tmux("resize-window", "-x", "44", "-y", "12")
+        time.sleep(1.5)
+        narrow = until("plimsoll top")
+        assert all(len(line) <= 44 for line in narrow.splitlines()) and "epoch 3 of 3" in narrow
+        tmux("send-keys", "q")
+        assert "before" in until("before")  # the shell's screen is back
+    finally:
+        tmux("kill-server")
 
 
 def test_top_refuses_what_is_no_run(bin_dir, tmp_path):
@@ -277,3 +333,20 @@ def test_the_report_shows_memory_by_module(run, plain, frames):
     assert sum(row["bytes"] for row in by_module["modules"]) == manifest["plan"]["worst_block"]["peak_bytes"]
     page = (folder / "report.html").read_text()
     assert "By module" in page and page.count('class="stacked') > 3
+    xml.dom.minidom.parseString(page)
+    # The script's data are those of the drawing: its rows come to the peak.
+    data = json.loads(re.search(r'class="areas">(.*?)</script>', page)[1])
+    assert max(sum(row[1:]) for row in data["rows"]) * 2**20 == pytest.approx(manifest["plan"]["worst_block"]["peak_bytes"], rel=1e-5)
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)=|url\(|@import", page)  # no network
+
+
+def test_the_plot_of_the_report_is_drawn_by_a_browser(run, plain, frames, tmp_path):
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium")
+    run("plimsoll", "evaluate", plain[0], "--data", frames)
+    command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=3000",
+               "--dump-dom", f"file://{plain[0]}/report.html"]
+    page = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    figure = page[page.index('<figure class="live">'):]
+    assert "<canvas" in figure and "drag to zoom" in figure and "convs.0" in figure[figure.index("plot-legend"):]

@@ -41,6 +41,18 @@ auto refusals_typed(const Function& function) {
   }
 }
 
+// What the calling thread does meanwhile is a worker's.
+class WorkerScope {
+ public:
+  explicit WorkerScope(int worker) : before_(std::exchange(SpanSink::of_this_thread(), worker)) {}
+  ~WorkerScope() { SpanSink::of_this_thread() = before_; }
+  WorkerScope(const WorkerScope&) = delete;
+  WorkerScope& operator=(const WorkerScope&) = delete;
+
+ private:
+  const int before_;
+};
+
 }  // namespace
 
 BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes,
@@ -224,6 +236,7 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
         const RangeScope scope(range);
         const Commit commit = refusals_typed([&] {
           read(blocks, b, pass, turn.worker());
+          const WorkerScope scope_of_spans(turn.worker());
           const auto begun = SpanSink::Clock::now();
           Commit made = work(blocks_[worker], blocks.begins[static_cast<size_t>(b)]);
           note(Doing::working, turn.worker(), begun, &blocks_[worker]);

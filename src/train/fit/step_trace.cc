@@ -9,6 +9,7 @@ StepTrace::StepTrace(const Recipe::Run::Profile& profile) : profile_(profile) {
 }
 
 StepTrace::~StepTrace() {
+  operators_.reset();
   if (trace_) trace_->close();
 }
 
@@ -30,12 +31,14 @@ void StepTrace::step() {
     trace_->open(path_, path_.parent_path().string(), runner_->workers());
     sink_ = trace_.get();
     runner_->trace(sink_);
+    if (profile_.operators) operators_.emplace(*sink_);
   }
   if (steps_ == first + profile_.active) end();
   ++steps_;
 }
 
 void StepTrace::end() {
+  operators_.reset();
   runner_->trace(nullptr);
   trace_->close();
   trace_.reset();

@@ -8,6 +8,7 @@
 #include "config/recipe.h"
 #include "sample/block/block_runner.h"
 #include "telemetry/trace.h"
+#include "train/fit/operator_spans.h"
 
 namespace plimsoll {
 
@@ -27,7 +28,8 @@ class StepTrace {
   /// Of a process that starts behind `steps` steps. `runner` must live while step() is called, and end before
   /// this.
   void start(const std::filesystem::path& folder, int64_t steps, BlockRunner& runner);
-  /// A step starts: the one before has ended.
+  /// A step starts: the one before has ended. Nothing is traced without start(), as on a rank that does not
+  /// write the run.
   void step();
 
   /// Something that the run as a whole does, from its making to its end.
@@ -51,6 +53,7 @@ class StepTrace {
   std::unique_ptr<Trace> trace_;  // null: nothing is traced, or no longer
   SpanSink* sink_ = nullptr;      // now: trace_, or null
   BlockRunner* runner_ = nullptr;
+  std::optional<OperatorSpans> operators_;  // while steps are written, where they were asked for
   std::filesystem::path path_;
   int64_t steps_ = 0;  // that have started
 };
