@@ -39,7 +39,7 @@ void lay_out(Message& message, SimulationDraws& draws) {
   int begin = 0;
   for (Message::Field& field : message.fields) {
     if (end - begin < 2 || draws.one_in(4)) continue;
-    field = {static_cast<int8_t>(begin), static_cast<Signal>(draws.below(kSignals)),
+    field = {static_cast<int8_t>(begin), static_cast<SimulatedSignal>(draws.below(kSignals)),
              static_cast<uint8_t>(draws.below(3))};
     begin += 2;
   }
@@ -106,16 +106,18 @@ Drive::Drive(uint64_t seed, uint32_t recording) : philox_(seed), recording_(reco
   SimulationDraws draws(seed, Draw::start, recording, Vehicle::kMostMessages);
   const auto below = [&](uint32_t limit) { return static_cast<int32_t>(draws.below(limit)); };
   state_.fill(0);
-  state_[static_cast<size_t>(Signal::speed)] = below(30'000);
-  state_[static_cast<size_t>(Signal::rpm)] = 7'000;
-  state_[static_cast<size_t>(Signal::coolant)] = (15'000 + below(20'000)) << 12;
-  state_[static_cast<size_t>(Signal::fuel)] = (20'000 + below(40'000)) << 12;
+  state_[static_cast<size_t>(SimulatedSignal::speed)] = below(30'000);
+  state_[static_cast<size_t>(SimulatedSignal::rpm)] = 7'000;
+  state_[static_cast<size_t>(SimulatedSignal::coolant)] = (15'000 + below(20'000)) << 12;
+  state_[static_cast<size_t>(SimulatedSignal::fuel)] = (20'000 + below(40'000)) << 12;
   step();
   next_step_us_ = kStepUs;
 }
 
 void Drive::step() {
-  const auto state = [this](Signal signal) -> int32_t& { return state_[static_cast<size_t>(signal)]; };
+  const auto state = [this](SimulatedSignal signal) -> int32_t& {
+    return state_[static_cast<size_t>(signal)];
+  };
   const Philox::Counter drawn =
       philox_(philox_counter(Purpose::simulation, static_cast<uint32_t>(Draw::drive), recording_, 0, steps_));
   const auto around_zero = [](uint32_t bits, int32_t reach) {
@@ -125,26 +127,27 @@ void Drive::step() {
   constexpr int32_t kGearSpan = 11'000;  // of speed
 
   if (steps_ % kStepsAGoal == 0) goal_ = static_cast<int32_t>(drawn[0] >> 16) - 8'000;
-  int32_t& pedal = state(Signal::pedal);
-  int32_t& speed = state(Signal::speed);
+  int32_t& pedal = state(SimulatedSignal::pedal);
+  int32_t& speed = state(SimulatedSignal::speed);
   pedal = std::clamp(pedal + (goal_ - pedal) / 16 + around_zero(drawn[1], 100), 0, 65'535);
-  state(Signal::brake) =
-      std::clamp(state(Signal::brake) + (goal_ < 4'000 && speed > 0 ? 900 : -2'500), 0, 50'000);
-  speed = std::clamp(speed + (pedal - speed) / 256 - state(Signal::brake) / 512, 0, 65'535);
+  state(SimulatedSignal::brake) =
+      std::clamp(state(SimulatedSignal::brake) + (goal_ < 4'000 && speed > 0 ? 900 : -2'500), 0, 50'000);
+  speed = std::clamp(speed + (pedal - speed) / 256 - state(SimulatedSignal::brake) / 512, 0, 65'535);
   const int32_t gear = speed / kGearSpan;
   const int32_t in_gear = speed - gear * kGearSpan;
   const int32_t engine = 7'000 + pedal / 16 + (gear == 0 ? in_gear * 2 : 12'000 + in_gear * 3 / 2);
-  state(Signal::rpm) += (engine - state(Signal::rpm)) / 16;
+  state(SimulatedSignal::rpm) += (engine - state(SimulatedSignal::rpm)) / 16;
   steering_ = std::clamp(steering_ - steering_ / 128 + around_zero(drawn[2], 400), -30'000, 30'000);
-  state(Signal::steering) = 32'768 + steering_;
-  state(Signal::yaw) = 32'768 + static_cast<int32_t>(int64_t{steering_} * speed / 65'536);
-  int32_t& coolant = state(Signal::coolant);
+  state(SimulatedSignal::steering) = 32'768 + steering_;
+  state(SimulatedSignal::yaw) = 32'768 + static_cast<int32_t>(int64_t{steering_} * speed / 65'536);
+  int32_t& coolant = state(SimulatedSignal::coolant);
   coolant += ((38'000 << 12) - coolant) / 16'384 + around_zero(drawn[3], 2'000);
-  int32_t& fuel = state(Signal::fuel);
+  int32_t& fuel = state(SimulatedSignal::fuel);
   fuel = std::max(fuel - 1 - pedal / 512, 0);
 
   for (size_t i = 0; i < values_.size(); ++i) {
-    const bool slow = i == static_cast<size_t>(Signal::coolant) || i == static_cast<size_t>(Signal::fuel);
+    const bool slow =
+        i == static_cast<size_t>(SimulatedSignal::coolant) || i == static_cast<size_t>(SimulatedSignal::fuel);
     values_[i] = static_cast<uint16_t>(std::clamp(slow ? state_[i] >> 12 : state_[i], 0, 65'535));
   }
   ++steps_;

@@ -9,7 +9,7 @@
 namespace plimsoll {
 
 /// What the vehicle does: slow signals, 0 .. 65535 each, that many messages carry at once.
-enum class Signal : uint8_t { pedal, speed, rpm, brake, steering, yaw, coolant, fuel };
+enum class SimulatedSignal : uint8_t { pedal, speed, rpm, brake, steering, yaw, coolant, fuel };
 inline constexpr int kSignals = 8;
 
 /// How the last byte of a message guards the others.
@@ -19,7 +19,7 @@ enum class Checksum : uint8_t { none, exclusive_or, sum };
 struct Message {
   struct Field {
     int8_t byte = -1;  ///< of the higher half; the lower half follows
-    Signal signal = Signal::pedal;
+    SimulatedSignal signal = SimulatedSignal::pedal;
     uint8_t shift = 0;  ///< the signal is divided by 2 to this
   };
 
@@ -67,7 +67,7 @@ class Drive {
   void advance_to(int64_t time_us) {
     while (time_us >= next_step_us_) step();
   }
-  uint16_t operator[](Signal signal) const { return values_[static_cast<size_t>(signal)]; }
+  uint16_t operator[](SimulatedSignal signal) const { return values_[static_cast<size_t>(signal)]; }
 
  private:
   static constexpr int64_t kStepUs = 10'000;
