@@ -142,9 +142,9 @@ TEST(BusSimulator, SignalsAreSlowAndSharedByMessages) {
     uint32_t can_id;
     int32_t value;
   };
-  std::map<Signal, Seen> last;
+  std::map<SimulatedSignal, Seen> last;
   int64_t shared = 0;
-  std::map<Signal, std::pair<int32_t, int32_t>> ranges;
+  std::map<SimulatedSignal, std::pair<int32_t, int32_t>> ranges;
   std::map<uint32_t, Message> messages;
   for (const Message& message : vehicle.messages) messages[message.can_id] = message;
   for (const CanFrame& frame : due_frames(vehicle, 6, 0, 100'000)) {
@@ -162,7 +162,7 @@ TEST(BusSimulator, SignalsAreSlowAndSharedByMessages) {
     }
   }
   EXPECT_GT(shared, 1'000);
-  EXPECT_GT(ranges[Signal::speed].second - ranges[Signal::speed].first, 5'000);
+  EXPECT_GT(ranges[SimulatedSignal::speed].second - ranges[SimulatedSignal::speed].first, 5'000);
 }
 
 TEST(Bus, SendsOneFrameAtATimeAndTimeNeverRunsBack) {
