@@ -35,7 +35,7 @@ TEST(ForeignNames, OfASectionHoldForAllItsKeys) {
 }
 
 TEST(KeysCalled, AreThoseOfAllSectionsButTeachers) {
-  EXPECT_EQ(keys_called("max_epochs"), "training.max_epochs");
+  EXPECT_EQ(keys_called("max_epochs"), "training.max_epochs or fine_tuning.max_epochs");
   EXPECT_EQ(keys_called("heads"), "gat.heads or vgae.heads or gnn.heads");
   EXPECT_EQ(keys_called("gradient-checkpointing"), "training.gradient_checkpointing");
   EXPECT_EQ(keys_called("seed"), "seed");
