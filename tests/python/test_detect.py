@@ -109,7 +109,8 @@ def compare(detect, model, captures, scores):
         assert np.isfinite(wanted).all()
         # Of float32 sums: 1e-5 of what is small, and 1e-6 of the evidence of an unknown ID, 100.
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-5)
-        assert [line["alarm"] for line in lines] == [line["score"] > line["threshold"] for line in lines]
+        # The last window is a rest, which raises no alarm unless there is no other.
+        assert [line["alarm"] for line in lines[:-1]] == [line["score"] > line["threshold"] for line in lines[:-1]]
         compared += len(lines)
     return compared
 
@@ -421,7 +422,7 @@ def test_the_score_is_that_of_its_worst_part(detector, detect, captures_made, bi
     lines, _, _ = detect(model, capture, "--all")
     with safe_open(model, "np") as file:
         edges = file.get_tensor("fusion.edge")
-    parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "gat", "vgae"]
+    parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps", "gat", "vgae"]
     spoken = [part for part, edge in zip(parts, edges) if np.isfinite(edge)]
     assert spoken == parts[:-1]
     for line in lines:
