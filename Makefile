@@ -12,7 +12,7 @@ GRAPH ?= $(wildcard ../shared/data/graph-cnr2000)
 # The neurons of `make demo-paths`, likewise.
 NEURONS ?= $(if $(wildcard ../shared/data/tree-neuron-ratcortex),../shared/data)
 
-.PHONY: help demo demo-graph demo-paths build all package wheels test check bench bench-peers format lint clean bootstrap
+.PHONY: help demo demo-graph demo-paths build all package wheels test check bench bench-peers format lint clean bootstrap tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -23,13 +23,13 @@ demo: ## From captures to teachers, students and verdicts; DATA=FOLDER names oth
 	@$(MAKE) --no-print-directory build
 	@DATA='$(DATA)' scripts/demo
 
-demo-graph: build ## One giant graph in a fifth of its memory; GRAPH=FOLDER names another cnr-2000
+demo-graph: bootstrap build ## One giant graph in a fifth of its memory; GRAPH=FOLDER names another cnr-2000
 	@DATA='$(GRAPH)' scripts/demo-graph
 
 demo-paths: build ## Neurons to classes, pretrained and from scratch; NEURONS=FOLDER names another place of theirs
 	@DATA='$(NEURONS)' scripts/demo-paths
 
-build: bootstrap $(BUILD)/build.ninja ## The two programs, in build/release/bin
+build: tools $(BUILD)/build.ninja ## The two programs, in build/release/bin
 	@cmake --build $(BUILD) --parallel $$(scripts/jobs) --target programs
 
 all: bootstrap $(BUILD)/build.ninja ## The programs and all tests
@@ -47,7 +47,7 @@ check: all package ## Lint, clang-tidy, sanitizers and slow tests
 	@scripts/bootstrap check
 	@scripts/check
 
-bench: build ## Measure against the peers of bench/
+bench: bootstrap build ## Measure against the peers of bench/
 	@scripts/bench
 
 bench-peers: bootstrap ## The peer of bench/sampling.sh, built from source in 20 minutes, into build/peers
@@ -63,15 +63,18 @@ lint: bootstrap ## Format, room rules, types and scripts, without compiling
 clean: ## Remove build/
 	rm -rf build
 
-bootstrap:
+tools:
+	@scripts/bootstrap programs
+
+bootstrap: tools
 	@scripts/bootstrap
 
-# After the build, whose objects ccache has for it.
+# After the build, whose objects it takes.
 $(VENV)/.package: pyproject.toml CMakeLists.txt requirements.txt $(shell find src python cmake -type f -not -name '*.pyc') | all
 	@scripts/package
 	@touch $@
 
 # Ninja configures again by itself when CMake's own files change.
-$(BUILD)/build.ninja: CMakePresets.json requirements.txt | bootstrap
+$(BUILD)/build.ninja: CMakePresets.json requirements.txt | tools
 	@cmake --preset release $(if $(PLIMSOLL_VENV),-DPLIMSOLL_PYTHON=$(abspath $(PLIMSOLL_VENV))/bin/python3)
 	@touch $@

@@ -19,7 +19,7 @@ struct ModuleNodes {
   uint64_t end;
   const char* module;
 };
-thread_local std::vector<ModuleNodes> nodes;        // inner modules first
+thread_local std::vector<ModuleNodes> made_by;      // inner modules first
 thread_local std::vector<const char*> interrupted;  // modules, by the nodes that run within one another
 
 }  // namespace
@@ -40,13 +40,13 @@ ModuleScope::ModuleScope(const std::string& name) {
 
 ModuleScope::~ModuleScope() {
   if (before_ == nullptr) return;
-  nodes.push_back({first_node_, at::sequence_number::peek(), current_module()});
+  made_by.push_back({first_node_, at::sequence_number::peek(), current_module()});
   set_current_module(before_);
 }
 
 NameModules::NameModules() {
   naming = true;
-  nodes.clear();
+  made_by.clear();
   interrupted.clear();
 }
 
@@ -58,7 +58,7 @@ NameModules::~NameModules() {
 // A node that no module has made is one of a layer that runs again: it belongs to whoever runs it.
 void NameModules::enter_node(int64_t node) {
   interrupted.push_back(current_module());
-  for (const ModuleNodes& of : nodes)
+  for (const ModuleNodes& of : made_by)
     if (node >= static_cast<int64_t>(of.first) && node < static_cast<int64_t>(of.end)) {
       set_current_module(of.module);
       return;

@@ -24,11 +24,11 @@ std::unique_ptr<Training> open_gnn_training(TrainingInput input, const GnnTask& 
 struct TrainedGnn {
   /// Of a run, and a data set in place of the one that trained. Errors: InputError for other features or IDs
   /// than it was trained on.
-  TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& data,
+  TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task)
-      : TrainedGnn(folder.model(recipe), recipe, data, task) {}
+      : TrainedGnn(folder.model(recipe), recipe, set, task) {}
   /// Of a model file.
-  TrainedGnn(const std::filesystem::path& file, const Recipe& recipe, const std::filesystem::path& data,
+  TrainedGnn(const std::filesystem::path& file, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task);
 
   GnnModel model;
