@@ -11,17 +11,13 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/event_text.h"
 #include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kMostShown = 5;  // nodes, and edges
-
-std::string hex_of(uint32_t can_id) {
-  constexpr uint32_t kIdBits = (1U << 29) - 1;
-  return fmt::format("0x{:0{}X}", can_id & kIdBits, (can_id & kCanExtended) != 0 ? 8 : 3);
-}
 
 // Seconds of all processors that this process has worked.
 double processor_seconds() {
@@ -67,7 +63,7 @@ std::string reason_of(const Verdict& verdict) {
 // "0x2C0", or "0x2C0 Engine" where names are known.
 std::string AlarmLines::name_of(uint32_t can_id) const {
   const auto named = options_.names.find(can_id & ~kCanRemote);
-  return named == options_.names.end() ? hex_of(can_id) : hex_of(can_id) + " " + named->second;
+  return named == options_.names.end() ? id_text(can_id) : id_text(can_id) + " " + named->second;
 }
 
 void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
@@ -93,20 +89,20 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
   Json nodes = Json::array();
   for (const auto& [index, share] : focus.nodes) {
     const uint32_t id = ids[static_cast<size_t>(index)];
-    nodes.push_back({{"id", hex_of(id)}, {"known", detector.is_known(id)}, {"share", as_written(share)}});
+    nodes.push_back({{"id", id_text(id)}, {"known", detector.is_known(id)}, {"share", as_written(share)}});
     if (const auto named = options_.names.find(id & ~kCanRemote); named != options_.names.end())
       nodes.back()["name"] = named->second;
   }
   Json edges = Json::array();
   for (const auto& [index, share] : focus.edges) {
     const int32_t* const ends = &detector.graph().edges[2 * static_cast<size_t>(index)];
-    edges.push_back({{"source", hex_of(ids[static_cast<size_t>(ends[0])])},
-                     {"target", hex_of(ids[static_cast<size_t>(ends[1])])},
+    edges.push_back({{"source", id_text(ids[static_cast<size_t>(ends[0])])},
+                     {"target", id_text(ids[static_cast<size_t>(ends[1])])},
                      {"share", as_written(share)}});
   }
   Json unknown = Json::array();
   for (const uint32_t id : ids)
-    if (!detector.is_known(id)) unknown.push_back(hex_of(id));
+    if (!detector.is_known(id)) unknown.push_back(id_text(id));
   Json line = {{"window", place.first_window + verdict.window.number},
                {"first_frame", place.first_frame + verdict.window.first_frame},
                {"frames", verdict.window.frames},

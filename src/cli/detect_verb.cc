@@ -15,7 +15,7 @@
 #include "cli/event_sink.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "detect/dbc_names.h"
+#include "detect/dbc.h"
 #include "detect/frame_feed.h"
 #include "io/source_reader.h"
 
@@ -50,18 +50,6 @@ DetectOptions detect_options(const Options& options) {
   if (!options.window.empty()) detect.window = WindowLength::parse(options.window);
   if (!options.stride.empty()) detect.stride = WindowLength::parse(options.stride);
   return detect;
-}
-
-std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, const FeedOptions& options) {
-  const auto is_bus = [](const std::string& source) {
-    return source != "-" && !std::filesystem::exists(source) && is_interface(source);
-  };
-  if (std::ranges::all_of(sources, is_bus)) return open_can_feed(sources, options);
-  if (sources.size() > 1)
-    throw UsageError(
-        fmt::format("{} sources, of which '{}' is no CAN interface: only interfaces are read together",
-                    sources.size(), *std::ranges::find_if_not(sources, is_bus)));
-  return open_capture_feed(sources.front(), options);
 }
 
 std::map<std::string, std::string> models_by_channel(const std::vector<std::string>& words) {
@@ -124,7 +112,7 @@ void run(const Options& options) {
     source += (source.empty() ? "" : ", ") + (word == "-" ? "standard input" : word);
   const bool has_events = !options.events.empty();
   EventContext context{.source = source, .vehicle = options.vehicle, .detector = hash_of(options.model)};
-  if (!options.dbc.empty()) context.names = read_dbc_names(options.dbc);
+  if (!options.dbc.empty()) context.names = names_of(read_dbc(options.dbc));
   AlarmLines lines({.all = options.all,
                     .json = options.json,
                     .incidents = has_events,

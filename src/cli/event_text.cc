@@ -15,10 +15,6 @@
 namespace plimsoll {
 namespace {
 
-std::string id_text(uint32_t id) {
-  return fmt::format("0x{:0{}X}", id & 0x1FFFFFFF, (id & kCanExtended) != 0 ? 8 : 3);
-}
-
 std::string name_of(uint32_t id, const EventContext& context) {
   const auto found = context.names.find(id & ~kCanRemote);
   return found == context.names.end() ? "" : found->second;
@@ -72,6 +68,10 @@ std::string host_name() {
 }
 
 }  // namespace
+
+std::string id_text(uint32_t can_id) {
+  return fmt::format("0x{:0{}X}", can_id & 0x1FFFFFFF, (can_id & kCanExtended) != 0 ? 8 : 3);
+}
 
 std::string iso_time(int64_t time_ns) {
   const auto seconds = static_cast<std::time_t>(time_ns / 1'000'000'000);

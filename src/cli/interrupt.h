@@ -14,7 +14,8 @@ struct Stopped {
   int signal;
 };
 
-/// `detect --fail-on-alarm` raised alarms: run_command() gives this exit code then.
+/// `detect --fail-on-alarm` raised alarms, or `check --fail-on-finding` found something: run_command() gives
+/// this exit code then.
 struct AlarmsRaised {
   static constexpr int kExitCode = 10;
 };

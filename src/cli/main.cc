@@ -87,6 +87,7 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"predict"}, [judge](CLI::App& app) { add_predict(app, judge); }},
       {{"top"}, add_top},
       {{"compare"}, add_compare},
+      {{"check"}, add_check},
       {{"calibrate"}, add_calibrate},
       {{"detect"}, add_detect},
       {{"detector"}, add_detector},

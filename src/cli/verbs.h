@@ -22,6 +22,7 @@ void add_stage(CLI::App& app);
 void add_job_report(CLI::App& app);
 void add_top(CLI::App& app);
 void add_compare(CLI::App& app);
+void add_check(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_detect(CLI::App& app);
 void add_detector(CLI::App& app);

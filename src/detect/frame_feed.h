@@ -42,6 +42,10 @@ struct FeedOptions {
   const std::atomic<bool>* stop = nullptr;
 };
 
+/// One capture, named pipe or "-", as open_capture_feed(), or interfaces, as open_can_feed(). Errors: theirs;
+/// UsageError for several sources that are not all interfaces.
+std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, const FeedOptions& options);
+
 /// A capture in any format: as open_text_feed(), and files that are no text. Errors: InputError.
 std::unique_ptr<FrameFeed> open_capture_feed(const std::string& source, const FeedOptions& options);
 

@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/capture_options.h"
+#include "cli/command.h"
+#include "cli/event_text.h"
+#include "cli/interrupt.h"
+#include "cli/verbs.h"
+#include "detect/dbc_rules.h"
+#include "detect/frame_feed.h"
+#include "ingest/text/characters.h"
+#include "telemetry/table.h"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  std::string dbc;
+  std::vector<std::string> sources;
+  FeedOptions feed;
+  bool json = false;
+  bool fail = false;
+  Resources resources;
+};
+
+// By channel; a DBC is of one bus, so that gaps and counters are those of a channel.
+using Channels = std::map<std::string, DbcRules>;
+
+void take(const FrameBatch& batch, const Dbc& dbc, Channels& channels) {
+  const auto rules_of = [&](const std::string& channel) -> DbcRules& {
+    return channels.try_emplace(shown(channel), dbc).first->second;
+  };
+  const FrameSpans frames = batch.spans();
+  for (int64_t begin = 0, end = 0; begin < frames.size(); begin = end) {
+    const auto channel = [&](int64_t i) {
+      return batch.channel.empty() ? -1 : batch.channel[static_cast<size_t>(i)];
+    };
+    for (end = begin + 1; end < frames.size() && channel(end) == channel(begin);) ++end;
+    const std::string name = channel(begin) < 0 ? "" : batch.channels[static_cast<size_t>(channel(begin))];
+    rules_of(name).add(frames.part(begin, end - begin));
+  }
+}
+
+std::string name_of(const Dbc& dbc, uint32_t id) {
+  const auto message = dbc.find(id);
+  return message == dbc.end() ? "" : message->second.name;
+}
+
+void print_table(const Dbc& dbc, const Channels& channels) {
+  Table table({"<channel", "<ID", "<message", "<signal", "<rule", "frames", "<first", "<found", "<expected"});
+  int64_t findings = 0;
+  for (const auto& [channel, rules] : channels)
+    for (const DbcFinding& finding : rules.findings()) {
+      ++findings;
+      table.add({channel.empty() ? "-" : channel, id_text(finding.can_id), name_of(dbc, finding.can_id),
+                 finding.signal, kDbcRules.at(static_cast<size_t>(finding.rule)),
+                 format_count(finding.frames), iso_time(finding.first_ns), finding.found, finding.expected});
+    }
+  if (findings > 0) fmt::print("{}\n", table.text());
+}
+
+Json findings_json(const Dbc& dbc, const Channels& channels) {
+  Json all = Json::array();
+  for (const auto& [channel, rules] : channels)
+    for (const DbcFinding& finding : rules.findings())
+      all.push_back({{"channel", channel},
+                     {"id", id_text(finding.can_id)},
+                     {"message", name_of(dbc, finding.can_id)},
+                     {"signal", finding.signal},
+                     {"rule", kDbcRules.at(static_cast<size_t>(finding.rule))},
+                     {"frames", finding.frames},
+                     {"first_ns", finding.first_ns},
+                     {"found", finding.found},
+                     {"expected", finding.expected}});
+  return all;
+}
+
+void run(const Options& options) {
+  Budget budget(options.resources);
+  const std::atomic<bool>& stop = catch_interrupts();
+  const Dbc dbc = read_dbc(options.dbc);
+  if (dbc.empty())
+    throw InputError(
+        fmt::format("{}: found no message, expected lines such as BO_ 291 Engine: 8 ECU", options.dbc));
+  FeedOptions feed_options = options.feed;
+  feed_options.stop = &stop;
+  const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
+  Channels channels;
+  for (FrameBatch batch; feed->read(batch);) take(batch, dbc, channels);
+
+  int64_t frames = 0, broken = 0;
+  for (const auto& [channel, rules] : channels) {
+    frames += rules.frames();
+    broken += rules.broken();
+  }
+  const FeedLosses& losses = feed->losses();
+  if (options.json) {
+    fmt::print("{}\n", Json({{"frames", frames},
+                             {"broken", broken},
+                             {"malformed_lines", losses.lines},
+                             {"dropped_frames", losses.frames},
+                             {"messages", dbc.size()},
+                             {"findings", findings_json(dbc, channels)}})
+                           .dump());
+  } else {
+    print_table(dbc, channels);
+    fmt::print("{} of {} frames break what {} says\n", format_count(broken), format_count(frames),
+               options.dbc);
+    if (losses.lines + losses.frames > 0)
+      fmt::print("{} malformed lines and {} frames that the system dropped were not judged\n",
+                 format_count(losses.lines), format_count(losses.frames));
+  }
+  if (frames == 0 && !stop) throw InputError(fmt::format("{}: no frame was judged", options.sources.front()));
+  if (options.fail && broken > 0) throw AlarmsRaised{};
+}
+
+}  // namespace
+
+void add_check(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("check", "Find frames that break what a DBC says");
+  verb->add_option("DBC", options->dbc, "Messages and signals of the bus")->required();
+  verb->add_option("SOURCE", options->sources,
+                   "A capture in any format, a named pipe, - for standard input, or CAN interfaces")
+      ->required();
+  verb->add_flag("--fail-on-finding", options->fail, "Exit code 10 where a frame breaks a rule");
+  verb->add_flag("--strict", options->feed.strict,
+                 "End with an error at a malformed line; default: count it");
+  verb->add_flag("--json", options->json, "The findings as JSON");
+  add_capture_options(*verb, options->feed.format);
+  options->resources.add_budget(*verb);
+  verb->footer("Example: plimsoll check car.dbc drive.blf");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll

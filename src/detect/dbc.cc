@@ -1,0 +1,255 @@
+#include "detect/dbc.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+
+#include "base/error.h"
+#include "ingest/text/characters.h"
+#include "io/file.h"
+#include "store/frames.h"
+
+namespace plimsoll {
+namespace {
+
+// Vector's place for signals that are of no message.
+constexpr std::string_view kNoMessage = "VECTOR__INDEPENDENT_SIG_MSG";
+
+template <class T>
+bool read_number(std::string_view text, T& value) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return failed == std::errc() && stop == text.data() + text.size();
+}
+
+// What is in front of `end`, which is cut off with it; all of it where there is no `end`.
+std::string_view take_to(std::string_view& rest, char end) {
+  const size_t at = std::min(rest.find(end), rest.size());
+  const std::string_view part = rest.substr(0, at);
+  rest.remove_prefix(std::min(at + 1, rest.size()));
+  return trim(part);
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : path_(path), text_(read_text(path)) {}
+
+  Dbc read() {
+    for (std::string_view rest = text_; !rest.empty();) statement(rest);
+    for (auto& [id, message] : dbc_) {
+      if (const auto own = cycle_ms_.find(id); own != cycle_ms_.end())
+        message.cycle_ms = own->second;
+      else
+        message.cycle_ms = usual_cycle_ms_;
+      const auto own = send_type_.find(id);
+      const std::string& type = own == send_type_.end() ? usual_send_type_ : own->second;
+      // "cyclic", "Cyclic", "cyclicX"; not "CyclicAndSpontaneous", "CyclicIfActive" or "OnChange".
+      message.is_cyclic = type.empty() || type == "cyclic" || type == "cyclicx";
+    }
+    return std::move(dbc_);
+  }
+
+ private:
+  std::string_view line(std::string_view& rest) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++number_;
+    return trim(line);
+  }
+
+  void statement(std::string_view& rest) {
+    std::string_view words = line(rest);
+    if (words.starts_with("BO_ ")) return message(words);
+    if (words.starts_with("SG_ ")) return signal(words);
+    if (words.starts_with("SIG_VALTYPE_ ")) return value_type(words);
+    if (words.starts_with("BA_DEF_ ")) return definition(words);
+    if (words.starts_with("BA_DEF_DEF_ ")) return usual(words);
+    if (words.starts_with("BA_ ")) return attribute(words);
+    // A comment goes on to its closing quote, whatever its lines look like.
+    if (words.starts_with("CM_ "))
+      for (int64_t quotes = quotes_in(words); quotes % 2 != 0 && !rest.empty();)
+        quotes += quotes_in(line(rest));
+  }
+
+  static int64_t quotes_in(std::string_view text) {
+    int64_t quotes = 0;
+    for (size_t i = 0; i < text.size(); ++i) quotes += text[i] == '"' && (i == 0 || text[i - 1] != '\\');
+    return quotes;
+  }
+
+  [[noreturn]] void refuse(std::string_view found, std::string_view expected) const {
+    throw InputError(
+        fmt::format("{}:{}: found '{}', expected {}", path_.string(), number_, shown(found), expected));
+  }
+
+  void message(std::string_view words) {
+    const std::string_view whole = words;
+    take_word(words);
+    current_ = nullptr;
+    const std::string_view id_text = take_word(words);
+    std::string_view name = take_to(words, ':');
+    if (name == kNoMessage) return;
+    uint32_t id = 0;
+    int64_t length = 0;
+    words = trim(words);
+    const bool sound = read_number(id_text, id) && !name.empty() && (id & (kCanRemote | kCanError)) == 0 &&
+                       ((id & kCanExtended) != 0 || id <= 0x7FF) && read_number(take_word(words), length) &&
+                       length >= 0;
+    if (!sound) refuse(whole, "a message, such as BO_ 291 Engine: 8 ECU");
+    current_ = &(dbc_[id] = {.name = std::string(name), .length = length});
+  }
+
+  void signal(std::string_view words) {
+    if (current_ == nullptr) return;  // of no message
+    const std::string_view whole = words;
+    take_word(words);
+    DbcSignal signal;
+    std::string_view head = take_to(words, ':');
+    signal.name = take_word(head);
+    std::string_view role = take_word(head);
+    bool sound = !signal.name.empty();
+    if (role.ends_with('M')) {
+      signal.is_multiplexor = role == "M";
+      signal.extended_multiplexing = role != "M";
+      role.remove_suffix(1);
+    }
+    if (role.starts_with('m')) {
+      int64_t value = 0;
+      sound = sound && read_number(role.substr(1), value);
+      signal.multiplexed = value;
+    }
+    sound = sound && read_number(take_to(words, '|'), signal.start) &&
+            read_number(take_to(words, '@'), signal.length);
+    const std::string_view layout = take_to(words, '(');
+    sound = sound && layout.size() == 2 && (layout[0] == '0' || layout[0] == '1') &&
+            (layout[1] == '+' || layout[1] == '-');
+    sound = sound && read_number(take_to(words, ','), signal.factor) &&
+            read_number(take_to(words, ')'), signal.offset);
+    take_to(words, '[');
+    sound = sound && read_number(take_to(words, '|'), signal.least) &&
+            read_number(take_to(words, ']'), signal.most);
+    sound = sound && signal.start >= 0 && signal.start < 512 && signal.length >= 1 && signal.length <= 64;
+    if (!sound) refuse(whole, "a signal, such as SG_ Speed : 7|16@0+ (0.01,0) [0|655.35] \"km/h\" ECU");
+    signal.intel = layout[0] == '1';
+    signal.is_signed = layout[1] == '-';
+    take_to(words, '"');
+    signal.unit = take_to(words, '"');
+    current_->signals.push_back(std::move(signal));
+  }
+
+  // SIG_VALTYPE_ 291 Speed : 1;
+  void value_type(std::string_view words) {
+    take_word(words);
+    uint32_t id = 0;
+    if (!read_number(take_word(words), id) || !dbc_.contains(id)) return;
+    const std::string_view name = take_to(words, ':');
+    const std::string_view type = take_to(words, ';');
+    for (DbcSignal& signal : dbc_[id].signals)
+      if (signal.name == name)
+        signal.is_float = (type == "1" && signal.length == 32) || (type == "2" && signal.length == 64);
+  }
+
+  // BA_DEF_ BO_ "GenMsgSendType" ENUM "Cyclic","OnChange";
+  void definition(std::string_view words) {
+    take_to(words, '"');
+    if (take_to(words, '"') != "GenMsgSendType" || !words.starts_with(" ENUM")) return;
+    take_to(words, '"');
+    while (!words.empty()) {
+      send_types_.push_back(lower(take_to(words, '"')));
+      take_to(words, '"');
+    }
+  }
+
+  // BA_DEF_DEF_ "GenMsgCycleTime" 100;
+  void usual(std::string_view words) {
+    take_to(words, '"');
+    const std::string_view name = take_to(words, '"');
+    const std::string_view value = take_to(words, ';');
+    if (name == "GenMsgCycleTime") read_number(value, usual_cycle_ms_);
+    if (name == "GenMsgSendType") usual_send_type_ = send_type(value);
+  }
+
+  // BA_ "GenMsgCycleTime" BO_ 291 100;
+  void attribute(std::string_view words) {
+    take_to(words, '"');
+    const std::string_view name = take_to(words, '"');
+    words = trim(words);
+    uint32_t id = 0;
+    if (take_word(words) != "BO_" || !read_number(take_word(words), id)) return;
+    const std::string_view value = take_to(words, ';');
+    if (name == "GenMsgCycleTime") read_number(value, cycle_ms_[id]);
+    if (name == "GenMsgSendType") send_type_[id] = send_type(value);
+  }
+
+  // A value of an enumeration is its number, or its text in quotes.
+  std::string send_type(std::string_view value) const {
+    if (value.size() >= 2 && value.front() == '"') return lower(value.substr(1, value.size() - 2));
+    size_t number = 0;
+    return read_number(value, number) && number < send_types_.size() ? send_types_[number] : "";
+  }
+
+  static std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return out;
+  }
+
+  std::filesystem::path path_;
+  std::string text_;
+  int64_t number_ = 0;
+  Dbc dbc_;
+  DbcMessage* current_ = nullptr;
+  std::map<uint32_t, double> cycle_ms_;
+  std::map<uint32_t, std::string> send_type_;
+  double usual_cycle_ms_ = 0;
+  std::string usual_send_type_;
+  std::vector<std::string> send_types_;
+};
+
+}  // namespace
+
+std::optional<int64_t> DbcSignal::raw(const uint8_t* payload, int64_t bytes) const {
+  uint64_t value = 0;
+  if (intel) {
+    if (start + length > bytes * 8) return std::nullopt;
+    for (int i = length - 1; i >= 0; --i) {
+      const int bit = start + i;
+      value = value << 1 | (payload[bit / 8] >> bit % 8 & 1U);
+    }
+  } else {
+    // Bit 7 of a byte is sent first: a signal runs down to bit 0 and on at bit 7 of the next byte.
+    int bit = start;
+    for (int i = 0; i < length; ++i) {
+      if (bit / 8 >= bytes) return std::nullopt;
+      value = value << 1 | (payload[bit / 8] >> bit % 8 & 1U);
+      bit = bit % 8 == 0 ? bit + 15 : bit - 1;
+    }
+  }
+  if (is_signed && length < 64 && (value >> (length - 1) & 1U) != 0) value |= ~uint64_t{0} << length;
+  return std::bit_cast<int64_t>(value);
+}
+
+double DbcSignal::physical(int64_t raw) const {
+  double value =
+      is_signed || raw >= 0 ? static_cast<double>(raw) : static_cast<double>(static_cast<uint64_t>(raw));
+  if (is_float)
+    value = length == 32 ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(raw)))
+                         : std::bit_cast<double>(raw);
+  return factor * value + offset;
+}
+
+Dbc read_dbc(const std::filesystem::path& path) {
+  return Reader(path).read();
+}
+
+std::map<uint32_t, std::string> names_of(const Dbc& dbc) {
+  std::map<uint32_t, std::string> names;
+  for (const auto& [id, message] : dbc) names[id] = message.name;
+  return names;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plimsoll {
+
+/// A signal of a DBC: `SG_ NAME m2 : 7|16@0+ (0.01,0) [0|655.35] "km/h" RECEIVER`.
+struct DbcSignal {
+  std::string name;
+  int start = 0;   ///< bit: the least significant one (Intel), or the most significant one (Motorola)
+  int length = 0;  ///< bits, 1 to 64
+  bool intel = true;
+  bool is_signed = false;
+  bool is_float = false;  ///< IEEE 754, of 32 or 64 bits
+  double factor = 1;
+  double offset = 0;
+  double least = 0;  ///< least and most are both 0 where the DBC states none
+  double most = 0;
+  std::string unit;
+  bool is_multiplexor = false;
+  std::optional<int64_t> multiplexed;  ///< there while the multiplexor has this raw value
+  bool extended_multiplexing = false;  ///< depends on another signal than the multiplexor: never read
+
+  bool has_range() const { return least < most; }
+  /// The raw value in a payload, sign-extended; none where the payload is too short. Of a float: its bits.
+  std::optional<int64_t> raw(const uint8_t* payload, int64_t bytes) const;
+  /// factor times the raw value, plus offset.
+  double physical(int64_t raw) const;
+};
+
+/// A message of a DBC: `BO_ 291 Engine: 8 ECU` and its signals.
+struct DbcMessage {
+  std::string name;
+  int64_t length = 0;     ///< bytes
+  double cycle_ms = 0;    ///< attribute GenMsgCycleTime; 0: none
+  bool is_cyclic = true;  ///< GenMsgSendType, where there is one, is "cyclic" or the like, not sent on events
+  std::vector<DbcSignal> signals;
+};
+
+/// Messages by can_id, extended ones with SocketCAN's flag.
+using Dbc = std::map<uint32_t, DbcMessage>;
+
+/// Reads messages, signals, their value types, and the attributes GenMsgCycleTime and GenMsgSendType; other
+/// statements are passed over, comments of several lines too. Errors: InputError with file and line for a
+/// message or a signal that is none.
+Dbc read_dbc(const std::filesystem::path& path);
+
+/// Their names alone.
+std::map<uint32_t, std::string> names_of(const Dbc& dbc);
+
+}  // namespace plimsoll
