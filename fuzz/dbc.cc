@@ -1,0 +1,28 @@
+#include "detect/dbc_rules.h"
+#include "fuzz/property.h"
+#include "fuzz/scratch.h"
+
+// Frames of what follows the first zero byte, by the DBC in front of it.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace plimsoll;
+  const std::string_view text = text_of(data, size);
+  const size_t end = std::min(text.find('\0'), size);
+  succeeds([&] {
+    const Dbc dbc = read_dbc(Scratch::write("fuzz.dbc", text.substr(0, end)));
+    DbcRules rules(dbc);
+    int64_t frames = 0;
+    for (const auto& [id, message] : dbc)
+      for (size_t at = end; at + 9 <= size; at += 9) {
+        const int64_t time_ns = static_cast<int64_t>(at) * 1'000'000;
+        const uint8_t length = data[at] % 9, label = 0;
+        rules.add({.time_ns = {&time_ns, 1}, .can_id = {&id, 1}, .length = {&length, 1}, .data = {data + at + 1, 8},
+                   .label = {&label, 1}});
+        ++frames;
+      }
+    expect(rules.frames() == frames, "each frame is judged");
+    expect(rules.broken() <= frames, "a frame counts once");
+    for (const DbcFinding& finding : rules.findings())
+      expect(finding.frames >= 1 && finding.frames <= frames, "a finding has frames");
+  });
+  return 0;
+}
