@@ -3,8 +3,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 
+#include "base/start_thread.h"
 #include "base/units.h"
 #include "io/file.h"
 #include "memory/vector.h"
@@ -13,7 +14,6 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Hashed, a piece is in the processor's cache when it is written.
 constexpr size_t kPiece = kMiB;
 
 // Hashes what belongs to the data of a column.
@@ -32,6 +32,40 @@ class DataHash {
   Hasher hasher_;
 };
 
+using Bytes = std::span<const std::byte>;
+
+// Has all pages of a piece in memory, in one call; where the system cannot, they come one by one.
+void populate(Bytes piece) {
+  const auto begin = reinterpret_cast<uintptr_t>(piece.data()) & ~uintptr_t{4095};
+  const size_t length = reinterpret_cast<uintptr_t>(piece.data()) + piece.size() - begin;
+  ::madvise(reinterpret_cast<void*>(begin), length, MADV_POPULATE_READ);
+}
+
+// Reads ahead of the writer and hashes, on a thread of its own.
+class HashAhead {
+ public:
+  HashAhead(Bytes bytes, DataHash& hash)
+      : thread_(start_thread([this, bytes, &hash](const std::stop_token& stop) {
+          for (Bytes rest = bytes; !rest.empty() && !stop.stop_requested();) {
+            const Bytes piece = rest.first(std::min(kPiece, rest.size()));
+            populate(piece);
+            hash.add(piece.data(), piece.size());
+            rest = rest.subspan(piece.size());
+            done_ += piece.size();
+            done_.notify_one();
+          }
+        })) {}
+
+  /// Waits until so many bytes are hashed.
+  void wait(size_t bytes) const {
+    for (size_t done = done_; done < bytes; done = done_) done_.wait(done);
+  }
+
+ private:
+  std::atomic<size_t> done_ = 0;
+  std::jthread thread_;  // after what it uses
+};
+
 }  // namespace
 
 int64_t bytes_copied(const NpyView& column, const fs::path& target) {
@@ -40,7 +74,7 @@ int64_t bytes_copied(const NpyView& column, const fs::path& target) {
   return missing || bytes > column.file().bytes().size() ? 0 : static_cast<int64_t>(bytes);
 }
 
-std::string copy_column(const NpyView& column, const fs::path& target, int64_t from,
+std::string copy_column(const NpyView& column, const fs::path& target, int64_t from, bool sync,
                         const std::function<void(int64_t)>& advanced, FileSystem& files) {
   DataHash hash(column.offset());
   File file = from > 0 ? File::update(target, files) : File::create(target, files);
@@ -52,18 +86,16 @@ std::string copy_column(const NpyView& column, const fs::path& target, int64_t f
     left -= static_cast<int64_t>(got);
     advanced(static_cast<int64_t>(got));
   }
-  for (auto rest = column.file().bytes().subspan(static_cast<size_t>(from)); !rest.empty();) {
-    const auto next = rest.first(std::min(kPiece, rest.size()));
-    // All pages of a piece in one call; where the system cannot, they come one by one.
-    const auto begin = reinterpret_cast<uintptr_t>(next.data()) & ~uintptr_t{4095};
-    const size_t length = reinterpret_cast<uintptr_t>(next.data()) + next.size() - begin;
-    ::madvise(reinterpret_cast<void*>(begin), length, MADV_POPULATE_READ);
-    hash.add(next.data(), next.size());
-    file.write_at(rest.data() - column.file().bytes().data(), next.data(), next.size());
-    rest = rest.subspan(next.size());
+  const Bytes rest = column.file().bytes().subspan(static_cast<size_t>(from));
+  const HashAhead ahead(rest, hash);
+  for (size_t at = 0; at < rest.size();) {
+    const Bytes next = rest.subspan(at, std::min(kPiece, rest.size() - at));
+    at += next.size();
+    ahead.wait(at);
+    file.write_at(next.data() - column.file().bytes().data(), next.data(), next.size());
     advanced(static_cast<int64_t>(next.size()));
   }
-  file.sync();
+  if (sync) file.sync();
   return hash.hex64();
 }
 
