@@ -1,11 +1,9 @@
 #include "job/column_copy.h"
 
-#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 
-#include "base/start_thread.h"
 #include "base/units.h"
 #include "io/file.h"
 #include "memory/vector.h"
@@ -14,7 +12,8 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr size_t kPiece = kMiB;
+// It is in the processor's cache from reading to writing.
+constexpr size_t kPiece = 256 * kKiB;
 
 // Hashes what belongs to the data of a column.
 class DataHash {
@@ -32,40 +31,6 @@ class DataHash {
   Hasher hasher_;
 };
 
-using Bytes = std::span<const std::byte>;
-
-// Has all pages of a piece in memory, in one call; where the system cannot, they come one by one.
-void populate(Bytes piece) {
-  const auto begin = reinterpret_cast<uintptr_t>(piece.data()) & ~uintptr_t{4095};
-  const size_t length = reinterpret_cast<uintptr_t>(piece.data()) + piece.size() - begin;
-  ::madvise(reinterpret_cast<void*>(begin), length, MADV_POPULATE_READ);
-}
-
-// Reads ahead of the writer and hashes, on a thread of its own.
-class HashAhead {
- public:
-  HashAhead(Bytes bytes, DataHash& hash)
-      : thread_(start_thread([this, bytes, &hash](const std::stop_token& stop) {
-          for (Bytes rest = bytes; !rest.empty() && !stop.stop_requested();) {
-            const Bytes piece = rest.first(std::min(kPiece, rest.size()));
-            populate(piece);
-            hash.add(piece.data(), piece.size());
-            rest = rest.subspan(piece.size());
-            done_ += piece.size();
-            done_.notify_one();
-          }
-        })) {}
-
-  /// Waits until so many bytes are hashed.
-  void wait(size_t bytes) const {
-    for (size_t done = done_; done < bytes; done = done_) done_.wait(done);
-  }
-
- private:
-  std::atomic<size_t> done_ = 0;
-  std::jthread thread_;  // after what it uses
-};
-
 }  // namespace
 
 int64_t bytes_copied(const NpyView& column, const fs::path& target) {
@@ -78,22 +43,19 @@ std::string copy_column(const NpyView& column, const fs::path& target, int64_t f
                         const std::function<void(int64_t)>& advanced, FileSystem& files) {
   DataHash hash(column.offset());
   File file = from > 0 ? File::update(target, files) : File::create(target, files);
-  Vector<char, Tag::output> piece(from > 0 ? kPiece : 0);
-  for (int64_t left = from; left > 0;) {
-    const size_t got = file.read(piece.data(), std::min(piece.size(), static_cast<size_t>(left)));
+  File source = File::open(column.file().path());
+  if (::lseek(source.descriptor(), from, SEEK_SET) != from) throw file_failure("cannot read", source.path());
+  Vector<char, Tag::output> piece(kPiece);
+  const auto bytes = static_cast<int64_t>(column.file().bytes().size());
+  for (int64_t at = 0; at < bytes;) {
+    File& read = at < from ? file : source;
+    const size_t got =
+        read.read(piece.data(), std::min(kPiece, static_cast<size_t>((at < from ? from : bytes) - at)));
     if (got == 0) break;  // shortened meanwhile: the checksum tells
     hash.add(piece.data(), got);
-    left -= static_cast<int64_t>(got);
+    if (at >= from) file.write_at(at, piece.data(), got);
+    at += static_cast<int64_t>(got);
     advanced(static_cast<int64_t>(got));
-  }
-  const Bytes rest = column.file().bytes().subspan(static_cast<size_t>(from));
-  const HashAhead ahead(rest, hash);
-  for (size_t at = 0; at < rest.size();) {
-    const Bytes next = rest.subspan(at, std::min(kPiece, rest.size() - at));
-    at += next.size();
-    ahead.wait(at);
-    file.write_at(next.data() - column.file().bytes().data(), next.data(), next.size());
-    advanced(static_cast<int64_t>(next.size()));
   }
   if (sync) file.sync();
   return hash.hex64();

@@ -122,6 +122,14 @@ class Copy {
   int64_t resumed_ = 0;
 };
 
+// Before anything of the copy. Half a text is that of no boot.
+void write_boot(const CopyPlace& place, const std::string& boot, FileSystem& files) {
+  File file = File::create(place.boot(), files);
+  file.write(boot.data(), boot.size());
+  file.sync();
+  sync_folder(place.root, files);
+}
+
 // Copies, and gives the copy its name.
 void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetView& set, bool alone,
              Staged& staged) {
@@ -134,7 +142,7 @@ void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetV
     const std::string boot = boot_of(place.root, files);
     Copy copy(request, set, part, boot.empty());
     copy.require_room_for_rest();
-    if (!boot.empty()) write_text(place.boot(), boot, files);
+    if (!boot.empty()) write_boot(place, boot, files);
     copy.run(staged);
     if (rename_to_free(part, place.whole(), files) != 0) {
       // Without locks another process may have been first.
