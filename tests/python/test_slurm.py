@@ -48,7 +48,7 @@ def test_the_job_asks_for_what_the_plan_says(bin_dir, run, work, tmp_path):
     budget = int(re.search(r"--budget (\d+)", script)[1])
     mib = 1 << 20
     assert plan["peak_bytes"] <= budget <= plan["peak_bytes"] + 3 * mib and budget % mib == 0
-    assert budget // mib + 64 + 3 <= int(option(script, "mem").removesuffix("M")) <= budget // mib * 1.01 + 64 + 6
+    assert budget // mib + 64 + 2 <= int(option(script, "mem").removesuffix("M")) <= budget // mib * 1.01 + 64 + 6
     assert option(script, "cpus-per-task") == "1" and option(script, "partition") == "main"
     hours, minutes, seconds = map(int, option(script, "time").split(":"))
     assert 3 <= hours * 60 + minutes <= 30 and seconds == 0
