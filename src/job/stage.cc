@@ -9,10 +9,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "base/workers.h"
 #include "io/file.h"
 #include "job/column_copy.h"
 #include "job/staging_folder.h"
@@ -77,7 +79,7 @@ class Copy {
 
   void run(Staged& staged) {
     make_folders(part_, request_.files);
-    for (const auto& [name, column] : set_.columns()) copy(name, column);
+    copy_columns();
     const std::string manifest = read_text(set_.folder() / kManifest);
     File file = File::create(part_ / kManifest, request_.files);
     file.write(manifest.data(), manifest.size());
@@ -92,7 +94,25 @@ class Copy {
   fs::path target_of(const NpyView& column) const {
     return part_ / fs::path(column.file().path()).filename();
   }
-  void advance(int64_t bytes) { request_.progress(done_ += bytes, all_); }
+  void advance(int64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    request_.progress(done_ += bytes, all_);
+  }
+
+  // Two at a time: while one is hashed the other is written.
+  void copy_columns() {
+    std::vector<std::string> names;
+    for (const auto& [name, column] : set_.columns()) names.push_back(name);
+    try {
+      Workers(2).run_ordered(static_cast<int64_t>(names.size()), [&](int64_t item, Turn&) {
+        const std::string& name = names[static_cast<size_t>(item)];
+        copy(name, set_.columns().at(name));
+      });
+    } catch (const InputError&) {  // the set is damaged
+      request_.files.remove_tree(part_);
+      throw;
+    }
+  }
 
   void copy(const std::string& name, const NpyView& column) {
     const std::string expected = set_.manifest()["columns"][name].value("xxh3", "");
@@ -103,10 +123,10 @@ class Copy {
       advance(-static_cast<int64_t>(column.file().bytes().size()));
       found = copy_column(column, target_of(column), 0, sync_, advanced, request_.files);
     } else {
+      const std::scoped_lock lock(mutex_);
       resumed_ += before;
     }
     if (found == expected) return;
-    request_.files.remove_tree(part_);
     throw InputError(
         fmt::format("{}: column '{}' has the checksum {}, expected {} as manifest.json says: its file was "
                     "changed or damaged since the set was made; make the set again (--force)",
@@ -118,6 +138,7 @@ class Copy {
   fs::path part_;
   bool sync_;
   int64_t all_;
+  std::mutex mutex_;  // of what follows
   int64_t done_ = 0;
   int64_t resumed_ = 0;
 };
