@@ -27,10 +27,10 @@ std::string header(const SlurmJob& job) {
   std::string text = "#!/bin/bash\n";
   for (const std::string& option :
        {fmt::format("--job-name={}", shell_word(name)), std::string("--nodes=1"), std::string("--ntasks=1"),
-        fmt::format("--cpus-per-task={}", job.threads), fmt::format("--mem={}M", memory_mib(job.budget, job.threads)),
-        "--time=" + clock(limit_minutes(job)), fmt::format("--signal=B:USR1@{}", kSecondsToStop),
-        std::string("--requeue"), std::string("--open-mode=append"),
-        "--output=" + shell_word(job.run.string() + ".slurm-%j.out")})
+        fmt::format("--cpus-per-task={}", job.threads),
+        fmt::format("--mem={}M", memory_mib(job.budget, job.threads)), "--time=" + clock(limit_minutes(job)),
+        fmt::format("--signal=B:USR1@{}", kSecondsToStop), std::string("--requeue"),
+        std::string("--open-mode=append"), "--output=" + shell_word(job.run.string() + ".slurm-%j.out")})
     text += "#SBATCH " + option + "\n";
   for (const std::string& option : job.site.sbatch) text += "#SBATCH " + option + "\n";
   return text;
@@ -96,7 +96,8 @@ std::string shell_word(const std::string& text) {
 }
 
 int64_t memory_mib(int64_t budget, int threads, int64_t page_cache) {
-  // Measured beside runs of 1 and 2 threads: 1.3 to 1.5 MiB with the kernel's share (bench/results/cluster.md).
+  // Measured beside runs of 1 and 2 threads: 1.3 to 1.5 MiB with the kernel's share
+  // (bench/results/cluster.md).
   constexpr int64_t kShellAndStep = 1664 * kKiB;
   constexpr int64_t kThread = 64 * kKiB;  // stacks and tasks of the kernel, of a thread in each pool
   constexpr int64_t kPageTables = 512;    // 8 bytes for each page of 4 KiB

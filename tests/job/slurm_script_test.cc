@@ -37,7 +37,8 @@ TEST(SlurmScript, AsksForWhatThePlanSays) {
 }
 
 TEST(SlurmScript, MemoryIsTheBudgetAndWhatTheJobTakesBesideIt) {
-  EXPECT_EQ(memory_mib(100 * kMiB, 1, 0), 102);  // 1.7 MiB of the shell, the step and a thread, 0.2 of page tables
+  EXPECT_EQ(memory_mib(100 * kMiB, 1, 0),
+            102);  // 1.7 MiB of the shell, the step and a thread, 0.2 of page tables
   EXPECT_EQ(memory_mib(512 * kMiB, 8), 512 + 4 + 64);
   EXPECT_EQ(memory_mib(64 * kGiB, 8), 64 * 1024 + 128 + 3 + 64);
 }
