@@ -77,7 +77,7 @@ in_reach() {
 constexpr const char* kEnd = R"(
 code=$?
 if test "$asked" = USR1 && { test "$code" = 75 || test "$code" = 138; }; then
-  echo "plimsoll: the time limit is near; job $SLURM_JOB_ID goes on in a later allocation"
+  echo "plimsoll: the time limit is near, or another job has precedence; job $SLURM_JOB_ID goes on in a later allocation"
   scontrol requeue "$SLURM_JOB_ID" && exit 0
 fi
 test "$code" = 75 || "$plimsoll" job-report "$run"
