@@ -7,7 +7,7 @@ how much of what they asked for they did not use.
 
 Recipes are drawn: task, sizes of the model, batch and blocks, windows, threads, and in half of the cases a budget between
 the smallest that works and the planned peak. Unused is what of --mem, page cache aside, is above the anonymous memory
-that the run's process held at its peak; the shell and SLURM's step, for which 3 MiB are asked, count as unused.
+that the run's process held at its peak; the shell and SLURM's step, for which 1.6 MiB are asked, count as unused.
 --page-cache 0 takes that of the program out of --mem: what is then left is killed if the plan is wrong.
 """
 

@@ -3,7 +3,7 @@
 
     bench/staging.py DATA [--shards DIR...] [--scratch DIR] [--times 5]
 
-`cp` leaves the bytes in the page cache; `cp, sync` has them on the disk at the end, as stage and merge do.
+`cp` leaves the bytes in the page cache, as stage does on a disk of this machine; `cp, sync` has them on the disk at the end, as merge does.
 """
 
 import argparse

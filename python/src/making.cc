@@ -10,12 +10,12 @@
 #include "base/units.h"
 #include "bindings.h"
 #include "ingest/can/ingest.h"
+#include "ingest/merge.h"
 #include "ingest/points/nearest.h"
 #include "ingest/points/points.h"
 #include "ingest/simulate/simulate.h"
 #include "ingest/tu/tu.h"
 #include "memory/budget_scope.h"
-#include "store/merge_shards.h"
 #include "watched.h"
 #include "windows/windows_set.h"
 
@@ -59,7 +59,7 @@ void make_merged(MergeRequest request, const std::string& budget, const nb::obje
   const BudgetScope scope(budget, 256 * kMiB);
   run_watched(progress, [&](const Progress& note) {
     request.progress = note;
-    merge_shards(request);
+    merge_any(request);
   });
 }
 

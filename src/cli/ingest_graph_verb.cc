@@ -16,6 +16,7 @@ namespace {
 
 struct Options {
   GraphIngestOptions graph;
+  std::string shard = "1/1";
   Resources resources;
   bool json = false;
 };
@@ -23,6 +24,7 @@ struct Options {
 void run(Options& options) {
   const Stopwatch watch;
   options.graph.threads = options.resources.thread_count();
+  options.graph.shard = Shard::parse(options.shard);
   Budget budget(options.resources, 256 * kMiB);
   GraphIngestResult result;
   {
@@ -44,9 +46,11 @@ void run(Options& options) {
                          {"edge_features", result.edge_features},
                          {"classes", result.classes},
                          {"source_bytes", result.source_bytes}},
-              .text = fmt::format("{} nodes ({} IDs) with {} features, {} edges with {}, {} classes",
-                                  format_count(result.nodes), result.ids, result.node_features,
-                                  format_count(result.edges), result.edge_features, result.classes),
+              .text = options.graph.shard.is_all()
+                          ? fmt::format("{} nodes ({} IDs) with {} features, {} edges with {}, {} classes",
+                                        format_count(result.nodes), result.ids, result.node_features,
+                                        format_count(result.edges), result.edge_features, result.classes)
+                          : fmt::format("{} edges of shard {}", format_count(result.edges), options.shard),
               .from = "sources",
               .remarks = "",
               .took = fmt::format("{} edges read in {} ({})", format_count(result.edges_read),
@@ -135,6 +139,10 @@ void add_ingest_graph(CLI::App& ingest) {
                    "sampled most first; partition: parts with few edges between them")
       ->check(words({"none", "degree", "frequency", "partition"}))
       ->capture_default_str();
+  graph
+      ->add_option("--shard", options->shard,
+                   "Part I of N alone, of whole files of edges; `plimsoll merge` joins the parts")
+      ->type_name("I/N");
   graph->add_flag("--force", made.force, "Replace an existing output");
   graph->add_flag("--json", options->json, "The summary as JSON");
   add_node_options(*graph, made);

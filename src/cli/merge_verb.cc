@@ -8,7 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
-#include "store/merge_shards.h"
+#include "ingest/merge.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -28,7 +28,7 @@ void run(Options& options) {
     Progress progress("merge", "data", Progress::Unit::bytes);
     options.merge.progress =
         until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
-    merged = merge_shards(options.merge);
+    merged = merge_any(options.merge);
   }
   const double seconds = watch.seconds();
   print_made(
@@ -36,7 +36,10 @@ void run(Options& options) {
        .already_there = merged.already_there,
        .counts = {{"kind", merged.kind}, {"rows", merged.rows}, {"bytes", merged.bytes}},
        .text = fmt::format("{} {} of {} shards", format_count(merged.rows),
-                           merged.kind == "frames" ? "frames" : "graphs", options.merge.shards.size()),
+                           merged.kind == "frames"  ? "frames"
+                           : merged.kind == "graph" ? "edges"
+                                                    : "graphs",
+                           options.merge.shards.size()),
        .from = "shards",
        .remarks = "",
        .took = fmt::format("{} in {} ({}/s)", format_bytes(merged.bytes), format_seconds(seconds),

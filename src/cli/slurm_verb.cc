@@ -124,6 +124,7 @@ void run_slurm(const SlurmOptions& options) {
   const double staging = job.stages ? static_cast<double>(data_bytes) / kStaged : 0;
   if (trained > 0) job.seconds = trained + staging + planning + kStart;
 
+  make_folders(job.run.parent_path());  // SLURM fails a job whose output has no folder
   const std::string script = slurm_script(job);
   if (options.submit)
     submit(job, script);

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/error.h"
+
 namespace plimsoll {
 namespace {
 
@@ -62,8 +64,10 @@ void radix_sort(Keys& keys, Keys& keys_scratch, Order& order, Order& order_scrat
 
 class ExternalSort::RunWriter {
  public:
-  RunWriter(const std::filesystem::path& path, int low_bits, size_t payload, FileSystem& files)
-      : file_(File::create(path, files)),
+  using Write = std::function<void(std::span<const std::byte>)>;
+
+  RunWriter(Write write, int low_bits, size_t payload)
+      : write_(std::move(write)),
         low_bits_(low_bits),
         payload_(payload),
         buffer_(std::max<size_t>(kWriteBuffer, 2 * (payload + kLongestNumber))) {}
@@ -78,12 +82,12 @@ class ExternalSort::RunWriter {
     filled_ += payload_;
   }
   void flush() {
-    file_.write(buffer_.data(), filled_);
+    write_({buffer_.data(), filled_});
     filled_ = 0;
   }
 
  private:
-  File file_;
+  Write write_;
   int low_bits_;
   size_t payload_;
   uint64_t previous_ = 0;
@@ -94,17 +98,25 @@ class ExternalSort::RunWriter {
 class ExternalSort::RunReader {
  public:
   RunReader(const Run& run, size_t payload, size_t buffer, FileSystem& files)
-      : file_(File::open(run.path, files)), low_bits_(run.low_bits), payload_(payload), buffer_(buffer) {}
+      : file_(File::open(run.path, files)), low_bits_(run.low_bits), payload_(payload), buffer_(buffer) {
+    for (auto left = static_cast<size_t>(run.begin); left > 0;) {
+      const size_t got = file_.read(buffer_.data(), std::min(left, buffer_.size()));
+      if (got == 0) throw damaged();
+      left -= got;
+    }
+  }
 
   bool next() {
     if (filled_ - at_ < kLongestNumber + payload_ && !ended_) fill();
     if (at_ == filled_) return alive_ = false;
     uint64_t difference = 0;
     for (int shift = 0;; shift += 7) {
+      if (shift > 63 || at_ == filled_) throw damaged();
       const auto byte = static_cast<uint64_t>(buffer_[at_++]);
       difference |= (byte & 127) << shift;
       if (byte < 128) break;
     }
+    if (filled_ - at_ < payload_) throw damaged();
     packed_ += difference;
     key_ = unpacked(packed_, low_bits_);
     record_ = buffer_.data() + at_;
@@ -116,6 +128,10 @@ class ExternalSort::RunReader {
   const std::byte* payload() const { return record_; }
 
  private:
+  InputError damaged() const {
+    return InputError(file_.path() +
+                      ": ends inside a record, expected a run of sorted records; make it again");
+  }
   void fill() {
     std::memmove(buffer_.data(), buffer_.data() + at_, filled_ - at_);
     filled_ -= std::exchange(at_, 0);
@@ -149,7 +165,8 @@ ExternalSort::ExternalSort(Options options) : options_(std::move(options)) {
 }
 
 ExternalSort::~ExternalSort() {
-  for (const Run& run : runs_) options_.files->remove_file(run.path);
+  for (const Run& run : runs_)
+    if (!run.taken) options_.files->remove_file(run.path);
 }
 
 void ExternalSort::allocate() {
@@ -187,14 +204,27 @@ void ExternalSort::spill() {
   sort();
   uint64_t used = 0;
   for (size_t i = 0; i < count_; ++i) used |= keys_[i];
-  runs_.push_back({next_path(), static_cast<int>(std::bit_width(used & kLow))});
-  RunWriter writer(runs_.back().path, runs_.back().low_bits, options_.payload, *options_.files);
+  runs_.push_back({.path = next_path(), .low_bits = static_cast<int>(std::bit_width(used & kLow))});
+  File file = File::create(runs_.back().path, *options_.files);
+  RunWriter writer([&](std::span<const std::byte> piece) { file.write(piece.data(), piece.size()); },
+                   runs_.back().low_bits, options_.payload);
   for (size_t i = 0; i < count_; ++i) {
     if (options_.unique && i > 0 && keys_[i] == keys_[i - 1]) continue;
     writer.add(keys_[i], options_.payload > 0 ? payloads_.data() + order_[i] * options_.payload : nullptr);
   }
   writer.flush();
   count_ = 0;
+}
+
+void ExternalSort::take_run(const std::filesystem::path& path, int64_t begin) {
+  if (count_ > 0) spill();
+  runs_.push_back({.path = path, .begin = begin, .taken = true});
+}
+
+void ExternalSort::write_run(const std::function<void(std::span<const std::byte>)>& write) const {
+  RunWriter writer(write, Run().low_bits, options_.payload);
+  for (Reader reader = read(); reader.next();) writer.add(reader.key(), reader.payload());
+  writer.flush();
 }
 
 void ExternalSort::seal() {
@@ -222,18 +252,19 @@ void ExternalSort::seal() {
 // Puts one run in the place of `count` runs from `first` on.
 void ExternalSort::merge(size_t first, size_t count) {
   if (count < 2) return;
-  Run merged{next_path(), 0};
+  Run merged{.path = next_path(), .low_bits = 0};
   for (size_t i = first; i < first + count; ++i)
     merged.low_bits = std::max(merged.low_bits, runs_[i].low_bits);
   runs_.push_back(merged);  // so that it is removed whatever happens
   {
     Reader reader(*this, first, count);
-    RunWriter writer(merged.path, merged.low_bits, options_.payload, *options_.files);
+    File file = File::create(merged.path, *options_.files);
+    RunWriter writer([&](std::span<const std::byte> piece) { file.write(piece.data(), piece.size()); },
+                     merged.low_bits, options_.payload);
     while (reader.next()) writer.add(reader.key(), reader.payload());
     writer.flush();
   }
-  for (size_t i = first; i < first + count; ++i)
-    if (options_.files->remove_file(runs_[i].path) != 0) throw file_failure("cannot delete", runs_[i].path);
+  for (size_t i = first; i < first + count; ++i) remove_file(runs_[i]);
   runs_.pop_back();
   const auto at = runs_.begin() + static_cast<std::ptrdiff_t>(first);
   runs_.erase(at + 1, at + static_cast<std::ptrdiff_t>(count));
@@ -253,10 +284,13 @@ ExternalSort::Reader ExternalSort::read() const {
 void ExternalSort::remove() {
   release();
   while (!runs_.empty()) {
-    if (options_.files->remove_file(runs_.back().path) != 0)
-      throw file_failure("cannot delete", runs_.back().path);
+    remove_file(runs_.back());
     runs_.pop_back();
   }
+}
+
+void ExternalSort::remove_file(const Run& run) const {
+  if (!run.taken && options_.files->remove_file(run.path) != 0) throw file_failure("cannot delete", run.path);
 }
 
 ExternalSort::Reader::Reader(const ExternalSort& sort, size_t first, size_t count) : sort_(&sort) {

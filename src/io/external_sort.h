@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +23,8 @@ namespace plimsoll {
 /// A run holds differences of keys, of as many bits as its keys have in use, so that a sorted list of edges
 /// takes about the bytes on disk that its finished column does.
 ///
-/// Memory stands under Tag::ingest. Not thread-safe. Errors of all: Failure (disk), BudgetExceeded.
+/// Memory stands under Tag::ingest. Not thread-safe. Errors of all: Failure (disk), BudgetExceeded,
+/// InputError (a run that was taken and is damaged).
 class ExternalSort {
  public:
   struct Options {
@@ -48,10 +51,15 @@ class ExternalSort {
     if (options_.payload > 0) keep_payload(payload);
     ++count_;
   }
+  /// Adds the records of a run that another sort wrote with the same payload, from byte `begin` of a file to
+  /// its end. The file stays, and has to be there as long as the records are wanted.
+  void take_run(const std::filesystem::path& path, int64_t begin);
   /// All has been added; memory that is not needed any more is given back.
   void seal();
   /// The records in order; after seal(), as often as wanted, each Reader for itself.
   Reader read() const;
+  /// Gives all records, after seal(), as one run, piece by piece. Its bytes do not depend on the memory.
+  void write_run(const std::function<void(std::span<const std::byte>)>& write) const;
   /// Deletes the runs, and gives the memory back. No Reader may be in use.
   void remove();
 
@@ -59,6 +67,8 @@ class ExternalSort {
   struct Run {
     std::filesystem::path path;
     int low_bits = 32;
+    int64_t begin = 0;   // of the records in the file
+    bool taken = false;  // the file is another's
   };
   class RunWriter;
   class RunReader;
@@ -69,6 +79,7 @@ class ExternalSort {
   void sort();
   void spill();
   void merge(size_t first, size_t count);
+  void remove_file(const Run& run) const;
   std::filesystem::path next_path();
   size_t run_buffer(size_t runs) const;
 

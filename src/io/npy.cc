@@ -7,19 +7,32 @@
 #include <charconv>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
+#include "io/write_back.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kBufferBytes = 256 * 1024;
+constexpr size_t kBufferBytes = 256 << 10;
+constexpr size_t kPieceBytes = 1 << 20;
+constexpr int64_t kWriteBackBytes = 8 << 20;
 // In the order of NumberType.
 constexpr std::array<std::string_view, 5> kNumberDtypes = {"<f4", "<f2", "<u2", "|u1", "|i1"};
 
 InputError bad(const std::string& path, const std::string& what) {
   return InputError(path + ": not a usable .npy file: " + what);
+}
+
+// Writes what ends at byte `end` of the data, and has whole pieces of the file go to the disk meanwhile.
+void write_on(File& file, const void* data, size_t bytes, int64_t end) {
+  file.write(data, bytes);
+  const int64_t last = end / kWriteBackBytes;
+  const int64_t first = (end - static_cast<int64_t>(bytes)) / kWriteBackBytes;
+  if (last > first)
+    start_write_back(file, kNpyDataOffset + first * kWriteBackBytes, (last - first) * kWriteBackBytes);
 }
 
 // The text behind "'key':" in the header's Python dictionary.
@@ -127,20 +140,26 @@ NpyWriter::NpyWriter(const std::filesystem::path& path, std::string dtype, std::
 }
 
 void NpyWriter::append_bytes(const void* data, size_t bytes) {
-  hasher_.add(data, bytes);
-  data_bytes_ += static_cast<int64_t>(bytes);
-  if (filled_ + bytes > buffer_.size()) flush();
-  if (bytes > buffer_.size()) {
-    file_.write(data, bytes);
-  } else if (bytes > 0) {
-    std::memcpy(buffer_.data() + filled_, data, bytes);
-    filled_ += bytes;
+  const auto* at = static_cast<const char*>(data);
+  while (bytes > 0) {
+    // Hashed, a piece is in the processor's cache when it is written.
+    const size_t piece = std::min(bytes, kPieceBytes);
+    hasher_.add(at, piece);
+    if (filled_ + piece > buffer_.size()) flush();
+    data_bytes_ += static_cast<int64_t>(piece);
+    if (piece > buffer_.size()) {
+      write_on(file_, at, piece, data_bytes_);
+    } else {
+      std::memcpy(buffer_.data() + filled_, at, piece);
+      filled_ += piece;
+    }
+    at += piece;
+    bytes -= piece;
   }
 }
 
 void NpyWriter::flush() {
-  file_.write(buffer_.data(), filled_);
-  filled_ = 0;
+  write_on(file_, buffer_.data(), std::exchange(filled_, 0), data_bytes_);
 }
 
 NpyShape NpyWriter::finish() {

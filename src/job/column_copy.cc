@@ -1,9 +1,8 @@
 #include "job/column_copy.h"
 
-#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/units.h"
 #include "io/file.h"
@@ -13,8 +12,8 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Hashed, a piece is in the processor's cache when it is written.
-constexpr size_t kPiece = kMiB;
+// It is in the processor's cache from reading to writing.
+constexpr size_t kPiece = 256 * kKiB;
 
 // Hashes what belongs to the data of a column.
 class DataHash {
@@ -40,30 +39,25 @@ int64_t bytes_copied(const NpyView& column, const fs::path& target) {
   return missing || bytes > column.file().bytes().size() ? 0 : static_cast<int64_t>(bytes);
 }
 
-std::string copy_column(const NpyView& column, const fs::path& target, int64_t from,
+std::string copy_column(const NpyView& column, const fs::path& target, int64_t from, bool sync,
                         const std::function<void(int64_t)>& advanced, FileSystem& files) {
   DataHash hash(column.offset());
   File file = from > 0 ? File::update(target, files) : File::create(target, files);
-  Vector<char, Tag::output> piece(from > 0 ? kPiece : 0);
-  for (int64_t left = from; left > 0;) {
-    const size_t got = file.read(piece.data(), std::min(piece.size(), static_cast<size_t>(left)));
+  File source = File::open(column.file().path());
+  if (::lseek(source.descriptor(), from, SEEK_SET) != from) throw file_failure("cannot read", source.path());
+  Vector<char, Tag::output> piece(kPiece);
+  const auto bytes = static_cast<int64_t>(column.file().bytes().size());
+  for (int64_t at = 0; at < bytes;) {
+    File& read = at < from ? file : source;
+    const size_t got =
+        read.read(piece.data(), std::min(kPiece, static_cast<size_t>((at < from ? from : bytes) - at)));
     if (got == 0) break;  // shortened meanwhile: the checksum tells
     hash.add(piece.data(), got);
-    left -= static_cast<int64_t>(got);
+    if (at >= from) file.write_at(at, piece.data(), got);
+    at += static_cast<int64_t>(got);
     advanced(static_cast<int64_t>(got));
   }
-  for (auto rest = column.file().bytes().subspan(static_cast<size_t>(from)); !rest.empty();) {
-    const auto next = rest.first(std::min(kPiece, rest.size()));
-    // All pages of a piece in one call; where the system cannot, they come one by one.
-    const auto begin = reinterpret_cast<uintptr_t>(next.data()) & ~uintptr_t{4095};
-    const size_t length = reinterpret_cast<uintptr_t>(next.data()) + next.size() - begin;
-    ::madvise(reinterpret_cast<void*>(begin), length, MADV_POPULATE_READ);
-    hash.add(next.data(), next.size());
-    file.write_at(rest.data() - column.file().bytes().data(), next.data(), next.size());
-    rest = rest.subspan(next.size());
-    advanced(static_cast<int64_t>(next.size()));
-  }
-  file.sync();
+  if (sync) file.sync();
   return hash.hex64();
 }
 

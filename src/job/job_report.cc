@@ -159,10 +159,10 @@ Json advice_of(const Json& report, bool finished) {
   const double threads = number_at(report, "/processors/threads");
   const double busy = number_at(report, "/processors/utilisation") * threads;
   constexpr double kMargin = 1.3, kIdle = 0.25, kMinute = 60;
-  Json advice = {{"budget_bytes", budget}, {"mem_mib", memory_mib(budget)}};
   // A processor that was idle all the time is not needed.
-  const double cpus = threads - busy >= 1 ? std::ceil(busy + kIdle) : threads;
-  advice["cpus"] = std::max<int64_t>(1, static_cast<int64_t>(std::min(cpus, threads)));
+  const double wanted = threads - busy >= 1 ? std::ceil(busy + kIdle) : threads;
+  const int cpus = std::max(1, static_cast<int>(std::min(wanted, threads)));
+  Json advice = {{"budget_bytes", budget}, {"mem_mib", memory_mib(budget, cpus)}, {"cpus", cpus}};
   advice["minutes"] = finished ? Json(static_cast<int64_t>(
                                      std::ceil(number_at(report, "/processors/seconds") * kMargin / kMinute)))
                                : Json();

@@ -27,10 +27,10 @@ std::string header(const SlurmJob& job) {
   std::string text = "#!/bin/bash\n";
   for (const std::string& option :
        {fmt::format("--job-name={}", shell_word(name)), std::string("--nodes=1"), std::string("--ntasks=1"),
-        fmt::format("--cpus-per-task={}", job.threads), fmt::format("--mem={}M", memory_mib(job.budget)),
-        "--time=" + clock(limit_minutes(job)), fmt::format("--signal=B:USR1@{}", kSecondsToStop),
-        std::string("--requeue"), std::string("--open-mode=append"),
-        "--output=" + shell_word(job.run.string() + ".slurm-%j.out")})
+        fmt::format("--cpus-per-task={}", job.threads),
+        fmt::format("--mem={}M", memory_mib(job.budget, job.threads)), "--time=" + clock(limit_minutes(job)),
+        fmt::format("--signal=B:USR1@{}", kSecondsToStop), std::string("--requeue"),
+        std::string("--open-mode=append"), "--output=" + shell_word(job.run.string() + ".slurm-%j.out")})
     text += "#SBATCH " + option + "\n";
   for (const std::string& option : job.site.sbatch) text += "#SBATCH " + option + "\n";
   return text;
@@ -77,7 +77,7 @@ in_reach() {
 constexpr const char* kEnd = R"(
 code=$?
 if test "$asked" = USR1 && { test "$code" = 75 || test "$code" = 138; }; then
-  echo "plimsoll: the time limit is near; job $SLURM_JOB_ID goes on in a later allocation"
+  echo "plimsoll: the time limit is near, or another job has precedence; job $SLURM_JOB_ID goes on in a later allocation"
   scontrol requeue "$SLURM_JOB_ID" && exit 0
 fi
 test "$code" = 75 || "$plimsoll" job-report "$run"
@@ -95,10 +95,14 @@ std::string shell_word(const std::string& text) {
   return word + "'";
 }
 
-int64_t memory_mib(int64_t budget, int64_t page_cache) {
-  constexpr int64_t kShellAndStep = 3 * kMiB;  // 1.7 MB measured; the rest is the kernel's for our threads
-  constexpr int64_t kPageTables = 512;         // 8 bytes for each page of 4 KiB
-  return (budget + budget / kPageTables + kShellAndStep + page_cache + kMiB - 1) / kMiB;
+int64_t memory_mib(int64_t budget, int threads, int64_t page_cache) {
+  // Measured beside runs of 1 and 2 threads: 1.3 to 1.5 MiB with the kernel's share
+  // (bench/results/cluster.md).
+  constexpr int64_t kShellAndStep = 1664 * kKiB;
+  constexpr int64_t kThread = 64 * kKiB;  // stacks and tasks of the kernel, of a thread in each pool
+  constexpr int64_t kPageTables = 512;    // 8 bytes for each page of 4 KiB
+  const int64_t beside = kShellAndStep + threads * kThread + budget / kPageTables;
+  return (budget + beside + page_cache + kMiB - 1) / kMiB;
 }
 
 int64_t limit_minutes(const SlurmJob& job) {

@@ -28,7 +28,7 @@ struct SlurmJob {
 inline constexpr int64_t kProgramPages = 64LL << 20;
 
 /// --mem in MiB: the budget, page cache, and what the shell, SLURM's own step and the kernel's tables take.
-int64_t memory_mib(int64_t budget, int64_t page_cache = kProgramPages);
+int64_t memory_mib(int64_t budget, int threads, int64_t page_cache = kProgramPages);
 
 /// --time, in minutes: at least 3, at most the longest that the site allows. One whose run takes longer goes
 /// on in the next allocation.

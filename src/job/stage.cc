@@ -9,10 +9,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "base/workers.h"
 #include "io/file.h"
 #include "job/column_copy.h"
 #include "job/staging_folder.h"
@@ -66,19 +68,24 @@ void require_room(const StageRequest& request, int64_t needed) {
 // One data set on its way into a folder.
 class Copy {
  public:
-  Copy(const StageRequest& request, const DataSetView& set, fs::path part)
-      : request_(request), set_(set), part_(std::move(part)), all_(bytes_of(set)) {}
+  Copy(const StageRequest& request, const DataSetView& set, fs::path part, bool sync)
+      : request_(request), set_(set), part_(std::move(part)), sync_(sync), all_(bytes_of(set)) {}
 
-  void run(Staged& staged) {
+  void require_room_for_rest() const {
     int64_t there = 0;
     for (const auto& [name, column] : set_.columns()) there += bytes_copied(column, target_of(column));
     require_room(request_, all_ - there);
+  }
+
+  void run(Staged& staged) {
     make_folders(part_, request_.files);
-    for (const auto& [name, column] : set_.columns()) copy(name, column);
+    copy_columns();
     const std::string manifest = read_text(set_.folder() / kManifest);
-    write_text(part_ / kManifest, manifest, request_.files);
+    File file = File::create(part_ / kManifest, request_.files);
+    file.write(manifest.data(), manifest.size());
+    if (sync_) file.sync();
     advance(static_cast<int64_t>(manifest.size()));
-    sync_folder(part_, request_.files);
+    if (sync_) sync_folder(part_, request_.files);
     staged.copied = all_ - resumed_;
     staged.resumed = resumed_;
   }
@@ -87,21 +94,39 @@ class Copy {
   fs::path target_of(const NpyView& column) const {
     return part_ / fs::path(column.file().path()).filename();
   }
-  void advance(int64_t bytes) { request_.progress(done_ += bytes, all_); }
+  void advance(int64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    request_.progress(done_ += bytes, all_);
+  }
+
+  // Two at a time: while one is hashed the other is written.
+  void copy_columns() {
+    std::vector<std::string> names;
+    for (const auto& [name, column] : set_.columns()) names.push_back(name);
+    try {
+      Workers(2).run_ordered(static_cast<int64_t>(names.size()), [&](int64_t item, Turn&) {
+        const std::string& name = names[static_cast<size_t>(item)];
+        copy(name, set_.columns().at(name));
+      });
+    } catch (const InputError&) {  // the set is damaged
+      request_.files.remove_tree(part_);
+      throw;
+    }
+  }
 
   void copy(const std::string& name, const NpyView& column) {
     const std::string expected = set_.manifest()["columns"][name].value("xxh3", "");
     const int64_t before = bytes_copied(column, target_of(column));
     const auto advanced = [&](int64_t bytes) { advance(bytes); };
-    std::string found = copy_column(column, target_of(column), before, advanced, request_.files);
+    std::string found = copy_column(column, target_of(column), before, sync_, advanced, request_.files);
     if (found != expected && before > 0) {  // what was there may be of a disk that lost power
       advance(-static_cast<int64_t>(column.file().bytes().size()));
-      found = copy_column(column, target_of(column), 0, advanced, request_.files);
+      found = copy_column(column, target_of(column), 0, sync_, advanced, request_.files);
     } else {
+      const std::scoped_lock lock(mutex_);
       resumed_ += before;
     }
     if (found == expected) return;
-    request_.files.remove_tree(part_);
     throw InputError(
         fmt::format("{}: column '{}' has the checksum {}, expected {} as manifest.json says: its file was "
                     "changed or damaged since the set was made; make the set again (--force)",
@@ -111,10 +136,20 @@ class Copy {
   const StageRequest& request_;
   const DataSetView& set_;
   fs::path part_;
+  bool sync_;
   int64_t all_;
+  std::mutex mutex_;  // of what follows
   int64_t done_ = 0;
   int64_t resumed_ = 0;
 };
+
+// Before anything of the copy. Half a text is that of no boot.
+void write_boot(const CopyPlace& place, const std::string& boot, FileSystem& files) {
+  File file = File::create(place.boot(), files);
+  file.write(boot.data(), boot.size());
+  file.sync();
+  sync_folder(place.root, files);
+}
 
 // Copies, and gives the copy its name.
 void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetView& set, bool alone,
@@ -124,20 +159,27 @@ void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetV
     return files.make_folder(name);
   });
   try {
-    Copy(request, set, part).run(staged);
+    // On a disk of this machine the copy is as good before it is synced, until the machine stops.
+    const std::string boot = boot_of(place.root, files);
+    Copy copy(request, set, part, boot.empty());
+    copy.require_room_for_rest();
+    if (!boot.empty()) write_boot(place, boot, files);
+    copy.run(staged);
     if (rename_to_free(part, place.whole(), files) != 0) {
       // Without locks another process may have been first.
       if (errno != EEXIST || alone) throw file_failure("cannot rename the finished copy to", place.whole());
       files.remove_tree(part);
     }
+    if (boot.empty()) sync_folder(place.root, files);
   } catch (const Failure&) {  // a full disk is not left full
     files.remove_tree(part);
+    files.remove_file(place.boot());
     throw;
   } catch (...) {
+    files.remove_file(place.boot());
     if (!alone) files.remove_tree(part);  // nobody would find it
     throw;
   }
-  sync_folder(place.root, files);
 }
 
 }  // namespace
@@ -164,7 +206,7 @@ bool lies_in_memory(fs::path folder) {
 
 std::optional<fs::path> staged_copy(const fs::path& data, const fs::path& root, FileSystem& files) {
   const CopyPlace place = copy_place(data, root);
-  if (!files.exists(place.whole())) return std::nullopt;
+  if (!files.exists(place.whole()) || !is_sure(place, files)) return std::nullopt;
   return fault_of(place.whole(), false) ? std::nullopt : std::optional(place.whole());
 }
 
@@ -194,8 +236,12 @@ Staged stage(const StageRequest& request) {
     request.say(fmt::format("{} has no locks ({}): other jobs may copy the same set at the same time",
                             request.root.string(), std::strerror(errno)));
   if (files.exists(place.whole())) {
-    const auto fault = fault_of(place.whole(), request.verify_all);
-    if (!fault) return staged;
+    const bool sure = is_sure(place, files);
+    const auto fault = fault_of(place.whole(), request.verify_all || !sure);
+    if (!fault) {
+      if (!sure) files.remove_file(place.boot());  // all of it came from the disk
+      return staged;
+    }
     request.say(*fault + "; copied again");
     if (files.remove_tree(place.whole()) != 0) throw file_failure("cannot delete", place.whole());
   }
@@ -206,9 +252,9 @@ Staged stage(const StageRequest& request) {
 std::vector<Evicted> evict(const fs::path& data, const fs::path& root, FileSystem& files) {
   // Names of copies end in a hyphen and 16 hex digits; others are no concern of ours.
   const auto name_of = [](std::string entry) -> std::string {
-    constexpr std::string_view kPart = ".part";
-    if (entry.starts_with('.') && entry.ends_with(kPart))
-      entry = entry.substr(1, entry.size() - 1 - kPart.size());
+    for (const std::string_view ending : {".part", ".boot"})
+      if (entry.starts_with('.') && entry.ends_with(ending))
+        entry = entry.substr(1, entry.size() - 1 - ending.size());
     constexpr size_t kHash = 16;
     if (entry.size() < kHash + 2 || entry[entry.size() - kHash - 1] != '-') return {};
     const auto hash = std::string_view(entry).substr(entry.size() - kHash);
@@ -227,8 +273,8 @@ std::vector<Evicted> evict(const fs::path& data, const fs::path& root, FileSyste
     CopyLock lock(place, files);
     if (!lock.try_lock()) continue;
     const int64_t bytes = bytes_below(place.whole()) + bytes_below(place.part());
-    for (const fs::path& folder : {place.whole(), place.part()})
-      if (files.remove_tree(folder) != 0) throw file_failure("cannot delete", folder);
+    for (const fs::path& path : {place.whole(), place.part(), place.boot()})
+      if (files.remove_tree(path) != 0) throw file_failure("cannot delete", path);
     evicted.push_back({name, bytes});
   }
   return evicted;

@@ -27,7 +27,8 @@ struct StageRequest {
   std::filesystem::path root;  ///< made where it is missing
   bool verify_all = false;     ///< a copy that is there has its checksums checked
   /// Bytes copied and in all, after each piece; while another process copies, (0, all) now and then. May
-  /// throw to end it: what is copied stays, and the next call goes on from there.
+  /// throw to end it: what is copied stays, and the next call goes on from there. Called on other threads,
+  /// one at a time.
   std::function<void(int64_t, int64_t)> progress = [](int64_t, int64_t) {};
   /// A sentence for people, such as whom it waits for.
   std::function<void(const std::string&)> say = [](const std::string&) {};

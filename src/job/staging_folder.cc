@@ -24,6 +24,20 @@ CopyPlace copy_place(const fs::path& data, const fs::path& root) {
   return {root, name};
 }
 
+std::string boot_of(const fs::path& folder, FileSystem& files) {
+  const int opened = files.open(folder, FileSystem::Open::read);
+  if (opened < 0) return {};
+  // Folders have locks on file systems of this machine alone.
+  const bool of_this_machine = files.lock(opened, folder) == 0 || errno == EWOULDBLOCK;
+  files.close(opened);
+  const fs::path boot = "/proc/sys/kernel/random/boot_id";
+  return of_this_machine && fs::exists(boot) ? read_text(boot) : std::string();
+}
+
+bool is_sure(const CopyPlace& place, FileSystem& files) {
+  return !files.exists(place.boot()) || read_text(place.boot(), files) == boot_of(place.root, files);
+}
+
 CopyLock::CopyLock(const CopyPlace& place, FileSystem& files) : files_(files), path_(place.lock()) {}
 
 CopyLock::~CopyLock() {

@@ -16,11 +16,21 @@ struct CopyPlace {
 
   std::filesystem::path whole() const { return root / name; }
   std::filesystem::path part() const { return root / ("." + name + ".part"); }
+  /// Holds the boot of the machine that made the copy without syncing it.
+  std::filesystem::path boot() const { return root / ("." + name + ".boot"); }
   std::filesystem::path lock() const { return root / ("." + name + ".lock"); }
 };
 
 /// The place of a data set. Errors: InputError where `data` has no manifest.json.
 CopyPlace copy_place(const std::filesystem::path& data, const std::filesystem::path& root);
+
+/// What names the time from one start of this machine to the next; empty where it is not known, or where
+/// `folder` is of a file system that other machines see.
+std::string boot_of(const std::filesystem::path& folder, FileSystem& files = FileSystem::disk());
+
+/// Whether all bytes of a copy that has its name are sure to be there: they are synced, or the machine has
+/// run ever since they were written.
+bool is_sure(const CopyPlace& place, FileSystem& files = FileSystem::disk());
 
 /// The right to write a copy, for one process at a time: the advisory lock of CopyPlace::lock(), which goes
 /// with the process. Not thread-safe.

@@ -21,7 +21,7 @@ struct MergeRequest {
 struct Merged {
   bool already_there = false;  ///< the output held just this: nothing was done
   std::string kind;
-  int64_t rows = 0;   ///< frames or graphs
+  int64_t rows = 0;   ///< frames, graphs or edges
   int64_t bytes = 0;  ///< of columns
 };
 

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <optional>
 
+#include "base/error.h"
 #include "base/philox.h"
+#include "io/file.h"
 #include "support/errors.h"
 #include "support/faulty_files.h"
 #include "support/memory_files.h"
@@ -66,6 +69,71 @@ class ExternalSortTest : public testing::Test {
   }
   TempFolder folder_;
 };
+
+// The bytes of a run behind `begin` others, in a file.
+std::filesystem::path write_run(const ExternalSort& sort, const std::filesystem::path& path, size_t begin) {
+  std::ofstream file(path, std::ios::binary);
+  file << std::string(begin, 'x');
+  sort.write_run([&](std::span<const std::byte> piece) {
+    file.write(reinterpret_cast<const char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
+  });
+  return path;
+}
+
+TEST_F(ExternalSortTest, RunsOfOthersAreMergedInTheirOrder) {
+  constexpr size_t kBegin = 70'000;  // more than a buffer
+  const std::filesystem::path others = folder_ / "others";
+  std::filesystem::create_directory(others);
+  for (const uint64_t bits : {~uint64_t{0}, uint64_t{0x7F}}) {
+    const std::vector<Record> records = made_up(20'000, bits);
+    std::vector<std::filesystem::path> paths;
+    for (size_t part = 0; part < 4; ++part) {
+      const auto begin = records.begin() + static_cast<std::ptrdiff_t>(part * 5'000);
+      std::vector<std::filesystem::path> of_memory;
+      for (const int64_t memory : {int64_t{64} << 20, int64_t{0}}) {
+        ExternalSort sort(options(memory));
+        fill(sort, {begin, begin + 5'000});
+        of_memory.push_back(write_run(sort, others / std::to_string(part * 2 + of_memory.size()), kBegin));
+      }
+      EXPECT_EQ(read_text(of_memory[0]), read_text(of_memory[1]));
+      paths.push_back(of_memory[0]);
+    }
+    for (const int64_t memory : {int64_t{64} << 20, int64_t{0}}) {  // 0: runs are merged to fewer first
+      ExternalSort sort(options(memory));
+      for (size_t part = 0; part < 4; ++part) {
+        if (part == 2) {  // what is added itself stays in its place
+          for (size_t i = 10'000; i < 15'000; ++i) sort.add(records[i].key, &records[i].number);
+          continue;
+        }
+        sort.take_run(paths[part], kBegin);
+      }
+      sort.seal();
+      EXPECT_EQ(read(sort), sorted(records, false)) << memory;
+      sort.remove();
+      EXPECT_EQ(names(), 1U);
+    }
+    for (const auto& path : paths) EXPECT_TRUE(std::filesystem::exists(path));
+  }
+}
+
+TEST_F(ExternalSortTest, ARunThatIsCutOffIsRefused) {
+  const std::filesystem::path others = folder_ / "others";
+  std::filesystem::create_directory(others);
+  ExternalSort sort(options(1 << 20));
+  fill(sort, made_up(100, ~uint64_t{0}));
+  const std::filesystem::path path = write_run(sort, others / "run", 10);
+  const auto bytes = std::filesystem::file_size(path);
+  for (const uintmax_t left : {bytes - 1, bytes - 4, bytes - 5, uintmax_t{5}}) {
+    std::filesystem::resize_file(path, left);
+    EXPECT_THAT(error_text<InputError>([&] {
+                  ExternalSort cut(options(1 << 20));
+                  cut.take_run(path, 10);
+                  cut.seal();
+                  read(cut);
+                }),
+                testing::HasSubstr("ends inside a record"));
+  }
+}
 
 TEST_F(ExternalSortTest, WhatComesOutDoesNotDependOnTheMemory) {
   // All bits; pairs of small numbers; few keys, so that most are repeated.

@@ -65,10 +65,10 @@ TEST_F(JobReport, AddsUpAllStarts) {
   // 0.8 of 4 processors were busy.
   EXPECT_EQ(report["next_time"]["cpus"], 2);
   EXPECT_EQ(report["next_time"]["budget_bytes"], 167772160 + kMiB);
-  EXPECT_EQ(report["next_time"]["mem_mib"], 161 + 4 + 64);
+  EXPECT_EQ(report["next_time"]["mem_mib"], 161 + 3 + 64);
   EXPECT_EQ(report["next_time"]["minutes"], 3);
   const std::string text = job_report_text(report);
-  for (const char* part : {"done after 2 starts", "planned peak", "20 % of 4 busy", "--mem=229M"})
+  for (const char* part : {"done after 2 starts", "planned peak", "20 % of 4 busy", "--mem=228M"})
     EXPECT_THAT(text, HasSubstr(part));
 }
 

@@ -29,7 +29,7 @@ SlurmJob job() {
 TEST(SlurmScript, AsksForWhatThePlanSays) {
   const std::string script = slurm_script(job());
   for (const char* line :
-       {"#!/bin/bash\n", "#SBATCH --cpus-per-task=8\n", "#SBATCH --mem=268M\n", "#SBATCH --time=00:14:00\n",
+       {"#!/bin/bash\n", "#SBATCH --cpus-per-task=8\n", "#SBATCH --mem=267M\n", "#SBATCH --time=00:14:00\n",
         "#SBATCH --signal=B:USR1@60\n", "#SBATCH --requeue\n", "#SBATCH --open-mode=append\n",
         "--budget 209715200 --threads 8 --resume\n", "scontrol requeue \"$SLURM_JOB_ID\"", "stage \"$data\"",
         "job-report \"$run\"", "the run holds at most 200 MiB", "300 MiB"})
@@ -37,9 +37,10 @@ TEST(SlurmScript, AsksForWhatThePlanSays) {
 }
 
 TEST(SlurmScript, MemoryIsTheBudgetAndWhatTheJobTakesBesideIt) {
-  EXPECT_EQ(memory_mib(100 * kMiB, 0), 104);  // 3 MiB of the shell and its like, 0.2 of page tables
-  EXPECT_EQ(memory_mib(512 * kMiB), 512 + 4 + 64);
-  EXPECT_EQ(memory_mib(64 * kGiB), 64 * 1024 + 128 + 3 + 64);
+  EXPECT_EQ(memory_mib(100 * kMiB, 1, 0),
+            102);  // 1.7 MiB of the shell, the step and a thread, 0.2 of page tables
+  EXPECT_EQ(memory_mib(512 * kMiB, 8), 512 + 4 + 64);
+  EXPECT_EQ(memory_mib(64 * kGiB, 8), 64 * 1024 + 128 + 3 + 64);
 }
 
 TEST(SlurmScript, TimeHasAMarginAndTheLimitOfTheSite) {

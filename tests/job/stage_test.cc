@@ -42,8 +42,11 @@ class StageTest : public testing::Test {
     for (const auto& entry : fs::directory_iterator(data_))
       EXPECT_EQ(bytes_of(copy / entry.path().filename()), bytes_of(entry.path()));
   }
+  // All but what says in which boot a copy was made.
   size_t entries() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(root_), fs::directory_iterator()));
+    size_t entries = 0;
+    for (const auto& entry : fs::directory_iterator(root_)) entries += entry.path().extension() != ".boot";
+    return entries;
   }
 
   TempFolder folder_;
@@ -105,7 +108,7 @@ TEST_F(StageTest, RefusesADamagedSetAndLeavesNothing) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("column 'can_id' has the checksum"));
   }
-  EXPECT_EQ(entries(), 0U);
+  EXPECT_TRUE(fs::is_empty(root_));
 }
 
 TEST_F(StageTest, RefusesADiskWithoutRoomBeforeItWrites) {
@@ -118,7 +121,7 @@ TEST_F(StageTest, RefusesADiskWithoutRoomBeforeItWrites) {
     EXPECT_THAT(error.what(), HasSubstr("1000 (0.977 KiB) are free"));
     EXPECT_THAT(error.what(), HasSubstr("--evict"));
   }
-  EXPECT_EQ(entries(), 0U);
+  EXPECT_TRUE(fs::is_empty(root_));
   // What is there already needs no room.
   EXPECT_THROW(stage_until(1), std::runtime_error);
   int64_t needed = 0;
@@ -143,6 +146,29 @@ TEST_F(StageTest, ManyAtOnceMakeOneCopy) {
   EXPECT_EQ(copied, bytes);
   expect_equal(*staged_copy(data_, root_));
   EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(StageTest, ACopyOfAnotherBootIsComparedOnce) {
+  const Staged first = stage(request());
+  const CopyPlace place = copy_place(data_, root_);
+  ASSERT_TRUE(fs::exists(place.boot()));
+  EXPECT_TRUE(is_sure(place));
+  write_text(place.boot(), "another boot\n");
+  EXPECT_FALSE(staged_copy(data_, root_).has_value());
+  EXPECT_EQ(stage(request()).copied, 0);
+  EXPECT_FALSE(fs::exists(place.boot()));
+  EXPECT_TRUE(staged_copy(data_, root_).has_value());
+
+  // What was never written is zero after the power was lost.
+  write_text(place.boot(), "another boot\n");
+  {
+    std::fstream file(first.folder / "data.npy", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(5000);
+    file << std::string(3000, '\0');
+  }
+  EXPECT_EQ(stage(request()).copied, first.bytes);
+  expect_equal(first.folder);
+  EXPECT_TRUE(is_sure(place));
 }
 
 TEST_F(StageTest, ADamagedCopyIsMadeAgain) {

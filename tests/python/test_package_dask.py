@@ -2,8 +2,12 @@
 
 import filecmp
 import os
+import sys
+import tempfile
 
 import pytest
+
+from slurm import Slurm, reason_to_skip
 
 plimsoll = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install dask distributed")
@@ -56,3 +60,26 @@ def test_errors_come_from_the_workers(client, captures, tmp_path):
     with pytest.raises(plimsoll.UsageError, match="threads is settled"):
         plimsoll.dask.ingest(client, captures, tmp_path / "out", threads=2)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(not os.environ.get("PLIMSOLL_SLOW"), reason="starts a SLURM and jobs of Dask in it; set PLIMSOLL_SLOW")
+def test_workers_may_be_jobs_of_slurm(captures, tmp_path_factory, monkeypatch):
+    import plimsoll.dask
+
+    jobqueue = pytest.importorskip("dask_jobqueue", reason="Dask's jobs are not installed: pip install dask-jobqueue")
+    if reason := reason_to_skip():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("jobs")
+    plimsoll.ingest.can(captures, folder / "whole")
+    with tempfile.TemporaryDirectory(prefix="slurm-") as name, Slurm(name) as slurm:
+        monkeypatch.setenv("SLURM_CONF", slurm.env["SLURM_CONF"])
+        with jobqueue.SLURMCluster(
+            queue="main", cores=1, processes=1, memory="512MiB", job_mem="512M", walltime="00:05:00", interface="lo",
+            scheduler_options={"dashboard_address": None, "host": "127.0.0.1"}, local_directory=str(folder / "dask"),
+            log_directory=str(folder / "dask"), python=sys.executable) as cluster:
+            cluster.scale(jobs=2)
+            with distributed.Client(cluster) as client:
+                client.wait_for_workers(2, timeout=120)
+                for shards in (None, 3):
+                    plimsoll.dask.ingest(client, captures, folder / f"made-{shards}", shards=shards, budget=64 << 20)
+                    assert same(folder / "whole", folder / f"made-{shards}")

@@ -99,6 +99,12 @@ void EdgeBatch::clear() {
   text_ends.clear();
 }
 
+uint64_t EdgeBatch::ids_end() const {
+  uint64_t end = 0;
+  for (size_t e = 0; e < size(); ++e) end = std::max({end, source[e] + 1, target[e] + 1});
+  return end;
+}
+
 EdgeList::EdgeList(EdgeListOptions options) : options_(std::move(options)) {
   bool half = false;
   for (const fs::path& path : options_.files) {
@@ -161,8 +167,38 @@ void EdgeList::name_features() {
   feature_names_.add_numbers(view.shape().shape[1], options_.features[0]);
 }
 
-std::vector<fs::path> EdgeList::files() const {
-  std::vector<fs::path> all = options_.files;
+std::vector<int64_t> EdgeList::part_sizes() const {
+  std::vector<int64_t> sizes;
+  for (const EdgeText& text : texts_) {
+    if (!fs::is_regular_file(text.path))
+      throw InputError(text.path.string() + ": is no file, whose size --shard has to know");
+    sizes.push_back(static_cast<int64_t>(fs::file_size(text.path)));
+  }
+  for (const auto& paths : arrays_) sizes.push_back(ArrayPair(paths).edges);
+  return sizes;
+}
+
+void EdgeList::keep(std::pair<size_t, size_t> parts) {
+  const auto cut = [&](auto& all) {
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(parts.second), all.end());
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(parts.first));
+  };
+  if (!texts_.empty()) return cut(texts_);
+  for (size_t i = 0; i < arrays_.size(); ++i)
+    if (i < parts.first || i >= parts.second)
+      (i < parts.first ? rows_before_ : rows_after_) += ArrayPair(arrays_[i]).edges;
+  cut(arrays_);
+}
+
+std::vector<fs::path> EdgeList::edge_files() const {
+  std::vector<fs::path> all;
+  for (const EdgeText& text : texts_) all.push_back(text.path);
+  for (const auto& paths : arrays_) all.insert(all.end(), paths.begin(), paths.end());
+  return all;
+}
+
+std::vector<fs::path> EdgeList::value_files() const {
+  std::vector<fs::path> all;
   if (is_array(options_.weight)) all.emplace_back(options_.weight);
   if (!options_.features.empty() && is_array(options_.features[0])) all.emplace_back(options_.features[0]);
   return all;
@@ -193,7 +229,7 @@ void EdgeList::read_arrays(const IdRules& rules,
                            const std::function<void(const EdgeBatch&, int64_t)>& take) const {
   const NpyView weights = has_weight() ? NpyView(fs::path(options_.weight)) : NpyView();
   const NpyView features = options_.features.empty() ? NpyView() : NpyView(fs::path(options_.features[0]));
-  int64_t edges = 0;
+  int64_t edges = rows_before_ + rows_after_;
   for (const auto& paths : arrays_) edges += ArrayPair(paths).edges;
   const auto require_rows = [&](const NpyView& view, const std::string& path) {
     if (view.shape().rows() != edges)
@@ -212,7 +248,7 @@ void EdgeList::read_arrays(const IdRules& rules,
     batch.values.insert(batch.values.end(), values.begin(), values.end());
   };
   EdgeBatch batch;
-  int64_t row = 0;
+  int64_t row = rows_before_;
   for (const auto& paths : arrays_) {
     const ArrayPair pair(paths);
     for (int64_t first = 0; first < pair.edges; first += kArrayRows) {
@@ -224,7 +260,7 @@ void EdgeList::read_arrays(const IdRules& rules,
         if (!feature_names_.empty())
           add_values(features, options_.features[0], row, feature_names_.size(), batch);
       }
-      take(batch, row * 16);
+      take(batch, (row - rows_before_) * 16);
     }
   }
 }

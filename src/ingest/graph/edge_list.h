@@ -34,6 +34,8 @@ struct EdgeBatch {
 
   size_t size() const { return source.size(); }
   void clear();
+  /// One more than the greatest ID.
+  uint64_t ids_end() const;
 };
 
 /// What an ID has to be.
@@ -67,8 +69,13 @@ class EdgeList {
   const std::vector<std::string>& feature_names() const { return feature_names_.all(); }
   /// W: the weight and the features.
   size_t values() const { return feature_names_.size() + (has_weight() ? 1 : 0); }
-  /// All files that are read.
-  std::vector<std::filesystem::path> files() const;
+  /// The sizes of what can be read apart: texts, in bytes, or arrays with what belongs to them, in edges.
+  std::vector<int64_t> part_sizes() const;
+  /// From now on only the parts [first, end) are read.
+  void keep(std::pair<size_t, size_t> parts);
+  /// The files with edges that are read; and those of .npy with weights and features, of all edges.
+  std::vector<std::filesystem::path> edge_files() const;
+  std::vector<std::filesystem::path> value_files() const;
   /// No more edges than this can come; a large number where that is not known.
   int64_t most_edges() const;
 
@@ -87,6 +94,7 @@ class EdgeList {
   FeatureNames feature_names_;
   std::vector<EdgeText> texts_;
   std::vector<std::vector<std::filesystem::path>> arrays_;  // one of [E, 2] or [2, E], or two of [E]
+  int64_t rows_before_ = 0, rows_after_ = 0;                // of arrays that are not kept
   bool numbers_ = true;
 };
 

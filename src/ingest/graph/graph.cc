@@ -3,430 +3,103 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
-#include <memory>
 #include <optional>
 
 #include "base/error.h"
-#include "base/hash64.h"
-#include "base/units.h"
-#include "ingest/graph/edge_parser.h"
-#include "ingest/graph/graph_edges.h"
-#include "ingest/graph/graph_rows.h"
-#include "ingest/graph/node_keys.h"
-#include "ingest/graph/node_order.h"
+#include "ingest/graph/graph_build.h"
+#include "ingest/graph/graph_options.h"
 #include "ingest/text/source_hashes.h"
-#include "ingest/text/unique_texts.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int64_t kMostNodes = int64_t{1} << 32;  // indices are u32
-constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
-constexpr int64_t kOutputBytes = 4 * kMiB;  // buffers of columns
-constexpr int64_t kMostMemory = 2 * kGiB;   // more makes nothing faster
-constexpr int64_t kSparseFactor = 4;        // numbers over so many times the ends of edges are no count
-
-// Thrown where IDs are to be told by what they are: they do not count nodes.
-struct NotDense {};
-// Two texts have one hash; another seed gives them two.
-struct HashCollision {};
-
-/// One attempt to make the data set, with IDs of a kind.
-class GraphBuild {
- public:
-  GraphBuild(const GraphIngestOptions& options, const EdgeList& edges, NodeTable table, std::string ids,
-             uint64_t seed, const GraphProgress& progress, FileSystem& files)
-      : options_(options),
-        list_(edges),
-        table_(std::move(table)),
-        dense_(ids != "sparse" && ids != "text"),
-        may_be_sparse_(ids == "auto"),
-        progress_(progress),
-        writer_(options.out, options.force, files),
-        scratch_{writer_.scratch(), files, free_memory()} {
-    writer_.store_x(StoredAs::parse(options.features_dtype));
-    rules_.texts = ids == "text";
-    rules_.seed = seed;
-    if (ids == "dense") rules_.limit = kMostNodes;
-    result_.ids = rules_.texts ? "text" : dense_ ? "dense" : "sparse";
-  }
-
-  GraphIngestResult run(const Json& sources_and_options);
-
- private:
-  bool in_order() const { return dense_ && options_.order == "none"; }
-  int64_t free_memory() const;
-  void scan_table();
-  void settle_dense();
-  void read_edges();
-  void require_single_rows();
-  void index_ids();
-  void index_texts();
-  void order_by_degree();
-  void order_by_edges();
-  void write_ids();
-  void write_rows();
-
-  const GraphIngestOptions& options_;
-  const EdgeList& list_;
-  NodeTable table_;
-  bool dense_;
-  bool may_be_sparse_;
-  const GraphProgress& progress_;
-  GraphWriter writer_;
-  GraphScratch scratch_;
-  IdRules rules_;
-  GraphIngestResult result_;
-
-  int64_t declared_ = -1;                 // nodes, where that is known before the edges
-  uint64_t ids_end_ = 0;                  // one more than the greatest number
-  std::unique_ptr<ExternalSort> row_of_;  // rows of the table, by ID
-  std::shared_ptr<ExternalSort> ids_;     // all IDs, where they are sparse
-  std::unique_ptr<UniqueTexts> texts_;
-  std::unique_ptr<GraphEdges> edges_;
-  std::unique_ptr<NodeIndex> index_;
-};
-
-int64_t GraphBuild::free_memory() const {
-  const Ledger& ledger = Ledger::process();
-  if (ledger.cap() == Ledger::kUnlimited) return kMostMemory;
-  const int64_t free = ledger.cap() - ledger.held() - kOutputBytes;
-  // No more than half to the text in work: threads are fewer then.
-  const int64_t parsing = std::min(free / 2, options_.threads * kEdgeBytesPerThread);
-  return std::clamp<int64_t>(free - parsing, kMiB, kMostMemory);
+// What the output holds if that is just what would be made.
+std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, const Json& provenance) {
+  const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
+  if (existing == Existing::none) return std::nullopt;
+  if (existing == Existing::other)
+    throw Failure(options.out.string() +
+                  " exists already and holds something else; give --force to replace it");
+  const GraphView view(options.out);
+  return GraphIngestResult{.already_there = true,
+                           .ids = view.has_names()         ? "text"
+                                  : view.node_id().empty() ? "dense"
+                                                           : "sparse",
+                           .nodes = view.nodes(),
+                           .edges = view.edges(),
+                           .node_features = view.node_features(),
+                           .edge_features = view.edge_features(),
+                           .classes = view.tables().classes};
 }
 
-// IDs and labels of the table of nodes.
-void GraphBuild::scan_table() {
-  if (rules_.texts)
-    texts_ = std::make_unique<UniqueTexts>(scratch_.folder, "texts", scratch_.memory / 5, scratch_.files);
-  if (!table_.has_ids()) {
-    if (table_.exists() && !dense_)
-      throw UsageError(
-          "arrays of nodes say nothing of their IDs, which are not 0 .. V-1; give --nodes with them");
-    table_.scan([](std::string_view, const LineReader&) {});
-    return;
-  }
-  row_of_ = scratch_.sort("row_of", GraphScratch::kNodes, sizeof(uint32_t), kUnlimited);
-  if (!dense_ && !rules_.texts) ids_ = scratch_.unique_sort("ids", GraphScratch::kIds, kUnlimited);
-  uint32_t row = 0;
-  table_.scan([&](std::string_view field, const LineReader& at) {
-    const uint64_t id = node_id_of(field, rules_, at);
-    row_of_->add(id, &row);
-    ++row;
-    if (texts_) texts_->add(field);
-    if (ids_) ids_->add(id);
-    ids_end_ = std::max(ids_end_, id + 1);
-  });
-  row_of_->seal();
+// What is known of nodes, and read by the merge.
+std::vector<fs::path> node_files(const GraphIngestOptions& options) {
+  std::vector<fs::path> all = NodeTable(options.nodes).files();
+  for (const fs::path& path : options.splits)
+    if (!path.empty()) all.push_back(path);
+  return all;
 }
 
-// How many nodes there are, as far as it is said before the edges are read.
-void GraphBuild::settle_dense() {
-  const int64_t rows = table_.exists() ? table_.rows() : -1;
-  declared_ = options_.node_count;
-  if (table_.has_ids()) {
-    if (dense_ && may_be_sparse_ && static_cast<int64_t>(ids_end_) != rows) throw NotDense();
-    if (dense_ && declared_ < 0) declared_ = static_cast<int64_t>(ids_end_);
-  } else if (rows >= 0) {
-    if (declared_ >= 0 && declared_ != rows)
-      throw InputError(fmt::format("{}: has {} rows, expected {}, one for each node; make it again",
-                                   table_.path(), rows, declared_));
-    declared_ = rows;
+// Of the edges what the shards say, of the nodes what is there now.
+Json merged_sources(const std::vector<ShardFolder>& shards, const EdgeList& list,
+                    const GraphIngestOptions& options) {
+  const size_t values = list.value_files().size();
+  Json edges = Json::array();
+  Json of_values;
+  for (const ShardFolder& shard : shards) {
+    const Json& sources = shard.provenance.at("sources");
+    const auto own = sources.end() - static_cast<std::ptrdiff_t>(std::min(values, sources.size()));
+    edges.insert(edges.end(), sources.begin(), own);
+    const Json last(std::vector<Json>(own, sources.end()));
+    if (of_values.is_null()) of_values = last;
+    if (of_values != last)
+      throw InputError(fmt::format("{}: its weights or features of edges are {}, expected {}; make it again",
+                                   shard.folder.string(), last.dump(), of_values.dump()));
   }
-  if (!dense_) return;
-  if (declared_ >= 0) {
-    rules_.limit = static_cast<uint64_t>(declared_);
-    rules_.nodes = table_.exists() ? fmt::format(", as {} has them", table_.path())
-                                   : std::string(", as --node-count says");
-    may_be_sparse_ = false;
-  }
-  if (static_cast<int64_t>(ids_end_) > declared_ && table_.has_ids())
-    throw InputError(fmt::format("{}: has the ID {}, expected IDs below {}, as --node-count says",
-                                 table_.path(), ids_end_ - 1, declared_));
-}
-
-void GraphBuild::read_edges() {
-  const EdgeRules rules{.out = options_.direction == "out",
-                        .undirected = options_.undirected,
-                        .dedup = options_.dedup,
-                        .loops = options_.self_loops == "drop"  ? EdgeRules::Loops::drop
-                                 : options_.self_loops == "add" ? EdgeRules::Loops::add
-                                                                : EdgeRules::Loops::keep,
-                        .weight = list_.has_weight(),
-                        .features = list_.feature_names().size()};
-  edges_ = std::make_unique<GraphEdges>(scratch_, rules, in_order(), list_.most_edges());
-  const bool gather = !dense_ && !table_.has_ids();  // otherwise the table says which nodes there are
-  if (gather && !rules_.texts) ids_ = scratch_.unique_sort("ids", GraphScratch::kIds, list_.most_edges() * 2);
-  list_.read(rules_, options_.threads, [&](const EdgeBatch& batch, int64_t bytes) {
-    if (dense_) {
-      for (size_t e = 0; e < batch.size(); ++e)
-        ids_end_ = std::max({ids_end_, batch.source[e] + 1, batch.target[e] + 1});
-      if (may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMostNodes)) throw NotDense();
-    }
-    for (size_t e = 0; e < batch.size() && ids_ && gather; ++e) {
-      ids_->add(batch.source[e]);
-      ids_->add(batch.target[e]);
-    }
-    size_t begin = 0;
-    for (size_t i = 0; i < batch.text_ends.size() && gather; ++i) {
-      texts_->add({batch.texts.data() + begin, batch.text_ends[i] - begin});
-      begin = batch.text_ends[i];
-    }
-    result_.edges_read += static_cast<int64_t>(batch.size());
-    edges_->add(batch);
-    progress_("bytes", bytes, result_.source_bytes);
-  });
-  edges_->seal();
-  if (may_be_sparse_ && dense_ &&
-      ids_end_ > static_cast<uint64_t>(kSparseFactor * 2 * result_.edges_read + 1024))
-    throw NotDense();
-}
-
-void GraphBuild::require_single_rows() {
-  if (!row_of_) return;
-  ExternalSort::Reader rows = row_of_->read();
-  std::optional<uint64_t> last;
-  uint32_t first_row = 0;
-  while (rows.next()) {
-    uint32_t row = 0;
-    std::memcpy(&row, rows.payload(), sizeof row);
-    if (last == rows.key())
-      throw InputError(
-          fmt::format("{}:{}: found the ID of line {} again, expected a row for each node; remove one",
-                      table_.path(), row + 2, first_row + 2));
-    last = rows.key();
-    first_row = row;
-  }
-}
-
-void GraphBuild::index_ids() {
-  if (dense_) {
-    const int64_t nodes = declared_ >= 0 ? declared_ : static_cast<int64_t>(ids_end_);
-    index_ = std::make_unique<NodeIndex>(nodes);
-  } else if (rules_.texts) {
-    index_texts();
-  } else {
-    ids_->seal();
-    int64_t nodes = 0;
-    for (ExternalSort::Reader ids = ids_->read(); ids.next();) ++nodes;
-    index_ = std::make_unique<NodeIndex>(ids_, false, nodes);
-  }
-  if (index_->nodes() > kMostNodes)
-    throw InputError(fmt::format("found {} nodes, expected {} at most", index_->nodes(), kMostNodes));
-}
-
-// Texts are numbered in the order of their bytes and written as the table of names.
-void GraphBuild::index_texts() {
-  auto hashes = scratch_.sort("hashes", GraphScratch::kNodes, sizeof(uint32_t), kUnlimited);
-  int64_t nodes = 0;
-  texts_->take([&](std::string_view text) {
-    const auto node = static_cast<uint32_t>(nodes++);
-    hashes->add(hash64(text, rules_.seed), &node);
-    writer_.append_node_name(text);
-  });
-  texts_.reset();
-  hashes->seal();
-  {
-    ExternalSort::Reader reader = hashes->read();
-    std::optional<uint64_t> last;
-    while (reader.next()) {
-      if (last == reader.key()) throw HashCollision();
-      last = reader.key();
-    }
-  }
-  index_ = std::make_unique<NodeIndex>(std::move(hashes), true, nodes);
-}
-
-// Those that are a neighbour of most edges first.
-void GraphBuild::order_by_degree() {
-  NodeOrder order(scratch_, index_->nodes());
-  NodeIndex::Reader ids(*index_);
-  const auto put = [&](uint64_t degree) {
-    constexpr uint64_t kMost = 0xFFFFFFFF;
-    order.add(ids.node(), ids.id(), static_cast<uint32_t>(kMost - std::min(degree, kMost)));
-  };
-  edges_->count_neighbours([&](uint64_t id, uint64_t degree) {
-    bool found = false;
-    while (!found && ids.next()) {
-      found = ids.id() == id;
-      if (!found && ids.id() > id) throw UnknownId{id};
-      put(found ? degree : 0);
-    }
-    if (!found) throw UnknownId{id};
-  });
-  while (ids.next()) put(0);
-  order.write_ids(rules_.texts, writer_);
-  index_->remove();
-  index_ = order.by_id();
-  order.by_node().remove();
-}
-
-// By what the edges say, which have nodes for IDs by now.
-void GraphBuild::order_by_edges() {
-  const fs::path folder = scratch_.folder / "topology";
-  {
-    GraphWriter topology(folder, true, scratch_.files);
-    edges_->write_topology(index_->nodes(), topology);
-    topology.publish({.direction = options_.direction}, Json::object());
-  }
-  NodeOrder order(scratch_, index_->nodes());
-  {
-    const Vector<uint32_t, Tag::columns> keys = node_keys(options_.order, folder, scratch_.memory / 2);
-    for (NodeIndex::Reader ids(*index_); ids.next();) order.add(ids.node(), ids.id(), keys[ids.node()]);
-  }
-  fs::remove_all(folder);
-  order.write_ids(rules_.texts, writer_);
-  NodeIndex numbers = order.by_node();
-  edges_->renumber(numbers);
-  numbers.remove();
-  index_->remove();
-  index_ = order.by_id();
-}
-
-// The column node_id, where nodes keep the order of their IDs.
-void GraphBuild::write_ids() {
-  if (dense_ || rules_.texts) return;
-  NodeIndex::Reader ids(*index_);
-  while (ids.next()) {
-    const auto id = static_cast<int64_t>(ids.id());
-    writer_.append_node_id(std::span<const int64_t>(&id, 1));
-  }
-}
-
-void GraphBuild::write_rows() {
-  if (table_.exists()) {
-    if (!table_.has_ids() && !in_order()) {  // row r is that of ID r
-      row_of_ = scratch_.sort("row_of", GraphScratch::kNodes, sizeof(uint32_t), table_.rows());
-      for (uint32_t row = 0; row < static_cast<uint64_t>(table_.rows()); ++row) row_of_->add(row, &row);
-      row_of_->seal();
-    }
-    if (row_of_)
-      write_rows_sorted(table_, *row_of_, *index_, scratch_, writer_);
-    else
-      write_rows_in_order(table_, writer_);
-  }
-  for (size_t split = 0; split < kGraphSplits.size(); ++split) {
-    if (options_.splits[split].empty()) continue;
-    if (table_.has_splits()) throw UsageError("give splits as a column of the table or as files, not both");
-    write_split(split, options_.splits[split], rules_, *index_, scratch_, writer_);
-  }
-}
-
-GraphIngestResult GraphBuild::run(const Json& provenance) {
-  for (const Json& source : provenance.at("sources"))
-    result_.source_bytes += source.at("bytes").get<int64_t>();
-  scan_table();
-  require_single_rows();
-  settle_dense();
-  read_edges();
-  index_ids();
-  try {
-    if (options_.order == "degree")
-      order_by_degree();
-    else if (options_.order == "none")
-      write_ids();
-    edges_->relabel(*index_);
-  } catch (const UnknownId& unknown) {
-    // An edge has an ID that the table of nodes has not: find it again, with its line.
-    rules_.unknown = unknown.id;
-    rules_.nodes = fmt::format(" that {} has", table_.path());
-    list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});
-    throw;
-  }
-  if (options_.order == "frequency" || options_.order == "partition") order_by_edges();
-  edges_->write(index_->nodes(), writer_, [&](int64_t done) { progress_("edges", done, edges_->added()); });
-  edges_.reset();
-  write_rows();
-  index_->remove();
-
-  result_.nodes = writer_.nodes();
-  result_.edges = writer_.edges();
-  result_.node_features = static_cast<int64_t>(table_.width());
-  result_.edge_features = static_cast<int64_t>(list_.feature_names().size());
-  result_.classes = table_.classes();
-  writer_.publish({.direction = options_.direction,
-                   .classes = table_.classes(),
-                   .class_names = table_.class_names(),
-                   .node_features = table_.feature_names(),
-                   .edge_features = list_.feature_names()},
-                  provenance);
-  return result_;
-}
-
-Json options_json(const GraphIngestOptions& options) {
-  const auto named = [](const fs::path& path) { return path.filename().string(); };
-  const EdgeListOptions& edges = options.edges;
-  const NodeTableOptions& nodes = options.nodes;
-  Json splits = Json::array();
-  for (const fs::path& path : options.splits) splits.push_back(named(path));
-  return {{"format", "graph"},
-          {"source", edges.source},
-          {"target", edges.target},
-          {"weight", named(edges.weight)},
-          {"edge_features", edges.features},
-          {"header", edges.header},
-          {"nodes", named(nodes.table)},
-          {"id", nodes.id},
-          {"label", nodes.label},
-          {"unlabelled", nodes.unlabelled},
-          {"split", nodes.split},
-          {"node_features", nodes.features},
-          {"features", named(nodes.feature_array)},
-          {"labels", named(nodes.label_array)},
-          {"splits", std::move(splits)},
-          {"node_count", options.node_count},
-          {"ids", options.ids},
-          {"direction", options.direction},
-          {"undirected", options.undirected},
-          {"dedup", options.dedup},
-          {"self_loops", options.self_loops},
-          {"features_dtype", options.features_dtype},
-          {"order", options.order}};
+  edges.insert(edges.end(), of_values.begin(), of_values.end());
+  const Json nodes = source_hashes(node_files(options));
+  edges.insert(edges.end(), nodes.begin(), nodes.end());
+  return edges;
 }
 
 }  // namespace
 
 GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphProgress& progress,
                                FileSystem& files) {
+  if (!options.shard.is_all()) return make_edge_shard(options, progress, files);
   const EdgeList edges(options.edges);
-  const NodeTable table(options.nodes);
-  std::vector<fs::path> sources = edges.files();
-  for (const fs::path& path : table.files()) sources.push_back(path);
-  for (const fs::path& path : options.splits)
-    if (!path.empty()) sources.push_back(path);
-  const Json provenance = make_provenance(source_hashes(sources), options_json(options));
-  const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
-  if (existing == Existing::same) {
-    const GraphView view(options.out);
-    return {.already_there = true,
-            .ids = view.has_names()         ? "text"
-                   : view.node_id().empty() ? "dense"
-                                            : "sparse",
-            .nodes = view.nodes(),
-            .edges = view.edges(),
-            .node_features = view.node_features(),
-            .edge_features = view.edge_features(),
-            .classes = view.tables().classes};
-  }
-  if (existing == Existing::other)
-    throw Failure(options.out.string() +
-                  " exists already and holds something else; give --force to replace it");
+  std::vector<fs::path> sources = edges.edge_files();
+  for (const auto& more : {edges.value_files(), node_files(options)})
+    sources.insert(sources.end(), more.begin(), more.end());
+  const Json provenance = make_provenance(source_hashes(sources), graph_options_json(options));
+  if (auto made = find_made(options, provenance)) return *made;
+  return build_graph(options, edges, nullptr, provenance, progress, files);
+}
 
-  std::string ids = options.ids;
-  if (ids == "auto" && !edges.has_numbers()) ids = "text";
-  for (uint64_t seed = 0;; ++seed) {
-    try {
-      return GraphBuild(options, edges, NodeTable(options.nodes), ids, seed, progress, files).run(provenance);
-    } catch (const NotDense&) {
-      ids = "sparse";
-    } catch (const HashCollision&) {
-      // The next seed.
-    }
+Merged merge_graph(const MergeRequest& request) {
+  const std::vector<ShardFolder> folders = open_shards(request.shards);
+  const EdgeShards shards(folders);
+  GraphIngestOptions options = shards.options();
+  options.out = request.out;
+  options.force = request.force;
+  const EdgeList list(options.edges);
+  const Json provenance =
+      make_provenance(merged_sources(folders, list, options), graph_options_json(options));
+  Merged merged{.kind = "graph"};
+  if (const auto made = find_made(options, provenance)) {
+    merged.already_there = true;
+    return merged;
   }
+  merged.bytes = shards.bytes();
+  const int64_t all = 2 * merged.bytes;
+  shards.check([&](int64_t done) { request.progress(done, all); });
+  const auto progress = [&](const char* /*what*/, int64_t edges, int64_t of) {
+    const double share = static_cast<double>(edges) / static_cast<double>(std::max<int64_t>(of, 1));
+    request.progress(merged.bytes + static_cast<int64_t>(static_cast<double>(merged.bytes) * share), all);
+  };
+  merged.rows = build_graph(options, list, &shards, provenance, progress, request.files).edges;
+  return merged;
 }
 
 }  // namespace plimsoll

@@ -10,6 +10,8 @@
 #include "ingest/graph/node_table.h"
 #include "io/file_system.h"
 #include "store/graph.h"
+#include "store/merge_shards.h"
+#include "store/shard.h"
 
 namespace plimsoll {
 
@@ -27,6 +29,7 @@ struct GraphIngestOptions {
   std::string features_dtype = "auto";  ///< of x: auto (the narrowest that keeps every bit), f32, or rounded
   std::string order = "none";           ///< none (by ID), degree, or those of node_keys()
   std::filesystem::path out = {};
+  Shard shard = {};  ///< which of the files of edges: these alone, sorted, for merge_graph()
   int threads = 1;
   bool force = false;  ///< replace an existing output
 };
@@ -52,5 +55,10 @@ using GraphProgress = std::function<void(const char* what, int64_t done, int64_t
 /// Failure (disk), BudgetExceeded; the output is then as it was.
 GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphProgress& progress,
                                FileSystem& files = FileSystem::disk());
+
+/// Makes of the shards of one graph what ingest_graph() makes without --shard, byte for byte. What is known
+/// of nodes is read now, from where it was; edges, to say where a bad one is. Errors: those of open_shards()
+/// and ingest_graph().
+Merged merge_graph(const MergeRequest& request);
 
 }  // namespace plimsoll

@@ -1,8 +1,12 @@
 #include "ingest/graph/graph_edges.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
+
+#include "base/error.h"
 
 namespace plimsoll {
 namespace {
@@ -83,6 +87,18 @@ class RowWriter {
 
 }  // namespace
 
+void gather_ends(const EdgeBatch& edges, ExternalSort* ids, UniqueTexts* texts) {
+  for (size_t e = 0; e < edges.size() && ids != nullptr; ++e) {
+    ids->add(edges.source[e]);
+    ids->add(edges.target[e]);
+  }
+  size_t begin = 0;
+  for (size_t i = 0; i < edges.text_ends.size() && texts != nullptr; ++i) {
+    texts->add({edges.texts.data() + begin, edges.text_ends[i] - begin});
+    begin = edges.text_ends[i];
+  }
+}
+
 GraphEdges::GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t most)
     : scratch_(std::move(scratch)), rules_(rules), direct_(direct) {
   const size_t values = rules_.values() * sizeof(float);
@@ -125,8 +141,17 @@ std::unique_ptr<ExternalSort> GraphEdges::sort_by_neighbour(int64_t most) const 
                        sizeof(uint64_t) + rules_.values() * sizeof(float), most);
 }
 
+void GraphEdges::take_run(const std::filesystem::path& path, int64_t begin, int64_t edges) {
+  first_sort().take_run(path, begin);
+  added_ += edges;
+}
+
 void GraphEdges::seal() {
-  (direct_ ? sorted_ : by_neighbour_)->seal();
+  first_sort().seal();
+}
+
+void GraphEdges::write_run(const std::function<void(std::span<const std::byte>)>& write) const {
+  first_sort().write_run(write);
 }
 
 void GraphEdges::count_neighbours(const std::function<void(uint64_t, uint64_t)>& take) const {
@@ -183,6 +208,10 @@ void GraphEdges::write_rows(const EdgeRules& rules, int64_t nodes, GraphWriter& 
   for (int64_t e = 0; edges.next(); ++e) {
     if (e % (int64_t{1} << 20) == 0) progress(e);
     if (rules_.dedup && last == edges.key()) continue;
+    if (const uint64_t end = std::max(edges.key() >> 32, edges.key() & 0xFFFFFFFF);
+        end >= static_cast<uint64_t>(nodes))
+      throw InputError(fmt::format("found an edge of node {}, expected nodes below {}; make the shards again",
+                                   end, nodes));
     last = edges.key();
     if (!values.empty()) std::memcpy(values.data(), edges.payload(), values.size() * sizeof(float));
     rows.add(static_cast<int64_t>(edges.key() >> 32), static_cast<uint32_t>(edges.key()), values.data());

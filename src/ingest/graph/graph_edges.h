@@ -9,6 +9,7 @@
 #include "ingest/graph/edge_list.h"
 #include "ingest/graph/graph_scratch.h"
 #include "ingest/graph/node_index.h"
+#include "ingest/text/unique_texts.h"
 #include "store/graph.h"
 
 namespace plimsoll {
@@ -26,6 +27,9 @@ struct EdgeRules {
   size_t values() const { return features + (weight ? 1 : 0); }
 };
 
+/// Adds the IDs of all ends to those of two that are there: numbers to `ids`, texts to `texts`.
+void gather_ends(const EdgeBatch& edges, ExternalSort* ids, UniqueTexts* texts);
+
 /// Edges on their way from the order of the input to that of rows and neighbours; those with the same ends
 /// stay in the order of the input. Three sorts, or one where IDs are nodes already. Not thread-safe.
 class GraphEdges {
@@ -34,8 +38,14 @@ class GraphEdges {
   GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t most);
 
   void add(const EdgeBatch& edges);
+  /// Adds `edges` stored ones as write_run() of another wrote them, from byte `begin` of a file on.
+  void take_run(const std::filesystem::path& path, int64_t begin, int64_t edges);
   /// All have been added.
   void seal();
+  /// Gives what the first sort made, after seal(), for take_run().
+  void write_run(const std::function<void(std::span<const std::byte>)>& write) const;
+  /// Deletes what the first sort has on disk.
+  void remove() { first_sort().remove(); }
   /// For each ID, ascending, how many edges have it as a neighbour; not where `direct`.
   void count_neighbours(const std::function<void(uint64_t id, uint64_t edges)>& take) const;
   /// Puts nodes for IDs, unless they are nodes already. Throws UnknownId.
@@ -51,6 +61,7 @@ class GraphEdges {
 
  private:
   void add(uint64_t row, uint64_t neighbour, const void* values);
+  ExternalSort& first_sort() const { return direct_ ? *sorted_ : *by_neighbour_; }
   std::unique_ptr<ExternalSort> sort_by_neighbour(int64_t most) const;
   void write_rows(const EdgeRules& rules, int64_t nodes, GraphWriter& writer,
                   const std::function<void(int64_t)>& progress) const;

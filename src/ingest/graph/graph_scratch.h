@@ -9,6 +9,10 @@
 
 namespace plimsoll {
 
+/// What the sorts of an ingest may take of what the ledger has free, beside columns that are written and text
+/// in work on so many threads.
+int64_t memory_for_sorts(int threads);
+
 /// Where the sorts of an ingest keep their runs, and how much memory they may have together.
 struct GraphScratch {
   std::filesystem::path folder;

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "base/json.h"
+#include "ingest/graph/edge_shard.h"
+#include "ingest/graph/graph.h"
+
+namespace plimsoll {
+
+/// Makes the graph, from the list or, where there are any, from the shards of its edges. Errors: those of
+/// ingest_graph().
+GraphIngestResult build_graph(const GraphIngestOptions& options, const EdgeList& edges,
+                              const EdgeShards* shards, const Json& provenance, const GraphProgress& progress,
+                              FileSystem& files);
+
+}  // namespace plimsoll

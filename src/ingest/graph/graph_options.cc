@@ -1,0 +1,109 @@
+#include "ingest/graph/graph_options.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+namespace fs = std::filesystem;
+namespace {
+
+template <typename Shown>
+Json to_json(const GraphIngestOptions& options, const Shown& shown) {
+  const EdgeListOptions& edges = options.edges;
+  const NodeTableOptions& nodes = options.nodes;
+  Json splits = Json::array();
+  for (const fs::path& path : options.splits) splits.push_back(shown(path));
+  return {{"format", "graph"},
+          {"source", edges.source},
+          {"target", edges.target},
+          {"weight", shown(edges.weight)},
+          {"edge_features", edges.features},
+          {"header", edges.header},
+          {"nodes", shown(nodes.table)},
+          {"id", nodes.id},
+          {"label", nodes.label},
+          {"unlabelled", nodes.unlabelled},
+          {"split", nodes.split},
+          {"node_features", nodes.features},
+          {"features", shown(nodes.feature_array)},
+          {"labels", shown(nodes.label_array)},
+          {"splits", std::move(splits)},
+          {"node_count", options.node_count},
+          {"ids", options.ids},
+          {"direction", options.direction},
+          {"undirected", options.undirected},
+          {"dedup", options.dedup},
+          {"self_loops", options.self_loops},
+          {"features_dtype", options.features_dtype},
+          {"order", options.order}};
+}
+
+std::string whole_path(const fs::path& path) {
+  return path.empty() ? std::string() : fs::absolute(path).string();
+}
+
+// Of what is a column, or an array.
+std::string column_or_path(const std::string& text) {
+  return fs::path(text).extension() == ".npy" ? whole_path(text) : text;
+}
+
+}  // namespace
+
+Json graph_options_json(const GraphIngestOptions& options) {
+  return to_json(options, [](const fs::path& path) { return path.filename().string(); });
+}
+
+Json graph_inputs_json(const GraphIngestOptions& options) {
+  Json json = to_json(options, whole_path);
+  json["weight"] = column_or_path(options.edges.weight);
+  for (Json& feature : json["edge_features"]) feature = column_or_path(feature.get<std::string>());
+  for (const fs::path& file : options.edges.files) json["edges"].push_back(whole_path(file));
+  return json;
+}
+
+GraphIngestOptions read_graph_inputs(const Json& inputs) {
+  GraphIngestOptions options;
+  const auto read = [&](const char* key, auto& value) {
+    value = inputs.at(key).get<std::remove_reference_t<decltype(value)>>();
+  };
+  const auto read_path = [&](const char* key, fs::path& path) { path = inputs.at(key).get<std::string>(); };
+  EdgeListOptions& edges = options.edges;
+  for (const Json& file : inputs.at("edges")) edges.files.emplace_back(file.get<std::string>());
+  read("source", edges.source);
+  read("target", edges.target);
+  read("weight", edges.weight);
+  read("edge_features", edges.features);
+  read("header", edges.header);
+  NodeTableOptions& nodes = options.nodes;
+  read_path("nodes", nodes.table);
+  read("id", nodes.id);
+  read("label", nodes.label);
+  read("unlabelled", nodes.unlabelled);
+  read("split", nodes.split);
+  read("node_features", nodes.features);
+  read_path("features", nodes.feature_array);
+  read_path("labels", nodes.label_array);
+  for (size_t split = 0; split < options.splits.size(); ++split)
+    options.splits[split] = inputs.at("splits").at(split).get<std::string>();
+  options.node_count = whole_number(inputs.at("node_count"));
+  read("ids", options.ids);
+  read("direction", options.direction);
+  read("undirected", options.undirected);
+  read("dedup", options.dedup);
+  read("self_loops", options.self_loops);
+  read("features_dtype", options.features_dtype);
+  read("order", options.order);
+  return options;
+}
+
+EdgeRules edge_rules(const GraphIngestOptions& options, const EdgeList& edges) {
+  return {.out = options.direction == "out",
+          .undirected = options.undirected,
+          .dedup = options.dedup,
+          .loops = options.self_loops == "drop"  ? EdgeRules::Loops::drop
+                   : options.self_loops == "add" ? EdgeRules::Loops::add
+                                                 : EdgeRules::Loops::keep,
+          .weight = edges.has_weight(),
+          .features = edges.feature_names().size()};
+}
+
+}  // namespace plimsoll

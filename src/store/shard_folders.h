@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "base/json.h"
+
+namespace plimsoll {
+
+/// A data set that is part `number` of `of` of another one.
+struct ShardFolder {
+  std::filesystem::path folder;
+  int64_t number = 0;
+  int64_t of = 0;
+  Json provenance = {};  ///< with "shard"
+  /// What all shards of a set have in common: "kind", "tool", "options", "all", "of".
+  Json apart = {};
+};
+
+/// All shards of one set, in their order, from folders in any order. Only manifests are read. Errors:
+/// InputError, which names the shard: missing, given twice, of another set, no shard; UsageError (none
+/// given).
+std::vector<ShardFolder> open_shards(const std::vector<std::filesystem::path>& folders);
+
+}  // namespace plimsoll
