@@ -21,6 +21,7 @@ from plimsoll.epochs import EpochLoader
 from plimsoll.graph_set import Graphs, as_graphs
 from plimsoll.module_memory import ModuleMemory
 from plimsoll.planner import Needs, graphs_of, largest_batch, worst_of
+from plimsoll.sharding import Share, checked, share_of
 from plimsoll.sizes import Size, size_of, sizes_of
 from plimsoll.steps import Forward, Loss, by_names, require_cpu
 from plimsoll.trial import Optimizer, Trial, bytes_of, tensors_in
@@ -33,7 +34,8 @@ class Plan:
     """What a run takes of memory, in bytes. `print` shows it."""
 
     parameters: int  #: the model's parameters and buffers
-    optimizer: int  #: what the optimizer keeps from step to step
+    gradients: int  #: of all parameters when the backward pass ends; of "zero2" those that a rank keeps
+    optimizer: int  #: what the optimizer keeps from step to step; with sharding a rank's share
     batch: int  #: the tensors of the worst batch
     step: int  #: activations, gradients and what operations need while they run, at the worst moment of its step
     outside: int  #: what the process holds beside: interpreter, libraries, other tensors
@@ -45,6 +47,8 @@ class Plan:
     largest_batch: int | None  #: how many graphs fit the budget, or the limit found, whichever of the data they are;
     #: None where batches are parts of one graph
     budget: int | None  #: that it was made for
+    sharding: str | None  #: of gradients and optimizer among ranks: "zero1", "zero2", or None
+    ranks: int  #: of which one is planned
     memory: ModuleMemory = field(repr=False)  #: of the step on the worst batch
 
     def by_module(self) -> ModuleMemory:
@@ -79,13 +83,15 @@ class Plan:
         parts = [
             ("outside: interpreter, libraries", self.outside),
             ("parameters and buffers", self.parameters),
-            ("optimizer", self.optimizer),
+            ("optimizer" + (f", {self.sharding} of {self.ranks} ranks" if self.sharding else ""), self.optimizer),
             ("batch", self.batch),
             (f"step, at {self.operation or 'its start'}", self.step),
             ("peak of the process", self.peak),
         ]
         lines = [f"{name:<40} {size(count):>10}" for name, count in parts]
         lines.append(f"{'smallest budget':<40} {size(self.smallest_budget):>10}")
+        if self.sharding:
+            lines.append(f"a rank holds {size(self.gradients)} of gradients when the backward pass ends")
         lines.append(f"worst batch: {self.worst}" + ("" if self.exact else " (estimated, not run)"))
         if self.largest_batch is not None:
             lines.append(f"largest batch, whichever the graphs: {self.largest_batch} graphs")
@@ -103,6 +109,8 @@ def plan(
     forward: Forward = by_names,
     training: bool = True,
     budget: Budget = None,
+    sharding: str | None = None,
+    ranks: int = 1,
 ) -> Plan:
     """Says what training any model of PyTorch Geometric on the CPU takes of memory, before the run.
 
@@ -117,10 +125,16 @@ def plan(
     Without `training` a forward pass without gradients is planned. With a `budget` planning keeps within it, and the
     worst batch may be estimated.
 
-    Errors: `UsageError` (no batches, a model that is not on the CPU or cannot be copied), `BudgetExceeded` where the
-    budget is too small for the smallest part of a batch, and what model and loss raise.
+    With `sharding` the plan is that of one of `ranks` processes, whose batches these are, that shard the optimizer's state
+    ("zero1"), or gradients too ("zero2"), as ZeRO does: each has an even slice of all parameters' elements. `step` counts
+    all gradients in full, as a backward pass may hold them before they are reduced; buffers of the library that
+    communicates come on top.
+
+    Errors: `UsageError` (no batches, a model that is not on the CPU or cannot be copied, a sharding other than these),
+    `BudgetExceeded` where the budget is too small for the smallest part of a batch, and what model and loss raise.
     """
     require_cpu(model)
+    stage = checked(sharding, ranks)
     with budget_of_process(budget) as memory, torch.random.fork_rng(devices=[]):
         held_before = _torch.held()
         needs = Needs(Trial(model, optimizer, forward, loss, training))
@@ -129,7 +143,8 @@ def plan(
         worst = worst_of(needs, found.sizes, found.batch_of)
         found.rewind()
         trial = needs.trial
-        fixed = trial.parameters + trial.optimizer_state
+        share = share_of(trial, stage, ranks) if training else Share(0, 0)
+        fixed = trial.parameters + share.optimizer
         elsewhere = [*model.parameters(), *model.buffers()]
         if isinstance(optimizer, torch.optim.Optimizer):
             elsewhere += tensors_in(optimizer.state)
@@ -140,7 +155,8 @@ def plan(
         room = memory.bytes - _torch.slack(memory.bytes) - outside - fixed
         return Plan(
             parameters=trial.parameters,
-            optimizer=trial.optimizer_state,
+            gradients=share.gradients,
+            optimizer=share.optimizer,
             batch=worst.batch,
             step=worst.step,
             outside=outside,
@@ -151,6 +167,8 @@ def plan(
             difference=needs.difference,
             largest_batch=None if found.of_one_graph else largest_batch(needs, found.graphs(), room),
             budget=memory.bytes if budget is not None else None,
+            sharding=sharding,
+            ranks=ranks,
             memory=needs.by_module(worst.size),
         )
 

@@ -1,4 +1,4 @@
-"""A process of `plimsoll train` that is one of the ranks of a run: torchrun, srun or `--ranks` started it.
+"""A process of `plimsoll train`, `evaluate` or `predict` that is one of the ranks of a run: torchrun, srun or `--ranks` started it.
 
 The process group is gloo's; the run itself is that of one process, over it (src/cluster). docs/ranks.md.
 """
@@ -17,8 +17,8 @@ from plimsoll.errors import Error, UsageError
 
 
 def take(arguments: Sequence[str]) -> None:
-    """Does a `train` or `plan` of more than one rank and ends the process; returns from everything else."""
-    if arguments[:1] not in (["train"], ["plan"]):
+    """Does a verb of more than one rank and ends the process; returns from everything else."""
+    if arguments[:1] not in (["train"], ["plan"], ["evaluate"], ["predict"]):
         return
     ranks = _ranks_asked(arguments)
     try:
@@ -52,7 +52,7 @@ def _require_gloo() -> None:
 
 
 def _run(arguments: Sequence[str], where: Place) -> int:
-    """Runs `plimsoll train ...` as one of the ranks; gives the exit code."""
+    """Runs `plimsoll VERB ...` as one of the ranks; gives the exit code."""
     import torch.distributed as dist
 
     _require_gloo()
@@ -77,7 +77,7 @@ def _run(arguments: Sequence[str], where: Place) -> int:
 
 
 def _launch(ranks: int, arguments: Sequence[str]) -> int:
-    """Starts `plimsoll train ...` in many processes of this machine by torch's launcher; gives the exit code."""
+    """Starts `plimsoll VERB ...` in many processes of this machine by torch's launcher; gives the exit code."""
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch

@@ -130,7 +130,8 @@ def evaluate(
 
     `scores` is a file for the score of every window, `attention` a folder for its IDs, edges and the attention of a GAT
     (docs/formats/attention.md), `calibrate` how many of its first benign windows each recording
-    is compared with; the other arguments are those of `train`. Errors: as of `train`.
+    is compared with; the other arguments are those of `train`. Processes of an initialised torch.distributed share the work,
+    as of `train`. Errors: as of `train`.
     """
     request = _torch.EvaluateRequest(Path(run), Path(data))
     if split is not None:
@@ -141,7 +142,8 @@ def evaluate(
         request.set_attention(Path(attention))
     if calibrate is not None:
         request.set_calibrate(whole("calibrate", calibrate, 0))
-    done = json.loads(_within(request, budget, threads, lambda: _torch.evaluate(request, progress)))
+    group = group_name()
+    done = json.loads(_within(request, budget, threads, lambda: _torch.evaluate(request, progress, group)))
     return Evaluation(tuple(done["findings"]["splits"]), done["findings"], done["table"])
 
 
@@ -161,11 +163,13 @@ def predict(
     says to `out`, which is opened (docs/formats/predictions.md).
 
     `embeddings` adds what the last layer reads, `csv` a table for people; `force` replaces an output that exists; the other
-    arguments are those of `train`. Errors: as of `train`.
+    arguments are those of `train`. Processes of an initialised torch.distributed share the work, as of `train`. Errors: as
+    of `train`.
     """
     request = _torch.PredictionRequest(Path(run), Path(data), Path(out))
     request.embeddings, request.csv, request.force = bool(embeddings), bool(csv), bool(force)
-    _within(request, budget, threads, lambda: _torch.predict(request, progress))
+    group = group_name()
+    _within(request, budget, threads, lambda: _torch.predict(request, progress, group))
     return Predictions(out)
 
 

@@ -47,16 +47,19 @@ Json told(const TrainedRun& trained) {
   return report;
 }
 
-// `progress` is told what is done; when it throws, the run ends as by a signal, with a checkpoint. `group`
-// names the process group of the run's ranks, which all get the report; empty: there are none.
+// `group` names the process group of the ranks that share a call; empty: there are none, and null.
+std::unique_ptr<Exchange> join(const std::string& group, const std::string& remedy) {
+  if (group.empty()) return nullptr;
+  return join_process_group(group, [remedy] { return "a rank has ended or does not answer" + remedy; });
+}
+
+// `progress` is told what is done; when it throws, the run ends as by a signal, with a checkpoint. All
+// ranks get the report.
 std::string train(TrainRequest request, const nb::object& progress, const std::string& group) {
   Json report;
   run_watched(progress, [&](const Progress& note) {
-    std::unique_ptr<Exchange> exchange;
-    if (!group.empty())
-      exchange = join_process_group(group, [] {
-        return "a rank has ended or does not answer; to continue, call train on all ranks with resume=True";
-      });
+    const std::unique_ptr<Exchange> exchange =
+        join(group, "; to continue, call train on all ranks with resume=True");
     request.run.exchange = exchange.get();
     std::atomic<bool> interrupt = false;
     request.run.interrupt = &interrupt;
@@ -80,9 +83,11 @@ int64_t smallest_budget(const TrainRequest& request) {
   return largest_budget(plan_beyond_budget(request.input, request.run, request.budget, nullptr)).min_budget;
 }
 
-std::string evaluate(EvaluateRequest request, const nb::object& progress) {
+std::string evaluate(EvaluateRequest request, const nb::object& progress, const std::string& group) {
   Json report;
   run_watched(progress, [&](const Progress& note) {
+    const std::unique_ptr<Exchange> exchange = join(group, "");
+    request.asked.exchange = exchange.get();
     request.asked.progress = note;
     const Findings findings = evaluate_run(request);
     report = {{"findings", findings.json}, {"table", findings.table + findings.notes}};
@@ -90,9 +95,11 @@ std::string evaluate(EvaluateRequest request, const nb::object& progress) {
   return report.dump();
 }
 
-int64_t predict(PredictionRequest request, const nb::object& progress) {
+int64_t predict(PredictionRequest request, const nb::object& progress, const std::string& group) {
   int64_t rows = 0;
   run_watched(progress, [&](const Progress& note) {
+    const std::unique_ptr<Exchange> exchange = join(group, "");
+    request.exchange = exchange.get();
     request.progress = note;
     rows = predict_run(request);
   });
@@ -155,8 +162,8 @@ void bind_runs(nb::module_& module) {
       .def_rw("force", &PredictionRequest::force);
   module.def("smallest_budget", smallest_budget, nb::call_guard<nb::gil_scoped_release>());
   module.def("train", train, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));
-  module.def("evaluate", evaluate, nb::arg("request"), nb::arg("progress").none());
-  module.def("predict", predict, nb::arg("request"), nb::arg("progress").none());
+  module.def("evaluate", evaluate, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));
+  module.def("predict", predict, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));
 }
 
 }  // namespace plimsoll

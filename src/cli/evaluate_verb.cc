@@ -12,7 +12,9 @@
 
 namespace plimsoll {
 
-void run_evaluate(const EvaluateOptions& options) {
+void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
+  require_started(options.ranks, exchange);
+  const bool tells = rank_of(exchange) == 0;
   const Stopwatch watch;
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
@@ -20,7 +22,7 @@ void run_evaluate(const EvaluateOptions& options) {
   const std::unique_ptr<Enforcement> enforcement =
       enforce(options.enforce, budget, threads + (options.enforce ? threads_that_read(options.data) : 0));
   const RunFolder folder{options.run};
-  if (const auto trainer = holder_of_run(folder.root))
+  if (const auto trainer = holder_of_run(folder.root); trainer && tells)
     fmt::print(stderr, "plimsoll: {} trains in {}; this judges what it has finished so far\n", *trainer,
                folder.root.string());
   std::optional<Progress> progress;
@@ -43,10 +45,12 @@ void run_evaluate(const EvaluateOptions& options) {
                                                     .ablation = options.ablation,
                                                     .threads = threads,
                                                     .outside_ledger = budget.outside_ledger(),
+                                                    .exchange = exchange,
                                                     .progress = show},
                                           .verify_all = options.verify == "full",
                                           .budget = budget.bytes()});
   progress.reset();
+  if (!tells) return;
   if (options.json) {
     fmt::print("{}\n", findings.json.dump(1));
     return;

@@ -60,7 +60,10 @@ std::vector<Verbs> all_verbs(char** argv) {
     load_recipe(options.recipe, options.overrides);
     become_python(argv);
   };
-  const auto judge = [argv](const auto&) { become_trainer(argv); };
+  const auto judge = [argv](const auto& options) {
+    if (options.ranks > 1 || is_a_rank()) become_python(argv);
+    become_trainer(argv);
+  };
   return {
       {{"ingest"}, add_ingest},
       {{"simulate"}, add_simulate},

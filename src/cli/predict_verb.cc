@@ -12,7 +12,8 @@
 
 namespace plimsoll {
 
-void run_predict(const PredictOptions& options) {
+void run_predict(const PredictOptions& options, Exchange* exchange) {
+  require_started(options.ranks, exchange);
   const Stopwatch watch;
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
@@ -32,11 +33,14 @@ void run_predict(const PredictOptions& options) {
                                     .csv = options.csv,
                                     .threads = threads,
                                     .outside_ledger = budget.outside_ledger(),
+                                    .exchange = exchange,
                                     .progress = until_stopped([&](int64_t done, int64_t total) {
+                                      if (rank_of(exchange) != 0) return;
                                       if (!progress) progress.emplace("predict", "rows");
                                       progress->update(done, total, "");
                                     })});
   progress.reset();
+  if (rank_of(exchange) != 0) return;
   if (options.json)
     fmt::print("{}\n", Json({{"out", options.out.string()},
                              {"rows", rows},

@@ -154,6 +154,7 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   options->resources.add_budget(*verb);
   verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");
   options->resources.add_threads(*verb);
+  add_ranks(*verb, options->ranks, "Share the work among so many processes of this machine");
   verb->footer("Example: plimsoll evaluate runs/gat --data frames");
   verb->callback([options, run] { run(*options); });
 }
@@ -177,6 +178,7 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
   options->resources.add_budget(*verb);
   verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");
   options->resources.add_threads(*verb);
+  add_ranks(*verb, options->ranks, "Share the work among so many processes of this machine");
   verb->footer("Example: plimsoll predict runs/gat --data frames --out predictions");
   verb->callback([options, run] { run(*options); });
 }

@@ -74,6 +74,7 @@ struct EvaluateOptions {
   bool ablation = false;
   std::string verify = "auto";  ///< as for train
   Resources resources;
+  int ranks = 1;
   bool enforce = false;
   bool json = false;
 };
@@ -85,6 +86,7 @@ struct PredictOptions {
   bool embeddings = false;
   bool csv = false;
   Resources resources;
+  int ranks = 1;
   bool enforce = false;
   bool force = false;
   bool json = false;

@@ -27,11 +27,14 @@ std::optional<int64_t> scratch_of(const TrainOptions& options) {
 
 }  // namespace
 
+void require_started(int ranks, const Exchange* exchange) {
+  if (ranks > 1 && ranks != ranks_of(exchange))
+    throw UsageError(fmt::format("--ranks is {}, but {} ranks were started", ranks, ranks_of(exchange)));
+}
+
 void run_train(const TrainOptions& options, Exchange* exchange) {
   const bool tells = rank_of(exchange) == 0;
-  if (options.ranks > 1 && options.ranks != ranks_of(exchange))
-    throw UsageError(
-        fmt::format("--ranks is {}, but {} ranks were started", options.ranks, ranks_of(exchange)));
+  require_started(options.ranks, exchange);
   const std::atomic<bool>& interrupt = catch_interrupts();
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (options.profile && recipe.run.profile.active == 0) recipe.run.profile.active = kProfiledSteps;

@@ -43,8 +43,14 @@ int run_trainer(int argc, char** argv, Exchange* exchange, int sharers) {
     run_train(options, exchange);
   });
   add_slurm(app, run_slurm);
-  add_evaluate(app, run_evaluate);
-  add_predict(app, run_predict);
+  add_evaluate(app, [&](EvaluateOptions options) {
+    options.resources.sharers = sharers;
+    run_evaluate(options, exchange);
+  });
+  add_predict(app, [&](PredictOptions options) {
+    options.resources.sharers = sharers;
+    run_predict(options, exchange);
+  });
   return run_command(app, argc, argv);
 }
 

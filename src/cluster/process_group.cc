@@ -29,18 +29,18 @@ std::string first_sentence(const std::string& text) {
 
 class GroupExchange final : public Exchange {
  public:
-  GroupExchange(Group group, std::function<std::string()> who_is_lost)
-      : group_(std::move(group)), who_is_lost_(std::move(who_is_lost)) {}
+  GroupExchange(const Group& group, std::function<std::string()> who_is_lost)
+      : group_(group), backend_(group->getBackend(at::kCPU)), who_is_lost_(std::move(who_is_lost)) {}
 
-  int rank() const override { return group_->getRank(); }
-  int ranks() const override { return group_->getSize(); }
+  int rank() const override { return backend_->getRank(); }
+  int ranks() const override { return backend_->getSize(); }
 
   void send(int to, std::span<const std::byte> bytes) override {
     if (bytes.empty()) return;
     traffic_.bytes_sent += std::ssize(bytes);
     begin([&] {
       std::vector<at::Tensor> tensors{tensor_of(bytes.data(), bytes.size())};
-      return group_->send(tensors, to, kTag);
+      return backend_->send(tensors, to, kTag);
     });
   }
 
@@ -48,14 +48,13 @@ class GroupExchange final : public Exchange {
     if (bytes.empty()) return;
     begin([&] {
       std::vector<at::Tensor> tensors{tensor_of(bytes.data(), bytes.size())};
-      return group_->recv(tensors, from, kTag);
+      return backend_->recv(tensors, from, kTag);
     });
   }
 
   void wait() override {
     const auto start = std::chrono::steady_clock::now();
-    for (const auto& work : begun_) or_lost([&] { work->wait(); });
-    begun_.clear();
+    for (const auto& work : std::exchange(begun_, {})) or_lost([&] { work->wait(); });
     traffic_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
@@ -78,11 +77,14 @@ class GroupExchange final : public Exchange {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
+      begun_.clear();  // nobody writes into their memory any more
       throw RankLost(fmt::format("{} ({})", who_is_lost_(), first_sentence(error.what())));
     }
   }
 
   const Group group_;
+  // Called directly: messages are small, and torch's dispatcher takes as long as they do.
+  const c10::intrusive_ptr<c10d::Backend> backend_;
   const std::function<std::string()> who_is_lost_;
   std::vector<c10::intrusive_ptr<c10d::Work>> begun_;
   Traffic traffic_;

@@ -269,25 +269,6 @@ void set(const std::string& key, std::vector<int64_t>& value, const EachInRange&
   if (value.empty()) throw UsageError(fmt::format("{}: {} is an empty list", written.where, key));
 }
 
-// The stride of windows by time is the window unless it is given.
-void settle_windows(Recipe::Data& data, const WrittenValues& values) {
-  const auto where = [&](const char* key) {
-    const auto found = values.find(key);
-    return found == values.end() ? std::string() : found->second.where + ": ";
-  };
-  const bool by_time = data.window.unit == WindowUnit::nanoseconds;
-  if (by_time && !values.contains("data.stride")) data.stride = data.window;
-  if (data.stride.unit != data.window.unit)
-    throw UsageError(
-        fmt::format("{}data.stride is {} and data.window {}, expected both as frames or both as time",
-                    where("data.stride"), data.stride.text(), data.window.text()));
-  if (by_time && data.features == "compat")
-    throw UsageError(fmt::format(
-        "{}data.window is {}, but data.features compat counts frames; set data.features: behaviour, or give "
-        "a number of frames",
-        where("data.window"), data.window.text()));
-}
-
 template <typename Value>
 std::string text_of(const Value& value) {
   return fmt::format("{}", value);
@@ -310,6 +291,59 @@ std::string text_of(const std::vector<std::string>& names) {
   return text.c_str();
 }
 
+// Keys in which presets differ.
+std::vector<std::string> keys_of_presets() {
+  std::vector<std::string> keys;
+  const auto add = [&](const std::string& section, const auto& visit_model, auto small, auto large) {
+    apply_preset(small, "small");
+    apply_preset(large, "large");
+    std::vector<std::string> values;
+    visit_model(section, small,
+                [&](const auto&, const auto& value, const auto&) { values.push_back(text_of(value)); });
+    size_t i = 0;
+    visit_model(section, large, [&](const std::string& key, const auto& value, const auto&) {
+      if (text_of(value) != values[i++]) keys.push_back(key);
+    });
+  };
+  const auto gat = [](const auto&... arguments) { visit_gat(arguments...); };
+  const auto vgae = [](const auto&... arguments) { visit_vgae(arguments...); };
+  for (const std::string of : {"", "teacher."}) {
+    add(of + "gat", gat, Recipe::Gat(), Recipe::Gat());
+    add(of + "vgae", vgae, Recipe::Vgae(), Recipe::Vgae());
+  }
+  return keys;
+}
+
+// A preset of an override takes the place of the sizes that the file has; those of overrides stay.
+void drop_sizes_of_file(WrittenValues& values, const std::vector<std::string>& overridden) {
+  const auto is_overridden = [&](const std::string& key) {
+    return std::ranges::find(overridden, key) != overridden.end();
+  };
+  for (const std::string& key : keys_of_presets()) {
+    const std::string preset = key.substr(0, key.rfind('.')) + ".preset";
+    if (is_overridden(preset) && !is_overridden(key)) values.erase(key);
+  }
+}
+
+// The stride of windows by time is the window unless it is given.
+void settle_windows(Recipe::Data& data, const WrittenValues& values) {
+  const auto where = [&](const char* key) {
+    const auto found = values.find(key);
+    return found == values.end() ? std::string() : found->second.where + ": ";
+  };
+  const bool by_time = data.window.unit == WindowUnit::nanoseconds;
+  if (by_time && !values.contains("data.stride")) data.stride = data.window;
+  if (data.stride.unit != data.window.unit)
+    throw UsageError(
+        fmt::format("{}data.stride is {} and data.window {}, expected both as frames or both as time",
+                    where("data.stride"), data.stride.text(), data.window.text()));
+  if (by_time && data.features == "compat")
+    throw UsageError(fmt::format(
+        "{}data.window is {}, but data.features compat counts frames; set data.features: behaviour, or give "
+        "a number of frames",
+        where("data.window"), data.window.text()));
+}
+
 }  // namespace
 
 Recipe parse_recipe(const std::string& text, const std::string& name,
@@ -327,17 +361,20 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
     throw UsageError(
         fmt::format("{}:{}:{}: not YAML: {}", name, error.mark.line + 1, error.mark.column + 1, error.msg));
   }
+  std::vector<std::string> overridden;
   for (const std::string& given : overrides) {
     const size_t equals = given.find('=');
     const std::string where = "-O " + given;
     if (equals == std::string::npos) throw UsageError(where + ": expected section.key=value");
     const std::string key = given.substr(0, equals);
+    overridden.push_back(key);
     if (is_known(key))
       values[key] = Written{given.substr(equals + 1), where};
     else
       unknown.add(key, given.substr(equals + 1), where);
   }
   unknown.refuse();
+  drop_sizes_of_file(values, overridden);
   Recipe recipe;
   visit_recipe(recipe, [&](const std::string& key, auto& value, const auto& check) {
     const auto found = values.find(key);

@@ -7,6 +7,9 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/version.h"
+#include "kernels/level.h"
+#include "store/data_set.h"
 
 namespace plimsoll {
 namespace {
@@ -48,6 +51,20 @@ void require_agreement(Exchange* exchange, const Facts& facts) {
       if (of_first != of_other) throw UsageError(difference(what, rank, of_first, of_other));
     }
   }
+}
+
+Facts facts_of_use(const Recipe& recipe, const std::filesystem::path& folder) {
+  return {{"recipe", recipe_yaml(recipe)},
+          {"data set", read_manifest(folder).dump(1)},
+          {"version", kVersion},
+          {"level of kernels", name_of(kernel_level())}};
+}
+
+void require_one_process(const Exchange* exchange) {
+  if (exchange != nullptr)
+    throw UsageError(fmt::format(
+        "{} ranks, but one process judges all nodes of a giant graph, layer by layer; leave --ranks out",
+        exchange->ranks()));
 }
 
 }  // namespace plimsoll

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "train/engine/shared_prediction.h"
 #include "train/fit/fit.h"
 #include "train/plan/planner.h"
 
@@ -13,17 +14,20 @@ void predict_blocks(const BlockSource& source, const Objective& objective, const
   GraphList graphs(static_cast<size_t>(source.graphs()));
   std::iota(graphs.begin(), graphs.end(), int64_t{0});
   const BlockLimits limits = limits_of(request.recipe.training);
-  BlockEngine engine(source, shapes, objective, limits,
-                     require_feasible(make_plan({.source = &source,
-                                                 .shapes = shapes,
-                                                 .objective = &objective,
-                                                 .limits = limits,
-                                                 .threads = request.threads,
-                                                 .predicted = {graphs},
-                                                 .outside_ledger = request.outside_ledger})));
+  BlockEngine engine(
+      source, shapes, objective, limits,
+      require_feasible(make_plan({.source = &source,
+                                  .shapes = shapes,
+                                  .objective = &objective,
+                                  .limits = limits,
+                                  .threads = request.threads,
+                                  .predicted = {graphs},
+                                  .outside_ledger = request.outside_ledger,
+                                  .later = bytes_to_predict_on_ranks(objective, shapes, limits, {graphs},
+                                                                     ranks_of(request.exchange))})));
   const int64_t items = engine.items(graphs);
   int64_t done = 0;
-  engine.predict(graphs, [&](std::span<const float> outputs) {
+  predict_on_ranks(engine, request.exchange, graphs, [&](std::span<const float> outputs) {
     writer.append(outputs);
     done += std::ssize(outputs) / objective.outputs();
     request.progress(done, items);

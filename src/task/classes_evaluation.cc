@@ -21,6 +21,7 @@ std::vector<ClassificationVerdict> judge_graphs(const RunEvaluation& asked, cons
                            .limits = limits_of(asked.recipe.training),
                            .threads = asked.threads,
                            .outside_ledger = asked.outside_ledger,
+                           .exchange = asked.exchange,
                            .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)});
 }
 

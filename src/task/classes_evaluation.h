@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/new_folder.h"
+#include "task/agreement.h"
 #include "task/evaluation.h"
 #include "task/gnn_training.h"
 #include "train/evaluate/full_neighbours.h"
@@ -28,6 +29,7 @@ Markup table_report(const std::string& title, std::vector<std::string> columns,
 /// meanwhile.
 template <typename Judge>
 auto judge_from_all_neighbours(const RunEvaluation& asked, const Judge& judge) {
+  require_one_process(asked.exchange);
   asked.progress(0, 1);  // before there is something to be cleaned up
   const NewFolder scratch(asked.folder.root / "layers", /*replace=*/false);
   return judge(

@@ -36,7 +36,8 @@ void predict_errors(const Detector& detector, const TrainingData& data, const Pr
                  .limits = limits_of(request.recipe.training),
                  .threads = request.threads,
                  .outside_ledger = request.outside_ledger,
-                 .later = std::ssize(graphs) * int64_t{sizeof(float)}},
+                 .later = std::ssize(graphs) * int64_t{sizeof(float)},
+                 .exchange = request.exchange},
                 {graphs});
   writer.append(scorer.scores(graphs));
 }

@@ -10,6 +10,7 @@
 #include "io/file.h"
 #include "job/stage.h"
 #include "memory/ledger.h"
+#include "task/agreement.h"
 #include "task/data_check.h"
 #include "task/task.h"
 #include "train/plan/planner.h"
@@ -58,9 +59,15 @@ Findings judge(const EvaluateRequest& request) {
 Findings evaluate_run(EvaluateRequest request) {
   const RunFolder& folder = request.asked.folder;
   request.asked.recipe = load_recipe(folder.recipe(), {});
-  request.asked.data = nearest_copy(request.asked.data);
+  RunEvaluation& asked = request.asked;
+  asked.data = nearest_copy(asked.data);
+  Facts facts = facts_of_use(asked.recipe, asked.data);
+  facts.insert(facts.end(), {{"--split", asked.split},
+                             {"--calibrate", std::to_string(asked.calibrate)},
+                             {"--ablation", asked.ablation ? "given" : "not given"}});
+  require_agreement(asked.exchange, facts);
   Findings findings = judge(request);
-  if (request.asked.split.empty()) {
+  if (asked.split.empty() && rank_of(asked.exchange) == 0) {
     write_text(folder.evaluation(), findings.json.dump(1) + "\n");
     replace_file(folder.report(),
                  [&](File& file) { file.write(findings.report.data(), findings.report.size()); });

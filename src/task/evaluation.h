@@ -8,6 +8,7 @@
 #include "config/recipe.h"
 #include "task/run_folder.h"
 #include "telemetry/markup.h"
+#include "train/engine/exchange.h"
 
 namespace plimsoll {
 
@@ -23,7 +24,8 @@ struct RunEvaluation {
   int64_t calibrate = -1;                ///< windows of each recording; below 0: as the recipe says
   bool ablation = false;
   int threads = 1;
-  int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have
+  int64_t outside_ledger = 0;    ///< bytes of the budget that the ledger does not have
+  Exchange* exchange = nullptr;  ///< with the ranks that judge together, of which rank 0 writes; null: none
   /// Called now and then where judging takes long, first before any file is made; may throw to end it.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };

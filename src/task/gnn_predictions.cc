@@ -2,6 +2,7 @@
 
 #include "io/new_folder.h"
 #include "nn/predictions.h"
+#include "task/agreement.h"
 #include "task/block_predictions.h"
 #include "train/evaluate/full_neighbours.h"
 
@@ -34,6 +35,7 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
     predict_blocks(gnn.data.source(), Predictions(model, request.embeddings), request, writer);
     return writer.publish(model.judges_nodes() ? "nodes" : gnn.data.unit(), gnn.data.identity());
   }
+  require_one_process(request.exchange);
   const NewFolder scratch(request.folder.root / "layers", /*replace=*/false);
   judge_every_node(giant->graph(), giant->topology(), gnn.model.gnn(),
                    {.scratch = scratch.path(), .threads = request.threads, .progress = request.progress},

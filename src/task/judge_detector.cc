@@ -77,7 +77,8 @@ struct Judging {
         files(detectors_of(options.folder, recipe)),
         facts(load_detector(files.front().file).facts),
         data(require_frames(options.data), as_judged(recipe, facts, options), {.known = known_of(facts)}),
-        scorer{.limits = limits_of(recipe.training), .threads = options.threads} {
+        scorer{
+            .limits = limits_of(recipe.training), .threads = options.threads, .exchange = options.exchange} {
     const BlockSource& source = data.source();
     split = split_that_trained(data, recipe, facts);
     lists = lists_to_judge(source.tables(), facts.trained_on, split, options.split);
@@ -249,7 +250,7 @@ std::vector<std::vector<Report::Figure>> show_attention(const Judging& judging, 
   }
   const DetectorScores& scores = detectors[static_cast<size_t>(gat - judging.files.data())];
   AttendedWindows attended(gat->file, *judging.data.windows());
-  if (!options.attention.empty())
+  if (!options.attention.empty() && rank_of(options.exchange) == 0)
     write_attention(options.attention, attended, judging.lists, scores, judging.data.identity(),
                     options.progress);
   std::vector<std::vector<Report::Figure>> figures;
@@ -282,7 +283,8 @@ Findings judge_detector(const RunEvaluation& options) {
 
   const JudgedData judged{&source.tables(), truth, &times};
   const Evaluation evaluation = judge(judged, lists, detectors);
-  if (!options.scores.empty()) write_scores(options.scores, judged, lists, detectors);
+  if (!options.scores.empty() && rank_of(options.exchange) == 0)
+    write_scores(options.scores, judged, lists, detectors);
   const Published* const compared = published ? &*published : nullptr;
   Findings findings{evaluation_json(evaluation), evaluation_table(evaluation, compared), {}, 0, {}};
   if (options.split.empty())

@@ -1,6 +1,7 @@
 #include "task/predict_run.h"
 
 #include "job/stage.h"
+#include "task/agreement.h"
 #include "task/data_check.h"
 #include "task/task.h"
 
@@ -10,7 +11,12 @@ int64_t predict_run(PredictionRequest request) {
   request.data = nearest_copy(request.data);
   check_data(request.data, request.folder, {});
   request.recipe = load_recipe(request.folder.recipe(), {});
-  return find_task(request.recipe.task).predict(request);
+  Facts facts = facts_of_use(request.recipe, request.data);
+  facts.emplace_back("--embeddings", request.embeddings ? "given" : "not given");
+  require_agreement(request.exchange, facts);
+  const int64_t rows = find_task(request.recipe.task).predict(request);
+  meet(request.exchange);  // it is there for all
+  return rows;
 }
 
 }  // namespace plimsoll

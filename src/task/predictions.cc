@@ -27,16 +27,18 @@ int64_t softmax(std::span<float> row) {
 }  // namespace
 
 PredictionWriter::PredictionWriter(const PredictionRequest& request, const Widths& widths, Name name)
-    : request_(request), widths_(widths), name_(std::move(name)), set_(request.out, request.force) {
+    : request_(request), widths_(widths), name_(std::move(name)) {
+  if (rank_of(request.exchange) != 0) return;
+  set_.emplace(request.out, request.force);
   if (widths.kind == Kind::classes) {
-    class_ = &set_.column<int64_t>("class");
-    outputs_ = &set_.column<float>("probability", {widths.outputs});
+    class_ = &set_->column<int64_t>("class");
+    outputs_ = &set_->column<float>("probability", {widths.outputs});
   } else if (widths.kind == Kind::values) {
-    outputs_ = &set_.column<float>("value", {widths.outputs});
+    outputs_ = &set_->column<float>("value", {widths.outputs});
   }
-  if (widths.embedding > 0) embedding_ = &set_.column<float>("embedding", {widths.embedding});
+  if (widths.embedding > 0) embedding_ = &set_->column<float>("embedding", {widths.embedding});
   if (!request.csv) return;
-  csv_ = File::create(set_.path() / "predictions.csv", set_.files());
+  csv_ = File::create(set_->path() / "predictions.csv", set_->files());
   text_ = class_ != nullptr ? "row,class" : "row";
   for (int64_t i = 0; outputs_ != nullptr && i < widths.outputs; ++i)
     text_ += fmt::format(",{}{}", class_ != nullptr ? "p" : "value", i);
@@ -99,7 +101,7 @@ int64_t PredictionWriter::publish(const std::string& items, const Json& data) {
                    {"columns", Json::object()},
                    {"provenance", make_provenance({{{"kind", "run"}, {"data", data}}},
                                                   {{"embeddings", request_.embeddings}})}};
-  set_.publish(std::move(manifest));
+  if (set_) set_->publish(std::move(manifest));
   return rows_;
 }
 

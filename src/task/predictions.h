@@ -10,6 +10,7 @@
 #include "io/file.h"
 #include "store/data_set.h"
 #include "task/run_folder.h"
+#include "train/engine/exchange.h"
 
 namespace plimsoll {
 
@@ -23,14 +24,16 @@ struct PredictionRequest {
   bool embeddings = false;  ///< what the last layer reads, too
   bool csv = false;         ///< predictions.csv beside the columns, for people
   int threads = 1;
-  int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have
+  int64_t outside_ledger = 0;    ///< bytes of the budget that the ledger does not have
+  Exchange* exchange = nullptr;  ///< with the ranks that predict together, of which rank 0 writes; null: none
   /// Called now and then; may throw to end it.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
 /// Writes a data set of kind `predictions` (docs/formats/predictions.md), a row for each graph, window or
 /// node of the data: columns `class` i64 and `probability` f32 [rows, classes] of a classifier, `value` f32
-/// [rows, values] of what is no class, and `embedding` f32 [rows, width]. Not thread-safe.
+/// [rows, values] of what is no class, and `embedding` f32 [rows, width]; ranks other than 0 write
+/// nothing. Not thread-safe.
 class PredictionWriter {
  public:
   /// What a model says of a row.
@@ -58,7 +61,7 @@ class PredictionWriter {
   const PredictionRequest& request_;
   const Widths widths_;
   const Name name_;
-  DataSetWriter set_;
+  std::optional<DataSetWriter> set_;  // of rank 0
   NpyWriter* class_ = nullptr;
   NpyWriter* outputs_ = nullptr;
   NpyWriter* embedding_ = nullptr;

@@ -27,6 +27,7 @@ class RegressionTask final : public Task {
                       .limits = limits_of(asked.recipe.training),
                       .threads = asked.threads,
                       .outside_ledger = asked.outside_ledger,
+                      .exchange = asked.exchange,
                       .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)});
     Table table(regression_columns());
     std::vector<std::vector<std::string>> rows;

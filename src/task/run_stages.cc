@@ -29,7 +29,8 @@ RunOptions run_of(const StageRuns& runs, const SeededStage& of, bool alone) {
   run.identity = fmt::format("{} seed {} {}", runs.identity, of.seed, of.stage.folder);
   run.progress =
       runs.progress_of(alone ? "train " + of.stage.name : fmt::format("seed {} {}", of.seed, of.stage.name));
-  make_folders(run.folder);
+  if (run.writes()) make_folders(run.folder);
+  meet(run.exchange);  // a stage that is refused takes the run's folder away
   return run;
 }
 

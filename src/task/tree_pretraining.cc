@@ -25,7 +25,7 @@ class TreePretrainingTask final : public Task {
     const auto shapes = read_shapes(gnn.data.source(), asked.threads);
     const auto verdicts =
         judge_trees(gnn.data.source(), shapes, gnn.model, asked.recipe, asked.threads, asked.outside_ledger,
-                    lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split));
+                    asked.exchange, lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split));
     const std::vector<std::string> columns = {"<split", "graphs",      "nodes", "loss",
                                               "growth", "parent edge", "order", "angle"};
     Table table(columns);

@@ -172,12 +172,13 @@ class TreeJudge {
                                                     .limits = limits_of(asked_.recipe.training),
                                                     .threads = asked_.threads,
                                                     .outside_ledger = asked_.outside_ledger,
+                                                    .exchange = asked_.exchange,
                                                     .lists = lists_},
                                                    hear));
       }
       const GnnModel trained = load_gnn(model_of_stage(asked_, seed, RunFolder::kPretrain));
       growth_.push_back(judge_trees(gnn_.data.source(), shapes_, trained, asked_.recipe, asked_.threads,
-                                    asked_.outside_ledger, all_));
+                                    asked_.outside_ledger, asked_.exchange, all_));
     }
     models_ = {std::move(tuned), std::move(scratch)};
     if (gnn_.model.trained_on == gnn_.data.identity_hash()) guess();

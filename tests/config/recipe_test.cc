@@ -208,6 +208,13 @@ TEST(Presets, SetTheKeysThatFollowAndLeaveThoseThatAreGiven) {
   EXPECT_EQ(recipe.vgae.hidden, (std::vector<int64_t>{480, 240}));
   EXPECT_EQ(parse("").teacher.gat.hidden, 48) << "a teacher is large";
   EXPECT_EQ(parse("", {"gat.preset=large", "gat.heads=2"}).gat.heads, 2);
+  // One of an override takes the place of the sizes of the file, and of nothing else.
+  const Recipe replaced =
+      parse("gat: {embedding: 8, hidden: 24, jk: max}", {"gat.layers=7", "gat.preset=large"});
+  EXPECT_EQ(replaced.gat.embedding, 16);
+  EXPECT_EQ(replaced.gat.hidden, 48);
+  EXPECT_EQ(replaced.gat.layers, 7);
+  EXPECT_EQ(replaced.gat.jk, "max");
   EXPECT_THAT(refusal("gat: {preset: huge}"), HasSubstr("expected small|large|old_teacher"));
 }
 

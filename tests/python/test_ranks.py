@@ -117,6 +117,26 @@ def test_every_stage_of_a_distillation_has_the_weights_of_one_process(frames, tm
                        "-O", "training.block.graphs=8")
         found.append({stage["stage"]: stage.get("weights") for stage in summary_of(out)["stages"]})
     assert found[0] == found[1] and len(found[0]) > 3
+    # Columns, thresholds, models: all that stages leave beside journals.
+    files = [{str(path.relative_to(tmp_path / ranks)): path.read_bytes() for pattern in ("*.npy", "model.safetensors")
+              for path in (tmp_path / ranks).rglob(pattern)} for ranks in ("1", "2")]
+    assert sorted(files[0]) == sorted(files[1]) and sum(name.endswith(".npy") for name in files[0]) == 3
+    for name, content in files[0].items():
+        assert files[1][name] == content, name
+
+
+def test_ranks_judge_and_predict_as_one_process(frames, tmp_path):
+    run = tmp_path / "run"
+    plimsoll(*arguments(frames, run, "-O", "training.max_epochs=1"))
+    judged, scores, predicted = [], [], []
+    for ranks in ("1", "3"):
+        csv, out = tmp_path / f"{ranks}.csv", tmp_path / f"out-{ranks}"
+        judged.append(json.loads(plimsoll("evaluate", run, "--data", frames, "--json", "--ranks", ranks, "--scores", csv)))
+        scores.append(csv.read_bytes())
+        said = summary_of(plimsoll("predict", run, "--data", frames, "--out", out, "--json", "--ranks", ranks, "--embeddings"))
+        predicted.append((said["rows"], {path.name: path.read_bytes() for path in out.glob("*.npy")}))
+    assert judged[0] == judged[1] and scores[0] == scores[1]
+    assert predicted[0] == predicted[1] and len(predicted[0][1]) == 3
 
 
 def kill_after_a_checkpoint(processes, rank, checkpoints):
@@ -190,6 +210,7 @@ def test_bad_numbers_of_ranks_are_refused_before_anything_starts(frames, tmp_pat
     assert other.returncode == 1 and "PLIMSOLL_PYTHON" in other.stderr
     lanes = program(*arguments(frames, tmp_path / "run", "--ranks", "2", "-O", "training.lanes=1"))
     assert lanes.returncode == 2 and "2 ranks, but training.lanes is 1" in lanes.stderr
+    assert "folder" not in lanes.stderr  # of the run, which rank 0 has taken away
     assert not (tmp_path / "run").exists()
 
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <numeric>
@@ -14,6 +15,7 @@
 #include "support/temp_folder.h"
 #include "support/thread_ranks.h"
 #include "train/engine/lane_exchange.h"
+#include "train/engine/shared_prediction.h"
 #include "train/fit/fit.h"
 #include "train/plan/warm_up.h"
 
@@ -120,6 +122,12 @@ TEST_F(RanksTest, WeightsAndLossesAreTheSameBitsForAnyNumberOfRanks) {
   for (const int ranks : {2, 3, 4}) EXPECT_EQ(run(ranks, std::to_string(ranks)), one) << ranks << " ranks";
 }
 
+TEST_F(RanksTest, EightLanesAreThoseOfEightRanksToo) {
+  recipe_.training.lanes = "8";
+  const std::string one = run(1, "1");
+  for (const int ranks : {2, 4, 8}) EXPECT_EQ(run(ranks, std::to_string(ranks)), one) << ranks << " ranks";
+}
+
 TEST_F(RanksTest, LanesNeedNotBeAMultipleOfRanks) {
   recipe_.training.max_epochs = 1;
   recipe_.training.optimizer = "sgd";
@@ -137,7 +145,9 @@ TEST_F(RanksTest, ACheckpointIsReadByAnyNumberOfRanks) {
 }
 
 TEST_F(RanksTest, AnyScheduleOfRanksStopsAndKillsEndsInTheSameBits) {
+  recipe_.training.lanes = "8";
   const std::string whole = run(1, "whole");
+  constexpr std::array kRanks = {1, 2, 3, 4, 8};
   const int schedules = std::getenv("PLIMSOLL_SLOW") != nullptr ? 50 : 5;
   for (int s = 0; s < schedules; ++s) {
     std::mt19937 random(static_cast<unsigned>(s));
@@ -145,7 +155,7 @@ TEST_F(RanksTest, AnyScheduleOfRanksStopsAndKillsEndsInTheSameBits) {
     std::string schedule;
     std::string found;
     for (int start = 0; found.empty(); ++start) {
-      const int ranks = draw(1, 4);
+      const int ranks = kRanks[static_cast<size_t>(draw(0, 4))];
       recipe_.training.checkpoint_every_s = draw(0, 1) == 0 ? 0 : 1e9;
       Stop stop{draw(0, ranks - 1), draw(1, 80 / ranks), draw(0, 2) > 0};
       if (start == 6) stop = {};
@@ -159,6 +169,35 @@ TEST_F(RanksTest, AnyScheduleOfRanksStopsAndKillsEndsInTheSameBits) {
     }
     EXPECT_EQ(found, whole) << "schedule " << s << ":" << schedule;
   }
+}
+
+TEST_F(RanksTest, APredictionIsThatOfOneProcessOnEveryRank) {
+  const GATWithJK model(GATWithJKOptions{.num_ids = 50}, 3);
+  const Classification objective(model);
+  GraphList graphs(120);
+  std::iota(graphs.begin(), graphs.end(), int64_t{0});
+  using Found = std::pair<double, std::vector<float>>;
+  const auto predict = [&](Exchange* exchange, int64_t graphs_of_block, int interrupted = -1) {
+    const BlockLimits limits{graphs_of_block, 4096, 16384};
+    BlockEngine engine(source_, shapes_, objective, limits);
+    Found found;
+    found.first = predict_on_ranks(engine, exchange, graphs, [&](std::span<const float> outputs) {
+      if (rank_of(exchange) == interrupted) throw Interrupted("asked to");
+      found.second.insert(found.second.end(), outputs.begin(), outputs.end());
+    });
+    return found;
+  };
+  // Blocks enough for several rounds, and fewer than ranks.
+  for (const int64_t size : {int64_t{1}, int64_t{60}}) {
+    const Found one = predict(nullptr, size);
+    ASSERT_EQ(one.second.size(), 240U);
+    for (const int ranks : {2, 3})
+      ThreadRanks(ranks).run([&](Exchange& exchange) { EXPECT_EQ(predict(&exchange, size), one) << ranks; });
+  }
+  const auto on_each = [&](Exchange& exchange) {
+    EXPECT_THROW(predict(&exchange, 1, /*interrupted=*/1), Interrupted) << exchange.rank();
+  };
+  ThreadRanks(3).run(on_each);
 }
 
 TEST_F(RanksTest, WhatFailsOnOneRankEndsAll) {

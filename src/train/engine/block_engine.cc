@@ -16,21 +16,11 @@
 #include "ops/module_scope.h"
 #include "train/data/finite_features.h"
 #include "train/engine/collate.h"
+#include "train/engine/ending.h"
 #include "train/engine/item_kind.h"
 
 namespace plimsoll {
 namespace {
-
-// What ends work on this rank, for all ranks to know.
-template <typename Work>
-std::exception_ptr error_of(const Work& work) {
-  try {
-    work();
-    return nullptr;
-  } catch (...) {
-    return std::current_exception();
-  }
-}
 
 // After an error torch keeps what was still to be done on this thread, with the gradients it was to be done
 // with, until the thread's next backward: they would outlive their block. Here a backward of nothing.
@@ -148,21 +138,20 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
   };
 }
 
-BlockRunner::Work BlockEngine::prediction_work(const Take& take, LaneTree<LossSum>& sums) {
-  return [this, &take, &sums](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
+BlockRunner::Work BlockEngine::prediction_work(const TakeBlock& take) {
+  return [this, &take](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     at::init_num_threads();
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
     Batch batch = batch_of(block, first);
-    if (batch.item_count == 0) return [&sums] { sums.add([](LossSum&) {}); };
+    if (batch.item_count == 0) return [&take] { take({}, 0); };
     objective_.prepare(batch);
     const at::Tensor found = objective_.forward(batch, {}).contiguous();
     const at::Tensor losses = objective_.losses(found, batch);
     const auto loss = losses.sum().item<double>();
     if (!std::isfinite(loss)) require_finite(losses, block, batch);
-    return [&take, &sums, found, loss] {
-      take({found.const_data_ptr<float>(), static_cast<size_t>(found.numel())});
-      sums.add([&](LossSum& sum) { sum.value += loss; });
+    return [&take, found, loss] {
+      take({found.const_data_ptr<float>(), static_cast<size_t>(found.numel())}, loss);
     };
   };
 }
@@ -217,6 +206,7 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
   }
   const Part part = part_of(batch, lanes_);
   sums_.begin(part.blocks);
+  if (ranks_) ranks_->begin(sums_);
   const auto work = [&] {
     run(part.graphs, training_work(static_cast<double>(count), key), execution_.training.get());
   };
@@ -235,6 +225,10 @@ double BlockEngine::predict(std::span<const int64_t> graphs, std::span<float> ou
   });
 }
 
+void BlockEngine::predict_blocks(std::span<const int64_t> graphs, const TakeBlock& take) {
+  run(graphs, prediction_work(take), execution_.prediction.get());
+}
+
 // As many lanes as any batch may have: numbers are cheap, and more processes can share them.
 double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
   const LaneRange own = lanes_of_rank(kMostLanes, rank_of(exchange_), ranks_of(exchange_));
@@ -242,7 +236,13 @@ double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
       kMostLanes, [] { return LossSum(); }, own);
   const Part part = part_of(graphs, kMostLanes);
   losses.begin(part.blocks);
-  const auto work = [&] { run(part.graphs, prediction_work(take, losses), execution_.prediction.get()); };
+  if (ranks_) ranks_->begin_losses();
+  const auto work = [&] {
+    predict_blocks(part.graphs, [&](std::span<const float> outputs, double loss) {
+      if (!outputs.empty()) take(outputs);
+      losses.add([&](LossSum& sum) { sum.value += loss; });
+    });
+  };
   const auto count = static_cast<double>(items(graphs));
   if (ranks_) {
     const double loss = ranks_->add_up(losses, error_of(work));
@@ -262,10 +262,7 @@ Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan
     sums_.begin(1);
     return runner_.record(block, training_work(/*normaliser=*/1, {.training = true}), plan);
   }
-  const Take forget = [](std::span<const float>) {};
-  LaneTree<LossSum> losses(1, [] { return LossSum(); });
-  losses.begin(1);
-  return runner_.record(block, prediction_work(forget, losses), plan);
+  return runner_.record(block, prediction_work([](std::span<const float>, double) {}), plan);
 }
 
 Tape BlockEngine::record_teaching(const GraphBlock& block, const RangePlan& plan) {

@@ -66,7 +66,12 @@ class BlockEngine {
   }
   /// With ranks: what they agree on and share; null without.
   LaneExchange* ranks() { return ranks_ ? &*ranks_ : nullptr; }
-  /// With ranks: has the parameters, of which each has updated its slice, known to all.
+  /// With ranks: begins to receive what the others update of the parameters.
+  void begin_parameters() {
+    if (ranks_) ranks_->begin_parameters(sums_);
+  }
+  /// With ranks, after begin_parameters(): has the parameters, of which each has updated its slice, known to
+  /// all.
   void share_parameters() {
     if (ranks_) ranks_->share_parameters(sums_);
   }
@@ -82,6 +87,10 @@ class BlockEngine {
   double predict(std::span<const int64_t> graphs, const Take& take);
   /// The same into `outputs`, which has room for all.
   double predict(std::span<const int64_t> graphs, std::span<float> outputs);
+  /// The same on this rank alone, block by block, in their order: `take` also gets the sum of the block's
+  /// losses. A block without items has no outputs.
+  using TakeBlock = std::function<void(std::span<const float> outputs, double loss)>;
+  void predict_blocks(std::span<const int64_t> graphs, const TakeBlock& take);
 
   /// Runs one block alone, forward and, if `training`, backward, and returns what it takes and gives of the
   /// slab. gradients() are overwritten. Errors: BudgetExceeded.
@@ -92,12 +101,15 @@ class BlockEngine {
   /// Runs a batch as gradient() does and forgets what it finds. Errors: as gradient().
   void try_out(std::span<const int64_t> batch);
 
+  const Objective& objective() const { return objective_; }
+  std::span<const GraphShape> shapes() const { return shapes_; }
+  const BlockLimits& limits() const { return limits_; }
   BlockRunner& runner() { return runner_; }
   const BlockRunner& runner() const { return runner_; }
 
  private:
   BlockRunner::Work training_work(double normaliser, const DropoutKey& key);
-  BlockRunner::Work prediction_work(const Take& take, LaneTree<LossSum>& losses);
+  BlockRunner::Work prediction_work(const TakeBlock& take);
   BlockRunner::Work teaching_work();
   at::Tensor teacher_says(const GraphBlock& block) const;
   Batch batch_of(const GraphBlock& block, int64_t first) const;

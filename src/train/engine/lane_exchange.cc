@@ -5,50 +5,16 @@
 
 #include <algorithm>
 
+#include "base/seconds.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
+#include "train/engine/ending.h"
 
 namespace plimsoll {
 namespace {
 
-// How a rank's part of a batch ended. What a record begins with: this, and the flag.
-enum class Ending : int { done, interrupted, out_of_budget, failed };
-constexpr size_t kHead = 2;
-
-Ending ending_of(const std::exception_ptr& error) {
-  if (!error) return Ending::done;
-  try {
-    std::rethrow_exception(error);
-  } catch (const Interrupted&) {
-    return Ending::interrupted;
-  } catch (const BudgetExceeded&) {
-    return Ending::out_of_budget;
-  } catch (...) {
-    return Ending::failed;
-  }
-}
-
-// The worst ending of all ranks decides, as all have to do the same.
-void require_all_done(std::span<const double> records, size_t size, const std::exception_ptr& error) {
-  Ending worst = Ending::done;
-  size_t rank = 0;
-  for (size_t r = 0; r * size < records.size(); ++r) {
-    const auto ending = static_cast<Ending>(static_cast<int>(records[r * size]));
-    if (ending <= worst) continue;
-    worst = ending;
-    rank = r;
-  }
-  if (worst == Ending::done) return;
-  if (error) std::rethrow_exception(error);
-  switch (worst) {
-    case Ending::interrupted:
-      throw Interrupted(fmt::format("rank {} was asked to stop", rank));
-    case Ending::out_of_budget:
-      throw Interrupted(fmt::format("rank {} is out of budget", rank));
-    default:
-      throw Failure(fmt::format("rank {} has failed, and says why", rank));
-  }
-}
+// What a record begins with; the sums of the rank's nodes follow.
+enum Head : size_t { kEnding, kFlag, kSeconds, kHead };
 
 // Rank by rank: its lanes, and what one of the ranks has most of.
 std::span<float> slice(const at::Tensor& row, size_t number, int64_t size) {
@@ -101,71 +67,111 @@ int64_t LaneExchange::bytes_sent(const ParameterList& parameters, int64_t lanes,
   return (nodes + 1) * (ranks - 1) * Slices(parameters, ranks).size() * int64_t{sizeof(float)};
 }
 
-// `record`: kHead numbers of its own, and of each of this rank's nodes `of_node`. Behind it all_ has those of
-// all ranks, with the sums over the whole batch in rank 0's first node.
-void LaneExchange::agree(const RankLanes& lanes, std::span<double> record, size_t of_node,
-                         const std::exception_ptr& error) {
-  record[0] = static_cast<double>(ending_of(error));
-  record[1] = flag_ ? 1 : 0;
-  all_.resize(static_cast<size_t>(exchange_.ranks()) * record.size());
-  const double before = exchange_.traffic().seconds;
-  gather(exchange_, record, all_);
-  seconds_for_slower_ += exchange_.traffic().seconds - before;
-  flag_ = all_[1] != 0;
-  require_all_done(all_, record.size(), error);
-  std::vector<double*> nodes(lanes.nodes());
+std::span<double> LaneExchange::record_of(int rank) {
+  const size_t size = records_.size() / static_cast<size_t>(exchange_.ranks());
+  return std::span(records_).subspan(static_cast<size_t>(rank) * size, size);
+}
+
+// What the records say of one of the nodes of all ranks.
+std::span<double> LaneExchange::values_of(const RankLanes& lanes, size_t node) {
+  int rank = 0;
+  while (lanes.end(rank) <= node) ++rank;
+  return record_of(rank).subspan(kHead + (node - lanes.begin(rank)) * of_node_, of_node_);
+}
+
+void LaneExchange::begin_records(const RankLanes& lanes, size_t of_node) {
+  begun_ = std::chrono::steady_clock::now();
+  of_node_ = of_node;
+  records_.assign(static_cast<size_t>(exchange_.ranks()) * (kHead + lanes.most_nodes() * of_node), 0.0);
   for (int rank = 0; rank < exchange_.ranks(); ++rank)
-    for (size_t n = lanes.begin(rank); n < lanes.end(rank); ++n)
-      nodes[n] =
-          all_.data() + static_cast<size_t>(rank) * record.size() + kHead + (n - lanes.begin(rank)) * of_node;
+    if (rank != exchange_.rank()) exchange_.receive(rank, std::as_writable_bytes(record_of(rank)));
+}
+
+void LaneExchange::send_record(const std::exception_ptr& error) {
+  const std::span<double> record = record_of(exchange_.rank());
+  record[kEnding] = ending_of(error);
+  record[kFlag] = flag_ ? 1 : 0;
+  record[kSeconds] = seconds_since(begun_);
+  for (int rank = 0; rank < exchange_.ranks(); ++rank)
+    if (rank != exchange_.rank()) exchange_.send(rank, std::as_bytes(record));
+}
+
+// Waits for all that was begun. Behind it the sums over the whole batch are the values of node 0.
+void LaneExchange::agree(const RankLanes& lanes, const std::exception_ptr& error) {
+  const double before = exchange_.traffic().seconds;
+  exchange_.wait();
+  const double waited = exchange_.traffic().seconds - before;
+  double slowest = 0;
+  for (int rank = 0; rank < exchange_.ranks(); ++rank) slowest = std::max(slowest, record_of(rank)[kSeconds]);
+  seconds_for_slower_ += std::min(waited, slowest - record_of(exchange_.rank())[kSeconds]);
+  flag_ = record_of(0)[kFlag] != 0;
+  require_all_done(records_, record_of(0).size(), error);
   lanes.fold([&](size_t left, size_t right) {
-    for (size_t i = 0; i < of_node; ++i) nodes[left][i] += nodes[right][i];
+    const std::span<double> sum = values_of(lanes, left);
+    const std::span<double> more = values_of(lanes, right);
+    for (size_t i = 0; i < of_node_; ++i) sum[i] += more[i];
   });
 }
 
+void LaneExchange::begin(const LaneTree<BatchSum>& sums) {
+  begin_records(lanes_, 1 + sums.sum().statistics.numbers());
+  for (int rank = 0; rank < exchange_.ranks(); ++rank)
+    for (size_t n = lanes_.begin(rank); rank != exchange_.rank() && n < lanes_.end(rank); ++n)
+      exchange_.receive(rank, std::as_writable_bytes(slice(received_, n, slices_.size())));
+}
+
+void LaneExchange::begin_losses() {
+  begin_records(of_losses_, 1);
+}
+
+// After an error the rows are sent all the same, as the others wait for them; nobody adds them.
 double LaneExchange::add_up(LaneTree<BatchSum>& sums, const std::exception_ptr& error) {
   if (!error) sums.end();
-  const size_t of_node = 1 + sums.sum().statistics.numbers();
-  std::vector<double> record(kHead + lanes_.most_nodes() * of_node);
-  for (size_t n = 0; !error && n < sums.nodes(); ++n) {
-    double* const place = record.data() + kHead + n * of_node;
-    place[0] = sums.sum(n).loss;
-    sums.sum(n).statistics.write_to(place + 1);
-  }
-  agree(lanes_, record, of_node, error);
-
-  const int64_t size = slices_.size();
   const int me = exchange_.rank();
-  const auto ranks = static_cast<size_t>(exchange_.ranks());
-  for (int rank = 0; rank < exchange_.ranks(); ++rank)
-    for (size_t n = lanes_.begin(rank); rank != me && n < lanes_.end(rank); ++n)
-      exchange_.receive(rank, std::as_writable_bytes(slice(received_, n, size)));
-  for (size_t n = 0; n < sums.nodes(); ++n)
-    for (size_t to = 0; to < ranks; ++to) {
-      const std::span<float> part = slice(sums.sum(n).row, to, size);
-      if (static_cast<int>(to) == me)
+  const size_t nodes = lanes_.end(me) - lanes_.begin(me);
+  for (size_t n = 0; !error && n < nodes; ++n) {
+    const std::span<double> values = values_of(lanes_, lanes_.begin(me) + n);
+    values[0] = sums.sum(n).loss;
+    sums.sum(n).statistics.write_to(values.data() + 1);
+  }
+  send_record(error);
+  const int64_t size = slices_.size();
+  for (size_t n = 0; n < nodes; ++n)
+    for (int to = 0; to < exchange_.ranks(); ++to) {
+      const std::span<float> part = slice(sums.sum(n).row, static_cast<size_t>(to), size);
+      if (to == me)
         std::ranges::copy(part, slice(received_, lanes_.begin(me) + n, size).begin());
       else
-        exchange_.send(static_cast<int>(to), std::as_bytes(part));
+        exchange_.send(to, std::as_bytes(part));
     }
-  exchange_.wait();
+  agree(lanes_, error);
   lanes_.fold([&](size_t left, size_t right) {
     float* const sum = slice(received_, left, size).data();
     const float* const more = slice(received_, right, size).data();
     for (int64_t i = 0; i < size; ++i) sum[i] += more[i];
   });
   RunningStatistics& statistics = sums.sum().statistics;
-  statistics.read_from(all_.data() + kHead + 1);
+  statistics.read_from(values_of(lanes_, 0).data() + 1);
   statistics.commit();
-  return all_[kHead];
+  return values_of(lanes_, 0)[0];
 }
 
 double LaneExchange::add_up(LaneTree<LossSum>& losses, const std::exception_ptr& error) {
   if (!error) losses.end();
-  std::vector<double> record(kHead + of_losses_.most_nodes());
-  for (size_t n = 0; !error && n < losses.nodes(); ++n) record[kHead + n] = losses.sum(n).value;
-  agree(of_losses_, record, 1, error);
-  return all_[kHead];
+  const int me = exchange_.rank();
+  for (size_t n = of_losses_.begin(me); !error && n < of_losses_.end(me); ++n)
+    values_of(of_losses_, n)[0] = losses.sum(n - of_losses_.begin(me)).value;
+  send_record(error);
+  agree(of_losses_, error);
+  return values_of(of_losses_, 0)[0];
+}
+
+// The rows of gradients have been sent: the first has room for the parameters.
+void LaneExchange::begin_parameters(LaneTree<BatchSum>& sums) {
+  for (int rank = 0; rank < exchange_.ranks(); ++rank)
+    if (rank != exchange_.rank())
+      exchange_.receive(
+          rank, std::as_writable_bytes(slice(sums.sum().row, static_cast<size_t>(rank), slices_.size())));
 }
 
 void LaneExchange::share_parameters(LaneTree<BatchSum>& sums) {
@@ -179,9 +185,6 @@ void LaneExchange::share_parameters(LaneTree<BatchSum>& sums) {
     return row.data_ptr<float>() + slices_.begin(piece.parameter) + piece.first;
   };
   for (const Slices::Piece& piece : pieces_) std::copy_n(value_of(piece), piece.count, place_of(piece));
-  for (int rank = 0; rank < exchange_.ranks(); ++rank)
-    if (rank != exchange_.rank())
-      exchange_.receive(rank, std::as_writable_bytes(slice(row, static_cast<size_t>(rank), size)));
   for (int rank = 0; rank < exchange_.ranks(); ++rank)
     if (rank != exchange_.rank()) exchange_.send(rank, std::as_bytes(slice(row, me, size)));
   exchange_.wait();

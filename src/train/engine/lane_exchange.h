@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <exception>
 #include <span>
 #include <vector>
@@ -71,6 +72,11 @@ class LaneExchange {
   void set_flag(bool flag) { flag_ = flag; }
   bool flag() const { return flag_; }
 
+  /// Before this rank works on its lanes of a batch: begins to receive what the others will send, so that
+  /// they need not wait until this one is done. add_up() of the same sums must follow, and no other message
+  /// before it.
+  void begin(const LaneTree<BatchSum>& sums);
+  void begin_losses();
   /// The sum of this rank's lanes, or the error that ended them, meets those of the others. Returns the loss;
   /// running statistics have moved, and gradients() are those of the slice. Errors: `error`; what it means
   /// here that another rank had one: Interrupted where that may go on, Failure, RankLost.
@@ -81,18 +87,23 @@ class LaneExchange {
   /// f32, one for each piece of the slice; zeros until add_up().
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
   void clear() { received_.zero_(); }
-  /// Every rank's slice of the parameters becomes known to all, by way of `sums`.
+  /// Begins to receive the slices of the parameters that the others update, into memory of `sums`.
+  void begin_parameters(LaneTree<BatchSum>& sums);
+  /// After begin_parameters(): every rank's slice of the parameters becomes known to all, by way of `sums`.
   void share_parameters(LaneTree<BatchSum>& sums);
 
-  /// Of Exchange::traffic() the seconds before anything was added: what slower ranks took longer.
+  /// Of Exchange::traffic() the seconds that the slowest rank worked longer than this one.
   double seconds_for_slower() const { return seconds_for_slower_; }
 
   /// Memory that nobody uses between two steps: [row()] numbers.
   at::Tensor idle_row() { return received_.narrow(0, 0, slices_.row()); }
 
  private:
-  void agree(const RankLanes& lanes, std::span<double> record, size_t of_node,
-             const std::exception_ptr& error);
+  void begin_records(const RankLanes& lanes, size_t of_node);
+  std::span<double> record_of(int rank);
+  std::span<double> values_of(const RankLanes& lanes, size_t node);
+  void send_record(const std::exception_ptr& error);
+  void agree(const RankLanes& lanes, const std::exception_ptr& error);
 
   Exchange& exchange_;
   const ParameterList& parameters_;
@@ -102,7 +113,9 @@ class LaneExchange {
   const std::vector<Slices::Piece> pieces_;
   at::Tensor received_;                // [nodes of all ranks, a slice]
   std::vector<at::Tensor> gradients_;  // views of node 0's
-  std::vector<double> all_;            // records of all ranks
+  std::vector<double> records_;        // of all ranks
+  size_t of_node_ = 0;                 // numbers of a record for each node
+  std::chrono::steady_clock::time_point begun_;
   double seconds_for_slower_ = 0;
   bool flag_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "train/engine/shared_prediction.h"
 #include "train/plan/planner.h"
 
 namespace plimsoll {
@@ -16,7 +17,9 @@ MemoryPlan plan_of(const EvaluationInput& input, const Objective& objective) {
                     .limits = input.limits,
                     .threads = input.threads,
                     .predicted = predicted,
-                    .outside_ledger = input.outside_ledger});
+                    .outside_ledger = input.outside_ledger,
+                    .later = bytes_to_predict_on_ranks(objective, input.shapes, input.limits, predicted,
+                                                       ranks_of(input.exchange))});
 }
 
 }  // namespace
@@ -27,12 +30,13 @@ ListPredictor::ListPredictor(const EvaluationInput& input, const Objective& obje
     : lists_(input.lists),
       outputs_(outputs),
       room_(outputs.empty() ? 0 : std::ranges::max(outputs)),
+      exchange_(input.exchange),
       engine_(input.source, input.shapes, objective, input.limits,
               require_feasible(plan_of(input, objective))) {}
 
 ListPredictor::Prediction ListPredictor::predict(size_t list) {
   const std::span<float> outputs = std::span(room_).first(outputs_[list]);
-  return {engine_.predict(lists_[list].graphs, outputs), outputs};
+  return {predict_on_ranks(engine_, exchange_, lists_[list].graphs, outputs), outputs};
 }
 
 }  // namespace plimsoll

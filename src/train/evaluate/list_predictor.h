@@ -19,6 +19,7 @@ struct EvaluationInput {
   BlockLimits limits;
   int threads = 1;
   int64_t outside_ledger = 0;                ///< as in PlanInput
+  Exchange* exchange = nullptr;              ///< with the ranks that predict together; null: there are none
   const std::vector<NamedGraphList>& lists;  ///< judged one after the other
 };
 
@@ -39,6 +40,7 @@ class ListPredictor {
   const std::vector<NamedGraphList>& lists_;
   const std::vector<size_t> outputs_;
   Vector<float, Tag::columns> room_;
+  Exchange* const exchange_;
   BlockEngine engine_;
 };
 

@@ -8,6 +8,7 @@
 #include "nn/reconstruction_errors.h"
 #include "nn/unknown_ids_apart.h"
 #include "train/data/unknown_ids.h"
+#include "train/engine/shared_prediction.h"
 
 namespace plimsoll {
 namespace {
@@ -26,15 +27,17 @@ void require_features(const Detector& detector, const BlockSource& source) {
 
 MemoryPlan plan_for(const ScorerOptions& options, const Objective& objective,
                     const std::vector<std::span<const int64_t>>& lists) {
-  return make_plan({.source = options.source,
-                    .shapes = options.shapes,
-                    .objective = &objective,
-                    .limits = options.limits,
-                    .threads = options.threads,
-                    .predicted = lists,
-                    .outside_ledger = options.outside_ledger,
-                    .later = options.later,
-                    .cap = options.cap});
+  return make_plan(
+      {.source = options.source,
+       .shapes = options.shapes,
+       .objective = &objective,
+       .limits = options.limits,
+       .threads = options.threads,
+       .predicted = lists,
+       .outside_ledger = options.outside_ledger,
+       .later = options.later + bytes_to_predict_on_ranks(objective, options.shapes, options.limits, lists,
+                                                          ranks_of(options.exchange)),
+       .cap = options.cap});
 }
 
 }  // namespace
@@ -62,6 +65,7 @@ Scorer::Scorer(const Detector& detector, const ScorerOptions& options,
     : rebuilds_(detector.vgae != nullptr),
       objective_(detector, options),
       plan_(plan_for(options, *objective_, lists)),
+      exchange_(options.exchange),
       engine_(*options.source, options.shapes, *objective_, options.limits, require_feasible(plan_)) {
   if (options.pressure != nullptr) engine_.runner().watch(options.pressure, [](const BlockRunner::Event&) {});
 }
@@ -71,7 +75,7 @@ Vector<float, Tag::columns> Scorer::scores(std::span<const int64_t> graphs) {
   scores.reserve(graphs.size());
   const ReconstructionWeights weights;
   const auto width = static_cast<size_t>(objective_->outputs());
-  engine_.predict(graphs, [&](std::span<const float> outputs) {
+  predict_on_ranks(engine_, exchange_, graphs, [&](std::span<const float> outputs) {
     for (; !outputs.empty(); outputs = outputs.subspan(width)) {
       if (rebuilds_)
         scores.push_back(outputs[0] + static_cast<float>(weights.id) * outputs[1] +

@@ -20,6 +20,7 @@ struct ScorerOptions {
   int64_t outside_ledger = 0;  ///< as in PlanInput
   int64_t later = 0;           ///< likewise
   Pressure* pressure = nullptr;
+  Exchange* exchange = nullptr;     ///< with the ranks that score together; null: there are none
   bool unknown_vehicle = false;     ///< scores graphs as if all their IDs were unknown
   std::optional<int64_t> cap = {};  ///< as in PlanInput; for planning alone
 };
@@ -48,7 +49,7 @@ class Scorer {
   Scorer(const Detector& detector, const ScorerOptions& options,
          const std::vector<std::span<const int64_t>>& lists);
 
-  /// In the order of the graphs, which must be one of the lists.
+  /// In the order of the graphs, which must be one of the lists. Ranks make the same call, and all get them.
   Vector<float, Tag::columns> scores(std::span<const int64_t> graphs);
   const MemoryPlan& plan() const { return plan_; }
 
@@ -56,6 +57,7 @@ class Scorer {
   bool rebuilds_;  // an autoencoder
   ScoringObjective objective_;
   MemoryPlan plan_;
+  Exchange* const exchange_;
   BlockEngine engine_;
 };
 

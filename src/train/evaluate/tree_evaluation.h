@@ -23,11 +23,13 @@ struct TreeVerdict {
   std::optional<double> angle = {};  ///< earth mover's distance, in bins, where it is learned
 };
 
-/// Judges on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall; InputError for what is no
+/// Judges on each list, together with the ranks of `exchange`; null: there are none. `outside_ledger` as in
+/// PlanInput. Errors: BudgetTooSmall; InputError for what is no
 /// tree.
 std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const GraphShape> shapes,
                                      const GnnModel& model, const Recipe& recipe, int threads,
-                                     int64_t outside_ledger, const std::vector<NamedGraphList>& lists);
+                                     int64_t outside_ledger, Exchange* exchange,
+                                     const std::vector<NamedGraphList>& lists);
 
 /// The fields of `evaluate --json` (docs/gtssl.md).
 Json trees_json(const std::vector<TreeVerdict>& verdicts, const std::string& model, int64_t seed);

@@ -319,6 +319,7 @@ class Fit {
     const StepTrace::Span optimizer(held_.trace, "optimizer");
     held_.optimizer->set_learning_rate(position_.so_far.learning_rate);
     position_.so_far.gradient_norm += clipped_norm();
+    engine_.begin_parameters();
     held_.optimizer->step(engine_.gradients());
     engine_.share_parameters();
     ++position_.step;

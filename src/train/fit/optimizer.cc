@@ -181,26 +181,29 @@ class SliceSquares {
   ChunkSquares tail_;  // goes on on the next rank
 };
 
-// From rank to rank, and from the last to all.
+// From rank to rank, and from the last to all. What is received is asked for before this rank looks at its
+// own part.
 double sum_of_squares(const std::vector<at::Tensor>& gradients, Exchange& exchange, const Slices& slices) {
-  const SliceSquares own(gradients, slices.pieces(exchange.rank()));
+  const int rank = exchange.rank();
   const int last = exchange.ranks() - 1;
-  SquaresSoFar squares;
-  const auto bytes = std::as_writable_bytes(std::span(&squares, 1));
-  if (exchange.rank() > 0) {
-    exchange.receive(exchange.rank() - 1, bytes);
-    exchange.wait();
-  }
+  SquaresSoFar squares, all;
+  const auto bytes_of = [](SquaresSoFar& of) { return std::as_writable_bytes(std::span(&of, 1)); };
+  if (rank == 0)
+    exchange.receive(last, bytes_of(all));
+  else
+    exchange.receive(rank - 1, bytes_of(squares));
+  const SliceSquares own(gradients, slices.pieces(rank));
+  if (rank > 0) exchange.wait();
   own.add_to(squares);
-  if (exchange.rank() < last) {
-    exchange.send(exchange.rank() + 1, bytes);
+  if (rank == last) {
+    for (int other = 0; other < last; ++other) exchange.send(other, bytes_of(squares));
     exchange.wait();
-    exchange.receive(last, bytes);
-  } else {
-    for (int rank = 0; rank < last; ++rank) exchange.send(rank, bytes);
+    return squares.whole;
   }
+  exchange.send(rank + 1, bytes_of(squares));
+  if (rank > 0) exchange.receive(last, bytes_of(all));
   exchange.wait();
-  return squares.whole;
+  return all.whole;
 }
 
 double clip_to(double squares, const std::vector<at::Tensor>& gradients, double longest) {

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "telemetry/journal.h"
+#include "train/engine/shared_prediction.h"
 
 namespace plimsoll {
 namespace {
@@ -20,6 +21,20 @@ ColumnKey key_of(const ColumnOptions& options) {
   return {options.objective->parameters().hash(), options.data, settings.hex64()};
 }
 
+// What ranks hold to predict it together.
+int64_t bytes_on_ranks(const ColumnOptions& options) {
+  return bytes_to_predict_on_ranks(*options.objective, options.shapes, limits_of(options.recipe->training),
+                                   {options.graphs}, options.run.ranks);
+}
+
+// Rank 0 says whether the column is there already, as it may be about to appear.
+bool is_there(const ColumnOptions& options, const ColumnFile& file, const ColumnKey& key) {
+  bool there = file.open(key).has_value();
+  if (options.run.exchange != nullptr)
+    broadcast(*options.run.exchange, std::as_writable_bytes(std::span(&there, 1)));
+  return there;
+}
+
 }  // namespace
 
 MemoryPlan plan_column(const ColumnOptions& options) {
@@ -33,7 +48,7 @@ MemoryPlan plan_column(const ColumnOptions& options) {
                     .estimation = options.run.without_data ? "static" : options.recipe->memory.estimation,
                     .outside_ledger = options.run.outside_ledger,
                     .outside_varies = options.run.outside_varies,
-                    .later = kWriterBytes,
+                    .later = kWriterBytes + bytes_on_ranks(options),
                     .cap = options.run.cap});
 }
 
@@ -44,14 +59,15 @@ std::optional<NpyView> open_column(const ColumnOptions& options, const std::file
 ColumnResult write_column(const ColumnOptions& options, const std::filesystem::path& folder) {
   const ColumnFile file(folder, options.name);
   const ColumnKey key = key_of(options);
-  if (auto column = file.open(key)) return {std::move(*column), false, {}};
+  if (is_there(options, file, key)) return {*file.open(key), false, {}};
 
   ColumnResult result;
   result.computed = true;
   result.plan = plan_column(options);
   BlockEngine engine(*options.source, options.shapes, *options.objective, limits_of(options.recipe->training),
                      require_feasible(result.plan));
-  Journal journal(options.run.folder / "events.jsonl");
+  const bool writes = options.run.writes();
+  Journal journal(writes ? Journal(options.run.folder / "events.jsonl") : Journal());
   journal.write("start", {{"column", options.name},
                           {"graphs", options.graphs.size()},
                           {"weights", key.weights},
@@ -61,16 +77,21 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
   const int64_t items = engine.items(options.graphs);
   const int64_t width = options.objective->outputs();
   int64_t done = 0;
-  file.write(key, width, [&](NpyWriter& writer) {
-    engine.predict(options.graphs, [&](std::span<const float> outputs) {
-      writer.append(outputs);
+  const auto predict = [&](NpyWriter* writer) {
+    predict_on_ranks(engine, options.run.exchange, options.graphs, [&](std::span<const float> outputs) {
+      if (writer != nullptr) writer->append(outputs);
       done += static_cast<int64_t>(outputs.size()) / width;
       options.run.progress(done, items, options.name);
       if (options.run.interrupt != nullptr && options.run.interrupt->load())
         throw Interrupted("interrupted while computing " + options.name +
                           "; to continue, add --resume to the same command");
     });
-  });
+  };
+  if (writes)
+    file.write(key, width, [&](NpyWriter& writer) { predict(&writer); });
+  else
+    predict(nullptr);
+  meet(options.run.exchange);
   journal.write("end", {{"column", options.name}, {"rows", done}, {"width", width}});
   result.column = *file.open(key);
   return result;

@@ -33,7 +33,8 @@ MemoryPlan plan_column(const ColumnOptions& options);
 std::optional<NpyView> open_column(const ColumnOptions& options, const std::filesystem::path& folder);
 
 /// The column NAME of `folder`: that which is there if it was computed from the same, else computed block by
-/// block and written, [items, outputs()] in the order of the graphs. Errors: BudgetTooSmall; Interrupted,
+/// block and written, [items, outputs()] in the order of the graphs. Ranks compute it together, and rank 0
+/// writes it. Errors: BudgetTooSmall; Interrupted,
 /// with nothing written; InputError for a stale column, with the reason; as ColumnFile.
 ColumnResult write_column(const ColumnOptions& options, const std::filesystem::path& folder);
 

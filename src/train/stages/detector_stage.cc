@@ -20,10 +20,8 @@ StageResult DetectorStage::train(const BlockSource& source) {
   StageResult result;
   result.fit = plimsoll::fit(fit);
   result.weights_hash = detector.parameters().hash();
-  if (fit.run.writes()) {
-    set_thresholds(detector, source, fit.shapes, recipe, *fit.split, fit.run);
-    save_detector(fit.run.folder / "model.safetensors", detector);
-  }
+  set_thresholds(detector, source, fit.shapes, recipe, *fit.split, fit.run);
+  if (fit.run.writes()) save_detector(fit.run.folder / "model.safetensors", detector);
   result.detector = std::move(detector);
   return result;
 }

@@ -29,7 +29,8 @@ void set_thresholds(Detector& detector, const BlockSource& source, std::span<con
                         .threads = run.threads,
                         .outside_ledger = run.outside_ledger,
                         .later = static_cast<int64_t>(4 * benign.size() * sizeof(float)),
-                        .pressure = run.pressure};
+                        .pressure = run.pressure,
+                        .exchange = run.exchange};
   const auto scores = [&] { return Scorer(detector, options, {benign}).scores(benign); };
   const auto as_they_are = scores();
   detector.facts.thresholds = thresholds_from(as_they_are);
