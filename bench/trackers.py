@@ -39,7 +39,7 @@ def start_server(folder):
          "--backend-store-uri", f"sqlite:///{folder}/mlflow.db", "--artifacts-destination", str(folder / "art")],
         env={**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    for _ in range(600):
+    for _ in range(900):
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2):
                 return process, f"http://127.0.0.1:{port}"
@@ -55,6 +55,8 @@ def wait_for_sync(run):
     with open(run / "sync" / "lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
     found = re.search(r"([\d.]+) s of processor, (\d+) MiB", (run / "sync" / "log").read_text())
+    if found is None:
+        raise SystemExit(f"not all was sent: {(run / 'sync' / 'log').read_text()}")
     return float(found[1]), int(found[2])
 
 
@@ -116,7 +118,8 @@ def main():
                      f"| {max(run['beside'] for run in runs) / 2**20:.1f} | {sync} |")
     text = (f"`bench/trackers.py FRAMES --rounds {given.rounds} --epochs {given.epochs}`, {time.strftime('%Y-%m-%d')}. {where} "
             "recipes/gat.yaml, 2 threads, budget 256 MiB. Seconds are those of all epochs; processor seconds of "
-            "the training process alone, and of `plimsoll sync` in the last column; ratios of the best ones to those without.\n\n"
+            "the training process alone, and of `plimsoll sync` in the last column, its start before training included; ratios of "
+            "the best ones to those without.\n\n"
             + "\n".join(lines))
     write_section("The cost of being watched", text, RESULTS)
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/units.h"
 
@@ -71,6 +72,25 @@ std::string budget_line(const Json& run, int width) {
                      format_bytes(held), planned);
 }
 
+// Where a line of `width` letters has to break, in bytes: at its last space; else at its end.
+size_t end_of_row(std::string_view line, int width) {
+  int letters = 0;
+  size_t space = line.npos;
+  for (size_t at = 0; at < line.size(); ++at) {
+    const bool starts_letter = (static_cast<unsigned char>(line[at]) & 0xC0) != 0x80;  // of UTF-8
+    if (starts_letter && ++letters > width && space != line.npos) return space;
+    if (line[at] == ' ') space = at;
+  }
+  return line.size();
+}
+
+// As it is named from the folder where the program was started, if it lies in there.
+std::string path_from_here(const std::string& path) {
+  std::error_code failed;
+  const std::string here = std::filesystem::current_path(failed).string() + "/";
+  return !failed && path.starts_with(here) ? path.substr(here.size()) : path;
+}
+
 // Tags, the largest first.
 std::string ledger_line(const Json& run) {
   std::vector<std::pair<int64_t, std::string>> tags;
@@ -83,15 +103,16 @@ std::string ledger_line(const Json& run) {
   return line;
 }
 
+std::string binds_line(const Json& run) {
+  return fmt::format("{} blocks in flight, {} threads: {} binds", whole_at(run, "/progress/blocks_in_flight"),
+                     whole_at(run, "/start/threads"), text_at(run, "/progress/binds"));
+}
+
 std::string work_line(const Json& run) {
   const auto share = [&](const char* pointer) { return 100 * number_at(run, pointer); };
-  return fmt::format(
-      "{} blocks in flight, {} threads; work {:.0f} %, wait for graphs {:.0f} %, memory {:.0f} %, order "
-      "{:.0f} %: {} "
-      "binds",
-      whole_at(run, "/progress/blocks_in_flight"), whole_at(run, "/start/threads"),
-      share("/progress/working"), share("/progress/waited_reading"), share("/progress/waited_memory"),
-      share("/progress/waited_order"), text_at(run, "/progress/binds"));
+  return fmt::format("work {:.0f} %, wait for graphs {:.0f} %, memory {:.0f} %, order {:.0f} %",
+                     share("/progress/working"), share("/progress/waited_reading"),
+                     share("/progress/waited_memory"), share("/progress/waited_order"));
 }
 
 std::string pressure_line(const Json& run) {
@@ -110,13 +131,19 @@ std::string run_screen(const std::vector<Json>& runs, int width, double now) {
     screen += "\nno process of this machine trains; name the folder of a run to see how it ended\n";
   for (const Json& run : runs) {
     screen +=
-        fmt::format("\n{}  {}  {}", text_at(run, "/run"), text_at(run, "/stage"), text_at(run, "/state"));
+        fmt::format("\n{}  {}  {}", path_from_here(text_at(run, "/run")), text_at(run, "/stage"), text_at(run, "/state"));
     if (run.contains("process") && run.at("process").is_number())
       screen += fmt::format("  process {}", whole_at(run, "/process"));
     if (const double time = number_at(run, "/time"); time > 0)
       screen += fmt::format("  last word {} ago", format_seconds(std::max(now - time, 0.0)));
     screen += "\n";
-    const auto add = [&](const std::string& line) { screen += "  " + line + "\n"; };
+    const auto add = [&](std::string_view line) {
+      for (std::string_view indent = "  "; !line.empty(); indent = "    ") {
+        const size_t end = end_of_row(line, width - static_cast<int>(indent.size()));
+        screen += fmt::format("{}{}\n", indent, line.substr(0, end));
+        line.remove_prefix(std::min(end + 1, line.size()));
+      }
+    };
     if (!run.contains(Json::json_pointer("/start/planned_bytes")))
       continue;  // of a column, or of an older version
     if (run.contains("progress")) add(progress_line(run, width));
@@ -125,6 +152,7 @@ std::string run_screen(const std::vector<Json>& runs, int width, double now) {
     if (!run.contains("progress")) continue;
     add(ledger_line(run));
     if (!run.contains(Json::json_pointer("/progress/binds"))) continue;  // of Python, which has no workers
+    add(binds_line(run));
     add(work_line(run));
     add(pressure_line(run));
   }

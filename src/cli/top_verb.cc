@@ -58,9 +58,11 @@ double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-int terminal_width() {
+winsize terminal_size() {
   winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = 80;
+  if (size.ws_row == 0) size.ws_row = 24;
+  return size;
 }
 
 // The terminal's second screen, without cursor and without the keys' echo, while it lives.
@@ -83,14 +85,17 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
+  // Lines that are too long are cut, and those below the last row are left out: the screen must not scroll.
   void show(const std::string& text) {
-    fmt::print("\x1b[H\x1b[?7l");  // from the top; lines that are too long are cut
+    fmt::print("\x1b[H\x1b[?7l");
+    int rows = terminal_size().ws_row - 2;
     size_t begin = 0;
-    for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    for (size_t end = text.find('\n'); end != std::string::npos && rows > 0; end = text.find('\n', begin)) {
       fmt::print("{}\x1b[K\n", text.substr(begin, end - begin));
       begin = end + 1;
+      --rows;
     }
-    fmt::print("\x1b[K\nq ends\x1b[J\x1b[?7h");
+    fmt::print("\x1b[K\nq ends{}\x1b[J\x1b[?7h", begin < text.size() ? "; more lines than rows" : "");
     std::fflush(stdout);
   }
   // Whether q was pressed, or the terminal is gone; waits that long.
@@ -117,14 +122,14 @@ void run(const Options& options) {
     return;
   }
   if (options.once || ::isatty(STDOUT_FILENO) == 0) {
-    fmt::print("{}", run_screen(runs.look(), terminal_width(), now_in_seconds()));
+    fmt::print("{}", run_screen(runs.look(), terminal_size().ws_col, now_in_seconds()));
     return;
   }
   stop_in_order();
   Screen screen;
   do {
     throw_if_stopped();
-    screen.show(run_screen(runs.look(), terminal_width(), now_in_seconds()));
+    screen.show(run_screen(runs.look(), terminal_size().ws_col, now_in_seconds()));
   } while (!screen.wait_for_end(options.interval));
 }
 

@@ -34,6 +34,8 @@ table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabula
 th, td { padding: 4px 7px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
 th { font-weight: 600; color: var(--soft); }
 th:first-child, td:first-child { padding-left: 4px; }
+@media (max-width: 640px) { th, td { white-space: normal; }
+  th:first-child, td:first-child { min-width: 9em; overflow-wrap: anywhere; } }
 .left { text-align: left; }
 tr.group th { text-align: left; color: var(--text); background: var(--band); padding: 7px 4px; }
 tr.aside td { color: var(--soft); font-style: italic; }

@@ -190,6 +190,9 @@ def test_top_shows_a_run_while_it_trains_and_how_it_ended(bin_dir, run, frames, 
         shown = run("plimsoll", "top", folder, "--once")
         for text in ["seed-42/gat  running", "budget 200 MiB", "activations", "blocks in flight", "binds", "pressure none"]:
             assert text in shown
+        here = subprocess.run([bin_dir / "plimsoll", "top", folder, "--once"], cwd=tmp_path, capture_output=True, text=True).stdout
+        assert "\nrun  seed-42/gat  running" in here
+        assert all(len(line) <= 80 for line in here.splitlines()[4:]) and re.search(r"\d threads: \w+ binds\n", here)
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert json.loads(run("plimsoll", "top", folder, "--json"))["runs"][0]["state"] == "killed"
@@ -242,6 +245,9 @@ def test_top_in_tmux(bin_dir, plain, tmp_path):
         time.sleep(1.5)
         narrow = until("plimsoll top")
         assert all(len(line) <= 44 for line in narrow.splitlines()) and "epoch 3 of 3" in narrow
+        tmux("resize-window", "-x", "44", "-y", "6")
+        low = until("plimsoll top: 1 run")  # it is drawn again, and its first rows stay
+        assert "epoch 3 of 3" in low and "more lines than rows" in low
         tmux("send-keys", "q")
         end = time.monotonic() + 60
         # The shell's screen is back; what a smaller one has no room for is in its history.

@@ -239,6 +239,23 @@ def scalars(folder, tag):
     return json.loads(subprocess.run([PYTHON, "-c", code, folder, tag], capture_output=True, text=True, check=True).stdout)
 
 
+def test_records_are_those_of_tensorboard(tmp_path):
+    from plimsoll.sync.records import RecordWriter, masked_crc32c
+
+    # RFC 3720, B.4: 32 bytes of zeros; and the check value of CRC-32C. TensorFlow rotates by 15 and adds a constant.
+    for data, crc in [(bytes(32), 0x8A9136AA), (b"123456789", 0xE3069283)]:
+        assert masked_crc32c(data) == ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
+    require("tensorboard")
+    writer = RecordWriter(open(tmp_path / "ours", "wb"))
+    for data in (b"", b"one", bytes(range(256)) * 5):
+        writer.write(data)
+    writer.close()
+    code = ("import sys; from tensorboard.summary.writer.record_writer import RecordWriter as W; w = W(open(sys.argv[1], 'wb'))\n"
+            "for data in (b'', b'one', bytes(range(256)) * 5): w.write(data)\nw.close()")
+    subprocess.run([PYTHON, "-c", code, tmp_path / "theirs"], check=True)
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
 def test_tensorboard_reads_what_was_written_and_nothing_twice(train, tmp_path):
     require("tensorboard")
     done = train("-O", "run.trackers=[tensorboard]", python=PYTHON)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from plimsoll.sync.journal import Event
+from plimsoll.sync.records import RecordWriter
 from plimsoll.sync.tracker import Tracker, live
-
-if TYPE_CHECKING:
-    from tensorboard.summary.writer.record_writer import RecordWriter
 
 PIP = "pip install tensorboard"
 
@@ -24,7 +21,6 @@ class TensorBoard(Tracker):
 
     def __init__(self, run: Path, target: str) -> None:
         import tensorboard.compat.proto.event_pb2  # noqa: F401  what is missing is told before training starts
-        import tensorboard.summary.writer.record_writer  # noqa: F401
 
         super().__init__(run)
         self.folder = Path(target) / run.name if target else run / "tensorboard"
@@ -49,7 +45,6 @@ class TensorBoard(Tracker):
 
     def _writer(self, stage: str) -> RecordWriter:
         from tensorboard.compat.proto.event_pb2 import Event as Record
-        from tensorboard.summary.writer.record_writer import RecordWriter
 
         if stage in self._writers:
             return self._writers[stage]

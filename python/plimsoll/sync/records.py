@@ -1,0 +1,50 @@
+"""Files of records as TensorFlow has them (tensorflow/core/lib/io/record_writer.h). TensorBoard's own writer imports NumPy
+and all plugins: a third of a second and 30 MB more, beside a run that has a budget."""
+
+from __future__ import annotations
+
+import struct
+from typing import BinaryIO
+
+_POLYNOMIAL = 0x82F63B78  # of CRC-32C, reflected
+
+
+def _table() -> list[int]:
+    entries = []
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
+        entries.append(value)
+    return entries
+
+
+_TABLE = _table()
+
+
+def masked_crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+class RecordWriter:
+    """Appends records to a file, which it closes."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, data: bytes) -> None:
+        length = struct.pack("<Q", len(data))
+        self._file.write(b"".join([length, _crc(length), data, _crc(data)]))
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _crc(data: bytes) -> bytes:
+    return struct.pack("<I", masked_crc32c(data))
