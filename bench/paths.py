@@ -234,11 +234,12 @@ def ledger(batches):
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         for batch in batches:
-            pos, _, _ = grids(batch + 2)  # two validate
+            validate = max(2, batch // 64)  # a recipe has one in a hundred or more
+            pos, _, _ = grids(batch + validate)
             data = Path(scratch) / f"{batch}"
-            plimsoll.from_points(pos.view(-1, 100, 3).numpy(), data, knn=8, y=[n % 2 for n in range(batch + 2)])
+            plimsoll.from_points(pos.view(-1, 100, 3).numpy(), data, knn=8, y=[n % 2 for n in range(batch + validate)])
             options = (f"training.batch_size={batch}", "training.max_epochs=1", "split.test=0",
-                       f"split.validation={2 / (batch + 2):.6f}", "training.block.graphs=16")
+                       f"split.validation={validate / (batch + validate):.6f}", "training.block.graphs=16")
             common = ["--data", data, "--threads", 2, "--json", *(part for option in options for part in ("-O", option))]
             recipe = report.ROOT / "recipes" / "sgmp.yaml"
 

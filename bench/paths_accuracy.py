@@ -2,12 +2,12 @@
 """What networks of paths learn: SGMP beside convolutions that have coordinates as features.
 
     bench/paths_accuracy.py LOG [DATA] [--sets bzr digits] [--models NAME ...] [--seeds 5] [--folds 10] [--epochs 30]
-                            [--digits 600] [--threads 2] [--results FILE] [--title TEXT]
+                            [--digits 600] [--threads 2] [--options KEY=VALUE ...] [--results FILE] [--title TEXT]
 
 bzr: the molecules of DATA/graph-tu/BZR.zip (default ../shared/data), where atoms lie and what they are. digits: the first images of
 scikit-learn's digits; a pixel above a quarter of the scale is a point with its intensity, edges come from its 8 nearest.
 SGMP has coordinates as `pos`; GIN and GAT have them as features beside the others, or do without. All train
-recipes/sgmp.yaml with the options below. A seed draws weights and stratified folds, the same for all models: one fold is
+recipes/sgmp.yaml with the options below and those of --options. A seed draws weights and stratified folds, the same for all models: one fold is
 judged, of the others a tenth validates, and the epoch of the least validation loss is judged.
 
 Each run adds a line of JSON to LOG; runs that it has are not done again, so that the same command goes on where it was
@@ -29,6 +29,9 @@ RECIPE = report.ROOT / "recipes" / "sgmp.yaml"
 MODELS = {  # which of the sets a model has, and its options
     "SGMP": ("pos", "model=sgmp", "paths.aggregate=sum"),
     "SGMP, mean of paths": ("pos", "model=sgmp", "paths.aggregate=mean"),
+    "SGMP, normalised": ("pos", "model=sgmp", "paths.norm=batch"),
+    "SGMP, normalised, mean of nodes": ("pos", "model=sgmp", "paths.norm=batch", "paths.readout=mean"),
+    "SGMP, normalised, distances only": ("pos", "model=sgmp", "paths.norm=batch", "paths.distances_only=true"),
     "SGMP, distances only": ("pos", "model=sgmp", "paths.distances_only=true"),
     "SGMP, spanning trees": ("pos", "model=sgmp", "paths.spanning_trees=25"),
     "GIN, coordinates as features": ("features", "model=gnn", "gnn.conv=gin"),
@@ -82,7 +85,8 @@ def write_folds(source, seed, folds, to):
 
 
 def judge(sets, model, seed, arguments):
-    overrides = [part for option in (*OPTIONS, *MODELS[model][1:], f"seed={seed}", f"training.max_epochs={arguments.epochs}")
+    overrides = [part for option in (*OPTIONS, *MODELS[model][1:], f"seed={seed}", f"training.max_epochs={arguments.epochs}",
+                                *arguments.options)
                  for part in ("-O", option)]
     threads = ("--threads", arguments.threads)
     run = sets / "run"
@@ -134,6 +138,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--digits", type=int, default=600)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--options", nargs="+", default=[], help="of the recipe, for all models")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--results", type=Path)
     parser.add_argument("--title", default="What paths learn")

@@ -166,8 +166,9 @@ void require_word(const std::string& key, std::string_view words, const Written&
       key == "training.precision"
           ? " (on the CPU other precisions are slower; memory is saved by training.block instead)"
           : "";
-  // A key of ours may be one of another system's, with words of its own.
-  const std::string_view instead = reason.empty() ? instead_of(key, written.text) : "";
+  // A key of ours without a section may be one of another system's, with words of its own.
+  const bool shared = key.find('.') == std::string::npos;
+  const std::string_view instead = shared ? instead_of(key, written.text) : "";
   throw UsageError(fmt::format("{}: {} is '{}', expected {}{}{}{}", written.where, key, written.text, words,
                                reason, instead.empty() ? "" : "; instead: ", instead));
 }

@@ -154,6 +154,7 @@ struct Recipe {
     std::string aggregate = "sum";
     int64_t spanning_trees = 0;  ///< in evaluation; a step takes one; 0: all paths
     std::string readout = "sum";
+    std::string norm = "none";
   } paths;
 
   /// GT-SSL: what a model of paths learns of trees that nobody has labelled.

@@ -148,6 +148,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("paths.aggregate", r.paths.aggregate, Choice{"sum|mean"});
   visit("paths.spanning_trees", r.paths.spanning_trees, Range{0, 65535});
   visit("paths.readout", r.paths.readout, Choice{"sum|mean"});
+  visit("paths.norm", r.paths.norm, Choice{"none|batch"});
   visit("pretraining.bins", r.pretraining.bins, Range{2, 1024});
   visit("pretraining.angle_bins", r.pretraining.angle_bins, Range{0, 1024});
   visit("pretraining.range", r.pretraining.range, AutoOr{1e-30, 1e30});

@@ -37,8 +37,11 @@ Sgmp::Sgmp(const SgmpOptions& options, uint64_t seed)
       embedding_first_(parameters_, "embedding.0", options.in_features, options.hidden),
       embedding_second_(parameters_, "embedding.2", options.hidden, options.hidden) {
   const int64_t h = options.hidden;
-  for (int64_t i = 0; i < options.layers; ++i)
-    interactions_.emplace_back(parameters_, "interactions." + std::to_string(i), h, options.distances_only);
+  for (int64_t i = 0; i < options.layers; ++i) {
+    const std::string number = std::to_string(i);
+    interactions_.emplace_back(parameters_, "interactions." + number, h, options.distances_only);
+    if (options.norm == "batch") norms_.emplace_back(parameters_, "norms." + number, h);
+  }
   weight1_ = parameters_.add("lin1.weight", {h / 2, h}, Init::glorot(h, h / 2));
   bias1_ = parameters_.add("lin1.bias", {h / 2}, Init::zeros());
   weight2_ = parameters_.add("lin2.weight", {options.classes, h / 2}, Init::glorot(h / 2, options.classes));
@@ -68,7 +71,7 @@ at::Tensor Sgmp::inputs(const Batch& batch) const {
   return embedding_second_.forward(at::relu(embedding_first_.forward(batch.x)));
 }
 
-at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& edges) const {
+at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& edges, bool training) const {
   PathOptions options = paths_;
   options.planar = batch.planar;
   at::Tensor share;  // f32 [N, 1] of each path in the mean at a node
@@ -86,6 +89,7 @@ at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& edges) const {
     const ModuleScope scope("interactions." + std::to_string(i));
     const at::Tensor messages = interactions_[i].forward(h, batch.pos, edges, options);
     h = share.defined() ? at::addcmul(h, messages, share) : h + messages;
+    if (!norms_.empty()) h = norms_[i].forward(h, batch, training);
   }
   if (options_.node_head) return head(h);
   if (options_.gtmp) return segment_reduce(head(h), batch.graph_ptr, options_.readout);
@@ -94,10 +98,10 @@ at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& edges) const {
 
 // judge() is linear, so that the mean of what trees say is what it says of their mean.
 at::Tensor Sgmp::embed(const Batch& batch, const DropoutKey& key) const {
-  at::Tensor sum = embed_paths(batch, edges_of(batch, key, 0));
+  at::Tensor sum = embed_paths(batch, edges_of(batch, key, 0), key.training);
   if (key.training || options_.spanning_trees < 2) return sum;
   for (int64_t tree = 1; tree < options_.spanning_trees; ++tree)
-    sum += embed_paths(batch, edges_of(batch, key, static_cast<uint32_t>(tree)));
+    sum += embed_paths(batch, edges_of(batch, key, static_cast<uint32_t>(tree)), key.training);
   return sum /= static_cast<double>(options_.spanning_trees);
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/batch_norm.h"
 #include "nn/graph_model.h"
 #include "nn/linear.h"
 #include "nn/path_conv.h"
@@ -22,6 +23,7 @@ struct SgmpOptions {
   int64_t spanning_trees = 0;      ///< paths of random spanning trees: one in training, the mean of so many
                                    ///< in evaluation; 0: all paths
   std::string readout = "sum";     ///< of a graph's nodes; or mean
+  std::string norm = "none";       ///< of what nodes have after each interaction; or batch (BatchNorm)
   bool gtmp = false;               ///< GTMP: what is said of nodes is pooled, not their embeddings
   int64_t classes = 2;             ///< or values
   bool node_head = false;          ///< judges nodes, not graphs
@@ -33,8 +35,8 @@ struct SgmpOptions {
 /// for trees (arXiv 2408.08799), which is the same without pooling. An embedding of features, interactions
 /// that add messages to it (nn/path_conv.h), and a head of two linear layers. SGMP sums nodes of a graph
 /// before the head, GTMP between its layers. Both may judge nodes. With spanning_trees it is SGMP-st of the
-/// same paper. Parameters as in SGMP's code: embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*; a model of
-/// values has target.mean and target.scale beside them.
+/// same paper. Parameters as in SGMP's code: embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*; beside
+/// them are norms.I.* where nodes are normalised, and target.mean and target.scale of a model of values.
 class Sgmp : public GraphModel {
  public:
   /// Errors: UsageError for a word it does not know.
@@ -54,7 +56,7 @@ class Sgmp : public GraphModel {
   PathEdges edges_of(const Batch& batch, const DropoutKey& key, uint32_t tree) const;
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor head(const at::Tensor& rows) const;
-  at::Tensor embed_paths(const Batch& batch, const PathEdges& edges) const;
+  at::Tensor embed_paths(const Batch& batch, const PathEdges& edges, bool training) const;
 
   SgmpOptions options_;
   PathOptions paths_;
@@ -63,6 +65,7 @@ class Sgmp : public GraphModel {
   Linear embedding_first_;
   Linear embedding_second_;
   std::vector<PathConv> interactions_;
+  std::vector<BatchNorm> norms_;  // one an interaction, or none
   // lin1 and lin2, whose biases begin at 0.
   at::Tensor weight1_, bias1_, weight2_, bias2_;
   TargetUnits units_;

@@ -315,6 +315,11 @@ TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
   EXPECT_THAT(refusal("mode: something"), HasSubstr("instead: task: autoencoder, detection or distillation"));
   EXPECT_THAT(refusal("", {"gat.use_cugraph=true"}), HasSubstr("instead: nothing: attention is fused"));
   EXPECT_THAT(refusal("auxiliaries: [{type: kd, alpha: 0.7}]"), HasSubstr("task: distillation"));
+  EXPECT_THAT(refusal("model: vgae"), HasSubstr("expected gnn|sgmp|gtmp; instead: task: autoencoder"));
+  // A key of a section is ours alone, whatever another system calls so.
+  const std::string error = refusal("paths: {mode: coded}");
+  EXPECT_THAT(error, HasSubstr("expected corrected|reference"));
+  EXPECT_THAT(error, testing::Not(HasSubstr("instead")));
 }
 
 TEST(Errors, ASectionOfAnotherSystemIsAnsweredOnce) {

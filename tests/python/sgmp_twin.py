@@ -107,6 +107,8 @@ class SgmpTwin(nn.Module):
     def edges_of(self, data, graph, tree):
         if tree is None:
             return data.edge_index
+        import plimsoll.nn  # noqa: F401  torch.ops.plimsoll
+
         keys = torch.stack([torch.full((len(data.x),), graph), torch.arange(len(data.x))])
         row_begin, target = torch.ops.plimsoll.spanning_path_edges(data.edge_index, keys, 0, 0, tree)
         return torch.stack([torch.arange(len(data.x)).repeat_interleave(row_begin.diff()), target[:row_begin[-1]].long()])
@@ -126,7 +128,13 @@ class SgmpTwin(nn.Module):
             if self.config["aggregate"] == "mean":
                 messages = messages / paths[0].bincount(minlength=len(h)).clamp(min=1)[:, None]
             h = h + messages
+            if self.config.get("norm") == "batch":
+                h = self.normalised(f"norms/{layer}", h)
         return h
+
+    def normalised(self, name, h):
+        mean, variance = self.weights[f"{name}/running_mean"], self.weights[f"{name}/running_var"]
+        return (h - mean) / (variance + 1e-5).sqrt() * self.weights[f"{name}/weight"] + self.weights[f"{name}/bias"]
 
     def said(self, graphs, tree):
         said = []

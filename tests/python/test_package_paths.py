@@ -119,6 +119,22 @@ def test_readouts(nn):
         nn.SGMP(4, 8, readout="max")
 
 
+def test_a_norm_after_each_interaction(nn):
+    """It is BatchNorm1d on what a network without it has of nodes, and keeps the authors' parameters where it is not asked."""
+    batch = next(iter(DataLoader(list(grids(3)), batch_size=3)))
+    plain, model = nn.SGMP(4, 8, 2, 1), nn.SGMP(4, 8, 2, 1, norm="batch")
+    assert not any("norm" in name for name in plain.state_dict())
+    assert model.load_state_dict(plain.state_dict(), strict=False).missing_keys == [
+        f"norms.0.{of}" for of in ("weight", "bias", "running_mean", "running_var")]
+    h = plain.encode(batch.x, batch.pos, batch.edge_index)
+    norm = torch.nn.BatchNorm1d(8)
+    for training in (True, False):
+        model.train(training), norm.train(training)
+        torch.testing.assert_close(model.encode(batch.x, batch.pos, batch.edge_index), norm(h))
+    with pytest.raises(ValueError, match="norm='layer', expected 'none' or 'batch'"):
+        nn.GTMP(4, 8, norm="layer")
+
+
 def test_it_learns_by_torch(nn):
     """Which of two sizes of grids a graph is."""
     torch.manual_seed(1)

@@ -84,7 +84,8 @@ MODEL = ("run", "seed-42", "gnn", "model.safetensors")
     ("paths.direction=ancestor", "model=gtmp"), ("model=gtmp", "task=node_classification"),
     ("task=node_classification", "paths.mode=reference"), ("paths.aggregate=mean",), ("paths.readout=mean",),
     ("paths.readout=mean", "model=gtmp"),
-    ("paths.aggregate=mean", "paths.mode=reference"), ("paths.spanning_trees=3",),
+    ("paths.aggregate=mean", "paths.mode=reference"), ("paths.spanning_trees=3",), ("paths.norm=batch",),
+    ("paths.norm=batch", "model=gtmp", "paths.readout=mean", "paths.spanning_trees=2"),
     ("paths.spanning_trees=1", "paths.aggregate=mean", "task=node_classification", "paths.direction=ancestor"),
 ], ids=lambda options: "-".join(options) or "default")
 def test_classes_are_those_of_the_twin(sets, train, run, tmp_path, data, options):
@@ -150,7 +151,8 @@ def test_the_cutoff_is_a_distance_that_numpy_finds(sets, train, tmp_path):
 
 
 @pytest.mark.parametrize("options", [("model=sgmp",), ("model=gtmp", "task=node_classification", "paths.mode=reference"),
-                                     ("model=sgmp", "paths.aggregate=mean", "paths.spanning_trees=5")])
+                                     ("model=sgmp", "paths.aggregate=mean", "paths.spanning_trees=5"),
+                                     ("model=sgmp", "paths.norm=batch", "paths.readout=mean")])
 def test_the_same_weights_for_every_budget_and_thread(sets, train, run, tmp_path, options):
     options = ("task=graph_classification", *options)
     (tmp_path / "recipe.yaml").write_text(RECIPE)

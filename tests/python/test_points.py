@@ -109,6 +109,8 @@ def test_bad_arrays_are_named(tmp_path):
     refused(points, "set 1, point 2: number 1 is inf")
     refused(np.zeros((3, 4), np.float32), r"expected an array \[sets, points, numbers\]")
     refused(np.zeros((3, 4, 3)), "<f8")
+    with pytest.raises(plimsoll.InputError, match="is a folder, expected a file"):
+        plimsoll.ingest.points(tmp_path, tmp_path / "set")
     refused(np.zeros((3, 4, 2), np.float32), "--dims is 3", plimsoll.UsageError, dims=3)
     good = np.zeros((3, 4, 3), np.float32)
     for labels, words in (([0, 1], "ends after 2 sets"), ([0, 1, 0, 1], "goes on after 3 sets"), ([0, -2, 1], "row 1")):

@@ -9,12 +9,13 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import Linear, Module, ModuleList, ReLU, Sequential
+from torch.nn import BatchNorm1d, Linear, Module, ModuleList, ReLU, Sequential
 from torch_geometric.nn import global_add_pool, global_mean_pool
 
 Mode = Literal["corrected", "reference"]
 Direction = Literal["both", "ancestor", "descendant"]
 Aggregation = Literal["sum", "mean"]
+Norm = Literal["none", "batch"]
 _GAUSSIANS = (50, 6, 12)
 
 
@@ -107,16 +108,22 @@ class PathConv(Module):  # type: ignore[misc]
 
 
 class _Network(Module):  # type: ignore[misc]
-    """Embedding, interactions and two layers, as models/SGMP.py has them; `interaction` are the options of PathConv."""
+    """Embedding, interactions and two layers, as models/SGMP.py has them; `interaction` are the options of PathConv.
+
+    With `norm` "batch" nodes pass a BatchNorm1d after each interaction, which the authors' code does not have.
+    """
 
     def __init__(
         self, input_channels_node: int, hidden_channels: int, output_channels: int, num_interactions: int,
-        **interaction: Any,
+        norm: Norm, **interaction: Any,
     ) -> None:  # fmt: skip
         super().__init__()
+        if norm not in ("none", "batch"):
+            raise ValueError(f"norm={norm!r}, expected 'none' or 'batch'")
         h = hidden_channels
         self.embedding = Sequential(Linear(input_channels_node, h), ReLU(), Linear(h, h))
         self.interactions = ModuleList(PathConv(h, **interaction) for _ in range(num_interactions))
+        self.norms = ModuleList(BatchNorm1d(h) for _ in range(num_interactions if norm == "batch" else 0))
         self.lin1, self.lin2 = Linear(h, h // 2), Linear(h // 2, output_channels)
         for linear in (self.lin1, self.lin2):
             torch.nn.init.xavier_uniform_(linear.weight)
@@ -129,8 +136,10 @@ class _Network(Module):  # type: ignore[misc]
         x = self.embedding(x)
         pos = _in_space(pos, x)
         edges = edge_index if isinstance(edge_index, PathEdges) else path_edges(edge_index, len(x), self.direction)
-        for interaction in self.interactions:
+        for n, interaction in enumerate(self.interactions):
             x = x + interaction(x, pos, edges)
+            if self.norms:
+                x = self.norms[n](x)
         return x
 
     def _head(self, x: Tensor) -> Tensor:
@@ -142,17 +151,18 @@ class SGMP(_Network):
     """Spatial Graph Message Passing (Zhang and Zhao, NeurIPS 2021): numbers of each graph from its paths in space.
 
     Arguments and parameters are those of the authors' models/SGMP.py, whose checkpoints load, and the options of
-    `PathConv`.
+    `PathConv`. `norm` "batch" normalises nodes after each interaction (BatchNorm1d, `norms.I` in `state_dict`): where nodes have
+    hundreds of paths, sums of messages are large and much alike, and the head's ReLU may shut for all graphs.
     """
 
     def __init__(
         self, input_channels_node: int, hidden_channels: int = 128, output_channels: int = 1,
         num_interactions: int = 3, num_gaussians: tuple[int, int, int] = _GAUSSIANS, cutoff: float = 10.0,
         readout: Literal["add", "sum", "mean"] = "add", mode: Mode = "corrected", direction: Direction = "both",
-        distances_only: bool = False, planar: bool = False, tile: int = 256, aggr: Aggregation = "sum",
+        distances_only: bool = False, planar: bool = False, tile: int = 256, aggr: Aggregation = "sum", norm: Norm = "none",
     ) -> None:  # fmt: skip
         super().__init__(
-            input_channels_node, hidden_channels, output_channels, num_interactions, num_gaussians=num_gaussians,
+            input_channels_node, hidden_channels, output_channels, num_interactions, norm, num_gaussians=num_gaussians,
             cutoff=cutoff, mode=mode, direction=direction, distances_only=distances_only, planar=planar, tile=tile,
             aggr=aggr,
         )  # fmt: skip
@@ -179,10 +189,10 @@ class GTMP(_Network):
         self, input_channels_node: int, hidden_channels: int = 128, output_channels: int = 1,
         num_interactions: int = 3, num_gaussians: tuple[int, int, int] = _GAUSSIANS, cutoff: float = 10.0,
         mode: Mode = "corrected", direction: Direction = "descendant", distances_only: bool = False,
-        planar: bool = False, tile: int = 256, aggr: Aggregation = "sum",
+        planar: bool = False, tile: int = 256, aggr: Aggregation = "sum", norm: Norm = "none",
     ) -> None:  # fmt: skip
         super().__init__(
-            input_channels_node, hidden_channels, output_channels, num_interactions, num_gaussians=num_gaussians,
+            input_channels_node, hidden_channels, output_channels, num_interactions, norm, num_gaussians=num_gaussians,
             cutoff=cutoff, mode=mode, direction=direction, distances_only=distances_only, planar=planar, tile=tile,
             aggr=aggr,
         )  # fmt: skip

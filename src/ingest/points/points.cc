@@ -53,6 +53,9 @@ PointsResult ingest_points(const PointsOptions& options,
                            const std::function<void(int64_t, int64_t)>& progress) {
   if (options.neighbours < 1 || options.neighbours > 65535)
     throw UsageError(fmt::format("--knn is {}, expected 1 to 65535", options.neighbours));
+  for (const fs::path& file : files_of(options))
+    if (fs::is_directory(file))
+      throw InputError(fmt::format("{}: is a folder, expected a file: NAME.npy or a text", file.string()));
   PointsResult result;
   const Json sources = source_hashes(files_of(options));
   for (const Json& of : sources) result.source_bytes += of["bytes"].get<int64_t>();

@@ -85,7 +85,7 @@ TuResult ingest_tu(const TuOptions& options, const std::function<void(int64_t, i
   const TuLabels classes = labels_of(graphs, *source);
   TuArcs arcs = source->arcs(graphs);
   const TuNodeTable table = TuNodeTable::scan(*source, graphs);
-  require_positions(options.positions, table, *source);
+  require_positions(options.positions, table);
   const TuNodeFeatures node_features(options, table, *source, graphs, arcs);
   std::vector<int64_t> edge_attributes(static_cast<size_t>(arcs.attributes()));
   std::iota(edge_attributes.begin(), edge_attributes.end(), int64_t{0});

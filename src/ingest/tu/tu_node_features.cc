@@ -28,7 +28,7 @@ void count_in_degrees(std::span<const int32_t> edges, int64_t nodes, Vector<int3
   for (size_t e = 1; e < edges.size(); e += 2) ++degrees[static_cast<size_t>(edges[e])];
 }
 
-void require_positions(std::span<const int64_t> positions, const TuNodeTable& table, const TuSource& source) {
+void require_positions(std::span<const int64_t> positions, const TuNodeTable& table) {
   if (positions.empty()) return;
   if (positions.size() < 2 || positions.size() > 3)
     throw UsageError(fmt::format("--positions names {} attributes, expected two or three, such as 0,1,2",
@@ -37,8 +37,9 @@ void require_positions(std::span<const int64_t> positions, const TuNodeTable& ta
     if (std::count(positions.begin(), positions.end(), positions[i]) > 1)
       throw UsageError(fmt::format("--positions names attribute {} twice", positions[i]));
     if (positions[i] < 0 || positions[i] >= table.attributes)
-      throw InputError(fmt::format("{}: --positions names attribute {}, but a node has {}, counted from 0",
-                                   source.path(), positions[i], table.attributes));
+      throw InputError(fmt::format(
+          "--positions names attribute {}, but a node has {} attributes, counted from 0{}", positions[i],
+          table.attributes, table.attributes == 0 ? ": this data set has no coordinates" : ""));
   }
 }
 

@@ -25,7 +25,7 @@ void count_in_degrees(std::span<const int32_t> edges, int64_t nodes, Vector<int3
 
 /// Errors: UsageError unless `positions` names two or three different attributes, or none; InputError for one
 /// that there is not.
-void require_positions(std::span<const int64_t> positions, const TuNodeTable& table, const TuSource& source);
+void require_positions(std::span<const int64_t> positions, const TuNodeTable& table);
 
 /// The row of features of a node, chosen with --node-features, --target and --positions (docs/tu.md).
 class TuNodeFeatures {

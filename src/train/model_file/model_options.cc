@@ -73,6 +73,7 @@ void visit_options(Either<SgmpOptions> auto& options, const auto& visit, const a
   later("aggregate", options.aggregate);
   later("spanning_trees", options.spanning_trees);
   later("readout", options.readout);
+  later("norm", options.norm);
   visit("classes", options.classes);
   visit("node_head", options.node_head);
   later("values", options.values);

@@ -100,6 +100,7 @@ SgmpOptions sgmp_options(const GnnStageOptions& options) {
           .aggregate = paths.aggregate,
           .spanning_trees = paths.spanning_trees,
           .readout = paths.readout,
+          .norm = paths.norm,
           .gtmp = options.recipe->model == "gtmp",
           .classes = outputs_of(options),
           .node_head = options.head != GnnHead::graphs,
