@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "train/fit/require_trees.h"
 #include "train/plan/planner.h"
 #include "train/stages/gnn_stage.h"
 
@@ -17,7 +16,6 @@ std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const 
   std::vector<std::span<const int64_t>> predicted;
   std::vector<int64_t> nodes;
   for (const NamedGraphList& list : lists) {
-    require_trees(source, list.graphs);
     predicted.emplace_back(list.graphs);
     nodes.push_back(0);
     for (const int64_t g : list.graphs) nodes.back() += shapes[static_cast<size_t>(g)].nodes;

@@ -23,8 +23,7 @@ struct TreeVerdict {
   std::optional<double> angle = {};  ///< earth mover's distance, in bins, where it is learned
 };
 
-/// Judges on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall; InputError for what is no
-/// tree.
+/// Judges on each list; `outside_ledger` as in PlanInput. Errors: BudgetTooSmall.
 std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const GraphShape> shapes,
                                      const GnnModel& model, const Recipe& recipe, int threads,
                                      int64_t outside_ledger, const std::vector<NamedGraphList>& lists);
