@@ -3,17 +3,22 @@
 boosted trees on morphometrics.
 
     bench/gtssl.py LOG [DATA] [--sets rat fly] [--models NAME ...] [--seeds 5] [--folds 5] [--share 1 0.25] [--step 20]
-                   [--pretrain 30] [--epochs 30] [--threads 2] [--table] [--results FILE] [--title TEXT]
+                   [--pretrain 30] [--epochs 30] [--threads 2] [--first-seed 1] [--pretraining KEY=VALUE ...] [--tuning KEY=VALUE ...]
+                   [--table] [--results FILE] [--title TEXT]
 
 rat: DATA/tree-neuron-ratcortex, interneurons and principal cells; fly: the types of DATA/tree-neuron-drosophila379 with 12
 trees or more. Points are resampled to steps of at most --step; nodes have their radius and how many children they have,
 never their type, which gives classes away. Folds are stratified and by slice or file, so that no two reconstructions of one
 cell are on both sides. Each fold is judged by models trained on the others, of which a tenth validates; pretraining has the
 trees of these others without labels. --share takes that part of the labels in training, with --epochs over its square
-root (below a quarter a quarter of them validates, so that classes of two trees do): fewer steps than with all labels, and more of each tree. Sets take turns, so that a run that is stopped has as many
-folds of each.
+root (below a quarter a quarter of them validates, so that classes of two trees do): fewer steps than with all labels, and more
+of each tree. Sets take turns, so that a run that is stopped has as many folds of each.
 
-Each run adds a line of JSON to LOG; runs that it has are not done again. Prints a table in Markdown of what LOG has; with
+--pretraining and --tuning change keys of the recipe, of pretraining, and of fine-tuning and from scratch. `frozen` is a logistic
+regression on what pretrained weights say of a tree, which stay as they are, and `frozen, untrained` on what random ones say.
+
+Each run adds a line of JSON to LOG; runs that it has are not done again, and pretrained weights stay in the folder LOG.weights.
+Prints a table in Markdown of what LOG has; with
 --results it becomes the section TITLE of that file, with --table nothing is run.
 """
 
@@ -32,6 +37,7 @@ import report
 SETS = {"rat": "tree-neuron-ratcortex", "fly": "tree-neuron-drosophila379"}
 LEAST = 12  # trees of a type
 COMMON = ("training.batch_size=16", "split.test=0", "paths.hidden=32", "paths.layers=2", "training.patience=1000")
+FROZEN = ("frozen", "frozen, untrained")
 CLASSES = ("task=graph_classification", "training.learning_rate=0.0003")
 MODELS = {  # options; None: boosted trees
     "pretrained": CLASSES,
@@ -39,7 +45,9 @@ MODELS = {  # options; None: boosted trees
     "GIN": (*CLASSES[:1], "model=gnn", "gnn.conv=gin", "gnn.pooling=mean", "training.learning_rate=0.001"),
     "GraphSAGE": (*CLASSES[:1], "model=gnn", "gnn.conv=sage", "gnn.pooling=mean", "training.learning_rate=0.001"),
     "morphometrics": None,
+    **dict.fromkeys(FROZEN, (*CLASSES[:1], "training.learning_rate=0")),
 }
+JUDGED = [model for model in MODELS if model not in FROZEN]
 
 
 def call(verb, *command):
@@ -111,6 +119,20 @@ def boosted(train, judged, seed):
     return figures(model.predict_proba([morphometrics(tree) for tree in judged]), [int(tree.y) for tree in judged])
 
 
+def regressed(run, labelled, judged, labels, folder):
+    """On the embeddings of a model as it is."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rows = []
+    for data in (labelled, judged):
+        call("predict", run, "--data", data, "--out", folder / "said", "--embeddings", "--force")
+        rows.append(np.load(folder / "said" / "embedding.npy"))
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000)).fit(rows[0], labels)
+    return model.predict_proba(rows[1])
+
+
 def share_of(trees, share, seed):
     """A stratified part, of each class two trees at least."""
     rng, kept = np.random.default_rng(seed), []
@@ -126,35 +148,51 @@ def trained(data, run, seed, epochs, given, *options):
     return call("train", report.ROOT / "recipes" / "gtssl.yaml", "--data", data, "--run", run, "--force", "--threads", given.threads, *overrides)
 
 
+def pretrained(train, judged, kept, seed, epochs, given, folder, *options):
+    """The file of weights, and how it judges the growth of trees that it has not seen."""
+    weights, figures = kept.with_suffix(".safetensors"), kept.with_suffix(".json")
+    if not figures.exists():
+        import plimsoll
+
+        plimsoll.from_pyg(train, folder / "unlabelled", force=True)
+        run = folder / "pretrained"
+        summary = trained(folder / "unlabelled", run, seed, epochs, given, "task=tree_pretraining", "split.validation=0.1", *options)
+        growth = call("evaluate", run, "--data", judged)["splits"][0]["models"][0]
+        kept.parent.mkdir(exist_ok=True)
+        shutil.copy(run / f"seed-{seed}" / "gnn" / "model.safetensors", weights)
+        figures.write_text(json.dumps({"pretrain_seconds": summary["seconds"], "growth": growth["growth"], "parent_edge": growth["parent_edge"]}))
+    return weights, json.loads(figures.read_text())
+
+
 def run_fold(name, seed, fold, train, judged, given, done, folder):
     import plimsoll
 
-    weights = None
+    kept = given.log.with_suffix(".weights") / f"{name}-{seed}-{fold}"
     plimsoll.from_pyg(judged, folder / "judged")
-    plimsoll.from_pyg(train, folder / "unlabelled")
     for share in given.share:
         labelled = share_of(train, share, seed)
-        plimsoll.from_pyg(labelled, folder / "labelled", force=True)
-        for model in given.models:
+        wanted = [model for model in given.models if (name, model, share, seed, fold) not in done]
+        if wanted:
+            plimsoll.from_pyg(labelled, folder / "labelled", force=True)
+        for model in wanted:
             what = {"set": name, "model": model, "share": share, "seed": seed, "fold": fold}
-            if tuple(what.values()) in done:
-                continue
             if MODELS[model] is None:
                 found = boosted(labelled, judged, seed)
             else:
-                options = [*MODELS[model]]
-                if model == "pretrained":
-                    if weights is None:
-                        summary = trained(folder / "unlabelled", folder / "pretrained", seed, given.pretrain, given,
-                                          "task=tree_pretraining", "split.validation=0.1")
-                        weights = folder / "pretrained" / f"seed-{seed}" / "gnn" / "model.safetensors"
-                        growth = call("evaluate", folder / "pretrained", "--data", folder / "judged")["splits"][0]["models"][0]
-                        what |= {"pretrain_seconds": summary["seconds"], "growth": growth["growth"], "parent_edge": growth["parent_edge"]}
+                options = [*MODELS[model], *(given.tuning if model in ("pretrained", "from scratch") else [])]
+                if model in ("pretrained", "frozen"):
+                    weights, growth = pretrained(train, folder / "judged", kept, seed, given.pretrain, given, folder, *given.pretraining)
+                    what |= growth
                     options.append(f"init_from={weights}")
-                summary = trained(folder / "labelled", folder / "run", seed, round(given.epochs / share**0.5), given,
+                epochs = 1 if model in FROZEN else round(given.epochs / share**0.5)
+                summary = trained(folder / "labelled", folder / "run", seed, epochs, given,
                                   f"split.validation={0.1 if share >= 0.25 else 0.25}", *options)
-                call("predict", folder / "run", "--data", folder / "judged", "--out", folder / "said", "--force")
-                found = figures(np.load(folder / "said" / "probability.npy"), [int(tree.y) for tree in judged])
+                if model in FROZEN:
+                    probability = regressed(folder / "run", folder / "labelled", folder / "judged", [int(tree.y) for tree in labelled], folder)
+                else:
+                    call("predict", folder / "run", "--data", folder / "judged", "--out", folder / "said", "--force")
+                    probability = np.load(folder / "said" / "probability.npy")
+                found = figures(probability, [int(tree.y) for tree in judged])
                 found["seconds"] = summary["seconds"]
             with given.log.open("a") as log:
                 log.write(json.dumps(what | found) + "\n")
@@ -167,7 +205,7 @@ def run_all(given, done):
         sets = {name: read(given.data, name, given.step, Path(scratch)) for name in given.sets}
         for name, (trees, groups) in sets.items():
             print(f"{name}: {len(trees)} trees, {sum(len(tree.x) for tree in trees)} nodes, {len(set(groups))} groups", flush=True)
-        for seed, fold, name in itertools.product(range(1, given.seeds + 1), range(given.folds), sets):
+        for seed, fold, name in itertools.product(range(given.first_seed, given.first_seed + given.seeds), range(given.folds), sets):
             trees, groups = sets[name]
             labels = [int(tree.y) for tree in trees]
             folds = StratifiedGroupKFold(given.folds, shuffle=True, random_state=seed).split(labels, labels, groups)
@@ -191,8 +229,11 @@ def main():
     parser.add_argument("log", type=Path)
     parser.add_argument("data", type=Path, nargs="?", default=report.ROOT.parent / "shared" / "data")
     parser.add_argument("--sets", choices=SETS, nargs="+", default=list(SETS))
-    parser.add_argument("--models", choices=MODELS, nargs="+", default=list(MODELS))
+    parser.add_argument("--models", choices=MODELS, nargs="+", default=JUDGED)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--pretraining", nargs="+", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--tuning", nargs="+", default=[], metavar="KEY=VALUE")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--share", type=float, nargs="+", default=[1.0])
     parser.add_argument("--step", type=float, default=20)

@@ -166,6 +166,7 @@ struct Recipe {
     std::string order = "vendrov";
     double order_weight = 1;
     double margin = 1;  ///< of nodes neither of which descends from the other
+    int64_t root = -1;  ///< where the forest of a graph that is none begins; -1: the node with most edges
   } pretraining;
 
   /// tree_classification: how classes are learned from pretrained weights, and from scratch.

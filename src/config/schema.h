@@ -156,6 +156,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("pretraining.order", r.pretraining.order, Choice{"vendrov|norm|squared"});
   visit("pretraining.order_weight", r.pretraining.order_weight, Range{0, 1e6});
   visit("pretraining.margin", r.pretraining.margin, Range{0, 1e6});
+  visit("pretraining.root", r.pretraining.root, Range{-1, 2147483647});
   visit("fine_tuning.max_epochs", r.fine_tuning.max_epochs, Range{1, 1e6});
   visit("fine_tuning.learning_rate", r.fine_tuning.learning_rate, Range{0, 1e3});
 }

@@ -12,8 +12,8 @@ struct TreePairs {
 };
 
 /// Of a block of trees whose parents have lower numbers than their children; each edge may be stored in one
-/// direction or both; of a node with two parents (train/fit/require_trees.h) the first counts. `other` is
-/// drawn, all such nodes alike, by (seed, epoch, index of the graph, number of the node). Thread-safe.
+/// direction or both (sample/block/forest_source.h). `other` is drawn, all such nodes alike, by (seed, epoch,
+/// index of the graph, number of the node). Thread-safe.
 TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch);
 
 /// f32 [N, bins]: of each node the histogram of the distances to its children, e_m = sum over children of

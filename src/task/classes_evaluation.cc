@@ -46,13 +46,15 @@ std::vector<std::string> splits_to_judge(const std::string& only, const std::fun
 }
 
 Markup table_report(const std::string& title, std::vector<std::string> columns,
-                    const std::vector<std::vector<std::string>>& rows, const RunFolder& folder) {
+                    const std::vector<std::vector<std::string>>& rows, const RunFolder& folder,
+                    const std::string& notes) {
   const RunRecord run = read_run_record(folder);
   Report::Table table{std::move(columns), {}};
   for (const std::vector<std::string>& row : rows) table.rows.push_back({row, Report::Table::Kind::plain});
   Report report(run.name, title);
   report.section("Results");
   report.table(table);
+  if (!notes.empty()) report.paragraph(notes);
   add_run(report, run);
   return report.html();
 }

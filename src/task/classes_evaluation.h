@@ -21,9 +21,10 @@ Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn);
 std::vector<std::string> splits_to_judge(const std::string& only,
                                          const std::function<bool(size_t split)>& has);
 
-/// Rows of verdicts as a page, with losses, memory and what was run.
+/// Rows of verdicts as a page, with notes below them, losses, memory and what was run.
 Markup table_report(const std::string& title, std::vector<std::string> columns,
-                    const std::vector<std::vector<std::string>>& rows, const RunFolder& run);
+                    const std::vector<std::vector<std::string>>& rows, const RunFolder& run,
+                    const std::string& notes = {});
 
 /// Calls judge(options) for all nodes of one giant graph. What layers say of them is in a folder of the run
 /// meanwhile.

@@ -16,7 +16,8 @@ class GnnTraining final : public Training {
         data_((require_kind(input_.data, input_.recipe, task.kinds), input_.data), input_.recipe,
               {.scratch = input_.scratch,
                .negatives = negatives(input_.recipe, task),
-               .targets = task.targets}),
+               .targets = task.targets,
+               .forests = task.forests}),
         shapes_(read_shapes(data_.source(), input_.threads)),
         split_(split_for(input_.recipe, data_, shapes_)),
         of_blocks_(block_recipe(input_.recipe, data_)),
@@ -45,10 +46,11 @@ class GnnTraining final : public Training {
 
   std::string trained_on() const override {
     if (data_.neighbours() == nullptr)
-      return fmt::format("{} graphs, validated on {}, {} left for a test",
+      return fmt::format("{} graphs, validated on {}, {} left for a test{}{}",
                          format_count(static_cast<int64_t>(split_.training.size())),
                          format_count(static_cast<int64_t>(split_.validation.size())),
-                         format_count(static_cast<int64_t>(split_.test.size())));
+                         format_count(static_cast<int64_t>(split_.test.size())),
+                         data_.forests().graphs > 0 ? "; " : "", data_.forests_in_words());
     const std::vector<SeedList>& lists = data_.neighbours()->blocks().lists();
     return fmt::format("{} {} an epoch, in {} blocks, validated on {}", format_count(lists[0].size()), unit(),
                        format_count(static_cast<int64_t>(split_.training.size())),
@@ -111,7 +113,8 @@ TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,
       data((require_kind(set, recipe, task.kinds), set), recipe,
            {.known = {.vocabulary = model.vocabulary},
             .negatives = GnnTraining::negatives(recipe, task),
-            .targets = task.targets}) {
+            .targets = task.targets,
+            .forests = task.forests}) {
   require_same_features(model, data.source());
 }
 

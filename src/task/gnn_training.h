@@ -15,6 +15,8 @@ struct GnnTask {
   std::vector<std::string> kinds;
   /// Numbers to be predicted in place of classes.
   Targets targets = Targets::none;
+  /// Whether graphs become forests (sample/block/forest_source.h).
+  bool forests = false;
 };
 
 /// Opens a data set to train a Gnn, which is one stage. Errors: as Task::open().

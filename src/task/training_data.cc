@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/units.h"
 #include "sample/block/feature_selection.h"
 #include "store/split_name.h"
 #include "windows/timing_rule.h"
@@ -70,13 +71,19 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
 
 }  // namespace
 
-TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options) {
+TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options)
+    : root_(recipe.pretraining.root) {
   const std::string kind = kind_of(folder);
   if (kind == "graph_set") {
     auto graphs =
         std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, recipe.uses_paths()});
     identity_ = graphs->set().identity();
     source_ = std::move(graphs);
+    if (options.forests) {
+      auto forests = std::make_unique<ForestSource>(std::move(source_), root_);
+      forests_ = forests.get();
+      source_ = std::move(forests);
+    }
     hide_features(recipe);
     return;
   }
@@ -122,6 +129,16 @@ std::shared_ptr<const NamedTensors> TrainingData::benign(const TrainingSplit& sp
 
 const char* TrainingData::unit() const {
   return neighbours_ != nullptr ? "blocks" : windows_ != nullptr ? "windows" : "graphs";
+}
+
+std::string TrainingData::forests_in_words() const {
+  const ForestCounts counts = forests();
+  if (counts.graphs == 0) return {};
+  return fmt::format(
+      "{} of {} graphs became breadth-first forests from {}; {} edges were left out",
+      format_count(counts.graphs), format_count(source_->graphs()),
+      root_ == ForestSource::kMostNeighbours ? "the node with most edges" : fmt::format("node {}", root_),
+      format_count(counts.edges_left_out));
 }
 
 std::string TrainingData::identity_hash() const {

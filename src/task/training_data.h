@@ -6,6 +6,7 @@
 
 #include "config/recipe.h"
 #include "sample/block/block.h"
+#include "sample/block/forest_source.h"
 #include "sample/block/graph_set_source.h"
 #include "sample/neighbour/neighbour_source.h"
 #include "store/frames.h"
@@ -23,6 +24,7 @@ struct DataOptions {
   std::optional<int64_t> negatives =
       {};  ///< of one giant graph: pairs are judged, so many without an edge for each
   Targets targets = Targets::none;  ///< of a graph_set
+  bool forests = false;             ///< its graphs become forests from pretraining.root (ForestSource)
 };
 
 /// A data set as training sees it: graphs of a `graph_set`, windows made on the fly of `frames`, or blocks of
@@ -39,6 +41,10 @@ class TrainingData {
   const WindowSource* windows() const { return windows_; }
   /// Null but for a `graph`.
   const NeighbourSource* neighbours() const { return neighbours_; }
+  /// Which graphs became forests, where the task asks for them.
+  ForestCounts forests() const { return forests_ != nullptr ? forests_->counts() : ForestCounts{}; }
+  /// In words; empty where all stay as they are.
+  std::string forests_in_words() const;
   /// What benign traffic of frames does, for DetectorFacts::benign: the profile of behaviour windows, and the
   /// timing rule of the windows that train.
   std::shared_ptr<const NamedTensors> benign(const TrainingSplit& split) const;
@@ -55,6 +61,8 @@ class TrainingData {
   std::unique_ptr<BlockSource> source_;
   const WindowSource* windows_ = nullptr;        // below or in source_
   const NeighbourSource* neighbours_ = nullptr;  // source_
+  const ForestSource* forests_ = nullptr;        // likewise
+  int64_t root_;                                 // of forests
   Json identity_;
 };
 

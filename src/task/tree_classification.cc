@@ -32,7 +32,7 @@ class TreeClassificationTraining final : public Training {
   explicit TreeClassificationTraining(TrainingInput input)
       : input_(std::move(input)),
         data_((require_kind(input_.data, input_.recipe, kTrees.kinds), input_.data), input_.recipe,
-              {.scratch = input_.scratch}),
+              {.scratch = input_.scratch, .forests = true}),
         shapes_(read_shapes(data_.source(), input_.threads)),
         split_(split_for(input_.recipe, data_, shapes_)),
         labelled_(labelled(split_, shapes_)),
@@ -48,9 +48,9 @@ class TreeClassificationTraining final : public Training {
     const auto count = [](const GraphList& graphs) {
       return format_count(static_cast<int64_t>(graphs.size()));
     };
-    return fmt::format("{} trees, of which {} have a class, validated on {}, {} left for a test",
+    return fmt::format("{} trees, of which {} have a class, validated on {}, {} left for a test{}{}",
                        count(split_.training), count(labelled_.training), count(split_.validation),
-                       count(split_.test));
+                       count(split_.test), data_.forests().graphs > 0 ? "; " : "", data_.forests_in_words());
   }
 
   std::vector<Stage> stages(int64_t seed, const std::filesystem::path& folder) const override {

@@ -31,6 +31,7 @@ class TreePretrainingTask final : public Task {
     Table table(columns);
     std::vector<std::vector<std::string>> rows;
     Findings findings{trees_json(verdicts, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
+    add_forests(findings, gnn.data);
     for (const TreeVerdict& verdict : verdicts) {
       findings.graphs += verdict.graphs;
       rows.push_back({verdict.name, format_count(verdict.graphs), format_count(verdict.nodes)});
@@ -41,8 +42,8 @@ class TreePretrainingTask final : public Task {
     }
     findings.table = table.text();
     if (asked.split.empty())
-      findings.report =
-          table_report("Growth of trees, judged by plimsoll evaluate", columns, rows, asked.folder);
+      findings.report = table_report("Growth of trees, judged by plimsoll evaluate", columns, rows,
+                                     asked.folder, findings.notes);
     return findings;
   }
 

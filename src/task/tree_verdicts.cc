@@ -150,8 +150,9 @@ class TreeJudge {
     for (size_t s = 0; s < seeds_.size(); ++s)
       add_models(splits, trees_json(growth_[s], asked_.recipe.model_name(), seeds_[s]), "pretraining");
     found.json = {{"splits", std::move(splits)}};
+    add_forests(found, gnn_.data);
     found.table = table(class_columns(), class_rows()) + "\n" + table(growth_columns(), growth_rows());
-    if (asked_.split.empty()) found.report = report();
+    if (asked_.split.empty()) found.report = report(found.notes);
     return found;
   }
 
@@ -240,11 +241,12 @@ class TreeJudge {
     report.table(table);
   }
 
-  Markup report() const {
+  Markup report(const std::string& notes) const {
     const RunRecord run = read_run_record(asked_.folder);
     Report report(run.name, "Classes of trees, judged by plimsoll evaluate");
     report.section("Results");
     add_table(report, class_columns(), class_rows());
+    if (!notes.empty()) report.paragraph(notes);
     report.section("What was learned without labels");
     report.paragraph(
         "Growth is the earth mover's distance, in bins, between the distances to a node's children and what "
@@ -271,6 +273,13 @@ class TreeJudge {
 };
 
 }  // namespace
+
+void add_forests(Findings& findings, const TrainingData& data) {
+  const ForestCounts counts = data.forests();
+  if (counts.graphs == 0) return;
+  findings.json["forests"] = {{"graphs", counts.graphs}, {"edges_left_out", counts.edges_left_out}};
+  findings.notes = data.forests_in_words() + "\n";
+}
 
 Findings judge_tree_classes(const RunEvaluation& asked) {
   return TreeJudge(asked).findings();

@@ -9,6 +9,8 @@ from package_data import plimsoll
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
+from scipy.sparse import coo_matrix  # noqa: E402
+from scipy.sparse.csgraph import breadth_first_order  # noqa: E402
 from sgmp_twin import SgmpTwin  # noqa: E402
 from torch_geometric.data import Data  # noqa: E402
 
@@ -265,13 +267,59 @@ def test_another_task_starts_from_its_weights(tree_set, call, tmp_path):
     assert all("lin2" in name for name in tuned["init_from"]["other_shape"])
 
 
-def test_what_is_no_tree_is_named(tree_set, call, tmp_path):
-    graphs = list(trees(12, seed=2))
-    graphs[7].edge_index = torch.cat([torch.tensor([[0, 1, 0], [1, 2, 2]])], 1)
-    graphs[7].x, graphs[7].pos = torch.zeros(3, 3), torch.zeros(3, 3)
-    plimsoll.from_pyg(graphs, tmp_path / "cycle")
-    errors = call("train", tmp_path / "cycle", expect=3)
-    assert "graph 7: node 2 has edges to nodes 1 and 0 before it, expected one parent" in errors
+def with_cycles(count, root, seed=4):
+    """Graphs with cycles, of one part and more, and of each its breadth-first forest as SciPy walks it."""
+    rng = np.random.default_rng(seed)
+    for g in range(count):
+        size = int(rng.integers(6, 25))
+        a, b = (rng.integers(0, size, 3 * size // 2) for _ in range(2))
+        a, b = a[a != b], b[a != b]
+        graph = Data(x=torch.tensor(rng.normal(size=(size, 3)).astype(np.float32)), y=torch.tensor(g % 2),
+                     pos=torch.tensor(rng.normal(size=(size, 3)).astype(np.float32)), edge_index=torch.tensor(np.stack([np.r_[a, b], np.r_[b, a]])))
+        matrix = coo_matrix((np.ones(2 * len(a)), (np.r_[a, b], np.r_[b, a])), shape=(size, size)).tocsr()
+        neighbours = np.diff(matrix.indptr)
+        order, parent = [], np.full(size, -1)
+        for n in ([] if root < 0 else [root]) + sorted(range(size), key=lambda n: (-neighbours[n], n)):
+            if n not in order:
+                reached, before = breadth_first_order(matrix, n)
+                order += reached.tolist()
+                parent[reached[1:]] = before[reached[1:]]
+        place = np.argsort(order)
+        kept = [(p, c) for p, c in graph.edge_index.t().tolist() if parent[c] == p or parent[p] == c]
+        yield graph, Data(x=graph.x[order], pos=graph.pos[order], y=graph.y, edge_index=torch.tensor(place[np.array(kept)].T.copy()))
+
+
+@pytest.mark.parametrize("root", [-1, 2])
+def test_graphs_with_cycles_become_the_forests_of_scipy(call, tmp_path, root):
+    graphs, forests = zip(*with_cycles(30, root), strict=True)
+    plimsoll.from_pyg(list(graphs), tmp_path / "graphs"), plimsoll.from_pyg(list(forests), tmp_path / "forests")
+    left_out = sum(len(graph.edge_index[0]) - len(forest.edge_index[0]) for graph, forest in zip(graphs, forests, strict=True))
+    named = (f"pretraining.root={root}",)
+    plan = call("plan", tmp_path / "graphs", *named)
+    assert plan["exact"], plan["why_inexact"]
+    weights = {call("train", tmp_path / "forests")["weights"]}
+    for threads, budget in ((1, plan["min_budget_bytes"]), (2, "1GiB")):
+        done = call("train", tmp_path / "graphs", *named, "--threads", threads, "--budget", budget)
+        weights.add(done["weights"])
+        assert (done["overflows"], done["unforeseen"]) == (0, 0)
+    assert len(weights) == 1
+    assert call("evaluate", tmp_path / "graphs")["forests"] == {"graphs": 30, "edges_left_out": left_out}
+    said = f"30 of 30 graphs became breadth-first forests from {'the node with most edges' if root < 0 else 'node 2'}"
+    assert said in (tmp_path / "run" / "report.html").read_text()
+    call("train", tmp_path / "graphs", *named, *STAGES)
+    assert call("evaluate", tmp_path / "graphs")["forests"]["edges_left_out"] == left_out
+    assert said in (tmp_path / "run" / "report.html").read_text()
+    if root >= 0:
+        return  # the forests would grow again, from another node
+    call("predict", tmp_path / "graphs")
+    of_graphs = np.load(tmp_path / "out" / "probability.npy")
+    (tmp_path / "out").rename(tmp_path / "of-graphs")
+    call("predict", tmp_path / "forests")
+    np.testing.assert_array_equal(of_graphs, np.load(tmp_path / "out" / "probability.npy"))
+
+
+def test_what_does_not_do_is_named(tree_set, call):
+    assert "so that none is the root 1000" in call("train", tree_set, "pretraining.root=1000", expect=3)
     assert "set model: sgmp or gtmp" in call("train", tree_set, "model=gnn", expect=2)
     call("train", tree_set)
     assert "init_from" in call("predict", tree_set, expect=2)

@@ -132,6 +132,40 @@ def test_real_neurons_are_those_of_morphio(ingest, data_dir, tmp_path, name):
             compare_with_morphio(next((tmp_path / "one").rglob(names[g].split("/")[-1])), Tree(made, g))
 
 
+def sholl(pos, parent, edges, centre, radii):
+    """How many of these edges, each named by its child, cross each sphere."""
+    away = np.linalg.norm(pos - centre, axis=1)
+    near, far = np.minimum(away[edges], away[parent[edges]]), np.maximum(away[edges], away[parent[edges]])
+    return [int(((near <= r) & (r <= far)).sum()) for r in radii]
+
+
+@pytest.mark.parametrize("name", ["tree-neuron-ratcortex", "tree-neuron-drosophila379"])
+def test_real_neurons_are_those_of_neurom(ingest, data_dir, tmp_path, name):
+    """Sholl profile, sections, ends, branch points and lengths of what grows from the soma."""
+    neurom = pytest.importorskip("neurom", reason="pip install neurom")
+    archive = data_dir / name / "swc.tar.zst"
+    if not archive.exists():
+        pytest.skip(f"no {archive}")
+    made, _ = ingest(archive)
+    with zstandard.open(archive) as stream, tarfile.open(fileobj=io.BytesIO(stream.read())) as members:
+        files = [member for member in members if member.name.endswith(".swc")]
+        for g in range(7, len(files), 40):
+            members.extract(files[g], tmp_path / "swc", filter="data")
+            theirs, tree = neurom.load_morphology(tmp_path / "swc" / files[g].name), Tree(made, g)
+            parent, pos = parents_of(tree), tree.pos.astype(float)
+            neurite = tree.x[:, tree.feature_names.index("soma")] == 0
+            inside = np.flatnonzero(neurite[1:] & neurite[parent[1:]]) + 1
+            children = np.bincount(parent[inside], minlength=len(parent))[neurite]
+            assert (children == 0).sum() == neurom.get("number_of_leaves", theirs)
+            assert (children > 1).sum() == neurom.get("number_of_forking_points", theirs)
+            assert (children != 1).sum() == neurom.get("number_of_sections", theirs)
+            lengths = np.linalg.norm(pos[inside] - pos[parent[inside]], axis=1)
+            assert lengths.sum() == pytest.approx(neurom.get("total_length", theirs), rel=1e-5)
+            centre = pos[0]
+            radii = np.linspace(0, np.linalg.norm(pos - centre, axis=1).max(), 14)[1:-1]
+            assert sholl(pos, parent, inside, centre, radii) == neurom.get("sholl_crossings", theirs, center=centre, radii=radii)
+
+
 def test_the_order_of_rows_does_not_matter(ingest, tmp_path):
     rows = made_up(300, 7, first=5, gap=2)
     write(tmp_path / "a.swc", rows)
@@ -295,7 +329,8 @@ def test_labels_and_files_have_to_match_or_are_counted(bin_dir, ingest, tmp_path
     (tmp_path / "labels.tsv").write_text("label\tfile\nb\t0.swc\na\t1.swc\nb\tbroken.swc\na\tgone.swc\n")
     labels = ("--labels", tmp_path / "labels.tsv")
     assert "has no line for '2.swc'" in errors(bin_dir, tmp_path, tmp_path / "swc" / "2.swc", *labels)[1]
-    assert "has '1.swc' and 2 more, and no such file" in errors(bin_dir, tmp_path, tmp_path / "swc" / "0.swc", *labels)[1]
+    assert ("labels.tsv:3: found '1.swc', expected a file of the sources; 2 more lines are alike"
+            in errors(bin_dir, tmp_path, tmp_path / "swc" / "0.swc", *labels)[1])
     made, summary = ingest(tmp_path / "swc", *labels, "--on-error", "skip")
     assert (summary["files"], summary["skipped_files"], summary["skipped_labels"]) == (2, 2, 1)
     assert made.y.tolist() == [1, 0] and summary["classes"] == ["a", "b"]

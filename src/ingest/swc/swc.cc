@@ -120,11 +120,11 @@ class TreeWriter {
 
 void check_labels(const SwcLabels& labels, const SwcOptions& options, SwcResult& result,
                   const std::function<void(const std::string&)>& note) {
-  const std::vector<std::string> unused = labels.unused();
+  const std::vector<SwcLabels::Unused> unused = labels.unused();
   if (unused.empty()) return;
-  const std::string text =
-      fmt::format("{}: has '{}'{}, and no such file is among the sources", options.labels.string(),
-                  unused.front(), unused.size() > 1 ? fmt::format(" and {} more", unused.size() - 1) : "");
+  const std::string text = fmt::format(
+      "{}:{}: found '{}', expected a file of the sources{}", options.labels.string(), unused[0].line,
+      unused[0].file, unused.size() > 1 ? fmt::format("; {} more lines are alike", unused.size() - 1) : "");
   if (!options.skip_errors) throw InputError(text + "; take the lines out, or give --on-error skip");
   result.skipped_labels = static_cast<int64_t>(unused.size());
   note(text);

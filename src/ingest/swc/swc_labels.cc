@@ -35,6 +35,7 @@ SwcLabels::SwcLabels(const std::filesystem::path& path) : charge_(Tag::ingest) {
     const auto [entry, fresh] = entries_.try_emplace(std::string(fields[file]));
     if (!fresh) lines.refuse(fields[file], "each file once");
     entry->second.label = fields[label];
+    entry->second.line = lines.line();
     charge_.add(static_cast<int64_t>(sizeof(*entry) + fields[file].size() + fields[label].size() + 64));
     const auto place = std::ranges::lower_bound(classes_, fields[label]);
     if (place == classes_.end() || *place != fields[label]) classes_.emplace(place, fields[label]);
@@ -50,11 +51,12 @@ int64_t SwcLabels::find(const std::string& file) {
   return found->second.number;
 }
 
-std::vector<std::string> SwcLabels::unused() const {
-  std::vector<std::string> names;
+std::vector<SwcLabels::Unused> SwcLabels::unused() const {
+  std::vector<Unused> lines;
   for (const auto& [name, entry] : entries_)
-    if (!entry.used) names.push_back(name);
-  return names;
+    if (!entry.used) lines.push_back({entry.line, name});
+  std::ranges::sort(lines, {}, &Unused::line);
+  return lines;
 }
 
 }  // namespace plimsoll

@@ -22,13 +22,18 @@ class SwcLabels {
   /// The class of a file, which counts as found; -1 where the table does not have it.
   int64_t find(const std::string& file);
   const std::vector<std::string>& classes() const { return classes_; }
-  /// Files that find() was not asked for, in order.
-  std::vector<std::string> unused() const;
+  struct Unused {
+    int64_t line;
+    std::string file;
+  };
+  /// The lines whose files find() was not asked for, in order.
+  std::vector<Unused> unused() const;
 
  private:
   struct Entry {
     std::string label;
     int64_t number = 0;
+    int64_t line = 0;
     bool used = false;
   };
   Charge charge_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "train/engine/shared_prediction.h"
-#include "train/fit/require_trees.h"
 #include "train/plan/planner.h"
 #include "train/stages/gnn_stage.h"
 
@@ -19,7 +18,6 @@ std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const 
   std::vector<std::span<const int64_t>> predicted;
   std::vector<int64_t> nodes;
   for (const NamedGraphList& list : lists) {
-    require_trees(source, list.graphs);
     predicted.emplace_back(list.graphs);
     nodes.push_back(0);
     for (const int64_t g : list.graphs) nodes.back() += shapes[static_cast<size_t>(g)].nodes;

@@ -24,8 +24,7 @@ struct TreeVerdict {
 };
 
 /// Judges on each list, together with the ranks of `exchange`; null: there are none. `outside_ledger` as in
-/// PlanInput. Errors: BudgetTooSmall; InputError for what is no
-/// tree.
+/// PlanInput. Errors: BudgetTooSmall.
 std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const GraphShape> shapes,
                                      const GnnModel& model, const Recipe& recipe, int threads,
                                      int64_t outside_ledger, Exchange* exchange,

@@ -12,7 +12,6 @@
 #include "nn/sgmp.h"
 #include "nn/tree_pretraining.h"
 #include "train/fit/edge_distances.h"
-#include "train/fit/require_trees.h"
 #include "train/fit/target_scale.h"
 
 namespace plimsoll {
@@ -108,10 +107,6 @@ SgmpOptions sgmp_options(const GnnStageOptions& options) {
 }
 
 std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
-  if (options.head == GnnHead::trees) {
-    require_trees(*options.source, options.split->training);
-    require_trees(*options.source, options.split->validation);
-  }
   if (options.source->node_features() == 0) throw InputError("the data set has no node features");
   const auto seed = static_cast<uint64_t>(options.recipe->seed);
   if (options.recipe->uses_paths()) return std::make_unique<Sgmp>(sgmp_options(options), seed);
