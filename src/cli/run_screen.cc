@@ -130,8 +130,8 @@ std::string run_screen(const std::vector<Json>& runs, int width, double now) {
   if (runs.empty())
     screen += "\nno process of this machine trains; name the folder of a run to see how it ended\n";
   for (const Json& run : runs) {
-    screen +=
-        fmt::format("\n{}  {}  {}", path_from_here(text_at(run, "/run")), text_at(run, "/stage"), text_at(run, "/state"));
+    screen += fmt::format("\n{}  {}  {}", path_from_here(text_at(run, "/run")), text_at(run, "/stage"),
+                          text_at(run, "/state"));
     if (run.contains("process") && run.at("process").is_number())
       screen += fmt::format("  process {}", whole_at(run, "/process"));
     if (const double time = number_at(run, "/time"); time > 0)

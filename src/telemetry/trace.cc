@@ -56,8 +56,7 @@ void Trace::open(const std::filesystem::path& path, const std::string& title, in
 void Trace::name_track(int track, const std::string& name, int place) {
   put_line(buffer_, R"({{"ph":"M","pid":1,"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})",
            thread_of(track), name);
-  put_line(buffer_,
-           R"({{"ph":"M","pid":1,"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
+  put_line(buffer_, R"({{"ph":"M","pid":1,"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
            thread_of(track), place);
 }
 
