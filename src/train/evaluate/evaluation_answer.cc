@@ -1,7 +1,6 @@
 #include "train/evaluate/evaluation_answer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -35,37 +34,47 @@ const DetectorSummary* best_rule(const std::vector<DetectorSummary>& detectors) 
   return best;
 }
 
+// "97.2" or, of several splits, "97.2 to 100.0".
+std::string range_text(double least, double most) {
+  const std::string low = fmt::format("{:.1f}", least * 100), high = fmt::format("{:.1f}", most * 100);
+  return low == high ? low : low + " to " + high;
+}
+
 }  // namespace
 
 EvaluationAnswer answer_of(const Evaluation& evaluation) {
   const auto is_test = [](const JudgedSplit& split) { return split.all.name != "validation"; };
   const bool any_test = std::ranges::any_of(evaluation.splits, is_test);
   EvaluationAnswer answer;
-  std::vector<std::string> found;
-  std::vector<std::string> rules;
-  std::string model_name;
-  double lowest = 2;
+  std::vector<std::string> names;
+  std::string model_name, rule_text;
+  double least_recall = 1, most_recall = 0, most_fpr = 0, lowest = 2;
   for (const JudgedSplit& split : evaluation.splits) {
     if (any_test && !is_test(split)) continue;
     const auto detectors = summarise_strictest(split.all.detectors);
     const DetectorSummary* const model = first_model(detectors);
     if (model == nullptr) continue;
     model_name = label_of(*model);
-    found.push_back(fmt::format(
-        "{:.1f} % of the attack windows of {} with false alarms in {:.2f} % of benign ones",
-        mean_of(*model, Figure::recall) * 100, split.all.name, mean_of(*model, Figure::fpr) * 100));
-    if (const DetectorSummary* const rule = best_rule(detectors))
-      rules.push_back(fmt::format("{} F1 {:.3f} on {} ({:.3f})", rule->name, mean_of(*rule, Figure::f1),
-                                  split.all.name, mean_of(*model, Figure::f1)));
+    names.push_back(split.all.name);
+    least_recall = std::min(least_recall, mean_of(*model, Figure::recall));
+    most_recall = std::max(most_recall, mean_of(*model, Figure::recall));
+    most_fpr = std::max(most_fpr, mean_of(*model, Figure::fpr));
     if (mean_of(*model, Figure::f1) >= lowest) continue;
     lowest = mean_of(*model, Figure::f1);
     answer.hardest = &split;
+    const DetectorSummary* const rule = best_rule(detectors);
+    rule_text = rule == nullptr ? ""
+                                : fmt::format("; the best simple rule, {}, reaches {:.3f}", rule->name,
+                                              mean_of(*rule, Figure::f1));
   }
-  if (found.empty()) return answer;
-  answer.text = fmt::format("{} finds {}.", model_name, fmt::join(found, ", and "));
-  if (!rules.empty())
-    answer.text +=
-        fmt::format(" The best simple rule reaches {}; in brackets the model.", fmt::join(rules, ", "));
+  if (names.empty()) return answer;
+  const bool one = names.size() == 1;
+  answer.text = fmt::format(
+      "{} finds {} % of the attack windows of {}, with false alarms in {}{:.2f} % of benign ones. ",
+      model_name, range_text(least_recall, most_recall),
+      one ? names.front() : fmt::format("{} splits", names.size()), one ? "" : "at most ", most_fpr * 100);
+  answer.text += one ? "Its F1 is" : fmt::format("On the hardest, {}, its F1 is", answer.hardest->all.name);
+  answer.text += fmt::format(" {:.3f}{}.", lowest, rule_text);
   return answer;
 }
 
