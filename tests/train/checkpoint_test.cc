@@ -71,7 +71,8 @@ TEST_F(CheckpointTest, EverythingComesBackToTheBit) {
   one.step(2);
   Position position{.epoch = 4, .step = 2, .best_epoch = 3, .best_loss = 0.1234567890123456789};
   position.so_far = {.epoch = 4, .training_loss = 1.0 / 3, .gradient_norm = 2e-17, .seconds = 0.5};
-  position.epochs = {{1, 0.1, 1e-300, 3, 4}, {2, std::numeric_limits<double>::quiet_NaN(), 1, 2, 3}};
+  position.epochs = {
+      {1, 0.1, 1e-300, 3, 4}, {2, std::numeric_limits<double>::quiet_NaN(), 1, 2, 3}, {3, 1, 1, 1, 1}};
   checkpoints().save(one.state(), position);
 
   Training other(2);
@@ -85,9 +86,19 @@ TEST_F(CheckpointTest, EverythingComesBackToTheBit) {
   EXPECT_EQ(found->best_loss, position.best_loss);
   EXPECT_EQ(found->so_far.training_loss, 1.0 / 3);
   EXPECT_EQ(found->so_far.gradient_norm, 2e-17);
-  ASSERT_EQ(found->epochs.size(), 2U);
+  ASSERT_EQ(found->epochs.size(), 3U);
   EXPECT_EQ(found->epochs[0].validation_loss, 1e-300);
   EXPECT_TRUE(std::isnan(found->epochs[1].training_loss));
+}
+
+TEST_F(CheckpointTest, OneWithOtherEpochsThanItsPositionIsPassedOver) {
+  Training one(1);
+  Position position{.epoch = 3};
+  position.epochs = {{1, 0.1, 0.2, 3, 4}};  // of two
+  checkpoints().save(one.state(), position);
+  Training other(2);
+  EXPECT_FALSE(load(other));
+  EXPECT_THAT(damaged_, ::testing::ElementsAre(::testing::HasSubstr("'epochs' is no I64 of 2 epochs")));
 }
 
 TEST_F(CheckpointTest, WithoutABestEpochTheBestLossIsInfinite) {
@@ -121,7 +132,7 @@ TEST_F(CheckpointTest, ADamagedOneIsPassedOverForTheOneBefore) {
     checkpoints().save(one.state(), {.epoch = 1});
     const auto first = one.values();
     one.step(1);
-    checkpoints().save(one.state(), {.epoch = 2});
+    checkpoints().save(one.state(), {.epoch = 2, .epochs = {{1, 0.1, 0.2, 3, 4}}});
     damage("step-000000000002.safetensors", at);
     Training other(2);
     const std::optional<Position> found = load(other);

@@ -78,6 +78,8 @@ void Checkpoints::save(const TrainingState& state, const Position& position) {
   std::map<std::string, TensorSpan> tensors;
   for (const auto& [name, values] : state.tensors())
     tensors[name] = {"F32", {static_cast<int64_t>(values.size())}, std::as_bytes(values)};
+  tensors["epochs"] = {
+      "I64", {static_cast<int64_t>(position.epochs.size()), kNumbersOfAnEpoch}, bytes_of(position.epochs)};
   write_safetensors(folder_ / fmt::format("step-{:012}.safetensors", state.optimizer.steps()), tensors,
                     {{"plimsoll.identity", identity_},
                      {"plimsoll.position", position_text(position, state.optimizer.steps())}});
@@ -98,7 +100,8 @@ std::optional<Position> Checkpoints::load(const TrainingState& state,
         throw UsageError(path.string() +
                          ": a checkpoint of another recipe or other data; name another --run, or start again "
                          "with --force");
-      const ReadPosition read = read_position(file);
+      ReadPosition read = read_position(file);
+      read_epochs(file.tensor("epochs"), read.position.epoch - 1, read.position.epochs);
       const auto mine = state.tensors();
       for (const auto& [name, values] : mine)
         if (file.tensor(name).data.size() != values.size_bytes())
@@ -106,7 +109,7 @@ std::optional<Position> Checkpoints::load(const TrainingState& state,
       for (const auto& [name, values] : mine)
         std::memcpy(values.data(), file.tensor(name).data.data(), values.size_bytes());
       state.optimizer.set_steps(read.optimizer_steps);
-      return read.position;
+      return std::move(read.position);
     } catch (const InputError& error) {
       put_aside(path, error.what(), damaged);
     }

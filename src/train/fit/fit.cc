@@ -34,6 +34,10 @@ std::unique_ptr<Optimizer> optimizer_of(const FitOptions& options) {
       optimizer_options(options.recipe->training));
 }
 
+size_t epochs_with_room(const FitOptions& options) {
+  return static_cast<size_t>(std::min(options.recipe->training.max_epochs, kEpochsWithRoom));
+}
+
 // What lives as long as the run, and no step allocates.
 struct TrainerState {
   explicit TrainerState(const FitOptions& options)
@@ -42,12 +46,14 @@ struct TrainerState {
         order(options.split->training),
         trace(options.recipe->run.profile) {
     if (options.teacher.batches != nullptr) options.teacher.batches->make_room();
+    position.epochs.reserve(epochs_with_room(options));
   }
 
   std::unique_ptr<Optimizer> optimizer;
   BestWeights best;
   GraphList order;
   StepTrace trace;
+  Position position;
 };
 
 // What TrainerState would take.
@@ -66,7 +72,8 @@ PendingAllocation missing_of(const FitOptions& options) {
   for (const Tape::Piece& piece : recorder.tape.pieces) missing.optimizer += heap_bytes(piece.bytes);
   missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
   if (options.teacher.batches != nullptr) missing.columns += options.teacher.batches->bytes();
-  missing.output = StepTrace::bytes(options.recipe->run.profile);
+  missing.output = StepTrace::bytes(options.recipe->run.profile) +
+                   static_cast<int64_t>(epochs_with_room(options) * sizeof(EpochMetrics));
   return missing;
 }
 
@@ -180,7 +187,7 @@ class Fit {
                            {"sheds", engine_.runner().sheds()},
                            {"overflows", engine_.runner().overflows()},
                            {"unforeseen", engine_.runner().unforeseen()}});
-    return {.epochs = position_.epochs,
+    return {.epochs = {position_.epochs.begin(), position_.epochs.end()},
             .best_epoch = position_.best_epoch,
             .best_loss = position_.best_loss,
             .plan = plan_,
@@ -245,7 +252,14 @@ class Fit {
   }
 
   void load(const TrainingState& into) {
-    if (auto found = checkpoints_.load(into, damaged_)) position_ = std::move(*found);
+    if (auto found = checkpoints_.load(into, damaged_)) take(std::move(*found));
+  }
+
+  // The room for epochs stays.
+  void take(Position found) {
+    position_.epochs.assign(found.epochs.begin(), found.epochs.end());
+    std::swap(position_.epochs, found.epochs);
+    position_ = std::move(found);
   }
 
   // Rank 0 reads, and tells the others.
@@ -258,8 +272,12 @@ class Fit {
       load(whole);
     }
     const std::string text = broadcast_text(exchange, position_text(position_, held_.optimizer->steps()));
-    const ReadPosition read = read_position(text);
-    position_ = read.position;
+    ReadPosition read = read_position(text);
+    if (exchange.rank() != 0) {
+      take(std::move(read.position));
+      position_.epochs.resize(static_cast<size_t>(position_.epoch - 1));
+    }
+    if (!position_.epochs.empty()) broadcast(exchange, std::as_writable_bytes(std::span(position_.epochs)));
     held_.optimizer->set_steps(read.optimizer_steps);
     for (const ParameterList::Entry& entry : parameters_.all())
       broadcast(exchange, std::as_writable_bytes(std::span(entry.value.data_ptr<float>(),
@@ -394,9 +412,7 @@ class Fit {
     last_checkpoint_ = std::chrono::steady_clock::now();
   }
 
-  void write_metrics() const {
-    write_text(options_.run.folder / "metrics.csv", metrics_csv(position_.epochs));
-  }
+  void write_metrics() const { write_metrics_csv(options_.run.folder / "metrics.csv", position_.epochs); }
 
   [[noreturn]] void interrupt(const Interrupted& reason) {
     journal_.write("interrupted", {{"epoch", position_.epoch}, {"step", position_.step}});
@@ -417,7 +433,7 @@ class Fit {
   BlockEngine engine_;
   EpochMeter meter_;
   ProgressEvents progress_;
-  Position position_;
+  Position& position_ = held_.position;
   int64_t resumed_at_ = 0;
   std::vector<std::string> damaged_;
   std::string note_;

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <string_view>
 #include <type_traits>
 
 #include "base/error.h"
+#include "io/file.h"
 #include "store/metadata_json.h"
 
 namespace plimsoll {
@@ -38,7 +40,6 @@ ReadPosition position_of(const Json& json) {
   position.so_far = metrics_from(json.at("so_far"));
   position.best_epoch = whole_number(json.at("best_epoch"));
   if (position.best_epoch != 0) position.best_loss = json.at("best_loss");
-  for (const Json& epoch : json.at("epochs")) position.epochs.push_back(metrics_from(epoch));
   return read;
 }
 
@@ -51,34 +52,53 @@ Json metrics_json(const EpochMetrics& metrics) {
   return json;
 }
 
-std::string metrics_csv(const std::vector<EpochMetrics>& epochs) {
-  std::string csv;
-  const EpochMetrics none;
-  visit_metrics(none, [&](const std::string& name, const auto&) { csv += (csv.empty() ? "" : ",") + name; });
-  for (const EpochMetrics& epoch : epochs) {
-    char before = '\n';
-    visit_metrics(epoch, [&](const std::string& name, const auto& value) {
-      csv += before;
-      before = ',';
-      if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>)
-        csv += std::to_string(value);
-      else
-        csv += name.ends_with("seconds") || name.ends_with("_s") ? fmt::format("{:.3f}", value)
-                                                                 : fmt::format("{:.9g}", value);
-    });
-  }
-  return csv + "\n";
+void write_metrics_csv(const std::filesystem::path& path, std::span<const EpochMetrics> epochs) {
+  constexpr size_t kBuffer = 16 << 10;
+  replace_file(path, [&](File& file) {
+    std::string text;
+    const EpochMetrics none;
+    visit_metrics(none,
+                  [&](const std::string& name, const auto&) { text += (text.empty() ? "" : ",") + name; });
+    for (const EpochMetrics& epoch : epochs) {
+      char before = '\n';
+      visit_metrics(epoch, [&](const std::string& name, const auto& value) {
+        text += before;
+        before = ',';
+        if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>)
+          text += std::to_string(value);
+        else
+          text += name.ends_with("seconds") || name.ends_with("_s") ? fmt::format("{:.3f}", value)
+                                                                    : fmt::format("{:.9g}", value);
+      });
+      if (text.size() < kBuffer) continue;
+      file.write(text.data(), text.size());
+      text.clear();
+    }
+    text += '\n';
+    file.write(text.data(), text.size());
+  });
+}
+
+static_assert(std::is_trivially_copyable_v<EpochMetrics> && sizeof(EpochMetrics) % sizeof(int64_t) == 0);
+
+std::span<const std::byte> bytes_of(std::span<const EpochMetrics> epochs) {
+  return std::as_bytes(epochs);
+}
+
+void read_epochs(const TensorSpan& tensor, int64_t count, Vector<EpochMetrics, Tag::output>& epochs) {
+  if (tensor.dtype != "I64" || tensor.shape != std::vector<int64_t>{count, kNumbersOfAnEpoch})
+    throw InputError(
+        fmt::format("tensor 'epochs' is no I64 of {} epochs of {} numbers", count, kNumbersOfAnEpoch));
+  epochs.resize(static_cast<size_t>(count));
+  if (count > 0) std::memcpy(epochs.data(), tensor.data.data(), tensor.data.size());
 }
 
 std::string position_text(const Position& position, int64_t optimizer_steps) {
-  Json epochs = Json::array();
-  for (const EpochMetrics& epoch : position.epochs) epochs.push_back(metrics_json(epoch));
   const Json json = {{"epoch", position.epoch},
                      {"step", position.step},
                      {"so_far", metrics_json(position.so_far)},
                      {"best_epoch", position.best_epoch},
                      {"best_loss", position.best_epoch == 0 ? Json() : Json(position.best_loss)},
-                     {"epochs", std::move(epochs)},
                      {"optimizer_steps", optimizer_steps}};
   return json.dump();
 }

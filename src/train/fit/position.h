@@ -2,12 +2,14 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "base/json.h"
 #include "memory/ledger.h"
+#include "memory/vector.h"
 #include "store/safetensors.h"
 
 namespace plimsoll {
@@ -67,8 +69,18 @@ void visit_metrics(Metrics& metrics, const Visit& visit) {
 
 /// {name: value} of each. A loss that is not finite becomes null.
 Json metrics_json(const EpochMetrics& metrics);
-/// The text of metrics.csv.
-std::string metrics_csv(const std::vector<EpochMetrics>& epochs);
+/// Replaces `path` by the metrics.csv of these epochs. Errors: as replace_file()'s.
+void write_metrics_csv(const std::filesystem::path& path, std::span<const EpochMetrics> epochs);
+
+/// Epochs that a run makes room for before it starts; of more the memory grows while it trains.
+inline constexpr int64_t kEpochsWithRoom = 10'000;
+
+/// Epochs as they are in memory, for a tensor of a checkpoint: a row of 8-byte numbers each.
+std::span<const std::byte> bytes_of(std::span<const EpochMetrics> epochs);
+/// Replaces `epochs` by those of a tensor. Errors: InputError where it does not have `count` rows of the same
+/// numbers.
+void read_epochs(const TensorSpan& tensor, int64_t count, Vector<EpochMetrics, Tag::output>& epochs);
+inline constexpr int64_t kNumbersOfAnEpoch = sizeof(EpochMetrics) / sizeof(int64_t);
 
 /// Where a run stands between two steps.
 struct Position {
@@ -77,10 +89,11 @@ struct Position {
   EpochMetrics so_far = {};  ///< sums over the steps of the epoch that are done
   int64_t best_epoch = 0;    ///< 0: none yet
   double best_loss = std::numeric_limits<double>::infinity();
-  std::vector<EpochMetrics> epochs = {};  ///< that are done
+  Vector<EpochMetrics, Tag::output> epochs = {};  ///< that are done
 };
 
-/// A position, and the steps that the optimizer has done, as text for metadata "plimsoll.position".
+/// A position but for its epochs, and the steps that the optimizer has done, as text for metadata
+/// "plimsoll.position".
 std::string position_text(const Position& position, int64_t optimizer_steps);
 
 struct ReadPosition {
@@ -88,8 +101,8 @@ struct ReadPosition {
   int64_t optimizer_steps;
 };
 
-/// From a file's metadata "plimsoll.position". Errors: InputError that names the file and what is missing, of
-/// another type, or impossible.
+/// From a file's metadata "plimsoll.position", without epochs. Errors: InputError that names the file and
+/// what is missing, of another type, or impossible.
 ReadPosition read_position(const SafetensorsView& file);
 /// From position_text().
 ReadPosition read_position(const std::string& text);
