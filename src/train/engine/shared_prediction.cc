@@ -19,6 +19,7 @@ struct Rounds {
     constexpr int64_t kMostBlocks = 16;
     const ItemKind& kind = item_kind(objective.collate_options().items);
     int64_t most = 1;
+    numbers.reserve(static_cast<size_t>(blocks()));
     for (int64_t b = 0; b < blocks(); ++b) {
       numbers.push_back(0);
       for (const int64_t g : of(b, b + 1)) numbers.back() += kind.count(shapes[static_cast<size_t>(g)]);
@@ -42,9 +43,9 @@ struct Rounds {
   const std::span<const int64_t> graphs;
   const GraphList begins;
   const int64_t ranks;
-  std::vector<int64_t> numbers;  // of each block's outputs
-  int64_t of_rank = 0;           // blocks in a round
-  int64_t room = 0;              // numbers of all outputs of a round
+  Vector<int64_t, Tag::columns> numbers;  // of each block's outputs
+  int64_t of_rank = 0;                    // blocks in a round
+  int64_t room = 0;                       // numbers of all outputs of a round
 };
 
 // What all ranks say of the blocks of a round.

@@ -78,8 +78,9 @@ void Checkpoints::save(const TrainingState& state, const Position& position) {
   std::map<std::string, TensorSpan> tensors;
   for (const auto& [name, values] : state.tensors())
     tensors[name] = {"F32", {static_cast<int64_t>(values.size())}, std::as_bytes(values)};
-  tensors["epochs"] = {
-      "I64", {static_cast<int64_t>(position.epochs.size()), kNumbersOfAnEpoch}, bytes_of(position.epochs)};
+  tensors["epochs"] = {"I64",
+                       {static_cast<int64_t>(position.epochs.size()), kNumbersOfAnEpoch},
+                       std::as_bytes(std::span(position.epochs))};
   write_safetensors(folder_ / fmt::format("step-{:012}.safetensors", state.optimizer.steps()), tensors,
                     {{"plimsoll.identity", identity_},
                      {"plimsoll.position", position_text(position, state.optimizer.steps())}});

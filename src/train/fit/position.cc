@@ -81,10 +81,6 @@ void write_metrics_csv(const std::filesystem::path& path, std::span<const EpochM
 
 static_assert(std::is_trivially_copyable_v<EpochMetrics> && sizeof(EpochMetrics) % sizeof(int64_t) == 0);
 
-std::span<const std::byte> bytes_of(std::span<const EpochMetrics> epochs) {
-  return std::as_bytes(epochs);
-}
-
 void read_epochs(const TensorSpan& tensor, int64_t count, Vector<EpochMetrics, Tag::output>& epochs) {
   if (tensor.dtype != "I64" || tensor.shape != std::vector<int64_t>{count, kNumbersOfAnEpoch})
     throw InputError(

@@ -75,10 +75,8 @@ void write_metrics_csv(const std::filesystem::path& path, std::span<const EpochM
 /// Epochs that a run makes room for before it starts; of more the memory grows while it trains.
 inline constexpr int64_t kEpochsWithRoom = 10'000;
 
-/// Epochs as they are in memory, for a tensor of a checkpoint: a row of 8-byte numbers each.
-std::span<const std::byte> bytes_of(std::span<const EpochMetrics> epochs);
-/// Replaces `epochs` by those of a tensor. Errors: InputError where it does not have `count` rows of the same
-/// numbers.
+/// Replaces `epochs` by those of a checkpoint's tensor, which has them as they are in memory: a row of 8-byte
+/// numbers each. Errors: InputError where it does not have `count` rows of the same numbers.
 void read_epochs(const TensorSpan& tensor, int64_t count, Vector<EpochMetrics, Tag::output>& epochs);
 inline constexpr int64_t kNumbersOfAnEpoch = sizeof(EpochMetrics) / sizeof(int64_t);
 
