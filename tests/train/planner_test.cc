@@ -152,6 +152,7 @@ struct AnyModel {
       kd_gat = std::make_unique<KdGatModel>(what);
       objective = std::move(kd_gat->objective);
       teacher = kd_gat->teacher_of(what);
+      trains = what != "vgae errors";
       return;
     }
     const int64_t layers = 1 + static_cast<int64_t>(random() % 6);
@@ -185,6 +186,7 @@ struct AnyModel {
   std::unique_ptr<Objective> objective;
   CachedTeacher::Column teacher;
   std::string what;
+  bool trains = true;  // no recipe trains what scores windows
 };
 
 // Random graphs, with what a teacher said of them where a model wants it.
@@ -246,7 +248,7 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
                                        .objective = any.objective.get(),
                                        .limits = limits,
                                        .threads = 1,
-                                       .training = all,
+                                       .training = any.trains ? all : GraphList(),
                                        .seed = 3,
                                        .epochs = 2,
                                        .batch_size = 100,
@@ -264,7 +266,7 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
                  [&](std::span<const int64_t> block) { predicted.emplace_back(block.begin(), block.end()); });
     GraphBlock block;
     for (size_t b = 0; b < std::min<size_t>(blocks.size(), 5); ++b) {
-      const bool training = b != 4;
+      const bool training = any.trains && b != 4;
       const GraphList& graphs = training ? blocks[b] : predicted[random() % predicted.size()];
       source.read(graphs, block);
       const BlockPlan& planned = training ? *plan.training : *plan.prediction;
@@ -275,10 +277,12 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
       const Tape tape = engine.record(block, training, range);
       const int64_t found = tape.peak().bytes;
       const std::vector<int64_t> pieces = planned.model(terms.closed).sizes(terms.terms);
+      // One row of a wider tensor is contiguous, so that a block of one graph is spared copies of it.
       for (size_t i = 0; i < std::min(pieces.size(), tape.pieces.size()) && block.nodes() > 1; ++i)
-        EXPECT_EQ(tape.pieces[i].bytes, pieces[i])
-            << "piece " << i << " of " << tape.pieces[i].operation << ", workspace "
-            << tape.pieces[i].workspace << ", " << tape.pieces[i].pieces << " pieces";
+        EXPECT_TRUE(tape.pieces[i].bytes == pieces[i] || (block.graphs() == 1 && tape.pieces[i].bytes == 0))
+            << "piece " << i << " of " << tape.pieces[i].operation << ": " << tape.pieces[i].bytes << " for "
+            << pieces[i] << ", workspace " << tape.pieces[i].workspace << ", " << tape.pieces[i].pieces
+            << " pieces";
       EXPECT_EQ(engine.runner().unforeseen(), 0);
       ++pairs;
       exact += found == expected;
@@ -337,7 +341,7 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
                                        .shapes = shapes,
                                        .objective = without_data.objective.get(),
                                        .limits = limits,
-                                       .training = all,
+                                       .training = any.trains ? all : GraphList(),
                                        .seed = 3,
                                        .epochs = 2,
                                        .batch_size = 100,
@@ -358,7 +362,7 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
                  [&](std::span<const int64_t> block) { predicted.emplace_back(block.begin(), block.end()); });
     GraphBlock block;
     for (size_t b = 0; b < std::min<size_t>(blocks.size(), 5); ++b) {
-      const bool training = b != 4;
+      const bool training = any.trains && b != 4;
       const GraphList& graphs = training ? blocks[b] : predicted[random() % predicted.size()];
       source.read(graphs, block);
       const BlockPlan& planned = training ? *plan.training : *plan.prediction;
