@@ -10,6 +10,7 @@ import sys
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import NoReturn
 
 from plimsoll._rank_place import Place, place
 from plimsoll._roll import INTERRUPTED, Roll, meet
@@ -26,7 +27,7 @@ def take(arguments: Sequence[str]) -> None:
             if ranks > 1:
                 sys.exit(_command(arguments, "", 1))
         elif where := place():
-            sys.exit(_run(arguments, where))
+            _run(arguments, where)
         elif ranks > 1:
             sys.exit(_launch(ranks, arguments))
     except Error as error:
@@ -51,8 +52,8 @@ def _require_gloo() -> None:
         raise UsageError("this torch has no gloo, which ranks talk by; install torch from PyPI, or train in one process")
 
 
-def _run(arguments: Sequence[str], where: Place) -> int:
-    """Runs `plimsoll VERB ...` as one of the ranks; gives the exit code."""
+def _run(arguments: Sequence[str], where: Place) -> NoReturn:
+    """Runs `plimsoll VERB ...` as one of the ranks, and ends the process."""
     import torch.distributed as dist
 
     _require_gloo()
@@ -66,14 +67,16 @@ def _run(arguments: Sequence[str], where: Place) -> int:
         try:
             dist.barrier()
             dist.destroy_process_group()
-            return 0
         except RuntimeError as error:
             print(f"plimsoll: rank {where.rank}: {roll.call()} ({error})", file=sys.stderr)
             code = INTERRUPTED
-    roll.leave(code)
+    if code != 0:
+        roll.leave(code)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)  # gloo's threads wait for ranks that are gone
+    # Without the interpreter's end, which aborts while the roll's thread waits for a store that rank 0 took with it, and
+    # which gloo's threads would keep waiting for ranks that are gone.
+    os._exit(code)
 
 
 def _launch(ranks: int, arguments: Sequence[str]) -> int:

@@ -86,4 +86,5 @@ def test_deepspeed_holds_what_was_planned(data_dir, stage):
         if (stage, what) == (1, "gradients"):  # the others' are gone as soon as all are reduced
             assert int(held) <= int(planned)
             continue
-        assert abs(int(held) - int(planned)) <= 2048, (what, held, planned)  # rounding of the heap, and DeepSpeed's padding
+        # What the heap has beside each of the 22 tensors, and DeepSpeed's padding.
+        assert abs(int(held) - int(planned)) <= 22 * 128, (what, held, planned)
