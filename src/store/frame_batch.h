@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,10 @@ struct FrameBatch {
 
   /// The frame appended last is of this channel. False where there would be too many channels.
   bool set_channel(std::string_view name) {
+    if (!channel.empty() && channels[channel.back()] == name) {  // as most frames
+      channel.push_back(uint8_t{channel.back()});
+      return true;
+    }
     const auto found = std::ranges::find(channels, name);
     if (found == channels.end()) {
       if (channels.size() == kMostChannels) return false;
@@ -35,14 +40,28 @@ struct FrameBatch {
     }
     return true;
   }
-  /// Appends frame `i` of others of the same width, without its channel.
-  void append_frame(const FrameSpans& from, size_t i) {
-    time_ns.push_back(from.time_ns[i]);
-    can_id.push_back(from.can_id[i]);
-    length.push_back(from.length[i]);
-    label.push_back(from.label[i]);
-    const auto first = from.data.begin() + static_cast<std::ptrdiff_t>(i) * width;
-    data.insert(data.end(), first, first + width);
+  /// Appends a frame of `count` bytes, at most `width`, without its channel.
+  void append(int64_t time, uint32_t id, const uint8_t* bytes, size_t count, uint8_t its_label) {
+    time_ns.push_back(time);
+    can_id.push_back(id);
+    length.push_back(static_cast<uint8_t>(count));
+    label.push_back(its_label);
+    const auto row = static_cast<size_t>(width);
+    const size_t first = data.size();
+    data.resize(first + row);
+    uint8_t* const to = data.data() + first;
+    if (count == 8 && row == 8)  // as most frames
+      std::memcpy(to, bytes, 8);
+    else
+      std::fill(std::copy_n(bytes, count, to), to + row, uint8_t{0});
+  }
+  /// Appends some of other frames of the same width, without their channels.
+  void append_frames(const FrameSpans& from) {
+    time_ns.insert(time_ns.end(), from.time_ns.begin(), from.time_ns.end());
+    can_id.insert(can_id.end(), from.can_id.begin(), from.can_id.end());
+    length.insert(length.end(), from.length.begin(), from.length.end());
+    label.insert(label.end(), from.label.begin(), from.label.end());
+    data.insert(data.end(), from.data.begin(), from.data.end());
   }
 
   void clear() { truncate(0); }

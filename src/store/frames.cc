@@ -121,7 +121,10 @@ void FramesWriter::hash_content(const FrameSpans& frames) {
       std::memcpy(at + 8, &frames.can_id[i], sizeof(uint32_t));
       at[12] = frames.length[i];
       at[13] = frames.label[i];
-      std::memcpy(at + kFixed, &frames.data[i * width], width);
+      if (width == kPayloadBytes)
+        std::memcpy(at + kFixed, &frames.data[i * kPayloadBytes], kPayloadBytes);
+      else
+        std::memcpy(at + kFixed, &frames.data[i * width], width);
       at += kFixed + width;
     }
     content_.add(rows.data(), static_cast<size_t>(at - rows.data()));

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include "base/error.h"
 #include "ingest/can/byte_window.h"
 #include "ingest/can/frame_reader.h"
 #include "io/inflater.h"
+#include "io/whole_inflater.h"
 
 // Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the
 // objects of interest one after the other, across their ends. The layout is that of python-can's
@@ -120,6 +122,7 @@ class BlfReader : public FrameReader {
         take(held);
         continue;
       }
+      if (const size_t given = inflate_whole(data, bytes); given > 0) return given;
       const Inflater::Step step = inflater_.run({from, held}, {data, bytes});
       if (step.damage != nullptr)
         taker_.refuse(outer_.position(), fmt::format("damaged zlib data ({})", step.damage),
@@ -131,6 +134,16 @@ class BlfReader : public FrameReader {
         taker_.refuse(container_at_, "a container whose zlib data is cut off",
                       "all of it; fetch the file again");
     }
+  }
+
+  // A container at once, where it and what it says to unpack to have room; else 0.
+  size_t inflate_whole(char* data, size_t bytes) {
+    const size_t unpacked = std::exchange(unpacked_, 0);
+    if (unpacked == 0 || unpacked > bytes || left_ > kWindow || !outer_.have(left_)) return 0;
+    if (!whole_.run({reinterpret_cast<const char*>(outer_.data()), left_}, {data, unpacked})) return 0;
+    take(left_);
+    ended_ = true;
+    return unpacked;
   }
 
   void take(size_t bytes) {
@@ -161,6 +174,7 @@ class BlfReader : public FrameReader {
       if (method != 0 && method != 2)
         taker_.refuse(outer_.position(), fmt::format("a container packed by method {}", method),
                       "0 (not at all) or 2 (zlib)");
+      unpacked_ = load<uint32_t>(outer_.data() + kObjectHeader + 8);
       outer_.drop(kObjectHeader + kContainerHeader);
       left_ = object.size - kObjectHeader - kContainerHeader;
       deflated_ = method == 2;
@@ -299,11 +313,13 @@ class BlfReader : public FrameReader {
   FrameTaker taker_;
   ByteWindow outer_{kWindow, [this](char* data, size_t bytes) { return stream_->read(data, bytes); }};
   ByteWindow inner_{kWindow, [this](char* data, size_t bytes) { return read_inner(data, bytes); }};
+  WholeInflater whole_;
   Inflater inflater_{Inflater::Wrapper::zlib};
   std::array<uint8_t, 64> padded_{};
   int64_t start_ns_ = 0;
   int64_t container_at_ = 0;
   uint64_t left_ = 0;      // bytes of the container
+  size_t unpacked_ = 0;    // that it says to unpack to; 0 once that was tried
   bool deflated_ = false;  // the container
   bool ended_ = false;     // its zlib data
 };

@@ -26,10 +26,15 @@ void visit_columns(FrameBatch& batch, Visit&& visit) {
 
 }  // namespace
 
-void ChannelSpill::add(const FrameSpans& frames, size_t i) {
-  if (waiting_.frames() == 0) waiting_.reserve(kSpilledAtOnce);
-  waiting_.append_frame(frames, i);
-  if (waiting_.frames() == kSpilledAtOnce) write();
+void ChannelSpill::add(const FrameSpans& frames) {
+  for (int64_t done = 0; done < frames.size();) {
+    if (waiting_.frames() == 0) waiting_.reserve(kSpilledAtOnce);
+    const auto room = static_cast<int64_t>(kSpilledAtOnce - waiting_.frames());
+    const int64_t count = std::min(room, frames.size() - done);
+    waiting_.append_frames(frames.part(done, count));
+    done += count;
+    if (count == room) write();
+  }
 }
 
 void ChannelSpill::write() {

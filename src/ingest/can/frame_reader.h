@@ -43,7 +43,17 @@ class FrameTaker {
   FrameTaker(const FormatOptions& options, std::string file) : options_(options), file_(std::move(file)) {}
 
   /// Appends a frame, or counts it as one of another channel. `position`: its byte. Errors: InputError.
-  void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes);
+  void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
+    if (!any_ || frame.channel != channel_) choose(frame.channel);
+    if (!taken_) {
+      ++notes.other_channels;
+      return;
+    }
+    if (static_cast<int64_t>(frame.length) > out.width || frame.time_ns < 0) refuse_frame(frame, position, out);
+    out.append(frame.time_ns, frame.can_id, frame.data, frame.length, kUnlabelled);
+    if (!name_.empty() && !out.set_channel(name_))
+      refuse(position, "one more channel", "at most 64; choose one with --channel");
+  }
   /// A channel that has another name than its number.
   void name_channel(uint32_t channel, std::string name) {
     names_[channel] = std::move(name);
@@ -54,7 +64,8 @@ class FrameTaker {
   [[noreturn]] void refuse(int64_t position, const std::string& found, const std::string& expected) const;
 
  private:
-  std::string name_of(uint32_t channel) const;
+  void choose(uint32_t channel);
+  [[noreturn]] void refuse_frame(const RawFrame& frame, int64_t position, const FrameBatch& out) const;
 
   FormatOptions options_;
   std::string file_;

@@ -152,17 +152,12 @@ std::optional<MdfCanGroup> can_group(const MdfFile& file, const MdfBlock& group,
 
 }  // namespace
 
-uint64_t MdfField::number(const uint8_t* record) const {
-  if (whole && bit + bits <= 64) {
-    const uint64_t value = load<uint64_t>(record + byte) >> bit;
-    return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
-  }
+uint64_t MdfField::number_in_bytes(const uint8_t* record) const {
   uint8_t bytes[8] = {};
   const size_t count = (bit + bits + 7) / 8;
   for (size_t i = 0; i < count; ++i)
     bytes[i] = record[byte + (kind == Kind::unsigned_be ? count - 1 - i : i)];
-  const uint64_t value = load<uint64_t>(bytes) >> bit;
-  return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
+  return load<uint64_t>(bytes) >> bit & mask();
 }
 
 double MdfField::value(const uint8_t* record) const {

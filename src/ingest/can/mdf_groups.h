@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "ingest/can/byte_window.h"
 #include "ingest/can/mdf_file.h"
 
 namespace plimsoll {
@@ -17,8 +18,14 @@ struct MdfField {
   double offset = 0;   ///< the value is offset + factor * what stands there
   double factor = 1;
 
-  uint64_t number(const uint8_t* record) const;
+  uint64_t number(const uint8_t* record) const {
+    return whole ? load<uint64_t>(record + byte) >> bit & mask() : number_in_bytes(record);
+  }
   double value(const uint8_t* record) const;
+
+ private:
+  uint64_t mask() const { return bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
+  uint64_t number_in_bytes(const uint8_t* record) const;
 };
 
 /// The frames of a channel group, as ASAM's "MDF bus logging" lays them out.
