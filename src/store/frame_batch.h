@@ -19,6 +19,7 @@ struct FrameBatch {
   Vector<uint8_t, Tag::ingest> length;
   Vector<uint8_t, Tag::ingest> data;
   Vector<uint8_t, Tag::ingest> label;
+  Vector<uint8_t, Tag::ingest> flags;    ///< empty where no frame has any
   Vector<uint8_t, Tag::ingest> channel;  ///< index into `channels`; empty where the format tells no channels
   std::vector<std::string> channels;     ///< names, in the order of their first frames; clear() keeps them
 
@@ -26,10 +27,6 @@ struct FrameBatch {
 
   /// The frame appended last is of this channel. False where there would be too many channels.
   bool set_channel(std::string_view name) {
-    if (!channel.empty() && channels[channel.back()] == name) {  // as most frames
-      channel.push_back(uint8_t{channel.back()});
-      return true;
-    }
     const auto found = std::ranges::find(channels, name);
     if (found == channels.end()) {
       if (channels.size() == kMostChannels) return false;
@@ -55,6 +52,12 @@ struct FrameBatch {
     else
       std::fill(std::copy_n(bytes, count, to), to + row, uint8_t{0});
   }
+  /// Flags of the frame appended last. A format that tells them does so for each frame.
+  void set_flags(uint8_t its_flags) {
+    if (its_flags == 0 && flags.empty()) return;
+    flags.resize(frames() - 1, uint8_t{0});
+    flags.push_back(its_flags);
+  }
   /// Appends some of other frames of the same width, without their channels.
   void append_frames(const FrameSpans& from) {
     time_ns.insert(time_ns.end(), from.time_ns.begin(), from.time_ns.end());
@@ -62,6 +65,10 @@ struct FrameBatch {
     length.insert(length.end(), from.length.begin(), from.length.end());
     label.insert(label.end(), from.label.begin(), from.label.end());
     data.insert(data.end(), from.data.begin(), from.data.end());
+    if (flags.empty() && from.flags.empty()) return;
+    flags.resize(frames() - static_cast<size_t>(from.size()), uint8_t{0});
+    flags.insert(flags.end(), from.flags.begin(), from.flags.end());
+    flags.resize(frames(), uint8_t{0});
   }
 
   void clear() { truncate(0); }
@@ -81,10 +88,11 @@ struct FrameBatch {
     length.resize(frames);
     data.resize(frames * static_cast<size_t>(width));
     label.resize(frames);
+    flags.resize(std::min(frames, flags.size()));
     channel.resize(std::min(frames, channel.size()));
   }
   size_t frames() const { return time_ns.size(); }
-  FrameSpans spans() const { return {time_ns, can_id, length, data, label, width}; }
+  FrameSpans spans() const { return {time_ns, can_id, length, data, label, width, flags}; }
 };
 
 }  // namespace plimsoll

@@ -83,7 +83,7 @@ class BlfReader : public FrameReader {
   static Object object_at(const uint8_t* at) {
     return {load<uint16_t>(at + 4), load<uint16_t>(at + 6), load<uint32_t>(at + 8), load<uint32_t>(at + 12)};
   }
-  static bool is_object(const uint8_t* at) { return std::memcmp(at, "LOBJ", 4) == 0; }
+  static bool is_object(const uint8_t* at) { return load<uint32_t>(at) == 0x4A424F4C; }  // LOBJ
 
   // Objects end at a multiple of 4 bytes, or not: passes over what fills up. False at the end of the stream.
   static bool find_object(ByteWindow& window) {
@@ -262,6 +262,13 @@ class BlfReader : public FrameReader {
            (remote ? kCanRemote : 0);
   }
 
+  static uint8_t sent_if(bool sent) { return sent ? kFrameSent : 0; }
+  // Bits of Vector: 1 CAN FD, 2 bit rate switched, 4 error passive.
+  static uint8_t fd_flags(uint32_t bits) {
+    return static_cast<uint8_t>(((bits & 1) != 0 ? kFrameFd : 0) | ((bits & 2) != 0 ? kFrameBrs : 0) |
+                                ((bits & 4) != 0 ? kFrameEsi : 0));
+  }
+
   // `held` bytes of the object are at `at`, at least size_of().
   void fill(const Object& object, const uint8_t* at, size_t held, RawFrame& frame) {
     bool remote = false;
@@ -270,12 +277,14 @@ class BlfReader : public FrameReader {
       case kCanMessage:
       case kCanMessage2:
         remote = (at[2] & 0x80) != 0;
+        frame.flags = sent_if(at[2] & 1);
         frame.channel = load<uint16_t>(at);
         frame.can_id = id_of(load<uint32_t>(at + 4), remote);
         frame.length = std::min<size_t>(at[3], 8);
         break;
       case kCanFdMessage:
         remote = (at[2] & 0x80) != 0;
+        frame.flags = sent_if(at[2] & 1) | fd_flags(at[13]);
         frame.channel = load<uint16_t>(at);
         frame.can_id = id_of(load<uint32_t>(at + 4), remote);
         frame.length = std::min<size_t>({at[14], 64, held - 20});
@@ -283,6 +292,7 @@ class BlfReader : public FrameReader {
         break;
       case kCanFdMessage64: {
         remote = (load<uint32_t>(at + 12) & 0x10) != 0;
+        frame.flags = sent_if(at[34] == 1) | fd_flags(load<uint32_t>(at + 12) >> 12);
         frame.channel = at[0];
         frame.can_id = id_of(load<uint32_t>(at + 4), remote);
         // A payload may be told to be longer than it is: zeros follow, as in Vector's own library.

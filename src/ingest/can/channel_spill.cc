@@ -22,6 +22,7 @@ void visit_columns(FrameBatch& batch, Visit&& visit) {
   column(batch.length);
   column(batch.data);
   column(batch.label);
+  column(batch.flags);
 }
 
 }  // namespace
@@ -43,6 +44,7 @@ void ChannelSpill::write() {
     file_ = File::update(name);
     std::filesystem::remove(name);
   }
+  waiting_.flags.resize(waiting_.frames(), uint8_t{0});
   visit_columns(waiting_, [&](const void* data, size_t bytes) { file_->write(data, bytes); });
   pieces_.push_back(waiting_.frames());
   waiting_.clear();
@@ -58,6 +60,7 @@ void ChannelSpill::take(const std::function<void(const FrameSpans&)>& piece) {
   int64_t offset = 0;
   for (const size_t frames : pieces_) {
     waiting_.truncate(frames);
+    waiting_.flags.resize(frames);
     visit_columns(waiting_, [&](void* data, size_t bytes) {
       auto* to = static_cast<char*>(data);
       while (bytes > 0) {

@@ -46,6 +46,7 @@ std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path
   if (is("blf", head.starts_with("LOGG"))) return open_blf(path.string(), options, std::move(peeked));
   if (is("mf4", head.starts_with("MDF     ") || head.starts_with("UnFinMF "))) return open_mf4(path, options);
   using namespace std::string_view_literals;
+  if (is("sqlite", head.starts_with("SQLite format 3\0"sv))) return open_sqlite(path, options);
   bool is_pcap = false;
   for (const std::string_view magic : {"\xD4\xC3\xB2\xA1"sv, "\xA1\xB2\xC3\xD4"sv, "\x4D\x3C\xB2\xA1"sv,
                                        "\xA1\xB2\x3C\x4D"sv, "\x0A\x0D\x0D\x0A"sv})

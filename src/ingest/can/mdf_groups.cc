@@ -85,6 +85,14 @@ void add_part(const MdfFile& file, const MdfBlock& block, const MdfChannel& chan
     can.extended = number_of(file, block, channel, record);
   } else if (part == "BusChannel") {
     can.channel = number_of(file, block, channel, record);
+  } else if (part == "Dir") {
+    can.sent = number_of(file, block, channel, record);
+  } else if (part == "EDL") {
+    can.fd = number_of(file, block, channel, record);
+  } else if (part == "BRS") {
+    can.brs = number_of(file, block, channel, record);
+  } else if (part == "ESI") {
+    can.esi = number_of(file, block, channel, record);
   } else if (part == "DataLength") {
     can.length = number_of(file, block, channel, record);
   } else if (part == "DataBytes") {
@@ -160,11 +168,9 @@ uint64_t MdfField::number_in_bytes(const uint8_t* record) const {
   return load<uint64_t>(bytes) >> bit & mask();
 }
 
-double MdfField::value(const uint8_t* record) const {
+double MdfField::other_value(const uint8_t* record) const {
   if (kind == Kind::real_le) {
-    const double real = bits == 32 ? std::bit_cast<float>(load<uint32_t>(record + byte))
-                                   : std::bit_cast<double>(load<uint64_t>(record + byte));
-    return offset + factor * real;
+    return offset + factor * static_cast<double>(load<float>(record + byte));
   }
   const uint64_t raw = number(record);
   if (kind == Kind::signed_le && bits < 64 && (raw >> (bits - 1) & 1) != 0)

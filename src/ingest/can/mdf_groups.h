@@ -21,9 +21,13 @@ struct MdfField {
   uint64_t number(const uint8_t* record) const {
     return whole ? load<uint64_t>(record + byte) >> bit & mask() : number_in_bytes(record);
   }
-  double value(const uint8_t* record) const;
+  double value(const uint8_t* record) const {
+    if (kind == Kind::real_le && bits == 64) return offset + factor * load<double>(record + byte);
+    return other_value(record);
+  }
 
  private:
+  double other_value(const uint8_t* record) const;
   uint64_t mask() const { return bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
   uint64_t number_in_bytes(const uint8_t* record) const;
 };
@@ -36,6 +40,8 @@ struct MdfCanGroup {
   std::optional<MdfField> extended;
   std::optional<MdfField> channel;
   std::optional<MdfField> length;
+  // Flags.
+  std::optional<MdfField> sent, fd, brs, esi;
   // The payload: bytes of the record, or the place of a text of variable length.
   uint32_t data_byte = 0;
   uint32_t data_bytes = 0;

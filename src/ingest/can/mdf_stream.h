@@ -12,7 +12,8 @@ namespace plimsoll {
 
 /// The bytes of records that a data link of MDF leads to: of one block, or of all that lists name, inflated
 /// and put back into rows where they were transposed. Memory: 128 KiB, and the size of a packed block up to
-/// 4 MiB; a larger transposed one goes through a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
+/// 4 MiB; a larger transposed one goes through a scratch file. Not thread-safe. Errors: InputError,
+/// BudgetExceeded.
 class MdfStream {
  public:
   /// `kind`: DT, or SD for texts of variable length. 0 leads to nothing.
