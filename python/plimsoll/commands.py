@@ -56,8 +56,8 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="VERB")
 
     convert = verbs.add_parser("convert", help="graphs to files of PyTorch Geometric, and back")
-    convert.add_argument("source", metavar="SOURCE", help="a graph_set, a .pt file or a folder of them")
-    convert.add_argument("--out", required=True, metavar="DIR")
+    convert.add_argument("source", metavar="SOURCE", help="a graph_set, a .pt file or a folder of them; .arxml, .kcd or .sym, which become a DBC")
+    convert.add_argument("--out", required=True, metavar="PATH")
     convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="attributes that there is no column for")
     convert.add_argument("--trust", action="store_true", help="load files that may run code, too")
     convert.add_argument("--budget", metavar="SIZE")
@@ -83,10 +83,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _convert(options: argparse.Namespace) -> dict[str, object]:
+    from plimsoll.bus_description import ENDINGS, to_dbc
     from plimsoll.graph_set import GraphSet
     from plimsoll.pyg_files import from_pyg_files, to_pyg_files
 
     source = Path(options.source)
+    if source.suffix.lower() in ENDINGS:
+        return {"out": options.out, "messages": to_dbc(source, options.out, force=options.force)}
     if (source / "manifest.json").exists():
         graphs = GraphSet(source)
         to_pyg_files(graphs, options.out, force=options.force)

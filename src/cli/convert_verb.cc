@@ -95,7 +95,7 @@ void add_convert(CLI::App& app, char** argv) {
   verb->add_option("SOURCE", options->convert.frames,
                    "A data set of frames, a capture in any format, a graph_set, or what PyTorch Geometric "
                    "saved: a .pt file or a folder "
-                   "of them")
+                   "of them; .arxml, .kcd or .sym, which become a DBC (in Python, with cantools)")
       ->required();
   verb->add_option("--out", options->convert.out, "The folder to make")->required()->type_name("DIR");
   verb->add_option("--to", options->to, "Of frames: the text of the captures")

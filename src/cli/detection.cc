@@ -73,6 +73,7 @@ void Detection::take(const FrameBatch& batch) {
   if (batch.channel.empty()) return take(lane_of(""), batch.spans());
   if (std::ranges::all_of(batch.channel, [&](uint8_t c) { return c == batch.channel.front(); }))
     return take(lane_of(batch.channels[batch.channel.front()]), batch.spans());
+  const FrameSpans spans = batch.spans();
   std::array<Lane*, FrameBatch::kMostChannels> lanes{};
   for (size_t i = 0; i < batch.frames(); ++i) {
     Lane*& lane = lanes.at(batch.channel[i]);
@@ -80,7 +81,7 @@ void Detection::take(const FrameBatch& batch) {
       lane = &lane_of(batch.channels[batch.channel[i]]);
       lane->waiting.width = batch.width;
     }
-    lane->waiting.append_frame(batch.spans(), i);
+    lane->waiting.append_frames(spans.part(static_cast<int64_t>(i), 1));
   }
   for (const auto& lane : lanes_) {
     take(*lane, lane->waiting.spans());

@@ -41,14 +41,24 @@ std::string kinds_text(const FramesView& view) {
     remote += (id & kCanRemote) != 0;
     error += (id & kCanError) != 0;
   }
-  const int64_t fd =
-      std::ranges::count_if(view.frames().length, [](uint8_t length) { return length > kPayloadBytes; });
+  const FrameSpans& frames = view.frames();
+  int64_t fd = 0, brs = 0, esi = 0, sent = 0;
+  for (size_t i = 0; i < frames.length.size(); ++i) {
+    const uint8_t flags = frames.flags.empty() ? 0 : frames.flags[i];
+    fd += (flags & kFrameFd) != 0 || frames.length[i] > kPayloadBytes;
+    brs += (flags & kFrameBrs) != 0;
+    esi += (flags & kFrameEsi) != 0;
+    sent += (flags & kFrameSent) != 0;
+  }
   std::set<std::string> channels;
   for (const Recording& recording : view.recordings())
     if (recording.channel) channels.insert(*recording.channel);
-  std::string text = fmt::format(
-      "of them {} with extended IDs, {} remote frames, {} error frames, {} of CAN FD by their length",
-      format_count(extended), format_count(remote), format_count(error), format_count(fd));
+  std::string text =
+      fmt::format("of them {} with extended IDs, {} remote frames, {} error frames, {} of CAN FD",
+                  format_count(extended), format_count(remote), format_count(error), format_count(fd));
+  if (brs + esi + sent > 0)
+    text += fmt::format("; {} with BRS, {} with ESI, {} sent by the recorder", format_count(brs),
+                        format_count(esi), format_count(sent));
   if (!channels.empty()) text += fmt::format("; channels: {}", fmt::join(channels, ", "));
   return text;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ struct FrameBatch {
   Vector<uint8_t, Tag::ingest> length;
   Vector<uint8_t, Tag::ingest> data;
   Vector<uint8_t, Tag::ingest> label;
+  Vector<uint8_t, Tag::ingest> flags;    ///< empty where no frame has any
   Vector<uint8_t, Tag::ingest> channel;  ///< index into `channels`; empty where the format tells no channels
   std::vector<std::string> channels;     ///< names, in the order of their first frames; clear() keeps them
 
@@ -35,14 +37,38 @@ struct FrameBatch {
     }
     return true;
   }
-  /// Appends frame `i` of others of the same width, without its channel.
-  void append_frame(const FrameSpans& from, size_t i) {
-    time_ns.push_back(from.time_ns[i]);
-    can_id.push_back(from.can_id[i]);
-    length.push_back(from.length[i]);
-    label.push_back(from.label[i]);
-    const auto first = from.data.begin() + static_cast<std::ptrdiff_t>(i) * width;
-    data.insert(data.end(), first, first + width);
+  /// Appends a frame of `count` bytes, at most `width`, without its channel.
+  void append(int64_t time, uint32_t id, const uint8_t* bytes, size_t count, uint8_t its_label) {
+    time_ns.push_back(time);
+    can_id.push_back(id);
+    length.push_back(static_cast<uint8_t>(count));
+    label.push_back(its_label);
+    const auto row = static_cast<size_t>(width);
+    const size_t first = data.size();
+    data.resize(first + row);
+    uint8_t* const to = data.data() + first;
+    if (count == 8 && row == 8)  // as most frames
+      std::memcpy(to, bytes, 8);
+    else
+      std::fill(std::copy_n(bytes, count, to), to + row, uint8_t{0});
+  }
+  /// Flags of the frame appended last. A format that tells them does so for each frame.
+  void set_flags(uint8_t its_flags) {
+    if (its_flags == 0 && flags.empty()) return;
+    flags.resize(frames() - 1, uint8_t{0});
+    flags.push_back(its_flags);
+  }
+  /// Appends some of other frames of the same width, without their channels.
+  void append_frames(const FrameSpans& from) {
+    time_ns.insert(time_ns.end(), from.time_ns.begin(), from.time_ns.end());
+    can_id.insert(can_id.end(), from.can_id.begin(), from.can_id.end());
+    length.insert(length.end(), from.length.begin(), from.length.end());
+    label.insert(label.end(), from.label.begin(), from.label.end());
+    data.insert(data.end(), from.data.begin(), from.data.end());
+    if (flags.empty() && from.flags.empty()) return;
+    flags.resize(frames() - static_cast<size_t>(from.size()), uint8_t{0});
+    flags.insert(flags.end(), from.flags.begin(), from.flags.end());
+    flags.resize(frames(), uint8_t{0});
   }
 
   void clear() { truncate(0); }
@@ -62,10 +88,11 @@ struct FrameBatch {
     length.resize(frames);
     data.resize(frames * static_cast<size_t>(width));
     label.resize(frames);
+    flags.resize(std::min(frames, flags.size()));
     channel.resize(std::min(frames, channel.size()));
   }
   size_t frames() const { return time_ns.size(); }
-  FrameSpans spans() const { return {time_ns, can_id, length, data, label, width}; }
+  FrameSpans spans() const { return {time_ns, can_id, length, data, label, width, flags}; }
 };
 
 }  // namespace plimsoll

@@ -24,10 +24,13 @@ std::optional<std::string> optional_text(const Json& json) {
 FrameSpans FrameSpans::part(int64_t first, int64_t count) const {
   const auto at = static_cast<size_t>(first);
   const auto n = static_cast<size_t>(count);
-  return {
-      time_ns.subspan(at, n), can_id.subspan(at, n),
-      length.subspan(at, n),  data.subspan(at * static_cast<size_t>(width), n * static_cast<size_t>(width)),
-      label.subspan(at, n),   width};
+  return {time_ns.subspan(at, n),
+          can_id.subspan(at, n),
+          length.subspan(at, n),
+          data.subspan(at * static_cast<size_t>(width), n * static_cast<size_t>(width)),
+          label.subspan(at, n),
+          width,
+          flags.empty() ? flags : flags.subspan(at, n)};
 }
 
 int64_t Recording::heap_bytes() const {
@@ -97,7 +100,26 @@ void FramesWriter::append_columns(const FrameSpans& frames) {
   length_.append(frames.length);
   data_.append(frames.data);
   label_.append(frames.label);
+  append_flags(frames);
   frames_ += frames.size();
+}
+
+// A set has the column only where a frame has a flag, so that other sets are what they always were.
+void FramesWriter::append_flags(const FrameSpans& frames) {
+  static constexpr std::array<uint8_t, 4096> kNone = {};
+  const auto append_none = [&](int64_t count) {
+    for (int64_t done = 0; done < count; done += static_cast<int64_t>(kNone.size()))
+      flags_->append(std::span(kNone).first(std::min(kNone.size(), static_cast<size_t>(count - done))));
+  };
+  if (flags_ == nullptr) {
+    if (std::ranges::all_of(frames.flags, [](uint8_t flags) { return flags == 0; })) return;
+    flags_ = &set_.column<uint8_t>("flags");
+    append_none(frames_);
+  }
+  if (frames.flags.empty())
+    append_none(frames.size());
+  else
+    flags_->append(frames.flags);
 }
 
 void FramesWriter::append(const FrameSpans& frames) {
@@ -121,7 +143,10 @@ void FramesWriter::hash_content(const FrameSpans& frames) {
       std::memcpy(at + 8, &frames.can_id[i], sizeof(uint32_t));
       at[12] = frames.length[i];
       at[13] = frames.label[i];
-      std::memcpy(at + kFixed, &frames.data[i * width], width);
+      if (width == kPayloadBytes)
+        std::memcpy(at + kFixed, &frames.data[i * kPayloadBytes], kPayloadBytes);
+      else
+        std::memcpy(at + kFixed, &frames.data[i * width], width);
       at += kFixed + width;
     }
     content_.add(rows.data(), static_cast<size_t>(at - rows.data()));
@@ -178,9 +203,11 @@ FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "fram
   frames_ = {set_.column<int64_t>("time_ns"), set_.column<uint32_t>("can_id"),
              set_.column<uint8_t>("length"),  set_.column<uint8_t>("data", {width}),
              set_.column<uint8_t>("label"),   width};
+  if (set_.has_column("flags")) frames_.flags = set_.column<uint8_t>("flags");
   const auto count = static_cast<size_t>(frames_.size());
   if (frames_.can_id.size() != count || frames_.length.size() != count || frames_.label.size() != count ||
-      frames_.data.size() != count * static_cast<size_t>(width))
+      frames_.data.size() != count * static_cast<size_t>(width) ||
+      (set_.has_column("flags") && frames_.flags.size() != count))
     throw InputError(folder.string() +
                      ": the columns differ in length; the data set is damaged, make it again");
 

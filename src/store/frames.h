@@ -16,6 +16,13 @@ inline constexpr uint32_t kCanExtended = 1U << 31;
 inline constexpr uint32_t kCanRemote = 1U << 30;
 inline constexpr uint32_t kCanError = 1U << 29;
 
+/// Flags of a frame: SocketCAN's of canfd_frame, and the direction.
+inline constexpr uint8_t kFrameBrs = 1;   ///< bit rate switched
+inline constexpr uint8_t kFrameEsi = 2;   ///< the sender was error passive
+inline constexpr uint8_t kFrameFd = 4;    ///< CAN FD, whatever its length
+inline constexpr uint8_t kFrameSent = 8;  ///< sent by who recorded it, where the capture tells directions
+inline constexpr uint8_t kFrameFlags = 15;
+
 inline constexpr uint8_t kUnlabelled = 255;
 inline constexpr int64_t kPayloadBytes = 8;
 
@@ -23,10 +30,11 @@ inline constexpr int64_t kPayloadBytes = 8;
 struct FrameSpans {
   std::span<const int64_t> time_ns;
   std::span<const uint32_t> can_id;
-  std::span<const uint8_t> length;  ///< payload bytes
-  std::span<const uint8_t> data;    ///< `width` bytes a frame, zero after its length
-  std::span<const uint8_t> label;   ///< 0, 1 or kUnlabelled
-  int64_t width = kPayloadBytes;    ///< bytes of `data` a frame: 8, or 64 for CAN FD
+  std::span<const uint8_t> length;      ///< payload bytes
+  std::span<const uint8_t> data;        ///< `width` bytes a frame, zero after its length
+  std::span<const uint8_t> label;       ///< 0, 1 or kUnlabelled
+  int64_t width = kPayloadBytes;        ///< bytes of `data` a frame: 8, or 64 for CAN FD
+  std::span<const uint8_t> flags = {};  ///< kFrame...; empty where no frame has any
 
   int64_t size() const { return static_cast<int64_t>(time_ns.size()); }
   FrameSpans part(int64_t first, int64_t count) const;
@@ -79,6 +87,7 @@ class FramesWriter {
 
  private:
   void append_columns(const FrameSpans& frames);
+  void append_flags(const FrameSpans& frames);
   const Recording& add(Recording recording);
   void hash_content(const FrameSpans& frames);
 
@@ -89,6 +98,7 @@ class FramesWriter {
   NpyWriter& length_;
   NpyWriter& data_;
   NpyWriter& label_;
+  NpyWriter* flags_ = nullptr;  // from the first frame on that has one
   int64_t frames_ = 0;
   int64_t attack_frames_ = 0;
   int64_t recorded_ = 0;

@@ -40,6 +40,8 @@ void verify_frames(const FramesView& view, std::vector<std::string>& wrong) {
       wrong.push_back(fmt::format("frame {}: length {} is over {}", i, frames.length[at], frames.width));
       continue;
     }
+    if (!frames.flags.empty() && frames.flags[at] > kFrameFlags)
+      wrong.push_back(fmt::format("frame {}: flags {} are over {}", i, frames.flags[at], kFrameFlags));
     const auto payload =
         frames.data.subspan(at * static_cast<size_t>(frames.width), static_cast<size_t>(frames.width));
     if (std::any_of(payload.begin() + frames.length[at], payload.end(),

@@ -242,3 +242,74 @@ def test_a_format_may_be_named_and_compressed(run, bin_dir, tmp_path, name, writ
     packed = ingest(run, tmp_path / f"{name}.gz", tmp_path / "packed")
     assert all(np.array_equal(plain[key], packed[key]) for key in ("time_ns", "can_id", "length", "data"))
     refused(bin_dir, path, tmp_path / "none", "--format", "hcrl-csv" if name != "drive.blf" else "pcap")
+
+
+def flags_of(message):
+    fd = bool(message.is_fd)
+    return (1 if fd and message.bitrate_switch else 0) | (2 if fd and message.error_state_indicator else 0) | (4 if fd else 0) | (0 if message.is_rx else 8)
+
+
+def with_flags():
+    sent = messages(2000, fd=True, remote=False)
+    dice = np.random.default_rng(3)
+    for message in sent:
+        message.is_rx = bool(dice.random() < 0.7)
+        message.is_fd = message.is_fd or bool(dice.random() < 0.2)
+        message.bitrate_switch = message.is_fd and bool(dice.random() < 0.5)
+        message.error_state_indicator = message.is_fd and bool(dice.random() < 0.1)
+    return sent
+
+
+@pytest.mark.parametrize("writer, ending", [(can.BLFWriter, "blf"), (can.ASCWriter, "asc"), (can.TRCWriter, "trc")])
+def test_flags_are_those_of_python_can(run, tmp_path, writer, ending):
+    path = write(tmp_path / f"drive.{ending}", writer, [m for m in with_flags() if writer is not can.TRCWriter or not m.is_fd])
+    ingest(run, path, tmp_path / "out", "--payload", 64)
+    expected = [flags_of(m) for m in can.LogReader(path) if m]
+    assert np.load(tmp_path / "out" / "flags.npy").tolist() == expected and 8 in expected
+    assert "sent by the recorder" in run("plimsoll", "inspect", tmp_path / "out")
+    run("plimsoll", "verify", tmp_path / "out")
+
+
+def test_flags_survive_candump_and_are_of_their_channel(run, tmp_path):
+    sent = with_flags()
+    for i, message in enumerate(sent):
+        message.channel = i // 3 % 2
+    path = write(tmp_path / "two.blf", can.BLFWriter, sent)
+    columns = ingest(run, path, tmp_path / "out", "--payload", 64)
+    flags = np.load(tmp_path / "out" / "flags.npy")
+    read = list(can.BLFReader(path))
+    assert flags.tolist() == [flags_of(m) for channel in (0, 1) for m in read if m.channel == channel]
+    run("plimsoll", "convert", tmp_path / "out", "--out", tmp_path / "text", "--to", "candump")
+    again = ingest(run, tmp_path / "text", tmp_path / "again", "--payload", 64)
+    assert np.array_equal(np.load(tmp_path / "again" / "flags.npy"), flags) and np.array_equal(again["data"], columns["data"])
+
+
+def test_a_set_without_flags_has_no_column(run, tmp_path):
+    ingest(run, write(tmp_path / "drive.blf", can.BLFWriter, messages(50)), tmp_path / "out")
+    assert not (tmp_path / "out" / "flags.npy").exists()
+
+
+def test_sqlite_of_python_can(run, bin_dir, tmp_path):
+    sent = messages(3000)
+    sent[7].is_error_frame, sent[7].is_remote_frame = True, False
+    path = write(tmp_path / "drive.db", can.SqliteWriter, sent)
+    expect_same(ingest(run, path, tmp_path / "out", "--budget", "48MiB"), list(can.SqliteReader(path)))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert "drive.db" in refused(bin_dir, path, tmp_path / "cut")
+    path.unlink()
+    import sqlite3
+
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE VIEW messages AS SELECT 1.0 AS ts")
+    assert "found no table 'messages'" in refused(bin_dir, path, tmp_path / "view")
+
+
+def test_a_container_that_says_a_wrong_size_is_read_or_refused_as_before(run, tmp_path):
+    path = write(tmp_path / "drive.blf", can.BLFWriter, messages(6000))
+    expected = ingest(run, path, tmp_path / "out")
+    damaged = bytearray(path.read_bytes())
+    at = damaged.index(b"LOBJ", 144)
+    damaged[at + 24:at + 28] = struct.pack("<L", 7)  # unpacked bytes
+    path.write_bytes(damaged)
+    assert np.array_equal(ingest(run, path, tmp_path / "wrong")["data"], expected["data"])

@@ -112,7 +112,7 @@ def test_inspect_counts_kinds_of_frames(bin_dir, tmp_path):
                                     "(1.3) can3 18FEF100##1000102030405060708090A0B\n")
     call(bin_dir, "ingest", "can", tmp_path / "a.log", "--out", tmp_path / "out", "--payload", 64)
     text = call(bin_dir, "inspect", tmp_path / "out").stdout
-    assert "2 with extended IDs, 1 remote frames, 1 error frames, 1 of CAN FD by their length; channels: can3" in text
+    assert "2 with extended IDs, 1 remote frames, 1 error frames, 1 of CAN FD; 1 with BRS, 0 with ESI, 0 sent by the recorder; channels: can3" in text
 
 
 def test_convert_takes_a_capture(bin_dir, tmp_path):

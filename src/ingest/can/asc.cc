@@ -48,14 +48,17 @@ class Asc : public CaptureFormat {
     std::string_view rest = event.rest;
     if (event.kind == Event::error) {
       append_unlabelled(time_ns, kCanError, nullptr, 0, out);
+      out.set_flags(event.flags);
       set_channel(event.channel, out);
       return true;
     }
     uint32_t id = id_of(event.id);
     std::array<uint8_t, 64> bytes{};
-    const int64_t length = event.kind == Event::fd ? fd_bytes(rest, id, out.width, bytes)
+    uint8_t fd_flags = 0;
+    const int64_t length = event.kind == Event::fd ? fd_bytes(rest, id, out.width, bytes, fd_flags)
                                                    : classic_bytes(rest, id, out.width, bytes);
     append_unlabelled(time_ns, id, bytes.data(), length, out);
+    out.set_flags(event.flags | fd_flags);
     set_channel(event.channel, out);
     return true;
   }
@@ -68,9 +71,14 @@ class Asc : public CaptureFormat {
     std::string_view channel;
     std::string_view id;
     std::string_view rest;
+    uint8_t flags = 0;  // its direction
   };
 
-  static bool is_direction(std::string_view word) { return same_word(word, "rx") || same_word(word, "tx"); }
+  // Whether a word is a direction, which `event` gets.
+  static bool take_direction(std::string_view word, Event& event) {
+    event.flags = same_word(word, "tx") ? kFrameSent : 0;
+    return event.flags != 0 || same_word(word, "rx");
+  }
 
   static Event event_of(std::string_view line) {
     Event event;
@@ -81,14 +89,14 @@ class Asc : public CaptureFormat {
     const std::string_view second = take_word(rest);
     if (same_word(second, "canfd")) {
       event.channel = take_word(rest);
-      if (!is_direction(take_word(rest))) return event;
+      if (!take_direction(take_word(rest), event)) return event;
       event.id = take_word(rest);
       event.kind = same_word(event.id, "errorframe") ? Event::error : Event::fd;
     } else if (is_all_digits(second)) {
       event.channel = second;
       event.id = take_word(rest);
       const bool is_error = same_word(event.id, "errorframe");
-      if (!is_error && !is_direction(take_word(rest))) return event;
+      if (!is_error && !take_direction(take_word(rest), event)) return event;
       event.kind = is_error ? Event::error : Event::classic;
     } else {
       return event;
@@ -117,10 +125,12 @@ class Asc : public CaptureFormat {
   }
 
   // "[NAME] BRS ESI DLC LENGTH BYTES": a name stands where BRS is no digit
-  int64_t fd_bytes(std::string_view& rest, uint32_t& id, int64_t width,
-                   std::array<uint8_t, 64>& bytes) const {
-    if (!is_all_digits(take_word(rest))) take_word(rest);
-    take_word(rest);
+  int64_t fd_bytes(std::string_view& rest, uint32_t& id, int64_t width, std::array<uint8_t, 64>& bytes,
+                   uint8_t& flags) const {
+    std::string_view brs = take_word(rest);
+    if (!is_all_digits(brs)) brs = take_word(rest);
+    const std::string_view esi = take_word(rest);
+    flags = kFrameFd | (brs == "1" ? kFrameBrs : 0) | (esi == "1" ? kFrameEsi : 0);
     const uint8_t dlc = parse_byte(take_word(rest), decimal_);
     const std::string_view length = take_word(rest);
     const int64_t count = parse_length(length, false);

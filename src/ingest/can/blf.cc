@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include "base/error.h"
 #include "ingest/can/byte_window.h"
 #include "ingest/can/frame_reader.h"
 #include "io/inflater.h"
+#include "io/whole_inflater.h"
 
 // Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the
 // objects of interest one after the other, across their ends. The layout is that of python-can's
@@ -81,7 +83,7 @@ class BlfReader : public FrameReader {
   static Object object_at(const uint8_t* at) {
     return {load<uint16_t>(at + 4), load<uint16_t>(at + 6), load<uint32_t>(at + 8), load<uint32_t>(at + 12)};
   }
-  static bool is_object(const uint8_t* at) { return std::memcmp(at, "LOBJ", 4) == 0; }
+  static bool is_object(const uint8_t* at) { return load<uint32_t>(at) == 0x4A424F4C; }  // LOBJ
 
   // Objects end at a multiple of 4 bytes, or not: passes over what fills up. False at the end of the stream.
   static bool find_object(ByteWindow& window) {
@@ -120,6 +122,7 @@ class BlfReader : public FrameReader {
         take(held);
         continue;
       }
+      if (const size_t given = inflate_whole(data, bytes); given > 0) return given;
       const Inflater::Step step = inflater_.run({from, held}, {data, bytes});
       if (step.damage != nullptr)
         taker_.refuse(outer_.position(), fmt::format("damaged zlib data ({})", step.damage),
@@ -131,6 +134,16 @@ class BlfReader : public FrameReader {
         taker_.refuse(container_at_, "a container whose zlib data is cut off",
                       "all of it; fetch the file again");
     }
+  }
+
+  // A container at once, where it and what it says to unpack to have room; else 0.
+  size_t inflate_whole(char* data, size_t bytes) {
+    const size_t unpacked = std::exchange(unpacked_, 0);
+    if (unpacked == 0 || unpacked > bytes || left_ > kWindow || !outer_.have(left_)) return 0;
+    if (!whole_.run({reinterpret_cast<const char*>(outer_.data()), left_}, {data, unpacked})) return 0;
+    take(left_);
+    ended_ = true;
+    return unpacked;
   }
 
   void take(size_t bytes) {
@@ -161,6 +174,7 @@ class BlfReader : public FrameReader {
       if (method != 0 && method != 2)
         taker_.refuse(outer_.position(), fmt::format("a container packed by method {}", method),
                       "0 (not at all) or 2 (zlib)");
+      unpacked_ = load<uint32_t>(outer_.data() + kObjectHeader + 8);
       outer_.drop(kObjectHeader + kContainerHeader);
       left_ = object.size - kObjectHeader - kContainerHeader;
       deflated_ = method == 2;
@@ -248,6 +262,13 @@ class BlfReader : public FrameReader {
            (remote ? kCanRemote : 0);
   }
 
+  static uint8_t sent_if(bool sent) { return sent ? kFrameSent : 0; }
+  // Bits of Vector: 1 CAN FD, 2 bit rate switched, 4 error passive.
+  static uint8_t fd_flags(uint32_t bits) {
+    return static_cast<uint8_t>(((bits & 1) != 0 ? kFrameFd : 0) | ((bits & 2) != 0 ? kFrameBrs : 0) |
+                                ((bits & 4) != 0 ? kFrameEsi : 0));
+  }
+
   // `held` bytes of the object are at `at`, at least size_of().
   void fill(const Object& object, const uint8_t* at, size_t held, RawFrame& frame) {
     bool remote = false;
@@ -256,12 +277,14 @@ class BlfReader : public FrameReader {
       case kCanMessage:
       case kCanMessage2:
         remote = (at[2] & 0x80) != 0;
+        frame.flags = sent_if(at[2] & 1);
         frame.channel = load<uint16_t>(at);
         frame.can_id = id_of(load<uint32_t>(at + 4), remote);
         frame.length = std::min<size_t>(at[3], 8);
         break;
       case kCanFdMessage:
         remote = (at[2] & 0x80) != 0;
+        frame.flags = sent_if(at[2] & 1) | fd_flags(at[13]);
         frame.channel = load<uint16_t>(at);
         frame.can_id = id_of(load<uint32_t>(at + 4), remote);
         frame.length = std::min<size_t>({at[14], 64, held - 20});
@@ -269,6 +292,7 @@ class BlfReader : public FrameReader {
         break;
       case kCanFdMessage64: {
         remote = (load<uint32_t>(at + 12) & 0x10) != 0;
+        frame.flags = sent_if(at[34] == 1) | fd_flags(load<uint32_t>(at + 12) >> 12);
         frame.channel = at[0];
         frame.can_id = id_of(load<uint32_t>(at + 4), remote);
         // A payload may be told to be longer than it is: zeros follow, as in Vector's own library.
@@ -299,11 +323,13 @@ class BlfReader : public FrameReader {
   FrameTaker taker_;
   ByteWindow outer_{kWindow, [this](char* data, size_t bytes) { return stream_->read(data, bytes); }};
   ByteWindow inner_{kWindow, [this](char* data, size_t bytes) { return read_inner(data, bytes); }};
+  WholeInflater whole_;
   Inflater inflater_{Inflater::Wrapper::zlib};
   std::array<uint8_t, 64> padded_{};
   int64_t start_ns_ = 0;
   int64_t container_at_ = 0;
   uint64_t left_ = 0;      // bytes of the container
+  size_t unpacked_ = 0;    // that it says to unpack to; 0 once that was tried
   bool deflated_ = false;  // the container
   bool ended_ = false;     // its zlib data
 };

@@ -24,24 +24,33 @@ class Candump : public CaptureFormat {
     if (channel.empty()) throw Wrong{rest.data(), kLayouts};
     if (!channels_.takes(channel, notes)) return false;
     // Direction and flags, which candump -x prints: "RX - -".
+    uint8_t flags = 0;
     while (rest.starts_with("RX") || rest.starts_with("TX") || rest.starts_with("- ") ||
            rest.starts_with("B ") || rest.starts_with("E "))
       if (rest.find('#') < rest.find(' '))
         break;
       else
-        take_word(rest);
+        flags |= flag_of(take_word(rest));
     const std::string_view frame = take_word(rest);
     const size_t hash = frame.find('#');
-    const uint32_t id =
-        hash == std::string_view::npos ? spaced(frame, rest, out, notes) : compact(frame, hash, out, notes);
+    const uint32_t id = hash == std::string_view::npos ? spaced(frame, rest, flags, out, notes)
+                                                       : compact(frame, hash, flags, out, notes);
     out.time_ns.push_back(time_ns);
     out.can_id.push_back(id);
-    out.label.push_back(label(rest, notes));
+    out.label.push_back(label(rest, flags, notes));
+    out.set_flags(flags);
     set_channel(channel, out);
     return true;
   }
 
  private:
+  static uint8_t flag_of(std::string_view word) {
+    return word == "TX"  ? kFrameSent
+           : word == "B" ? kFrameFd | kFrameBrs
+           : word == "E" ? kFrameFd | kFrameEsi
+                         : 0;
+  }
+
   // The ID of "20000004": candump prints the error flag as part of it.
   static uint32_t parse_flagged_id(std::string_view text) {
     uint32_t flagged = 0;
@@ -57,11 +66,15 @@ class Candump : public CaptureFormat {
   }
 
   // "123#AABB", "123#R4", "123##1AABB" (CAN FD, a flag digit first), "123#AA.BB"
-  static uint32_t compact(std::string_view frame, size_t hash, FrameBatch& out, LineNotes& notes) {
+  static uint32_t compact(std::string_view frame, size_t hash, uint8_t& flags, FrameBatch& out,
+                          LineNotes& notes) {
     uint32_t id = parse_flagged_id(frame.substr(0, hash));
     std::string_view data = frame.substr(hash + 1);
     if (data.starts_with('#')) {
-      data.remove_prefix(std::min<size_t>(2, data.size()));
+      const uint8_t digit = data.size() > 1 ? hex_digit(data[1]) : kNoDigit;
+      if (digit == kNoDigit) throw Wrong{data.data() + 1, "a hex digit of flags"};
+      flags |= kFrameFd | (digit & (kFrameBrs | kFrameEsi));
+      data.remove_prefix(2);
       if (out.width < 64) throw too_long(data.data(), out.width);
     } else if (data.starts_with('R')) {
       append_payload("", out, notes);
@@ -72,11 +85,13 @@ class Candump : public CaptureFormat {
   }
 
   // "123  [2]  AA BB", "123  [4]  remote request"
-  static uint32_t spaced(std::string_view frame, std::string_view& rest, FrameBatch& out, LineNotes& notes) {
+  static uint32_t spaced(std::string_view frame, std::string_view& rest, uint8_t& flags, FrameBatch& out,
+                         LineNotes& notes) {
     uint32_t id = parse_flagged_id(frame);
     const std::string_view bracket = take_word(rest);
     if (bracket.size() < 3 || bracket.front() != '[' || bracket.back() != ']')
       throw Wrong{bracket.data(), kLayouts};
+    if (bracket.size() > 3) flags |= kFrameFd;  // two digits
     const int64_t length = parse_length(bracket.substr(1, bracket.size() - 2), false);
     if (rest.starts_with("remote request")) {
       rest.remove_prefix(rest.size());
@@ -93,8 +108,9 @@ class Candump : public CaptureFormat {
 
   // What stands behind a frame: a label if the user named label texts, else something to leave out: the
   // direction (newer candump -L), the payload as text in quotes (-a), ERRORFRAME, another tool's marks.
-  uint8_t label(std::string_view rest, LineNotes& notes) const {
+  uint8_t label(std::string_view rest, uint8_t& flags, LineNotes& notes) const {
     if (!attack_labels_.empty()) return parse_label(take_word(rest), attack_labels_);
+    if (rest == "T") flags |= kFrameSent;
     notes.suffixes += !rest.empty() && rest != "R" && rest != "T";
     return kUnlabelled;
   }

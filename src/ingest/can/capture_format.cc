@@ -88,9 +88,9 @@ bool fits(const CaptureFormat& format, std::string_view lines) {
 }  // namespace
 
 const std::vector<std::string>& capture_formats() {
-  static const std::vector<std::string> names = {"auto",       "ctat-csv", "hcrl-csv", "hcrl-text",
-                                                 "candump",    "asc",      "trc",      "gvret",
-                                                 "python-can", "blf",      "mf4",      "pcap"};
+  static const std::vector<std::string> names = {"auto", "ctat-csv", "hcrl-csv", "hcrl-text",  "candump",
+                                                 "asc",  "trc",      "gvret",    "python-can", "blf",
+                                                 "mf4",  "pcap",     "sqlite"};
   return names;
 }
 

@@ -43,6 +43,7 @@ void CapturePieces::read_frames(CapturePiece& piece) {
   piece.notes = {};
   piece.frames.width = options_.payload;
   piece.frames.clear();
+  piece.frames.channels.clear();
   piece.frames.reserve(kPieceFrames);
   piece.last = !reader_->read(kPieceFrames, piece.frames, piece.notes);
   piece.unpacked_bytes =
@@ -79,7 +80,7 @@ void CapturePieces::read_lines(CapturePiece& piece, const std::string& file) {
   stream_.reset();
 }
 
-void parse_piece(const CapturePiece& piece, bool skip, ParsedPiece& parsed) {
+void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
   constexpr size_t kUsualLine = 32;  // bytes, or a little more
   parsed.frames.clear();
   parsed.notes = {};
@@ -87,7 +88,7 @@ void parse_piece(const CapturePiece& piece, bool skip, ParsedPiece& parsed) {
   parsed.skipped.clear();
   parsed.error.reset();
   if (!piece.format) {
-    parsed.frames = piece.frames;
+    std::swap(parsed.frames, piece.frames);
     parsed.notes = piece.notes;
     return;
   }

@@ -74,8 +74,8 @@ struct ParsedPiece {
       error;  ///< the first bad line, when lines may not be skipped; nothing after it was parsed
 };
 
-/// Parses a piece; with `skip`, bad lines are counted and left out. `parsed` is emptied first and keeps its
-/// memory.
-void parse_piece(const CapturePiece& piece, bool skip, ParsedPiece& parsed);
+/// Parses a piece, or takes its frames; with `skip`, bad lines are counted and left out. `parsed` is emptied
+/// first and keeps its memory.
+void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed);
 
 }  // namespace plimsoll

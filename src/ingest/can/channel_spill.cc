@@ -22,14 +22,20 @@ void visit_columns(FrameBatch& batch, Visit&& visit) {
   column(batch.length);
   column(batch.data);
   column(batch.label);
+  column(batch.flags);
 }
 
 }  // namespace
 
-void ChannelSpill::add(const FrameSpans& frames, size_t i) {
-  if (waiting_.frames() == 0) waiting_.reserve(kSpilledAtOnce);
-  waiting_.append_frame(frames, i);
-  if (waiting_.frames() == kSpilledAtOnce) write();
+void ChannelSpill::add(const FrameSpans& frames) {
+  for (int64_t done = 0; done < frames.size();) {
+    if (waiting_.frames() == 0) waiting_.reserve(kSpilledAtOnce);
+    const auto room = static_cast<int64_t>(kSpilledAtOnce - waiting_.frames());
+    const int64_t count = std::min(room, frames.size() - done);
+    waiting_.append_frames(frames.part(done, count));
+    done += count;
+    if (count == room) write();
+  }
 }
 
 void ChannelSpill::write() {
@@ -38,6 +44,7 @@ void ChannelSpill::write() {
     file_ = File::update(name);
     std::filesystem::remove(name);
   }
+  waiting_.flags.resize(waiting_.frames(), uint8_t{0});
   visit_columns(waiting_, [&](const void* data, size_t bytes) { file_->write(data, bytes); });
   pieces_.push_back(waiting_.frames());
   waiting_.clear();
@@ -53,6 +60,7 @@ void ChannelSpill::take(const std::function<void(const FrameSpans&)>& piece) {
   int64_t offset = 0;
   for (const size_t frames : pieces_) {
     waiting_.truncate(frames);
+    waiting_.flags.resize(frames);
     visit_columns(waiting_, [&](void* data, size_t bytes) {
       auto* to = static_cast<char*>(data);
       while (bytes > 0) {

@@ -19,8 +19,7 @@ class ChannelSpill {
     waiting_.width = width;
   }
 
-  /// Appends frame `i`.
-  void add(const FrameSpans& frames, size_t i);
+  void add(const FrameSpans& frames);
   /// Gives all frames back, in order and in pieces; then it is empty.
   void take(const std::function<void(const FrameSpans&)>& piece);
 

@@ -175,10 +175,7 @@ void append_bytes(const uint8_t* bytes, int64_t count, FrameBatch& out) {
 }
 
 void append_unlabelled(int64_t time_ns, uint32_t id, const uint8_t* bytes, int64_t count, FrameBatch& out) {
-  append_bytes(bytes, count, out);
-  out.time_ns.push_back(time_ns);
-  out.can_id.push_back(id);
-  out.label.push_back(kUnlabelled);
+  out.append(time_ns, id, bytes, static_cast<size_t>(count), kUnlabelled);
 }
 
 uint8_t parse_label(std::string_view text, const std::vector<std::string>& attack_labels) {

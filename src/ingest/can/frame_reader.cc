@@ -20,29 +20,17 @@ void FrameTaker::refuse(int64_t position, const std::string& found, const std::s
   throw InputError(fmt::format("{}: byte {}: found {}, expected {}", file_, position, found, expected));
 }
 
-std::string FrameTaker::name_of(uint32_t channel) const {
+void FrameTaker::choose(uint32_t channel) {
+  any_ = true;
+  channel_ = channel;
   const auto named = names_.find(channel);
-  return named == names_.end() ? std::to_string(channel) : named->second;
+  name_ = named == names_.end() ? std::to_string(channel) : named->second;
+  taken_ = options_.channel.empty() || name_ == options_.channel;
 }
 
-void FrameTaker::add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
-  if (!any_ || frame.channel != channel_) {
-    any_ = true;
-    channel_ = frame.channel;
-    name_ = name_of(channel_);
-    taken_ = options_.channel.empty() || name_ == options_.channel;
-  }
-  if (!taken_) {
-    ++notes.other_channels;
-    return;
-  }
-  if (static_cast<int64_t>(frame.length) > out.width)
-    refuse(position, fmt::format("a payload of {} bytes", frame.length),
-           too_long(nullptr, out.width).expected);
+void FrameTaker::refuse_frame(const RawFrame& frame, int64_t position, const FrameBatch& out) const {
   if (frame.time_ns < 0) refuse(position, "a time before 1970", "a later one");
-  append_unlabelled(frame.time_ns, frame.can_id, frame.data, static_cast<int64_t>(frame.length), out);
-  if (!name_.empty() && !out.set_channel(name_))
-    refuse(position, "one more channel", "at most 64; choose one with --channel");
+  refuse(position, fmt::format("a payload of {} bytes", frame.length), too_long(nullptr, out.width).expected);
 }
 
 std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path,
@@ -58,6 +46,7 @@ std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path
   if (is("blf", head.starts_with("LOGG"))) return open_blf(path.string(), options, std::move(peeked));
   if (is("mf4", head.starts_with("MDF     ") || head.starts_with("UnFinMF "))) return open_mf4(path, options);
   using namespace std::string_view_literals;
+  if (is("sqlite", head.starts_with("SQLite format 3\0"sv))) return open_sqlite(path, options);
   bool is_pcap = false;
   for (const std::string_view magic : {"\xD4\xC3\xB2\xA1"sv, "\xA1\xB2\xC3\xD4"sv, "\x4D\x3C\xB2\xA1"sv,
                                        "\xA1\xB2\x3C\x4D"sv, "\x0A\x0D\x0D\x0A"sv})

@@ -35,6 +35,7 @@ struct RawFrame {
   uint32_t channel;
   const uint8_t* data;
   size_t length;
+  uint8_t flags = 0;  ///< kFrame...
 };
 
 /// Takes the frames of all channels, or of that of --channel.
@@ -43,7 +44,23 @@ class FrameTaker {
   FrameTaker(const FormatOptions& options, std::string file) : options_(options), file_(std::move(file)) {}
 
   /// Appends a frame, or counts it as one of another channel. `position`: its byte. Errors: InputError.
-  void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes);
+  void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
+    const bool same = any_ && frame.channel == channel_ && last_ == &out && !out.channel.empty();
+    if (!any_ || frame.channel != channel_) choose(frame.channel);
+    if (!taken_) {
+      ++notes.other_channels;
+      return;
+    }
+    if (static_cast<int64_t>(frame.length) > out.width || frame.time_ns < 0)
+      refuse_frame(frame, position, out);
+    out.append(frame.time_ns, frame.can_id, frame.data, frame.length, kUnlabelled);
+    out.set_flags(frame.flags);
+    last_ = &out;
+    if (same)
+      out.channel.push_back(uint8_t{out.channel.back()});
+    else if (!name_.empty() && !out.set_channel(name_))
+      refuse(position, "one more channel", "at most 64; choose one with --channel");
+  }
   /// A channel that has another name than its number.
   void name_channel(uint32_t channel, std::string name) {
     names_[channel] = std::move(name);
@@ -54,7 +71,8 @@ class FrameTaker {
   [[noreturn]] void refuse(int64_t position, const std::string& found, const std::string& expected) const;
 
  private:
-  std::string name_of(uint32_t channel) const;
+  void choose(uint32_t channel);
+  [[noreturn]] void refuse_frame(const RawFrame& frame, int64_t position, const FrameBatch& out) const;
 
   FormatOptions options_;
   std::string file_;
@@ -64,6 +82,7 @@ class FrameTaker {
   uint32_t channel_ = 0;
   std::string name_;
   bool taken_ = false;
+  const FrameBatch* last_ = nullptr;  // where it went
 };
 
 /// Frames of a capture that is no text, in the order of the file. Not thread-safe.
@@ -92,6 +111,8 @@ std::unique_ptr<FrameReader> open_blf(const std::string& file, const FormatOptio
                                       std::unique_ptr<InputStream> stream);
 /// ASAM MDF 4 with bus logging, sorted or not, packed or not, finalised or not. The file is mapped.
 std::unique_ptr<FrameReader> open_mf4(const std::filesystem::path& path, const FormatOptions& options);
+/// The database of python-can's SqliteWriter.
+std::unique_ptr<FrameReader> open_sqlite(const std::filesystem::path& path, const FormatOptions& options);
 /// pcap and pcapng of SocketCAN interfaces.
 std::unique_ptr<FrameReader> open_pcap(const std::string& file, const FormatOptions& options,
                                        std::unique_ptr<InputStream> stream);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -146,31 +148,43 @@ class RecordingAssembler {
     int64_t time_runs_back = 0;
   };
 
+  // By runs of frames of one channel.
   void add_frames(const CaptureFile& capture, const FrameBatch& frames) {
     const FrameSpans spans = frames.spans();
-    std::vector<size_t> of(std::max<size_t>(frames.channels.size(), 1));
-    std::vector<bool> seen(of.size());
-    bool first_alone = true;
-    for (size_t i = 0; i < frames.frames(); ++i) {
-      const size_t index = frames.channel.empty() ? 0 : frames.channel[i];
-      if (!seen[index]) {
-        of[index] = find_channel(capture, frames.channel.empty() ? "" : frames.channels[index]);
-        seen[index] = true;
-        first_alone &= of[index] == 0;
-      }
-      Channel& channel = channels_[of[index]];
-      channel.time_runs_back += frames.time_ns[i] < channel.previous_time;
-      channel.previous_time = frames.time_ns[i];
+    if (frames.channel.empty() && frames.frames() > 0) {
+      count_back(channels_[find_channel(capture, "")], spans);
+      return writer_.append(spans);
     }
-    if (first_alone) return writer_.append(spans);
-    FrameBatch first;
-    first.width = frames.width;
-    for (size_t i = 0; i < frames.frames(); ++i)
-      if (Channel& channel = channels_[of[frames.channel[i]]]; channel.spill)
-        channel.spill->add(spans, i);
+    const auto end_of_run = [&](size_t first) {
+      size_t end = first + 1;
+      while (end < frames.frames() && frames.channel[end] == frames.channel[first]) ++end;
+      return end;
+    };
+    constexpr size_t kNotSeen = FrameBatch::kMostChannels;
+    std::array<size_t, FrameBatch::kMostChannels> known;
+    known.fill(kNotSeen);
+    FrameBatch straight;  // of the first channel, where there are others
+    straight.width = frames.width;
+    for (size_t first = 0, end = 0; first < frames.frames(); first = end) {
+      end = end_of_run(first);
+      size_t& index = known[frames.channel[first]];
+      if (index == kNotSeen) index = find_channel(capture, frames.channels[frames.channel[first]]);
+      const FrameSpans run = spans.part(static_cast<int64_t>(first), static_cast<int64_t>(end - first));
+      count_back(channels_[index], run);
+      if (Channel& channel = channels_[index]; channel.spill)
+        channel.spill->add(run);
+      else if (run.size() == spans.size())
+        writer_.append(run);
       else
-        first.append_frame(spans, i);
-    writer_.append(first.spans());
+        straight.append_frames(run);
+    }
+    writer_.append(straight.spans());
+  }
+
+  static void count_back(Channel& channel, const FrameSpans& frames) {
+    int64_t previous = channel.previous_time;
+    for (const int64_t time : frames.time_ns) channel.time_runs_back += time < std::exchange(previous, time);
+    channel.previous_time = previous;
   }
 
   size_t find_channel(const CaptureFile& capture, const std::string& name) {
@@ -279,6 +293,7 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
       [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)].piece); },
       [&](int64_t, Turn& turn) {
         auto& [piece, parsed] = slots[static_cast<size_t>(turn.worker())];
+        parsed.frames.channels.clear();  // those of the piece alone
         parse_piece(piece, options.skip_errors, parsed);
         turn.wait();
         assembler.add(piece, parsed);

@@ -85,6 +85,14 @@ void add_part(const MdfFile& file, const MdfBlock& block, const MdfChannel& chan
     can.extended = number_of(file, block, channel, record);
   } else if (part == "BusChannel") {
     can.channel = number_of(file, block, channel, record);
+  } else if (part == "Dir") {
+    can.sent = number_of(file, block, channel, record);
+  } else if (part == "EDL") {
+    can.fd = number_of(file, block, channel, record);
+  } else if (part == "BRS") {
+    can.brs = number_of(file, block, channel, record);
+  } else if (part == "ESI") {
+    can.esi = number_of(file, block, channel, record);
   } else if (part == "DataLength") {
     can.length = number_of(file, block, channel, record);
   } else if (part == "DataBytes") {
@@ -152,24 +160,17 @@ std::optional<MdfCanGroup> can_group(const MdfFile& file, const MdfBlock& group,
 
 }  // namespace
 
-uint64_t MdfField::number(const uint8_t* record) const {
-  if (whole && bit + bits <= 64) {
-    const uint64_t value = load<uint64_t>(record + byte) >> bit;
-    return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
-  }
+uint64_t MdfField::number_in_bytes(const uint8_t* record) const {
   uint8_t bytes[8] = {};
   const size_t count = (bit + bits + 7) / 8;
   for (size_t i = 0; i < count; ++i)
     bytes[i] = record[byte + (kind == Kind::unsigned_be ? count - 1 - i : i)];
-  const uint64_t value = load<uint64_t>(bytes) >> bit;
-  return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
+  return load<uint64_t>(bytes) >> bit & mask();
 }
 
-double MdfField::value(const uint8_t* record) const {
+double MdfField::other_value(const uint8_t* record) const {
   if (kind == Kind::real_le) {
-    const double real = bits == 32 ? std::bit_cast<float>(load<uint32_t>(record + byte))
-                                   : std::bit_cast<double>(load<uint64_t>(record + byte));
-    return offset + factor * real;
+    return offset + factor * static_cast<double>(load<float>(record + byte));
   }
   const uint64_t raw = number(record);
   if (kind == Kind::signed_le && bits < 64 && (raw >> (bits - 1) & 1) != 0)

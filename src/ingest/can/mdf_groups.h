@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "ingest/can/byte_window.h"
 #include "ingest/can/mdf_file.h"
 
 namespace plimsoll {
@@ -17,8 +18,18 @@ struct MdfField {
   double offset = 0;   ///< the value is offset + factor * what stands there
   double factor = 1;
 
-  uint64_t number(const uint8_t* record) const;
-  double value(const uint8_t* record) const;
+  uint64_t number(const uint8_t* record) const {
+    return whole ? load<uint64_t>(record + byte) >> bit & mask() : number_in_bytes(record);
+  }
+  double value(const uint8_t* record) const {
+    if (kind == Kind::real_le && bits == 64) return offset + factor * load<double>(record + byte);
+    return other_value(record);
+  }
+
+ private:
+  double other_value(const uint8_t* record) const;
+  uint64_t mask() const { return bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
+  uint64_t number_in_bytes(const uint8_t* record) const;
 };
 
 /// The frames of a channel group, as ASAM's "MDF bus logging" lays them out.
@@ -29,6 +40,8 @@ struct MdfCanGroup {
   std::optional<MdfField> extended;
   std::optional<MdfField> channel;
   std::optional<MdfField> length;
+  // Flags.
+  std::optional<MdfField> sent, fd, brs, esi;
   // The payload: bytes of the record, or the place of a text of variable length.
   uint32_t data_byte = 0;
   uint32_t data_bytes = 0;

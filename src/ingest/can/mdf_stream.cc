@@ -11,7 +11,15 @@ namespace {
 
 constexpr uint64_t kMostHeld = 4 << 20;  // of a transposed block in memory
 constexpr uint64_t kMostColumns = 1024;  // of one that goes through a file
+constexpr uint64_t kTile = 16 << 10;     // bytes of rows that are put together at once
 constexpr uint64_t kPacked = 24;         // bytes before the zlib data of a DZ block
+
+// Whether the budget has room for a block that need not be held: there may be many streams.
+bool has_room(uint64_t bytes) {
+  const Ledger& ledger = Ledger::process();
+  constexpr int64_t kOthers = 8 * kMiB;
+  return bytes <= kMostHeld && ledger.cap() - ledger.held() > kOthers + static_cast<int64_t>(bytes);
+}
 
 // `bytes` of memory as ScratchFile wants it.
 std::span<uint8_t> aligned(Vector<uint8_t, Tag::ingest>& memory, uint64_t bytes) {
@@ -111,7 +119,19 @@ void MdfStream::open_packed(const MdfBlock& block) {
   packed_ = true;
   ended_ = false;
   inflater_.reset();
-  if (way == 1 && columns > 1 && unpacked_ >= columns) untranspose(columns);
+  if (way == 1 && columns > 1 && unpacked_ >= columns) {
+    untranspose(columns);
+  } else if (has_room(unpacked_) && inflate_whole()) {
+    raw_ = held_;
+    packed_ = false;
+  }
+}
+
+// The whole block into held_, if its data are whole and sound; an Inflater tells what is wrong with others.
+bool MdfStream::inflate_whole() {
+  held_.resize(unpacked_);
+  return whole_.run({reinterpret_cast<const char*>(raw_.data()), raw_.size()},
+                    {reinterpret_cast<char*>(held_.data()), held_.size()});
 }
 
 size_t MdfStream::inflate(char* data, size_t bytes) {
@@ -138,7 +158,10 @@ void MdfStream::untranspose(uint64_t columns) {
   page_rows_ = 0;
   scratch_.reset();
   if (total_ <= kMostHeld) {
-    held_.resize(total_);
+    if (inflate_whole()) {
+      unpacked_ = 0;
+      return;
+    }
     for (uint64_t filled = 0; unpacked_ > 0;)
       filled += inflate(reinterpret_cast<char*>(held_.data()) + filled, total_ - filled);
     return;
@@ -169,6 +192,20 @@ void MdfStream::untranspose(uint64_t columns) {
   }
 }
 
+// So many whole rows from at_ on, out of columns in memory.
+void MdfStream::gather_rows(char* data, uint64_t rows) {
+  const uint64_t first = at_ / columns_;
+  const uint64_t step = std::max<uint64_t>(1, kTile / columns_);
+  for (uint64_t row = 0; row < rows; row += step) {
+    const uint64_t end = std::min(rows, row + step);
+    for (uint64_t column = 0; column < columns_; ++column) {
+      const uint8_t* const from = held_.data() + column * rows_ + first;
+      for (uint64_t i = row; i < end; ++i) data[i * columns_ + column] = static_cast<char>(from[i]);
+    }
+  }
+  at_ += rows * columns_;
+}
+
 // Bytes of rows, out of columns. What is left after whole rows lies at the end as it is.
 size_t MdfStream::gather(char* data, size_t bytes) {
   const uint64_t whole = rows_ * columns_;
@@ -186,6 +223,12 @@ size_t MdfStream::gather(char* data, size_t bytes) {
       continue;
     }
     const uint64_t row = at_ / columns_;
+    if (const uint64_t rows = (count - given) / columns_; !scratch_ && at_ % columns_ == 0 && rows > 0) {
+      const uint64_t there = std::min(rows, rows_ - row);
+      gather_rows(data + given, there);
+      given += there * columns_;
+      continue;
+    }
     if (!scratch_) {
       uint64_t column = at_ % columns_;
       for (; column < columns_ && given < count; ++column, ++at_)

@@ -6,12 +6,14 @@
 #include "ingest/can/mdf_file.h"
 #include "io/inflater.h"
 #include "io/scratch_file.h"
+#include "io/whole_inflater.h"
 
 namespace plimsoll {
 
 /// The bytes of records that a data link of MDF leads to: of one block, or of all that lists name, inflated
-/// and put back into rows where they were transposed. Memory: 128 KiB, and for a transposed block its size up
-/// to 4 MiB; a larger one goes through a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
+/// and put back into rows where they were transposed. Memory: 128 KiB, and the size of a packed block up to
+/// 4 MiB; a larger transposed one goes through a scratch file. Not thread-safe. Errors: InputError,
+/// BudgetExceeded.
 class MdfStream {
  public:
   /// `kind`: DT, or SD for texts of variable length. 0 leads to nothing.
@@ -29,8 +31,10 @@ class MdfStream {
   void open_plain(const MdfBlock& block);
   void open_packed(const MdfBlock& block);
   void untranspose(uint64_t columns);
+  bool inflate_whole();
   size_t inflate(char* data, size_t bytes);
   size_t gather(char* data, size_t bytes);
+  void gather_rows(char* data, uint64_t rows);
   void spend(const MdfBlock& block);
 
   const MdfFile& file_;
@@ -44,16 +48,18 @@ class MdfStream {
 
   std::span<const uint8_t> raw_;  // of the block: what is not given, or not inflated yet
   bool packed_ = false;
+  WholeInflater whole_;
   Inflater inflater_{Inflater::Wrapper::zlib};
   bool ended_ = false;     // of the zlib data
   uint64_t unpacked_ = 0;  // bytes that are still to come of the block
+
+  Vector<uint8_t, Tag::ingest> held_;  // a block inflated at once
 
   // Of a transposed block.
   uint64_t columns_ = 0;  // 0: is none
   uint64_t rows_ = 0;
   uint64_t total_ = 0;
   uint64_t at_ = 0;
-  Vector<uint8_t, Tag::ingest> held_;
   std::optional<ScratchFile> scratch_;  // in place of held_
   Vector<uint8_t, Tag::ingest> page_;   // of it: some rows of all columns
   uint64_t page_first_ = 0;             // rows that page_ has

@@ -18,6 +18,11 @@ constexpr size_t kMdfWindow = 64 << 10;
 constexpr uint32_t kMostText = 64;        // bytes of a payload of variable length
 constexpr size_t kMostWaiting = 1 << 12;  // frames whose payloads come later
 
+// As std::llround, without a call for each frame: what is added is the number before a half.
+int64_t nearest(double value) {
+  return static_cast<int64_t>(value + std::copysign(0x1.fffffffffffffp-2, value));
+}
+
 /// The frames of one data group, in the order of its records.
 class MdfFrames {
  public:
@@ -27,6 +32,7 @@ class MdfFrames {
     uint32_t channel = 0;
     uint64_t position = 0;  // the block it is of
     size_t length = 0;
+    uint8_t flags = 0;
     std::array<uint8_t, 64> data{};
   };
 
@@ -164,8 +170,13 @@ class MdfFrames {
     // Before the start, too: what a trigger kept.
     if (!(seconds > -2e9 && seconds < 2e9))
       file_.refuse(block, fmt::format("a time of {} s", seconds), "one from -2e9 to 2e9");
-    frame.time_ns = file_.start_ns() + std::llround(seconds * 1e9);
+    frame.time_ns = file_.start_ns() + nearest(seconds * 1e9);
     frame.channel = can.channel ? static_cast<uint32_t>(can.channel->number(record)) : 0;
+    const auto flag = [&](const std::optional<MdfField>& field, uint8_t bit) {
+      return field && field->number(record) == 1 ? bit : uint8_t{0};
+    };
+    frame.flags = flag(can.sent, kFrameSent) | flag(can.fd, kFrameFd) | flag(can.brs, kFrameBrs) |
+                  flag(can.esi, kFrameEsi);
     const bool is_error = can.kind == MdfCanGroup::Kind::error;
     const auto id = can.id.bits == 0 ? 0 : static_cast<uint32_t>(can.id.number(record));
     const bool extended = can.extended ? can.extended->number(record) != 0 : (id & kCanExtended) != 0;
@@ -261,7 +272,7 @@ class Mf4Reader : public FrameReader {
         if (source.more && (first == nullptr || source.next.time_ns < first->next.time_ns)) first = &source;
       if (first == nullptr) return false;
       const MdfFrames::Frame& frame = first->next;
-      taker_.add({frame.time_ns, frame.can_id, frame.channel, frame.data.data(), frame.length},
+      taker_.add({frame.time_ns, frame.can_id, frame.channel, frame.data.data(), frame.length, frame.flags},
                  static_cast<int64_t>(frame.position), out, notes);
       first->more = first->frames->next(first->next);
     }

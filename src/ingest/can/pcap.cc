@@ -197,10 +197,13 @@ class PcapFile : public FrameReader {
     if ((id & kCanError) != 0) id &= ~kCanExtended;
     if ((id & (kCanExtended | kCanError)) == 0) id &= kCanRemote | 0x7FF;
     const bool is_remote = (id & kCanRemote) != 0;
+    // What is behind the length of a CAN frame is no flag; newer kernels mark those of CAN FD.
+    const auto flags = static_cast<uint8_t>(
+        (at[5] & kFrameFd) != 0 || length > kPayloadBytes ? (at[5] & (kFrameBrs | kFrameEsi)) | kFrameFd : 0);
     if (!is_remote && length > bytes - kCanHeader)
       taker_.refuse(position, fmt::format("{} bytes of a payload of {}", bytes - kCanHeader, length),
                     "all of it: capture whole packets, as tcpdump -s 0 does");
-    taker_.add({time_ns, id, channel, at + kCanHeader, is_remote ? 0 : length}, position, out, notes);
+    taker_.add({time_ns, id, channel, at + kCanHeader, is_remote ? 0 : length, flags}, position, out, notes);
   }
 
   std::unique_ptr<InputStream> stream_;

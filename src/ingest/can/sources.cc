@@ -15,10 +15,11 @@ namespace fs = std::filesystem;
 namespace {
 
 // Of captures, perhaps with .zst or .gz behind them. The texts of errors have them too.
-constexpr const char* kEndings[] = {".csv", ".log", ".txt",  ".tsv",    ".asc",
-                                    ".blf", ".mf4", ".pcap", ".pcapng", ".trc"};
+constexpr const char* kEndings[] = {".csv", ".log",  ".txt",    ".tsv", ".asc", ".blf",
+                                    ".mf4", ".pcap", ".pcapng", ".trc", ".db",  ".sqlite"};
 constexpr const char* kExpected =
-    "*.csv, *.log, *.txt, *.tsv, *.asc, *.blf, *.mf4, *.pcap, *.pcapng or *.trc, perhaps with .zst or .gz";
+    "*.csv, *.log, *.txt, *.tsv, *.asc, *.blf, *.mf4, *.pcap, *.pcapng, *.trc, *.db or *.sqlite, perhaps "
+    "with .zst or .gz";
 
 std::optional<std::string> capture_name(const fs::path& path) {
   fs::path name = path.filename();

@@ -59,6 +59,7 @@ class Gvret : public CaptureFormat {
       for (int64_t i = 0; i < length; ++i)
         bytes[static_cast<size_t>(i)] = parse_byte(take_field(rest, "a byte for each of LEN"), false);
       append_unlabelled(time_ns, id, bytes.data(), length, out);
+      out.set_flags(head.direction == "Tx" ? kFrameSent : 0);
       set_channel(head.bus, out);
       return true;
     });
@@ -66,7 +67,7 @@ class Gvret : public CaptureFormat {
 
  private:
   struct Head {
-    std::string_view time, id, extended, bus, length;
+    std::string_view time, id, extended, direction, bus, length;
   };
   Head take_head(std::string_view& rest) const {
     constexpr const char* kHeader = "Time Stamp,ID,Extended,[Dir,]Bus,LEN,bytes";
@@ -74,7 +75,7 @@ class Gvret : public CaptureFormat {
     head.time = take_field(rest, kHeader);
     head.id = take_field(rest, kHeader);
     head.extended = take_field(rest, kHeader);
-    if (has_direction_) take_field(rest, kHeader);
+    if (has_direction_) head.direction = take_field(rest, kHeader);
     head.bus = take_field(rest, kHeader);
     head.length = take_field(rest, kHeader);
     return head;

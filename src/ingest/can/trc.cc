@@ -73,6 +73,7 @@ class Trc : public CaptureFormat {
     for (int64_t i = 0; i < length; ++i) bytes[static_cast<size_t>(i)] = parse_byte(take_word(data), false);
     if (time_ns > kMostTime - start_ns_) throw Wrong{fields.time.data(), "a time before the year 2255"};
     append_unlabelled(start_ns_ + time_ns, id, bytes.data(), length, out);
+    out.set_flags(flags_of(fields));
     set_channel(bus, out);
     return true;
   }
@@ -81,7 +82,7 @@ class Trc : public CaptureFormat {
   static constexpr int64_t kMostTime = 9'000'000'000'000'000'000;
 
   struct Fields {
-    std::string_view time, type, bus, id, length, data;
+    std::string_view time, type, bus, direction, id, length, data;
   };
 
   void set_version(std::string_view version) {
@@ -114,6 +115,9 @@ class Trc : public CaptureFormat {
         case 'I':
           fields.id = word;
           break;
+        case 'd':
+          fields.direction = word;
+          break;
         case 'L':
         case 'l':
           fields.length = word;
@@ -125,6 +129,16 @@ class Trc : public CaptureFormat {
     fields.data = rest;
     if (fields.length.data() == nullptr) fields.length = rest;
     return fields;
+  }
+
+  // FD, FB with the bit rate switched, FE of a passive sender, BI both.
+  static uint8_t flags_of(const Fields& fields) {
+    const std::string_view type = fields.type;
+    const bool brs = type == "FB" || type == "BI";
+    const bool esi = type == "FE" || type == "BI";
+    return static_cast<uint8_t>((type == "Tx" || fields.direction == "Tx" ? kFrameSent : 0) |
+                                (type == "FD" || brs || esi ? kFrameFd : 0) | (brs ? kFrameBrs : 0) |
+                                (esi ? kFrameEsi : 0));
   }
 
   int64_t length_of(const Fields& fields) const {

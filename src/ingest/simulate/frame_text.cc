@@ -79,6 +79,7 @@ FrameTextWriter::FrameTextWriter(const std::filesystem::path& path, TextFormat f
 void FrameTextWriter::append(const FrameSpans& frames) {
   for (size_t i = 0; i < frames.time_ns.size(); ++i) {
     const uint32_t id = frames.can_id[i];
+    const uint8_t flags = frames.flags.empty() ? 0 : frames.flags[i];
     const uint8_t* const data = &frames.data[i * static_cast<size_t>(frames.width)];
     if (frames.time_ns[i] < 0)
       throw InputError(fmt::format("a frame at {} ns: times before 1970 have no text", frames.time_ns[i]));
@@ -112,9 +113,13 @@ void FrameTextWriter::append(const FrameSpans& frames) {
           throw InputError(fmt::format("a remote frame of ID {:08X} with {} bytes", id, frames.length[i]));
         pen.put('R');
       } else {
-        if (frames.length[i] > kPayloadBytes) pen.put("#0");  // CAN FD, no flags
+        if ((flags & kFrameFd) != 0 || frames.length[i] > kPayloadBytes) {
+          pen.put('#');
+          pen.hex(flags & (kFrameBrs | kFrameEsi), 1);
+        }
         pen.payload(data, frames.length[i]);
       }
+      if (!labels_ && (flags & kFrameSent) != 0) pen.put(" T");
       if (labels_) {
         if (frames.label[i] > 1)
           throw InputError(
