@@ -46,10 +46,12 @@ inline std::optional<FrameBatch> parse_line(const CaptureFormat& format, int64_t
 
 /// The same frames; names of channels and flags that no frame has left are of no account.
 inline bool same(const FrameBatch& a, const FrameBatch& b) {
-  if (a.time_ns != b.time_ns || a.can_id != b.can_id || a.length != b.length || a.data != b.data || a.label != b.label ||
-      a.channel.size() != b.channel.size())
+  if (a.time_ns != b.time_ns || a.can_id != b.can_id || a.length != b.length || a.data != b.data ||
+      a.label != b.label || a.channel.size() != b.channel.size())
     return false;
-  const auto flags = [](const FrameBatch& batch, size_t i) { return batch.flags.empty() ? 0 : batch.flags[i]; };
+  const auto flags = [](const FrameBatch& batch, size_t i) {
+    return batch.flags.empty() ? 0 : batch.flags[i];
+  };
   for (size_t i = 0; i < a.frames(); ++i) {
     if (flags(a, i) != flags(b, i)) return false;
     if (!a.channel.empty() && a.channels[a.channel[i]] != b.channels[b.channel[i]]) return false;
@@ -60,8 +62,8 @@ inline bool same(const FrameBatch& a, const FrameBatch& b) {
 /// Appends frames `first` and on of `more`.
 inline void append(FrameBatch& frames, const FrameBatch& more, size_t first = 0) {
   for (size_t i = first; i < more.frames(); ++i) {
-    frames.append(more.time_ns[i], more.can_id[i], &more.data[i * static_cast<size_t>(more.width)], more.length[i],
-                  more.label[i]);
+    frames.append(more.time_ns[i], more.can_id[i], &more.data[i * static_cast<size_t>(more.width)],
+                  more.length[i], more.label[i]);
     frames.set_flags(more.flags.empty() ? uint8_t{0} : more.flags[i]);
     if (!more.channel.empty()) frames.set_channel(more.channels[more.channel[i]]);
   }
