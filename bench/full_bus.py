@@ -12,6 +12,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -58,6 +59,14 @@ def main():
     wanted = int(options.hours * 3600 * RATE) // len(rows) * len(rows)
     process = subprocess.Popen([BIN, "detect", options.model, "-", "--events", "json", "--budget", "48MiB"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    told_of, last = [0], [b""]
+
+    def take_events():  # a full pipe would stop the detector, and then this program
+        for line in process.stdout:
+            told_of[0], last[0] = told_of[0] + 1, line
+
+    reader = threading.Thread(target=take_events)
+    reader.start()
     memory, begin, sampled, told, reloads = [], time.monotonic(), 0.0, 0.0, 0
     for first in range(0, wanted, len(rows)):
         if time.monotonic() - begin > options.seconds:
@@ -73,13 +82,15 @@ def main():
             process.send_signal(signal.SIGHUP)
             told, reloads = now, reloads + 1
     seconds = time.monotonic() - begin
-    output = process.communicate()[0].splitlines()
-    summary = json.loads(output[-1])["summary"]
+    process.stdin.close()
+    reader.join()
+    process.wait()
+    summary = json.loads(last[0])["summary"]
     tenth = max(1, len(memory) // 10)
     print(f"{wanted:,} frames of {wanted / RATE / 3600:.2f} h in {seconds:.0f} s: {wanted / seconds:,.0f} frames/s, "
           f"{wanted / seconds / RATE:.0f} times a full bus; {reloads} reloads")
     print(f"anonymous memory: {max(memory[:tenth])} KiB at most in the first tenth, {max(memory[-tenth:])} KiB in the last, {max(memory)} KiB in all")
-    print(f"frames judged: {summary['frames']:,}, malformed: {summary['malformed_lines']}, events: {len(output) - 1}, windows: {summary['windows']:,}")
+    print(f"frames judged: {summary['frames']:,}, malformed: {summary['malformed_lines']}, events: {told_of[0] - 1}, windows: {summary['windows']:,}")
     return int(summary["frames"] != wanted)
 
 

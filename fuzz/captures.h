@@ -44,21 +44,29 @@ inline std::optional<FrameBatch> parse_line(const CaptureFormat& format, int64_t
   return frames;
 }
 
+/// The same frames; names of channels and flags that no frame has left are of no account.
 inline bool same(const FrameBatch& a, const FrameBatch& b) {
-  return a.time_ns == b.time_ns && a.can_id == b.can_id && a.length == b.length && a.data == b.data &&
-         a.label == b.label && a.channel == b.channel && a.channels == b.channels;
+  if (a.time_ns != b.time_ns || a.can_id != b.can_id || a.length != b.length || a.data != b.data ||
+      a.label != b.label || a.channel.size() != b.channel.size())
+    return false;
+  const auto flags = [](const FrameBatch& batch, size_t i) {
+    return batch.flags.empty() ? 0 : batch.flags[i];
+  };
+  for (size_t i = 0; i < a.frames(); ++i) {
+    if (flags(a, i) != flags(b, i)) return false;
+    if (!a.channel.empty() && a.channels[a.channel[i]] != b.channels[b.channel[i]]) return false;
+  }
+  return true;
 }
 
 /// Appends frames `first` and on of `more`.
 inline void append(FrameBatch& frames, const FrameBatch& more, size_t first = 0) {
-  const auto add = [](auto& to, const auto& from, size_t at) {
-    to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(at), from.end());
-  };
-  add(frames.time_ns, more.time_ns, first);
-  add(frames.can_id, more.can_id, first);
-  add(frames.length, more.length, first);
-  add(frames.data, more.data, first * static_cast<size_t>(more.width));
-  add(frames.label, more.label, first);
+  for (size_t i = first; i < more.frames(); ++i) {
+    frames.append(more.time_ns[i], more.can_id[i], &more.data[i * static_cast<size_t>(more.width)],
+                  more.length[i], more.label[i]);
+    frames.set_flags(more.flags.empty() ? uint8_t{0} : more.flags[i]);
+    if (!more.channel.empty()) frames.set_channel(more.channels[more.channel[i]]);
+  }
 }
 
 /// Frames as docs/formats/frames.md has them.
@@ -66,7 +74,7 @@ inline void expect_sound(const FrameBatch& frames) {
   const size_t count = frames.frames();
   const auto width = static_cast<size_t>(frames.width);
   expect(frames.can_id.size() == count && frames.length.size() == count && frames.label.size() == count &&
-             frames.data.size() == count * width,
+             frames.data.size() == count * width && (frames.flags.empty() || frames.flags.size() == count),
          "columns are of one length");
   for (size_t i = 0; i < count; ++i) {
     expect(frames.time_ns[i] >= 0, "a time is not negative");
