@@ -30,7 +30,7 @@ for page in ("data-sets", "training", "runs"):
     code = code_of(repository / "docs" / "python" / f"{page}.md")
     subprocess.run([sys.executable, "-c", code], cwd=page, check=True, capture_output=True)
 recipe = repository / "recipes" / "gat.yaml"
-command = [sys.executable, "-m", "plimsoll", "plan", recipe, "--data", "data-sets/graphs"]
+command = [sys.executable, "-m", "plimsoll", "plan", recipe, "--data", "data-sets/frames"]
 done = subprocess.run(command, capture_output=True, text=True)
 assert done.returncode == 0, done.stderr
 print(f"with torch {torch.__version__}: works")
