@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from plimsoll import ingest, simulate
     from plimsoll._budget import budget
     from plimsoll._core import version as __version__
-    from plimsoll._fit import Fit, fit
+    from plimsoll._fit import fit
+    from plimsoll._fit_result import Fit
     from plimsoll._from_points import from_points
     from plimsoll._merge import merge
     from plimsoll._open import open as open
@@ -72,7 +73,8 @@ _MODULES = {
 }
 _WITH_TORCH = {
     "plimsoll._budget": ["budget"],
-    "plimsoll._fit": ["Fit", "fit"],
+    "plimsoll._fit": ["fit"],
+    "plimsoll._fit_result": ["Fit"],
     "plimsoll._plan": ["Plan", "plan"],
     "plimsoll._run": ["Evaluation", "TrainReport", "evaluate", "predict", "train"],
     "plimsoll._torch": ["_torch"],

@@ -95,7 +95,7 @@ def test_same_bits_for_every_budget():
 
 def test_same_bits_without_memory_of_its_own(monkeypatch):
     model, _ = fitted()
-    monkeypatch.setattr("plimsoll._fit._plan", lambda *_: False)
+    monkeypatch.setattr("plimsoll._fit.plan_blocks", lambda *_: False)
     assert torch.equal(weights(model), weights(fitted()[0]))
 
 
@@ -140,8 +140,8 @@ def test_a_block_that_was_refused_runs_again(monkeypatch):
                 raise plimsoll.BudgetExceeded("refused")
             return out
 
-    monkeypatch.setattr("plimsoll._fit._plan", lambda *_: True)
-    monkeypatch.setattr("plimsoll._fit._SETTLING", 0)
+    monkeypatch.setattr("plimsoll._fit.plan_blocks", lambda *_: True)
+    monkeypatch.setattr("plimsoll._fit_steps._SETTLING", 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, run = fitted(model=Refused({}), shuffle=False)

@@ -1,0 +1,77 @@
+"""The plan of `plimsoll.fit`: the smallest budget, and how many blocks may run at once."""
+
+from __future__ import annotations
+
+import torch
+
+from plimsoll import _torch
+from plimsoll._apart import THREAD_BYTES
+from plimsoll._budget import smallest_budget
+from plimsoll._fit_result import Fit
+from plimsoll._lanes import LaneSums
+from plimsoll.blocks import Block, BlockList
+from plimsoll.errors import BudgetExceeded
+from plimsoll.planner import Needs, worst_of
+from plimsoll.sizes import Size
+from plimsoll.steps import Forward, Loss
+from plimsoll.trial import Trial, bytes_of, tensors_in
+
+
+def plan_blocks(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    blocks: BlockList,
+    epochs: range,
+    forward: Forward,
+    loss: Loss,
+    found: Fit,
+    budget: int,
+    lanes: int,
+    threads: int,
+) -> int:
+    """How many blocks may have memory of their own at once, up to `threads`; 0 where not even one may.
+
+    Errors: `BudgetExceeded`, which names the smallest budget.
+    """
+    sizes: dict[Size, Block] = {}
+    for epoch in epochs:
+        for batch in blocks.batches(epoch):
+            for block in batch:
+                sizes.setdefault(block.size, block)
+    held_before = _torch.held()
+    needs = Needs(Trial(model, optimizer, forward, loss))
+    for size in {max(sizes, key=lambda size: size.nodes), max(sizes, key=lambda size: size.edges)}:
+        needs.run_parts(blocks.load(sizes[size].graphs))
+    worst = worst_of(needs, sizes, lambda size: blocks.load(sizes[size].graphs))
+    trial = needs.trial
+    gradients = LaneSums.bytes_for([parameter for parameter in trial.model.parameters() if parameter.requires_grad], lanes)
+    state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients
+    range_bytes = max(tape.recording.packed() for tape in needs.tapes.values())
+    _torch.give_back_freed_memory()
+    outside = _torch.outside() + held_before
+    # A batch of a graph_set lies in buffers that are up to an eighth larger than its tensors.
+    need = outside + state + worst.batch * 9 // 8
+    found.planned = need + worst.step
+    found.smallest_budget = smallest_budget(found.planned)
+    most = needs.of(blocks.largest_possible())
+    found.smallest_budget_any_seed = max(
+        found.smallest_budget, smallest_budget(outside + state + most.batch * 9 // 8 + most.step)
+    )
+    if smallest_budget(need + worst.step, spread=0) > budget:
+        text = _torch.format_bytes
+        raise BudgetExceeded(
+            f"a block of {worst.size} needs {text(worst.step)} at {worst.operation or 'its start'}, beside {text(need)} "
+            f"of the process; the smallest budget that works is {text(found.smallest_budget)}; give that, or smaller "
+            "blocks"
+        )
+    room = budget - _torch.slack(budget)
+    if need + range_bytes > room:
+        return 0
+    # Each thread has a block, its batch and its gradients, and one block waits.
+    each = range_bytes + worst.batch * 9 // 8 + bytes_of([*trial.model.parameters()]) + THREAD_BYTES
+    at_once = max(len(batch) for batch in blocks.batches(0))
+    workers = min(threads, at_once, (room - need - worst.batch * 9 // 8) // each)
+    if workers > 1:
+        found.planned = need + worst.batch * 9 // 8 + workers * each
+        return int(workers)
+    return 1

@@ -1,0 +1,22 @@
+"""What `plimsoll.fit` gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Fit:
+    """What became of a run."""
+
+    losses: list[float] = field(default_factory=list)  #: of each epoch, the mean over its targets
+    seconds: list[float] = field(default_factory=list)  #: of each epoch
+    couples: list[str] = field(default_factory=list)  #: modules that look at all graphs of a block
+    planned: int = 0  #: bytes of the process at its peak, as planned
+    smallest_budget: int = 0  #: bytes, as planned, of these epochs with this seed, in any process like this
+    smallest_budget_any_seed: int = 0  #: bytes that do for every seed and any number of epochs: of the largest block
+    #: that graphs of this data set can make up
+    peak: int = 0  #: bytes that the ledger held at once, as measured
+    peak_process: int = 0  #: anonymous bytes of the process, as measured
+    workers: int = 1  #: blocks that ran at once
+    reruns: int = 0  #: blocks that were refused memory once and ran again

@@ -1,0 +1,213 @@
+"""The steps of `plimsoll.fit`: blocks, alone or at once, whose gradients are added up to those of a batch."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from plimsoll import _torch
+from plimsoll._apart import Apart, InOrder, drawing
+from plimsoll._fit_loss import counts
+from plimsoll._fit_result import Fit
+from plimsoll._lanes import LaneSums, require_unchanged
+from plimsoll.blocks import Block, BlockList
+from plimsoll.errors import BudgetExceeded, Failure
+from plimsoll.journal import RunJournal
+from plimsoll.loss_shares import LossShares
+from plimsoll.steps import Forward, Loss, loss_of
+
+_RERUNS = 3  # of a block that was refused memory
+_SETTLING = 1.2  # seconds: what others in the process took for a moment counts for one
+
+
+class Steps:
+    """The epochs of a run."""
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        blocks: BlockList,
+        forward: Forward,
+        loss: Loss,
+        shares: LossShares,
+        found: Fit,
+        room: bool,
+        apart: Apart,
+        lanes: int,
+        journal: RunJournal | None,
+    ) -> None:
+        self._model, self._optimizer, self._blocks = model, optimizer, blocks
+        self._forward, self._loss, self._found = forward, loss, found
+        self._mean, self._counts = shares.mean, counts(shares, blocks)
+        self._memory = _torch.BlockMemory() if room and found.workers == 1 else None
+        self._apart = apart
+        self._threads = InOrder[_Done](found.workers) if found.workers > 1 else None
+        self._journal = journal
+        self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self._sums = LaneSums(self._parameters, lanes)
+
+    def epoch(self, epoch: int) -> float:
+        """Trains one epoch; gives its mean loss."""
+        self._model.train()
+        losses, targets = 0.0, 0.0
+        done = epoch * len(self._blocks.sizes)
+        for step, batch in enumerate(self._blocks.batches(epoch), 1):
+            total, count = self._batch(epoch, batch)
+            losses, targets = losses + total, targets + count
+            done += sum(len(block.graphs) for block in batch)
+            if self._journal is not None:
+                self._journal.progress(epoch + 1, step, done)
+        return losses / targets if targets else float("nan")
+
+    def _batch(self, epoch: int, blocks: list[Block]) -> tuple[float, float]:
+        """Steps on a batch; gives its loss times what it is a mean over, and that."""
+        counts = {block.number: float(self._counts[block.graphs].sum()) for block in blocks}
+        all_targets = sum(counts.values())
+        for share in self._sums.shares(blocks):
+            # None of a block's targets may count, and its mean is then 0 / 0.
+            jobs = (self._job(epoch, block, counts[block.number] / all_targets) for block in share if counts[block.number])
+            for job, (gradients, value) in self._run(jobs):
+                if not math.isfinite(value):
+                    raise Failure(
+                        f"the loss of block {job.block.number} of epoch {epoch} is {value}, of the graphs {_some(job.block.graphs)}; "
+                        "expected a number. The weights are those before its batch: a smaller learning rate, clipped gradients, "
+                        "or look at these graphs"
+                    )
+                self._sums.add(gradients)
+                self._sums.add_loss(job.weight * value)
+        summed, loss = self._sums.add_up()
+        for parameter, gradient in zip(self._parameters, summed):
+            parameter.grad = gradient
+        self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+        return loss * all_targets if self._mean else loss, all_targets
+
+    def close(self) -> None:
+        """Ends the threads."""
+        if self._threads is not None:
+            self._threads.close()
+            self._threads = None
+
+    def _job(self, epoch: int, block: Block, share: float) -> _Job:
+        seed = _seed_of(self._blocks.seed, epoch, block.number)
+        with self._drawing(seed):  # random transforms
+            data = self._blocks.load(block.graphs)
+        return _Job(block, data, share if self._mean else 1.0, seed)
+
+    def _run(self, jobs: Iterator[_Job]) -> Iterator[tuple[_Job, _Done]]:
+        """The blocks of a lane in their order, at once where there are threads."""
+        if self._threads is None:
+            for job in jobs:
+                yield job, self._block(job)
+            return
+        for job, done in self._threads.run(jobs, self._in_thread):
+            if isinstance(done, BudgetExceeded):
+                yield job, self._again(job, [], done)
+            else:
+                yield job, done
+
+    def _in_thread(self, memory: _torch.BlockMemory, job: _Job) -> _Done:
+        try:
+            memory.begin()
+        except Failure:  # what the loss keeps of earlier blocks lies in it
+            return self._step(job)
+        try:
+            inside, loss = self._step(job)
+        finally:
+            memory.end()
+        return [None if gradient is None else gradient.clone() for gradient in inside], loss
+
+    def _block(self, job: _Job) -> _Done:
+        """The gradients of a block and its loss."""
+        buffers = [buffer.clone() for buffer in self._model.buffers()]
+        try:
+            done = self._in_memory(job)
+            require_unchanged(self._model, buffers)
+            return done
+        except BudgetExceeded as error:
+            # What was packed tightly before may lie apart in the block's memory; the heap has no such gaps.
+            refused = error.with_traceback(None)
+        self._memory = None
+        return self._again(job, buffers, refused)
+
+    def _again(self, job: _Job, buffers: list[torch.Tensor], refused: BudgetExceeded) -> _Done:
+        """Runs a block that was refused memory, alone."""
+        self._found.reruns += 1
+        for attempt in range(_RERUNS):
+            for parameter in self._parameters:
+                parameter.grad = None
+            for buffer, kept in zip(self._model.buffers(), buffers):
+                buffer.copy_(kept)
+            gc.collect()
+            if attempt:
+                _torch.give_back_freed_memory()
+                time.sleep(_SETTLING)
+            try:
+                return self._step(job)
+            except BudgetExceeded as error:
+                refused = error.with_traceback(None)
+        raise refused
+
+    def _in_memory(self, job: _Job) -> _Done:
+        if self._memory is None:
+            return self._step(job)
+        try:
+            self._memory.begin()
+        except Failure:
+            warnings.warn("the model keeps tensors from one block to the next; blocks run slower so", stacklevel=5)
+            self._memory = None
+            return self._step(job)
+        try:
+            inside, loss = self._step(job)
+        finally:
+            self._memory.end()
+        return [None if gradient is None else gradient.clone() for gradient in inside], loss
+
+    def _step(self, job: _Job) -> _Done:
+        with self._drawing(job.seed):
+            loss = loss_of(self._model, job.data, self._forward, self._loss)
+            if self._apart.at_once:
+                weighed = loss * job.weight
+                return list(torch.autograd.grad(weighed, self._parameters, allow_unused=True)), float(loss.detach())
+            (loss * job.weight).backward()
+        gradients = [parameter.grad for parameter in self._parameters]
+        for parameter in self._parameters:
+            parameter.grad = None
+        return gradients, float(loss.detach())
+
+    def _drawing(self, seed: int) -> AbstractContextManager[None]:
+        """Random numbers of torch follow from the seed."""
+        if self._apart.random:
+            return drawing(seed)
+        torch.default_generator.manual_seed(seed)
+        return nullcontext()
+
+
+class _Job(NamedTuple):
+    block: Block
+    data: Data
+    weight: float  #: of its loss in that of the batch
+    seed: int
+
+
+#: The gradients of the parameters and the loss.
+_Done: TypeAlias = tuple[list[torch.Tensor | None], float]
+
+
+def _some(graphs: NDArray[np.int64]) -> str:
+    return ", ".join(map(str, graphs[:8])) + (", ..." if len(graphs) > 8 else "")
+
+
+def _seed_of(seed: int, epoch: int, block: int) -> int:
+    return int(np.random.SeedSequence((seed, epoch, block)).generate_state(1, np.uint64)[0])
