@@ -73,6 +73,10 @@ void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, con
   labelled_ |= verdict.labelled;
   attacks_ += verdict.attack;
   found_ += verdict.attack && verdict.alarm;
+  const auto [traffic, first] = traffic_.try_emplace(place.channel, Traffic{verdict.window.time_ns, 0});
+  const auto passed = static_cast<int64_t>(gap_ns(traffic->second.last_ns, verdict.window.time_ns));
+  if (!first && passed <= WindowStream::kMostPause) traffic->second.total_ns += passed;
+  traffic->second.last_ns = verdict.window.time_ns;
   if (!options_.incidents && (verdict.alarm || options_.all)) {
     const std::string line =
         options_.json ? line_json(verdict, detector, place).dump() : line_text(verdict, detector, place);
@@ -157,8 +161,22 @@ Json AlarmLines::summary_json(const FeedLosses& losses, Budget& budget) const {
                   {"other_channels", losses.other_channels},
                   {"dropped_frames", losses.frames},
                   {"memory", budget.report_json()}};
-  if (labelled_) summary["labels"] = {{"attack_windows", attacks_}, {"found", found_}};
+  const double hours = traffic_hours();
+  summary["traffic_hours"] = hours;
+  summary["alarms_per_hour"] = hours > 0 ? Json(static_cast<double>(alarms_) / hours) : Json();
+  if (labelled_)
+    summary["labels"] = {
+        {"attack_windows", attacks_},
+        {"found", found_},
+        {"false_alarms_per_hour", hours > 0 ? Json(static_cast<double>(alarms_ - found_) / hours) : Json()}};
   return summary;
+}
+
+// Channels run side by side.
+double AlarmLines::traffic_hours() const {
+  int64_t longest = 0;
+  for (const auto& [channel, traffic] : traffic_) longest = std::max(longest, traffic.total_ns);
+  return static_cast<double>(longest) / 3.6e12;
 }
 
 void AlarmLines::summarise(const FeedLosses& losses, Budget& budget) {
@@ -175,10 +193,17 @@ void AlarmLines::print_summary(const Json& summary) const {
   const auto us = [&](const char* key) { return summary.at("latency_ns").at(key).get<double>() / 1e3; };
   fmt::print("{} alarms in {} windows of {} frames, {}\n", format_count(alarms_), format_count(windows_),
              format_count(frames_), format_seconds(summary.at("seconds")));
+  const auto say = [](const char* what, const Json& an_hour) {
+    if (an_hour.is_null()) return;
+    fmt::print("{}: {:.3g} an hour of traffic, {:.3g} a day\n", what, an_hour.get<double>(),
+               24 * an_hour.get<double>());
+  };
+  say("alarms", summary.at("alarms_per_hour"));
   if (labelled_)
     fmt::print("labels: {} of {} windows with attacks found, {} false alarms in {} without\n",
                format_count(found_), format_count(attacks_), format_count(alarms_ - found_),
                format_count(windows_ - attacks_));
+  if (labelled_) say("false alarms", summary.at("labels").at("false_alarms_per_hour"));
   fmt::print(
       "latency of a window: p50 {:.0f} us, p99 {:.0f} us, p99.9 {:.0f} us, most {:.0f} us; {} windows/s of a "
       "core; first verdict after {:.0f} ms\n",

@@ -51,6 +51,7 @@ class AlarmLines {
                         const StreamPlace& place) const;
   Json summary_json(const FeedLosses& losses, Budget& budget) const;
   void print_summary(const Json& summary) const;
+  double traffic_hours() const;
 
   Options options_;
   const Stopwatch& watch_;
@@ -63,6 +64,12 @@ class AlarmLines {
   bool labelled_ = false;
   int64_t attacks_ = 0;
   int64_t found_ = 0;
+  // Of each channel: the time of its last window, and how long it was there.
+  struct Traffic {
+    int64_t last_ns = 0;
+    int64_t total_ns = 0;
+  };
+  std::map<std::string, Traffic> traffic_;
 };
 
 }  // namespace plimsoll

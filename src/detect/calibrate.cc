@@ -54,12 +54,15 @@ BehaviourProfile profile_of(const FramesView& frames, const WindowSource& window
 // The parts of these windows by a profile that was not learned from them.
 void judge(const DetectorFile& model, const FramesView& frames, const BehaviourProfile& profile,
            std::span<const int64_t> graphs, FusedRows& rows) {
-  const BehaviourWindows windows(frames, model.windows, profile);
+  WindowOptions options = model.windows;
+  options.calibration.fold = CalibrationFold::first_half;  // of either half: frames of attacks do not count
+  const BehaviourWindows windows(frames, options, profile);
   WindowJudge judge(model, windows.tables());
+  FrameJudges judges;
   GraphBlock block;
   for (const int64_t graph : graphs) {
     windows.read(std::span(&graph, 1), block);
-    rows.add(judge.parts(block, windows.signal_steps(std::span(&graph, 1)).front()));
+    rows.add(judge.parts(block, windows.frame_statistics(std::span(&graph, 1), judges).front()));
   }
 }
 
@@ -124,7 +127,7 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
   FusedRows rows;
   judge(model, frames, profile_of(frames, windows, second), first, rows);
   judge(model, frames, profile_of(frames, windows, first), second, rows);
-  const Fusion fusion = Fusion::learn(rows, {}, Fusion::Timing::trusted);
+  const Fusion fusion = Fusion::learn(rows, {}, Fusion::Timing::by_id);
   const BehaviourProfile profile = profile_of(frames, windows, all);
   result.ids = profile.vocabulary().size();
   result.expected = std::ssize(profile.expected());

@@ -26,9 +26,13 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     11.0F,   // still: more than a look-back has room for, since cars stop; it ranks, and alarms nobody
     1.1F,    // transitions: another drive may have its messages in another order; likewise
     5.0F,    // steps: doublings; at 4, a benign drive of set_01 has two false alarms in 1,508 windows
+    1.0F,    // extra: margins
 };
 
 constexpr size_t kGat = FusedRows::kGat;
+constexpr auto kEarlyPart = static_cast<size_t>(Statistic::early);
+constexpr auto kEarlySharePart = static_cast<size_t>(Statistic::early_share);
+constexpr auto kExtraPart = static_cast<size_t>(Statistic::extra);
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
 // classifier finds no more in the window than in benign ones, it is the latter.
 constexpr double kSupport = 0.5;
@@ -58,15 +62,16 @@ Vector<float, Tag::columns> sorted_values(const FusedRows& rows, size_t part) {
   return values;
 }
 
-// A value of each part. Files of earlier versions have no `steps`: it counts for nothing there.
+// A value of each part. Files of earlier versions have no `extra`, or no `steps` either: they count for nothing
+// there.
 std::array<double, kFusedParts> parts_of(const NamedTensors& tensors, const std::string& name) {
-  constexpr auto kSteps = static_cast<size_t>(Statistic::steps);
   const auto values = values_of<double>(tensors, name, {-1});
   std::array<double, kFusedParts> parts;
   parts.fill(kNaN);
-  if (values.size() + 1 == kFusedParts) {
-    std::ranges::copy(values.first(kSteps), parts.begin());
-    std::ranges::copy(values.subspan(kSteps), parts.begin() + kSteps + 1);
+  if (values.size() + 1 == kFusedParts || values.size() + 2 == kFusedParts) {
+    const size_t missing = kFusedParts - values.size();
+    std::ranges::copy(values.first(kStatistics - missing), parts.begin());
+    std::ranges::copy(values.subspan(kStatistics - missing), parts.begin() + kStatistics);
     return parts;
   }
   const auto whole = values_of<double>(tensors, name, {static_cast<int64_t>(kFusedParts)});
@@ -122,6 +127,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
   fusion.units_.fill(kNaN);
   for (size_t p = 0; p < kFusedParts; ++p) {
     if (std::ranges::find(without, parts[p].name) != without.end()) continue;
+    if (timing == Timing::by_id && (p == kEarlyPart || p == kEarlySharePart)) continue;
     const auto values = sorted_values(benign, p);
     if (values.empty()) continue;
     const double edge = value_beyond(values, kBeyondEdge);
@@ -129,9 +135,20 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     fusion.edges_[p] = std::max(0.0, edge);
     if (p == kGat && timing == Timing::supported) fusion.support_ = edge;
   }
+  // Its margins are levels already, of each ID its own, learned from all benign traffic: windows that are compared
+  // with half of it would raise them for all IDs.
+  if (!std::isnan(fusion.edges_[kExtraPart])) {
+    fusion.edges_[kExtraPart] = 0;
+    fusion.units_[kExtraPart] = parts[kExtraPart].least_scale;
+  }
   Vector<double, Tag::columns> excesses;
   excesses.reserve(static_cast<size_t>(benign.size()));
-  for (int64_t w = 0; w < benign.size(); ++w) excesses.push_back(fusion.excess(benign.row(w)));
+  for (int64_t w = 0; w < benign.size(); ++w) {
+    std::array<float, kFusedParts> row;
+    std::ranges::copy(benign.row(w), row.begin());
+    row[kExtraPart] = std::min(row[kExtraPart], 0.0F);
+    excesses.push_back(fusion.excess(row));
+  }
   std::ranges::sort(excesses);
   for (const double rate : kRates) {
     const double level = std::max(1.0, value_beyond(excesses, rate));
@@ -148,14 +165,15 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
   Parts excesses;
   for (size_t p = 0; p < kFusedParts; ++p) excesses[p] = (parts[p] - edges_[p]) / units_[p];
   const double support = (parts[kGat] - support_) / units_[kGat] + kSupport;
-  for (const Statistic statistic : {Statistic::early, Statistic::early_share}) {
-    double& timing = excesses[static_cast<size_t>(statistic)];
+  for (const size_t part : {kEarlyPart, kEarlySharePart}) {
+    double& timing = excesses[part];
     if (support < timing) timing = support;  // never so where there is no gat
   }
   // Below the line benign signals step as much as attacked ones: ranked by it, windows would stand above
   // those that other parts rank.
   double& steps = excesses[static_cast<size_t>(Statistic::steps)];
   if (steps <= 1) steps = std::min(steps, 0.0);
+  excesses[kExtraPart] *= scale_;  // a margin is an alarm whatever the scale of the others
   return excesses;
 }
 

@@ -51,8 +51,8 @@ float WindowJudge::log_odds(GraphBlock& graph) {
   return is_stranger_among_known(nodes, unknown) ? score + kUnknownIdEvidence : score;
 }
 
-std::span<const float> WindowJudge::parts(GraphBlock& graph, float steps) {
-  std::ranges::copy(profile_statistics(graph, 0, steps), parts_.begin());
+std::span<const float> WindowJudge::parts(GraphBlock& graph, const FrameStatistics& frames) {
+  std::ranges::copy(profile_statistics(graph, 0, frames), parts_.begin());
   parts_[FusedRows::kGat] = log_odds(graph);
   return parts_;
 }

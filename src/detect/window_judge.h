@@ -5,6 +5,7 @@
 #include "detect/detector_file.h"
 #include "detect/gat_network.h"
 #include "sample/block/feature_selection.h"
+#include "windows/profile_statistics.h"
 
 namespace plimsoll {
 
@@ -16,8 +17,8 @@ class WindowJudge {
 
   /// The log-odds of an attack; takes from the graph the columns that the model does not see.
   float log_odds(GraphBlock& graph);
-  /// The parts of a fused score (detect/fusion.h), of behaviour graphs and what SignalSteps says; likewise.
-  std::span<const float> parts(GraphBlock& graph, float steps);
+  /// The parts of a fused score (detect/fusion.h), of behaviour graphs and what their frames say; likewise.
+  std::span<const float> parts(GraphBlock& graph, const FrameStatistics& frames);
   const GatNetwork& network() const { return network_; }
 
  private:

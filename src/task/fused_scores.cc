@@ -54,12 +54,13 @@ void read_statistics(const WindowSource& windows, std::span<const int64_t> graph
                      const std::function<void(int64_t, const ProfileStatistics&)>& take) {
   constexpr size_t kPiece = 64;
   GraphBlock block;
+  FrameJudges judges;
   for (size_t first = 0; first < graphs.size(); first += kPiece) {
     const auto piece = graphs.subspan(first, std::min(kPiece, graphs.size() - first));
     windows.read(piece, block);
-    const auto steps = windows.signal_steps(piece);
+    const auto frames = windows.frame_statistics(piece, judges);
     for (int64_t g = 0; g < std::ssize(piece); ++g)
-      take(static_cast<int64_t>(first) + g, profile_statistics(block, g, steps[static_cast<size_t>(g)]));
+      take(static_cast<int64_t>(first) + g, profile_statistics(block, g, frames[static_cast<size_t>(g)]));
   }
 }
 
@@ -133,7 +134,7 @@ DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span
     const auto calibration = of_recording(data_.windows()->calibration(), recording);
     require_calibration(data_, recording, std::ssize(calibration));
     const FusedRows benign = rows(calibration_, calibration, models, true);
-    const Fusion fusion = Fusion::learn(benign, without, Fusion::Timing::trusted);
+    const Fusion fusion = Fusion::learn(benign, without, Fusion::Timing::by_id);
     const Fusion::Line& line = fusion.lines().back();
     rate = line.target_rate;
     above += line.realised_rate * static_cast<double>(benign.size());

@@ -288,7 +288,8 @@ Findings judge_detector(const RunEvaluation& options) {
   const Published* const compared = published ? &*published : nullptr;
   Findings findings{evaluation_json(evaluation), evaluation_table(evaluation, compared), {}, 0, {}};
   if (options.split.empty())
-    findings.report = evaluation_report(evaluation, compared, read_run_record(options.folder), suspicious);
+    findings.report =
+        evaluation_report(evaluation, compared, read_run_record(options.folder), suspicious, calibration);
   if (published) findings.json["compared"] = published->content();
   findings.json["calibration_windows"] = calibration;
   if (calibration > 0)

@@ -10,6 +10,7 @@
 #include "memory/vector.h"
 #include "store/frames.h"
 #include "store/named_tensors.h"
+#include "windows/arrival_model.h"
 #include "windows/gap.h"
 #include "windows/signal_model.h"
 #include "windows/vocabulary.h"
@@ -98,8 +99,9 @@ class BehaviourProfile {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   /// An ID's profile; of the index vocabulary().size(), which is "unknown", an empty one.
   const Id& id(int32_t index) const { return ids_[static_cast<size_t>(index)]; }
-  /// What its signals do: of a vehicle that is calibrated, else none.
+  /// What its signals do, and how soon frames come: of a vehicle that is calibrated, else nothing.
   const SignalModel& signals() const { return signals_; }
+  const ArrivalModel& arrivals() const { return arrivals_; }
   /// The IDs whose silence is expected to end, by index.
   std::span<const int32_t> expected() const { return expected_; }
   /// Whether benign traffic has a frame of `target` right after one of `source`.
@@ -116,6 +118,7 @@ class BehaviourProfile {
 
   Vocabulary vocabulary_;
   SignalModel signals_;
+  ArrivalModel arrivals_;
   Vector<Id, Tag::columns> ids_;
   Vector<int32_t, Tag::columns> expected_;
   Vector<uint64_t, Tag::columns> transitions_;  // a bit for each pair of known IDs

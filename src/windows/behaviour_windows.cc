@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "windows/behaviour_columns.h"
 #include "windows/calibration.h"
-#include "windows/signal_steps.h"
 
 namespace plimsoll {
 namespace {
@@ -133,14 +132,15 @@ FrameSpans BehaviourWindows::frames(int64_t graph) const {
   return frames_.frames().part(frames.first, frames.count);
 }
 
-std::vector<float> BehaviourWindows::signal_steps(std::span<const int64_t> graphs) const {
-  SignalSteps steps;
-  std::vector<float> worst;
+std::vector<FrameStatistics> BehaviourWindows::frame_statistics(std::span<const int64_t> graphs,
+                                                                FrameJudges& judges) const {
+  const bool benign_only = options_.calibration.fold != CalibrationFold::all;
+  std::vector<FrameStatistics> all;
   for (const int64_t graph : graphs) {
     const FrameWindow frames = window(graph);
-    worst.push_back(steps.worst(frames_.frames(), frames, profile_of(*frames.recording)));
+    all.push_back(judges.judge(frames_.frames(), frames, profile_of(*frames.recording), benign_only));
   }
-  return worst;
+  return all;
 }
 
 std::vector<uint32_t> BehaviourWindows::node_ids(int64_t graph) const {

@@ -27,7 +27,8 @@ class BehaviourWindows : public WindowSource {
   const GraphSetTables& tables() const override { return tables_; }
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   FrameSpans frames(int64_t graph) const override;
-  std::vector<float> signal_steps(std::span<const int64_t> graphs) const override;
+  std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
+                                                FrameJudges& judges) const override;
   std::vector<uint32_t> node_ids(int64_t graph) const override;
 
   std::span<const int64_t> calibration() const override { return calibration_; }

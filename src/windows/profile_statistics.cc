@@ -11,11 +11,12 @@ using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns
 
 const std::array<std::string, kStatistics>& statistic_names() {
   static const std::array<std::string, kStatistics> kNames = {
-      "unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps"};
+      "unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps", "extra"};
   return kNames;
 }
 
-ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, float steps) {
+ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph,
+                                     const FrameStatistics& by_frames) {
   const auto g = static_cast<size_t>(graph);
   const int64_t first = block.node_ptr[g];
   const auto row = [&](int64_t node) { return block.x.data() + static_cast<size_t>(node) * kNodeColumns; };
@@ -52,7 +53,8 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, flo
   at(Statistic::silence) *= static_cast<float>(kMostUnits);
   at(Statistic::still) *= static_cast<float>(kMostUnits);
   if (is_another_vehicle(nodes, unknown)) return {};
-  at(Statistic::steps) = steps;
+  at(Statistic::steps) = by_frames.steps;
+  at(Statistic::extra) = by_frames.extra;
   // No gap: of one frame, or of frames without times.
   if (nodes > 0 && row(first)[kWindowGap] > 0)
     at(Statistic::load) = static_cast<float>(kDoublings) * (1 - row(first)[kWindowGap]);

@@ -20,15 +20,23 @@ enum class Statistic : uint8_t {
   still,        ///< doublings by which a payload that changes has stood still for too long, at worst
   transitions,  ///< share of steps between known IDs that benign traffic does not take
   steps,        ///< doublings by which a signal steps further than ever, at worst (windows/signal_steps.h)
+  extra,        ///< margins by which a frame comes too soon to be its sender's (windows/extra_frames.h)
 };
-inline constexpr size_t kStatistics = 9;
+inline constexpr size_t kStatistics = 10;
 const std::array<std::string, kStatistics>& statistic_names();
 
 /// By Statistic.
 using ProfileStatistics = std::array<float, kStatistics>;
 
-/// Of a window, from its behaviour graph with all its columns and what SignalSteps says of its frames. All
+/// What its frames say of a window that its behaviour graph does not: SignalSteps and ExtraFrames.
+struct FrameStatistics {
+  float steps = 0;
+  float extra = 0;
+};
+
+/// Of a window, from its behaviour graph with all its columns and what its frames say. All
 /// are 0 of a window of another vehicle than the profile's (windows/unknown_ids.h).
-ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, float steps);
+ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph,
+                                     const FrameStatistics& by_frames);
 
 }  // namespace plimsoll

@@ -5,7 +5,6 @@
 #include "store/frame_batch.h"
 #include "windows/behaviour_graph.h"
 #include "windows/compat_graph.h"
-#include "windows/signal_steps.h"
 #include "windows/windows.h"
 
 namespace plimsoll {
@@ -61,8 +60,9 @@ class WindowStream {
   /// Of behaviour graphs: the raw CAN ID of each node.
   std::vector<uint32_t> node_ids() const { return behaviour_->node_ids(); }
   /// Of a behaviour window.
-  float signal_steps() {
-    return steps_.worst(spans_, {&recording_, window_first_ - dropped_, window_frames_}, *profile_);
+  FrameStatistics frame_statistics() {
+    const FrameWindow window{&recording_, window_first_ - dropped_, window_frames_};
+    return judges_.judge(spans_, window, *profile_, false, dropped_);
   }
   FrameSpans frames() const { return held_.spans().part(window_first_ - dropped_, window_frames_); }
   /// The frames that no window had yet which next() gave, and those that the next one has in common with it.
@@ -90,7 +90,7 @@ class WindowStream {
   Recording recording_;  // what BehaviourGraph asks of one
   std::optional<BehaviourGraph> behaviour_;
   std::optional<CompatGraph> compat_;
-  SignalSteps steps_;
+  FrameJudges judges_;
   GraphBlock block_;
 
   // Of the recording.

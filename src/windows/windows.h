@@ -10,13 +10,13 @@
 #include "sample/block/block.h"
 #include "store/frames.h"
 #include "store/shard.h"
-#include "windows/behaviour_profile.h"
+#include "windows/frame_judges.h"
 #include "windows/vocabulary.h"
 
 namespace plimsoll {
 
 /// Which of its calibration windows a recording's profile is learned from: all of them, or one half, so that
-/// the other can be judged by it.
+/// the other can be judged by it: then frames labelled 1 are as if they were not there.
 enum class CalibrationFold : uint8_t { all, first_half, second_half };
 
 /// Whether each recording is compared with benign traffic of its own (docs/detection.md#calibration).
@@ -51,9 +51,11 @@ class WindowSource : public BlockSource {
   virtual std::span<const int64_t> calibration() const { return {}; }
   /// The consecutive frames that a window looks at.
   virtual FrameSpans frames(int64_t graph) const = 0;
-  /// What SignalSteps::worst() says of these windows; 0 of those that are compared with no signals.
-  virtual std::vector<float> signal_steps(std::span<const int64_t> graphs) const {
-    return std::vector<float>(graphs.size());
+  /// What the frames of these windows say, ascending; 0 where the profile they are compared with cannot tell.
+  /// `judges` go on from the windows before.
+  virtual std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
+                                                        FrameJudges& /*judges*/) const {
+    return std::vector<FrameStatistics>(graphs.size());
   }
   /// The CAN ID of each node of a window's graph, flags included; of compat, whose unknown IDs are one node,
   /// the first of them.

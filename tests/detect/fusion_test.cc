@@ -107,8 +107,19 @@ TEST(Fusion, PartsThatNoWindowHasOrThatAreNamedCountForNothing) {
   EXPECT_TRUE(std::isnan(alone[place("load")]) && std::isnan(alone[place("vgae")]));
 }
 
-// What versions wrote that did not know signals: the parts without `steps`.
-TEST(Fusion, OfAFileWithoutStepsScoresAsThere) {
+TEST(Fusion, AMarginOfExtraIsAnAlarmWhateverBenignWindowsHave) {
+  FusedRows benign;
+  for (int i = 0; i < 100; ++i) benign.add(row({{"silence", i < 99 ? 0.0F : 50.0F}, {"extra", 0.3F * (i % 10)}}));
+  const Fusion fusion = Fusion::learn(benign);
+  EXPECT_NEAR(fusion.score(row({{"silence", 25}, {"extra", 0}})), 0.5, 1e-5) << "the scale is that of the silence";
+  EXPECT_NEAR(fusion.score(row({{"silence", 0}, {"extra", 1.25F}})), 1.25, 1e-5);
+  EXPECT_NEAR(fusion.scores_by_part(row({{"silence", 0}, {"extra", 0.5F}}))[place("extra")], 0.5, 1e-5);
+}
+
+// What versions wrote that knew neither signals nor arrivals, or no arrivals.
+class FusionOfEarlierVersions : public testing::TestWithParam<size_t> {};
+
+TEST_P(FusionOfEarlierVersions, ScoresAsThere) {
   FusedRows benign;
   for (int i = 0; i < 100; ++i) benign.add(row({{"unknown", 0}, {"transitions", 0}, {"gat", i / 100.0F}}));
   const Fusion fusion = Fusion::learn(benign);
@@ -116,18 +127,21 @@ TEST(Fusion, OfAFileWithoutStepsScoresAsThere) {
   for (const char* const name : {"fusion.edge", "fusion.unit"}) {
     const auto values = values_of<double>(tensors, name, {static_cast<int64_t>(kFusedParts)});
     std::vector<double> before(values.begin(), values.end());
-    before.erase(before.begin() + static_cast<int64_t>(place("steps")));
+    const auto end = before.begin() + static_cast<int64_t>(kStatistics);
+    before.erase(end - static_cast<int64_t>(GetParam()), end);
     tensors[name] = own_tensor<double>(before, {static_cast<int64_t>(before.size())});
   }
   const auto again = Fusion::from_tensors(tensors);
   ASSERT_TRUE(again.has_value());
   for (const float gat : {-3.0F, 0.5F, 9.0F}) {
-    const auto parts = row({{"unknown", 0}, {"transitions", 0}, {"steps", 50}, {"gat", gat}});
+    const auto parts = row({{"unknown", 0}, {"transitions", 0}, {"extra", 50}, {"gat", gat}});
     EXPECT_EQ(again->score(parts), fusion.score(row({{"unknown", 0}, {"transitions", 0}, {"gat", gat}})));
   }
   tensors["fusion.edge"] = own_tensor<double>(std::vector<double>(3), {3});
   EXPECT_THROW(Fusion::from_tensors(tensors), InputError);
 }
+
+INSTANTIATE_TEST_SUITE_P(PartsFewer, FusionOfEarlierVersions, testing::Values(1, 2));
 
 TEST(Fusion, WhatIsNoNumberIsNoCleanBill) {
   FusedRows benign;
@@ -156,9 +170,8 @@ TEST(Fusion, WhatComesTooSoonIsAnAlarmOnlyWhereTheClassifierDoesNotSpeakAgainst)
     EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", -1}})), -0.5, 1e-5) << part;
     EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", 0}})), 0.5, 1e-5) << part;
     EXPECT_NEAR(fusion.scores_by_part(row({{part, 50}, {"gat", -1}}))[place(part)], -0.5, 1e-5) << part;
-    // Against a profile of the vehicle itself, or without a classifier, it speaks for itself.
-    EXPECT_GT(Fusion::learn(benign, {}, Fusion::Timing::trusted).score(row({{part, 50}, {"gat", -1}})), 10)
-        << part;
+    // By a profile of the vehicle itself, `extra` speaks instead; without a classifier, it for itself.
+    EXPECT_EQ(Fusion::learn(benign, {}, Fusion::Timing::by_id).score(row({{part, 50}, {"gat", -1}})), -1) << part;
     const Fusion alone = Fusion::learn(benign, {"gat"});
     EXPECT_GT(alone.score(row({{part, 50}, {"gat", -1}})), 10) << part;
   }

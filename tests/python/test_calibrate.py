@@ -288,7 +288,7 @@ def test_without_calibration_the_levels_are_those_of_training(run, trained, traf
 
 def test_ablation_judges_the_score_without_each_part(run, trained, traffic, plimsoll):
     evaluation = evaluate(run, trained(TRANSFER), traffic / "frames", "--ablation")
-    parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps", "gat"]
+    parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps", "extra", "gat"]
     for split in evaluation["splits"]:
         assert [entry["name"] for entry in split["models"]] == [
             "fused", "statistics", "fused-models", *(f"fused-without-{part}" for part in parts), "gat"]
@@ -298,6 +298,7 @@ def test_ablation_judges_the_score_without_each_part(run, trained, traffic, plim
         assert [by_name["fused-models"][key] for key in same] == [by_name["gat"][key] for key in same]
         assert [by_name["fused-without-gat"][key] for key in same] == [by_name["statistics"][key] for key in same]
     page = re.sub(r"<script>.*?</script>", "", (trained(TRANSFER) / "report.html").read_text(), flags=re.S)
+    assert "Labels chose these windows" in page and "no test label was used" not in page
     assert "fused-without-silence" in page and "nan" not in page.lower().replace("resonance", "")
     error = plimsoll("evaluate", trained(TRANSFER), "--data", traffic / "frames", "--ablation", "--calibrate", "0", code=2).stderr
     assert "--calibrate" in error

@@ -101,6 +101,18 @@ TEST(EvaluationReport, AnswersInTwoSentencesBeforeItsTables) {
   EXPECT_LT(page.find("<svg"), page.find("<table"));
 }
 
+TEST(EvaluationReport, SaysWhetherLabelsChoseCalibrationWindows) {
+  const Made made;
+  const Evaluation evaluation = judge({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
+  const auto page = [&](int64_t calibration) {
+    const Markup report = evaluation_report(evaluation, nullptr, made_run(), {}, calibration);
+    return std::string(report.begin(), report.end());
+  };
+  EXPECT_THAT(page(0), HasSubstr("no test label was used"));
+  EXPECT_THAT(page(200), Not(HasSubstr("no test label was used")));
+  EXPECT_THAT(page(200), HasSubstr("at most 200 or a third of it, which are not judged. Labels chose these windows"));
+}
+
 TEST(EvaluationReport, ShowsEveryDetectorSplitAndStageAndNeedsNoOtherFile) {
   const Made made;
   const Evaluation evaluation = judge({&made.tables, made.truth, &made.times}, made.lists, made.detectors);

@@ -46,7 +46,7 @@ class Statistics : public testing::Test {
     // Another graph before it, so that places in the block are not those in the graph.
     append(block_, {{{kCountShare, 1}, {kKnown, 1}, {kEarly, 1}}}, {{0, 0, {{kEdgeCountShare, 1}}}});
   }
-  ProfileStatistics last() const { return profile_statistics(block_, block_.graphs() - 1, 0); }
+  ProfileStatistics last() const { return profile_statistics(block_, block_.graphs() - 1, {}); }
 
   GraphBlock block_;
 };

@@ -32,12 +32,24 @@ void add_rows(Report::Table& table, const std::string& title, const JudgedGroup&
   for (const DetectorSummary& summary : summarise(group.detectors)) table.rows.push_back(report_row(summary));
 }
 
-void add_headline(Report& report, const Evaluation& evaluation, const Published* published) {
+std::string where_thresholds_are_from(int64_t calibration) {
+  if (calibration == 0)
+    return "Thresholds were set on benign validation windows alone, so that 1 % or 0.1 % of those lie above; no "
+           "test label was used.";
+  return fmt::format(
+      "Thresholds were set for each recording on its first benign windows, at most {} or a third of it, which are "
+      "not judged. Labels chose these windows: those with a frame labelled an attack were left out. No other test "
+      "label was used.",
+      calibration);
+}
+
+void add_headline(Report& report, const Evaluation& evaluation, const Published* published,
+                  int64_t calibration) {
   report.section("Results");
   report.paragraph(
-      "A window is called an attack when its score is above a threshold. Thresholds were set on benign "
-      "validation windows alone, so that 1 % or 0.1 % of those lie above; no test label was used. FPR is "
-      "what came of it here. A figure that needs a class that is absent is left out (-).");
+      "A window is called an attack when its score is above a threshold. " +
+      where_thresholds_are_from(calibration) +
+      " FPR is what came of it here. A figure that needs a class that is absent is left out (-).");
   report.paragraph(
       "Delay is the mean time from a recording's first attack frame to the end of the first flagged window; "
       "missed counts the recordings in which none was flagged in time. A rule has no weights: unknown_id "
@@ -256,10 +268,10 @@ void add_answer(Report& report, const Evaluation& evaluation) {
 }  // namespace
 
 Markup evaluation_report(const Evaluation& evaluation, const Published* published, const RunRecord& run,
-                         const std::vector<std::vector<Report::Figure>>& suspicious) {
+                         const std::vector<std::vector<Report::Figure>>& suspicious, int64_t calibration) {
   Report report(run.name, "Detection of attacks, judged by plimsoll evaluate");
   add_answer(report, evaluation);
-  add_headline(report, evaluation, published);
+  add_headline(report, evaluation, published, calibration);
   add_thresholds(report, evaluation);
   for (size_t s = 0; s < evaluation.splits.size(); ++s) {
     const JudgedSplit& split = evaluation.splits[s];

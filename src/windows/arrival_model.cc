@@ -1,0 +1,167 @@
+#include "windows/arrival_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "windows/behaviour_profile.h"
+#include "windows/gap_bins.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int kGaps = 8;
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+// The spans of one kind, of an ID.
+struct Spans {
+  int64_t count = 0;
+  std::array<int64_t, ArrivalModel::kParts> least;
+
+  Spans() { least.fill(kNever); }
+  void add(int64_t part, int64_t span) {
+    ++count;
+    least[static_cast<size_t>(part)] = std::min(least[static_cast<size_t>(part)], span);
+  }
+  // The least of the parts, and as far below it the next record as it is below the second.
+  Arrival::Bound bound(double margin) const {
+    auto sorted = least;
+    std::ranges::sort(sorted);
+    if (sorted[0] == kNever) return {};
+    const int64_t second = sorted[1] == kNever ? sorted[0] : sorted[1];
+    const double record = std::log2(static_cast<double>(second) / static_cast<double>(sorted[0]));
+    return {sorted[0], std::max(margin, record)};
+  }
+};
+
+struct Counted {
+  int64_t frames = 0;
+  int64_t changes = 0;  // of the payload
+  int64_t sum_ns = 0;   // of gaps
+  Spans one;
+  Spans two;
+  Spans eight;
+
+  // Of the run.
+  int64_t seen = 0;
+  std::array<int64_t, kGaps> times{};  // of the last frames, as a ring
+  uint64_t payload = 0;
+
+  int64_t span_from(int64_t back, int64_t time_ns) const {
+    return GapBins::gap_of(times[static_cast<size_t>((seen - back) % kGaps)], time_ns);
+  }
+  void add(int64_t part, int64_t time_ns, uint64_t now) {
+    ++frames;
+    if (seen > 0) {
+      changes += now != payload;
+      const int64_t gap = span_from(1, time_ns);
+      sum_ns += gap;
+      one.add(part, gap);
+    }
+    if (seen > 1) two.add(part, span_from(2, time_ns));
+    if (seen >= kGaps) eight.add(part, span_from(kGaps, time_ns));
+    times[static_cast<size_t>(seen++ % kGaps)] = time_ns;
+    payload = now;
+  }
+  double period() const { return static_cast<double>(sum_ns) / static_cast<double>(one.count); }
+
+  // `traffic_ns`: of all of it.
+  Arrival arrival(int64_t traffic_ns) const {
+    Arrival id;
+    id.still = frames >= ArrivalModel::kFewest &&
+               static_cast<double>(changes) < ArrivalModel::kStillShare * static_cast<double>(one.count);
+    if (two.count >= ArrivalModel::kFewest && period() <= BehaviourProfile::kLongestPeriod) {
+      const auto regular = [&](const Arrival::Bound& bound, int gaps) {
+        const bool is = static_cast<double>(bound.least_ns) >
+                            BehaviourProfile::kLeastRegularity * gaps * period() &&
+                        bound.least_ns > GapBins::kShortest;
+        return is ? bound : Arrival::Bound{};
+      };
+      const double jitter = std::log2(period() / static_cast<double>(one.bound(1).least_ns));
+      const double margin =
+          std::clamp(ArrivalModel::kRegular * jitter, ArrivalModel::kLeastMargin, ArrivalModel::kMargin);
+      id.one = regular(one.bound(margin), 1);
+      id.two = regular(two.bound(margin), 2);
+    }
+    if (id.one.least_ns > 0 || id.two.least_ns > 0) return id;
+    if (eight.count >= ArrivalModel::kFewest)
+      id.eight = eight.bound(ArrivalModel::kBurstMargin);
+    else  // Seldom: nine frames take the share of the traffic that they are of all its frames, at most all of it.
+      id.eight = {std::max(GapBins::kShortest, frames > kGaps ? traffic_ns / frames * kGaps : traffic_ns),
+                  ArrivalModel::kBurstMargin};
+    return id;
+  }
+};
+
+}  // namespace
+
+double Arrival::Bound::excess(int64_t span_ns) const {
+  if (span_ns >= least_ns) return 0;
+  return std::log2(static_cast<double>(least_ns) / static_cast<double>(span_ns)) / margin;
+}
+
+ArrivalModel ArrivalModel::learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
+                                 const Vocabulary& vocabulary) {
+  ArrivalModel model;
+  int64_t total = 0;
+  int64_t traffic_ns = 0;
+  for (const FrameWindow& run : runs) {
+    if (!run.recording->has_time || run.count == 0) continue;
+    total += run.count;
+    const FrameSpans part = frames.part(run.first, run.count);
+    traffic_ns += GapBins::gap_of(part.time_ns.front(), part.time_ns.back());
+  }
+  if (total == 0) return model;
+  Vector<Counted, Tag::columns> counted(static_cast<size_t>(vocabulary.size()));
+  int64_t position = 0;
+  for (const FrameWindow& run : runs) {
+    if (!run.recording->has_time) continue;
+    for (Counted& id : counted) id.seen = 0;
+    for (int64_t f = run.first; f < run.first + run.count; ++f) {
+      const int64_t part = position++ * kParts / total;
+      const auto at = static_cast<size_t>(f);
+      const int32_t id = vocabulary.index(frames.can_id[at]);
+      if (id == vocabulary.size() || frames.label[at] == 1) continue;
+      counted[static_cast<size_t>(id)].add(
+          part, frames.time_ns[at], payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
+    }
+  }
+  for (const Counted& id : counted) model.ids_.push_back(id.arrival(traffic_ns));
+  return model;
+}
+
+NamedTensors ArrivalModel::tensors() const {
+  if (ids_.empty()) return {};
+  Vector<int64_t, Tag::columns> least;
+  Vector<double, Tag::columns> margins;
+  for (const Arrival& id : ids_) {
+    least.insert(least.end(), {id.one.least_ns, id.two.least_ns, id.eight.least_ns, int64_t{id.still}});
+    margins.insert(margins.end(), {id.one.margin, id.two.margin, id.eight.margin});
+  }
+  const auto count = static_cast<int64_t>(ids_.size());
+  return {{"profile.arrival_ns", own_tensor<int64_t>(least, {count, 4})},
+          {"profile.arrival_margin", own_tensor<double>(margins, {count, 3})}};
+}
+
+ArrivalModel ArrivalModel::from_tensors(const NamedTensors& tensors, int32_t ids) {
+  ArrivalModel model;
+  if (!tensors.contains("profile.arrival_ns")) return model;
+  const auto least = values_of<int64_t>(tensors, "profile.arrival_ns", {ids, 4});
+  const auto margins = values_of<double>(tensors, "profile.arrival_margin", {ids, 3});
+  for (size_t i = 0; i < static_cast<size_t>(ids); ++i) {
+    const auto bound = [&](size_t k) { return Arrival::Bound{least[4 * i + k], margins[3 * i + k]}; };
+    const Arrival id{bound(0), bound(1), bound(2), least[4 * i + 3] != 0};
+    for (const Arrival::Bound& one : {id.one, id.two, id.eight})
+      if (one.least_ns < 0 || !std::isfinite(one.margin) || (one.least_ns > 0 && one.margin <= 0))
+        throw InputError(fmt::format(
+            "the model's tensors 'profile.arrival_*' hold an impossible bound in row {}; calibrate it again", i));
+    model.ids_.push_back(id);
+  }
+  return model;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,98 @@
+#include "windows/extra_frames.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "windows/gap_bins.h"
+
+namespace plimsoll {
+namespace {
+
+// A sender whose payload stands still may send at once when a switch in it changes, and then repeat: COM
+// transmission mode MIXED of AUTOSAR. A few bits change, and they stay.
+constexpr int kSwitchBits = 2;
+constexpr int32_t kRepeats = 8;
+// Those that change back within so few frames were not the sender's.
+constexpr int32_t kStays = 2;
+constexpr double kTakenBack = 4;
+constexpr int32_t kCrowd = 2;
+
+}  // namespace
+
+int64_t ExtraFrames::Seen::span_from(int back, int64_t time_ns) const {
+  return GapBins::gap_of(times[static_cast<size_t>((count - back) % kGaps)], time_ns);
+}
+
+double ExtraFrames::event_excess(Seen& seen, double excess, uint64_t payload) {
+  if (excess > 1) {
+    if (payload != seen.payload && std::popcount(payload ^ seen.payload) <= kSwitchBits) {
+      seen.event = true;
+      seen.event_frames = kRepeats;
+      seen.before_event = seen.payload;
+      return 0;
+    }
+    if (seen.event && payload == seen.payload && seen.event_frames > 0) {
+      --seen.event_frames;
+      return 0;
+    }
+  }
+  if (seen.event && payload != seen.payload) {
+    if (seen.event_frames >= kRepeats - kStays && payload == seen.before_event)
+      excess = std::max(excess, kTakenBack);
+    seen.event = false;
+  }
+  return excess;
+}
+
+double ExtraFrames::excess(const Arrival& arrival, Seen& seen, int64_t time_ns, uint64_t payload) {
+  double excess = 0;
+  if (seen.count > 0) excess = arrival.one.excess(seen.span_from(1, time_ns));
+  if (seen.count > 1) excess = std::max(excess, arrival.two.excess(seen.span_from(2, time_ns)));
+  if (seen.count >= Seen::kGaps && arrival.eight.least_ns > 0)
+    excess = arrival.eight.excess(seen.span_from(Seen::kGaps, time_ns));
+  if (arrival.still && arrival.eight.least_ns == 0 && seen.count > 0)
+    excess = event_excess(seen, excess, payload);
+  const bool backwards = seen.count > 0 && time_ns < seen.times[static_cast<size_t>((seen.count - 1) % Seen::kGaps)];
+  if (excess > 1 && !backwards && arrival.eight.least_ns == 0) {
+    ++seen.left_out;
+    return seen.last_excess = excess;
+  }
+  // Of several that came too soon, the one that is on time again need not be the sender's.
+  if (seen.left_out >= kCrowd) excess = std::max(excess, seen.last_excess);
+  seen.left_out = 0;
+  seen.times[static_cast<size_t>(seen.count++ % Seen::kGaps)] = time_ns;
+  seen.payload = payload;
+  return excess;
+}
+
+float ExtraFrames::worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
+                         bool benign_only, int64_t dropped) {
+  const ArrivalModel& arrivals = profile.arrivals();
+  if (arrivals.empty() || !window.recording->has_time) return 0;
+  const int64_t first = window.first + dropped;
+  const int64_t end = first + window.count;
+  if (recording_ != window.recording || first < first_) {
+    recording_ = window.recording;
+    seen_.assign(static_cast<size_t>(profile.vocabulary().size()), {});
+    excess_.clear();
+    first_ = first;
+    next_ = std::max(recording_->first_frame, dropped);
+  }
+  excess_.erase(excess_.begin(), excess_.begin() + std::min(first - first_, std::ssize(excess_)));
+  first_ = first;
+  next_ = std::max(next_, dropped);
+  for (; next_ < end; ++next_) {
+    const auto at = static_cast<size_t>(next_ - dropped);
+    const int32_t id = profile.vocabulary().index(frames.can_id[at]);
+    double here = 0;
+    if (id != profile.vocabulary().size() && !(benign_only && frames.label[at] == 1))
+      here = excess(arrivals.of(id), seen_[static_cast<size_t>(id)], frames.time_ns[at],
+                    payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
+    if (next_ >= first) excess_.push_back(static_cast<float>(here));
+  }
+  float worst = 0;
+  for (int64_t f = 0; f < window.count; ++f) worst = std::max(worst, excess_[static_cast<size_t>(f)]);
+  return worst;
+}
+
+}  // namespace plimsoll

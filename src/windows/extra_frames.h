@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+
+#include "windows/behaviour_profile.h"
+
+namespace plimsoll {
+
+/// Finds frames that an ID's sender did not send, by their times (windows/arrival_model.h). A frame that comes too
+/// soon is left out of the times that later ones are compared with: so one added frame is one event, in the window
+/// that has it, and the real frame after it is on time. Which of two senders is the ID's own is known from all that
+/// came before: frames of a recording are read once, from its first to its last. Not thread-safe.
+class ExtraFrames {
+ public:
+  /// By how much the earliest frame of the window comes too soon, in margins: above 1 is a frame too many; 0 for
+  /// none. Windows come in ascending order and with the same profile; one that starts earlier reads its recording
+  /// again. `frames` holds those since the window before; `dropped` of the recording are not among them any more.
+  /// With `benign_only`, frames labelled 1 are as if they were not there.
+  float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
+              bool benign_only = false, int64_t dropped = 0);
+  /// What comes next is another recording.
+  void reset() { recording_ = nullptr; }
+
+ private:
+  // Of one ID, since the recording began.
+  struct Seen {
+    static constexpr int kGaps = 8;
+    int64_t count = 0;
+    std::array<int64_t, kGaps> times{};  // of the frames that were its own, as a ring
+    uint64_t payload = 0;                // of the last of them
+    uint64_t before_event = 0;
+    int32_t event_frames = 0;  // that may still come early, after the payload changed
+    bool event = false;
+    int32_t left_out = 0;    // since that frame
+    double last_excess = 0;  // of the last one left out
+
+    int64_t span_from(int back, int64_t time_ns) const;
+  };
+  static double excess(const Arrival& arrival, Seen& seen, int64_t time_ns, uint64_t payload);
+  static double event_excess(Seen& seen, double excess, uint64_t payload);
+
+  const Recording* recording_ = nullptr;
+  Vector<Seen, Tag::blocks> seen_;      // by index of the ID
+  Vector<float, Tag::blocks> excess_;   // of the frames from first_ on, up to next_
+  int64_t first_ = 0;                   // frame of the last window
+  int64_t next_ = 0;                    // to be read
+};
+
+}  // namespace plimsoll

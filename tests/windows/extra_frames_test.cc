@@ -1,0 +1,184 @@
+#include "windows/extra_frames.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/behaviour_test.h"
+#include "support/errors.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr uint32_t kId = 0x100;
+constexpr int64_t kPeriod = 10 * kMs;
+
+// Late by up to 1 ms, from frame to frame.
+int64_t on_time(int k) {
+  return k * kPeriod + k * 7919 % 11 * kMs / 10;
+}
+
+std::vector<Frame> drive(int frames) {
+  std::vector<Frame> all;
+  for (int k = 0; k < frames; ++k) all.push_back({on_time(k), kId, {1, 2, 3, 4, 5, 6, 7, 8}});
+  return all;
+}
+
+const BehaviourProfile& profile() {
+  static const BehaviourProfile kProfile = learned_from(drive(1000));
+  return kProfile;
+}
+
+float extra_of(const std::vector<Frame>& frames, int first, int count, const BehaviourProfile& of = profile(),
+               bool benign_only = false) {
+  const FrameBatch batch = batch_of(frames);
+  Recording recording;
+  recording.frames = std::ssize(frames);
+  ExtraFrames extra;
+  return extra.worst(batch.spans(), {&recording, first, count}, of, benign_only);
+}
+
+// With one more frame after frame `k`, at this share of the period.
+std::vector<Frame> added(std::vector<Frame> frames, int k, double phase, std::vector<uint8_t> payload,
+                         uint8_t label = 1) {
+  const auto time = on_time(k) + static_cast<int64_t>(phase * static_cast<double>(kPeriod));
+  frames.insert(frames.begin() + k + 1, {time, kId, std::move(payload), label});
+  return frames;
+}
+
+const std::vector<uint8_t> kSame = {1, 2, 3, 4, 5, 6, 7, 8};
+const std::vector<uint8_t> kOther = {1, 2, 3, 4, 5, 6, 0xF0, 0x0F};
+
+TEST(ArrivalModel, ABoundIsTheSecondLeastSpanOfEightPartsAndItsMarginReachesToTheLeast) {
+  auto frames = drive(800);
+  for (size_t k = 450; k < frames.size(); ++k) frames[k].time_ns -= 6 * kMs;  // one gap of 4 ms or so
+  const Arrival steady = learned_from(drive(800)).arrivals().of(0);
+  const Arrival jumped = learned_from(frames).arrivals().of(0);
+  EXPECT_EQ(steady.one.margin, ArrivalModel::kMargin);
+  EXPECT_EQ(jumped.one.least_ns, steady.one.least_ns);
+  const int64_t least = frames[450].time_ns - frames[449].time_ns;
+  EXPECT_NEAR(jumped.one.margin, std::log2(static_cast<double>(steady.one.least_ns) / static_cast<double>(least)),
+              1e-12);
+  EXPECT_EQ(jumped.eight.least_ns, 0) << "a regular ID has no bound of bursts";
+}
+
+TEST(ExtraFrames, NoFrameThatWasLearnedFromIsOne) {
+  auto frames = drive(1000);
+  for (size_t k = 450; k < frames.size(); ++k) frames[k].time_ns -= 9 * kMs;
+  EXPECT_LE(extra_of(frames, 0, 1000, learned_from(frames)), 1);
+}
+
+TEST(ExtraFrames, AnAddedFrameIsFoundAtAnyPhaseAndInItsWindowAlone) {
+  for (const double phase : {0.0, 0.1, 0.3, 0.5, 0.7, 0.9}) {
+    const auto frames = added(drive(300), 150, phase, kSame);
+    EXPECT_GT(extra_of(frames, 151, 2), 1) << phase << ": it, and the real one after it";
+    EXPECT_LE(extra_of(frames, 100, 51), 1) << phase;
+    EXPECT_LE(extra_of(frames, 153, 100), 1) << phase << ": the frames after it are on time";
+  }
+}
+
+TEST(ExtraFrames, AFrameThatWasLateIsFollowedByOneOnTime) {
+  auto frames = drive(300);
+  frames[150].time_ns += 2 * kMs;
+  EXPECT_LE(extra_of(frames, 100, 100), 1);
+}
+
+TEST(ExtraFrames, OneThatSendsAtOnceWhenASwitchChangesIsNone) {
+  const std::vector<uint8_t> on = {1, 2, 3, 4, 5, 6, 7, 9};  // one bit less, one more
+  auto frames = added(drive(300), 150, 0.3, on);
+  for (size_t k = 152; k < frames.size(); ++k) frames[k].payload = on;
+  EXPECT_LE(extra_of(frames, 100, 100), 1) << "it stays";
+  EXPECT_GT(extra_of(added(drive(300), 150, 0.3, on), 100, 100), 1) << "taken back";
+  EXPECT_GT(extra_of(added(drive(300), 150, 0.3, kOther), 151, 1), 1) << "more than a switch";
+}
+
+TEST(ExtraFrames, ABurstOfAnIdThatHardlySendsIsFound) {
+  auto frames = drive(1000);
+  frames.insert(frames.begin() + 500, {on_time(500) - 1, 0x7, {}});
+  const BehaviourProfile seldom = learned_from(frames);
+  EXPECT_LE(extra_of(frames, 0, 1001, seldom), 1);
+  std::vector<Frame> flooded = drive(300);
+  for (int k = 0; k < 20; ++k) flooded.insert(flooded.begin() + 151 + k, {on_time(150) + k * kMs / 4, 0x7, {}, 1});
+  EXPECT_GT(extra_of(flooded, 100, 100, seldom), 1);
+  std::vector<Frame> some = drive(300);
+  for (int k = 0; k < 5; ++k) some.insert(some.begin() + 151 + k, {on_time(150) + k * kMs / 4, 0x7, {}});
+  EXPECT_LE(extra_of(some, 100, 100, seldom), 1) << "an event and its repeats";
+}
+
+TEST(ExtraFrames, FramesOfAttacksDoNotCountInCalibration) {
+  const auto frames = added(drive(1000), 500, 0.3, kOther);
+  EXPECT_EQ(learned_from(frames).arrivals().of(0).one.least_ns, profile().arrivals().of(0).one.least_ns);
+  EXPECT_GT(extra_of(frames, 450, 100), 1);
+  EXPECT_LE(extra_of(frames, 450, 100, profile(), true), 1);
+}
+
+TEST(ExtraFrames, AClockThatRunsBackDoesNotSilenceAnId) {
+  auto frames = drive(400);
+  for (size_t k = 200; k < frames.size(); ++k) frames[k].time_ns -= 100 * kPeriod;
+  EXPECT_LE(extra_of(frames, 203, 150), 1);
+}
+
+TEST(ExtraFrames, AnAttackerWhoGoesOnDoesNotBecomeTheSender) {
+  auto frames = drive(6000);
+  for (int k = 5900; k >= 1000; --k)  // a frame between any two
+    frames.insert(frames.begin() + k + 1, {on_time(k) + kPeriod / 2, kId, kOther, 1});
+  ExtraFrames extra;
+  const FrameBatch batch = batch_of(frames);
+  Recording recording;
+  recording.frames = std::ssize(frames);
+  for (int f = 0; f < static_cast<int>(frames.size()); ++f)
+    EXPECT_EQ(extra.worst(batch.spans(), {&recording, f, 1}, profile()) > 1, frames[static_cast<size_t>(f)].label == 1)
+        << f;
+}
+
+TEST(ExtraFrames, WindowsThatOverlapOrComeAgainSayTheSame) {
+  auto frames = drive(900);
+  for (const int k : {610, 655, 700, 701, 702}) frames = added(frames, k, 0.4, kOther);
+  const FrameBatch batch = batch_of(frames);
+  Recording recording;
+  recording.frames = std::ssize(frames);
+  ExtraFrames extra;
+  for (const int round : {0, 1})
+    for (int first = 10; first + 50 <= 900; first += 20)
+      EXPECT_EQ(extra.worst(batch.spans(), {&recording, first, 50}, profile()), extra_of(frames, first, 50))
+          << round << " " << first;
+  // As a stream gives them, without those that no window looks at any more.
+  for (int first = 10; first + 50 <= 900; first += 50) {
+    const std::vector<Frame> held(frames.begin() + std::max(0, first - 30), frames.end());
+    const FrameBatch there = batch_of(held);
+    if (first == 10) extra.reset();
+    EXPECT_EQ(extra.worst(there.spans(), {&recording, std::min(first, 30), 50}, profile(), false,
+                          std::max(0, first - 30)),
+              extra_of(frames, first, 50))
+        << first;
+  }
+}
+
+TEST(ArrivalModel, IsTheSameFromItsTensorsAndADamagedOneIsRefused) {
+  NamedTensors tensors = profile().tensors();
+  const auto again = BehaviourProfile::from_tensors(tensors);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->arrivals().of(0).one.least_ns, profile().arrivals().of(0).one.least_ns);
+  EXPECT_EQ(again->arrivals().of(0).two.margin, profile().arrivals().of(0).two.margin);
+  EXPECT_EQ(again->arrivals().of(0).still, true);
+  tensors["profile.arrival_margin"] = own_tensor<double>(std::vector<double>{0, 0.5, 4}, {1, 3});
+  EXPECT_THROW(BehaviourProfile::from_tensors(tensors), InputError);
+  tensors["profile.arrival_margin"] = own_tensor<double>(std::vector<double>{0.5, NAN, 4}, {1, 3});
+  EXPECT_THROW(BehaviourProfile::from_tensors(tensors), InputError);
+  tensors["profile.arrival_margin"] = own_tensor<double>(std::vector<double>{0.5, 0.5, 4}, {1, 3});
+  tensors["profile.arrival_ns"] = own_tensor<int64_t>(std::vector<int64_t>{-1, 2, 3, 0}, {1, 4});
+  EXPECT_THROW(BehaviourProfile::from_tensors(tensors), InputError);
+}
+
+TEST(ArrivalModel, AFileOfAnEarlierVersionHasNone) {
+  NamedTensors tensors = profile().tensors();
+  tensors.erase("profile.arrival_ns");
+  tensors.erase("profile.arrival_margin");
+  const auto again = BehaviourProfile::from_tensors(tensors);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(extra_of(added(drive(300), 150, 0.5, kOther), 100, 100, *again), 0);
+}
+
+}  // namespace
+}  // namespace plimsoll
