@@ -62,8 +62,8 @@ Vector<float, Tag::columns> sorted_values(const FusedRows& rows, size_t part) {
   return values;
 }
 
-// A value of each part. Files of earlier versions have no `extra`, or no `steps` either: they count for nothing
-// there.
+// A value of each part. Files of earlier versions have no `extra`, or no `steps` either: they count for
+// nothing there.
 std::array<double, kFusedParts> parts_of(const NamedTensors& tensors, const std::string& name) {
   const auto values = values_of<double>(tensors, name, {-1});
   std::array<double, kFusedParts> parts;
@@ -135,8 +135,8 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     fusion.edges_[p] = std::max(0.0, edge);
     if (p == kGat && timing == Timing::supported) fusion.support_ = edge;
   }
-  // Its margins are levels already, of each ID its own, learned from all benign traffic: windows that are compared
-  // with half of it would raise them for all IDs.
+  // Its margins are levels already, of each ID its own, learned from all benign traffic: windows that are
+  // compared with half of it would raise them for all IDs.
   if (!std::isnan(fusion.edges_[kExtraPart])) {
     fusion.edges_[kExtraPart] = 0;
     fusion.units_[kExtraPart] = parts[kExtraPart].least_scale;

@@ -46,9 +46,9 @@ struct FusedRows {
 /// which a window is called an attack. Immutable once learned: any number of threads may use it.
 class Fusion {
  public:
-  /// What tells of frames that come too soon. By a profile of the vehicle itself, `extra`: each ID has a level of
-  /// its own, and an added frame is one event. Else `early` and `early_share`, where the classifier finds a window
-  /// odd as well: several vehicles and drives have taught the profile.
+  /// What tells of frames that come too soon. By a profile of the vehicle itself, `extra`: each ID has a
+  /// level of its own, and an added frame is one event. Else `early` and `early_share`, where the classifier
+  /// finds a window odd as well: several vehicles and drives have taught the profile.
   enum class Timing : uint8_t { supported, by_id };
   /// The edge is the value that this share of benign windows exceeds; the unit, from their median to it.
   static constexpr double kBeyondEdge = 0.01;

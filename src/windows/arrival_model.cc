@@ -76,9 +76,9 @@ struct Counted {
                static_cast<double>(changes) < ArrivalModel::kStillShare * static_cast<double>(one.count);
     if (two.count >= ArrivalModel::kFewest && period() <= BehaviourProfile::kLongestPeriod) {
       const auto regular = [&](const Arrival::Bound& bound, int gaps) {
-        const bool is = static_cast<double>(bound.least_ns) >
-                            BehaviourProfile::kLeastRegularity * gaps * period() &&
-                        bound.least_ns > GapBins::kShortest;
+        const bool is =
+            static_cast<double>(bound.least_ns) > BehaviourProfile::kLeastRegularity * gaps * period() &&
+            bound.least_ns > GapBins::kShortest;
         return is ? bound : Arrival::Bound{};
       };
       const double jitter = std::log2(period() / static_cast<double>(one.bound(1).least_ns));
@@ -90,7 +90,8 @@ struct Counted {
     if (id.one.least_ns > 0 || id.two.least_ns > 0) return id;
     if (eight.count >= ArrivalModel::kFewest)
       id.eight = eight.bound(ArrivalModel::kBurstMargin);
-    else  // Seldom: nine frames take the share of the traffic that they are of all its frames, at most all of it.
+    else  // Seldom: nine frames take the share of the traffic that they are of all its frames, at most all of
+          // it.
       id.eight = {std::max(GapBins::kShortest, frames > kGaps ? traffic_ns / frames * kGaps : traffic_ns),
                   ArrivalModel::kBurstMargin};
     return id;
@@ -158,7 +159,8 @@ ArrivalModel ArrivalModel::from_tensors(const NamedTensors& tensors, int32_t ids
     for (const Arrival::Bound& one : {id.one, id.two, id.eight})
       if (one.least_ns < 0 || !std::isfinite(one.margin) || (one.least_ns > 0 && one.margin <= 0))
         throw InputError(fmt::format(
-            "the model's tensors 'profile.arrival_*' hold an impossible bound in row {}; calibrate it again", i));
+            "the model's tensors 'profile.arrival_*' hold an impossible bound in row {}; calibrate it again",
+            i));
     model.ids_.push_back(id);
   }
   return model;

@@ -12,9 +12,9 @@ namespace plimsoll {
 
 struct FrameWindow;
 
-/// How soon frames of one ID come in benign traffic, as an arrival curve: the least time that one gap, two gaps
-/// and eight gaps in a row take (Le Boudec and Thiran, "Network Calculus", 2001, section 1.2). What comes sooner
-/// by more than a margin is a frame too many.
+/// How soon frames of one ID come in benign traffic, as an arrival curve: the least time that one gap, two
+/// gaps and eight gaps in a row take (Le Boudec and Thiran, "Network Calculus", 2001, section 1.2). What
+/// comes sooner by more than a margin is a frame too many.
 struct Arrival {
   /// A bound of the curve. Of the traffic it was learned from, nothing exceeds it.
   struct Bound {
@@ -31,14 +31,14 @@ struct Arrival {
   bool still = false;  ///< the payload rarely changes: a frame may come early because it did
 };
 
-/// The arrival curves of a vehicle's IDs, found in benign traffic. Immutable once learned: any number of threads
-/// may read.
+/// The arrival curves of a vehicle's IDs, found in benign traffic. Immutable once learned: any number of
+/// threads may read.
 class ArrivalModel {
  public:
   /// An ID with fewer spans has no bound for them.
   static constexpr int64_t kFewest = 24;
-  /// The traffic has so many parts, each with its least span. The margin is no less than the way from the second
-  /// least of these to the least: the next record may lie as far below.
+  /// The traffic has so many parts, each with its least span. The margin is no less than the way from the
+  /// second least of these to the least: the next record may lie as far below.
   static constexpr int64_t kParts = 8;
   /// Doublings. An added frame halves two gaps, and one of the two gaps that it makes.
   static constexpr double kMargin = 0.6;
@@ -63,11 +63,11 @@ class ArrivalModel {
     return static_cast<size_t>(id) < ids_.size() ? ids_[static_cast<size_t>(id)] : kNone;
   }
 
-  /// As tensors "profile.arrival_ns" and "profile.arrival_margin" (docs/formats/safetensors.md); none where there
-  /// is no ID.
+  /// As tensors "profile.arrival_ns" and "profile.arrival_margin" (docs/formats/safetensors.md); none where
+  /// there is no ID.
   NamedTensors tensors() const;
-  /// From such tensors; empty where there are none. Errors: InputError that names a tensor that is misshapen or
-  /// holds what no model has.
+  /// From such tensors; empty where there are none. Errors: InputError that names a tensor that is misshapen
+  /// or holds what no model has.
   static ArrivalModel from_tensors(const NamedTensors& tensors, int32_t ids);
 
  private:

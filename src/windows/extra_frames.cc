@@ -24,6 +24,11 @@ int64_t ExtraFrames::Seen::span_from(int back, int64_t time_ns) const {
 }
 
 double ExtraFrames::event_excess(Seen& seen, double excess, uint64_t payload) {
+  if (seen.event && payload == seen.before_event && payload != seen.payload &&
+      seen.event_frames >= kRepeats - kStays) {
+    seen.event = false;
+    return std::max(excess, kTakenBack);
+  }
   if (excess > 1) {
     if (payload != seen.payload && std::popcount(payload ^ seen.payload) <= kSwitchBits) {
       seen.event = true;
@@ -36,15 +41,13 @@ double ExtraFrames::event_excess(Seen& seen, double excess, uint64_t payload) {
       return 0;
     }
   }
-  if (seen.event && payload != seen.payload) {
-    if (seen.event_frames >= kRepeats - kStays && payload == seen.before_event)
-      excess = std::max(excess, kTakenBack);
-    seen.event = false;
-  }
+  if (payload != seen.payload) seen.event = false;
   return excess;
 }
 
 double ExtraFrames::excess(const Arrival& arrival, Seen& seen, int64_t time_ns, uint64_t payload) {
+  // A clock that was set back says nothing about the frames before.
+  if (seen.count > 0 && time_ns < seen.times[static_cast<size_t>((seen.count - 1) % Seen::kGaps)]) seen = {};
   double excess = 0;
   if (seen.count > 0) excess = arrival.one.excess(seen.span_from(1, time_ns));
   if (seen.count > 1) excess = std::max(excess, arrival.two.excess(seen.span_from(2, time_ns)));
@@ -52,8 +55,7 @@ double ExtraFrames::excess(const Arrival& arrival, Seen& seen, int64_t time_ns, 
     excess = arrival.eight.excess(seen.span_from(Seen::kGaps, time_ns));
   if (arrival.still && arrival.eight.least_ns == 0 && seen.count > 0)
     excess = event_excess(seen, excess, payload);
-  const bool backwards = seen.count > 0 && time_ns < seen.times[static_cast<size_t>((seen.count - 1) % Seen::kGaps)];
-  if (excess > 1 && !backwards && arrival.eight.least_ns == 0) {
+  if (excess > 1 && arrival.eight.least_ns == 0) {
     ++seen.left_out;
     return seen.last_excess = excess;
   }

@@ -6,16 +6,17 @@
 
 namespace plimsoll {
 
-/// Finds frames that an ID's sender did not send, by their times (windows/arrival_model.h). A frame that comes too
-/// soon is left out of the times that later ones are compared with: so one added frame is one event, in the window
-/// that has it, and the real frame after it is on time. Which of two senders is the ID's own is known from all that
-/// came before: frames of a recording are read once, from its first to its last. Not thread-safe.
+/// Finds frames that an ID's sender did not send, by their times (windows/arrival_model.h). A frame that
+/// comes too soon is left out of the times that later ones are compared with: so one added frame is one
+/// event, in the window that has it, and the real frame after it is on time. Which of two senders is the ID's
+/// own is known from all that came before: frames of a recording are read once, from its first to its last.
+/// Not thread-safe.
 class ExtraFrames {
  public:
-  /// By how much the earliest frame of the window comes too soon, in margins: above 1 is a frame too many; 0 for
-  /// none. Windows come in ascending order and with the same profile; one that starts earlier reads its recording
-  /// again. `frames` holds those since the window before; `dropped` of the recording are not among them any more.
-  /// With `benign_only`, frames labelled 1 are as if they were not there.
+  /// By how much the earliest frame of the window comes too soon, in margins: above 1 is a frame too many; 0
+  /// for none. Windows come in ascending order and with the same profile; one that starts earlier reads its
+  /// recording again. `frames` holds those since the window before; `dropped` of the recording are not among
+  /// them any more. With `benign_only`, frames labelled 1 are as if they were not there.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
               bool benign_only = false, int64_t dropped = 0);
   /// What comes next is another recording.
@@ -40,10 +41,10 @@ class ExtraFrames {
   static double event_excess(Seen& seen, double excess, uint64_t payload);
 
   const Recording* recording_ = nullptr;
-  Vector<Seen, Tag::blocks> seen_;      // by index of the ID
-  Vector<float, Tag::blocks> excess_;   // of the frames from first_ on, up to next_
-  int64_t first_ = 0;                   // frame of the last window
-  int64_t next_ = 0;                    // to be read
+  Vector<Seen, Tag::blocks> seen_;     // by index of the ID
+  Vector<float, Tag::blocks> excess_;  // of the frames from first_ on, up to next_
+  int64_t first_ = 0;                  // frame of the last window
+  int64_t next_ = 0;                   // to be read
 };
 
 }  // namespace plimsoll

@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// What the frames of windows say that graphs do not: each judge keeps what it knows between windows, which come in
-/// ascending order and with one profile a recording. Not thread-safe.
+/// What the frames of windows say that graphs do not: each judge keeps what it knows between windows, which
+/// come in ascending order and with one profile a recording. Not thread-safe.
 struct FrameJudges {
   SignalSteps steps = {};
   ExtraFrames extra = {};

@@ -11,7 +11,8 @@ using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns
 
 const std::array<std::string, kStatistics>& statistic_names() {
   static const std::array<std::string, kStatistics> kNames = {
-      "unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps", "extra"};
+      "unknown", "early", "early_share", "surplus", "silence",
+      "load",    "still", "transitions", "steps",   "extra"};
   return kNames;
 }
 

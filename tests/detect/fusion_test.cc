@@ -109,9 +109,11 @@ TEST(Fusion, PartsThatNoWindowHasOrThatAreNamedCountForNothing) {
 
 TEST(Fusion, AMarginOfExtraIsAnAlarmWhateverBenignWindowsHave) {
   FusedRows benign;
-  for (int i = 0; i < 100; ++i) benign.add(row({{"silence", i < 99 ? 0.0F : 50.0F}, {"extra", 0.3F * (i % 10)}}));
+  for (int i = 0; i < 100; ++i)
+    benign.add(row({{"silence", i < 99 ? 0.0F : 50.0F}, {"extra", 0.3F * (i % 10)}}));
   const Fusion fusion = Fusion::learn(benign);
-  EXPECT_NEAR(fusion.score(row({{"silence", 25}, {"extra", 0}})), 0.5, 1e-5) << "the scale is that of the silence";
+  EXPECT_NEAR(fusion.score(row({{"silence", 25}, {"extra", 0}})), 0.5, 1e-5)
+      << "the scale is that of the silence";
   EXPECT_NEAR(fusion.score(row({{"silence", 0}, {"extra", 1.25F}})), 1.25, 1e-5);
   EXPECT_NEAR(fusion.scores_by_part(row({{"silence", 0}, {"extra", 0.5F}}))[place("extra")], 0.5, 1e-5);
 }
@@ -171,7 +173,8 @@ TEST(Fusion, WhatComesTooSoonIsAnAlarmOnlyWhereTheClassifierDoesNotSpeakAgainst)
     EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", 0}})), 0.5, 1e-5) << part;
     EXPECT_NEAR(fusion.scores_by_part(row({{part, 50}, {"gat", -1}}))[place(part)], -0.5, 1e-5) << part;
     // By a profile of the vehicle itself, `extra` speaks instead; without a classifier, it for itself.
-    EXPECT_EQ(Fusion::learn(benign, {}, Fusion::Timing::by_id).score(row({{part, 50}, {"gat", -1}})), -1) << part;
+    EXPECT_EQ(Fusion::learn(benign, {}, Fusion::Timing::by_id).score(row({{part, 50}, {"gat", -1}})), -1)
+        << part;
     const Fusion alone = Fusion::learn(benign, {"gat"});
     EXPECT_GT(alone.score(row({{part, 50}, {"gat", -1}})), 10) << part;
   }

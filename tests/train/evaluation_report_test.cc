@@ -110,7 +110,8 @@ TEST(EvaluationReport, SaysWhetherLabelsChoseCalibrationWindows) {
   };
   EXPECT_THAT(page(0), HasSubstr("no test label was used"));
   EXPECT_THAT(page(200), Not(HasSubstr("no test label was used")));
-  EXPECT_THAT(page(200), HasSubstr("at most 200 or a third of it, which are not judged. Labels chose these windows"));
+  EXPECT_THAT(page(200),
+              HasSubstr("at most 200 or a third of it, which are not judged. Labels chose these windows"));
 }
 
 TEST(EvaluationReport, ShowsEveryDetectorSplitAndStageAndNeedsNoOtherFile) {

@@ -42,10 +42,11 @@ struct RunRecord {
 };
 
 /// report.html of detectors (docs/formats/run.md); `published` may be null. `suspicious`: figures of windows
-/// by split, in the order of the splits; or empty. `calibration`: the benign windows at most that each recording was
-/// calibrated on; 0 for none.
+/// by split, in the order of the splits; or empty. `calibration`: the benign windows at most that each
+/// recording was calibrated on; 0 for none.
 Markup evaluation_report(const Evaluation& evaluation, const Published* published, const RunRecord& run,
-                         const std::vector<std::vector<Report::Figure>>& suspicious = {}, int64_t calibration = 0);
+                         const std::vector<std::vector<Report::Figure>>& suspicious = {},
+                         int64_t calibration = 0);
 
 /// The parts of a report that every run has: losses, memory, what was run.
 void add_run(Report& report, const RunRecord& run);
