@@ -443,6 +443,16 @@ def test_a_model_whose_levels_are_impossible_is_refused(detector, detect, tmp_pa
         assert "fusion." in error and "bad.safetensors" in error
 
 
+def test_alarms_are_told_per_hour_of_traffic(detector, detect, captures_made):
+    capture = next(iter(sorted((captures_made / "captures").glob("test*/*.csv"))))
+    lines, summary, _ = detect(detector("behaviour") / "detector.safetensors", capture, "--all")
+    hours = (lines[-1]["time_ns"] - lines[0]["time_ns"]) / 3600e9
+    assert summary["traffic_hours"] == pytest.approx(hours, rel=1e-6) and hours > 0
+    assert summary["alarms_per_hour"] == pytest.approx(summary["alarms"] / hours, rel=1e-6)
+    false = summary["alarms"] - summary["labels"]["found"]
+    assert summary["labels"]["false_alarms_per_hour"] == pytest.approx(false / hours, rel=1e-6)
+
+
 def test_a_burst_waits_for_itself(detector, detect, captures_made):
     """Latency counts from the arrival of a window's frames, so what waits behind other windows of a read is slower."""
     capture = next(iter(sorted((captures_made / "captures").glob("test*/*.csv"))))
