@@ -199,11 +199,12 @@ void AlarmLines::print_summary(const Json& summary) const {
                24 * an_hour.get<double>());
   };
   say("alarms", summary.at("alarms_per_hour"));
-  if (labelled_)
+  if (labelled_) {
     fmt::print("labels: {} of {} windows with attacks found, {} false alarms in {} without\n",
                format_count(found_), format_count(attacks_), format_count(alarms_ - found_),
                format_count(windows_ - attacks_));
-  if (labelled_) say("false alarms", summary.at("labels").at("false_alarms_per_hour"));
+    say("false alarms", summary.at("labels").at("false_alarms_per_hour"));
+  }
   fmt::print(
       "latency of a window: p50 {:.0f} us, p99 {:.0f} us, p99.9 {:.0f} us, most {:.0f} us; {} windows/s of a "
       "core; first verdict after {:.0f} ms\n",

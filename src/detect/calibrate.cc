@@ -54,11 +54,9 @@ BehaviourProfile profile_of(const FramesView& frames, const WindowSource& window
 // The parts of these windows by a profile that was not learned from them.
 void judge(const DetectorFile& model, const FramesView& frames, const BehaviourProfile& profile,
            std::span<const int64_t> graphs, FusedRows& rows) {
-  WindowOptions options = model.windows;
-  options.calibration.fold = CalibrationFold::first_half;  // of either half: frames of attacks do not count
-  const BehaviourWindows windows(frames, options, profile);
+  const BehaviourWindows windows(frames, model.windows, profile);
   WindowJudge judge(model, windows.tables());
-  FrameJudges judges;
+  FrameJudges judges{.benign_only = true};
   GraphBlock block;
   for (const int64_t graph : graphs) {
     windows.read(std::span(&graph, 1), block);

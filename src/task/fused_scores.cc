@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "windows/calibration.h"
@@ -32,11 +33,12 @@ JudgedList learned_in(const TrainingData& data, CalibrationFold fold) {
 }
 
 void put_statistics(const TrainingData& data, std::span<const int64_t> graphs,
-                    Vector<float, Tag::columns>& by_graph) {
-  read_statistics(*data.windows(), graphs, [&](int64_t place, const ProfileStatistics& statistics) {
+                    Vector<float, Tag::columns>& by_graph, FrameJudges judges) {
+  const auto put = [&](int64_t place, const ProfileStatistics& statistics) {
     std::ranges::copy(statistics,
                       by_graph.begin() + graphs[static_cast<size_t>(place)] * std::ssize(statistics));
-  });
+  };
+  read_statistics(*data.windows(), graphs, put, std::move(judges));
 }
 
 void require_calibration(const TrainingData& data, const GraphRange& recording, int64_t windows) {
@@ -51,10 +53,9 @@ void require_calibration(const TrainingData& data, const GraphRange& recording, 
 }  // namespace
 
 void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs,
-                     const std::function<void(int64_t, const ProfileStatistics&)>& take) {
+                     const std::function<void(int64_t, const ProfileStatistics&)>& take, FrameJudges judges) {
   constexpr size_t kPiece = 64;
   GraphBlock block;
-  FrameJudges judges;
   for (size_t first = 0; first < graphs.size(); first += kPiece) {
     const auto piece = graphs.subspan(first, std::min(kPiece, graphs.size() - first));
     windows.read(piece, block);
@@ -77,11 +78,11 @@ FusedScores::FusedScores(const TrainingData& data, const CalibrationFolds* folds
       folds_(folds),
       lists_(lists),
       judged_(static_cast<size_t>(data.source().graphs()) * kStatistics, kNaN) {
-  for (const JudgedList& list : lists) put_statistics(data, list.graphs, judged_);
+  for (const JudgedList& list : lists) put_statistics(data, list.graphs, judged_, {});
   if (folds == nullptr) return;
   calibration_.assign(judged_.size(), kNaN);
-  put_statistics(folds->first, folds->by_first.graphs, calibration_);
-  put_statistics(folds->second, folds->by_second.graphs, calibration_);
+  put_statistics(folds->first, folds->by_first.graphs, calibration_, {.benign_only = true});
+  put_statistics(folds->second, folds->by_second.graphs, calibration_, {.benign_only = true});
 }
 
 int64_t FusedScores::bytes(int64_t graphs, int64_t longest, bool calibrated) {

@@ -9,7 +9,7 @@
 #include "detect/fusion.h"
 #include "task/training_data.h"
 #include "train/evaluate/evaluation.h"
-#include "windows/profile_statistics.h"
+#include "windows/frame_judges.h"
 
 namespace plimsoll {
 
@@ -64,8 +64,10 @@ class FusedScores {
   Statistics calibration_;
 };
 
-/// The statistics of the windows of a list, in its order; `take` gets the place in the list.
+/// The statistics of the windows of an ascending list, in its order, their frames by `judges`; `take` gets
+/// the place in the list.
 void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs,
-                     const std::function<void(int64_t place, const ProfileStatistics&)>& take);
+                     const std::function<void(int64_t place, const ProfileStatistics&)>& take,
+                     FrameJudges judges = {});
 
 }  // namespace plimsoll

@@ -134,11 +134,10 @@ FrameSpans BehaviourWindows::frames(int64_t graph) const {
 
 std::vector<FrameStatistics> BehaviourWindows::frame_statistics(std::span<const int64_t> graphs,
                                                                 FrameJudges& judges) const {
-  const bool benign_only = options_.calibration.fold != CalibrationFold::all;
   std::vector<FrameStatistics> all;
   for (const int64_t graph : graphs) {
     const FrameWindow frames = window(graph);
-    all.push_back(judges.judge(frames_.frames(), frames, profile_of(*frames.recording), benign_only));
+    all.push_back(judges.judge(frames_.frames(), frames, profile_of(*frames.recording)));
   }
   return all;
 }

@@ -11,10 +11,11 @@ namespace plimsoll {
 struct FrameJudges {
   SignalSteps steps = {};
   ExtraFrames extra = {};
+  bool benign_only = false;  ///< frames labelled 1 are as if they were not there: of windows that set levels
 
-  /// `dropped`, `benign_only`: as ExtraFrames::worst().
+  /// `dropped`: as ExtraFrames::worst().
   FrameStatistics judge(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
-                        bool benign_only = false, int64_t dropped = 0) {
+                        int64_t dropped = 0) {
     return {steps.worst(frames, window, profile), extra.worst(frames, window, profile, benign_only, dropped)};
   }
 };

@@ -62,7 +62,7 @@ class WindowStream {
   /// Of a behaviour window.
   FrameStatistics frame_statistics() {
     const FrameWindow window{&recording_, window_first_ - dropped_, window_frames_};
-    return judges_.judge(spans_, window, *profile_, false, dropped_);
+    return judges_.judge(spans_, window, *profile_, dropped_);
   }
   FrameSpans frames() const { return held_.spans().part(window_first_ - dropped_, window_frames_); }
   /// The frames that no window had yet which next() gave, and those that the next one has in common with it.

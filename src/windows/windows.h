@@ -16,7 +16,7 @@
 namespace plimsoll {
 
 /// Which of its calibration windows a recording's profile is learned from: all of them, or one half, so that
-/// the other can be judged by it: then frames labelled 1 are as if they were not there.
+/// the other can be judged by it.
 enum class CalibrationFold : uint8_t { all, first_half, second_half };
 
 /// Whether each recording is compared with benign traffic of its own (docs/detection.md#calibration).

@@ -34,15 +34,12 @@ void add_rows(Report::Table& table, const std::string& title, const JudgedGroup&
 
 std::string where_thresholds_are_from(int64_t calibration) {
   if (calibration == 0)
-    return "Thresholds were set on benign validation windows alone, so that 1 % or 0.1 % of those lie above; "
-           "no "
-           "test label was used.";
+    return "Thresholds were set on benign validation windows alone, so that 1 % or 0.1 % of those lie "
+           "above; no test label was used.";
   return fmt::format(
       "Thresholds were set for each recording on its first benign windows, at most {} or a third of it, "
-      "which are "
-      "not judged. Labels chose these windows: those with a frame labelled an attack were left out. No other "
-      "test "
-      "label was used.",
+      "which are not judged. Labels chose these windows: those with a frame labelled an attack were left "
+      "out. No other test label was used.",
       calibration);
 }
 
