@@ -16,12 +16,13 @@ constexpr int64_t kRead = -1;
 
 }  // namespace
 
-OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, const BlockSampler::From& from,
-                                   ScratchFile scratch, std::span<const uint8_t> uses, const Options& options)
+OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin,
+                                   const RunOrder& order, ScratchFile scratch, std::span<const uint8_t> uses,
+                                   const Options& options)
     : group_(options.group),
       packs_(rows, options.packs, std::move(scratch), uses),
-      sampler_(from),
-      order_(from.blocks) {
+      origin_(std::move(origin)),
+      order_(order) {
   samples_.resize(static_cast<size_t>(group_));
   sampling_.reserve(static_cast<size_t>(group_));
   announced_.reserve(static_cast<size_t>(group_));
@@ -42,7 +43,7 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
   const bool again = order_.visit(number);
   const auto found = std::ranges::find(coming_, number);
   if (found == coming_.end()) {
-    if (!again) start_behind(number);
+    if (!again) begin_at(order_.behind(number));
     return false;
   }
   *found = kRead;
@@ -72,10 +73,16 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
   return given;
 }
 
-// What was expected is not what comes: from now on it is what comes after this block.
-void OnDiskPrefetcher::start_behind(int64_t number) {
+void OnDiskPrefetcher::expect(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  begin_at(number);
+  comes_ = true;
+}
+
+// What was expected is not what comes: from now on it is this block, or nothing that is known.
+void OnDiskPrefetcher::begin_at(std::optional<int64_t> number) {
   begin_anew();
-  next_ = order_.behind(number);
+  next_ = number;
   announce();
 }
 
@@ -122,7 +129,7 @@ bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
   lock.unlock();
   packed_ = sampled_ = 0;
   try {
-    if (!sampler_.sample(sampling_, samples_, stop)) return false;
+    if (!origin_->get(sampling_, samples_, stop)) return false;
   } catch (const std::exception&) {
     give_up();
     return false;

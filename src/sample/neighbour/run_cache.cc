@@ -1,0 +1,217 @@
+#include "sample/neighbour/run_cache.h"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "memory/c_heap.h"
+#include "sample/neighbour/in_memory_prefetcher.h"
+#include "sample/neighbour/on_disk_prefetcher.h"
+#include "sample/neighbour/sample_blocks.h"
+
+namespace plimsoll {
+namespace {
+
+// Of what scratch files may take of the disk: what is for samples.
+constexpr int64_t kSamplesShare = 2;
+// Samples are kept if there is room for those that validate, and for this part of an epoch.
+constexpr int64_t kLeastEpochs = 4;
+
+// Blocks come and go on the heap and leave holes.
+int64_t with_holes(int64_t bytes) {
+  return bytes + bytes / 2;
+}
+
+}  // namespace
+
+RunCache::RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology,
+                   const Options& options)
+    : rows_(rows), from_(from), topology_(topology), options_(options) {
+  topology_.resize(topology_.least_bytes());
+  if (!fits() && keep_samples()) return;  // the first that is read says which
+  begin();
+}
+
+RunCache::~RunCache() {
+  end();
+}
+
+CacheInput RunCache::input() const {
+  CacheInput input{.bytes = options_.bytes,
+                   .sizes = options_.sizes,
+                   .rows = rows_,
+                   .hops = options_.hops,
+                   .topology_bytes = topology_.most_bytes() - topology_.least_bytes(),
+                   .scratch_bytes = options_.folder.empty() ? 0 : options_.scratch_bytes,
+                   .sampled = kept_.has_value(),
+                   .uses = options_.uses};
+  if (!kept_) return input;
+  input.bytes -= KeptSamples::bytes_for(options_.sizes.most_note) + kept_->bytes();
+  input.scratch_bytes -= kept_->file_bytes();
+  return input;
+}
+
+// Whether there is room for all of the graph.
+bool RunCache::fits() const {
+  const CacheInput all = input();
+  const int64_t rows = SharedScan::most_bytes(rows_.layout());
+  return all.bytes >= all.topology_bytes + rows + CacheShares::kGroupInMemory * options_.sizes.most_bytes;
+}
+
+bool RunCache::keep_samples() {
+  const SampleSizes& sizes = options_.sizes;
+  if (options_.folder.empty() || sizes.notes == 0) return false;
+  const SeedBlocks& blocks = from_.blocks;
+  const int64_t longest = sizes.notes / blocks.blocks();  // on average, for nodes are counted as if all had edges
+  const auto shortest = static_cast<int64_t>(4 * (sizes.nodes + sizes.edges));
+  const int64_t bytes = std::min(sizes.notes, options_.scratch_bytes / kSamplesShare);
+  const int64_t validating =
+      blocks.lists().size() > 1 ? static_cast<int64_t>(blocks.numbers(1).size()) : int64_t{0};
+  if (bytes < (validating + blocks.per_epoch() / kLeastEpochs) * longest) return false;
+  const int64_t samples = std::min(blocks.blocks(), bytes / std::max<int64_t>(shortest, 1));
+  const int64_t fixed = SampleFile::bytes_for(samples) + KeptSamples::bytes_for(sizes.most_note);
+  if (options_.bytes < fixed + 4 * with_holes(sizes.most_bytes)) return false;
+  std::optional<ScratchFile> file = ScratchFile::make(options_.folder, bytes);
+  if (!file) return false;
+  kept_.emplace(std::move(*file), samples);
+  return true;
+}
+
+bool RunCache::is_missing(int64_t number) const {
+  if (!kept_) return false;
+  if (!kept_end_) return true;
+  return number >= *kept_end_ && from_.blocks.block(number).list == 0;
+}
+
+bool RunCache::read(int64_t number, const SamplePrefetcher::Place& place) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (!is_missing(number)) return coming_ && coming_->read(number, place);
+  }
+  {
+    const std::unique_lock lock(mutex_);
+    if (is_missing(number)) fill(number);
+  }
+  const std::shared_lock lock(mutex_);
+  return coming_ && coming_->read(number, place);
+}
+
+// The memory is for the topology until blocks from this one on are sampled, and then for rows.
+void RunCache::fill(int64_t number) {
+  end();
+  try {
+    if (!sample_from(number)) kept_.reset();
+  } catch (const BudgetExceeded&) {
+    kept_.reset();
+  } catch (const std::bad_alloc&) {
+    kept_.reset();
+  } catch (...) {
+    kept_end_.reset();
+    throw;
+  }
+  begin();
+  if (kept_) coming_->expect(number);
+}
+
+// Returns whether anything was kept of what trains.
+bool RunCache::sample_from(int64_t number) {
+  const SeedBlocks& blocks = from_.blocks;
+  const bool trains = blocks.block(number).list == 0;
+  const int64_t first = trains ? number : 0;
+  std::vector<BlockNumbers> numbers;
+  if (blocks.lists().size() > 1) {
+    const GraphList validating = blocks.numbers(1);
+    numbers.push_back({validating.front(), validating.back() + 1});
+  }
+  const BlockNumbers training{first, blocks.training_blocks()};
+  numbers.push_back(training);
+
+  kept_->begin();
+  Vector<std::byte, Tag::blocks> sample;
+  sample.reserve(static_cast<size_t>(options_.sizes.most_note));
+  const int64_t bytes = options_.bytes - kept_->bytes() - SampleFile::kBuffer - options_.sizes.most_note;
+  const auto shares =
+      SamplingShares::of(bytes, topology_, with_holes(options_.sizes.most_bytes), options_.threads);
+  const auto keep = [&](std::span<const BlockSample> group, Turn& turn) {
+    turn.wait();
+    return std::ranges::all_of(group, [&](const BlockSample& of) {
+      of.write(sample);
+      return kept_->add(of.number, sample);
+    });
+  };
+  sample_blocks(from_, topology_, shares, numbers, keep);
+  topology_.resize(topology_.least_bytes());
+  kept_->finish();
+  give_back_freed_memory();
+  kept_end_ = kept_->end_of(first);
+  return *kept_end_ > first;
+}
+
+void RunCache::begin() {
+  CacheInput divided = input();
+  CacheShares shares = divide_cache(divided);
+  std::optional<ScratchFile> scratch;
+  if (shares.scratch_bytes > 0) scratch = ScratchFile::make(options_.folder, shares.scratch_bytes);
+  if (shares.scratch_bytes > 0 && !scratch) {  // the disk has no room
+    divided.scratch_bytes = 0;
+    shares = divide_cache(divided);
+  }
+  const SampleSizes& sizes = options_.sizes;
+  const int64_t of_block = kept_ ? sizes.most_kept() : sizes.most_bytes;
+  const int64_t ahead = std::max(shares.ahead_bytes, of_block);
+  const int64_t of_rows = divided.bytes - ahead - (shares.topology ? divided.topology_bytes : 0);
+  const int64_t least = topology_.least_bytes();
+  if (!scratch && of_rows < SharedScan::least_bytes(rows_.layout())) {
+    kept_.reset();
+    return topology_.resize(std::min(least + options_.bytes, topology_.most_bytes()));
+  }
+  if (shares.topology) topology_.resize(topology_.most_bytes());
+  std::unique_ptr<BlockSamples> samples;
+  if (kept_)
+    samples = std::make_unique<KeptSamples>(*kept_, sizes.most_note);
+  else
+    samples = std::make_unique<SampledNow>(from_);
+  const RunOrder order(from_.blocks, kept_ ? *kept_end_ : from_.blocks.blocks());
+  if (scratch) {
+    const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.most_nodes, sizes.most_note};
+    coming_ = std::make_unique<OnDiskPrefetcher>(rows_, std::move(samples), order, std::move(*scratch),
+                                                 options_.uses,
+                                                 OnDiskPrefetcher::Options{packs, shares.group});
+  } else {
+    const int64_t of_sweep = std::min(of_rows, SharedScan::most_bytes(rows_.layout()));
+    const int64_t most_group = std::min(SamplingShares::kLargestGroup, ahead / of_block);
+    coming_ = std::make_unique<InMemoryPrefetcher>(
+        rows_, std::move(samples), order, options_.uses,
+        InMemoryPrefetcher::Options{of_sweep, ahead, of_block,
+                                    std::clamp<int64_t>(shares.group, 1, most_group)});
+  }
+}
+
+void RunCache::end() {
+  if (coming_) before_ = sum(before_, coming_->counters());
+  coming_.reset();
+  topology_.resize(topology_.least_bytes());
+}
+
+int64_t RunCache::planned() const {
+  const std::shared_lock lock(mutex_);
+  return coming_ ? coming_->planned() : 0;
+}
+
+RowCounters RunCache::counters() const {
+  const std::shared_lock lock(mutex_);
+  RowCounters all = before_;
+  if (coming_) all = sum(all, coming_->counters());
+  if (kept_) {
+    all.bytes_read += kept_->bytes_read();
+    all.bytes_written += kept_->bytes_written();
+  }
+  return all;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+
+#include "rows/feature_file.h"
+#include "sample/neighbour/block_sampler.h"
+#include "sample/neighbour/cache_shares.h"
+#include "sample/neighbour/sample_file.h"
+#include "sample/neighbour/sample_prefetcher.h"
+#include "sample/topology/disk_topology.h"
+
+namespace plimsoll {
+
+/// Memory, and room on a disk, that make reading the blocks of a run quick. Where not all of the graph fits into
+/// the memory it is used in turns: for the topology, while the samples of some epochs are made and written to a
+/// scratch file, on all threads of the run; then for rows, while these epochs are read (RunCache::fill). Without
+/// a scratch file samples are made in the background, and topology and rows share the memory.
+///
+/// Any number of threads may call it at once. Blocks are the same for every size.
+class RunCache {
+ public:
+  struct Options {
+    int64_t bytes = 0;                   ///< of memory (Tag::cache, and Tag::blocks for samples)
+    std::filesystem::path folder = {};   ///< where scratch files lie; empty: there are none
+    int64_t scratch_bytes = 0;           ///< of the disk at most
+    SampleSizes sizes = {};              ///< of all blocks of the run
+    int64_t hops = 0;
+    int threads = 1;                     ///< that sample
+    std::span<const uint8_t> uses = {};  ///< of each row, in some blocks; as long as this lives
+  };
+  /// What is given has to outlive it. `topology` has its bytes changed. Errors: BudgetExceeded, those of
+  /// SharedScan and SpilledFeatures.
+  RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology,
+           const Options& options);
+  ~RunCache();
+
+  /// As SamplePrefetcher::read(). Errors: those, and those of sample_blocks().
+  bool read(int64_t number, const SamplePrefetcher::Place& place);
+  int64_t planned() const;
+  RowCounters counters() const;
+
+ private:
+  CacheInput input() const;
+  bool fits() const;
+  bool keep_samples();
+  bool is_missing(int64_t number) const;
+  void fill(int64_t number);
+  bool sample_from(int64_t number);
+  void begin();
+  void end();
+
+  const FeatureFile& rows_;
+  const BlockSampler::From from_;
+  DiskTopology& topology_;
+  const Options options_;
+
+  mutable std::shared_mutex mutex_;  // guards what follows; who reads shares it
+  std::optional<SampleFile> kept_;   // samples of some epochs, where there is room for them
+  std::optional<int64_t> kept_end_;  // training blocks before this one are kept or over; none: nothing is yet
+  std::unique_ptr<SamplePrefetcher> coming_;
+  RowCounters before_;  // of what came earlier
+};
+
+}  // namespace plimsoll
