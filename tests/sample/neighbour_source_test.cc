@@ -157,7 +157,7 @@ TEST_F(NeighbourSourceTest, BlocksAreTheSameWhateverTheCacheAndTheOrder) {
   for (const auto& [bytes, scratch] : caches) {
     const NeighbourSource source = open();
     if (scratch) source.shapes(1);
-    source.resize_cache(bytes, scratch ? folder_.path() : std::filesystem::path());
+    source.resize_cache(bytes);
     const int64_t epoch = source.blocks().per_epoch();
     std::vector<int64_t> order;
     for (int64_t round = 0; round < 2; ++round) {
@@ -201,7 +201,7 @@ TEST_F(NeighbourSourceTest, NarrowFeaturesAreTheSameBlocks) {
              {0, false}, {250'000, false}, {most, false}, {400'000, true}, {600'000, true}}) {
       const NeighbourSource source = open(5, name);
       if (scratch) source.shapes(1);
-      source.resize_cache(bytes, scratch ? folder_.path() : std::filesystem::path());
+      source.resize_cache(bytes);
       for (int64_t number = 0; number < source.graphs(); ++number)
         expect_equal(block(source, number), expected[static_cast<size_t>(number)]);
       const RowCounters counters = *source.row_counters();
@@ -213,7 +213,7 @@ TEST_F(NeighbourSourceTest, NarrowFeaturesAreTheSameBlocks) {
 
 TEST_F(NeighbourSourceTest, InTheOrderOfARunBlocksAreSampledAhead) {
   const NeighbourSource source = open();
-  source.resize_cache(700'000, {});
+  source.resize_cache(700'000);
   const int64_t epoch = source.blocks().per_epoch();
   for (int64_t round = 0; round < 2; ++round) {
     for (int64_t b = 0; b < epoch; ++b) {
@@ -235,7 +235,7 @@ TEST_F(NeighbourSourceTest, InTheOrderOfARunBlocksAreSampledAhead) {
 // same.
 TEST_F(NeighbourSourceTest, BlocksReadEarlyArePlannedOnes) {
   const NeighbourSource source = open();
-  source.resize_cache(900'000, {});
+  source.resize_cache(900'000);
   block(source, 0);
   const int64_t last = source.blocks().per_epoch() - 3;
   for (int64_t b = 1; b < last; b += 2) {
@@ -255,11 +255,11 @@ TEST_F(NeighbourSourceTest, ItsCacheIsInTheLedger) {
   const NeighbourSource source = open();
   source.shapes(1);
   const int64_t before = ledger.held(Tag::cache);
-  source.resize_cache(2'000'000, {});
+  source.resize_cache(2'000'000);
   for (int64_t number = 0; number < source.graphs(); ++number) block(source, number);
   EXPECT_LE(ledger.held(Tag::cache), before + 2'000'000);
   EXPECT_GT(ledger.held(Tag::cache), before);
-  source.resize_cache(0, {});
+  source.resize_cache(0);
   EXPECT_LE(ledger.held(Tag::cache), before);
 }
 
@@ -270,7 +270,7 @@ TEST_F(NeighbourSourceTest, AGraphThatIsReplacedMeanwhileIsRefused) {
     const NeighbourSource source = open();
     write_graph(folder_ / "graph", skewed_graph(600, 4), kFeatures);
     const auto read_with_cache = [&] {
-      source.resize_cache(bytes, {});
+      source.resize_cache(bytes);
       for (int64_t number = 0; number < 4; ++number) block(source, number);
     };
     EXPECT_THAT(error_text<InputError>(read_with_cache),
@@ -285,7 +285,7 @@ TEST_F(NeighbourSourceTest, ColumnsLieWhereTheManifestSays) {
   for (int64_t number = 0; number < 6; ++number) expected.push_back(block(plain, number));
   rewrite_columns(folder_ / "graph");
   const NeighbourSource source = open();
-  source.resize_cache(8 << 20, {});
+  source.resize_cache(8 << 20);
   for (int64_t number = 0; number < 6; ++number)
     expect_equal(block(source, number), expected[static_cast<size_t>(number)]);
 }

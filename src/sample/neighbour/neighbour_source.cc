@@ -21,6 +21,12 @@ namespace {
 
 // How often a node is used is counted in so many blocks that it is so often on average.
 constexpr int64_t kCountedUses = 16;
+// Of the disk: what is for samples. They are read once or twice, as rows in packs are.
+constexpr int64_t kSamplesShare = 2;
+// Samples are kept if there is room for those that validate, and for this part of an epoch.
+constexpr int64_t kLeastEpochs = 4;
+// They are written when they are first made if so many times the memory for it is left.
+constexpr int64_t kBesideBuffers = 32;
 constexpr int64_t kSmallGraphScratch = int64_t{2} << 30;
 // Holes that samples of other sizes leave in the heap. With 512 KiB one run of link prediction in 200 was
 // over its budget, by up to 71 KiB.
@@ -61,7 +67,12 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const SampleSizes first = guess_sizes();
   const int64_t counted = kCountedUses * graph_.nodes() / sample_.batch.nodes();
   const int64_t step = std::max<int64_t>(1, graphs() / std::max<int64_t>(1, counted));
-  const auto use = [&](std::span<const BlockSample> group, Turn&) {
+  keep_samples(first);
+  Vector<std::byte, Tag::blocks> note;
+  const bool keeps = kept_ && left >= kBesideBuffers * SampleFile::kBuffer;
+  bool has_room = keeps;
+  if (keeps) kept_->begin();
+  const auto use = [&](std::span<const BlockSample> group, Turn& turn) {
     for (const BlockSample& sample : group) {
       shapes[static_cast<size_t>(sample.number)] =
           sample.shape(std::span(prefix_shapes_)
@@ -69,11 +80,34 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
       if (sample.number % step != 0) continue;
       for (const int64_t node : sample.batch.node) count_use(uses_[static_cast<size_t>(node)]);
     }
+    if (!keeps) return true;
+    turn.wait();
+    for (const BlockSample& sample : group) {
+      if (!has_room) break;
+      sample.write(note);
+      has_room = kept_->add(sample.number, note);
+    }
     return true;
   };
-  const BlockNumbers all{0, graphs()};
-  sample_blocks(sampled_from(), topology_, SamplingShares::of(left, topology_, first.most_bytes, threads),
-                {&all, 1}, use);
+  // What validates is read in each epoch, so that its samples are kept before others.
+  const BlockNumbers all[] = {{blocks_.training_blocks(), graphs()}, {0, blocks_.training_blocks()}};
+  sample_blocks(sampled_from(), topology_, SamplingShares::of(left, topology_, first.most_bytes, threads), all,
+                use);
+  if (keeps) kept_->finish();
+}
+
+// Makes the file for samples; none if it has no room for a part of an epoch.
+void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
+  kept_.reset();
+  const int64_t of_block = guessed.notes / graphs();
+  const auto shortest = static_cast<int64_t>(2 * (guessed.nodes + guessed.edges));
+  const int64_t bytes = std::min(guessed.notes, scratch_bytes() / kSamplesShare);
+  const int64_t validating = graphs() - blocks_.training_blocks();
+  if (options_.scratch.folder.empty() || bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs))
+    return;
+  const int64_t samples = std::min(graphs(), bytes / std::max<int64_t>(shortest, 1));
+  if (auto file = ScratchFile::make(options_.scratch.folder, SampleFile::file_bytes_for(samples, bytes)))
+    kept_.emplace(std::move(*file), samples);
 }
 
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
@@ -157,16 +191,16 @@ int64_t NeighbourSource::most_cache_bytes() const {
   return lists_and_rows + lists_and_rows / 8 + (1 << 20);
 }
 
-void NeighbourSource::resize_cache(int64_t bytes, const std::filesystem::path& scratch) const {
+void NeighbourSource::resize_cache(int64_t bytes) const {
   const std::unique_lock lock(cache_mutex_);
   if (cache_) before_ = sum(before_, cache_->counters());
   cache_.reset();
   if (bytes <= 0) return;
   if (sizes_.most_bytes == 0) sizes_ = guess_sizes();
-  cache_ = std::make_unique<RunCache>(rows_, sampled_from(), topology_,
+  cache_ = std::make_unique<RunCache>(rows_, sampled_from(), topology_, kept_ ? &*kept_ : nullptr,
                                       RunCache::Options{.bytes = bytes,
-                                                        .folder = scratch,
-                                                        .scratch_bytes = scratch_bytes(),
+                                                        .folder = options_.scratch.folder,
+                                                        .scratch_bytes = scratch_bytes() - (kept_ ? kept_->file_bytes() : 0),
                                                         .sizes = sizes_,
                                                         .hops = hops(),
                                                         .threads = threads_,
@@ -187,7 +221,7 @@ SampleSizes NeighbourSource::guess_sizes() const {
 
 // As much as the set takes with features as f32, but samples of a small graph take more than it does.
 int64_t NeighbourSource::scratch_bytes() const {
-  if (options_.scratch_bytes) return *options_.scratch_bytes;
+  if (options_.scratch.bytes) return *options_.scratch.bytes;
   return std::max(kSmallGraphScratch,
                   rows_.rows * rows_.width * static_cast<int64_t>(sizeof(float)) + topology_.most_bytes());
 }

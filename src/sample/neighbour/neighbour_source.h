@@ -29,8 +29,9 @@ struct NeighbourSourceOptions {
   std::vector<std::string> splits = {"train", "valid"};
   /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
   std::optional<int64_t> negatives = {};
-  /// Bytes of the disk in which coming blocks may wait; none: as many as the columns take as f32.
-  std::optional<int64_t> scratch_bytes = {};
+  /// For samples and rows of coming blocks. Bytes, if none are given: as many as the columns take as f32, and
+  /// 2 GiB at least.
+  ScratchSpace scratch = {};
 };
 
 /// Blocks of seeds of one giant graph with the neighbours sampled for them: a block is one graph, whose nodes
@@ -51,7 +52,8 @@ class NeighbourSource : public BlockSource {
   int64_t edge_features() const override { return 0; }
   RowWidths widths() const override { return {.node_features = width_, .hops = hops()}; }
   const GraphSetTables& tables() const override { return tables_; }
-  /// Samples every block of the run, without its features.
+  /// Samples every block of the run, without its features. Keeps as many of the samples as there is room for on
+  /// the disk.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
   std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
   /// Errors: those of the topology and of RowReader::read().
@@ -59,7 +61,7 @@ class NeighbourSource : public BlockSource {
 
   int64_t most_cache_bytes() const override;
   /// Waits for calls of read().
-  void resize_cache(int64_t bytes, const std::filesystem::path& scratch) const override;
+  void resize_cache(int64_t bytes) const override;
   std::optional<RowCounters> row_counters() const override;
 
   /// Blocks that are sampled ahead at this moment and whose rows are being read, or were.
@@ -79,6 +81,7 @@ class NeighbourSource : public BlockSource {
   void resize_topology(int64_t bytes) const;
   int64_t scratch_bytes() const;
   SampleSizes guess_sizes() const;
+  void keep_samples(const SampleSizes& guessed) const;
 
   GraphView graph_;
   NeighbourSourceOptions options_;
@@ -102,6 +105,7 @@ class NeighbourSource : public BlockSource {
   mutable Charge beside_{Tag::blocks};
   mutable RowCounters before_;  // of reader_ and of what came earlier
 
+  mutable std::optional<SampleFile> kept_;
   mutable std::shared_mutex cache_mutex_;  // who reads shares it
   mutable std::unique_ptr<RunCache> cache_;
 };

@@ -1,12 +1,10 @@
 #include "sample/neighbour/run_cache.h"
 
 #include <algorithm>
-#include <exception>
-#include <limits>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "memory/c_heap.h"
@@ -17,11 +15,6 @@
 namespace plimsoll {
 namespace {
 
-// Of what scratch files may take of the disk: what is for samples.
-constexpr int64_t kSamplesShare = 2;
-// Samples are kept if there is room for those that validate, and for this part of an epoch.
-constexpr int64_t kLeastEpochs = 4;
-
 // Blocks come and go on the heap and leave holes.
 int64_t with_holes(int64_t bytes) {
   return bytes + bytes / 2;
@@ -30,11 +23,12 @@ int64_t with_holes(int64_t bytes) {
 }  // namespace
 
 RunCache::RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology,
-                   const Options& options)
-    : rows_(rows), from_(from), topology_(topology), options_(options) {
+                   SampleFile* kept, const Options& options)
+    : rows_(rows), from_(from), topology_(topology), options_(options), kept_(kept) {
   topology_.resize(topology_.least_bytes());
-  if (!fits() && keep_samples()) return;  // the first that is read says which
-  begin();
+  if (!has_room_to_sample()) kept_ = nullptr;
+  if (kept_ != nullptr) kept_end_ = kept_->end_of(0);
+  if (kept_ == nullptr || kept_end_ > 0) begin();  // else the first block that is read says which are sampled
 }
 
 RunCache::~RunCache() {
@@ -48,44 +42,21 @@ CacheInput RunCache::input() const {
                    .hops = options_.hops,
                    .topology_bytes = topology_.most_bytes() - topology_.least_bytes(),
                    .scratch_bytes = options_.folder.empty() ? 0 : options_.scratch_bytes,
-                   .sampled = kept_.has_value(),
+                   .sampled = kept_ != nullptr,
                    .uses = options_.uses};
-  if (!kept_) return input;
-  input.bytes -= KeptSamples::bytes_for(options_.sizes.most_note) + kept_->bytes();
-  input.scratch_bytes -= kept_->file_bytes();
+  if (kept_ != nullptr) input.bytes -= KeptSamples::bytes_for(options_.sizes.most_note);
   return input;
 }
 
-// Whether there is room for all of the graph.
-bool RunCache::fits() const {
-  const CacheInput all = input();
-  const int64_t rows = SharedScan::most_bytes(rows_.layout());
-  return all.bytes >= all.topology_bytes + rows + CacheShares::kGroupInMemory * options_.sizes.most_bytes;
-}
-
-bool RunCache::keep_samples() {
-  const SampleSizes& sizes = options_.sizes;
-  if (options_.folder.empty() || sizes.notes == 0) return false;
-  const SeedBlocks& blocks = from_.blocks;
-  const int64_t longest = sizes.notes / blocks.blocks();  // on average, for nodes are counted as if all had edges
-  const auto shortest = static_cast<int64_t>(4 * (sizes.nodes + sizes.edges));
-  const int64_t bytes = std::min(sizes.notes, options_.scratch_bytes / kSamplesShare);
-  const int64_t validating =
-      blocks.lists().size() > 1 ? static_cast<int64_t>(blocks.numbers(1).size()) : int64_t{0};
-  if (bytes < (validating + blocks.per_epoch() / kLeastEpochs) * longest) return false;
-  const int64_t samples = std::min(blocks.blocks(), bytes / std::max<int64_t>(shortest, 1));
-  const int64_t fixed = SampleFile::bytes_for(samples) + KeptSamples::bytes_for(sizes.most_note);
-  if (options_.bytes < fixed + 4 * with_holes(sizes.most_bytes)) return false;
-  std::optional<ScratchFile> file = ScratchFile::make(options_.folder, bytes);
-  if (!file) return false;
-  kept_.emplace(std::move(*file), samples);
-  return true;
+bool RunCache::has_room_to_sample() const {
+  const int64_t fixed = SampleFile::kBuffer + SampleFile::kPage + options_.sizes.most_note;
+  return options_.bytes >= fixed + 4 * with_holes(options_.sizes.most_bytes);
 }
 
 bool RunCache::is_missing(int64_t number) const {
-  if (!kept_) return false;
-  if (!kept_end_) return true;
-  return number >= *kept_end_ && from_.blocks.block(number).list == 0;
+  if (kept_ == nullptr) return false;
+  if (coming_ == nullptr) return true;
+  return !kept_->has(number) && number >= kept_end_ && from_.blocks.block(number).list <= 1;
 }
 
 bool RunCache::read(int64_t number, const SamplePrefetcher::Place& place) {
@@ -105,36 +76,27 @@ bool RunCache::read(int64_t number, const SamplePrefetcher::Place& place) {
 void RunCache::fill(int64_t number) {
   end();
   try {
-    if (!sample_from(number)) kept_.reset();
+    if (!sample_from(number)) kept_ = nullptr;
   } catch (const BudgetExceeded&) {
-    kept_.reset();
+    kept_ = nullptr;
   } catch (const std::bad_alloc&) {
-    kept_.reset();
-  } catch (...) {
-    kept_end_.reset();
-    throw;
+    kept_ = nullptr;
   }
   begin();
-  if (kept_) coming_->expect(number);
+  if (kept_ != nullptr) coming_->expect(number);
 }
 
 // Returns whether anything was kept of what trains.
 bool RunCache::sample_from(int64_t number) {
   const SeedBlocks& blocks = from_.blocks;
-  const bool trains = blocks.block(number).list == 0;
-  const int64_t first = trains ? number : 0;
-  std::vector<BlockNumbers> numbers;
-  if (blocks.lists().size() > 1) {
-    const GraphList validating = blocks.numbers(1);
-    numbers.push_back({validating.front(), validating.back() + 1});
-  }
-  const BlockNumbers training{first, blocks.training_blocks()};
-  numbers.push_back(training);
-
+  const int64_t first = blocks.block(number).list == 0 ? number : 0;
+  // What validates is read in each epoch.
+  const BlockNumbers numbers[] = {{blocks.training_blocks(), blocks.blocks()},
+                                  {first, blocks.training_blocks()}};
   kept_->begin();
   Vector<std::byte, Tag::blocks> sample;
   sample.reserve(static_cast<size_t>(options_.sizes.most_note));
-  const int64_t bytes = options_.bytes - kept_->bytes() - SampleFile::kBuffer - options_.sizes.most_note;
+  const int64_t bytes = options_.bytes - SampleFile::kBuffer - SampleFile::kPage - options_.sizes.most_note;
   const auto shares =
       SamplingShares::of(bytes, topology_, with_holes(options_.sizes.most_bytes), options_.threads);
   const auto keep = [&](std::span<const BlockSample> group, Turn& turn) {
@@ -149,7 +111,7 @@ bool RunCache::sample_from(int64_t number) {
   kept_->finish();
   give_back_freed_memory();
   kept_end_ = kept_->end_of(first);
-  return *kept_end_ > first;
+  return kept_end_ > first && kept_->has(number);
 }
 
 void RunCache::begin() {
@@ -162,21 +124,21 @@ void RunCache::begin() {
     shares = divide_cache(divided);
   }
   const SampleSizes& sizes = options_.sizes;
-  const int64_t of_block = kept_ ? sizes.most_kept() : sizes.most_bytes;
+  const int64_t of_block = kept_ != nullptr ? sizes.most_kept() : sizes.most_bytes;
   const int64_t ahead = std::max(shares.ahead_bytes, of_block);
   const int64_t of_rows = divided.bytes - ahead - (shares.topology ? divided.topology_bytes : 0);
   const int64_t least = topology_.least_bytes();
   if (!scratch && of_rows < SharedScan::least_bytes(rows_.layout())) {
-    kept_.reset();
+    kept_ = nullptr;
     return topology_.resize(std::min(least + options_.bytes, topology_.most_bytes()));
   }
   if (shares.topology) topology_.resize(topology_.most_bytes());
   std::unique_ptr<BlockSamples> samples;
-  if (kept_)
+  if (kept_ != nullptr)
     samples = std::make_unique<KeptSamples>(*kept_, sizes.most_note);
   else
     samples = std::make_unique<SampledNow>(from_);
-  const RunOrder order(from_.blocks, kept_ ? *kept_end_ : from_.blocks.blocks());
+  const RunOrder order(from_.blocks, kept_ != nullptr ? kept_end_ : from_.blocks.blocks());
   if (scratch) {
     const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.most_nodes, sizes.most_note};
     coming_ = std::make_unique<OnDiskPrefetcher>(rows_, std::move(samples), order, std::move(*scratch),
@@ -207,7 +169,7 @@ RowCounters RunCache::counters() const {
   const std::shared_lock lock(mutex_);
   RowCounters all = before_;
   if (coming_) all = sum(all, coming_->counters());
-  if (kept_) {
+  if (kept_ != nullptr) {
     all.bytes_read += kept_->bytes_read();
     all.bytes_written += kept_->bytes_written();
   }

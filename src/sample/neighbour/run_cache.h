@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <shared_mutex>
 #include <span>
 
@@ -16,26 +15,26 @@
 
 namespace plimsoll {
 
-/// Memory, and room on a disk, that make reading the blocks of a run quick. Where not all of the graph fits into
-/// the memory it is used in turns: for the topology, while the samples of some epochs are made and written to a
-/// scratch file, on all threads of the run; then for rows, while these epochs are read (RunCache::fill). Without
-/// a scratch file samples are made in the background, and topology and rows share the memory.
+/// Memory, and room on a disk, that make reading the blocks of a run quick. With a file of samples all memory is
+/// for rows. Where epochs come that the file does not have, it is all for the topology until they are sampled, on
+/// all threads of the run. Without such a file samples are made in the background, and topology and rows share
+/// the memory.
 ///
 /// Any number of threads may call it at once. Blocks are the same for every size.
 class RunCache {
  public:
   struct Options {
     int64_t bytes = 0;                   ///< of memory (Tag::cache, and Tag::blocks for samples)
-    std::filesystem::path folder = {};   ///< where scratch files lie; empty: there are none
-    int64_t scratch_bytes = 0;           ///< of the disk at most
+    std::filesystem::path folder = {};   ///< where packs lie; empty: there are none
+    int64_t scratch_bytes = 0;           ///< that these take at most
     SampleSizes sizes = {};              ///< of all blocks of the run
     int64_t hops = 0;
     int threads = 1;                     ///< that sample
     std::span<const uint8_t> uses = {};  ///< of each row, in some blocks; as long as this lives
   };
-  /// What is given has to outlive it. `topology` has its bytes changed. Errors: BudgetExceeded, those of
-  /// SharedScan and SpilledFeatures.
-  RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology,
+  /// What is given has to outlive it. `topology` has its bytes changed; `kept` (may be null) has other samples
+  /// written to it. Errors: BudgetExceeded, those of SharedScan and SpilledFeatures.
+  RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology, SampleFile* kept,
            const Options& options);
   ~RunCache();
 
@@ -46,10 +45,9 @@ class RunCache {
 
  private:
   CacheInput input() const;
-  bool fits() const;
-  bool keep_samples();
   bool is_missing(int64_t number) const;
   void fill(int64_t number);
+  bool has_room_to_sample() const;
   bool sample_from(int64_t number);
   void begin();
   void end();
@@ -60,8 +58,8 @@ class RunCache {
   const Options options_;
 
   mutable std::shared_mutex mutex_;  // guards what follows; who reads shares it
-  std::optional<SampleFile> kept_;   // samples of some epochs, where there is room for them
-  std::optional<int64_t> kept_end_;  // training blocks before this one are kept or over; none: nothing is yet
+  SampleFile* kept_;      // null: there is none, or no room to fill it
+  int64_t kept_end_ = 0;  // training blocks before this one are in it, or were
   std::unique_ptr<SamplePrefetcher> coming_;
   RowCounters before_;  // of what came earlier
 };

@@ -3,44 +3,43 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
 
 #include "io/scratch_file.h"
 #include "memory/mapped_bytes.h"
-#include "memory/vector.h"
 #include "sample/neighbour/block_samples.h"
 
 namespace plimsoll {
 
 /// Samples of blocks in a scratch file, in the order in which they are added. A run whose samples are made many
-/// at a time needs its topology in memory only then, and all of its memory for rows afterwards. Once it is
-/// written any number of threads may read it.
+/// at a time needs its topology in memory only then, and all of its memory for rows afterwards. Where they stand
+/// is in the file, too: it takes no memory but while it is written. Once that is done any number of threads may
+/// read it.
 class SampleFile {
  public:
-  /// Bytes (Tag::cache) in which samples wait to be written, and of each reader beside the longest sample.
+  /// Bytes (Tag::cache) in which samples wait to be written, and in which they are read.
   static constexpr int64_t kBuffer = 512 * 1024;
+  static constexpr int64_t kPage = ScratchFile::kAlignment;
 
-  /// `most_samples`: it has room for no more (8 bytes each, Tag::cache). Errors: BudgetExceeded.
+  /// Of a file for so many samples, and `bytes` of them.
+  static int64_t file_bytes_for(int64_t samples, int64_t bytes);
+  /// `most_samples`: it has room for no more. Errors: Failure (a file that has no room to say where they are).
   SampleFile(ScratchFile file, int64_t most_samples);
 
-  /// Drops all samples, and takes a buffer to write.
+  /// Drops all samples, and takes buffers to write (kBuffer + kPage). Errors: BudgetExceeded.
   void begin();
   /// Adds a sample as BlockSample::write() has it. False: there is no room for it, and nothing changed. Errors:
   /// those of ScratchFile.
   bool add(int64_t number, std::span<const std::byte> sample);
-  /// Writes what waits, and gives the buffer back.
+  /// Writes what waits, and gives the buffers back.
   void finish();
 
-  bool has(int64_t number) const { return find(number).has_value(); }
-  /// The number after those that were added one after the other with `number`, which is among them.
+  bool has(int64_t number) const { return range_of(number) != nullptr; }
+  /// The number after those that were added one after the other with `number`; `number` if it was not.
   int64_t end_of(int64_t number) const;
 
-  /// What it takes of the ledger between finish() and begin().
-  static int64_t bytes_for(int64_t samples) { return samples * static_cast<int64_t>(sizeof(int64_t)); }
-  int64_t bytes() const { return bytes_for(static_cast<int64_t>(ends_.capacity())); }
   int64_t file_bytes() const { return file_.bytes(); }
   /// So far.
   int64_t bytes_written() const { return written_; }
@@ -52,18 +51,26 @@ class SampleFile {
   struct Range {
     int64_t first = 0;
     int64_t end = 0;
-    size_t at = 0;  // of the first, in ends_
+    int64_t at = 0;  // the place of the first among all
+  };
+  // A part of the file that is written from start to end.
+  struct Part {
+    int64_t at = 0;  // what waits, in the file
+    int64_t waits = 0;
+    MappedBytes buffer = {};
   };
   const Range* range_of(int64_t number) const;
-  std::optional<size_t> find(int64_t number) const;
-  int64_t begin_of(size_t at) const { return at == 0 ? 0 : ends_[at - 1]; }
-  void write(int64_t bytes);
+  void append(Part& part, std::span<const std::byte> bytes);
+  void flush(Part& part);
+  void read(int64_t offset, std::span<std::byte> to) const;
 
   ScratchFile file_;
+  int64_t most_samples_;
+  int64_t first_byte_;  // of samples, after the ends of all that there may be
   std::vector<Range> ranges_;
-  Vector<int64_t, Tag::cache> ends_;  // of each sample
-  MappedBytes buffer_;
-  int64_t buffer_at_ = 0;  // where it goes
+  int64_t samples_ = 0;
+  Part ends_;  // int64 [samples]: where each ends
+  Part data_;
   int64_t written_ = 0;
   mutable std::atomic<int64_t> read_ = 0;
 };
@@ -80,11 +87,13 @@ class KeptSamples final : public BlockSamples {
            const std::stop_token& stop) override;
 
  private:
-  std::span<const std::byte> read(size_t at);
+  int64_t end_of(int64_t sample);
 
   const SampleFile& file_;
-  MappedBytes buffer_;
-  int64_t begin_ = 0;  // of what is in the buffer
+  MappedBytes ends_;  // a page of them
+  int64_t page_ = -1;
+  MappedBytes data_;
+  int64_t begin_ = 0;  // of what is in data_
   int64_t end_ = 0;
 };
 
