@@ -170,11 +170,18 @@ bool SharedScan::plan(std::span<const int64_t> rows) {
     more += found == nullptr || (slot(*found).batches == 0 && slot(*found).state == State::there);
   }
   if (more > static_cast<int64_t>(free_.size()) + unwanted_count_) return false;
-  // Those that are there first, lest they make room for the others.
-  for (const int64_t row : rows)
-    if (find(row) != kNone) want(row);
-  for (const int64_t row : rows)
-    if (find(row) == kNone) want(row);
+  if (all_fit_) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (i + kAhead < rows.size()) __builtin_prefetch(&slot(static_cast<int32_t>(rows[i + kAhead])));
+      want(rows[i]);
+    }
+  } else {
+    // Those that are there first, lest they make room for the others.
+    for (const int64_t row : rows)
+      if (find(row) != kNone) want(row);
+    for (const int64_t row : rows)
+      if (find(row) == kNone) want(row);
+  }
   changed_.notify_all();
   return true;
 }

@@ -93,12 +93,13 @@ Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, 
   const SpilledFeatures::Options packs{.bytes = input.bytes - ahead - (topology ? input.topology_bytes : 0),
                                        .scratch_bytes = scratch,
                                        .most_rows = sizes.most_nodes,
-                                       .most_note = sizes.most_note};
+                                       .most_note = input.sampled ? 0 : sizes.most_note};
   if (packs.bytes <= 0) return {};
   const int64_t kept = SpilledFeatures::kept_rows(layout, packs);
   if (kept < 0) return {};
   const double missed = sizes.nodes * (1 - part_of_uses(counts, kept));
-  const double block = missed * static_cast<double>(layout.row_bytes) + 8 * sizes.nodes + 4 * sizes.edges;
+  const double note = input.sampled ? 0 : 8 * sizes.nodes + 4 * sizes.edges;
+  const double block = missed * static_cast<double>(layout.row_bytes) + note;
   const double blocks = static_cast<double>(SpilledFeatures::round_bytes(packs)) / block;
   const auto pass = static_cast<double>((input.rows.rows - kept) * layout.row_bytes);
   const double lists =

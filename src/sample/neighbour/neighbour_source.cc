@@ -161,7 +161,7 @@ void NeighbourSource::append(int64_t number, GraphBlock& block) const {
   const auto place = [&](const BlockSample& sample) { return append_graph(number, sample, block); };
   if (cache_ && cache_->read(number, place)) return;
   const std::lock_guard lock(mutex_);
-  sampler_.sample(number, sample_);
+  if (!cache_ || !cache_->sample(number, sample_)) sampler_.sample(number, sample_);
   read_rows(sample_.batch.node, reinterpret_cast<float*>(place(sample_)));
 }
 

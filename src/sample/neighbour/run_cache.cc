@@ -44,7 +44,7 @@ CacheInput RunCache::input() const {
                    .scratch_bytes = options_.folder.empty() ? 0 : options_.scratch_bytes,
                    .sampled = kept_ != nullptr,
                    .uses = options_.uses};
-  if (kept_ != nullptr) input.bytes -= KeptSamples::bytes_for(options_.sizes.most_note);
+  if (kept_ != nullptr) input.bytes -= 2 * KeptSamples::bytes_for(options_.sizes.most_note);
   return input;
 }
 
@@ -70,6 +70,11 @@ bool RunCache::read(int64_t number, const SamplePrefetcher::Place& place) {
   }
   const std::shared_lock lock(mutex_);
   return coming_ && coming_->read(number, place);
+}
+
+bool RunCache::sample(int64_t number, BlockSample& sample) {
+  const std::shared_lock lock(mutex_);
+  return again_ && kept_->has(number) && again_->get({&number, 1}, {&sample, 1}, {});
 }
 
 // The memory is for the topology until blocks from this one on are sampled, and then for rows.
@@ -134,15 +139,18 @@ void RunCache::begin() {
   }
   if (shares.topology) topology_.resize(topology_.most_bytes());
   std::unique_ptr<BlockSamples> samples;
-  if (kept_ != nullptr)
-    samples = std::make_unique<KeptSamples>(*kept_, sizes.most_note);
-  else
+  if (kept_ == nullptr) {
     samples = std::make_unique<SampledNow>(from_);
+  } else {
+    samples = std::make_unique<KeptSamples>(*kept_, sizes.most_note);
+    again_.emplace(*kept_, sizes.most_note);
+  }
   const RunOrder order(from_.blocks, kept_ != nullptr ? kept_end_ : from_.blocks.blocks());
   if (scratch) {
-    const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.most_nodes, sizes.most_note};
-    coming_ = std::make_unique<OnDiskPrefetcher>(rows_, std::move(samples), order, std::move(*scratch),
-                                                 options_.uses,
+    const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.most_nodes,
+                                         kept_ != nullptr ? 0 : sizes.most_note};
+    coming_ = std::make_unique<OnDiskPrefetcher>(rows_, std::move(samples), again_ ? &*again_ : nullptr, order,
+                                                 std::move(*scratch), options_.uses,
                                                  OnDiskPrefetcher::Options{packs, shares.group});
   } else {
     const int64_t of_sweep = std::min(of_rows, SharedScan::most_bytes(rows_.layout()));
@@ -157,6 +165,7 @@ void RunCache::begin() {
 void RunCache::end() {
   if (coming_) before_ = sum(before_, coming_->counters());
   coming_.reset();
+  again_.reset();
   topology_.resize(topology_.least_bytes());
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 
@@ -40,6 +41,8 @@ class RunCache {
 
   /// As SamplePrefetcher::read(). Errors: those, and those of sample_blocks().
   bool read(int64_t number, const SamplePrefetcher::Place& place);
+  /// The sample of a block, if it is kept.
+  bool sample(int64_t number, BlockSample& sample);
   int64_t planned() const;
   RowCounters counters() const;
 
@@ -60,6 +63,7 @@ class RunCache {
   mutable std::shared_mutex mutex_;  // guards what follows; who reads shares it
   SampleFile* kept_;      // null: there is none, or no room to fill it
   int64_t kept_end_ = 0;  // training blocks before this one are in it, or were
+  std::optional<KeptSamples> again_;  // for who reads a block
   std::unique_ptr<SamplePrefetcher> coming_;
   RowCounters before_;  // of what came earlier
 };

@@ -11,6 +11,7 @@
 namespace plimsoll {
 namespace {
 
+constexpr int64_t kReadTogether = 128 * 1024;
 constexpr int64_t kEndBytes = sizeof(int64_t);
 constexpr int64_t kEndsOfPage = SampleFile::kPage / kEndBytes;
 
@@ -95,27 +96,31 @@ KeptSamples::KeptSamples(const SampleFile& file, int64_t longest)
       data_(Tag::cache, bytes_for(longest) - SampleFile::kPage) {}
 
 int64_t KeptSamples::bytes_for(int64_t longest) {
-  return SampleFile::kBuffer + aligned(longest) + 2 * SampleFile::kPage;
+  return kReadTogether + aligned(longest) + 2 * SampleFile::kPage;
 }
 
 bool KeptSamples::get(std::span<const int64_t> numbers, std::span<BlockSample> samples,
                       const std::stop_token& stop) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (stop.stop_requested()) return false;
-    const SampleFile::Range* const range = file_.range_of(numbers[i]);
-    if (range == nullptr)
-      throw Failure(fmt::format("block {} has no sample in the scratch file", numbers[i]));
-    const int64_t sample = range->at + numbers[i] - range->first;
-    const int64_t first = sample == 0 ? file_.first_byte_ : end_of(sample - 1);
-    const int64_t end = end_of(sample);
-    if (first < begin_ || end > end_) {
-      begin_ = first / SampleFile::kPage * SampleFile::kPage;
-      end_ = std::min(begin_ + data_.size(), file_.data_.at);
-      file_.read(begin_, {data_.data(), static_cast<size_t>(end_ - begin_)});
-    }
-    samples[i].read({data_.data() + (first - begin_), static_cast<size_t>(end - first)});
+    const std::lock_guard lock(mutex_);
+    read(numbers[i], samples[i]);
   }
   return true;
+}
+
+void KeptSamples::read(int64_t number, BlockSample& sample) {
+  const SampleFile::Range* const range = file_.range_of(number);
+  if (range == nullptr) throw Failure(fmt::format("block {} has no sample in the scratch file", number));
+  const int64_t at = range->at + number - range->first;
+  const int64_t first = at == 0 ? file_.first_byte_ : end_of(at - 1);
+  const int64_t end = end_of(at);
+  if (first < begin_ || end > end_) {
+    begin_ = first / SampleFile::kPage * SampleFile::kPage;
+    end_ = std::min(begin_ + data_.size(), file_.data_.at);
+    file_.read(begin_, {data_.data(), static_cast<size_t>(end_ - begin_)});
+  }
+  sample.read({data_.data() + (first - begin_), static_cast<size_t>(end - first)});
 }
 
 // Where a sample ends in the file.

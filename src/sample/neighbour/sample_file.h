@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -19,7 +20,7 @@ namespace plimsoll {
 /// read it.
 class SampleFile {
  public:
-  /// Bytes (Tag::cache) in which samples wait to be written, and in which they are read.
+  /// Bytes (Tag::cache) in which samples wait to be written.
   static constexpr int64_t kBuffer = 512 * 1024;
   static constexpr int64_t kPage = ScratchFile::kAlignment;
 
@@ -75,7 +76,8 @@ class SampleFile {
   mutable std::atomic<int64_t> read_ = 0;
 };
 
-/// Reads samples of a file, which has to outlive it, in long pieces.
+/// Reads samples of a file, which has to outlive it, in pieces of several. Any number of threads may call it at
+/// once.
 class KeptSamples final : public BlockSamples {
  public:
   /// `longest`: bytes of the longest sample. Errors: BudgetExceeded.
@@ -87,9 +89,11 @@ class KeptSamples final : public BlockSamples {
            const std::stop_token& stop) override;
 
  private:
+  void read(int64_t number, BlockSample& sample);
   int64_t end_of(int64_t sample);
 
   const SampleFile& file_;
+  std::mutex mutex_;  // guards what follows
   MappedBytes ends_;  // a page of them
   int64_t page_ = -1;
   MappedBytes data_;
