@@ -118,7 +118,8 @@ bool PackRound::add(std::span<const int64_t> rows, std::span<const std::byte> no
   const bool has_room =
       std::ssize(made_) < sizes_.packs &&
       rows_->size() + static_cast<size_t>(open_rows_ + more) <= rows_->capacity() &&
-      note_area_ + row_area_ + PackSizes::aligned(open_notes() + notes) + bytes_of(open_rows_ + more) <= bytes_;
+      note_area_ + row_area_ + PackSizes::aligned(open_notes() + notes) + bytes_of(open_rows_ + more) <=
+          bytes_;
   if (!has_room) return false;
   for (const uint32_t row : missed_) in_open_.add(row);
   open_rows_ += more;

@@ -66,9 +66,9 @@ bool SpilledFeatures::begin_round(const std::stop_token& stop) {
   lock.unlock();
   making_ = next;
   // The first is short, so that those who wait for it wait less.
-  const int64_t bytes = added_ > 0 ? sizes_.round
-                                   : std::max(PackSizes::aligned(sizes_.round / kFirstRound),
-                                              sizes_.pack + sizes_.notes);
+  const int64_t bytes =
+      added_ > 0 ? sizes_.round
+                 : std::max(PackSizes::aligned(sizes_.round / kFirstRound), sizes_.pack + sizes_.notes);
   round_.begin(static_cast<int64_t>(making_) * sizes_.round, bytes, added_, rounds_[making_].rows);
   return true;
 }

@@ -17,7 +17,7 @@ namespace plimsoll {
 struct TrainingInput {
   std::filesystem::path data;
   Recipe recipe;
-  int threads = 1;                      ///< that read the shapes of graphs
+  int threads = 1;                     ///< that read the shapes of graphs
   ScratchSpace scratch = {};           ///< for coming blocks of one giant graph
   std::filesystem::path teacher = {};  ///< a model file that takes the place of a trained teacher
 };

@@ -59,7 +59,13 @@ class OnDiskPrefetcherTest : public testing::Test {
     }
     while (SpilledFeatures::kept_rows(rows_.layout(), options.packs) < rows_.rows / 10)
       options.packs.bytes += 4096;
-    return {rows_, std::make_unique<SampledNow>(from()), nullptr, RunOrder(source_->blocks()), *ScratchFile::make(folder_.path(), options.packs.scratch_bytes), uses_, options};
+    return {rows_,
+            std::make_unique<SampledNow>(from()),
+            nullptr,
+            RunOrder(source_->blocks()),
+            *ScratchFile::make(folder_.path(), options.packs.scratch_bytes),
+            uses_,
+            options};
   }
   // What a block has to be; nothing if it did not come.
   ReadBlock expected(int64_t number) const {

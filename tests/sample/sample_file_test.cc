@@ -69,7 +69,8 @@ TEST_F(SampleFileTest, GivesWhatWasAdded) {
     KeptSamples kept(file, 1000);
     for (int64_t number = first; number < first + 2000; ++number) expect_kept(kept, number);
     std::mt19937 random(4);
-    for (int i = 0; i < 300; ++i) expect_kept(kept, i % 2 == 0 ? 9000 + random() % 600 : first + random() % 2000);
+    for (int i = 0; i < 300; ++i)
+      expect_kept(kept, i % 2 == 0 ? 9000 + random() % 600 : first + random() % 2000);
   }
   EXPECT_GE(file.bytes_written(), 2 * 2600 * 32);
   EXPECT_GT(file.bytes_read(), 0);

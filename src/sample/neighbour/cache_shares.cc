@@ -102,10 +102,9 @@ Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, 
   const double block = missed * static_cast<double>(layout.row_bytes) + note;
   const double blocks = static_cast<double>(SpilledFeatures::round_bytes(packs)) / block;
   const auto pass = static_cast<double>((input.rows.rows - kept) * layout.row_bytes);
-  const double lists =
-      topology || input.sampled
-          ? 0
-          : static_cast<double>(input.topology_bytes * input.hops) / static_cast<double>(group);
+  const double lists = topology || input.sampled ? 0
+                                                 : static_cast<double>(input.topology_bytes * input.hops) /
+                                                       static_cast<double>(group);
   return {{scratch, topology, ahead, group}, 2 * block + pass / blocks + lists};
 }
 

@@ -74,9 +74,9 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   if (keeps) kept_->begin();
   const auto use = [&](std::span<const BlockSample> group, Turn& turn) {
     for (const BlockSample& sample : group) {
-      shapes[static_cast<size_t>(sample.number)] =
-          sample.shape(std::span(prefix_shapes_)
-                           .subspan(static_cast<size_t>(sample.number * hops()), static_cast<size_t>(hops())));
+      shapes[static_cast<size_t>(sample.number)] = sample.shape(
+          std::span(prefix_shapes_)
+              .subspan(static_cast<size_t>(sample.number * hops()), static_cast<size_t>(hops())));
       if (sample.number % step != 0) continue;
       for (const int64_t node : sample.batch.node) count_use(uses_[static_cast<size_t>(node)]);
     }
@@ -91,8 +91,8 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   };
   // What validates is read in each epoch, so that its samples are kept before others.
   const BlockNumbers all[] = {{blocks_.training_blocks(), graphs()}, {0, blocks_.training_blocks()}};
-  sample_blocks(sampled_from(), topology_, SamplingShares::of(left, topology_, first.most_bytes, threads), all,
-                use);
+  sample_blocks(sampled_from(), topology_, SamplingShares::of(left, topology_, first.most_bytes, threads),
+                all, use);
   if (keeps) kept_->finish();
 }
 
@@ -197,14 +197,15 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   cache_.reset();
   if (bytes <= 0) return;
   if (sizes_.most_bytes == 0) sizes_ = guess_sizes();
-  cache_ = std::make_unique<RunCache>(rows_, sampled_from(), topology_, kept_ ? &*kept_ : nullptr,
-                                      RunCache::Options{.bytes = bytes,
-                                                        .folder = options_.scratch.folder,
-                                                        .scratch_bytes = scratch_bytes() - (kept_ ? kept_->file_bytes() : 0),
-                                                        .sizes = sizes_,
-                                                        .hops = hops(),
-                                                        .threads = threads_,
-                                                        .uses = uses_});
+  cache_ = std::make_unique<RunCache>(
+      rows_, sampled_from(), topology_, kept_ ? &*kept_ : nullptr,
+      RunCache::Options{.bytes = bytes,
+                        .folder = options_.scratch.folder,
+                        .scratch_bytes = scratch_bytes() - (kept_ ? kept_->file_bytes() : 0),
+                        .sizes = sizes_,
+                        .hops = hops(),
+                        .threads = threads_,
+                        .uses = uses_});
 }
 
 // Blocks of a run that was not sampled as a whole are taken to be no more than twice as large as the first.

@@ -39,8 +39,8 @@ struct NeighbourSourceOptions {
 /// edges, its first nodes are the ends of the pairs that LinkSeeds makes of them. The same for every cache,
 /// budget and thread.
 ///
-/// Every sample is known in advance, so that rows of many blocks are read in the order of the file before they
-/// are asked for (RunCache).
+/// Every sample is known in advance, so that rows of many blocks are read in the order of the file before
+/// they are asked for (RunCache).
 class NeighbourSource : public BlockSource {
  public:
   /// Errors: InputError (no graph, no features, no labels or edges to predict, an empty split), UsageError
@@ -52,8 +52,8 @@ class NeighbourSource : public BlockSource {
   int64_t edge_features() const override { return 0; }
   RowWidths widths() const override { return {.node_features = width_, .hops = hops()}; }
   const GraphSetTables& tables() const override { return tables_; }
-  /// Samples every block of the run, without its features. Keeps as many of the samples as there is room for on
-  /// the disk.
+  /// Samples every block of the run, without its features. Keeps as many of the samples as there is room for
+  /// on the disk.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
   std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
   /// Errors: those of the topology and of RowReader::read().

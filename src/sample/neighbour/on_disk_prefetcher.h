@@ -20,20 +20,21 @@
 
 namespace plimsoll {
 
-/// Coming blocks that wait on the disk, each with its sample, if that is not in a file already, and, but for what
-/// is in memory anyway, its rows (rows/spilled_features.h): as many as a scratch file has room for, and so far more than memory has.
+/// Coming blocks that wait on the disk, each with its sample, if that is not in a file already, and, but for
+/// what is in memory anyway, its rows (rows/spilled_features.h): as many as a scratch file has room for, and
+/// so far more than memory has.
 class OnDiskPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
     SpilledFeatures::Options packs;
     int64_t group = 1;  ///< blocks whose samples are asked for at a time
   };
-  /// `again`: where samples are read again when their blocks are, as long as this lives, by any number of threads;
-  /// null: they wait with the rows. `uses`: of each
-  /// row, in some blocks. Errors: those of SpilledFeatures.
-  OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin,
-                   BlockSamples* again, const RunOrder& order, ScratchFile scratch,
-                   std::span<const uint8_t> uses, const Options& options);
+  /// `again`: where samples are read again when their blocks are, as long as this lives, by any number of
+  /// threads; null: they wait with the rows. `uses`: of each row, in some blocks. Errors: those of
+  /// SpilledFeatures.
+  OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin, BlockSamples* again,
+                   const RunOrder& order, ScratchFile scratch, std::span<const uint8_t> uses,
+                   const Options& options);
   ~OnDiskPrefetcher() override;
 
   void expect(int64_t number) override;

@@ -149,8 +149,8 @@ void RunCache::begin() {
   if (scratch) {
     const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.most_nodes,
                                          kept_ != nullptr ? 0 : sizes.most_note};
-    coming_ = std::make_unique<OnDiskPrefetcher>(rows_, std::move(samples), again_ ? &*again_ : nullptr, order,
-                                                 std::move(*scratch), options_.uses,
+    coming_ = std::make_unique<OnDiskPrefetcher>(rows_, std::move(samples), again_ ? &*again_ : nullptr,
+                                                 order, std::move(*scratch), options_.uses,
                                                  OnDiskPrefetcher::Options{packs, shares.group});
   } else {
     const int64_t of_sweep = std::min(of_rows, SharedScan::most_bytes(rows_.layout()));

@@ -126,7 +126,8 @@ void KeptSamples::read(int64_t number, BlockSample& sample) {
 // Where a sample ends in the file.
 int64_t KeptSamples::end_of(int64_t sample) {
   const int64_t page = sample / kEndsOfPage;
-  if (page != std::exchange(page_, page)) file_.read(page * SampleFile::kPage, {ends_.data(), SampleFile::kPage});
+  if (page != std::exchange(page_, page))
+    file_.read(page * SampleFile::kPage, {ends_.data(), SampleFile::kPage});
   int64_t end = 0;
   std::memcpy(&end, ends_.data() + sample % kEndsOfPage * kEndBytes, sizeof(end));
   return end;

@@ -14,10 +14,10 @@
 
 namespace plimsoll {
 
-/// Samples of blocks in a scratch file, in the order in which they are added. A run whose samples are made many
-/// at a time needs its topology in memory only then, and all of its memory for rows afterwards. Where they stand
-/// is in the file, too: it takes no memory but while it is written. Once that is done any number of threads may
-/// read it.
+/// Samples of blocks in a scratch file, in the order in which they are added. A run whose samples are made
+/// many at a time needs its topology in memory only then, and all of its memory for rows afterwards. Where
+/// they stand is in the file, too: it takes no memory but while it is written. Once that is done any number
+/// of threads may read it.
 class SampleFile {
  public:
   /// Bytes (Tag::cache) in which samples wait to be written.
@@ -26,13 +26,14 @@ class SampleFile {
 
   /// Of a file for so many samples, and `bytes` of them.
   static int64_t file_bytes_for(int64_t samples, int64_t bytes);
-  /// `most_samples`: it has room for no more. Errors: Failure (a file that has no room to say where they are).
+  /// `most_samples`: it has room for no more. Errors: Failure (a file that has no room to say where they
+  /// are).
   SampleFile(ScratchFile file, int64_t most_samples);
 
   /// Drops all samples, and takes buffers to write (kBuffer + kPage). Errors: BudgetExceeded.
   void begin();
-  /// Adds a sample as BlockSample::write() has it. False: there is no room for it, and nothing changed. Errors:
-  /// those of ScratchFile.
+  /// Adds a sample as BlockSample::write() has it. False: there is no room for it, and nothing changed.
+  /// Errors: those of ScratchFile.
   bool add(int64_t number, std::span<const std::byte> sample);
   /// Writes what waits, and gives the buffers back.
   void finish();
@@ -76,8 +77,8 @@ class SampleFile {
   mutable std::atomic<int64_t> read_ = 0;
 };
 
-/// Reads samples of a file, which has to outlive it, in pieces of several. Any number of threads may call it at
-/// once.
+/// Reads samples of a file, which has to outlive it, in pieces of several. Any number of threads may call it
+/// at once.
 class KeptSamples final : public BlockSamples {
  public:
   /// `longest`: bytes of the longest sample. Errors: BudgetExceeded.
