@@ -99,6 +99,12 @@ def test_is_typed_and_names_what_it_offers():
         assert name == "__version__" or thing.__doc__, f"{name} has no docstring"
 
 
+def test_the_program_takes_its_code_from_the_library():
+    program = Path(plimsoll.__file__).parent / "bin" / "plimsoll"
+    needed = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
+    assert "[libplimsoll.so]" in needed and "$ORIGIN/.." in needed
+
+
 def test_only_the_entry_point_is_visible():
     library = Path(plimsoll._core.__file__)
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
