@@ -27,6 +27,8 @@ constexpr int64_t kSamplesShare = 2;
 constexpr int64_t kLeastEpochs = 4;
 // They are written when they are first made if so many times the memory for it is left.
 constexpr int64_t kBesideBuffers = 32;
+// Blocks whose samples have room in the largest cache: in a small graph they may take more than its rows.
+constexpr int64_t kSamplesAhead = 8;
 constexpr int64_t kSmallGraphScratch = int64_t{2} << 30;
 // Holes that samples of other sizes leave in the heap. With 512 KiB one run of link prediction in 200 was
 // over its budget, by up to 71 KiB.
@@ -188,7 +190,8 @@ void NeighbourSource::resize_topology(int64_t bytes) const {
 
 int64_t NeighbourSource::most_cache_bytes() const {
   const int64_t lists_and_rows = topology_.most_bytes() + SharedScan::most_bytes(rows_.layout());
-  return lists_and_rows + lists_and_rows / 8 + (1 << 20);
+  const int64_t samples = kSamplesAhead * sizes_.most_bytes + 2 * KeptSamples::bytes_for(sizes_.most_note);
+  return lists_and_rows + lists_and_rows / 8 + samples + (1 << 20);
 }
 
 void NeighbourSource::resize_cache(int64_t bytes) const {
