@@ -33,6 +33,7 @@ struct RunOptions {
   /// For planning alone: the model has no data, nothing that lives as long as the run is made, and nothing is
   /// run.
   bool without_data = false;
+  std::optional<int64_t> device_budget = {};  ///< as in PlanInput; with without_data alone
   std::optional<int64_t> cap = {};  ///< of the ledger; none: as it is
   int64_t outside_ledger = 0;       ///< bytes of the budget that the ledger does not have
   int64_t outside_varies = 0;       ///< as in PlanInput
