@@ -209,13 +209,13 @@ void print(const DevicePlan& plan) {
   fmt::print("not exact: nothing was run, and {} for the context is an assumption\n",
              format_bytes(DevicePlan::kContext));
   if (plan.without_cuda.empty()) return;
-  fmt::print("without a kernel for CUDA, planned as on the CPU: {}\n",
-             fmt::join(plan.without_cuda, ", "));
+  fmt::print("without a kernel for CUDA, planned as on the CPU: {}\n", fmt::join(plan.without_cuda, ", "));
 }
 
 const DevicePlan& largest_device_budget(const StagePlans& plans) {
-  return *std::ranges::max_element(plans, {}, [](const auto& plan) { return plan.second.device->min_budget; })
-              ->second.device;
+  return *std::ranges::max_element(plans, {}, [](const auto& plan) {
+            return plan.second.device->min_budget;
+          })->second.device;
 }
 
 // What the stages need of a device; that of the host is the same as without one, at most.

@@ -49,9 +49,10 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   add_ranks(*verb, options->ranks, "Plan one of so many ranks, as for train");
   verb->add_flag("--json", options->json, "The plan as JSON");
   options->resources.add_budget(*verb);
-  verb->add_option("--device", options->device,
-                   "Plan for this device: cpu, cuda, cuda:N, or auto, a GPU where there is one; of a GPU that "
-                   "is not here --device-budget says how large it is")
+  verb->add_option(
+          "--device", options->device,
+          "Plan for this device: cpu, cuda, cuda:N, or auto, a GPU where there is one; of a GPU that "
+          "is not here --device-budget says how large it is")
       ->type_name("DEVICE")
       ->capture_default_str();
   CLI::Option* const on_device =

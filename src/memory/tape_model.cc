@@ -135,9 +135,9 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
       const auto lost = static_cast<double>(lost_per_piece());
       double missing = 0;
       for (size_t p = 0; p < tapes.size(); ++p)
-        missing = std::max(
-            missing, static_cast<double>(tapes[p].pieces[i].room) -
-                         (sum_of(bytes.data(), terms[p]) + lost * sum_of(pieces.data(), terms[p])));
+        missing =
+            std::max(missing, static_cast<double>(tapes[p].pieces[i].room) -
+                                  (sum_of(bytes.data(), terms[p]) + lost * sum_of(pieces.data(), terms[p])));
       pieces[0] += std::ceil(missing / lost);
     }
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
@@ -169,7 +169,8 @@ std::vector<int64_t> TapeModel::sizes(const Terms& terms) const {
 
 int64_t TapeModel::room_of(size_t piece, double bytes, double pieces) const {
   const int64_t asked = whole(bytes);
-  if (tape_.pieces[piece].workspace) return round_up(asked + whole(static_cast<double>(lost_per_piece()) * pieces));
+  if (tape_.pieces[piece].workspace)
+    return round_up(asked + whole(static_cast<double>(lost_per_piece()) * pieces));
   return asked == 0 ? 0 : round_up(asked + rooms_.header);
 }
 

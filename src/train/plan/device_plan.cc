@@ -43,13 +43,17 @@ class DevicePlanner {
       if (in_.recompute == (recompute ? "off" : "on")) continue;
       const PlannedWork training = measured(PlannedWork(in_, WorkKind::training), recompute);
       DevicePlan plan = divide(&training, recompute);
-      // A layer that is run again costs up to a third of the time of its block (planner.cc).
-      if (!best || plan.blocks * 3 >= std::max(best->blocks, 1) * 4 || (plan.feasible && !best->feasible)) {
-        if (best) plan.min_budget = std::min(plan.min_budget, best->min_budget);
+      if (!best) {
         best = std::move(plan);
-      } else {
-        best->min_budget = std::min(best->min_budget, plan.min_budget);
+        continue;
       }
+      std::vector<int64_t> least = plan.budget_for;
+      for (size_t b = 0; b < least.size(); ++b) least[b] = std::min(least[b], best->budget_for[b]);
+      // A layer that is run again costs up to a third of the time of its block (planner.cc).
+      const bool more_at_once = plan.blocks * 3 >= best->blocks * 4 && plan.blocks > best->blocks;
+      if (more_at_once || (!best->feasible && plan.min_budget < best->min_budget)) best = std::move(plan);
+      best->budget_for = std::move(least);
+      best->min_budget = best->budget_for.front();
     }
     return *best;
   }
@@ -135,7 +139,8 @@ class DevicePlanner {
     for (int blocks = 1; blocks <= most; ++blocks) plan.budget_for.push_back(fixed + blocks * a_stream);
     plan.min_budget = plan.budget_for.front();
     plan.feasible = budget_ >= plan.min_budget;
-    plan.blocks = static_cast<int>(std::ranges::upper_bound(plan.budget_for, budget_) - plan.budget_for.begin());
+    plan.blocks =
+        static_cast<int>(std::ranges::upper_bound(plan.budget_for, budget_) - plan.budget_for.begin());
     const int blocks = std::max(plan.blocks, 1);
     plan.staging = blocks * plan.next_graph;
     plan.parts = {{"context", DevicePlan::kContext}, {"workspaces", blocks * DevicePlan::kWorkspace}};

@@ -31,14 +31,14 @@ struct DevicePlan {
   int64_t next_graph = 0;  ///< of a stream: the graph of its next block, copied meanwhile
   int64_t staging = 0;     ///< pinned memory of the host, of all streams; not of the budget
   int64_t peak = 0;        ///< of the budget, with `blocks` in flight, one at least
-  int64_t min_budget = 0;  ///< with one block in flight
+  int64_t min_budget = 0;  ///< with one block in flight, its layers run again if that needs less
 
-  BlockSize worst;             ///< the block with the largest range
-  int64_t worst_bytes = 0;     ///< tensors asked for at once
-  std::string operation;       ///< at that peak
+  BlockSize worst;                                     ///< the block with the largest range
+  int64_t worst_bytes = 0;                             ///< tensors asked for at once
+  std::string operation;                               ///< at that peak
   std::vector<std::pair<std::string, int64_t>> parts;  ///< of peak; their sum is peak
 
-  /// The least budget for each number of blocks in flight.
+  /// The least budget for each number of blocks in flight, 1 first.
   std::vector<int64_t> budget_for;
   /// Operators that have no kernel for CUDA, which are planned as they ask on the CPU.
   std::vector<std::string> without_cuda;

@@ -106,9 +106,9 @@ struct MemoryPlan {
   int64_t bytes_sent = 0;       ///< by a rank to others in a step, but for losses and the norm
   int64_t blocks_planned = 0;   ///< whose exact size is known
   bool all_blocks_known = true;
-  double seconds = 0;  ///< that planning took
+  double seconds = 0;                ///< that planning took
   std::optional<DevicePlan> device;  ///< where PlanInput has a device_budget
-  int64_t heap = 0;    ///< of peak, that is in neither floor nor ledger; kHeapSlack aside
+  int64_t heap = 0;                  ///< of peak, that is in neither floor nor ledger; kHeapSlack aside
 };
 
 /// Plans a run: records the tapes of a few small made-up blocks, solves them (memory/tape_model.h), looks for
