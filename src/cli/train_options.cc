@@ -77,9 +77,10 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
                    "Blocks to read ahead, as far as the budget allows; 0: none")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
-  verb->add_option("--scratch", options->scratch,
-                   "Of one giant graph: the size of a file in the run's folder in which coming blocks wait "
-                   "meanwhile, at most, 0 for none; default: that of the graph's columns")
+  verb->add_option(
+          "--scratch", options->scratch,
+          "Of one giant graph: how much files in the run's folder in which samples and coming blocks wait "
+          "may take of the disk, 0 for none; default: as much as the graph's columns, 2 GiB or more")
       ->type_name("SIZE");
   add_ranks(
       *verb, options->ranks,

@@ -51,7 +51,7 @@ void run_train(const TrainOptions& options, Exchange* exchange) {
   const TrainRequest request{.input = {.data = options.data,
                                        .recipe = recipe,
                                        .threads = threads,
-                                       .scratch = scratch_of(options),
+                                       .scratch = {.bytes = scratch_of(options)},
                                        .teacher = options.teacher},
                              .folder = options.run,
                              .seeds = options.seeds,

@@ -9,6 +9,12 @@
 
 namespace plimsoll {
 
+/// Where scratch files may lie.
+struct ScratchSpace {
+  std::filesystem::path folder = {};  ///< that is there; empty: nowhere
+  std::optional<int64_t> bytes = {};  ///< of all together at most; none: as many as they are of use
+};
+
 /// A file without a name that goes with its scope, or with the process however it ends. It passes the page
 /// cache by where the file system allows: offsets, lengths and memory are multiples of kAlignment. Any number
 /// of threads may call it at once.

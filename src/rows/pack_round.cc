@@ -45,7 +45,7 @@ PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, i
   const int64_t buffers = std::max<int64_t>(bytes / kBuffersShare, 1);
   sizes.pack = aligned(std::max({most_rows * layout.row_bytes, std::min(bytes / kPackShare, kMostPack),
                                  sizes.round / buffers * kLeastBuffer}));
-  sizes.notes = aligned(std::max(most_note, sizes.pack / kNotesShare));
+  if (most_note > 0) sizes.notes = aligned(std::max(most_note, sizes.pack / kNotesShare));
   // Packs are closed before they are full.
   sizes.packs = sizes.round / sizes.pack * 5 / 4 + 2;
   sizes.buffer = aligned(std::clamp(buffers / sizes.packs, int64_t{1}, kMostBuffer));
@@ -56,7 +56,8 @@ PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, i
 
 int64_t PackSizes::of_round(const RowLayout& layout) const {
   const auto of_row = static_cast<int64_t>(sizeof(WantedRow) + sizeof(int32_t)) + layout.row_bytes;
-  return notes + (packs + kWritesUnderWay) * buffer + 2 * piece * of_row + reader + reader / 4 +
+  const int64_t missed = pack / layout.row_bytes * static_cast<int64_t>(sizeof(uint32_t));
+  return notes + missed + (packs + kWritesUnderWay) * buffer + 2 * piece * of_row + reader + reader / 4 +
          2 * RowSet::bytes_for(layout.rows) + packs * static_cast<int64_t>(sizeof(Pack)) + 48 * 1024;
 }
 
@@ -79,9 +80,11 @@ PackRound::PackRound(const std::filesystem::path& path, const RowLayout& layout,
   made_.reserve(static_cast<size_t>(sizes.packs));
 }
 
-void PackRound::begin(int64_t offset, int64_t first_batch, PackedRows& rows) {
+void PackRound::begin(int64_t offset, int64_t bytes, int64_t first_batch, PackedRows& rows) {
   writes_.finish();
   offset_ = offset;
+  bytes_ = bytes;
+  open_rows_ = 0;
   rows_ = &rows;
   rows.clear();
   made_.clear();
@@ -91,33 +94,35 @@ void PackRound::begin(int64_t offset, int64_t first_batch, PackedRows& rows) {
   note_area_ = row_area_ = 0;
 }
 
+// Rows that are neither kept nor in the open pack.
+void PackRound::find_missed(std::span<const int64_t> rows) {
+  missed_.clear();
+  for (const int64_t row : rows)
+    if (!kept_.has(row) && !in_open_.has(row)) missed_.push_back(static_cast<uint32_t>(row));
+}
+
 bool PackRound::add(std::span<const int64_t> rows, std::span<const std::byte> note) {
-  const auto missed_with = [&](const RowSet* there) {
-    return std::ranges::count_if(
-        rows, [&](int64_t row) { return !kept_.has(row) && (there == nullptr || !there->has(row)); });
-  };
-  int64_t more = missed_with(&in_open_);
+  find_missed(rows);
+  int64_t more = std::ssize(missed_);
   const auto notes = static_cast<int64_t>(note.size());
   if (more * row_bytes_ > sizes_.pack || notes > sizes_.notes)
     throw Failure(
         fmt::format("a batch of {} rows and {} bytes is packed, longer than the longest that was told",
                     rows.size(), notes));
-  const auto open_rows = [&] { return static_cast<int64_t>(rows_->size() - open_.first_row); };
   const auto open_notes = [&] { return open_.note_ends.empty() ? 0 : open_.note_ends.back(); };
-  if ((open_rows() + more) * row_bytes_ > sizes_.pack || open_notes() + notes > sizes_.notes) {
+  if ((open_rows_ + more) * row_bytes_ > sizes_.pack || open_notes() + notes > sizes_.notes) {
     close_pack();
-    more = missed_with(nullptr);
+    find_missed(rows);
+    more = std::ssize(missed_);
   }
   const bool has_room =
-      std::ssize(made_) < sizes_.packs && rows_->size() + static_cast<size_t>(more) <= rows_->capacity() &&
-      note_area_ + row_area_ + PackSizes::aligned(open_notes() + notes) + bytes_of(open_rows() + more) <=
-          sizes_.round;
+      std::ssize(made_) < sizes_.packs &&
+      rows_->size() + static_cast<size_t>(open_rows_ + more) <= rows_->capacity() &&
+      note_area_ + row_area_ + PackSizes::aligned(open_notes() + notes) + bytes_of(open_rows_ + more) <=
+          bytes_;
   if (!has_room) return false;
-  for (const int64_t row : rows) {
-    if (kept_.has(row) || in_open_.has(row)) continue;
-    in_open_.add(row);
-    rows_->push_back(static_cast<uint32_t>(row));
-  }
+  for (const uint32_t row : missed_) in_open_.add(row);
+  open_rows_ += more;
   std::ranges::copy(note, notes_.data() + open_notes());
   open_.note_ends.push_back(open_notes() + notes);
   counters_.hits += std::ssize(rows) - more;
@@ -129,17 +134,17 @@ bool PackRound::add(std::span<const int64_t> rows, std::span<const std::byte> no
 // All that is wanted of the last pack is known; its notes are written.
 void PackRound::close_pack() {
   if (open_.note_ends.empty()) return;
-  std::sort(rows_->begin() + static_cast<std::ptrdiff_t>(open_.first_row), rows_->end());
+  in_open_.take_all([&](int64_t row) {
+    rows_->push_back(static_cast<uint32_t>(row));
+    wanted_.add(row);
+  });
   open_.last_row = rows_->size();
-  for (size_t at = open_.first_row; at < open_.last_row; ++at) {
-    in_open_.remove((*rows_)[at]);
-    wanted_.add((*rows_)[at]);
-  }
+  open_rows_ = 0;
   const int64_t notes = PackSizes::aligned(open_.note_ends.back());
   open_.notes_at = offset_ + note_area_;
   note_area_ += notes;
   row_area_ += bytes_of(open_.rows());
-  open_.rows_at = offset_ + sizes_.round - row_area_;
+  open_.rows_at = offset_ + bytes_ - row_area_;
   for (int64_t at = 0; at < notes; at += sizes_.buffer) {
     const int64_t some = std::min(sizes_.buffer, notes - at);
     std::byte* const buffer = writes_.take();

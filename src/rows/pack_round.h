@@ -64,10 +64,10 @@ class PackRound {
   PackRound(const std::filesystem::path& path, const RowLayout& layout, const PackSizes& sizes,
             PinnedRows& kept, ScratchFile& scratch);
 
-  /// The next round goes to `offset` .. offset + sizes.round of the scratch file, the rows of its packs to
-  /// `rows`, which has room for them. Waits for what a round that was given up still writes. Errors: those of
-  /// the scratch file.
-  void begin(int64_t offset, int64_t first_batch, PackedRows& rows);
+  /// The next round goes to `offset` .. offset + bytes of the scratch file, no more than sizes.round, the
+  /// rows of its packs to `rows`, which has room for them. Waits for what a round that was given up still
+  /// writes. Errors: those of the scratch file.
+  void begin(int64_t offset, int64_t bytes, int64_t first_batch, PackedRows& rows);
   /// Adds a batch: its rows, all different, and bytes that come back with them. False: the round has no room
   /// for it, and nothing changed. Errors: those of the scratch file; Failure for a batch that is too long.
   bool add(std::span<const int64_t> rows, std::span<const std::byte> note);
@@ -81,6 +81,7 @@ class PackRound {
   RowCounters counters() const;
 
  private:
+  void find_missed(std::span<const int64_t> rows);
   void close_pack();
   void fill(ReadAhead& piece);
   void hand_out(const ReadAhead& piece, int64_t first);
@@ -98,15 +99,18 @@ class PackRound {
   WriteBehind writes_;
   RowCounters counters_;
 
-  int64_t offset_ = 0;
+  int64_t offset_ = 0;  // of the round in the scratch file
+  int64_t bytes_ = 0;   // of it
   PackedRows* rows_ = nullptr;
-  Vector<Pack, Tag::cache> made_;  // that are closed; has room for those of a round
-  RowSet wanted_;                  // rows of these
-  int64_t note_area_ = 0;          // bytes of their notes, from the start of the round on
-  int64_t row_area_ = 0;           // and of their rows, from its end
-  Pack open_;                      // the last, which is not closed
-  RowSet in_open_;                 // its rows
-  MappedBytes notes_;              // its notes
+  Vector<Pack, Tag::cache> made_;        // that are closed; has room for those of a round
+  RowSet wanted_;                        // rows of these
+  int64_t note_area_ = 0;                // bytes of their notes, from the start of the round on
+  int64_t row_area_ = 0;                 // and of their rows, from its end
+  Pack open_;                            // the last, which is not closed
+  RowSet in_open_;                       // its rows
+  int64_t open_rows_ = 0;                // how many they are
+  Vector<uint32_t, Tag::cache> missed_;  // of a batch that is added
+  MappedBytes notes_;                    // its notes
 
   int64_t next_row_ = 0;                    // the first that was not read
   Vector<std::byte*, Tag::cache> buffer_;   // of each pack: what waits to be written, or none

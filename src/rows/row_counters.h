@@ -16,4 +16,16 @@ struct RowCounters {
   double waited_seconds = 0;   ///< for the disk, by who asked for rows
 };
 
+inline RowCounters sum(RowCounters a, const RowCounters& b) {
+  a.hits += b.hits;
+  a.misses += b.misses;
+  a.planned_misses += b.planned_misses;
+  a.fewest_misses += b.fewest_misses;
+  a.bytes_useful += b.bytes_useful;
+  a.bytes_read += b.bytes_read;
+  a.bytes_written += b.bytes_written;
+  a.waited_seconds += b.waited_seconds;
+  return a;
+}
+
 }  // namespace plimsoll

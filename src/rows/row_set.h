@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "memory/vector.h"
 
@@ -35,6 +36,13 @@ class RowSet {
       before += std::popcount(word.bits);
     }
     return before;
+  }
+  /// Calls use(row) for each row in ascending order, and removes it.
+  template <typename Use>
+  void take_all(const Use& use) {
+    for (size_t at = 0; at < words_.size(); ++at)
+      for (uint64_t bits = std::exchange(words_[at].bits, 0); bits != 0; bits &= bits - 1)
+        use(static_cast<int64_t>(at) * kBits + std::countr_zero(bits));
   }
   /// How many rows of the set are before this one, or kNone if it is not in it. After number().
   int64_t index(int64_t row) const {

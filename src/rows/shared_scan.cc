@@ -101,6 +101,13 @@ SharedScan::~SharedScan() = default;
 void SharedScan::set_uses(std::span<const uint8_t> uses) {
   const std::lock_guard lock(mutex_);
   uses_ = uses;
+  if (!all_fit_) return;
+  // Sooner or later a run wants all of these, and one pass over the file has them.
+  for (size_t row = 0; row < uses_.size(); ++row) {
+    const auto number = static_cast<int32_t>(row);
+    if (uses_[row] > 0 && state(number) == State::absent) will_read(number, number);
+  }
+  changed_.notify_all();
 }
 
 int32_t SharedScan::take_slot() {
@@ -124,7 +131,8 @@ int32_t SharedScan::find(int64_t row) {
 }
 
 void SharedScan::want(int64_t row) {
-  if (const int32_t found = find(row); found != kNone) {
+  const int32_t found = find(row);
+  if (found != kNone && !(all_fit_ && slot(found).batches == 0)) {
     Slot& there = slot(found);
     if (!all_fit_ && there.batches++ == 0 && there.state == State::there) {
       unwanted_.remove(found);
@@ -133,17 +141,23 @@ void SharedScan::want(int64_t row) {
     ++counters_.hits;
     return;
   }
+  ++counters_.misses;
+  counters_.bytes_useful += reader_.layout().row_bytes;
   if (all_fit_) {
-    set_state(static_cast<int32_t>(row), State::wanted);
+    slot(static_cast<int32_t>(row)).batches = 1;
+    if (found == kNone) will_read(static_cast<int32_t>(row), row);
   } else {
     const int32_t number = take_slot();
     slot(number) = {row, 1, State::wanted};
     slot_of_.insert_or_assign(row, number);
+    will_read(number, row);
   }
+}
+
+void SharedScan::will_read(int32_t number, int64_t row) {
+  set_state(number, State::wanted);
   is_wanted_[static_cast<size_t>(row / 64)] |= uint64_t{1} << (row % 64);
   ++wanted_;
-  ++counters_.misses;
-  counters_.bytes_useful += reader_.layout().row_bytes;
 }
 
 bool SharedScan::plan(std::span<const int64_t> rows) {
@@ -156,11 +170,18 @@ bool SharedScan::plan(std::span<const int64_t> rows) {
     more += found == nullptr || (slot(*found).batches == 0 && slot(*found).state == State::there);
   }
   if (more > static_cast<int64_t>(free_.size()) + unwanted_count_) return false;
-  // Those that are there first, lest they make room for the others.
-  for (const int64_t row : rows)
-    if (find(row) != kNone) want(row);
-  for (const int64_t row : rows)
-    if (find(row) == kNone) want(row);
+  if (all_fit_) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (i + kAhead < rows.size()) __builtin_prefetch(&slot(static_cast<int32_t>(rows[i + kAhead])));
+      want(rows[i]);
+    }
+  } else {
+    // Those that are there first, lest they make room for the others.
+    for (const int64_t row : rows)
+      if (find(row) != kNone) want(row);
+    for (const int64_t row : rows)
+      if (find(row) == kNone) want(row);
+  }
   changed_.notify_all();
   return true;
 }

@@ -54,7 +54,7 @@ class SharedScan {
   int64_t slots() const { return slots_; }
 
   /// How often each row is used, [rows] in some hundred batches (use_level); the caller's, who keeps it as
-  /// long as this lives.
+  /// long as this lives. Where all rows fit, those that are used at all are read at once.
   void set_uses(std::span<const uint8_t> uses);
 
   /// Has these rows, all different, read and kept for a batch; false if there is no room for them beside
@@ -73,7 +73,7 @@ class SharedScan {
   enum class State : uint8_t { absent, wanted, reading, there };
   struct Slot {
     int64_t row = 0;
-    uint32_t batches = 0;  // that want it
+    uint32_t batches = 0;  // that want it; where all rows fit, 1 once any did
     State state = State::absent;
   };
   static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + NextUseOrder::kSlotBytes;
@@ -93,6 +93,7 @@ class SharedScan {
   void find_all(std::span<const int64_t> rows, std::span<const std::byte*> from);
   void wait_for(int32_t number, std::unique_lock<std::mutex>& lock);
   void want(int64_t row);
+  void will_read(int32_t number, int64_t row);
   void release(int32_t number);
   int32_t take_slot();
   bool has_work() const;

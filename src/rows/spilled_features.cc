@@ -14,6 +14,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kLeastPacks = 4;  // of a round
+constexpr int64_t kFirstRound = 4;  // a part of the others
 constexpr size_t kLookedUp = 256;   // rows that are looked up at a time
 constexpr size_t kPrefetched = 8;   // rows that are on their way from memory
 // Who reads an earlier batch at all comes for it before another has waited so long.
@@ -64,7 +65,11 @@ bool SpilledFeatures::begin_round(const std::stop_token& stop) {
   if (!changed_.wait(lock, stop, [&] { return rounds_[next].packs == 0; })) return false;
   lock.unlock();
   making_ = next;
-  round_.begin(static_cast<int64_t>(making_) * sizes_.round, added_, rounds_[making_].rows);
+  // The first is short, so that those who wait for it wait less.
+  const int64_t bytes =
+      added_ > 0 ? sizes_.round
+                 : std::max(PackSizes::aligned(sizes_.round / kFirstRound), sizes_.pack + sizes_.notes);
+  round_.begin(static_cast<int64_t>(making_) * sizes_.round, bytes, added_, rounds_[making_].rows);
   return true;
 }
 

@@ -17,9 +17,9 @@ namespace plimsoll {
 struct TrainingInput {
   std::filesystem::path data;
   Recipe recipe;
-  int threads = 1;                      ///< that read the shapes of graphs
-  std::optional<int64_t> scratch = {};  ///< as in NeighbourSourceOptions
-  std::filesystem::path teacher = {};   ///< a model file that takes the place of a trained teacher
+  int threads = 1;                     ///< that read the shapes of graphs
+  ScratchSpace scratch = {};           ///< for coming blocks of one giant graph
+  std::filesystem::path teacher = {};  ///< a model file that takes the place of a trained teacher
 };
 
 /// A task on one data set, opened to train.

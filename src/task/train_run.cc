@@ -202,6 +202,13 @@ void note_early_end(const RunFolder& folder, Json manifest, const Starts& starts
   }
 }
 
+// The folder of the run if it is there, else the one in which it will be made.
+fs::path nearest_folder(const fs::path& run) {
+  fs::path folder = fs::absolute(run);
+  while (!FileSystem::disk().exists(folder) && folder.has_relative_path()) folder = folder.parent_path();
+  return folder;
+}
+
 const MemoryPlan& largest_plan(const std::vector<TrainedStage>& stages) {
   const auto largest = std::ranges::max_element(
       stages, {}, [](const TrainedStage& stage) { return stage.report.fit.plan.peak; });
@@ -217,7 +224,9 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   Json read =
       check_data(request.input.data, folder,
                  {.full = request.verify_all, .resume = request.resume, .interrupt = request.run.interrupt});
-  const std::unique_ptr<Training> training = find_task(request.input.recipe.task).open(request.input);
+  TrainingInput input = request.input;
+  input.scratch.folder = nearest_folder(request.folder);
+  const std::unique_ptr<Training> training = find_task(input.recipe.task).open(input);
 
   const std::string identity = identity_of(request.input.recipe, training->data());
   require_agreement(request.run.exchange, facts_of(request, *training));

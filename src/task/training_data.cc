@@ -66,7 +66,7 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
                      .seed = seed},
           .seed = seed,
           .negatives = options.negatives,
-          .scratch_bytes = options.scratch};
+          .scratch = options.scratch};
 }
 
 }  // namespace

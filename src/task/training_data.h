@@ -19,8 +19,8 @@ namespace plimsoll {
 struct DataOptions {
   LearnedBefore known = {};  ///< of a trained model; what is absent is that of the data
   CalibrationFold fold = CalibrationFold::all;
-  std::optional<int64_t> scratch = {};  ///< as in NeighbourSourceOptions
-  bool labels = false;                  ///< frames must have them: what is not labelled would pass for benign
+  ScratchSpace scratch = {};  ///< as in NeighbourSourceOptions
+  bool labels = false;        ///< frames must have them: what is not labelled would pass for benign
   std::optional<int64_t> negatives =
       {};  ///< of one giant graph: pairs are judged, so many without an edge for each
   Targets targets = Targets::none;  ///< of a graph_set

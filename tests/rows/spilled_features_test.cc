@@ -184,7 +184,8 @@ TEST_F(SpilledFeaturesTest, ErrorsNameWhatCannotBeRead) {
   SpilledFeatures packs = open(options(0));
   std::filesystem::resize_file(file_, 1000);
   ASSERT_TRUE(packs.begin_round({}));
-  for (size_t b = 0; b < batches.size(); ++b) ASSERT_TRUE(packs.add(batches[b], {}));
+  ASSERT_TRUE(packs.add(batches[0], {}));
+  for (size_t b = 1; b < batches.size() && packs.add(batches[b], {});) ++b;
   try {
     packs.write({});
     FAIL() << "rows of a file that was cut short were packed";

@@ -88,7 +88,8 @@ class InMemoryPrefetcherTest : public testing::Test {
 };
 
 TEST_F(InMemoryPrefetcherTest, RefusedMemoryIsNotTheEndOfTheProcess) {
-  InMemoryPrefetcher blocks(rows_, from(source_->topology()), uses_, options(4));
+  InMemoryPrefetcher blocks(rows_, std::make_unique<SampledNow>(from(source_->topology())),
+                            RunOrder(source_->blocks()), uses_, options(4));
   {
     const LedgerCap cap(0);
     EXPECT_TRUE(read(blocks, 0).empty());
@@ -108,7 +109,8 @@ TEST_F(InMemoryPrefetcherTest, ItsEndWaitsForOneReadAlone) {
     const SlowTopology topology(source_->topology());
     int asked = 0;
     {
-      InMemoryPrefetcher blocks(rows_, from(topology), uses_, options(group));
+      InMemoryPrefetcher blocks(rows_, std::make_unique<SampledNow>(from(topology)),
+                                RunOrder(source_->blocks()), uses_, options(group));
       EXPECT_TRUE(read(blocks, 0).empty());
       while (topology.asked() < 3) std::this_thread::yield();
       asked = topology.asked();

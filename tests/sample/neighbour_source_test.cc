@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -24,11 +25,23 @@ class NeighbourSourceTest : public testing::Test {
  protected:
   NeighbourSourceTest() : graph_(skewed_graph(600, 4)) { write_graph(folder_ / "graph", graph_, kFeatures); }
 
-  NeighbourSource open(uint64_t seed = 5, const char* graph = "graph") const {
+  NeighbourSource open(uint64_t seed = 5, const char* graph = "graph", const ScratchSpace& scratch = {},
+                       int64_t epochs = 2) const {
     return {folder_ / graph,
             {.neighbours = {.fan_outs = {4, 3}},
-             .blocks = {.epochs = 2, .batch_size = 64, .block_seeds = 16, .seed = seed},
-             .seed = seed}};
+             .blocks = {.epochs = epochs, .batch_size = 64, .block_seeds = 16, .seed = seed},
+             .seed = seed,
+             .scratch = scratch}};
+  }
+  // Of the blocks of a run: each epoch, and after it those that validate.
+  static std::vector<int64_t> run_order(const NeighbourSource& source, int64_t epochs) {
+    std::vector<int64_t> order;
+    const int64_t epoch = source.blocks().per_epoch();
+    for (int64_t round = 0; round < epochs; ++round) {
+      for (int64_t b = 0; b < epoch; ++b) order.push_back(round * epoch + b);
+      for (const int64_t b : source.blocks().numbers(1)) order.push_back(b);
+    }
+    return order;
   }
   static GraphBlock block(const NeighbourSource& source, int64_t number) {
     GraphBlock block;
@@ -155,15 +168,11 @@ TEST_F(NeighbourSourceTest, BlocksAreTheSameWhateverTheCacheAndTheOrder) {
                                                         {most, false},     {400'000, true},  {900'000, true},
                                                         {1'200'000, true}, {most, true}};
   for (const auto& [bytes, scratch] : caches) {
-    const NeighbourSource source = open();
+    const NeighbourSource source = open(5, "graph", scratch ? ScratchSpace{folder_.path()} : ScratchSpace{});
     if (scratch) source.shapes(1);
-    source.resize_cache(bytes, scratch ? folder_.path() : std::filesystem::path());
+    source.resize_cache(bytes);
     const int64_t epoch = source.blocks().per_epoch();
-    std::vector<int64_t> order;
-    for (int64_t round = 0; round < 2; ++round) {
-      for (int64_t b = 0; b < epoch; ++b) order.push_back(round * epoch + b);
-      for (const int64_t b : source.blocks().numbers(1)) order.push_back(b);
-    }
+    std::vector<int64_t> order = run_order(source, 2);
     for (int swap = 0; swap < 12; ++swap) {
       const size_t at = random() % (order.size() - 2);
       std::swap(order[at], order[at + 1 + random() % 2]);
@@ -199,9 +208,9 @@ TEST_F(NeighbourSourceTest, NarrowFeaturesAreTheSameBlocks) {
     EXPECT_LT(most, wide.most_cache_bytes());
     for (const auto& [bytes, scratch] : std::vector<std::pair<int64_t, bool>>{
              {0, false}, {250'000, false}, {most, false}, {400'000, true}, {600'000, true}}) {
-      const NeighbourSource source = open(5, name);
+      const NeighbourSource source = open(5, name, scratch ? ScratchSpace{folder_.path()} : ScratchSpace{});
       if (scratch) source.shapes(1);
-      source.resize_cache(bytes, scratch ? folder_.path() : std::filesystem::path());
+      source.resize_cache(bytes);
       for (int64_t number = 0; number < source.graphs(); ++number)
         expect_equal(block(source, number), expected[static_cast<size_t>(number)]);
       const RowCounters counters = *source.row_counters();
@@ -211,9 +220,70 @@ TEST_F(NeighbourSourceTest, NarrowFeaturesAreTheSameBlocks) {
   }
 }
 
+// The scratch file has room for the samples of all epochs, or of about one, after which it is filled again.
+TEST_F(NeighbourSourceTest, SamplesAreKeptAndTheTopologyIsNotReadAgain) {
+  constexpr int64_t kEpochs = 4;
+  const NeighbourSource plain = open(5, "graph", {}, kEpochs);
+  std::vector<GraphBlock> expected;
+  for (int64_t number = 0; number < plain.graphs(); ++number) expected.push_back(block(plain, number));
+  const auto reads = [](const NeighbourSource& source) {
+    const TopologyCounters counters = source.topology().counters();
+    return counters.lists.hits + counters.lists.misses;
+  };
+  for (const auto& [scratch, fills] : {std::pair<int64_t, bool>{64 << 20, false}, {160 << 10, true}}) {
+    for (const int64_t bytes : {int64_t{1'200'000}, int64_t{2'500'000}}) {
+      const NeighbourSource source = open(5, "graph", {folder_.path(), scratch}, kEpochs);
+      source.shapes(2);
+      const int64_t held = Ledger::process().held(Tag::cache);
+      source.resize_cache(bytes);
+      const std::vector<int64_t> order = run_order(source, kEpochs);
+      expect_equal(block(source, order[0]), expected[0]);  // nobody knew that it would be the first
+      const int64_t before = reads(source);
+      for (size_t i = 1; i < order.size(); ++i)
+        expect_equal(block(source, order[i]), expected[static_cast<size_t>(order[i])]);
+      EXPECT_EQ(reads(source) > before, fills) << scratch << " " << bytes;
+      EXPECT_LE(Ledger::process().held(Tag::cache), held + bytes);
+    }
+  }
+}
+
+// As after a kill: an epoch comes that is not among the samples, and those after it.
+TEST_F(NeighbourSourceTest, ARunThatGoesOnSamplesFromWhereItIs) {
+  const NeighbourSource plain = open(5, "graph", {}, 6);
+  const NeighbourSource source = open(5, "graph", {folder_.path(), 160 << 10}, 6);
+  source.shapes(2);
+  source.resize_cache(1'500'000);
+  const int64_t epoch = source.blocks().per_epoch();
+  for (int64_t number = 4 * epoch + 3; number < 6 * epoch; ++number)
+    expect_equal(block(source, number), block(plain, number));
+  source.resize_cache(1'000'000);
+  for (int64_t number = 0; number < 2 * epoch; ++number)
+    expect_equal(block(source, number), block(plain, number));
+}
+
+// Workers come to the end of what is kept one after the other, while others still read before it.
+TEST_F(NeighbourSourceTest, ManyThreadsMayFillTheScratchFileAgain) {
+  constexpr int64_t kEpochs = 5;
+  const NeighbourSource plain = open(5, "graph", {}, kEpochs);
+  std::vector<GraphBlock> expected;
+  for (int64_t number = 0; number < plain.graphs(); ++number) expected.push_back(block(plain, number));
+  const NeighbourSource source = open(5, "graph", {folder_.path(), 160 << 10}, kEpochs);
+  source.shapes(3);
+  source.resize_cache(1'500'000);
+  const std::vector<int64_t> order = run_order(source, kEpochs);
+  std::atomic<size_t> next = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (size_t i = next++; i < order.size(); i = next++)
+        expect_equal(block(source, order[i]), expected[static_cast<size_t>(order[i])]);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(NeighbourSourceTest, InTheOrderOfARunBlocksAreSampledAhead) {
   const NeighbourSource source = open();
-  source.resize_cache(700'000, {});
+  source.resize_cache(700'000);
   const int64_t epoch = source.blocks().per_epoch();
   for (int64_t round = 0; round < 2; ++round) {
     for (int64_t b = 0; b < epoch; ++b) {
@@ -235,7 +305,7 @@ TEST_F(NeighbourSourceTest, InTheOrderOfARunBlocksAreSampledAhead) {
 // same.
 TEST_F(NeighbourSourceTest, BlocksReadEarlyArePlannedOnes) {
   const NeighbourSource source = open();
-  source.resize_cache(900'000, {});
+  source.resize_cache(900'000);
   block(source, 0);
   const int64_t last = source.blocks().per_epoch() - 3;
   for (int64_t b = 1; b < last; b += 2) {
@@ -255,11 +325,11 @@ TEST_F(NeighbourSourceTest, ItsCacheIsInTheLedger) {
   const NeighbourSource source = open();
   source.shapes(1);
   const int64_t before = ledger.held(Tag::cache);
-  source.resize_cache(2'000'000, {});
+  source.resize_cache(2'000'000);
   for (int64_t number = 0; number < source.graphs(); ++number) block(source, number);
   EXPECT_LE(ledger.held(Tag::cache), before + 2'000'000);
   EXPECT_GT(ledger.held(Tag::cache), before);
-  source.resize_cache(0, {});
+  source.resize_cache(0);
   EXPECT_LE(ledger.held(Tag::cache), before);
 }
 
@@ -270,7 +340,7 @@ TEST_F(NeighbourSourceTest, AGraphThatIsReplacedMeanwhileIsRefused) {
     const NeighbourSource source = open();
     write_graph(folder_ / "graph", skewed_graph(600, 4), kFeatures);
     const auto read_with_cache = [&] {
-      source.resize_cache(bytes, {});
+      source.resize_cache(bytes);
       for (int64_t number = 0; number < 4; ++number) block(source, number);
     };
     EXPECT_THAT(error_text<InputError>(read_with_cache),
@@ -285,7 +355,7 @@ TEST_F(NeighbourSourceTest, ColumnsLieWhereTheManifestSays) {
   for (int64_t number = 0; number < 6; ++number) expected.push_back(block(plain, number));
   rewrite_columns(folder_ / "graph");
   const NeighbourSource source = open();
-  source.resize_cache(8 << 20, {});
+  source.resize_cache(8 << 20);
   for (int64_t number = 0; number < 6; ++number)
     expect_equal(block(source, number), expected[static_cast<size_t>(number)]);
 }

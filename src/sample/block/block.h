@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -130,9 +129,8 @@ class BlockSource {
 
   /// Bytes (Tag::cache) that make reading quicker, beyond those that it has from the start; 0: none do.
   virtual int64_t most_cache_bytes() const { return 0; }
-  /// Takes so many, in place of those before. `scratch`: a folder on whose disk it may keep more meanwhile;
-  /// none if it is empty. Errors: BudgetExceeded.
-  virtual void resize_cache(int64_t /*bytes*/, const std::filesystem::path& /*scratch*/) const {}
+  /// Takes so many, in place of those before. Errors: BudgetExceeded.
+  virtual void resize_cache(int64_t /*bytes*/) const {}
   /// What its cache has done so far; none: it has none.
   virtual std::optional<RowCounters> row_counters() const { return std::nullopt; }
 

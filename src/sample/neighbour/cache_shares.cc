@@ -39,6 +39,12 @@ Way by_sweeps(const CacheInput& input) {
   const double lists = topology * static_cast<double>(input.hops);
   const auto bytes = static_cast<double>(input.bytes);
 
+  if (input.sampled) {
+    const auto kept = static_cast<double>(CacheShares::kGroupInMemory * sizes.most_kept());
+    const double window = std::max(bytes - kept, 1.0) / (sample + own);
+    return {{0, false, static_cast<int64_t>(window * sample + kept), CacheShares::kGroupInMemory},
+            all_rows / window};
+  }
   // The derivatives of all_rows / window + lists / (group * window) with what a block of either costs.
   const double best = std::sqrt(lists / all_rows * (sample + own) / scratch);
   const double group = std::clamp(best, kLeastGroup, kMostGroup);
@@ -82,22 +88,24 @@ double part_of_uses(const UseCounts& counts, int64_t rows) {
 Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, bool topology,
              int64_t group) {
   const SampleSizes& sizes = input.sizes;
-  const int64_t ahead = group * sizes.most_bytes + 2 * sizes.most_bytes;
+  const int64_t ahead = (group + 2) * (input.sampled ? sizes.most_kept() : sizes.most_bytes);
   const RowLayout layout = input.rows.layout();
   const SpilledFeatures::Options packs{.bytes = input.bytes - ahead - (topology ? input.topology_bytes : 0),
                                        .scratch_bytes = scratch,
                                        .most_rows = sizes.most_nodes,
-                                       .most_note = sizes.most_note};
+                                       .most_note = input.sampled ? 0 : sizes.most_note};
   if (packs.bytes <= 0) return {};
   const int64_t kept = SpilledFeatures::kept_rows(layout, packs);
   if (kept < 0) return {};
   const double missed = sizes.nodes * (1 - part_of_uses(counts, kept));
-  const double block = missed * static_cast<double>(layout.row_bytes) + 8 * sizes.nodes + 4 * sizes.edges;
+  const double note = input.sampled ? 0 : 8 * sizes.nodes + 4 * sizes.edges;
+  const double block = missed * static_cast<double>(layout.row_bytes) + note;
   const double blocks = static_cast<double>(SpilledFeatures::round_bytes(packs)) / block;
-  const auto all_rows = static_cast<double>(input.rows.rows * layout.row_bytes);
-  const double lists =
-      topology ? 0 : static_cast<double>(input.topology_bytes * input.hops) / static_cast<double>(group);
-  return {{scratch, topology, ahead, group}, 2 * block + all_rows / blocks + lists};
+  const auto pass = static_cast<double>((input.rows.rows - kept) * layout.row_bytes);
+  const double lists = topology || input.sampled ? 0
+                                                 : static_cast<double>(input.topology_bytes * input.hops) /
+                                                       static_cast<double>(group);
+  return {{scratch, topology, ahead, group}, 2 * block + pass / blocks + lists};
 }
 
 }  // namespace
@@ -108,7 +116,9 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops) {
   for (const GraphShape& shape : shapes) {
     sizes.most_bytes = std::max(sizes.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges));
     sizes.most_nodes = std::max<int64_t>(sizes.most_nodes, shape.nodes);
-    sizes.most_note = std::max(sizes.most_note, BlockSample::most_bytes(shape, hops));
+    const int64_t note = BlockSample::most_bytes(shape, hops);
+    sizes.most_note = std::max(sizes.most_note, note);
+    sizes.notes += note;
     sizes.nodes += static_cast<double>(shape.nodes) / blocks;
     sizes.edges += static_cast<double>(shape.edges) / blocks;
   }
@@ -125,7 +135,8 @@ CacheShares divide_cache(const CacheInput& input) {
   const UseCounts counts = counts_of(input.uses);
   // Packs of a smaller file need less memory.
   for (int64_t scratch = input.scratch_bytes; scratch > input.scratch_bytes / kLeastScratch; scratch /= 2) {
-    consider(by_packs(input, counts, scratch, true, CacheShares::kGroupInMemory));
+    consider(by_packs(input, counts, scratch, !input.sampled, CacheShares::kGroupInMemory));
+    if (input.sampled) continue;
     for (int64_t group = 1; group <= kLargestPackedGroup; group *= 2)
       consider(by_packs(input, counts, scratch, false, group));
   }

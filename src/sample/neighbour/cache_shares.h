@@ -13,13 +13,16 @@ struct SampleSizes {
   int64_t most_bytes = 0;  ///< of one while it is sampled (BulkSampler::bytes_for)
   int64_t most_nodes = 0;  ///< of one
   int64_t most_note = 0;   ///< bytes of one that is written (BlockSample::most_bytes)
+  int64_t notes = 0;       ///< likewise, of all
   double nodes = 0;        ///< of one on average
   double edges = 0;
 
   static SampleSizes of(std::span<const GraphShape> shapes, int64_t hops);
+  /// Of one whose sample is in memory.
+  int64_t most_kept() const { return most_note + 4 * most_nodes; }
 };
 
-/// How what a NeighbourSource has for reading is used; the rest is for rows.
+/// How the memory of a RunCache is used; what is left is for rows.
 struct CacheShares {
   /// Blocks of a group where lists are in memory: no more than keep the thread and its readers from waiting
   /// for each other.
@@ -28,8 +31,8 @@ struct CacheShares {
   int64_t scratch_bytes =
       0;  ///< blocks come by OnDiskPrefetcher, with so much of the disk; 0: by InMemoryPrefetcher
   bool topology = false;    ///< all of it stays in memory
-  int64_t ahead_bytes = 0;  ///< for blocks that are sampled ahead
-  int64_t group = 1;        ///< of them that are sampled at a time
+  int64_t ahead_bytes = 0;  ///< for samples of blocks that come
+  int64_t group = 1;        ///< of them that are sampled or read at a time
 };
 
 struct CacheInput {
@@ -39,6 +42,7 @@ struct CacheInput {
   int64_t hops = 0;
   int64_t topology_bytes = 0;          ///< that all of it takes in memory
   int64_t scratch_bytes = 0;           ///< of the disk at most; 0: there are no packs
+  bool sampled = false;                ///< samples are there (SampleFile), and need no topology
   std::span<const uint8_t> uses = {};  ///< of each row, in some blocks
 };
 

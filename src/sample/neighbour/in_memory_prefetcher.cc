@@ -7,11 +7,18 @@
 #include "base/start_thread.h"
 
 namespace plimsoll {
-InMemoryPrefetcher::InMemoryPrefetcher(const FeatureFile& rows, const BlockSampler::From& from,
-                                       std::span<const uint8_t> uses, const Options& options)
-    : options_(options), sweep_(rows, options.row_bytes), sampler_(from), order_(from.blocks) {
+
+InMemoryPrefetcher::InMemoryPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> samples,
+                                       const RunOrder& order, std::span<const uint8_t> uses,
+                                       const Options& options)
+    : options_(options), sweep_(rows, options.row_bytes), samples_(std::move(samples)), order_(order) {
   sweep_.set_uses(uses);
   thread_ = start_thread([this](const std::stop_token& stop) { sample_ahead(stop); });
+}
+
+void InMemoryPrefetcher::expect(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  begin_at(number);
 }
 
 bool InMemoryPrefetcher::read(int64_t number, const Place& place) {
@@ -20,7 +27,7 @@ bool InMemoryPrefetcher::read(int64_t number, const Place& place) {
   const bool again = order_.visit(number);
   const std::optional<Coming> coming = take(number);
   if (!coming) {
-    if (!again) start_behind(number);
+    if (!again) begin_at(order_.behind(number));
     return false;
   }
   std::exception_ptr error;
@@ -67,15 +74,15 @@ void InMemoryPrefetcher::plan() {
   }
 }
 
-// What was expected is not what comes: from now on it is what comes after this block.
-void InMemoryPrefetcher::start_behind(int64_t number) {
+// What was expected is not what comes: from now on it is this block, or nothing that is known.
+void InMemoryPrefetcher::begin_at(std::optional<int64_t> number) {
   for (const Coming& coming : coming_) {
     if (coming.planned) sweep_.end(coming.sample.batch.node);
     coming_bytes_ -= coming.bytes;
   }
   coming_.clear();
   ++begun_;
-  next_ = order_.behind(number);
+  next_ = number;
   changed_.notify_all();
 }
 
@@ -92,9 +99,9 @@ void InMemoryPrefetcher::sample_group(std::unique_lock<std::mutex>& lock, const 
   next_ = order_.behind(sampling_.back());
   Vector<BlockSample, Tag::cache> group(sampling_.size());
   lock.unlock();
-  const bool sampled = sampler_.sample(sampling_, group, stop);
+  const bool sampled = samples_->get(sampling_, group, stop);
   lock.lock();
-  if (begun != begun_) return sampler_.forget();
+  if (begun != begun_) return samples_->forget();
   for (size_t i = 0; sampled && i < group.size(); ++i) {
     const int64_t bytes = group[i].batch.bytes();
     coming_.push_back({sampling_[i], false, bytes, std::move(group[i])});

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 
 #include "rows/feature_file.h"
 #include "rows/shared_scan.h"
+#include "sample/neighbour/block_samples.h"
 #include "sample/neighbour/run_order.h"
 #include "sample/neighbour/sample_prefetcher.h"
 
@@ -23,14 +25,15 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
     int64_t row_bytes = 0;    ///< of the sweep: SharedScan::least_bytes() or more
-    int64_t ahead_bytes = 0;  ///< for blocks that are sampled ahead
-    int64_t most_bytes = 0;   ///< of one while it is sampled
+    int64_t ahead_bytes = 0;  ///< for blocks whose samples are there ahead
+    int64_t most_bytes = 0;   ///< of one while its sample is made or read
     int64_t group = 1;        ///< of them that are sampled at a time
   };
   /// `uses`: of each row, as long as this lives. Errors: those of SharedScan.
-  InMemoryPrefetcher(const FeatureFile& rows, const BlockSampler::From& from, std::span<const uint8_t> uses,
-                     const Options& options);
+  InMemoryPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> samples, const RunOrder& order,
+                     std::span<const uint8_t> uses, const Options& options);
 
+  void expect(int64_t number) override;
   bool read(int64_t number, const Place& place) override;
   int64_t planned() const override;
   RowCounters counters() const override { return sweep_.counters(); }
@@ -45,7 +48,7 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
   std::optional<Coming> take(int64_t number);
   void end(const Coming& coming);
   void plan();
-  void start_behind(int64_t number);
+  void begin_at(std::optional<int64_t> number);
   bool has_room() const {
     return coming_bytes_ + options_.group * options_.most_bytes <= options_.ahead_bytes;
   }
@@ -54,7 +57,7 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
 
   Options options_;
   SharedScan sweep_;
-  BlockSampler sampler_;  // the thread's
+  std::unique_ptr<BlockSamples> samples_;  // the thread's
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable_any changed_;

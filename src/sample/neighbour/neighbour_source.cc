@@ -12,8 +12,7 @@
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
-#include "sample/neighbour/in_memory_prefetcher.h"
-#include "sample/neighbour/on_disk_prefetcher.h"
+#include "sample/neighbour/sample_blocks.h"
 #include "sample/neighbour/sample_shape.h"
 #include "sample/seeds/seed_lists.h"
 
@@ -22,7 +21,13 @@ namespace {
 
 // How often a node is used is counted in so many blocks that it is so often on average.
 constexpr int64_t kCountedUses = 16;
-constexpr int64_t kLargestGroup = 1024;
+// Of the disk: what is for samples. They are read once or twice, as rows in packs are.
+constexpr int64_t kSamplesShare = 2;
+// Samples are kept if there is room for those that validate, and for this part of an epoch.
+constexpr int64_t kLeastEpochs = 4;
+// They are written when they are first made if so many times the memory for it is left.
+constexpr int64_t kBesideBuffers = 32;
+constexpr int64_t kSmallGraphScratch = int64_t{2} << 30;
 // Holes that samples of other sizes leave in the heap. With 512 KiB one run of link prediction in 200 was
 // over its budget, by up to 71 KiB.
 constexpr int64_t kBesideSamples = 768 * 1024;
@@ -33,16 +38,6 @@ void count_use(uint8_t& uses) {
   for (uint8_t before = counted.load(std::memory_order_relaxed);
        before < std::numeric_limits<uint8_t>::max();)
     if (counted.compare_exchange_weak(before, before + 1, std::memory_order_relaxed)) return;
-}
-
-RowCounters sum(RowCounters a, const RowCounters& b) {
-  a.hits += b.hits;
-  a.misses += b.misses;
-  a.bytes_useful += b.bytes_useful;
-  a.bytes_read += b.bytes_read;
-  a.bytes_written += b.bytes_written;
-  a.waited_seconds += b.waited_seconds;
-  return a;
 }
 
 }  // namespace
@@ -64,56 +59,55 @@ BlockSampler::From NeighbourSource::sampled_from() const {
   return {topology_, graph_, blocks_, options_.neighbours, options_.seed, options_.negatives};
 }
 
-// Blocks are sampled in groups, as large as a part of what the budget leaves has room for.
+// Nothing else needs the memory yet.
 void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const {
-  // Nothing else needs the memory yet.
   const Ledger& ledger = Ledger::process();
   const bool unlimited = ledger.cap() == Ledger::kUnlimited;
-  const int64_t left = unlimited ? 0 : ledger.cap() - ledger.held();
-  const bool in_memory = unlimited || left / 4 * 3 >= topology_.most_bytes();
-  resize_topology(in_memory ? topology_.most_bytes() : left / 2);
-  const int64_t room = left / (in_memory ? 8 : 4) / threads;
-  struct Own {
-    BlockSampler sampler;
-    Vector<BlockSample, Tag::blocks> samples = {};
-    std::vector<int64_t> numbers = {};
-  };
-  std::vector<Own> own;
-  for (int i = 0; i < threads; ++i) own.push_back({BlockSampler(sampled_from())});
-  std::atomic<int64_t> largest = 0;  // bytes of a block, so far
-  int64_t next = 0;
-  sampler_.sample(0, sample_);
+  const int64_t left = unlimited ? std::numeric_limits<int64_t>::max() / 2 : ledger.cap() - ledger.held();
+  const SampleSizes first = guess_sizes();
   const int64_t counted = kCountedUses * graph_.nodes() / sample_.batch.nodes();
   const int64_t step = std::max<int64_t>(1, graphs() / std::max<int64_t>(1, counted));
-  const auto take = [&](int64_t, int worker) {
-    if (interrupt_requested) throw Interrupted("interrupted while the blocks of the run were sampled");
-    Own& mine = own[static_cast<size_t>(worker)];
-    const int64_t most = in_memory ? CacheShares::kGroupInMemory : kLargestGroup;
-    const int64_t count = std::clamp<int64_t>(largest == 0 ? 1 : room / (2 * largest), 1, most);
-    mine.numbers.resize(static_cast<size_t>(std::min(count, graphs() - next)));
-    std::iota(mine.numbers.begin(), mine.numbers.end(), next);
-    next += std::ssize(mine.numbers);
-    return !mine.numbers.empty();
-  };
-  const auto work = [&](int64_t, Turn& turn) {
-    Own& mine = own[static_cast<size_t>(turn.worker())];
-    mine.samples.resize(std::max(mine.samples.size(), mine.numbers.size()));
-    mine.sampler.sample(mine.numbers, mine.samples);
-    for (size_t i = 0; i < mine.numbers.size(); ++i) {
-      const BlockSample& sample = mine.samples[i];
-      const int64_t number = mine.numbers[i];
-      const GraphShape shape =
-          sample.shape(std::span(prefix_shapes_)
-                           .subspan(static_cast<size_t>(number * hops()), static_cast<size_t>(hops())));
-      shapes[static_cast<size_t>(number)] = shape;
-      const int64_t bytes = BulkSampler::bytes_for(shape.nodes, shape.edges);
-      for (int64_t before = largest; before < bytes && !largest.compare_exchange_weak(before, bytes);) {
-      }
-      if (number % step != 0) continue;
+  keep_samples(first);
+  Vector<std::byte, Tag::blocks> note;
+  const bool keeps = kept_ && left >= kBesideBuffers * SampleFile::kBuffer;
+  bool has_room = keeps;
+  if (keeps) kept_->begin();
+  const auto use = [&](std::span<const BlockSample> group, Turn& turn) {
+    for (const BlockSample& sample : group) {
+      shapes[static_cast<size_t>(sample.number)] = sample.shape(
+          std::span(prefix_shapes_)
+              .subspan(static_cast<size_t>(sample.number * hops()), static_cast<size_t>(hops())));
+      if (sample.number % step != 0) continue;
       for (const int64_t node : sample.batch.node) count_use(uses_[static_cast<size_t>(node)]);
     }
+    if (!keeps) return true;
+    turn.wait();
+    for (const BlockSample& sample : group) {
+      if (!has_room) break;
+      sample.write(note);
+      has_room = kept_->add(sample.number, note);
+    }
+    return true;
   };
-  Workers(threads).run_stream(take, work);
+  // What validates is read in each epoch, so that its samples are kept before others.
+  const BlockNumbers all[] = {{blocks_.training_blocks(), graphs()}, {0, blocks_.training_blocks()}};
+  sample_blocks(sampled_from(), topology_, SamplingShares::of(left, topology_, first.most_bytes, threads),
+                all, use);
+  if (keeps) kept_->finish();
+}
+
+// Makes the file for samples; none if it has no room for a part of an epoch.
+void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
+  kept_.reset();
+  const int64_t of_block = guessed.notes / graphs();
+  const auto shortest = static_cast<int64_t>(2 * (guessed.nodes + guessed.edges));
+  const int64_t bytes = std::min(guessed.notes, scratch_bytes() / kSamplesShare);
+  const int64_t validating = graphs() - blocks_.training_blocks();
+  if (options_.scratch.folder.empty() || bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs))
+    return;
+  const int64_t samples = std::min(graphs(), bytes / std::max<int64_t>(shortest, 1));
+  if (auto file = ScratchFile::make(options_.scratch.folder, SampleFile::file_bytes_for(samples, bytes)))
+    kept_.emplace(std::move(*file), samples);
 }
 
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
@@ -126,6 +120,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   // What is read needs room that does not grow once the run is planned.
   const std::lock_guard lock(mutex_);
   sizes_ = SampleSizes::of(shapes, hops());
+  threads_ = threads;
   for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
     sampler_.sample(std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
   wanted_.reserve(sample_.batch.node.capacity());
@@ -134,7 +129,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
 }
 
 void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
-  const std::shared_lock lock(coming_mutex_);
+  const std::shared_lock lock(cache_mutex_);
   block.clear();
   for (const int64_t number : graphs) append(number, block);
 }
@@ -164,9 +159,9 @@ std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& samp
 
 void NeighbourSource::append(int64_t number, GraphBlock& block) const {
   const auto place = [&](const BlockSample& sample) { return append_graph(number, sample, block); };
-  if (coming_ && coming_->read(number, place)) return;
+  if (cache_ && cache_->read(number, place)) return;
   const std::lock_guard lock(mutex_);
-  sampler_.sample(number, sample_);
+  if (!cache_ || !cache_->sample(number, sample_)) sampler_.sample(number, sample_);
   read_rows(sample_.batch.node, reinterpret_cast<float*>(place(sample_)));
 }
 
@@ -196,84 +191,53 @@ int64_t NeighbourSource::most_cache_bytes() const {
   return lists_and_rows + lists_and_rows / 8 + (1 << 20);
 }
 
-void NeighbourSource::resize_cache(int64_t bytes, const std::filesystem::path& scratch) const {
-  const std::unique_lock lock(coming_mutex_);
-  if (coming_) before_ = sum(before_, coming_->counters());
-  coming_.reset();
-  resize_topology(topology_.least_bytes());
+void NeighbourSource::resize_cache(int64_t bytes) const {
+  const std::unique_lock lock(cache_mutex_);
+  if (cache_) before_ = sum(before_, cache_->counters());
+  cache_.reset();
   if (bytes <= 0) return;
-  if (sizes_.most_bytes == 0) guess_sizes();
-  CacheInput input{.bytes = bytes,
-                   .sizes = sizes_,
-                   .rows = rows_,
-                   .hops = hops(),
-                   .topology_bytes = topology_.most_bytes() - topology_.least_bytes(),
-                   .scratch_bytes = scratch.empty() ? 0 : scratch_bytes(),
-                   .uses = uses_};
-  CacheShares shares = divide_cache(input);
-  std::optional<ScratchFile> file;
-  if (shares.scratch_bytes > 0) file = ScratchFile::make(scratch, shares.scratch_bytes);
-  if (shares.scratch_bytes > 0 && !file) {  // the disk has no room
-    input.scratch_bytes = 0;
-    shares = divide_cache(input);
-  }
-  try {
-    begin_coming(bytes, shares, std::move(file));
-  } catch (const BudgetExceeded&) {
-    resize_topology(topology_.least_bytes());
-    throw;
-  }
+  if (sizes_.most_bytes == 0) sizes_ = guess_sizes();
+  cache_ = std::make_unique<RunCache>(
+      rows_, sampled_from(), topology_, kept_ ? &*kept_ : nullptr,
+      RunCache::Options{.bytes = bytes,
+                        .folder = options_.scratch.folder,
+                        .scratch_bytes = scratch_bytes() - (kept_ ? kept_->file_bytes() : 0),
+                        .sizes = sizes_,
+                        .hops = hops(),
+                        .threads = threads_,
+                        .uses = uses_});
 }
 
 // Blocks of a run that was not sampled as a whole are taken to be no more than twice as large as the first.
-void NeighbourSource::guess_sizes() const {
+SampleSizes NeighbourSource::guess_sizes() const {
   sampler_.sample(0, sample_);
   const GraphShape shape = sample_.shape({});
-  sizes_ = SampleSizes::of(std::span(&shape, 1), hops());
-  sizes_.most_bytes *= 2;
-  sizes_.most_nodes *= 2;
-  sizes_.most_note *= 2;
+  SampleSizes sizes = SampleSizes::of(std::span(&shape, 1), hops());
+  sizes.most_bytes *= 2;
+  sizes.most_nodes *= 2;
+  sizes.most_note *= 2;
+  sizes.notes = 2 * sizes.notes * graphs();
+  return sizes;
 }
 
-void NeighbourSource::begin_coming(int64_t bytes, const CacheShares& shares,
-                                   std::optional<ScratchFile> scratch) const {
-  const int64_t least = topology_.least_bytes();
-  const int64_t ahead = std::max(shares.ahead_bytes, sizes_.most_bytes);
-  const int64_t rows = bytes - ahead - (shares.topology ? topology_.most_bytes() - least : 0);
-  if (!scratch && rows < SharedScan::least_bytes(rows_.layout())) return resize_topology(least + bytes);
-  if (shares.topology) resize_topology(topology_.most_bytes());
-  if (scratch) {
-    const SpilledFeatures::Options packs{rows, scratch->bytes(), sizes_.most_nodes, sizes_.most_note};
-    coming_ = std::make_unique<OnDiskPrefetcher>(rows_, sampled_from(), std::move(*scratch), uses_,
-                                                 OnDiskPrefetcher::Options{packs, shares.group});
-  } else {
-    const int64_t of_sweep = std::min(rows, SharedScan::most_bytes(rows_.layout()));
-    const int64_t most_group = std::min(kLargestGroup, ahead / sizes_.most_bytes);
-    coming_ = std::make_unique<InMemoryPrefetcher>(
-        rows_, sampled_from(), uses_,
-        InMemoryPrefetcher::Options{of_sweep, ahead, sizes_.most_bytes,
-                                    std::clamp<int64_t>(shares.group, 1, most_group)});
-  }
-}
-
-// As much as the set takes with features as f32: the disk then holds twice as much as without, or thrice
-// where they are narrow.
+// As much as the set takes with features as f32, but samples of a small graph take more than it does.
 int64_t NeighbourSource::scratch_bytes() const {
-  if (options_.scratch_bytes) return *options_.scratch_bytes;
-  return rows_.rows * rows_.width * static_cast<int64_t>(sizeof(float)) + topology_.most_bytes();
+  if (options_.scratch.bytes) return *options_.scratch.bytes;
+  return std::max(kSmallGraphScratch,
+                  rows_.rows * rows_.width * static_cast<int64_t>(sizeof(float)) + topology_.most_bytes());
 }
 
 int64_t NeighbourSource::planned() const {
-  const std::shared_lock lock(coming_mutex_);
-  return coming_ ? coming_->planned() : 0;
+  const std::shared_lock lock(cache_mutex_);
+  return cache_ ? cache_->planned() : 0;
 }
 
 std::optional<RowCounters> NeighbourSource::row_counters() const {
-  const std::shared_lock shared(coming_mutex_);
+  const std::shared_lock shared(cache_mutex_);
   const std::lock_guard lock(mutex_);
   RowCounters counters = before_;
   counters.bytes_read += reader_.counts().bytes_read;
-  return coming_ ? sum(counters, coming_->counters()) : counters;
+  return cache_ ? sum(counters, cache_->counters()) : counters;
 }
 
 }  // namespace plimsoll

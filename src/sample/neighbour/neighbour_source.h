@@ -12,11 +12,9 @@
 
 #include "memory/charge.h"
 #include "rows/feature_file.h"
-#include "rows/spilled_features.h"
 #include "sample/block/block.h"
 #include "sample/neighbour/block_sampler.h"
-#include "sample/neighbour/cache_shares.h"
-#include "sample/neighbour/sample_prefetcher.h"
+#include "sample/neighbour/run_cache.h"
 #include "sample/seeds/seed_blocks.h"
 #include "sample/topology/disk_topology.h"
 #include "store/graph.h"
@@ -31,8 +29,9 @@ struct NeighbourSourceOptions {
   std::vector<std::string> splits = {"train", "valid"};
   /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
   std::optional<int64_t> negatives = {};
-  /// Bytes of the disk in which coming blocks may wait; none: as many as the columns take as f32.
-  std::optional<int64_t> scratch_bytes = {};
+  /// For samples and rows of coming blocks. Bytes, if none are given: as many as the columns take as f32, and
+  /// 2 GiB at least.
+  ScratchSpace scratch = {};
 };
 
 /// Blocks of seeds of one giant graph with the neighbours sampled for them: a block is one graph, whose nodes
@@ -40,9 +39,8 @@ struct NeighbourSourceOptions {
 /// edges, its first nodes are the ends of the pairs that LinkSeeds makes of them. The same for every cache,
 /// budget and thread.
 ///
-/// Every sample is known in advance, so a thread samples the blocks after the one that is read, many at a
-/// time, and has their rows read in the order of the file: as many blocks as a part of the cache has room for
-/// (InMemoryPrefetcher), or as a scratch file has (OnDiskPrefetcher), as fewer bytes are read.
+/// Every sample is known in advance, so that rows of many blocks are read in the order of the file before
+/// they are asked for (RunCache).
 class NeighbourSource : public BlockSource {
  public:
   /// Errors: InputError (no graph, no features, no labels or edges to predict, an empty split), UsageError
@@ -54,7 +52,8 @@ class NeighbourSource : public BlockSource {
   int64_t edge_features() const override { return 0; }
   RowWidths widths() const override { return {.node_features = width_, .hops = hops()}; }
   const GraphSetTables& tables() const override { return tables_; }
-  /// Samples every block of the run, without its features.
+  /// Samples every block of the run, without its features. Keeps as many of the samples as there is room for
+  /// on the disk.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
   std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
   /// Errors: those of the topology and of RowReader::read().
@@ -62,7 +61,7 @@ class NeighbourSource : public BlockSource {
 
   int64_t most_cache_bytes() const override;
   /// Waits for calls of read().
-  void resize_cache(int64_t bytes, const std::filesystem::path& scratch) const override;
+  void resize_cache(int64_t bytes) const override;
   std::optional<RowCounters> row_counters() const override;
 
   /// Blocks that are sampled ahead at this moment and whose rows are being read, or were.
@@ -81,8 +80,8 @@ class NeighbourSource : public BlockSource {
   void read_rows(std::span<const int64_t> nodes, float* out) const;
   void resize_topology(int64_t bytes) const;
   int64_t scratch_bytes() const;
-  void guess_sizes() const;
-  void begin_coming(int64_t bytes, const CacheShares& shares, std::optional<ScratchFile> scratch) const;
+  SampleSizes guess_sizes() const;
+  void keep_samples(const SampleSizes& guessed) const;
 
   GraphView graph_;
   NeighbourSourceOptions options_;
@@ -94,6 +93,7 @@ class NeighbourSource : public BlockSource {
   mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
   mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in some of the run's blocks
   mutable SampleSizes sizes_;
+  mutable int threads_ = 1;  // that sampled
 
   mutable std::mutex mutex_;  // guards what follows
   mutable RowReader reader_;  // of blocks that did not come
@@ -105,8 +105,9 @@ class NeighbourSource : public BlockSource {
   mutable Charge beside_{Tag::blocks};
   mutable RowCounters before_;  // of reader_ and of what came earlier
 
-  mutable std::shared_mutex coming_mutex_;  // who reads shares it
-  mutable std::unique_ptr<SamplePrefetcher> coming_;
+  mutable std::optional<SampleFile> kept_;
+  mutable std::shared_mutex cache_mutex_;  // who reads shares it
+  mutable std::unique_ptr<RunCache> cache_;
 };
 
 }  // namespace plimsoll

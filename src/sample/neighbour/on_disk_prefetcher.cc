@@ -16,12 +16,14 @@ constexpr int64_t kRead = -1;
 
 }  // namespace
 
-OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, const BlockSampler::From& from,
-                                   ScratchFile scratch, std::span<const uint8_t> uses, const Options& options)
+OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin,
+                                   BlockSamples* again, const RunOrder& order, ScratchFile scratch,
+                                   std::span<const uint8_t> uses, const Options& options)
     : group_(options.group),
       packs_(rows, options.packs, std::move(scratch), uses),
-      sampler_(from),
-      order_(from.blocks) {
+      origin_(std::move(origin)),
+      again_(again),
+      order_(order) {
   samples_.resize(static_cast<size_t>(group_));
   sampling_.reserve(static_cast<size_t>(group_));
   announced_.reserve(static_cast<size_t>(group_));
@@ -42,7 +44,7 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
   const bool again = order_.visit(number);
   const auto found = std::ranges::find(coming_, number);
   if (found == coming_.end()) {
-    if (!again) start_behind(number);
+    if (!again) begin_at(order_.behind(number));
     return false;
   }
   *found = kRead;
@@ -61,7 +63,10 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
   }
   lock.unlock();
   const bool given = packs_.read(generation, batch, [&](std::span<const std::byte> note) {
-    sample.read(note);
+    if (again_ == nullptr)
+      sample.read(note);
+    else
+      again_->get({&number, 1}, {&sample, 1}, {});
     if (sample.number != number)
       throw Failure(fmt::format("block {} is read where {} is wanted; this is an error of the program",
                                 sample.number, number));
@@ -72,10 +77,16 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
   return given;
 }
 
-// What was expected is not what comes: from now on it is what comes after this block.
-void OnDiskPrefetcher::start_behind(int64_t number) {
+void OnDiskPrefetcher::expect(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  begin_at(number);
+  comes_ = true;
+}
+
+// What was expected is not what comes: from now on it is this block, or nothing that is known.
+void OnDiskPrefetcher::begin_at(std::optional<int64_t> number) {
   begin_anew();
-  next_ = order_.behind(number);
+  next_ = number;
   announce();
 }
 
@@ -122,7 +133,7 @@ bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
   lock.unlock();
   packed_ = sampled_ = 0;
   try {
-    if (!sampler_.sample(sampling_, samples_, stop)) return false;
+    if (!origin_->get(sampling_, samples_, stop)) return false;
   } catch (const std::exception&) {
     give_up();
     return false;
@@ -135,7 +146,7 @@ void OnDiskPrefetcher::pack_round(const std::stop_token& stop) {
   if (!packs_.begin_round(stop)) return;
   while (!stop.stop_requested() && (packed_ < sampled_ || sample_group(stop))) {
     const BlockSample& sample = samples_[packed_];
-    sample.write(note_);
+    if (again_ == nullptr) sample.write(note_);
     if (!packs_.add(sample.batch.node, note_)) break;
     ++packed_;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -13,30 +14,36 @@
 
 #include "rows/feature_file.h"
 #include "rows/spilled_features.h"
+#include "sample/neighbour/block_samples.h"
 #include "sample/neighbour/run_order.h"
 #include "sample/neighbour/sample_prefetcher.h"
 
 namespace plimsoll {
 
-/// Coming blocks that wait on the disk, each with its sample and, but for what is in memory anyway, its rows
-/// (rows/spilled_features.h): as many as a scratch file has room for, and so far more than memory has.
+/// Coming blocks that wait on the disk, each with its sample, if that is not in a file already, and, but for
+/// what is in memory anyway, its rows (rows/spilled_features.h): as many as a scratch file has room for, and
+/// so far more than memory has.
 class OnDiskPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
     SpilledFeatures::Options packs;
-    int64_t group = 1;  ///< blocks that are sampled at a time
+    int64_t group = 1;  ///< blocks whose samples are asked for at a time
   };
-  /// `uses`: of each row, in some blocks. Errors: those of SpilledFeatures.
-  OnDiskPrefetcher(const FeatureFile& rows, const BlockSampler::From& from, ScratchFile scratch,
-                   std::span<const uint8_t> uses, const Options& options);
+  /// `again`: where samples are read again when their blocks are, as long as this lives, by any number of
+  /// threads; null: they wait with the rows. `uses`: of each row, in some blocks. Errors: those of
+  /// SpilledFeatures.
+  OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin, BlockSamples* again,
+                   const RunOrder& order, ScratchFile scratch, std::span<const uint8_t> uses,
+                   const Options& options);
   ~OnDiskPrefetcher() override;
 
+  void expect(int64_t number) override;
   bool read(int64_t number, const Place& place) override;
   int64_t planned() const override;
   RowCounters counters() const override { return packs_.counters(); }
 
  private:
-  void start_behind(int64_t number);
+  void begin_at(std::optional<int64_t> number);
   void begin_anew();
   void give_up();
   void announce();
@@ -46,12 +53,14 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
 
   int64_t group_;
   SpilledFeatures packs_;
-  BlockSampler sampler_;                     // the thread's, as what follows up to the mutex
+  std::unique_ptr<BlockSamples> origin_;     // the thread's, as what follows up to the mutex
   Vector<BlockSample, Tag::cache> samples_;  // of a group, of which some are in packs_
   std::vector<int64_t> sampling_;            // their numbers
   size_t packed_ = 0;
   size_t sampled_ = 0;
   Vector<std::byte, Tag::blocks> note_;
+
+  BlockSamples* again_;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable_any changed_;

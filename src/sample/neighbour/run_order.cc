@@ -11,14 +11,18 @@ std::optional<int64_t> RunOrder::behind(int64_t number) {
   if (block.list == 0) {
     last_epoch_ = block.epoch;
     const bool epoch_goes_on = next % per_epoch != 0;
-    if (epoch_goes_on) return next;
+    if (epoch_goes_on) return if_not_over(next);
     if (blocks_->lists().size() > 1) return blocks_->numbers(1).front();
-    return next < blocks_->blocks() ? std::optional(next) : std::nullopt;
+    return if_not_over(next);
   }
   if (next < blocks_->blocks() && blocks_->block(next).list == block.list) return next;
   const int64_t epoch = last_epoch_ * per_epoch;
-  if (block.list == 1 && last_epoch_ > 0 && blocks_->block(epoch).list == 0) return epoch;
+  if (block.list == 1 && last_epoch_ > 0 && blocks_->block(epoch).list == 0) return if_not_over(epoch);
   return std::nullopt;
+}
+
+std::optional<int64_t> RunOrder::if_not_over(int64_t number) const {
+  return number < end_ ? std::optional(number) : std::nullopt;
 }
 
 bool RunOrder::visit(int64_t number) {

@@ -16,7 +16,9 @@ class RunOrder {
   /// Blocks that may be under way at once: one that stands farther before another is not read any more.
   static constexpr size_t kUnderWay = 64;
 
-  explicit RunOrder(const SeedBlocks& blocks) : blocks_(&blocks) {}
+  explicit RunOrder(const SeedBlocks& blocks) : RunOrder(blocks, blocks.blocks()) {}
+  /// Of training blocks, those before number `end`.
+  RunOrder(const SeedBlocks& blocks, int64_t end) : blocks_(&blocks), end_(end) {}
   /// The block after this one, none after the last. It remembers the epoch: behind the blocks that validate
   /// comes the epoch after the one that was asked for last.
   std::optional<int64_t> behind(int64_t number);
@@ -25,7 +27,10 @@ class RunOrder {
   bool visit(int64_t number);
 
  private:
+  std::optional<int64_t> if_not_over(int64_t number) const;
+
   const SeedBlocks* blocks_;
+  int64_t end_;
   int64_t last_epoch_ = 0;
   std::deque<int64_t> visited_;  // the last
 };

@@ -18,6 +18,8 @@ class SamplePrefetcher {
   using Place = std::function<std::byte*(const BlockSample& sample)>;
 
   virtual ~SamplePrefetcher() = default;
+  /// The next block that is read will be this one.
+  virtual void expect(int64_t number) = 0;
   /// Waits for the rows of a block that are still being read. False: the block was not sampled ahead, or its
   /// rows were not read; the caller samples and reads it. Errors: those of RowReader::read().
   virtual bool read(int64_t number, const Place& place) = 0;

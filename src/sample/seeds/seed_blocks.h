@@ -45,6 +45,8 @@ class SeedBlocks {
   /// Blocks of one step, and of one epoch.
   int64_t per_batch() const;
   int64_t per_epoch() const { return blocks_of_epoch_; }
+  /// Of all epochs: the numbers of training blocks end there.
+  int64_t training_blocks() const { return begins_[1]; }
   /// The numbers of a list's blocks; of the first those of epoch 1.
   GraphList numbers(size_t list) const;
 

@@ -48,7 +48,7 @@ class Fit {
                 lanes_of(training_, options.objective->parameters()), options.run.exchange),
         meter_(engine_.runner(), plan_.peak),
         progress_(journal_, engine_.runner(), options.run) {
-    options.source->resize_cache(plan_.execution.cache_bytes, options.run.folder);
+    options.source->resize_cache(plan_.execution.cache_bytes);
     engine_.runner().stop_when(options.run.interrupt);
     engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
       journal_.write(event.name, {{"epoch", position_.epoch},

@@ -1,0 +1,188 @@
+#include "sample/neighbour/run_cache.h"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "memory/c_heap.h"
+#include "sample/neighbour/in_memory_prefetcher.h"
+#include "sample/neighbour/on_disk_prefetcher.h"
+#include "sample/neighbour/sample_blocks.h"
+
+namespace plimsoll {
+namespace {
+
+// Blocks come and go on the heap and leave holes.
+int64_t with_holes(int64_t bytes) {
+  return bytes + bytes / 2;
+}
+
+}  // namespace
+
+RunCache::RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology,
+                   SampleFile* kept, const Options& options)
+    : rows_(rows), from_(from), topology_(topology), options_(options), kept_(kept) {
+  topology_.resize(topology_.least_bytes());
+  if (!has_room_to_sample()) kept_ = nullptr;
+  if (kept_ != nullptr) kept_end_ = kept_->end_of(0);
+  if (kept_ == nullptr || kept_end_ > 0) begin();  // else the first block that is read says which are sampled
+}
+
+RunCache::~RunCache() {
+  end();
+}
+
+CacheInput RunCache::input() const {
+  CacheInput input{.bytes = options_.bytes,
+                   .sizes = options_.sizes,
+                   .rows = rows_,
+                   .hops = options_.hops,
+                   .topology_bytes = topology_.most_bytes() - topology_.least_bytes(),
+                   .scratch_bytes = options_.folder.empty() ? 0 : options_.scratch_bytes,
+                   .sampled = kept_ != nullptr,
+                   .uses = options_.uses};
+  if (kept_ != nullptr) input.bytes -= 2 * KeptSamples::bytes_for(options_.sizes.most_note);
+  return input;
+}
+
+bool RunCache::has_room_to_sample() const {
+  const int64_t fixed = SampleFile::kBuffer + SampleFile::kPage + options_.sizes.most_note;
+  return options_.bytes >= fixed + 4 * with_holes(options_.sizes.most_bytes);
+}
+
+bool RunCache::is_missing(int64_t number) const {
+  if (kept_ == nullptr) return false;
+  if (coming_ == nullptr) return true;
+  return !kept_->has(number) && number >= kept_end_ && from_.blocks.block(number).list <= 1;
+}
+
+bool RunCache::read(int64_t number, const SamplePrefetcher::Place& place) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (!is_missing(number)) return coming_ && coming_->read(number, place);
+  }
+  {
+    const std::unique_lock lock(mutex_);
+    if (is_missing(number)) fill(number);
+  }
+  const std::shared_lock lock(mutex_);
+  return coming_ && coming_->read(number, place);
+}
+
+bool RunCache::sample(int64_t number, BlockSample& sample) {
+  const std::shared_lock lock(mutex_);
+  return again_ && kept_->has(number) && again_->get({&number, 1}, {&sample, 1}, {});
+}
+
+// The memory is for the topology until blocks from this one on are sampled, and then for rows.
+void RunCache::fill(int64_t number) {
+  end();
+  try {
+    if (!sample_from(number)) kept_ = nullptr;
+  } catch (const BudgetExceeded&) {
+    kept_ = nullptr;
+  } catch (const std::bad_alloc&) {
+    kept_ = nullptr;
+  }
+  begin();
+  if (kept_ != nullptr) coming_->expect(number);
+}
+
+// Returns whether anything was kept of what trains.
+bool RunCache::sample_from(int64_t number) {
+  const SeedBlocks& blocks = from_.blocks;
+  const int64_t first = blocks.block(number).list == 0 ? number : 0;
+  // What validates is read in each epoch.
+  const BlockNumbers numbers[] = {{blocks.training_blocks(), blocks.blocks()},
+                                  {first, blocks.training_blocks()}};
+  kept_->begin();
+  Vector<std::byte, Tag::blocks> sample;
+  sample.reserve(static_cast<size_t>(options_.sizes.most_note));
+  const int64_t bytes = options_.bytes - SampleFile::kBuffer - SampleFile::kPage - options_.sizes.most_note;
+  const auto shares =
+      SamplingShares::of(bytes, topology_, with_holes(options_.sizes.most_bytes), options_.threads);
+  const auto keep = [&](std::span<const BlockSample> group, Turn& turn) {
+    turn.wait();
+    return std::ranges::all_of(group, [&](const BlockSample& of) {
+      of.write(sample);
+      return kept_->add(of.number, sample);
+    });
+  };
+  sample_blocks(from_, topology_, shares, numbers, keep);
+  topology_.resize(topology_.least_bytes());
+  kept_->finish();
+  give_back_freed_memory();
+  kept_end_ = kept_->end_of(first);
+  return kept_end_ > first && kept_->has(number);
+}
+
+void RunCache::begin() {
+  CacheInput divided = input();
+  CacheShares shares = divide_cache(divided);
+  std::optional<ScratchFile> scratch;
+  if (shares.scratch_bytes > 0) scratch = ScratchFile::make(options_.folder, shares.scratch_bytes);
+  if (shares.scratch_bytes > 0 && !scratch) {  // the disk has no room
+    divided.scratch_bytes = 0;
+    shares = divide_cache(divided);
+  }
+  const SampleSizes& sizes = options_.sizes;
+  const int64_t of_block = kept_ != nullptr ? sizes.most_kept() : sizes.most_bytes;
+  const int64_t ahead = std::max(shares.ahead_bytes, of_block);
+  const int64_t of_rows = divided.bytes - ahead - (shares.topology ? divided.topology_bytes : 0);
+  const int64_t least = topology_.least_bytes();
+  if (!scratch && of_rows < SharedScan::least_bytes(rows_.layout())) {
+    kept_ = nullptr;
+    return topology_.resize(std::min(least + options_.bytes, topology_.most_bytes()));
+  }
+  if (shares.topology) topology_.resize(topology_.most_bytes());
+  std::unique_ptr<BlockSamples> samples;
+  if (kept_ == nullptr) {
+    samples = std::make_unique<SampledNow>(from_);
+  } else {
+    samples = std::make_unique<KeptSamples>(*kept_, sizes.most_note);
+    again_.emplace(*kept_, sizes.most_note);
+  }
+  const RunOrder order(from_.blocks, kept_ != nullptr ? kept_end_ : from_.blocks.blocks());
+  if (scratch) {
+    const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.most_nodes,
+                                         kept_ != nullptr ? 0 : sizes.most_note};
+    coming_ = std::make_unique<OnDiskPrefetcher>(rows_, std::move(samples), again_ ? &*again_ : nullptr,
+                                                 order, std::move(*scratch), options_.uses,
+                                                 OnDiskPrefetcher::Options{packs, shares.group});
+  } else {
+    const int64_t of_sweep = std::min(of_rows, SharedScan::most_bytes(rows_.layout()));
+    const int64_t most_group = std::min(SamplingShares::kLargestGroup, ahead / of_block);
+    coming_ = std::make_unique<InMemoryPrefetcher>(
+        rows_, std::move(samples), order, options_.uses,
+        InMemoryPrefetcher::Options{of_sweep, ahead, of_block,
+                                    std::clamp<int64_t>(shares.group, 1, most_group)});
+  }
+}
+
+void RunCache::end() {
+  if (coming_) before_ = sum(before_, coming_->counters());
+  coming_.reset();
+  again_.reset();
+  topology_.resize(topology_.least_bytes());
+}
+
+int64_t RunCache::planned() const {
+  const std::shared_lock lock(mutex_);
+  return coming_ ? coming_->planned() : 0;
+}
+
+RowCounters RunCache::counters() const {
+  const std::shared_lock lock(mutex_);
+  RowCounters all = before_;
+  if (coming_) all = sum(all, coming_->counters());
+  if (kept_ != nullptr) {
+    all.bytes_read += kept_->bytes_read();
+    all.bytes_written += kept_->bytes_written();
+  }
+  return all;
+}
+
+}  // namespace plimsoll

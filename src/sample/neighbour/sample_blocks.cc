@@ -1,0 +1,69 @@
+#include "sample/neighbour/sample_blocks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <vector>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+
+namespace plimsoll {
+
+SamplingShares SamplingShares::of(int64_t bytes, const DiskTopology& topology, int64_t block_bytes,
+                                  int threads) {
+  const int64_t all = topology.most_bytes();
+  const int64_t least = topology.least_bytes();
+  for (int some = threads; some > 0; --some) {
+    const int64_t left = bytes - (all - least);
+    if (left >= some * kGroupInMemory * block_bytes) return {some, all, left / some, kGroupInMemory};
+  }
+  // Of the rest the larger part is left: blocks may be larger than those before, and leave holes in the heap.
+  const int64_t left = std::max<int64_t>(bytes, 0);
+  const auto some = static_cast<int>(std::clamp<int64_t>(left / 2 / block_bytes, 1, threads));
+  return {some, std::clamp(least + left / 2, least, all), left / 8 / some, kLargestGroup};
+}
+
+void sample_blocks(const BlockSampler::From& from, DiskTopology& topology, const SamplingShares& shares,
+                   std::span<const BlockNumbers> numbers, const SampledGroup& use) {
+  topology.resize(shares.topology_bytes);
+  struct Own {
+    BlockSampler sampler;
+    Vector<BlockSample, Tag::blocks> samples = {};
+    std::vector<int64_t> numbers = {};
+  };
+  std::vector<Own> own;
+  for (int i = 0; i < shares.threads; ++i) own.push_back({BlockSampler(from)});
+  std::atomic<int64_t> largest = 0;  // bytes of a block, so far
+  std::atomic<bool> enough = false;
+  auto range = numbers.begin();
+  int64_t next = range == numbers.end() ? 0 : range->first;
+  const auto take = [&](int64_t, int worker) {
+    if (interrupt_requested) throw Interrupted("interrupted while the blocks of the run were sampled");
+    while (range != numbers.end() && next == range->end)
+      if (++range != numbers.end()) next = range->first;
+    if (range == numbers.end() || enough) return false;
+    Own& mine = own[static_cast<size_t>(worker)];
+    const int64_t count =
+        std::clamp<int64_t>(largest == 0 ? 1 : shares.group_bytes / largest, 1, shares.most_group);
+    mine.numbers.resize(static_cast<size_t>(std::min(count, range->end - next)));
+    std::iota(mine.numbers.begin(), mine.numbers.end(), next);
+    next += std::ssize(mine.numbers);
+    return true;
+  };
+  const auto work = [&](int64_t, Turn& turn) {
+    Own& mine = own[static_cast<size_t>(turn.worker())];
+    mine.samples.resize(std::max(mine.samples.size(), mine.numbers.size()));
+    mine.sampler.sample(mine.numbers, mine.samples);
+    const auto group = std::span(mine.samples).first(mine.numbers.size());
+    for (const BlockSample& sample : group) {
+      const int64_t bytes = BulkSampler::bytes_for(sample.batch.nodes(), sample.batch.edges());
+      for (int64_t before = largest; before < bytes && !largest.compare_exchange_weak(before, bytes);) {
+      }
+    }
+    if (!use(group, turn)) enough = true;
+  };
+  Workers(shares.threads).run_stream(take, work);
+}
+
+}  // namespace plimsoll
