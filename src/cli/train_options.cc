@@ -49,10 +49,20 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   add_ranks(*verb, options->ranks, "Plan one of so many ranks, as for train");
   verb->add_flag("--json", options->json, "The plan as JSON");
   options->resources.add_budget(*verb);
+  verb->add_option(
+          "--device", options->device,
+          "Plan for this device: cpu, cuda, cuda:N, or auto, a GPU where there is one; of a GPU that "
+          "is not here --device-budget says how large it is")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  CLI::Option* const on_device =
+      verb->add_option("--device-budget", options->device_budget,
+                       "The memory of a GPU that the run may use; default: all of it")
+          ->type_name("BYTES|SHARE%");
   CLI::Option* const table = verb->add_option(
       "--table", options->table,
       "In place of one plan: which hidden channels and layers fit each of these budgets, and how fast");
-  table->delimiter(',')->type_name("BYTES,...")->excludes("--budget");
+  table->delimiter(',')->type_name("BYTES,...")->excludes("--budget")->excludes(on_device);
   options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll plan recipes/gat.yaml --data frames --budget 256MiB");
   verb->callback([options, run] { run(*options); });

@@ -43,6 +43,8 @@ struct PlanOptions {
   int64_t prefetch = 2;
   int ranks = 1;
   std::string mode;  ///< empty: memory.estimation of the recipe
+  std::string device = "cpu";
+  std::string device_budget;  ///< empty: all of the device
   std::vector<std::string>
       table;  ///< budgets to plan models of several sizes for; empty: one plan, of the recipe
   bool profile = false;

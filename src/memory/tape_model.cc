@@ -11,9 +11,6 @@
 namespace plimsoll {
 namespace {
 
-// What each piece of a workspace may lose to its header and to alignment.
-constexpr double kLostPerPiece = 2 * Packing::kAlignment;
-
 // Solves rows x coefficients = values for many values. Rows and columns that depend on others are left out:
 // their coefficients are 0.
 class AffineSolver {
@@ -99,7 +96,8 @@ int64_t whole(double bytes) {
 
 }  // namespace
 
-TapeModel::TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms) {
+TapeModel::TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, const PieceRooms& rooms)
+    : rooms_(rooms) {
   if (tapes.empty() || tapes.size() != terms.size()) throw UsageError("a tape's model needs probes");
   tape_ = tapes.front();
   terms_ = terms.front().size();
@@ -134,12 +132,13 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
                       tape_.pieces[i].operation.empty() ? "an operation" : tape_.pieces[i].operation);
     if (tape_.pieces[i].workspace) {
       // Places in a workspace are those of Packing: what it loses beyond a fixed sum a piece is added.
+      const auto lost = static_cast<double>(lost_per_piece());
       double missing = 0;
       for (size_t p = 0; p < tapes.size(); ++p)
-        missing = std::max(
-            missing, static_cast<double>(tapes[p].pieces[i].room) -
-                         (sum_of(bytes.data(), terms[p]) + kLostPerPiece * sum_of(pieces.data(), terms[p])));
-      pieces[0] += std::ceil(missing / kLostPerPiece);
+        missing =
+            std::max(missing, static_cast<double>(tapes[p].pieces[i].room) -
+                                  (sum_of(bytes.data(), terms[p]) + lost * sum_of(pieces.data(), terms[p])));
+      pieces[0] += std::ceil(missing / lost);
     }
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
     pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
@@ -149,7 +148,10 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
 // Non-negative, never below what a probe took in ranges without a plan, and a quarter more.
 void TapeModel::fit_envelope(std::span<const Tape> tapes, std::span<const Terms> terms) {
   std::vector<double> high;
-  for (const Tape& tape : tapes) high.push_back(static_cast<double>(packed_as_they_come(tape)));
+  for (const Tape& tape : tapes) {
+    const int64_t more = std::ssize(tape.pieces) * (rooms_.alignment - Packing::kAlignment);
+    high.push_back(static_cast<double>(packed_as_they_come(tape) + more));
+  }
   double residual = 0;
   envelope_ = AffineSolver(terms).solve(high, &residual);
   for (size_t t = 1; t < envelope_.size(); ++t) envelope_[t] = std::max(envelope_[t], 0.0);
@@ -167,8 +169,9 @@ std::vector<int64_t> TapeModel::sizes(const Terms& terms) const {
 
 int64_t TapeModel::room_of(size_t piece, double bytes, double pieces) const {
   const int64_t asked = whole(bytes);
-  if (tape_.pieces[piece].workspace) return Packing::round_up(asked + whole(kLostPerPiece * pieces));
-  return asked == 0 ? 0 : Packing::round_up(asked + kTensorHeader);
+  if (tape_.pieces[piece].workspace)
+    return round_up(asked + whole(static_cast<double>(lost_per_piece()) * pieces));
+  return asked == 0 ? 0 : round_up(asked + rooms_.header);
 }
 
 void TapeModel::rooms(const Terms& terms, std::span<PlannedPiece> pieces) const {
@@ -195,7 +198,7 @@ void TapeModel::highest_rooms(const Terms& lowest, const Terms& highest,
 
 int64_t TapeModel::envelope(const Terms& terms) const {
   const int64_t seen = whole(sum_of(envelope_.data(), terms));
-  return Packing::round_up(seen + seen / 4);
+  return round_up(seen + seen / 4);
 }
 
 Tape::Peak TapeModel::peak(const Terms& terms) const {

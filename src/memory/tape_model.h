@@ -12,6 +12,12 @@ namespace plimsoll {
 /// What sizes are affine in: counts of a block, such as its nodes and edges, the first of them 1.
 using Terms = std::vector<int64_t>;
 
+/// What a piece takes beside its bytes, where it lies: before its data, and to be rounded up.
+struct PieceRooms {
+  int64_t header = kTensorHeader;
+  int64_t alignment = Packing::kAlignment;
+};
+
 /// A tape whose sizes are affine functions of terms, solved from the tapes of a few small blocks. It gives
 /// the sizes of every other block: also where the peak moves from one operation to another.
 ///
@@ -22,7 +28,7 @@ class TapeModel {
   TapeModel() = default;
   /// One entry of `terms` for each tape. The first tape's sequence is the model's. Errors: UsageError without
   /// tapes.
-  TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms);
+  TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, const PieceRooms& rooms = {});
 
   bool empty() const { return tape_.pieces.empty(); }
   bool exact() const { return difference_.empty(); }
@@ -49,7 +55,13 @@ class TapeModel {
   void fit(std::span<const Tape> tapes, std::span<const Terms> terms);
   void fit_envelope(std::span<const Tape> tapes, std::span<const Terms> terms);
   int64_t room_of(size_t piece, double bytes, double pieces) const;
+  int64_t round_up(int64_t bytes) const {
+    return (bytes + rooms_.alignment - 1) / rooms_.alignment * rooms_.alignment;
+  }
+  // What each piece of a workspace may lose to its header and to alignment.
+  int64_t lost_per_piece() const { return rooms_.header + rooms_.alignment; }
 
+  PieceRooms rooms_;
   Tape tape_;
   bool same_sequence_ = true;
   std::string difference_;

@@ -50,6 +50,28 @@ StagePlans plan_within(const TrainingInput& input, const RunOptions& run, int64_
   }
 }
 
+Json device_plan_json(const DevicePlan& plan) {
+  Json parts = Json::object();
+  for (const auto& [name, bytes] : plan.parts) parts[name] = bytes;
+  return {{"budget_bytes", plan.budget},
+          {"feasible", plan.feasible},
+          {"peak_bytes", plan.peak},
+          {"min_budget_bytes", plan.min_budget},
+          {"blocks_in_flight", plan.blocks},
+          {"recompute", plan.recompute},
+          {"range_bytes", plan.range},
+          {"pinned_bytes", plan.staging},
+          {"breakdown", std::move(parts)},
+          {"worst_block",
+           {{"graphs", plan.worst.graphs},
+            {"nodes", plan.worst.nodes},
+            {"edges", plan.worst.edges},
+            {"peak_bytes", plan.worst_bytes},
+            {"operation", plan.operation}}},
+          {"budgets_for_blocks", plan.budget_for},
+          {"without_cuda", plan.without_cuda}};
+}
+
 Json plan_json(const MemoryPlan& plan) {
   Json too_large = Json::array();
   for (const MemoryPlan::Graph& graph : plan.too_large)
@@ -86,6 +108,7 @@ Json plan_json(const MemoryPlan& plan) {
                {"blocks_planned", plan.blocks_planned},
                {"all_blocks_known", plan.all_blocks_known},
                {"seconds", plan.seconds}};
+  if (plan.device) json["device"] = device_plan_json(*plan.device);
   if (plan.ranks > 1)
     json["ranks"] = {{"ranks", plan.ranks},
                      {"node_peak_bytes", plan.ranks * plan.peak},

@@ -22,6 +22,8 @@ StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_
 /// but for BudgetExceeded.
 StagePlans plan_within(const TrainingInput& input, const RunOptions& run, int64_t budget);
 
+/// The fields of `device` there.
+Json device_plan_json(const DevicePlan& plan);
 /// The fields of `plan --json` (docs/command-line.md) that do not depend on the process.
 Json plan_json(const MemoryPlan& plan);
 

@@ -40,7 +40,7 @@ std::vector<PlannedSetting> plan_settings(const TrainingInput& input, RunOptions
       if (fewer > 0 && (giant || layers == 1)) continue;
       hidden = std::max<int64_t>(hidden * quarters / 4, 2);
       layers -= fewer;
-      PlannedSetting setting{hidden, layers, {}};
+      PlannedSetting setting{hidden, layers, MemoryPlan()};
       Ledger::process().set_cap(*run.cap);  // a setting that was too large has lifted it
       setting.plan = largest_budget(plan_within(of, run, budget));
       settings.push_back(std::move(setting));

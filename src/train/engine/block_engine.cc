@@ -112,7 +112,7 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
 }
 
 Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
-  const ModuleScope scope("batch");
+  const ModuleScope scope("batch");  // kBatchModule of train/plan/static_tape.h
   Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
   if (teacher_ != nullptr) batch.teacher = teacher_->rows(block, first);
   return batch;

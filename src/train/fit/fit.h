@@ -33,9 +33,10 @@ struct RunOptions {
   /// For planning alone: the model has no data, nothing that lives as long as the run is made, and nothing is
   /// run.
   bool without_data = false;
-  std::optional<int64_t> cap = {};  ///< of the ledger; none: as it is
-  int64_t outside_ledger = 0;       ///< bytes of the budget that the ledger does not have
-  int64_t outside_varies = 0;       ///< as in PlanInput
+  std::optional<int64_t> device_budget = {};  ///< as in PlanInput; with without_data alone
+  std::optional<int64_t> cap = {};            ///< of the ledger; none: as it is
+  int64_t outside_ledger = 0;                 ///< bytes of the budget that the ledger does not have
+  int64_t outside_varies = 0;                 ///< as in PlanInput
   int ranks = 1;  ///< processes of the run; all see the same graphs, and share out their blocks
   Exchange* exchange = nullptr;  ///< with the other ranks; null: there are none, or planning for some
   Pressure* pressure = nullptr;  ///< while there is any, less is held; none: never

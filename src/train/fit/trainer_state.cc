@@ -95,6 +95,8 @@ MemoryPlan plan_with(const FitOptions& options) {
       .outside_ledger = options.run.outside_ledger,
       .outside_varies = options.run.outside_varies,
       .later = extra_bytes_after_fit(options),
+      .optimizer_tensors = state_tensors(optimizer_options(training)),
+      .device_budget = options.run.device_budget,
       .cap = options.run.cap};
   if (options.run.without_data) input.missing = missing_of(options);
   return make_plan(input);

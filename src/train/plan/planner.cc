@@ -425,7 +425,9 @@ class Planner {
 }  // namespace
 
 MemoryPlan make_plan(const PlanInput& input) {
-  return Planner(input).run();
+  MemoryPlan plan = Planner(input).run();
+  if (input.device_budget) plan.device = plan_device(input, *input.device_budget);
+  return plan;
 }
 
 ExecutionPlan require_feasible(const MemoryPlan& plan) {

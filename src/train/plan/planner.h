@@ -12,6 +12,7 @@
 #include "train/data/epoch_order.h"
 #include "train/engine/block_engine.h"
 #include "train/plan/block_plan.h"
+#include "train/plan/device_plan.h"
 
 namespace plimsoll {
 
@@ -51,6 +52,9 @@ struct PlanInput {
   int64_t outside_varies = 0;  ///< bytes by which that may be more another time; in min_budget alone
   int64_t later = 0;           ///< bytes that the caller takes once the run is under way, such as scores
   PendingAllocation missing = {};
+  int64_t optimizer_tensors = 0;  ///< that the optimizer keeps of each parameter's shape
+  /// Bytes of a CUDA device for which the run is planned, too; with estimation static alone.
+  std::optional<int64_t> device_budget = {};
   std::optional<int64_t> cap = {};  ///< of the ledger; none: as it is now
 
   BlockShapes block_shapes() const { return {shapes, source->prefix_shapes()}; }
@@ -102,8 +106,9 @@ struct MemoryPlan {
   int64_t bytes_sent = 0;       ///< by a rank to others in a step, but for losses and the norm
   int64_t blocks_planned = 0;   ///< whose exact size is known
   bool all_blocks_known = true;
-  double seconds = 0;  ///< that planning took
-  int64_t heap = 0;    ///< of peak, that is in neither floor nor ledger; kHeapSlack aside
+  double seconds = 0;                ///< that planning took
+  std::optional<DevicePlan> device;  ///< where PlanInput has a device_budget
+  int64_t heap = 0;                  ///< of peak, that is in neither floor nor ledger; kHeapSlack aside
 };
 
 /// Plans a run: records the tapes of a few small made-up blocks, solves them (memory/tape_model.h), looks for

@@ -226,7 +226,7 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
 
 // As collate() does the rest.
 Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& options) {
-  const ModuleScope scope("batch");
+  const ModuleScope scope(kBatchModule);
   const at::TensorOptions i64 = batch.graph_ptr.options();
   const std::vector<Prefix> prefixes = prefixes_of(t);
   const TrimmedLayers layers = layers_of(t, prefixes, options);
@@ -287,21 +287,13 @@ void predict(const Objective& objective, const Batch& given, const Terms& terms)
   losses.sum();
 }
 
-}  // namespace
-
-Tape tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
-                       bool training, bool recompute) {
-  const CollateOptions options = objective.collate_options();
-  const std::vector<OrderSizes> orders = orders_of(block, options.self_loops);
-  const Batch given = given_inputs(block.terms, widths, options);
-  TapeRecorder recorder;
+void run_without_data(const Objective& objective, const Batch& given, const Terms& terms, bool training,
+                      bool recompute) {
   try {
-    const MetaTensors without_data(orders);
-    const TapeScope scope(recorder);
     if (training)
-      train(objective, given, block.terms, recompute);
+      train(objective, given, terms, recompute);
     else
-      predict(objective, given, block.terms);
+      predict(objective, given, terms);
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     throw UsageError(
@@ -310,7 +302,35 @@ Tape tape_without_data(const Objective& objective, const BlockTerms& block, cons
                     *current_operation() == 0 ? "" : fmt::format(" at {}", current_operation()),
                     text.substr(0, text.find_first_of(".\n"))));
   }
+}
+
+}  // namespace
+
+Tape tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
+                       bool training, bool recompute) {
+  const CollateOptions options = objective.collate_options();
+  const std::vector<OrderSizes> orders = orders_of(block, options.self_loops);
+  const Batch given = given_inputs(block.terms, widths, options);
+  TapeRecorder recorder;
+  const MetaTensors without_data(orders);
+  const TapeScope scope(recorder);
+  run_without_data(objective, given, block.terms, training, recompute);
   return recorder.tape;
+}
+
+CudaTape cuda_tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
+                                bool training, bool recompute) {
+  const CollateOptions options = objective.collate_options();
+  const std::vector<OrderSizes> orders = orders_of(block, options.self_loops);
+  TapeRecorder recorder;
+  const MetaTensors without_data(orders, MetaTensors::Where::cuda);
+  const TapeScope scope(recorder);
+  const Batch given = [&] {
+    const ModuleScope copied(kBatchModule);
+    return given_inputs(block.terms, widths, options);
+  }();
+  run_without_data(objective, given, block.terms, training, recompute);
+  return {recorder.tape, without_data.without_cuda()};
 }
 
 }  // namespace plimsoll

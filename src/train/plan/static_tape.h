@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "memory/tape.h"
 #include "nn/objective.h"
 #include "train/engine/block_terms.h"
@@ -15,5 +18,17 @@ namespace plimsoll {
 /// operation, where torch or its caller does not know it without data.
 Tape tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
                        bool training, bool recompute);
+
+/// The module that what collate() makes is recorded under.
+inline constexpr const char* kBatchModule = "batch";
+
+/// The tape of a block on a CUDA device: our operators ask as their kernels there do, torch's own as on the
+/// CPU, and what the block's source gives is copied there, so that it is part of it.
+struct CudaTape {
+  Tape tape;
+  std::vector<std::string> without_cuda;  ///< as MetaTensors::without_cuda()
+};
+CudaTape cuda_tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
+                                bool training, bool recompute);
 
 }  // namespace plimsoll

@@ -1,0 +1,194 @@
+#include "train/plan/device_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "device/device_region.h"
+#include "train/engine/slices.h"
+#include "train/plan/operation_names.h"
+#include "train/plan/planned_work.h"
+#include "train/plan/planner.h"
+#include "train/plan/probes.h"
+#include "train/plan/sample_probes.h"
+#include "train/plan/static_tape.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr PieceRooms kDeviceRooms{.header = 0, .alignment = DeviceRegion::kAlignment};
+
+int64_t bytes_of(const std::vector<ParameterList::Entry>& entries) {
+  int64_t bytes = 0;
+  for (const ParameterList::Entry& entry : entries)
+    bytes += DeviceRegion::round_up(static_cast<int64_t>(entry.value.nbytes()));
+  return bytes;
+}
+
+class DevicePlanner {
+ public:
+  DevicePlanner(const PlanInput& input, int64_t budget) : in_(input), budget_(budget) {
+    PlannedWork prediction(in_, WorkKind::prediction);
+    if (prediction.blocks > 0) works_.push_back(measured(std::move(prediction), false));
+    if (in_.offloaded_teacher != nullptr)
+      works_.push_back(measured(PlannedWork(in_, WorkKind::teaching), false));
+  }
+
+  DevicePlan run() {
+    if (in_.training.empty()) return divide(nullptr, false);
+    std::optional<DevicePlan> best;
+    for (const bool recompute : {false, true}) {
+      if (in_.recompute == (recompute ? "off" : "on")) continue;
+      const PlannedWork training = measured(PlannedWork(in_, WorkKind::training), recompute);
+      DevicePlan plan = divide(&training, recompute);
+      if (!best) {
+        best = std::move(plan);
+        continue;
+      }
+      std::vector<int64_t> least = plan.budget_for;
+      for (size_t b = 0; b < least.size(); ++b) least[b] = std::min(least[b], best->budget_for[b]);
+      // A layer that is run again costs up to a third of the time of its block (planner.cc).
+      const bool more_at_once = plan.blocks * 3 >= best->blocks * 4 && plan.blocks > best->blocks;
+      if (more_at_once || (!best->feasible && plan.min_budget < best->min_budget)) best = std::move(plan);
+      best->budget_for = std::move(least);
+      best->min_budget = best->budget_for.front();
+    }
+    return *best;
+  }
+
+ private:
+  PlannedWork measured(PlannedWork work, bool recompute) {
+    work.plan = std::make_shared<BlockPlan>(in_.block_shapes(), work.options);
+    RowWidths widths = in_.source->widths();
+    if (in_.offloaded_teacher != nullptr) widths = in_.offloaded_teacher->with_outputs(widths);
+    const NameOperations names;
+    for (const bool closed : {false, true}) {
+      const TermBox& box = work.boxes[closed ? 1 : 0];
+      if (box.count == 0) continue;
+      std::vector<Tape> tapes;
+      std::vector<Terms> terms;
+      const auto record = [&](const Probe& probe) {
+        if (probe.terms.closed != closed) return;
+        CudaTape found = cuda_tape_without_data(*work.objective, probe.terms, widths,
+                                                work.kind == WorkKind::training, recompute);
+        without_cuda_.insert(found.without_cuda.begin(), found.without_cuda.end());
+        tapes.push_back(std::move(found.tape));
+        terms.push_back(probe.terms.terms);
+      };
+      if (prefixes_in(box.highest) > 0)
+        visit_sample_probes(box.highest, {}, work.options, record);
+      else
+        std::ranges::for_each(make_probes(box.highest, closed, {}, work.options), record);
+      work.plan->set_model(closed, TapeModel(tapes, terms, kDeviceRooms));
+      work.plan->lay_out(closed, box.lowest, box.highest);
+    }
+    work.find_worst();
+    if (work.blocks > 0) {
+      work.plan->lay_out(work.plan->terms(work.worst));
+      work.find_worst();
+    }
+    return work;
+  }
+
+  // What is copied to the device for a block is at most all that makes up its batch.
+  static int64_t graph_bytes(const PlannedWork& work) {
+    int64_t most = 0;
+    for (const bool closed : {false, true}) {
+      const TermBox& box = work.boxes[closed ? 1 : 0];
+      if (box.count == 0) continue;
+      const TapeModel& model = work.plan->model(closed);
+      if (!model.same_sequence()) {
+        most = std::max(most, model.envelope(box.highest));
+        continue;
+      }
+      std::vector<PlannedPiece> pieces(model.tape().pieces.size());
+      model.highest_rooms(box.lowest, box.highest, pieces);
+      int64_t bytes = 0;
+      for (size_t i = 0; i < pieces.size(); ++i)
+        if (!pieces[i].workspace && model.tape().pieces[i].module == kBatchModule) bytes += pieces[i].bytes;
+      most = std::max(most, bytes);
+    }
+    return most;
+  }
+
+  DevicePlan divide(const PlannedWork* training, bool recompute) const {
+    DevicePlan plan{.budget = budget_, .recompute = recompute};
+    std::vector<const PlannedWork*> works;
+    if (training != nullptr) works.push_back(training);
+    for (const PlannedWork& work : works_) works.push_back(&work);
+    int64_t at_once = 1;
+    for (const PlannedWork* work : works) {
+      plan.next_graph = std::max(plan.next_graph, graph_bytes(*work));
+      at_once = std::max(at_once, work->most_at_once);
+      const int64_t range = DeviceRegion::round_up(work->most_bytes);
+      if (range <= plan.range) continue;
+      plan.range = range;
+      const BlockTerms terms = work->plan->terms(work->worst);
+      const BlockPlan::Peak peak = work->plan->peak(terms);
+      plan.worst = {terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges]};
+      plan.worst_bytes = peak.bytes;
+      plan.operation = peak.operation;
+    }
+    std::vector<std::pair<std::string, int64_t>> resident = resident_parts(training != nullptr);
+    int64_t fixed = DevicePlan::kContext;
+    for (const auto& [name, bytes] : resident) fixed += bytes;
+    const int64_t a_stream = DevicePlan::kWorkspace + plan.range + plan.next_graph;
+    const auto most = static_cast<int>(std::min<int64_t>(DevicePlan::kMostStreams, at_once));
+    for (int blocks = 1; blocks <= most; ++blocks) plan.budget_for.push_back(fixed + blocks * a_stream);
+    plan.min_budget = plan.budget_for.front();
+    plan.feasible = budget_ >= plan.min_budget;
+    plan.blocks =
+        static_cast<int>(std::ranges::upper_bound(plan.budget_for, budget_) - plan.budget_for.begin());
+    const int blocks = std::max(plan.blocks, 1);
+    plan.staging = blocks * plan.next_graph;
+    plan.parts = {{"context", DevicePlan::kContext}, {"workspaces", blocks * DevicePlan::kWorkspace}};
+    plan.parts.insert(plan.parts.end(), resident.begin(), resident.end());
+    plan.parts.emplace_back("blocks in flight", blocks * plan.range);
+    plan.parts.emplace_back("next graphs", blocks * plan.next_graph);
+    for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
+    plan.without_cuda.assign(without_cuda_.begin(), without_cuda_.end());
+    return plan;
+  }
+
+  std::vector<std::pair<std::string, int64_t>> resident_parts(bool trains) const {
+    const ParameterList& parameters = in_.objective->parameters();
+    std::vector<std::pair<std::string, int64_t>> parts{{"parameters", bytes_of(parameters.all())}};
+    int64_t teacher = in_.live_teacher != nullptr ? bytes_of(in_.live_teacher->all()) : 0;
+    if (in_.offloaded_teacher != nullptr)
+      teacher += bytes_of(in_.offloaded_teacher->objective().parameters().all());
+    if (teacher > 0) parts.emplace_back("teacher", teacher);
+    if (!trains) return parts;
+    const int64_t slice =
+        in_.ranks > 1 ? DeviceRegion::round_up(Slices(parameters, in_.ranks).row() * int64_t{sizeof(float)})
+                      : bytes_of(parameters.entries());
+    const int64_t sets =
+        in_.ranks > 1 ? RankLanes(in_.lanes, in_.ranks).sets() : LaneTree<BatchSum>::sets(in_.lanes);
+    parts.emplace_back("gradients", sets * slice);
+    if (in_.optimizer_tensors > 0) parts.emplace_back("optimizer", in_.optimizer_tensors * slice);
+    return parts;
+  }
+
+  const PlanInput& in_;
+  const int64_t budget_;
+  std::vector<PlannedWork> works_;  // beside training
+  std::set<std::string> without_cuda_;
+};
+
+}  // namespace
+
+DevicePlan plan_device(const PlanInput& input, int64_t budget) {
+  return DevicePlanner(input, budget).run();
+}
+
+void require_feasible(const DevicePlan& plan) {
+  if (plan.feasible) return;
+  throw BudgetTooSmall(fmt::format(
+      "the device: the largest block ({} graphs, {} nodes, {} edges) needs {} there: the smallest device "
+      "budget that works is {} bytes ({}); raise --device-budget, or lower training.block",
+      plan.worst.graphs, plan.worst.nodes, plan.worst.edges, format_bytes(plan.range), plan.min_budget,
+      format_bytes(plan.min_budget)));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "sample/block/block.h"
+
+namespace plimsoll {
+
+struct PlanInput;
+
+/// What a run needs of the memory of a CUDA device, and how many blocks are in flight there. All bytes.
+struct DevicePlan {
+  /// What the driver takes for a process, with the modules that torch and we load. An assumption: it depends
+  /// on driver and GPU, and no GPU has measured it here. A run measures it when it opens the device.
+  static constexpr int64_t kContext = 512 * kMiB;
+  /// Of cuBLAS for each stream: what NVIDIA recommends for Hopper, and more than for others (cuBLAS,
+  /// cublasSetWorkspace()).
+  static constexpr int64_t kWorkspace = 32 * kMiB;
+  /// As many queues as a device can have (CUDA_DEVICE_MAX_CONNECTIONS of the CUDA programming guide).
+  static constexpr int kMostStreams = 32;
+
+  int64_t budget = 0;
+  bool feasible = false;
+  int blocks = 0;          ///< in flight, one a stream
+  bool recompute = false;  ///< layers run again in backward
+  int64_t range = 0;       ///< of a stream: enough for any block
+  int64_t next_graph = 0;  ///< of a stream: the graph of its next block, copied meanwhile
+  int64_t staging = 0;     ///< pinned memory of the host, of all streams; not of the budget
+  int64_t peak = 0;        ///< of the budget, with `blocks` in flight, one at least
+  int64_t min_budget = 0;  ///< with one block in flight, its layers run again if that needs less
+
+  BlockSize worst;                                     ///< the block with the largest range
+  int64_t worst_bytes = 0;                             ///< tensors asked for at once
+  std::string operation;                               ///< at that peak
+  std::vector<std::pair<std::string, int64_t>> parts;  ///< of peak; their sum is peak
+
+  /// The least budget for each number of blocks in flight, 1 first.
+  std::vector<int64_t> budget_for;
+  /// Operators that have no kernel for CUDA, which are planned as they ask on the CPU.
+  std::vector<std::string> without_cuda;
+};
+
+/// Plans a run for a device of which it may use `budget`; no device is needed, and nothing is run. The
+/// objective's parameters must have no data (MetaParameters). What torch's own operators take of a device for
+/// themselves is not known without one: they are planned as they ask on the CPU. Errors: as
+/// tape_without_data().
+DevicePlan plan_device(const PlanInput& input, int64_t budget);
+
+/// Errors: BudgetTooSmall, which names the smallest device budget, unless the plan is feasible.
+void require_feasible(const DevicePlan& plan);
+
+}  // namespace plimsoll

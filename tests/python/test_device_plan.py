@@ -1,0 +1,97 @@
+"""`plan --device cuda` of a GPU that is not here."""
+
+import json
+import subprocess
+
+import pytest
+
+ALIGNMENT = 256  # of a piece on the device
+STREAM_WORKSPACE = 32 << 20  # DevicePlan::kWorkspace
+
+
+@pytest.fixture(scope="module")
+def frames(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("device_plan") / "frames"
+    run("plimsoll", "simulate", "can", "--out", folder, "--frames", "40000", "--seed", "5")
+    return folder
+
+
+@pytest.fixture
+def plan(bin_dir, frames, tmp_path):
+    """plan(*arguments, training=...): the finished process."""
+
+    def call(*arguments, training=""):
+        recipe = tmp_path / "recipe.yaml"
+        recipe.write_text(f"task: detection\ntraining: {{max_epochs: 1, batch_size: 512{training}}}\n")
+        return subprocess.run([str(bin_dir / "plimsoll"), "plan", str(recipe), "--data", str(frames), *map(str, arguments)],
+                              capture_output=True, text=True, timeout=600)
+
+    return call
+
+
+def device(done, code=0):
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)["device"]
+
+
+def on_cuda(plan, budget, **more):
+    return plan("--device", "cuda", "--device-budget", budget, "--json", **more)
+
+
+KEPT = ", gradient_checkpointing: off"
+
+
+def test_the_parts_are_the_peak_and_the_peak_is_within_the_budget(plan):
+    found = device(on_cuda(plan, "8GiB", training=KEPT))
+    assert found["feasible"] and found["blocks_in_flight"] > 1 and not found["recompute"]
+    parts = found["breakdown"]
+    assert sum(parts.values()) == found["peak_bytes"] <= found["budget_bytes"] == 8 << 30
+    assert found["budgets_for_blocks"][found["blocks_in_flight"] - 1] == found["peak_bytes"]
+    assert parts["blocks in flight"] == found["blocks_in_flight"] * found["range_bytes"]
+    assert parts["workspaces"] == found["blocks_in_flight"] * STREAM_WORKSPACE
+    for name in ("parameters", "gradients", "optimizer", "blocks in flight", "next graphs"):
+        assert parts[name] > 0 and parts[name] % ALIGNMENT == 0
+    assert parts["optimizer"] == 2 * parts["gradients"] // 3  # two moments; four lanes have three sums
+    assert found["worst_block"]["peak_bytes"] <= found["range_bytes"]
+
+
+def test_less_budget_sheds_blocks_and_below_the_least_the_exit_code_is_4(plan):
+    roomy = device(on_cuda(plan, "8GiB", training=KEPT))
+    for blocks, least in enumerate(roomy["budgets_for_blocks"], 1):
+        found = device(on_cuda(plan, least, training=KEPT))
+        assert found["blocks_in_flight"] == blocks and found["peak_bytes"] == least
+    least = roomy["min_budget_bytes"]
+    assert least == roomy["budgets_for_blocks"][0]
+    refused = on_cuda(plan, least - 1, training=KEPT)
+    found = device(refused, code=4)
+    assert not found["feasible"] and found["min_budget_bytes"] == least
+    assert f"smallest device budget that works is {least} bytes" in refused.stderr
+
+
+def test_layers_that_run_again_lower_the_least_budget(plan):
+    kept = device(on_cuda(plan, "8GiB", training=KEPT))["min_budget_bytes"]
+    again = device(on_cuda(plan, "8GiB", training=", gradient_checkpointing: on"))["min_budget_bytes"]
+    auto = device(on_cuda(plan, "8GiB"))
+    assert auto["min_budget_bytes"] == auto["budgets_for_blocks"][0] == min(kept, again)
+
+
+def test_larger_blocks_need_a_larger_range(plan):
+    ranges = [device(on_cuda(plan, "80GiB", training=f", block: {{graphs: {graphs}}}"))["range_bytes"]
+              for graphs in (8, 16, 32)]
+    assert ranges[0] < ranges[1] < ranges[2] < 3 * ranges[1]
+
+
+def test_says_which_operators_have_no_kernel_for_cuda(plan):
+    assert "relu_dropout" in device(on_cuda(plan, "8GiB"))["without_cuda"]
+
+
+@pytest.mark.parametrize("arguments, text", [
+    (["--device-budget", "8GiB"], "add --device cuda"),
+    (["--device", "gpu"], "cuda:N"),
+    (["--device", "cuda:63", "--device-budget", "80%"], "give bytes, as 8GiB"),
+    (["--device", "cuda:63"], "give bytes, as 8GiB"),
+    (["--device", "cuda", "--device-budget", "8GiB", "--mode", "trial"], "static"),
+])
+def test_what_cannot_be_planned_is_refused_with_the_remedy(plan, arguments, text):
+    done = plan(*arguments)
+    assert done.returncode == 2 and text in done.stderr, done.stderr
