@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from plimsoll.predictions import Predictions
     from plimsoll.pyg import from_pyg
     from plimsoll.pyg_files import from_pyg_files, to_pyg_files
+    from plimsoll.random_walks import RandomWalkLoader, walks
     from plimsoll.tables import Features, GraphRecording, Recording, Split
 
 # The module of each name. A module that is named alone is the value itself.
@@ -68,6 +69,7 @@ _MODULES = {
     "plimsoll.predictions": ["Predictions"],
     "plimsoll.pyg": ["from_pyg"],
     "plimsoll.pyg_files": ["from_pyg_files", "to_pyg_files"],
+    "plimsoll.random_walks": ["RandomWalkLoader", "walks"],
     "plimsoll.simulate": ["simulate"],
     "plimsoll.tables": ["Features", "GraphRecording", "Recording", "Split"],
 }
@@ -143,6 +145,7 @@ __all__ = [
     "NeighborLoader",
     "Plan",
     "Predictions",
+    "RandomWalkLoader",
     "Recording",
     "Split",
     "TrainReport",
@@ -166,5 +169,6 @@ __all__ = [
     "to_pyg_files",
     "train",
     "verify",
+    "walks",
     "windows",
 ]

@@ -12,6 +12,7 @@ void bind_data_sets(nb::module_& module);
 void bind_loading(nb::module_& module);
 void bind_neighbours(nb::module_& module);
 void bind_partitions(nb::module_& module);
+void bind_walks(nb::module_& module);
 void bind_making(nb::module_& module);
 void bind_graph_making(nb::module_& module);
 void bind_batches(nb::module_& module);

@@ -10,6 +10,7 @@ NB_MODULE(_core, module) {
   plimsoll::bind_loading(module);
   plimsoll::bind_neighbours(module);
   plimsoll::bind_partitions(module);
+  plimsoll::bind_walks(module);
   plimsoll::bind_making(module);
   plimsoll::bind_graph_making(module);
   plimsoll::bind_batches(module);

@@ -68,6 +68,7 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"ingest"}, add_ingest},
       {{"simulate"}, add_simulate},
       {{"split-edges"}, add_split_edges},
+      {{"walks"}, add_walks},
       {{"windows"}, add_windows},
       {{"convert"}, [argv](CLI::App& app) { add_convert(app, argv); }},
       {{"import", "export", "sync"}, [argv](CLI::App& app) { add_python_verbs(app, argv); }},

@@ -13,6 +13,7 @@ void add_ingest_swc(CLI::App& ingest);
 void add_simulate(CLI::App& app);
 void add_simulate_graph(CLI::App& simulate);  // below `simulate`
 void add_split_edges(CLI::App& app);
+void add_walks(CLI::App& app);
 void add_windows(CLI::App& app);
 void add_convert(CLI::App& app, char** argv);  // may become a verb of the Python package
 void add_inspect(CLI::App& app);

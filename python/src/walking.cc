@@ -1,0 +1,60 @@
+#include <nanobind/ndarray.h>
+
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "bindings.h"
+#include "mapping.h"
+#include "sample/neighbour/random_walks.h"
+
+namespace plimsoll {
+namespace {
+
+using Nodes = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Walks through one graph. Threads that call it take turns.
+class Walker {
+ public:
+  Walker(const Mapping& mapping, int64_t length, int64_t walks_per_node, double p, double q, uint64_t seed)
+      : graph_(mapping.graph()),
+        topology_(topology_of(*graph_)),
+        options_{length, walks_per_node, p, q},
+        walks_(topology_, options_, seed) {
+    if (p == 1 && q == 1) return;
+    const nb::gil_scoped_release released;
+    require_ascending_lists(topology_);
+  }
+
+  nb::ndarray<nb::numpy, int64_t> walk(const Nodes& starts, uint32_t epoch) {
+    auto out = std::make_unique<Walks>();
+    {
+      const nb::gil_scoped_release released;
+      const std::lock_guard lock(mutex_);
+      walks_.walk(std::span(starts.data(), starts.size()), epoch, *out);
+    }
+    const auto places = static_cast<size_t>(options_.length) + 1;
+    Walks& held = *out;
+    const nb::capsule owner(out.release(), [](void* made) noexcept { delete static_cast<Walks*>(made); });
+    return {held.node.data(), {held.node.size() / places, places}, owner};
+  }
+
+ private:
+  std::shared_ptr<const GraphView> graph_;
+  CsrTopology topology_;
+  WalkOptions options_;
+  std::mutex mutex_;
+  RandomWalks walks_;
+};
+
+}  // namespace
+
+void bind_walks(nb::module_& module) {
+  using namespace nb::literals;
+  nb::class_<Walker>(module, "Walker")
+      .def(nb::init<const Mapping&, int64_t, int64_t, double, double, uint64_t>(), "mapping"_a, "length"_a,
+           "walks_per_node"_a, "p"_a, "q"_a, "seed"_a)
+      .def("walk", &Walker::walk, "starts"_a, "epoch"_a);
+}
+
+}  // namespace plimsoll

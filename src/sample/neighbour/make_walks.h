@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "io/file_system.h"
+#include "sample/neighbour/random_walks.h"
+
+namespace plimsoll {
+
+/// Which walks to write, and where.
+struct MakeWalksOptions {
+  std::filesystem::path graph;  ///< a `graph` data set
+  std::filesystem::path out;
+  WalkOptions walks{.length = 80, .walks_per_node = 10};
+  uint64_t seed = 42;
+  int threads = 1;
+  bool force = false;  ///< replace an existing output
+};
+
+struct MadeWalks {
+  bool already_there = false;  ///< the output held just these walks: nothing was done
+  bool in_memory = false;      ///< whether all of the topology was
+  int64_t walks = 0;
+};
+
+/// Writes walks from each node to a data set of kind `walks` (docs/giant-graphs.md): the column `walks`,
+/// [nodes x walks_per_node, length + 1], u32, or i64 for more than 2^32 nodes. The topology is held in memory
+/// if three quarters of what the ledger has left hold it, and else read from disk through a cache. The bytes
+/// do not depend on threads or budget. `progress(done, total)` counts walks, and may throw to stop.
+/// Errors: UsageError (options), InputError (the graph), BudgetExceeded, Failure (disk; an output that holds
+/// something else).
+MadeWalks make_walks(const MakeWalksOptions& options, const std::function<void(int64_t, int64_t)>& progress,
+                     FileSystem& files = FileSystem::disk());
+
+}  // namespace plimsoll
