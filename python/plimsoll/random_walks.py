@@ -130,7 +130,7 @@ class _WalkBatches:
         )
 
     def steps(self, epoch: int, rank: int, ranks: int) -> int:
-        each, size = self._each(ranks), self._options["batch_size"]
+        each, size = self._each(ranks), int(self._options["batch_size"])
         return each // size if self._options["drop_last"] else -(-each // size)
 
     def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> _Stream:
