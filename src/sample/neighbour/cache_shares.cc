@@ -101,7 +101,8 @@ Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, 
   const double note = input.sampled ? 0 : 8 * sizes.nodes + 4 * sizes.edges;
   const double block = missed * static_cast<double>(layout.row_bytes) + note;
   const double blocks = static_cast<double>(SpilledFeatures::round_bytes(packs)) / block;
-  const auto pass = static_cast<double>((input.rows.rows - kept) * layout.row_bytes);
+  // A pass reads kept rows as well: they lie between the others.
+  const auto pass = static_cast<double>(input.rows.rows * layout.row_bytes);
   const double lists = topology || input.sampled ? 0
                                                  : static_cast<double>(input.topology_bytes * input.hops) /
                                                        static_cast<double>(group);
