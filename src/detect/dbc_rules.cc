@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace plimsoll {
 namespace {
@@ -137,21 +138,21 @@ bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const u
 void DbcRules::tell(uint32_t id, DbcRule rule, const std::string& signal, int64_t time_ns, auto found,
                     auto expected) {
   const auto [at, is_new] = findings_.try_emplace({id, rule, signal});
-  DbcFinding& finding = at->second;
+  Told& told = at->second;
   if (is_new)
-    finding = {.can_id = id,
-               .rule = rule,
-               .signal = signal,
-               .frames = 0,
-               .first_ns = time_ns,
-               .found = found(),
-               .expected = expected()};
-  ++finding.frames;
+    told.finding = {.can_id = id,
+                    .rule = rule,
+                    .signal = signal,
+                    .frames = 0,
+                    .first_ns = time_ns,
+                    .found = found(),
+                    .expected = expected()};
+  told.finding.frames += std::exchange(told.frame, frames_) != frames_;
 }
 
 std::vector<DbcFinding> DbcRules::findings() const {
   std::vector<DbcFinding> all;
-  for (const auto& [key, finding] : findings_) all.push_back(finding);
+  for (const auto& [key, told] : findings_) all.push_back(told.finding);
   return all;
 }
 

@@ -73,7 +73,11 @@ class DbcRules {
   void tell(uint32_t id, DbcRule rule, const std::string& signal, int64_t time_ns, auto found, auto expected);
 
   std::map<uint32_t, State> states_;
-  std::map<std::tuple<uint32_t, DbcRule, std::string>, DbcFinding> findings_;
+  struct Told {
+    DbcFinding finding;
+    int64_t frame = 0;  // the last that was counted: a message may have two signals of one name
+  };
+  std::map<std::tuple<uint32_t, DbcRule, std::string>, Told> findings_;
   size_t unknown_ = 0;
   int64_t frames_ = 0;
   int64_t broken_ = 0;

@@ -101,6 +101,12 @@ def test_cycles_counters_lengths_and_unknown_ids(bin_dir, dbc, tmp_path):
     assert "RollingCounter" in text and f"5 of {len(bad)} frames break what" in text
 
 
+def test_a_frame_counts_once_where_two_signals_have_one_name(bin_dir, dbc, tmp_path):
+    dbc.write_text('BO_ 512 Flow: 2 ECU\n SG_ Rate : 0|8@1+ (1,0) [0|1] "" ECU\n SG_ Rate : 8|8@1+ (1,0) [0|1] "" ECU\n')
+    write(tmp_path / "log.log", [(n * 0.1, 512, bytes([9, 9])) for n in range(5)])
+    assert findings_of(check(bin_dir, dbc, tmp_path / "log.log", "--json")) == {("0x200", "range", "Rate"): 5}
+
+
 def test_channels_are_judged_apart(bin_dir, dbc, tmp_path):
     log = tmp_path / "log.log"
     lines = [f"({n * 0.1:.6f}) can{c} 123#{engine((n + 3 * c) % 16).hex()}\n" for n in range(20) for c in range(2)]
