@@ -117,9 +117,7 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops) {
   for (const GraphShape& shape : shapes) {
     sizes.most_bytes = std::max(sizes.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges));
     sizes.most_nodes = std::max<int64_t>(sizes.most_nodes, shape.nodes);
-    const int64_t note = BlockSample::most_bytes(shape, hops);
-    sizes.most_note = std::max(sizes.most_note, note);
-    sizes.notes += note;
+    sizes.most_note = std::max(sizes.most_note, BlockSample::most_bytes(shape, hops));
     sizes.nodes += static_cast<double>(shape.nodes) / blocks;
     sizes.edges += static_cast<double>(shape.edges) / blocks;
   }

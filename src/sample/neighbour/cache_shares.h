@@ -13,7 +13,6 @@ struct SampleSizes {
   int64_t most_bytes = 0;  ///< of one while it is sampled (BulkSampler::bytes_for)
   int64_t most_nodes = 0;  ///< of one
   int64_t most_note = 0;   ///< bytes of one that is written (BlockSample::most_bytes)
-  int64_t notes = 0;       ///< likewise, of all
   double nodes = 0;        ///< of one on average
   double edges = 0;
 

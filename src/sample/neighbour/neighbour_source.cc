@@ -98,12 +98,14 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   if (keeps) kept_->finish();
 }
 
-// Makes the file for samples; none if it has no room for a part of an epoch.
+// Makes the file for samples, after guess_sizes(); none if it has no room for a part of an epoch.
 void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
   kept_.reset();
-  const int64_t of_block = guessed.notes / graphs();
+  Vector<std::byte, Tag::blocks> first;
+  sample_.write(first);
+  const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;  // on average, with some to spare
   const auto shortest = static_cast<int64_t>(2 * (guessed.nodes + guessed.edges));
-  const int64_t bytes = std::min(guessed.notes, scratch_bytes() / kSamplesShare);
+  const int64_t bytes = std::min(of_block * graphs(), scratch_bytes() / kSamplesShare);
   const int64_t validating = graphs() - blocks_.training_blocks();
   if (options_.scratch.folder.empty() || bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs))
     return;
@@ -219,7 +221,6 @@ SampleSizes NeighbourSource::guess_sizes() const {
   sizes.most_bytes *= 2;
   sizes.most_nodes *= 2;
   sizes.most_note *= 2;
-  sizes.notes = 2 * sizes.notes * graphs();
   return sizes;
 }
 
