@@ -101,14 +101,14 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
 // Makes the file for samples, after guess_sizes(); none if it has no room for a part of an epoch.
 void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
   kept_.reset();
+  if (options_.scratch.folder.empty()) return;
   Vector<std::byte, Tag::blocks> first;
   sample_.write(first);
   const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;  // on average, with some to spare
   const auto shortest = static_cast<int64_t>(2 * (guessed.nodes + guessed.edges));
   const int64_t bytes = std::min(of_block * graphs(), scratch_bytes() / kSamplesShare);
   const int64_t validating = graphs() - blocks_.training_blocks();
-  if (options_.scratch.folder.empty() || bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs))
-    return;
+  if (bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs)) return;
   const int64_t samples = std::min(graphs(), bytes / std::max<int64_t>(shortest, 1));
   if (auto file = ScratchFile::make(options_.scratch.folder, SampleFile::file_bytes_for(samples, bytes)))
     kept_.emplace(std::move(*file), samples);

@@ -16,7 +16,8 @@ SamplingShares SamplingShares::of(int64_t bytes, const DiskTopology& topology, i
   const int64_t least = topology.least_bytes();
   for (int some = threads; some > 0; --some) {
     const int64_t left = bytes - (all - least);
-    if (left >= some * kGroupInMemory * block_bytes) return {some, all, left / some, kGroupInMemory};
+    if (left >= some * CacheShares::kGroupInMemory * block_bytes)
+      return {some, all, left / some, CacheShares::kGroupInMemory};
   }
   // Of the rest the larger part is left: blocks may be larger than those before, and leave holes in the heap.
   const int64_t left = std::max<int64_t>(bytes, 0);

@@ -6,15 +6,13 @@
 
 #include "base/workers.h"
 #include "sample/neighbour/block_sampler.h"
+#include "sample/neighbour/cache_shares.h"
 #include "sample/topology/disk_topology.h"
 
 namespace plimsoll {
 
 /// How memory is divided to sample many blocks of a run, when nothing else needs it.
 struct SamplingShares {
-  /// Blocks of a group where the topology is in memory: no more than keep threads from waiting for each
-  /// other.
-  static constexpr int64_t kGroupInMemory = 2;
   static constexpr int64_t kLargestGroup = 1024;
 
   int threads = 1;

@@ -24,7 +24,7 @@ class SampleFile {
   static constexpr int64_t kBuffer = 512 * 1024;
   static constexpr int64_t kPage = ScratchFile::kAlignment;
 
-  /// Of a file for so many samples, and `bytes` of them.
+  /// Bytes of a file with room for `samples` samples of `bytes` bytes together.
   static int64_t file_bytes_for(int64_t samples, int64_t bytes);
   /// `most_samples`: it has room for no more. Errors: Failure (a file that has no room to say where they
   /// are).
