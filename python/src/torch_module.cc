@@ -8,7 +8,8 @@
 
 namespace {
 
-// Freed memory that is kept outside of a budget, too: glibc's malloc would ask for the pages of every large tensor again.
+// Freed memory that is kept outside of a budget, too: glibc's malloc would ask for the pages of every large
+// tensor again.
 int64_t most_kept() {
   return std::min(plimsoll::kGiB, plimsoll::usable_memory(plimsoll::find_limits()) / 16);
 }

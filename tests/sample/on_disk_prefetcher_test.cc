@@ -166,8 +166,8 @@ TEST_F(OnDiskPrefetcherTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
       });
   }
   EXPECT_EQ(wrong, 0);
-  // And who says what it will read, alone after them, has all of it come. Without saying so it would depend on
-  // which blocks the readers visited last.
+  // And who says what it will read, alone after them, has all of it come. Without saying so it would depend
+  // on which blocks the readers visited last.
   blocks.expect(0);
   for (size_t number = 0; number < 6; ++number) {
     const ReadBlock found = read(blocks, static_cast<int64_t>(number));
