@@ -1,5 +1,6 @@
 #include "windows/sum_terms.h"
 
+#include <bit>
 #include <optional>
 
 namespace plimsoll {
@@ -26,16 +27,32 @@ struct Terms {
   uint8_t scaled(uint8_t scale, size_t bit, size_t width) const {
     return static_cast<uint8_t>(scale << (width - 1 - bit % width) & mask);
   }
-  // The scale that all known bits of a byte have; of its numbers of `width` bits.
+  bool fits(uint8_t scale, size_t byte, size_t width) const {
+    for (size_t bit = kByte * byte; bit < kByte * (byte + 1); ++bit)
+      if (known(bit) && of(bit) != scaled(scale, bit, width)) return false;
+    return true;
+  }
+  // The first scale of its sign for which `holds`.
+  template <typename Holds>
+  std::optional<uint8_t> find_scale(const Holds& holds) const {
+    for (int twos = 0; twos < sum.bits; ++twos) {
+      const auto scale = static_cast<uint8_t>(sign().value_or(1) * (1 << twos));
+      if (holds(scale)) return scale;
+    }
+    return std::nullopt;
+  }
+  // That all known bits of a byte have; of its numbers of `width` bits.
   std::optional<uint8_t> scale(size_t byte, size_t width) const {
-    for (const int sign : {1, -1})
-      for (int twos = 0; twos < sum.bits; ++twos) {
-        const auto scale = static_cast<uint8_t>(sign * (1 << twos));
-        bool fits = true;
-        for (size_t bit = kByte * byte; bit < kByte * (byte + 1); ++bit)
-          fits = fits && (!known(bit) || of(bit) == scaled(scale, bit, width));
-        if (fits) return scale;
-      }
+    return find_scale([&](uint8_t scale) { return fits(scale, byte, width); });
+  }
+  // That of all terms, if they are powers of two.
+  std::optional<int> sign() const {
+    for (const int sign : {1, -1}) {
+      bool plain = true;
+      for (size_t bit = 0; bit < sum.terms.size(); ++bit)
+        plain = plain && std::popcount(static_cast<uint8_t>(sign * of(bit) & mask)) <= 1;
+      if (plain) return sign;
+    }
     return std::nullopt;
   }
   // Bytes of which both halves are known and something is added, in numbers of `width` bits.
@@ -55,14 +72,11 @@ struct Terms {
   }
   // That all bytes have which change.
   std::optional<uint8_t> common_scale() const {
-    std::optional<uint8_t> common;
-    for (size_t byte = 0; byte < kByte; ++byte) {
-      if (!any_known(byte)) continue;
-      const auto its = scale(byte, width());
-      if (!its || !is_added(byte) || common.value_or(*its) != *its) return std::nullopt;
-      common = its;
-    }
-    return common;
+    return find_scale([&](uint8_t scale) {
+      for (size_t byte = 0; byte < kByte; ++byte)
+        if (any_known(byte) && !(is_added(byte) && fits(scale, byte, width()))) return false;
+      return true;
+    });
   }
 };
 
@@ -77,16 +91,7 @@ int numbers_in(const Checksum& sum) {
 }
 
 bool is_plain_sum(const Checksum& sum) {
-  const Terms terms{sum};
-  for (const int sign : {1, -1}) {
-    bool plain = true;
-    for (size_t bit = 0; bit < sum.terms.size(); ++bit) {
-      const auto value = static_cast<uint8_t>(sign * terms.of(bit) & terms.mask);
-      plain = plain && (value & (value - 1)) == 0;
-    }
-    if (plain) return true;
-  }
-  return false;
+  return Terms{sum}.sign().has_value();
 }
 
 bool is_whole_sum(const Checksum& sum) {

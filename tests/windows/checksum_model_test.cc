@@ -60,7 +60,7 @@ const std::vector<Kind>& kinds() {
       {"SAE J1850", Checksum::Rule::crc, 8, [](Payload& p) { p[7] = kSaeJ1850.over(std::span(p).first(7)); }},
       {"AUTOSAR, identifier after the data", Checksum::Rule::crc, 8,
        [](Payload& p) {
-         Payload covered(p.begin() + 1, p.end());
+         Payload covered(p.begin(), p.end() - 1);
          covered.insert(covered.end(), {0x5A, 0x01});
          const auto check = kAutosar.over(covered);
          p.insert(p.begin(), check);
@@ -164,7 +164,7 @@ TEST(ChecksumModel, MemoryDoesNotGrowWithIds) {
   std::iota(ids.begin(), ids.end(), 0U);
   const Vocabulary vocabulary(ids);
   Ledger& ledger = Ledger::process();
-  const int64_t before = ledger.in_use();
+  const int64_t before = ledger.held();
   ledger.begin_recent();
   ChecksumModel::learn(batch.spans(), {&run, 1}, vocabulary);
   EXPECT_LE(ledger.recent_peak() - before, int64_t{4} << 20);

@@ -24,7 +24,16 @@ TEST(CrcSearch, TheChecksOfTheseTestsAreThoseOfTheCatalogue) {
   EXPECT_EQ(of(kMaxim), 0xA1);
 }
 
-class Checks : public testing::TestWithParam<Check> {};
+class Checks : public testing::TestWithParam<Check> {
+ protected:
+  // A payload of so many bytes with its check in one of them, over the others and what is not sent.
+  static std::vector<uint8_t> whole(std::vector<uint8_t> others, size_t field, size_t unsent) {
+    auto covered = others;
+    covered.insert(covered.end(), unsent, 0x3C);
+    others.insert(others.begin() + static_cast<std::ptrdiff_t>(field), GetParam().over(covered));
+    return others;
+  }
+};
 
 TEST_P(Checks, AreFoundInAnyByteWhateverComesAfter) {
   std::mt19937_64 random(7);
@@ -32,25 +41,26 @@ TEST_P(Checks, AreFoundInAnyByteWhateverComesAfter) {
     for (const size_t length : {size_t{8}, size_t{6}})
       for (const size_t unsent : {size_t{0}, size_t{2}}) {
         if (field >= length) continue;
+        const uint64_t zeros = packed(whole(std::vector<uint8_t>(length - 1), field, unsent));
         std::vector<uint64_t> differences;
-        uint64_t first = 0;
-        for (int k = 0; k < 8; ++k) {
-          std::vector<uint8_t> bytes(length - 1);
-          for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
-          auto covered = bytes;
-          covered.insert(covered.end(), {0x12, 0x34});
-          covered.resize(bytes.size() + unsent);
-          bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(field), GetParam().over(covered));
-          const uint64_t payload = packed(bytes);
-          if (k == 0) first = payload;
-          if (k > 0) differences.push_back(payload ^ first);
+        for (int k = 0; k < 7; ++k) {
+          std::vector<uint8_t> others(length - 1);
+          for (uint8_t& byte : others) byte = static_cast<uint8_t>(random());
+          differences.push_back(packed(whole(others, field, unsent)) ^ zeros);
         }
-        const auto found = find_crc(8, static_cast<int>(8 * field), differences);
+        const int first_bit = static_cast<int>(8 * field);
+        const auto found = find_crc(8, first_bit, differences);
         ASSERT_TRUE(found.has_value()) << "byte " << field << " of " << length << ", " << unsent;
-        EXPECT_EQ(found->polynomial, GetParam().polynomial);
-        EXPECT_EQ(found->reflected, GetParam().reflected);
+        // One bit at a time, also those of which the differences say nothing.
+        for (size_t bit = 0; bit < 8 * (length - 1); ++bit) {
+          std::vector<uint8_t> others(length - 1);
+          others[bit / 8] = static_cast<uint8_t>(128 >> bit % 8);
+          const uint64_t one = packed(whole(others, field, unsent)) ^ zeros;
+          const size_t place = bit < 8 * field ? bit : bit + 8;
+          EXPECT_EQ(found->terms[place], one >> (56 - first_bit) & 255) << "bit " << place;
+        }
         differences.back() ^= 1;
-        EXPECT_FALSE(find_crc(8, static_cast<int>(8 * field), differences).has_value());
+        EXPECT_FALSE(find_crc(8, first_bit, differences).has_value());
       }
 }
 
