@@ -9,7 +9,7 @@
 #include "ingest/can/byte_window.h"
 #include "ingest/can/frame_reader.h"
 #include "io/inflater.h"
-#include "io/whole_inflater.h"
+#include "io/whole_deflate.h"
 
 // Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the
 // objects of interest one after the other, across their ends. The layout is that of python-can's
