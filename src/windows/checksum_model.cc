@@ -42,7 +42,7 @@ ChecksumModel ChecksumModel::learn(const FrameSpans& frames, std::span<const Fra
     const auto each = [&](const auto& take) { for_each_benign(frames, runs, vocabulary, first, take); };
     each([&](size_t id, uint64_t payload) { searches[id].see(payload); });
     each([&](size_t id, uint64_t payload) { searches[id].solve(payload); });
-    Vector<Checksum, Tag::columns> offered;
+    Vector<PayloadChecksum, Tag::columns> offered;
     Vector<size_t, Tag::columns> first_of = {0};
     for (size_t id = 0; id < count; ++id) {
       searches[id].offer(first + static_cast<int32_t>(id), offered);
@@ -77,7 +77,7 @@ float ChecksumModel::broken(const FrameSpans& frames, const FrameWindow& window,
   int64_t broken = 0;
   for (int64_t f = window.first; f < window.first + window.count; ++f) {
     const auto at = static_cast<size_t>(f);
-    const Checksum* const its = of(vocabulary.index(frames.can_id[at]));
+    const PayloadChecksum* const its = of(vocabulary.index(frames.can_id[at]));
     if (its == nullptr) continue;
     broken += its->is_broken(payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
   }
@@ -89,7 +89,7 @@ NamedTensors ChecksumModel::tensors() const {
   Vector<int64_t, Tag::columns> places;
   Vector<int64_t, Tag::columns> bits;
   Vector<int64_t, Tag::columns> terms;
-  for (const Checksum& one : checksums_) {
+  for (const PayloadChecksum& one : checksums_) {
     places.insert(places.end(), {one.id, one.first_bit, one.bits, static_cast<int64_t>(one.rule), one.start});
     bits.insert(bits.end(), {static_cast<int64_t>(one.known), static_cast<int64_t>(one.constant)});
     terms.insert(terms.end(), one.terms.begin(), one.terms.end());
@@ -122,13 +122,13 @@ ChecksumModel ChecksumModel::from_tensors(const NamedTensors& tensors, int32_t i
           "again",
           k));
     id_before = place[0];
-    Checksum one{.id = static_cast<int32_t>(place[0]),
-                 .first_bit = static_cast<uint8_t>(place[1]),
-                 .bits = static_cast<uint8_t>(place[2]),
-                 .rule = static_cast<Checksum::Rule>(place[3]),
-                 .start = static_cast<uint8_t>(place[4]),
-                 .known = static_cast<uint64_t>(bits[2 * k]),
-                 .constant = static_cast<uint64_t>(bits[2 * k + 1])};
+    PayloadChecksum one{.id = static_cast<int32_t>(place[0]),
+                        .first_bit = static_cast<uint8_t>(place[1]),
+                        .bits = static_cast<uint8_t>(place[2]),
+                        .rule = static_cast<PayloadChecksum::Rule>(place[3]),
+                        .start = static_cast<uint8_t>(place[4]),
+                        .known = static_cast<uint64_t>(bits[2 * k]),
+                        .constant = static_cast<uint64_t>(bits[2 * k + 1])};
     std::ranges::transform(its, one.terms.begin(), [](int64_t term) { return static_cast<uint8_t>(term); });
     one.known &= ~one.field();
     model.checksums_.push_back(one);

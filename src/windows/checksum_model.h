@@ -6,7 +6,7 @@
 #include "memory/vector.h"
 #include "store/frames.h"
 #include "store/named_tensors.h"
-#include "windows/checksum.h"
+#include "windows/payload_checksum.h"
 #include "windows/vocabulary.h"
 
 namespace plimsoll {
@@ -25,9 +25,9 @@ class ChecksumModel {
   static ChecksumModel learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                              const Vocabulary& vocabulary);
 
-  std::span<const Checksum> checksums() const { return checksums_; }
+  std::span<const PayloadChecksum> checksums() const { return checksums_; }
   /// That of the ID of this index; null where it has none.
-  const Checksum* of(int32_t id) const {
+  const PayloadChecksum* of(int32_t id) const {
     const auto at = static_cast<size_t>(id);
     return at < of_id_.size() && of_id_[at] >= 0 ? &checksums_[static_cast<size_t>(of_id_[at])] : nullptr;
   }
@@ -45,8 +45,8 @@ class ChecksumModel {
  private:
   void find_places(int32_t ids);
 
-  Vector<Checksum, Tag::columns> checksums_;  // by ID
-  Vector<int32_t, Tag::columns> of_id_;       // place of each ID's, -1 for none
+  Vector<PayloadChecksum, Tag::columns> checksums_;  // by ID
+  Vector<int32_t, Tag::columns> of_id_;              // place of each ID's, -1 for none
 };
 
 }  // namespace plimsoll

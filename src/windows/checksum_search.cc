@@ -14,16 +14,16 @@ namespace {
 constexpr int kUnits = 16;
 
 uint64_t field_of(int first_bit, int bits) {
-  return ((uint64_t{1} << bits) - 1) << (Checksum::kPayload - first_bit - bits);
+  return ((uint64_t{1} << bits) - 1) << (PayloadChecksum::kPayload - first_bit - bits);
 }
 
 uint8_t value_of(uint64_t payload, int first_bit, int bits) {
   return static_cast<uint8_t>((payload & field_of(first_bit, bits)) >>
-                              (Checksum::kPayload - first_bit - bits));
+                              (PayloadChecksum::kPayload - first_bit - bits));
 }
 
 uint64_t bit_at(size_t bit) {
-  return uint64_t{1} << (Checksum::kPayload - 1 - bit);
+  return uint64_t{1} << (PayloadChecksum::kPayload - 1 - bit);
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ void ChecksumSearch::begin() {
     if (std::popcount(changes) >= 4 && (changes & bit_at(static_cast<size_t>(first_bit + bits - 1))) != 0)
       sum_[sums_++] = {static_cast<uint8_t>(first_bit), static_cast<uint8_t>(bits), ResidueSystem(bits)};
   };
-  for (int bit = 0; bit < Checksum::kPayload; bit += 8) offer(bit, 8);
-  for (int bit = 0; bit < Checksum::kPayload; bit += 4) offer(bit, 4);
+  for (int bit = 0; bit < PayloadChecksum::kPayload; bit += 8) offer(bit, 8);
+  for (int bit = 0; bit < PayloadChecksum::kPayload; bit += 4) offer(bit, 4);
 }
 
 void ChecksumSearch::solve(uint64_t payload) {
@@ -80,42 +80,43 @@ void ChecksumSearch::solve(uint64_t payload) {
   }
 }
 
-std::optional<Checksum> ChecksumSearch::crc(int32_t id) const {
-  std::array<uint64_t, Checksum::kPayload> lines = basis_;
-  const auto rank = Checksum::kPayload - std::ranges::count(lines, uint64_t{0});
+std::optional<PayloadChecksum> ChecksumSearch::crc(int32_t id) const {
+  std::array<uint64_t, PayloadChecksum::kPayload> lines = basis_;
+  const auto rank = PayloadChecksum::kPayload - std::ranges::count(lines, uint64_t{0});
   std::ranges::stable_partition(lines, [](uint64_t line) { return line != 0; });
   const auto differences = std::span(lines).first(static_cast<size_t>(rank));
-  const auto try_field = [&](int first_bit, int bits) -> std::optional<Checksum> {
+  const auto try_field = [&](int first_bit, int bits) -> std::optional<PayloadChecksum> {
     const uint64_t field = field_of(first_bit, bits);
     // Of payloads that differ in the field alone none has a checksum.
     if ((varying() & field) != field || rank * bits < kCrcBits) return std::nullopt;
     int changing = 0;  // other units
-    for (int unit = 0; unit < Checksum::kPayload; unit += bits)
+    for (int unit = 0; unit < PayloadChecksum::kPayload; unit += bits)
       changing += unit != first_bit && (varying() & field_of(unit, bits)) != 0;
     if (changing < 2) return std::nullopt;  // a copy
     const auto crc = find_crc(bits, first_bit, differences);
     if (!crc) return std::nullopt;
-    Checksum found{.id = id,
-                   .first_bit = static_cast<uint8_t>(first_bit),
-                   .bits = static_cast<uint8_t>(bits),
-                   .rule = Checksum::Rule::crc,
-                   .known = ~field,
-                   .terms = crc->terms};
+    PayloadChecksum found{.id = id,
+                          .first_bit = static_cast<uint8_t>(first_bit),
+                          .bits = static_cast<uint8_t>(bits),
+                          .rule = PayloadChecksum::Rule::crc,
+                          .known = ~field,
+                          .terms = crc->terms};
     found.start = static_cast<uint8_t>(value_of(base_, first_bit, bits) ^ found.expected(base_));
     return found;
   };
-  for (int bit = 0; bit < Checksum::kPayload; bit += 8)
+  for (int bit = 0; bit < PayloadChecksum::kPayload; bit += 8)
     if (const auto found = try_field(bit, 8)) return found;
-  for (int bit = 0; bit < Checksum::kPayload; bit += 4)
+  for (int bit = 0; bit < PayloadChecksum::kPayload; bit += 4)
     if (const auto found = try_field(bit, 4)) return found;
   return std::nullopt;
 }
 
-std::optional<Checksum> ChecksumSearch::sum(const Sum& of, int32_t id) const {
+std::optional<PayloadChecksum> ChecksumSearch::sum(const Sum& of, int32_t id) const {
   if (!of.system.solvable() || of.values.count() < kFewestValues) return std::nullopt;
   const auto mask = static_cast<uint8_t>((1U << of.bits) - 1);
   const uint64_t field = field_of(of.first_bit, of.bits);
-  Checksum found{.id = id, .first_bit = of.first_bit, .bits = of.bits, .rule = Checksum::Rule::sum};
+  PayloadChecksum found{
+      .id = id, .first_bit = of.first_bit, .bits = of.bits, .rule = PayloadChecksum::Rule::sum};
   const auto term = [&](size_t bit) -> uint8_t& { return found.terms[bit]; };
   for (size_t u = 0; u < units_; ++u) {
     const auto coefficient = of.system.coefficient(static_cast<int>(u));
@@ -130,10 +131,10 @@ std::optional<Checksum> ChecksumSearch::sum(const Sum& of, int32_t id) const {
   return is_plain_sum(found) ? std::optional(found) : std::nullopt;
 }
 
-void ChecksumSearch::offer(int32_t id, Vector<Checksum, Tag::columns>& to) const {
+void ChecksumSearch::offer(int32_t id, Vector<PayloadChecksum, Tag::columns>& to) const {
   if (!begun_) return;
   if (const auto one = crc(id)) to.push_back(*one);
-  const auto put = [&](Checksum one) {
+  const auto put = [&](PayloadChecksum one) {
     one.start = static_cast<uint8_t>(value_of(base_, one.first_bit, one.bits) - one.expected(base_));
     to.push_back(one);
   };

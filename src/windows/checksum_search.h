@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "memory/vector.h"
-#include "windows/checksum.h"
+#include "windows/payload_checksum.h"
 #include "windows/residue_system.h"
 
 namespace plimsoll {
@@ -30,7 +30,7 @@ class ChecksumSearch {
   void solve(uint64_t payload);
   /// Adds what it found, the likeliest first: each is to be compared with all payloads before it is believed.
   /// `id`: index of the ID.
-  void offer(int32_t id, Vector<Checksum, Tag::columns>& to) const;
+  void offer(int32_t id, Vector<PayloadChecksum, Tag::columns>& to) const;
 
  private:
   /// Part of a nibble, from its lowest bit that changes up: a number that a sum may contain.
@@ -52,8 +52,8 @@ class ChecksumSearch {
 
   uint64_t varying() const { return ones_ & zeros_; }
   void begin();
-  std::optional<Checksum> crc(int32_t id) const;
-  std::optional<Checksum> sum(const Sum& of, int32_t id) const;
+  std::optional<PayloadChecksum> crc(int32_t id) const;
+  std::optional<PayloadChecksum> sum(const Sum& of, int32_t id) const;
 
   // Of see().
   uint64_t base_ = 0;  // the first payload

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "windows/checksum.h"
+#include "windows/payload_checksum.h"
 
 namespace plimsoll {
 namespace {
@@ -14,7 +14,7 @@ constexpr int kMostShift = 2;    // an identifier of two bytes, as in AUTOSAR's 
 // x^(bits + e - kBack) modulo the polynomial, by e: what a bit adds that is followed by e - kBack others.
 struct Powers {
   static constexpr int kBack = -kLeastShift * 8;
-  std::array<uint8_t, kBack + Checksum::kPayload + 8 * kMostShift> of;
+  std::array<uint8_t, kBack + PayloadChecksum::kPayload + 8 * kMostShift> of;
 
   Powers(int bits, uint8_t polynomial) {
     const auto whole = static_cast<uint32_t>(1U << bits | polynomial);
@@ -50,10 +50,10 @@ constexpr std::array<Order, 8> kOrders = {{{false, false, false},
                                            {true, true, true}}};
 
 // How many bits of the payload come after each one; of the field any.
-std::array<int, Checksum::kPayload> places(int bits, int first_bit, const Order& order) {
-  const int units = Checksum::kPayload / bits;
-  std::array<int, Checksum::kPayload> after{};
-  int left = order.over_field ? Checksum::kPayload : Checksum::kPayload - bits;
+std::array<int, PayloadChecksum::kPayload> places(int bits, int first_bit, const Order& order) {
+  const int units = PayloadChecksum::kPayload / bits;
+  std::array<int, PayloadChecksum::kPayload> after{};
+  int left = order.over_field ? PayloadChecksum::kPayload : PayloadChecksum::kPayload - bits;
   for (int n = 0; n < units; ++n) {
     const int first = (order.backwards ? units - 1 - n : n) * bits;
     if (first == first_bit && !order.over_field) continue;
@@ -66,9 +66,9 @@ std::array<int, Checksum::kPayload> places(int bits, int first_bit, const Order&
 }  // namespace
 
 std::optional<Crc> find_crc(int bits, int first_bit, std::span<const uint64_t> differences) {
-  const int below = Checksum::kPayload - first_bit - bits;
+  const int below = PayloadChecksum::kPayload - first_bit - bits;
   const uint64_t field = ((uint64_t{1} << bits) - 1) << below;
-  std::array<std::array<int, Checksum::kPayload>, kOrders.size()> after;
+  std::array<std::array<int, PayloadChecksum::kPayload>, kOrders.size()> after;
   for (size_t o = 0; o < kOrders.size(); ++o) after[o] = places(bits, first_bit, kOrders[o]);
   for (unsigned polynomial = 1; polynomial < 1U << bits; polynomial += 2) {
     const Powers powers(bits, static_cast<uint8_t>(polynomial));
@@ -82,14 +82,14 @@ std::optional<Crc> find_crc(int bits, int first_bit, std::span<const uint64_t> d
           auto value = static_cast<uint8_t>((difference & field) >> below);
           if (kOrders[o].reflected) value = reversed(value, bits);
           for (uint64_t rest = difference & ~field; rest != 0; rest &= rest - 1)
-            value ^= term(Checksum::kPayload - 1 - std::countr_zero(rest));
+            value ^= term(PayloadChecksum::kPayload - 1 - std::countr_zero(rest));
           return value == 0;
         };
         if (!std::ranges::all_of(differences, has_it)) continue;
         Crc crc{static_cast<uint8_t>(polynomial), kOrders[o].reflected, kOrders[o].backwards,
                 kOrders[o].over_field, shift};
-        for (int bit = 0; bit < Checksum::kPayload; ++bit)
-          if ((field >> (Checksum::kPayload - 1 - bit) & 1) == 0)
+        for (int bit = 0; bit < PayloadChecksum::kPayload; ++bit)
+          if ((field >> (PayloadChecksum::kPayload - 1 - bit) & 1) == 0)
             crc.terms[static_cast<size_t>(bit)] = crc.reflected ? reversed(term(bit), bits) : term(bit);
         return crc;
       }

@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kByte = 8;
 
 struct Terms {
-  const Checksum& sum;
+  const PayloadChecksum& sum;
   uint8_t mask = static_cast<uint8_t>((1U << sum.bits) - 1);
 
   bool known(size_t bit) const { return (sum.known >> (63 - bit) & 1) != 0; }
@@ -82,7 +82,7 @@ struct Terms {
 
 }  // namespace
 
-int numbers_in(const Checksum& sum) {
+int numbers_in(const PayloadChecksum& sum) {
   const Terms terms{sum};
   int numbers = 0;
   for (size_t bit = 0; bit < sum.terms.size(); ++bit)
@@ -90,21 +90,21 @@ int numbers_in(const Checksum& sum) {
   return numbers;
 }
 
-bool is_plain_sum(const Checksum& sum) {
+bool is_plain_sum(const PayloadChecksum& sum) {
   return Terms{sum}.sign().has_value();
 }
 
-bool is_whole_sum(const Checksum& sum) {
+bool is_whole_sum(const PayloadChecksum& sum) {
   const Terms terms{sum};
   return terms.width() != 0 && terms.common_scale().has_value();
 }
 
-Checksum completed(const Checksum& sum) {
+PayloadChecksum completed(const PayloadChecksum& sum) {
   const Terms terms{sum};
   const size_t width = terms.width();
   if (width == 0) return sum;
   const auto common = terms.common_scale();
-  Checksum whole = sum;
+  PayloadChecksum whole = sum;
   for (size_t byte = 0; byte < kByte; ++byte) {
     std::optional<uint8_t> scale = common;
     if (terms.any_known(byte)) scale = terms.is_added(byte) ? terms.scale(byte, width) : std::nullopt;

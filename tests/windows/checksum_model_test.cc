@@ -50,15 +50,16 @@ uint8_t nibbles_of(const Payload& bytes) {
 
 struct Kind {
   const char* name;
-  Checksum::Rule rule;
+  PayloadChecksum::Rule rule;
   uint8_t bits;
   std::function<void(Payload&)> put;
 };
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> kAll = {
-      {"SAE J1850", Checksum::Rule::crc, 8, [](Payload& p) { p[7] = kSaeJ1850.over(std::span(p).first(7)); }},
-      {"AUTOSAR, identifier after the data", Checksum::Rule::crc, 8,
+      {"SAE J1850", PayloadChecksum::Rule::crc, 8,
+       [](Payload& p) { p[7] = kSaeJ1850.over(std::span(p).first(7)); }},
+      {"AUTOSAR, identifier after the data", PayloadChecksum::Rule::crc, 8,
        [](Payload& p) {
          Payload covered(p.begin(), p.end() - 1);
          covered.insert(covered.end(), {0x5A, 0x01});
@@ -66,18 +67,18 @@ const std::vector<Kind>& kinds() {
          p.insert(p.begin(), check);
          p.pop_back();
        }},
-      {"XOR", Checksum::Rule::crc, 8,
+      {"XOR", PayloadChecksum::Rule::crc, 8,
        [](Payload& p) {
          p[7] = 0x5A;
          for (size_t b = 0; b < 7; ++b) p[7] ^= p[b];
        }},
       // Identifier, length and payload, as on Toyota's buses (commaai/opendbc, can/common.cc).
-      {"Toyota", Checksum::Rule::sum, 8,
+      {"Toyota", PayloadChecksum::Rule::sum, 8,
        [](Payload& p) { p[7] = static_cast<uint8_t>((kId >> 8) + (kId & 255) + 8 + sum_of(p)); }},
-      {"two's complement", Checksum::Rule::sum, 8,
+      {"two's complement", PayloadChecksum::Rule::sum, 8,
        [](Payload& p) { p[7] = static_cast<uint8_t>(-sum_of(p)); }},
       // The low nibble makes the sum of all nibbles 8 modulo 16, as on Honda's buses (the same source).
-      {"Honda", Checksum::Rule::sum, 4,
+      {"Honda", PayloadChecksum::Rule::sum, 4,
        [](Payload& p) { p[7] = static_cast<uint8_t>(0x30 | ((8 - nibbles_of(p) - 3) & 15)); }},
   };
   return kAll;
@@ -91,7 +92,7 @@ class Kinds : public testing::TestWithParam<size_t> {
 TEST_P(Kinds, AreFoundAndAFalseValueBreaksThem) {
   const auto frames = drive(4000, kind().put);
   const BehaviourProfile profile = learned_from({frames.begin(), frames.begin() + 2000});
-  const Checksum* const found = profile.checksums().of(0);
+  const PayloadChecksum* const found = profile.checksums().of(0);
   ASSERT_NE(found, nullptr) << kind().name;
   EXPECT_EQ(found->rule, kind().rule);
   EXPECT_EQ(found->bits, kind().bits);

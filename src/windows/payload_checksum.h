@@ -9,7 +9,7 @@ namespace plimsoll {
 /// Bits of a payload that are a function of the others: each set bit adds its term, exclusively or (CRC, XOR)
 /// or modulo 2^bits (sums of bytes, nibbles or other fields, with either sign). Bits are numbered as those of
 /// payload_bits(): 0 is the highest of the first byte.
-struct Checksum {
+struct PayloadChecksum {
   enum class Rule : uint8_t { crc, sum };
   static constexpr int kPayload = 64;  ///< bits of a payload that are looked at
 
