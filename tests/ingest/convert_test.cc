@@ -97,7 +97,8 @@ class Convert : public ::testing::Test {
     losses_ = writer.losses();
     return path;
   }
-  ConvertResult convert(const std::filesystem::path& from, const WrittenFormat& to, const std::string& name = "to") {
+  ConvertResult convert(const std::filesystem::path& from, const WrittenFormat& to,
+                        const std::string& name = "to") {
     return convert_capture({.source = from,
                             .out = folder_ / (name + to.ending),
                             .to = &to,
@@ -115,7 +116,8 @@ class Convert : public ::testing::Test {
     for (const Recording& recording : view.recordings()) {
       std::string flags(static_cast<size_t>(recording.frames), '0');
       if (!view.frames().flags.empty())
-        std::ranges::transform(view.frames().part(recording.first_frame, recording.frames).flags, flags.begin(),
+        std::ranges::transform(view.frames().part(recording.first_frame, recording.frames).flags,
+                               flags.begin(),
                                [&](uint8_t its) { return static_cast<char>('0' + (its & kept)); });
       found.push_back(recording.content + " " + flags);
     }
@@ -194,13 +196,16 @@ TEST_F(Convert, WhatAFormatHasNoneOfIsRefusedOrLeftOut) {
   frames.append(kStart, 0x12 | kCanError, data.data(), 8, kUnlabelled);
   frames.append(kStart, 0x13, data.data(), 12, kUnlabelled);
   const WrittenFormat& gvret = written_format("gvret");
-  EXPECT_NE(error_text<InputError>([&] { write(gvret, frames); })
-                .find("40000011: gvret has no remote frames; leave them out with --leave-out remote"),
+  EXPECT_NE(error_text<InputError>([&] {
+              write(gvret, frames);
+            }).find("40000011: gvret has no remote frames; leave them out with --leave-out remote"),
             std::string::npos);
-  const std::string refusal =
-      error_text<InputError>([&] { write(gvret, frames, {.leave_out = {"remote", "error"}}); });
+  const std::string refusal = error_text<InputError>([&] {
+    write(gvret, frames, {.leave_out = {"remote", "error"}});
+  });
   EXPECT_NE(refusal.find("no CAN FD frames"), std::string::npos) << refusal;
-  EXPECT_NE(refusal.find("--to csv, candump, blf, mf4, asc, trc, pcapng, python-can, sqlite"), std::string::npos)
+  EXPECT_NE(refusal.find("--to csv, candump, blf, mf4, asc, trc, pcapng, python-can, sqlite"),
+            std::string::npos)
       << refusal;
   write(gvret, frames, {.leave_out = {"remote", "error", "fd"}});
   EXPECT_EQ(losses_.to_json(), Json({{"remote_frames", 1}, {"error_frames", 1}, {"fd_frames", 1}}));
@@ -238,15 +243,18 @@ TEST_F(Convert, ChannelsKeepTheirNamesOrGetTheLowestNumber) {
             (RenamedChannels{{"can1", "0"}, {"can0", "1"}}));
   EXPECT_TRUE(convert(folder_ / "a.log", written_format("pcapng")).channels.empty());
   EXPECT_EQ(contents(folder_ / "to.pcapng"), contents(folder_ / "a.log"));
-  EXPECT_NE(error_text<InputError>([&] { convert(folder_ / "a.log", written_format("sqlite")); })
-                .find("a.log: channels 'can1' and '2'"),
+  EXPECT_NE(error_text<InputError>([&] {
+              convert(folder_ / "a.log", written_format("sqlite"));
+            }).find("a.log: channels 'can1' and '2'"),
             std::string::npos);
 }
 
 TEST_F(Convert, TheOutputIsWholeOrAsItWas) {
   write_bytes(folder_ / "a.log", "(1.0) can1 001#00\n(1.1) can1 x\n");
   write_bytes(folder_ / "to.blf", "mine");
-  EXPECT_NE(error_text<InputError>([&] { convert(folder_ / "a.log", written_format("blf")); }).find("a.log:2:12: found 'x'"),
+  EXPECT_NE(error_text<InputError>([&] {
+              convert(folder_ / "a.log", written_format("blf"));
+            }).find("a.log:2:12: found 'x'"),
             std::string::npos);
   EXPECT_EQ(read_bytes(folder_ / "to.blf"), "mine");
   const auto files = std::distance(std::filesystem::directory_iterator(folder_.path()), {});

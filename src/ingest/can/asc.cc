@@ -51,8 +51,9 @@ class Asc : public CaptureFormat {
       ++notes.other_lines;
       return false;
     }
-    const int64_t time_ns = start_ns_ + parse_seconds(event.first, notes);
-    if (time_ns > kMostTime) throw Wrong{event.first.data(), "a time before the year 2255"};
+    const int64_t since_start = parse_seconds(event.first, notes);
+    if (since_start > kMostTime - start_ns_) throw Wrong{event.first.data(), "a time before the year 2255"};
+    const int64_t time_ns = start_ns_ + since_start;
     if (!channels_.takes(event.channel, notes)) return false;
     std::string_view rest = event.rest;
     if (event.kind == Event::error) {
@@ -176,7 +177,7 @@ class Asc : public CaptureFormat {
         std::chrono::year(static_cast<int>(whole_number(year))),
         std::chrono::month(kNumbers[static_cast<size_t>(known - kMonths.begin())]),
         std::chrono::day(static_cast<unsigned>(day))};
-    if (!date.ok() || date.year() < std::chrono::year(1970) || date.year() > std::chrono::year(2200))
+    if (!date.ok() || date.year() < std::chrono::year(1970) || date.year() > std::chrono::year(2255))
       return 0;
     int64_t time_ns = 0;
     try {

@@ -31,7 +31,12 @@ constexpr WrittenFormat kFormats[] = {
      .channels = Channels::none},
     {.name = "candump", .ending = ".log", .make = write_candump, .channels = Channels::words},
     {.name = "blf", .ending = ".blf", .make = write_blf, .error_flags = 0, .from_start = true},
-    {.name = "mf4", .ending = ".mf4", .make = write_mf4, .last_channel = 255, .exact_ns = int64_t{1} << 51},
+    {.name = "mf4",
+     .ending = ".mf4",
+     .make = write_mf4,
+     .last_channel = 255,
+     .last_ns = 7'000'000'000'000'000'000,
+     .exact_ns = int64_t{1} << 51},
     {.name = "asc",
      .ending = ".asc",
      .make = write_asc,
@@ -247,6 +252,9 @@ void CaptureWriter::add(const FrameSpans& frames, size_t i, const Channel& chann
                       channel.written};
   if (frame.time_ns < 0)
     throw InputError(fmt::format("a frame at {} ns: captures have no times before 1970", frame.time_ns));
+  if (frame.time_ns > format_.last_ns)
+    throw InputError(fmt::format("a frame at {} ns: {} has no times after {} ns", frame.time_ns, format_.name,
+                                 format_.last_ns));
   if (frame.length > frames.width || (remote && frame.length > 0) || (error && (remote || frame.length > 8)))
     throw InputError(
         fmt::format("a frame of ID {:08X} with {} bytes, which no capture can tell", id, frame.length));

@@ -33,9 +33,10 @@ struct WrittenFormat {
   Channels channels = Channels::numbers;
   uint32_t first_channel = 1;  ///< where those without a number of their own start
   uint32_t last_channel = 65535;
-  int64_t tick_ns = 1;           ///< times are multiples of it
-  int64_t exact_ns = INT64_MAX;  ///< times that are later than the start by more are rounded
-  bool from_start = false;       ///< times count from that of the first frame, and none may be before it
+  int64_t tick_ns = 1;                          ///< times are multiples of it
+  int64_t last_ns = 9'000'000'000'000'000'000;  ///< no time is later
+  int64_t exact_ns = INT64_MAX;                 ///< times that are later than the start by more are rounded
+  bool from_start = false;  ///< times count from that of the first frame, and none may be before it
 
   bool has_channels() const { return channels != Channels::none; }
 };
