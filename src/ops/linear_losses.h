@@ -9,7 +9,8 @@ namespace plimsoll {
 /// Losses of a linear layer with many classes whose logits x W^T + b [N, C] are never there as a whole,
 /// neither in forward nor in backward: they are computed a tile of kLogitRows rows at a time. x f32 or f64
 /// [N, D], weight [C, D], bias [C] of its dtype; the result is [N]. Differentiable once, by x, weight and
-/// bias. torch.ops.plimsoll has them under the same names; CPU alone.
+/// bias. torch.ops.plimsoll has them under the same names. On a CUDA device tiles
+/// have more rows, and a call may wait for the device.
 ///
 /// Where gradients are wanted, forward makes those of the sum of all losses on its way, tile by tile.
 /// Backward scales them where all losses have one gradient, as those of a mean have; else it computes the
@@ -41,6 +42,14 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_cross_entropy_backward_cpu
 at::Tensor linear_multilabel_bce_cpu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                      const at::Tensor& ptr, const at::Tensor& classes);
 std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_multilabel_bce_backward_cpu(
+    const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+    const at::Tensor& ptr, const at::Tensor& classes);
+
+/// Gradients on a CUDA device (linear_losses_device.cc).
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_cross_entropy_backward_on_device(
+    const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+    const at::Tensor& target);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_multilabel_bce_backward_on_device(
     const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
     const at::Tensor& ptr, const at::Tensor& classes);
 
