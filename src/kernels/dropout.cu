@@ -7,21 +7,8 @@
 namespace plimsoll {
 namespace {
 
-// One thread a factor. Neighbours in a row ask for the same four numbers; drawing them again is cheaper than
-// sharing.
-__global__ void fill_factors(Philox philox, uint32_t layer, uint32_t epoch, uint32_t dropped_below,
-                             float kept, int64_t rows, int64_t channels, const int64_t* item,
-                             const int64_t* local, float* factors) {
-  const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at >= rows * channels) return;
-  const int64_t row = at / channels;
-  const uint64_t element = static_cast<uint64_t>(local[row] * channels + at % channels);
-  const Philox::Counter bits = philox(philox_counter(
-      Purpose::dropout, layer, epoch, static_cast<uint32_t>(item[row]), static_cast<uint32_t>(element / 4)));
-  factors[at] = bits[element % 4] < dropped_below ? 0.0F : kept;
-}
-
-// The factors of fill_factors times relu(x).
+// One thread a number. Neighbours in a row ask for the same four random numbers; drawing them again is cheaper
+// than sharing.
 __global__ void relu_times_factors(Philox philox, uint32_t layer, uint32_t epoch, uint32_t dropped_below,
                                    float kept, int64_t rows, int64_t channels, const int64_t* item,
                                    const int64_t* local, const float* x, float* out) {
@@ -86,15 +73,6 @@ void over(int64_t threads, const char* what, const Start& start) {
 int cuda_devices() {
   int devices = 0;
   return cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 0;
-}
-
-void dropout_factors_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
-                          int64_t channels, const int64_t* item, const int64_t* local, float* factors,
-                          void* stream) {
-  over(rows * channels, "the dropout kernel", [&](unsigned blocks) {
-    fill_factors<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
-        Philox(seed), layer, epoch, dropped_below(p), kept_factor(p), rows, channels, item, local, factors);
-  });
 }
 
 void relu_dropout_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows, int64_t channels,

@@ -3,7 +3,6 @@
 #include <ATen/Dispatch.h>
 
 #include "kernels/attention_cuda.h"
-#include "memory/slab.h"
 #include "ops/device_layer.h"
 #include "ops/device_order.h"
 
@@ -39,7 +38,6 @@ void gat_forward_on_device(const GatTensors& in, const AttentionSizes& sizes, co
                            GatOutput& to) {
   require_device_dtype(in.x);
   const OnDeviceOf device(in.x);
-  const WorkspaceScope workspace_scope;
   const at::Tensor z = project(in.x, in.weight, {}, to.saved.z);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gat_forward_on_device", [&] {
     Gat<scalar_t> layer = layer_of<scalar_t>(in, to.saved, z, sizes, options);
@@ -58,7 +56,6 @@ void gat_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad_a
                             const AttentionOptions& options, GatInputGradients& to) {
   require_device_dtype(in.x);
   const OnDeviceOf device(in.x);
-  const WorkspaceScope workspace_scope;
   const auto empty = [&](at::IntArrayRef shape) { return at::empty(shape, in.x.options()); };
   const at::Tensor z = saved.z.size(0) == sizes.sources ? saved.z : project(in.x, in.weight, {}, {});
   const at::Tensor dz = empty({sizes.sources, sizes.width()});

@@ -3,7 +3,6 @@
 #include <ATen/Dispatch.h>
 
 #include "kernels/attention_cuda.h"
-#include "memory/slab.h"
 #include "ops/device_layer.h"
 #include "ops/device_order.h"
 
@@ -41,7 +40,6 @@ void gatv2_forward_on_device(const Gatv2Tensors& in, const AttentionSizes& sizes
                              const AttentionOptions& options, Gatv2Output& to) {
   require_device_dtype(in.x);
   const OnDeviceOf device(in.x);
-  const WorkspaceScope workspace_scope;
   const at::Tensor z = project(in.x, in.weight, in.weight_bias, to.saved.z);
   const at::Tensor z_target = project_targets(in, to.saved.z_target);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_forward_on_device", [&] {
@@ -57,7 +55,6 @@ void gatv2_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad
                               const AttentionOptions& options, Gatv2InputGradients& to) {
   require_device_dtype(in.x);
   const OnDeviceOf device(in.x);
-  const WorkspaceScope workspace_scope;
   const auto empty = [&](at::IntArrayRef shape) { return at::empty(shape, in.x.options()); };
   const bool kept = saved.z.size(0) == sizes.sources;
   const at::Tensor z = kept ? saved.z : project(in.x, in.weight, in.weight_bias, {});

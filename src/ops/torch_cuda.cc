@@ -52,6 +52,7 @@ c10::Device load_torch_cuda(int index, DeviceTensors& tensors) {
   torch.lazyInitDevice(c10::DeviceType::CUDA);
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
   torch.setDeterministicFillUninitializedMemory(false);
+  torch.setWarnOnAccumulateGradStreamMismatch(false);  // lanes share parameters, which have one each
   return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)};
 }
 

@@ -49,8 +49,13 @@ TrainingDevice::TrainingDevice(int index, int64_t budget, int threads)
   take_region(kScratch);
   torch_ = load_torch_cuda(index, *tensors_);
   const auto beside_region = [&] { return measured().value_or(at_opening + kScratch) - kScratch; };
+  {
+    const auto stream = device_->make_stream();
+    const TorchOnStream on_stream(torch_, *stream);
+    warm_up_products(torch_);
+    workspace_ = tensors_->high();  // with what a product has of it for a moment
+  }
   use_libraries(*device_, torch_);
-  workspace_ = DeviceRegion::round_up(tensors_->in_use());
   const int64_t of_one = beside_region();
   std::thread([&] { use_libraries(*device_, torch_); }).join();
   const int64_t of_two = beside_region();

@@ -46,7 +46,11 @@ ExecutionPlan DeviceFit::execution(const DevicePlan& plan, ExecutionPlan host) {
   host.prediction = plan.prediction;
   host.recompute = plan.recompute;
   host.device = &blocks_;
-  blocks_.make_lanes(host.blocks, plan.range);
+  blocks_.make_lanes(0, 0);
+  // What is left of the budget is for blocks that may need more than is known.
+  const int64_t free = device_.tensors().bytes() - device_.tensors().in_use();
+  const int64_t of_lane = (free / host.blocks - device_.workspace()) / DeviceRegion::kAlignment * DeviceRegion::kAlignment;
+  blocks_.make_lanes(host.blocks, plan.exact ? plan.range : std::max(plan.range, of_lane));
   return host;
 }
 
@@ -64,7 +68,9 @@ DeviceUse DeviceFit::use(const DevicePlan& plan) const {
           .lanes = lanes,
           .range = plan.range,
           .highest_range = blocks_.highest_range(),
-          .recompute = plan.recompute};
+          .recompute = plan.recompute,
+          .exact = plan.exact,
+          .min_budget = plan.min_budget};
 }
 
 Json device_json(const DeviceUse& use) {
@@ -77,6 +83,8 @@ Json device_json(const DeviceUse& use) {
           {"blocks_in_flight", use.lanes},
           {"range_bytes", use.range},
           {"highest_range_bytes", use.highest_range},
+          {"exact", use.exact},
+          {"min_budget_bytes", use.min_budget},
           {"recompute", use.recompute}};
 }
 

@@ -115,10 +115,13 @@ class DevicePlanner {
   }
   void verify(PlannedWork& work, BlockEngine& engine, const GraphBlock& block) const {
     const bool training = work.kind == WorkKind::training;
-    if (work.plan->exact() && engine.record_on_device(block, training, work.plan.get()).as_planned) return;
     const int64_t needed = engine.record_on_device(block, training).bytes;
-    work.plan->set_inexact("operators of torch ask for other pieces in large blocks than in small ones");
-    work.most_bytes = std::max(work.most_bytes, needed + needed / 64 + kMiB);
+    // Pieces of an operator that works tile by tile grow no more once there is more than one.
+    const bool tight = work.most_bytes <= needed + needed / 4;
+    if (work.plan->exact() && tight && engine.record_on_device(block, training, work.plan.get()).as_planned)
+      return;
+    work.plan->set_inexact("operators ask for other pieces in large blocks than in small ones");
+    work.most_bytes = needed + needed / 64 + kMiB;
   }
 
   // What is copied to the device for a block is at most all that makes up its batch.
@@ -144,15 +147,13 @@ class DevicePlanner {
 
   DevicePlan divide(const PlannedWork* training, bool recompute) const {
     DevicePlan plan{.budget = device_.budget, .recompute = recompute};
-    const auto planner_of = [](const PlannedWork& work) { return work.plan->exact() ? work.plan : nullptr; };
-    if (training != nullptr) plan.training = planner_of(*training);
-    for (const PlannedWork& work : works_)
-      if (work.kind == WorkKind::prediction) plan.prediction = planner_of(work);
     std::vector<const PlannedWork*> works;
     if (training != nullptr) works.push_back(training);
     for (const PlannedWork& work : works_) works.push_back(&work);
     int64_t at_once = 1;
     for (const PlannedWork* work : works) {
+      plan.exact = plan.exact && work->plan->exact();
+      if (work->plan->exact()) (work->kind == WorkKind::training ? plan.training : plan.prediction) = work->plan;
       plan.graph = std::max(plan.graph, graph_bytes(*work));
       at_once = std::max(at_once, work->most_at_once);
       const int64_t range = DeviceRegion::round_up(work->most_bytes);

@@ -37,6 +37,7 @@ struct PlannedDevice {
 struct DevicePlan {
   int64_t budget = 0;
   bool feasible = false;
+  bool exact = true;       ///< else a range is what the largest block needed when it ran, and a little more
   int blocks = 0;          ///< in flight, one a stream
   bool recompute = false;  ///< layers run again in backward
   int64_t range = 0;       ///< of a stream: enough for any block
