@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/attention_cuda.h"
+#include "ops/linear_losses.h"
 
 namespace plimsoll {
 namespace {
@@ -73,6 +74,11 @@ int64_t gatv2_backward_device_workspace(const AttentionShape& shape) {
 
 int64_t edge_order_device_workspace(int64_t targets, int64_t edges) {
   return edges * kSortBytes + 3 * (targets + 1) * static_cast<int64_t>(sizeof(int64_t));
+}
+
+// Logits, what they are compared with, and what is made of both on the way: five of a tile's size, and a mask.
+int64_t linear_losses_device_workspace(int64_t classes, at::ScalarType dtype) {
+  return kDeviceLogitRows * classes * (5 * static_cast<int64_t>(c10::elementSize(dtype)) + 1);
 }
 
 }  // namespace plimsoll

@@ -30,6 +30,7 @@ at::Tensor linear_multilabel_bce(const at::Tensor& x, const at::Tensor& weight, 
 
 /// Rows of logits that are there at once.
 inline constexpr int64_t kLogitRows = 64;
+inline constexpr int64_t kDeviceLogitRows = 4096;  ///< there each operation has a price of its own
 
 /// The same without autograd, and gradients by x, weight and bias from those of the losses.
 at::Tensor linear_cross_entropy_cpu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
@@ -45,14 +46,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_multilabel_bce_backward_cp
     const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
     const at::Tensor& ptr, const at::Tensor& classes);
 
-/// Gradients on a CUDA device (linear_losses_device.cc).
-std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_cross_entropy_backward_on_device(
-    const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-    const at::Tensor& target);
-std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_multilabel_bce_backward_on_device(
-    const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-    const at::Tensor& ptr, const at::Tensor& classes);
-
 /// The losses, and the gradients of their sum by x, weight and bias.
 using LossesAndGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 LossesAndGradients linear_cross_entropy_both_cpu(const at::Tensor& x, const at::Tensor& weight,
@@ -60,5 +53,23 @@ LossesAndGradients linear_cross_entropy_both_cpu(const at::Tensor& x, const at::
 LossesAndGradients linear_multilabel_bce_both_cpu(const at::Tensor& x, const at::Tensor& weight,
                                                   const at::Tensor& bias, const at::Tensor& ptr,
                                                   const at::Tensor& classes);
+
+/// The same on a CUDA device (linear_losses_device.cc).
+at::Tensor linear_cross_entropy_on_device(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                                          const at::Tensor& target);
+at::Tensor linear_multilabel_bce_on_device(const at::Tensor& x, const at::Tensor& weight,
+                                           const at::Tensor& bias, const at::Tensor& ptr,
+                                           const at::Tensor& classes);
+LossesAndGradients linear_cross_entropy_both_on_device(const at::Tensor& x, const at::Tensor& weight,
+                                                       const at::Tensor& bias, const at::Tensor& target);
+LossesAndGradients linear_multilabel_bce_both_on_device(const at::Tensor& x, const at::Tensor& weight,
+                                                        const at::Tensor& bias, const at::Tensor& ptr,
+                                                        const at::Tensor& classes);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_cross_entropy_backward_on_device(
+    const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+    const at::Tensor& target);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_multilabel_bce_backward_on_device(
+    const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+    const at::Tensor& ptr, const at::Tensor& classes);
 
 }  // namespace plimsoll

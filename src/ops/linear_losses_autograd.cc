@@ -2,7 +2,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include "memory/slab.h"
 #include "ops/autocast.h"
+#include "ops/device_bytes.h"
 #include "ops/linear_losses.h"
 #include "ops/meta_tensors.h"
 #include "ops/operator.h"
@@ -16,10 +18,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
-
-bool planning() {
-  return MetaTensors::active();
-}
 
 // Whether all losses have one gradient.
 bool is_uniform(const Tensor& grad) {
@@ -57,13 +55,17 @@ struct MultilabelBce {
 template <typename Op, typename... Classes>
 struct Registered {
   static Tensor meta(const Tensor& x, const Tensor& weight, const Tensor& bias, const Classes&... classes) {
-    if (planning()) return Op::kForwardCpu(x, weight, bias, classes...);
-    return at::empty_symint({x.sym_size(0)}, x.options());
+    if (MetaTensors::active() && !MetaTensors::on_cuda()) return Op::kForwardCpu(x, weight, bias, classes...);
+    Tensor losses = at::empty_symint({x.sym_size(0)}, x.options());
+    if (MetaTensors::on_cuda()) ask_for_tile(x, weight);
+    return losses;
   }
   static LossesAndGradients both_meta(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                       const Classes&... classes) {
-    if (planning()) return Op::kBothCpu(x, weight, bias, classes...);
-    return {at::empty_symint({x.sym_size(0)}, x.options()), like(x), like(weight), like(bias)};
+    if (MetaTensors::active() && !MetaTensors::on_cuda()) return Op::kBothCpu(x, weight, bias, classes...);
+    LossesAndGradients made{at::empty_symint({x.sym_size(0)}, x.options()), like(x), like(weight), like(bias)};
+    if (MetaTensors::on_cuda()) ask_for_tile(x, weight);
+    return made;
   }
   // From the gradients of the sum of all losses, where those of losses are all one number; planning takes
   // them to be.
@@ -86,8 +88,12 @@ struct Registered {
   static Three backward_meta(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
                              const Classes&... classes, const Tensor& dx, const Tensor& dweight,
                              const Tensor& dbias) {
-    if (planning()) return backward_with_data(grad, x, weight, bias, classes..., dx, dweight, dbias);
+    if (MetaTensors::active()) return backward_with_data(grad, x, weight, bias, classes..., dx, dweight, dbias);
     return {like(x), like(weight), like(bias)};
+  }
+  static void ask_for_tile(const Tensor& x, const Tensor& weight) {
+    const WorkspaceScope workspace;
+    ask_for_workspace(x, linear_losses_device_workspace(weight.size(0), x.scalar_type()), 0);
   }
   static Tensor like(const Tensor& of) { return at::empty_symint(of.sym_sizes(), of.options()); }
 
@@ -192,6 +198,10 @@ TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("linear_multilabel_bce_backward", MultilabelBceOperator::backward_with_data);
 }
 TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
+  m.impl("linear_cross_entropy", linear_cross_entropy_on_device);
+  m.impl("linear_cross_entropy_both", linear_cross_entropy_both_on_device);
+  m.impl("linear_multilabel_bce", linear_multilabel_bce_on_device);
+  m.impl("linear_multilabel_bce_both", linear_multilabel_bce_both_on_device);
   m.impl("linear_cross_entropy_backward", CrossEntropyOperator::backward_with_data);
   m.impl("linear_multilabel_bce_backward", MultilabelBceOperator::backward_with_data);
 }

@@ -1,6 +1,5 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
-#include <torch/library.h>
 
 #include <algorithm>
 
@@ -17,7 +16,7 @@ namespace {
 using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-constexpr int64_t kRows = 4096;
+constexpr int64_t kRows = kDeviceLogitRows;
 
 // Of a tile: losses [rows], and gradients of their sum by the logits, which may take their place.
 struct OfTile {
@@ -131,6 +130,8 @@ Three gradients_there(const Tensor& grad, const Tensor& x, const Tensor& weight,
   return {dx, dweight, dbias};
 }
 
+}  // namespace
+
 Tensor linear_cross_entropy_on_device(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                       const Tensor& target) {
   return losses_there(x, weight, bias, Targets(target));
@@ -152,8 +153,6 @@ LossesAndGradients linear_multilabel_bce_both_on_device(const Tensor& x, const T
   return both_there({}, x, weight, bias, Lists(ptr, classes));
 }
 
-}  // namespace
-
 Three linear_cross_entropy_backward_on_device(const Tensor& grad, const Tensor& x, const Tensor& weight,
                                               const Tensor& bias, const Tensor& target) {
   return gradients_there(grad, x, weight, bias, Targets(target));
@@ -162,13 +161,6 @@ Three linear_cross_entropy_backward_on_device(const Tensor& grad, const Tensor& 
 Three linear_multilabel_bce_backward_on_device(const Tensor& grad, const Tensor& x, const Tensor& weight,
                                                const Tensor& bias, const Tensor& ptr, const Tensor& classes) {
   return gradients_there(grad, x, weight, bias, Lists(ptr, classes));
-}
-
-TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
-  m.impl("linear_cross_entropy", linear_cross_entropy_on_device);
-  m.impl("linear_cross_entropy_both", linear_cross_entropy_both_on_device);
-  m.impl("linear_multilabel_bce", linear_multilabel_bce_on_device);
-  m.impl("linear_multilabel_bce_both", linear_multilabel_bce_both_on_device);
 }
 
 }  // namespace plimsoll

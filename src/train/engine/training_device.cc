@@ -56,17 +56,24 @@ TrainingDevice::TrainingDevice(int index, int64_t budget, int threads)
     workspace_ = tensors_->high();  // with what a product has of it for a moment
   }
   use_libraries(*device_, torch_);
-  const int64_t of_one = beside_region();
-  std::thread([&] { use_libraries(*device_, torch_); }).join();
-  const int64_t of_two = beside_region();
-  clear_cublas_workspaces();
-  // The thread that ended leaves its handles to the next.
-  context_ = of_two + std::max(threads - 2, 0) * std::max<int64_t>(of_two - of_one, 0);
-  tensors_->leave_region();
-  region_.reset();
+  context_ = beside_region();
+  if (threads > 1) {
+    std::thread([&] { use_libraries(*device_, torch_); }).join();
+    // The thread that ended leaves its handles to the next.
+    const int64_t of_two = beside_region();
+    context_ = of_two + (threads - 2) * std::max<int64_t>(of_two - context_, 0);
+  }
+  give_region();
   device_->ledger().give(DeviceAccount::context, at_opening);
   device_->ledger().take(DeviceAccount::context, context_);
-  take_region((budget - context_) / kPage * kPage);
+  take_region(budget - context_);
+}
+
+void TrainingDevice::resize(int64_t budget) {
+  give_region();
+  device_->ledger().set_budget(budget);
+  budget_ = budget;
+  take_region(budget - context_);
 }
 
 std::unique_ptr<TrainingDevice> TrainingDevice::open_cuda(int index, int64_t budget, int threads) {
@@ -74,11 +81,25 @@ std::unique_ptr<TrainingDevice> TrainingDevice::open_cuda(int index, int64_t bud
 }
 
 void TrainingDevice::take_region(int64_t bytes) {
+  if (bytes <= 0) throw DeviceBudgetExceeded(DeviceAccount::region, kPage, bytes, budget_);
+  if (index_ && bytes > kPage) bytes = bytes / kPage * kPage;
   region_ = std::make_unique<DeviceRegion>(*device_, bytes);
   if (tensors_ == nullptr)
     tensors_ = std::make_unique<DeviceTensors>(*region_);
   else
     tensors_->move_to(*region_);
+}
+
+void TrainingDevice::give_region() {
+  if (index_) clear_cublas_workspaces();
+  tensors_->leave_region();
+  region_.reset();
+}
+
+std::string TrainingDevice::model() const {
+  const std::string name = device_->name();  // "cuda:0, NVIDIA H200"
+  const size_t comma = name.find(", ");
+  return comma == std::string::npos ? name : name.substr(comma + 2);
 }
 
 std::optional<int64_t> TrainingDevice::measured() const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "device/device_region.h"
 #include "ops/device_tensors.h"
@@ -20,8 +21,13 @@ class TrainingDevice {
   /// One whose memory the host can use, for tests: torch works there as on the CPU.
   TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads);
 
+  /// Another budget, while no run is on it.
+  void resize(int64_t budget);
+
   Device& device() { return *device_; }
   DeviceTensors& tensors() { return *tensors_; }
+  /// "NVIDIA H200": bits are the same on all of a model.
+  std::string model() const;
   c10::Device torch() const { return torch_; }
   int64_t budget() const { return budget_; }
   int threads() const { return threads_; }
@@ -35,8 +41,9 @@ class TrainingDevice {
  private:
   TrainingDevice(int index, int64_t budget, int threads);
   void take_region(int64_t bytes);
+  void give_region();
 
-  const int64_t budget_;
+  int64_t budget_;
   const int threads_;
   std::optional<int> index_;
   std::optional<int64_t> used_before_;  // by all processes

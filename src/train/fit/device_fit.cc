@@ -69,7 +69,7 @@ DeviceUse DeviceFit::use(const DevicePlan& plan) const {
           .range = plan.range,
           .highest_range = blocks_.highest_range(),
           .recompute = plan.recompute,
-          .exact = plan.exact,
+          .why_inexact = plan.why_inexact,
           .min_budget = plan.min_budget};
 }
 
@@ -83,7 +83,8 @@ Json device_json(const DeviceUse& use) {
           {"blocks_in_flight", use.lanes},
           {"range_bytes", use.range},
           {"highest_range_bytes", use.highest_range},
-          {"exact", use.exact},
+          {"exact", use.why_inexact.empty()},
+          {"why_inexact", use.why_inexact},
           {"min_budget_bytes", use.min_budget},
           {"recompute", use.recompute}};
 }

@@ -24,7 +24,7 @@ struct DeviceUse {
   int64_t range = 0;
   int64_t highest_range = 0;
   bool recompute = false;
-  bool exact = true;
+  std::string why_inexact = {};
   int64_t min_budget = 0;
 };
 Json device_json(const DeviceUse& use);

@@ -120,7 +120,8 @@ class DevicePlanner {
     const bool tight = work.most_bytes <= needed + needed / 4;
     if (work.plan->exact() && tight && engine.record_on_device(block, training, work.plan.get()).as_planned)
       return;
-    work.plan->set_inexact("operators ask for other pieces in large blocks than in small ones");
+    if (work.plan->exact())
+      work.plan->set_inexact("operators ask for other pieces in large blocks than in small ones");
     work.most_bytes = needed + needed / 64 + kMiB;
   }
 
@@ -152,6 +153,7 @@ class DevicePlanner {
     for (const PlannedWork& work : works_) works.push_back(&work);
     int64_t at_once = 1;
     for (const PlannedWork* work : works) {
+      if (plan.exact) plan.why_inexact = work->plan->difference();
       plan.exact = plan.exact && work->plan->exact();
       if (work->plan->exact()) (work->kind == WorkKind::training ? plan.training : plan.prediction) = work->plan;
       plan.graph = std::max(plan.graph, graph_bytes(*work));
