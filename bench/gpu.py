@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PEER = ROOT / "bench" / "peers" / "recipe.py"
-BATCH, FRAMES, PEER_FRAMES = 4096, 2_000_000, 500_000
+BATCH, FRAMES = 4096, 2_000_000
 RECIPES = {
     "gat": "task: detection\ngat: {preset: large, learning_rate: 0.003}\n",
     "vgae": "task: autoencoder\nvgae: {preset: large, learning_rate: 0.003}\n",
@@ -47,8 +47,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         output(plimsoll, "simulate", "can", "--out", work / "frames", "--frames", FRAMES, "--seed", 1)
-        output(plimsoll, "simulate", "can", "--out", work / "few", "--frames", PEER_FRAMES, "--seed", 1)
-        output(plimsoll, "windows", work / "few", "--features", "compat", "--out", work / "graphs")
+        output(plimsoll, "windows", work / "frames", "--features", "compat", "--out", work / "graphs")
 
         print(f"## KD-GAT's steps at batch {BATCH:,}\n\n`bench/gpu.py`: epochs with validation of {FRAMES // 100:,} simulated "
               "windows in blocks of 512, four in flight; PyTorch Geometric as its users run it, batches from a DataLoader.\n")

@@ -77,7 +77,7 @@ class DevicePlanner {
         if (probe.terms.closed != closed) return;
         terms.push_back(probe.terms.terms);
         if (engine) {
-          tapes.push_back(engine->record_on_device(probe.block, work.kind == WorkKind::training).tape);
+          tapes.push_back(try_probe(*engine, probe.block, work.kind == WorkKind::training));
           return;
         }
         CudaTape found = cuda_tape_without_data(*work.objective, probe.terms, widths,
@@ -100,6 +100,18 @@ class DevicePlanner {
     }
     if (engine && work.blocks > 0) verify(work, *engine);
     return work;
+  }
+
+  static Tape try_probe(BlockEngine& engine, const GraphBlock& block, bool training) {
+    try {
+      return engine.record_on_device(block, training).tape;
+    } catch (const c10::NotImplementedError& error) {
+      // "Could not run 'plimsoll::aggregate' with arguments from the 'CUDA' backend."
+      const std::string text = error.what_without_backtrace();
+      const size_t begin = text.find('\'') + 1;
+      throw UsageError(fmt::format("{}: there is no kernel for CUDA; train with --device cpu",
+                                   text.substr(begin, text.find('\'', begin) - begin)));
+    }
   }
 
   // Runs the block with the largest range. Where torch's operators ask for other pieces than in small blocks,
