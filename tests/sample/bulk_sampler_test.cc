@@ -90,7 +90,7 @@ TEST_F(BulkSamplerTest, SoItIsByWeight) {
 // Of edges that are chosen by weight as well, where a batch has room for more.
 TEST_F(BulkSamplerTest, EdgesBringTheirValues) {
   for (size_t i = 0; i < graph_.indices.size(); ++i) graph_.weights.push_back(static_cast<float>(i % 5 / 3));
-  write_graph(folder_ / "valued", graph_, 3, {}, 3);
+  write_graph(folder_ / "valued", graph_, 3, {}, 41);  // more than are read together
   const GraphView view(folder_ / "valued");
   for (const EdgeColumns& columns :
        {EdgeColumns{true, false}, EdgeColumns{false, true}, EdgeColumns{true, true}}) {

@@ -12,9 +12,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kTogether = 64 * 1024;   // lists or edges that are read together
-constexpr size_t kValuesTogether = 4096;  // edges whose values are read together
-constexpr size_t kAhead = 8;              // nodes whose slots are fetched ahead of their search
+constexpr size_t kTogether = 64 * 1024;        // lists or edges that are read together
+constexpr size_t kValuesTogether = 64 * 1024;  // numbers of edges that are read together
+constexpr size_t kAhead = 8;                   // nodes whose slots are fetched ahead of their search
 
 template <typename Column>
 int64_t bytes_of(const Column& column) {
@@ -175,7 +175,8 @@ size_t BulkSampler::begin_of(std::span<SampledBatch> batches, const Expanded& of
 // The same of the values of these edges, a few at a time: they may be many times as long.
 void BulkSampler::read_values(std::span<SampledBatch> batches, size_t first, size_t end) {
   const auto width = static_cast<size_t>(topology_.edge_width());
-  values_.resize(std::min(edges_.size(), kValuesTogether) * width);
+  const size_t together = std::clamp<size_t>(kValuesTogether / width, 1, std::max<size_t>(edges_.size(), 1));
+  values_.resize(together * width);
   size_t read = 0, used = 0;  // of edges_
   for (size_t i = first; i < end; ++i) {
     const Expanded& of = expanded_[i];
@@ -183,12 +184,12 @@ void BulkSampler::read_values(std::span<SampledBatch> batches, size_t first, siz
     float* to = batch.values.data() + begin_of(batches, of) * width;
     for (size_t left = batch.in [of.place]; left > 0;) {
       if (used == read) {
-        const auto some = std::span(edges_).subspan(read, std::min(kValuesTogether, edges_.size() - read));
+        const auto some = std::span(edges_).subspan(read, std::min(together, edges_.size() - read));
         topology_.read_edge_values(some, values_);
         read += some.size();
       }
       const size_t count = std::min(left, read - used);
-      const float* const from = values_.data() + (used % kValuesTogether) * width;
+      const float* const from = values_.data() + (used % together) * width;
       to = std::copy_n(from, count * width, to);
       used += count;
       left -= count;
