@@ -36,7 +36,7 @@ class Walker {
     const auto places = static_cast<size_t>(options_.length) + 1;
     Walks& held = *out;
     const nb::capsule owner(out.release(), [](void* made) noexcept { delete static_cast<Walks*>(made); });
-    return {held.node.data(), {held.node.size() / places, places}, owner};
+    return {held.data(), {held.size() / places, places}, owner};
   }
 
  private:

@@ -62,7 +62,7 @@ struct Own {
 void write(const MakeWalksOptions& options, const Topology& topology, int64_t most, bool wide,
            NpyWriter& column, const std::function<void(int64_t, int64_t)>& progress) {
   const int64_t each = options.walks.walks_per_node;
-  const int64_t bytes = each * (kStateBytes + (options.walks.length + 1) * 20);
+  const int64_t bytes = each * (kStateBytes + (options.walks.length + 1) * 12);
   const int64_t room = room_left() / 4 * 3 / options.threads;
   const int64_t nodes = topology.nodes();
   const int64_t together =
@@ -77,7 +77,7 @@ void write(const MakeWalksOptions& options, const Topology& topology, int64_t mo
     mine.starts.resize(static_cast<size_t>(std::min(together, nodes - first)));
     std::iota(mine.starts.begin(), mine.starts.end(), first);
     mine.sampler.walk(mine.starts, 0, mine.walks);
-    const auto& found = mine.walks.node;
+    const Walks& found = mine.walks;
     mine.narrow.resize(wide ? 0 : found.size());
     std::ranges::transform(wide ? std::span<const int64_t>() : std::span<const int64_t>(found),
                            mine.narrow.begin(), [](int64_t node) { return static_cast<uint32_t>(node); });

@@ -23,19 +23,18 @@ RandomWalks::RandomWalks(const Topology& topology, const WalkOptions& options, u
 void RandomWalks::walk(std::span<const int64_t> starts, uint32_t epoch, Walks& out) {
   begin(starts, epoch);
   const auto places = static_cast<size_t>(options_.length) + 1;
-  out.node.resize(at_.size() * places);
-  out.edge.assign(at_.size() * (places - 1), -1);
-  for (size_t walk = 0; walk < at_.size(); ++walk) out.node[walk * places] = at_[walk];
+  out.resize(at_.size() * places);
+  for (size_t walk = 0; walk < at_.size(); ++walk) out[walk * places] = at_[walk];
   for (int64_t step = 0; step < options_.length; ++step) {
     begin_step(step);
     while (!waiting_.empty()) {
       draw();
       chances_.assign(waiting_.size(), 1);
       if (step > 0 && (options_.p != 1 || options_.q != 1)) weigh();
-      accept(step, out);
+      accept();
     }
     for (size_t walk = 0; walk < at_.size(); ++walk)
-      out.node[walk * places + static_cast<size_t>(step) + 1] = at_[walk];
+      out[walk * places + static_cast<size_t>(step) + 1] = at_[walk];
   }
 }
 
@@ -90,7 +89,7 @@ void RandomWalks::weigh() {
   }
 }
 
-void RandomWalks::accept(int64_t step, Walks& out) {
+void RandomWalks::accept() {
   size_t still = 0;
   for (size_t i = 0; i < waiting_.size(); ++i) {
     const size_t walk = waiting_[i];
@@ -99,7 +98,6 @@ void RandomWalks::accept(int64_t step, Walks& out) {
       continue;
     }
     before_[walk] = std::exchange(at_[walk], neighbours_[i]);
-    out.edge[walk * static_cast<size_t>(options_.length) + static_cast<size_t>(step)] = edges_[i];
   }
   waiting_.resize(still);
 }

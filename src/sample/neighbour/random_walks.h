@@ -20,15 +20,13 @@ struct WalkOptions {
   double q = 1;
 };
 
-/// Walks through a graph. At a node without neighbours a walk stays.
-struct Walks {
-  Vector<int64_t, Tag::blocks> node;  ///< [starts x walks_per_node, length + 1], in the order of the starts
-  Vector<int64_t, Tag::blocks> edge;  ///< [starts x walks_per_node, length], -1 where a walk stays
-};
+/// Nodes of walks, [starts x walks_per_node, length + 1], in the order of the starts.
+using Walks = Vector<int64_t, Tag::blocks>;
 
-/// Random walks along neighbour lists: against the direction of edges where these are in-neighbours. All
-/// walks go on together, step by step, so that reads come in batches. A biased step draws a neighbour and
-/// rejects it with the right probability, so that what it costs does not depend on degrees.
+/// Random walks along neighbour lists: against the direction of edges where these are in-neighbours. At a
+/// node without neighbours a walk stays. All walks go on together, step by step, so that reads come in
+/// batches. A biased step draws a neighbour and rejects it with the right probability, so that what it costs
+/// does not depend on degrees.
 ///
 /// What is drawn is a function of (seed, epoch, start, which of its walks, step): threads, read paths,
 /// budgets and the other starts have no influence.
@@ -49,7 +47,7 @@ class RandomWalks {
   void begin_step(int64_t step);
   void draw();
   void weigh();
-  void accept(int64_t step, Walks& out);
+  void accept();
 
   const Topology& topology_;
   WalkOptions options_;
