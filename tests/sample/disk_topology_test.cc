@@ -13,7 +13,7 @@
 #include "sample/neighbour/neighbour_sampler.h"
 #include "store/graph.h"
 #include "support/errors.h"
-#include "support/giant_graph.h"
+#include "support/graph_folder.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
@@ -116,6 +116,37 @@ TEST_F(DiskTopologyTest, GivesWhatTheGraphInMemoryGives) {
         }
     }
   }
+}
+
+// Rows of any width, which end within a page or go over several.
+TEST_F(DiskTopologyTest, EdgeValuesAreThoseOfTheColumns) {
+  for (const int64_t features : {0, 1, 3, 16, 41})
+    for (const bool weight : {false, true}) {
+      const GiantGraph graph = weighted_graph(200);
+      write_graph(folder_ / "graph", graph, 3, {}, features);
+      const GraphView view(folder_ / "graph");
+      DiskTopology topology(view, kSmallPages, {.weight = weight, .features = features > 0});
+      const int64_t width = features + (weight ? 1 : 0);
+      ASSERT_EQ(topology.edge_width(), width);
+      Numbers edges(3 * graph.indices.size());
+      std::mt19937 random(1);
+      for (int64_t& edge : edges) edge = static_cast<int64_t>(random() % graph.indices.size());
+      for (const int64_t bytes : budgets(topology)) {
+        topology.resize(bytes);
+        std::vector<float> values(edges.size() * static_cast<size_t>(width)), expected;
+        topology.read_edge_values(edges, values);
+        for (const int64_t edge : edges) {
+          if (weight) expected.push_back(graph.weights[static_cast<size_t>(edge)]);
+          for (int64_t k = 1; k <= features; ++k) expected.push_back(static_cast<float>(k * edge));
+        }
+        ASSERT_EQ(values, expected) << features << weight << bytes;
+      }
+    }
+  write_graph(folder_ / "graph", skewed_graph(20, 3));
+  const GraphView bare(folder_ / "graph");
+  EXPECT_EQ(DiskTopology(bare, {}, {.features = true}).edge_width(), 0);
+  EXPECT_THAT(error_text<InputError>([&] { DiskTopology(bare, {}, {.weight = true}); }),
+              HasSubstr("no weights"));
 }
 
 TEST_F(DiskTopologyTest, AGraphWithoutEdgesHasEmptyLists) {

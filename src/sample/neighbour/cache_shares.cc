@@ -30,7 +30,7 @@ struct Way {
 
 Way by_sweeps(const CacheInput& input) {
   const SampleSizes& sizes = input.sizes;
-  const double sample = 12 * sizes.nodes + 4 * sizes.edges;  // as it is kept
+  const double sample = 12 * sizes.nodes + sizes.edge_bytes();  // as it is kept
   const auto scratch = static_cast<double>(sizes.most_bytes);
   const double own =
       kOwnRows * sizes.nodes * static_cast<double>(input.rows.layout().row_bytes + SharedScan::kRowBytes);
@@ -98,7 +98,7 @@ Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, 
   const int64_t kept = SpilledFeatures::kept_rows(layout, packs);
   if (kept < 0) return {};
   const double missed = sizes.nodes * (1 - part_of_uses(counts, kept));
-  const double note = input.sampled ? 0 : 8 * sizes.nodes + 4 * sizes.edges;
+  const double note = input.sampled ? 0 : 8 * sizes.nodes + sizes.edge_bytes();
   const double block = missed * static_cast<double>(layout.row_bytes) + note;
   const double blocks = static_cast<double>(SpilledFeatures::round_bytes(packs)) / block;
   // A pass reads kept rows as well: they lie between the others.
@@ -111,13 +111,14 @@ Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, 
 
 }  // namespace
 
-SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops) {
-  SampleSizes sizes;
+SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops, int64_t edge_width) {
+  SampleSizes sizes{.edge_width = edge_width};
   const auto blocks = static_cast<double>(shapes.size());
   for (const GraphShape& shape : shapes) {
-    sizes.most_bytes = std::max(sizes.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges));
+    sizes.most_bytes =
+        std::max(sizes.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges, edge_width));
     sizes.most_nodes = std::max<int64_t>(sizes.most_nodes, shape.nodes);
-    sizes.most_note = std::max(sizes.most_note, BlockSample::most_bytes(shape, hops));
+    sizes.most_note = std::max(sizes.most_note, BlockSample::most_bytes(shape, hops, edge_width));
     sizes.nodes += static_cast<double>(shape.nodes) / blocks;
     sizes.edges += static_cast<double>(shape.edges) / blocks;
   }

@@ -1,5 +1,7 @@
 #include "sample/topology/disk_topology.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -29,22 +31,36 @@ DiskTopology::DiskTopology(const std::filesystem::path& folder, int64_t bytes,
   resize(bytes);
 }
 
-DiskTopology::DiskTopology(const GraphView& graph, const PageCache::Options& options)
+DiskTopology::DiskTopology(const GraphView& graph, const PageCache::Options& options,
+                           const EdgeColumns& values)
     : nodes_(graph.nodes()),
       edges_(graph.edges()),
       wide_(!graph.wide_indices().empty()),
+      values_(values),
+      feature_width_(values.features ? graph.edge_features() : 0),
       lists_(open_column(graph, "indptr", options)),
       neighbours_(open_column(graph, "indices", options)) {
-  if (!graph.edge_weight().empty()) weights_ = open_column(graph, "edge_weight", options);
+  const bool weighted = graph.set().has_column("edge_weight");
+  if (values.weight && !weighted)
+    throw InputError(fmt::format(
+        "{}: edges have no weights (column edge_weight); give `plimsoll ingest graph` --weight, or set "
+        "gnn.edge_weight: false",
+        graph.set().folder().string()));
+  if (weighted) weights_ = open_column(graph, "edge_weight", options);
+  if (feature_width_ > 0) features_ = open_column(graph, "edge_attr", options);
   resize(least_bytes());
 }
 
 int64_t DiskTopology::least_bytes() const {
-  return lists_->least_bytes() + neighbours_->least_bytes() + (weights_ ? weights_->least_bytes() : 0);
+  int64_t bytes = 0;
+  for (const PageCache* const column : columns()) bytes += column != nullptr ? column->least_bytes() : 0;
+  return bytes;
 }
 
 int64_t DiskTopology::most_bytes() const {
-  return lists_->most_bytes() + neighbours_->most_bytes() + (weights_ ? weights_->most_bytes() : 0);
+  int64_t bytes = 0;
+  for (const PageCache* const column : columns()) bytes += column != nullptr ? column->most_bytes() : 0;
+  return bytes;
 }
 
 void DiskTopology::resize(int64_t bytes) {
@@ -57,12 +73,13 @@ void DiskTopology::resize(int64_t bytes) {
     column.resize(column.least_bytes() + given);
     spare -= given;
   };
-  for (PageCache* const column : {lists_.get(), neighbours_.get(), weights_.get()})
+  for (PageCache* const column : columns())
     if (column != nullptr) column->resize(column->least_bytes());  // before others grow
   // A page of lists saves twice the reads that another saves: each neighbour is read by way of its list.
   give(*lists_, spare / 2);
   give(*neighbours_, weights_ ? spare / 2 : spare);
   if (weights_) give(*weights_, spare);
+  if (features_) give(*features_, spare);
 }
 
 void DiskTopology::read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const {
@@ -106,8 +123,45 @@ void DiskTopology::read_weights(std::span<const int64_t> edges, std::span<float>
   weights_->read<float>(edges, [&](size_t i, const float* weight) { weights[i] = *weight; });
 }
 
+void DiskTopology::read_edge_values(std::span<const int64_t> edges, std::span<float> values) const {
+  const auto width = static_cast<size_t>(edge_width());
+  if (values_.weight)
+    weights_->read<float>(edges, [&](size_t i, const float* weight) { values[i * width] = *weight; });
+  if (features_) read_features(edges, values.subspan(values_.weight ? 1 : 0));
+}
+
+// What a page has of an edge's row is read at once.
+void DiskTopology::read_features(std::span<const int64_t> edges, std::span<float> values) const {
+  constexpr size_t kTogether = 1024;
+  std::array<int64_t, kTogether> places;
+  std::array<float*, kTogether> to;
+  std::array<int64_t, kTogether> counts;
+  size_t open = 0;
+  const auto flush = [&] {
+    features_->read<float>(std::span(places).first(open),
+                           [&](size_t i, const float* numbers) { std::copy_n(numbers, counts[i], to[i]); });
+    open = 0;
+  };
+  const int64_t of_page = features_->numbers_per_page();
+  for (size_t i = 0; i < edges.size(); ++i) {
+    float* out = values.data() + i * static_cast<size_t>(edge_width());
+    const int64_t end = (edges[i] + 1) * feature_width_;
+    for (int64_t place = edges[i] * feature_width_; place < end;) {
+      const int64_t count = std::min(end, (place / of_page + 1) * of_page) - place;
+      places[open] = place;
+      counts[open] = count;
+      to[open++] = out;
+      place += count;
+      out += count;
+      if (open == kTogether) flush();
+    }
+  }
+  flush();
+}
+
 TopologyCounters DiskTopology::counters() const {
-  return {lists_->counters(), neighbours_->counters(), weights_ ? weights_->counters() : PageCounters{}};
+  const auto of = [](const auto& column) { return column ? column->counters() : PageCounters{}; };
+  return {of(lists_), of(neighbours_), of(weights_), of(features_)};
 }
 
 }  // namespace plimsoll
