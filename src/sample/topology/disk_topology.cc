@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "memory/vector.h"
 #include "sample/topology/damaged_topology.h"
 #include "store/graph.h"
 
@@ -132,15 +133,20 @@ void DiskTopology::read_edge_values(std::span<const int64_t> edges, std::span<fl
 
 // What a page has of an edge's row is read at once.
 void DiskTopology::read_features(std::span<const int64_t> edges, std::span<float> values) const {
-  constexpr size_t kTogether = 1024;
-  std::array<int64_t, kTogether> places;
-  std::array<float*, kTogether> to;
-  std::array<int64_t, kTogether> counts;
-  size_t open = 0;
-  const auto flush = [&] {
-    features_->read<float>(std::span(places).first(open),
-                           [&](size_t i, const float* numbers) { std::copy_n(numbers, counts[i], to[i]); });
-    open = 0;
+  constexpr size_t kTogether = 4096;
+  struct Piece {
+    float* to;
+    int64_t count;
+  };
+  Vector<int64_t, Tag::blocks> places;
+  Vector<Piece, Tag::blocks> pieces;
+  places.reserve(std::min(kTogether, 2 * edges.size()));
+  pieces.reserve(places.capacity());
+  const auto read = [&] {
+    features_->read<float>(
+        places, [&](size_t i, const float* numbers) { std::copy_n(numbers, pieces[i].count, pieces[i].to); });
+    places.clear();
+    pieces.clear();
   };
   const int64_t of_page = features_->numbers_per_page();
   for (size_t i = 0; i < edges.size(); ++i) {
@@ -148,15 +154,14 @@ void DiskTopology::read_features(std::span<const int64_t> edges, std::span<float
     const int64_t end = (edges[i] + 1) * feature_width_;
     for (int64_t place = edges[i] * feature_width_; place < end;) {
       const int64_t count = std::min(end, (place / of_page + 1) * of_page) - place;
-      places[open] = place;
-      counts[open] = count;
-      to[open++] = out;
+      places.push_back(place);
+      pieces.push_back({out, count});
       place += count;
       out += count;
-      if (open == kTogether) flush();
+      if (places.size() == kTogether) read();
     }
   }
-  flush();
+  read();
 }
 
 TopologyCounters DiskTopology::counters() const {
