@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well node2vec's embeddings classify nodes of real graphs: our walks beside those of PyTorch Geometric.
 
-    bench/node2vec.py [DATA] [--graphs cora ...] [--q 0.5] [--epochs 10] [--seeds 3] [--results FILE]
+    bench/node2vec.py [DATA] [--graphs cora ...] [--p 1] [--q 0.5] [--epochs 20] [--seeds 3] [--results FILE]
 
 DATA (default ../shared/data) has folders of public graphs. Both sides train PyTorch Geometric's `Node2Vec` with the same
 options, initial vectors and optimizer; what differs is who gives batches: `plimsoll.RandomWalkLoader`, or the loader of
@@ -33,7 +33,7 @@ from torch_geometric.utils import sort_edge_index, to_undirected
 
 import plimsoll
 
-DIMENSIONS, LENGTH, CONTEXT, WALKS, NEGATIVES, BATCH, RATE = 128, 20, 10, 10, 1, 128, 0.01
+DIMENSIONS, LENGTH, CONTEXT, WALKS, NEGATIVES, BATCH, RATE = 64, 20, 10, 5, 1, 128, 0.05
 
 
 def cora(folder):
@@ -135,7 +135,7 @@ def main():
     parser.add_argument("--graphs", choices=GRAPHS, nargs="+", default=list(GRAPHS))
     parser.add_argument("--p", type=float, default=1)
     parser.add_argument("--q", type=float, default=0.5)
-    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--results", type=Path)
     parser.add_argument("--title", default="Embeddings of node2vec")

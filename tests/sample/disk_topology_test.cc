@@ -11,6 +11,7 @@
 
 #include "memory/ledger.h"
 #include "sample/neighbour/neighbour_sampler.h"
+#include "sample/topology/list_search.h"
 #include "store/graph.h"
 #include "support/errors.h"
 #include "support/graph_folder.h"
@@ -69,6 +70,24 @@ class DiskTopologyTest : public testing::Test {
       both[i]->read_neighbours(edges, neighbours[i]);
       if (expected.weighted()) both[i]->read_weights(edges, weights[i]);
     }
+    // Whether a node is in a list: some that are, and some that may be.
+    Numbers sought(nodes.size());
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const EdgeRange& list = lists[0][i];
+      sought[i] = static_cast<int64_t>(random() % static_cast<uint64_t>(expected.nodes()));
+      if (i % 2 == 0 && list.degree > 0) {
+        const Numbers edge{list.first + static_cast<int64_t>(random()) % list.degree};
+        expected.read_neighbours(edge, std::span(sought).subspan(i, 1));
+      }
+    }
+    std::vector<uint8_t> found[2] = {std::vector<uint8_t>(nodes.size(), 2),
+                                     std::vector<uint8_t>(nodes.size(), 2)};
+    Numbers places(nodes.size());
+    topology.find(lists[0], sought, found[0]);
+    ListSearch(expected).find(lists[0], sought, places, found[1]);
+    ASSERT_EQ(found[0], found[1]);
+    expected.find(lists[0], sought, found[0]);
+    ASSERT_EQ(found[0], found[1]);
     for (size_t i = 0; i < nodes.size(); ++i) {
       ASSERT_EQ(lists[0][i].first, lists[1][i].first) << "node " << nodes[i];
       ASSERT_EQ(lists[0][i].degree, lists[1][i].degree) << "node " << nodes[i];
@@ -234,7 +253,7 @@ TEST_F(DiskTopologyTest, WithRoomForAllNothingIsReadAgain) {
   EXPECT_EQ(first.lists.misses, then.lists.misses);
   EXPECT_EQ(first.neighbours.misses, then.neighbours.misses);
   EXPECT_EQ(first.weights.misses, then.weights.misses);
-  EXPECT_EQ(then.neighbours.hits - first.neighbours.hits, topology.edges());
+  EXPECT_GE(then.neighbours.hits - first.neighbours.hits, topology.edges());
 }
 
 TEST_F(DiskTopologyTest, RefusesDamageWhereItReadsIt) {

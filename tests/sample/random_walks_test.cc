@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <set>
 #include <vector>
 
+#include "memory/ledger.h"
 #include "support/chi_square.h"
 #include "support/errors.h"
 #include "support/giant_graph.h"
@@ -93,6 +95,39 @@ TEST(RandomWalks, TransitionsAreThoseOfTheFormula) {
   expect_transitions(2, 1);
 }
 
+// As on a disk: sorted by node, some draws at a time.
+TEST(RandomWalks, EveryWayOfReadingGivesTheSame) {
+  const GiantGraph graph = skewed_graph(3000, 2);
+  const CsrTopology topology = graph.topology();
+  std::vector<int64_t> starts(3000);
+  std::iota(starts.begin(), starts.end(), 0);
+  for (const auto& [p, q] :
+       {std::pair{1.0, 1.0}, {0.25, 4.0}, {4.0, 0.5}, {1.0, 0.5}, {0.02, 1.0}, {50.0, 1.0}}) {
+    const WalkOptions options{.length = 12, .walks_per_node = 8, .p = p, .q = q};
+    Walks expected, found;
+    RandomWalks(topology, options, 7).walk(starts, 3, expected);
+    RandomWalks(topology, options, 7, RandomWalks::Reading::disk).walk(starts, 3, found);
+    EXPECT_EQ(found, expected) << p << " " << q;
+  }
+}
+
+TEST(RandomWalks, TakeNoMoreThanTheySay) {
+  const GiantGraph graph = skewed_graph(5000, 2);
+  const CsrTopology topology = graph.topology();
+  std::vector<int64_t> starts(5000);
+  std::iota(starts.begin(), starts.end(), 0);
+  Ledger& ledger = Ledger::process();
+  const int64_t before = ledger.held();
+  for (const double q : {1.0, 0.1, 8.0}) {
+    const WalkOptions options{.length = 6, .walks_per_node = 20, .q = q};
+    RandomWalks walks(topology, options, 7, RandomWalks::Reading::disk);
+    ledger.begin_recent();
+    walks.begin(starts, 0);
+    for (int step = 0; step < 6; ++step) walks.step();
+    EXPECT_LE(ledger.recent_peak() - before, RandomWalks::bytes_for(5000, options)) << q;
+  }
+}
+
 TEST(RandomWalks, AWalkDependsOnItsStartAlone) {
   const GiantGraph graph = small_graph();
   const WalkOptions options{.length = 6, .walks_per_node = 2, .p = 2, .q = 0.5};
@@ -118,6 +153,7 @@ TEST(RandomWalks, RefusesWhatIsNoWalk) {
     return error_text<UsageError>([&] { walks_of(graph, options, {0}); });
   };
   EXPECT_THAT(text({.length = -1}), HasSubstr("found -1 steps"));
+  EXPECT_THAT(error_text<UsageError>([&] { walks_of(graph, {.length = 1}, {2}); }), HasSubstr("node 2"));
   EXPECT_THAT(text({.length = 1, .p = 0}), HasSubstr("found p 0"));
   EXPECT_THAT(text({.length = 1, .q = -2}), HasSubstr("q -2, expected numbers above 0"));
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "memory/vector.h"
 #include "sample/topology/damaged_topology.h"
+#include "sample/topology/list_search.h"
 #include "store/graph.h"
 
 namespace plimsoll {
@@ -118,6 +119,49 @@ void DiskTopology::read_neighbours(std::span<const int64_t> edges, std::span<int
   else
     neighbours_->read<uint32_t>(edges, keep);
   require_neighbours(neighbours.first(edges.size()), edges, nodes_);
+}
+
+void DiskTopology::find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+                        std::span<uint8_t> found) const {
+  if (wide_)
+    find_in<int64_t>(lists, nodes, found);
+  else
+    find_in<uint32_t>(lists, nodes, found);
+}
+
+// What a page has of a list is searched where it lies. A list of more pages than a few is searched number by
+// number.
+template <typename T>
+void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+                           std::span<uint8_t> found) const {
+  constexpr int64_t kMostPages = 4;
+  struct Piece {
+    size_t list;
+    int64_t count;
+  };
+  Vector<int64_t, Tag::blocks> places;
+  Vector<Piece, Tag::blocks> pieces;
+  places.reserve(lists.size());
+  pieces.reserve(lists.size());
+  const int64_t of_page = neighbours_->numbers_per_page();
+  std::fill_n(found.begin(), lists.size(), uint8_t{0});
+  for (size_t i = 0; i < lists.size(); ++i) {
+    if (lists[i].degree > kMostPages * of_page) {
+      int64_t place = 0;
+      ListSearch(*this).find(lists.subspan(i, 1), nodes.subspan(i, 1), {&place, 1}, found.subspan(i, 1));
+      continue;
+    }
+    const int64_t end = lists[i].first + lists[i].degree;
+    for (int64_t place = lists[i].first; place < end; place += pieces.back().count) {
+      places.push_back(place);
+      pieces.push_back({i, std::min(end, (place / of_page + 1) * of_page) - place});
+    }
+  }
+  neighbours_->read<T>(places, [&](size_t p, const T* first) {
+    const Piece& piece = pieces[p];
+    if (std::binary_search(first, first + piece.count, static_cast<T>(nodes[piece.list])))
+      found[piece.list] = 1;
+  });
 }
 
 void DiskTopology::read_weights(std::span<const int64_t> edges, std::span<float> weights) const {

@@ -40,6 +40,8 @@ class DiskTopology final : public Topology {
   /// disk's).
   void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const override;
   void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const override;
+  void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+            std::span<uint8_t> found) const override;
   void read_weights(std::span<const int64_t> edges, std::span<float> weights) const override;
   int64_t edge_width() const override { return (values_.weight ? 1 : 0) + feature_width_; }
   void read_edge_values(std::span<const int64_t> edges, std::span<float> values) const override;
@@ -55,6 +57,9 @@ class DiskTopology final : public Topology {
   std::array<PageCache*, 4> columns() const {
     return {lists_.get(), neighbours_.get(), weights_.get(), features_.get()};
   }
+  template <typename T>
+  void find_in(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+               std::span<uint8_t> found) const;
   void read_features(std::span<const int64_t> edges, std::span<float> values) const;
 
   int64_t nodes_;

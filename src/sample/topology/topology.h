@@ -38,6 +38,9 @@ class Topology {
   virtual void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const = 0;
   /// neighbours[i] is the node that edges[i] comes from: 0 .. nodes()-1. `edges` are places within lists.
   virtual void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const = 0;
+  /// found[i]: 1 if nodes[i] is in lists[i], else 0. Lists ascend.
+  virtual void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+                    std::span<uint8_t> found) const = 0;
   /// The weight of each edge, where weighted().
   virtual void read_weights(std::span<const int64_t> edges, std::span<float> weights) const = 0;
 
@@ -62,6 +65,8 @@ class CsrTopology final : public Topology {
   bool weighted() const override { return !weights_.empty(); }
   void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const override;
   void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const override;
+  void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+            std::span<uint8_t> found) const override;
   void read_weights(std::span<const int64_t> edges, std::span<float> weights) const override;
 
  private:
