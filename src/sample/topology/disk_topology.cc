@@ -129,8 +129,8 @@ void DiskTopology::find(std::span<const EdgeRange> lists, std::span<const int64_
     find_in<uint32_t>(lists, nodes, found);
 }
 
-// What a page has of a list is searched where it lies. A list of more pages than a few is searched number by
-// number.
+// What a page has of a list is searched where it lies. Lists of more pages than a few are searched number by
+// number, all of them at once.
 template <typename T>
 void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
                            std::span<uint8_t> found) const {
@@ -141,14 +141,16 @@ void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int
   };
   Vector<int64_t, Tag::blocks> places;
   Vector<Piece, Tag::blocks> pieces;
+  Vector<EdgeRange, Tag::blocks> long_lists;
+  Vector<int64_t, Tag::blocks> in_long;
   places.reserve(lists.size());
   pieces.reserve(lists.size());
   const int64_t of_page = neighbours_->numbers_per_page();
   std::fill_n(found.begin(), lists.size(), uint8_t{0});
   for (size_t i = 0; i < lists.size(); ++i) {
     if (lists[i].degree > kMostPages * of_page) {
-      int64_t place = 0;
-      ListSearch(*this).find(lists.subspan(i, 1), nodes.subspan(i, 1), {&place, 1}, found.subspan(i, 1));
+      long_lists.push_back(lists[i]);
+      in_long.push_back(nodes[i]);
       continue;
     }
     const int64_t end = lists[i].first + lists[i].degree;
@@ -162,6 +164,12 @@ void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int
     if (std::binary_search(first, first + piece.count, static_cast<T>(nodes[piece.list])))
       found[piece.list] = 1;
   });
+  if (long_lists.empty()) return;
+  Vector<int64_t, Tag::blocks> unused(long_lists.size());
+  Vector<uint8_t, Tag::blocks> found_in_long(long_lists.size());
+  ListSearch(*this).find(long_lists, in_long, unused, found_in_long);
+  for (size_t i = 0, next = 0; i < lists.size(); ++i)
+    if (lists[i].degree > kMostPages * of_page) found[i] = found_in_long[next++];
 }
 
 void DiskTopology::read_weights(std::span<const int64_t> edges, std::span<float> weights) const {
