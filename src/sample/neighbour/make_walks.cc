@@ -50,11 +50,11 @@ int64_t room_left() {
   return ledger.cap() == Ledger::kUnlimited ? kUnlimitedRoom : ledger.cap() - ledger.held();
 }
 
+template <typename T>
 struct Own {
-  RandomWalks sampler;
-  Walks walks = {};
+  RandomWalks<T> sampler;
+  Walks<T> walks = {};
   Vector<int64_t, Tag::blocks> starts = {};
-  Vector<uint32_t, Tag::blocks> narrow = {};
 };
 
 // Some whole walks after the others, on all threads.
@@ -63,29 +63,22 @@ void write_whole(const MakeWalksOptions& options, const Topology& topology, NpyW
                  const WalksDone& progress) {
   const WalkOptions& of = options.walks;
   const int64_t each = of.walks_per_node;
-  const int64_t bytes = 2 * (RandomWalks::bytes_for(1, of) + each * (of.length + 1) * 12);
+  const int64_t bytes =
+      2 * (RandomWalks<T>::bytes_for(1, of) + each * (of.length + 1) * static_cast<int64_t>(sizeof(T)));
   const int64_t room = room_left() / 4 * 3 / options.threads;
   const int64_t nodes = topology.nodes();
   const int64_t together = std::clamp<int64_t>(
       std::min(room / bytes, kTogetherInMemory / std::max<int64_t>(each, 1)), 1, std::max<int64_t>(nodes, 1));
-  std::deque<Own> own;
-  for (int i = 0; i < options.threads; ++i) own.push_back({RandomWalks(topology, of, options.seed)});
+  std::deque<Own<T>> own;
+  for (int i = 0; i < options.threads; ++i) own.push_back({RandomWalks<T>(topology, of, options.seed)});
   Workers(options.threads).run_ordered((nodes + together - 1) / together, [&](int64_t item, Turn& turn) {
-    Own& mine = own[static_cast<size_t>(turn.worker())];
+    Own<T>& mine = own[static_cast<size_t>(turn.worker())];
     const int64_t first = item * together;
     mine.starts.resize(static_cast<size_t>(std::min(together, nodes - first)));
     std::iota(mine.starts.begin(), mine.starts.end(), first);
     mine.sampler.walk(mine.starts, 0, mine.walks);
-    if constexpr (sizeof(T) == 4) {
-      mine.narrow.resize(mine.walks.size());
-      std::ranges::transform(mine.walks, mine.narrow.begin(),
-                             [](int64_t node) { return static_cast<uint32_t>(node); });
-    }
     turn.wait();
-    if constexpr (sizeof(T) == 4)
-      column.append(std::span<const uint32_t>(mine.narrow));
-    else
-      column.append(std::span<const int64_t>(mine.walks));
+    column.append(std::span<const T>(mine.walks));
     progress((first + std::ssize(mine.starts)) * each, nodes * each);
   });
 }
@@ -131,7 +124,8 @@ MadeWalks make_walks(const MakeWalksOptions& options, const WalksDone& progress,
     disk = on_disk.get();
     topology = std::move(on_disk);
   }
-  const RandomWalks checked(*topology, walks, options.seed);  // refuses options before anything is written
+  const RandomWalks<int64_t> checked(*topology, walks,
+                                     options.seed);  // refuses options before anything is written
   if (!walks.is_uniform()) require_ascending_lists(*topology);
   DataSetWriter set(options.out, options.force, files);
   if (graph.wide_indices().empty())

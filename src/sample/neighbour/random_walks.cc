@@ -17,23 +17,24 @@ namespace {
 
 // Walks that are read together with their neighbours lie within a few of so many parts of the file.
 constexpr int kPartBits = 12;
-// Of a walk, where columns grow to twice of what they hold: 8 bytes where it is and two columns of walks of
-// 4; biased, two more of nodes, one of numbers and two more of walks. And of one that is read with others.
-constexpr int64_t kWalkBytes = 8 + 4 + 4;
-constexpr int64_t kBiasedBytes = kWalkBytes + 2 * 8 + 4 + 2 * 2 * 4;
-constexpr int64_t kTogetherBytes = 8 + 16 + RandomWalks::kDraws * (8 + 8 + 8 + 4) + 1 + 2 * 24;
+// Of a walk: two columns of walks of 4; biased, two more, and one of numbers. And of one that is read with
+// others.
+constexpr int64_t kWalkBytes = 2 * 4;
+constexpr int64_t kBiasedBytes = kWalkBytes + 3 * 4;
+constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 2 * 24;
 
 // Calls use(part) for some of them at a time.
 template <typename Use>
-void in_parts(std::span<const uint32_t> walks, const Use& use) {
-  constexpr size_t kMost = RandomWalks::kTogether;
-  for (size_t first = 0; first < walks.size(); first += kMost)
-    use(walks.subspan(first, std::min(kMost, walks.size() - first)));
+void in_parts(std::span<const uint32_t> walks, size_t most, const Use& use) {
+  for (size_t first = 0; first < walks.size(); first += most)
+    use(walks.subspan(first, std::min(most, walks.size() - first)));
 }
 
 }  // namespace
 
-RandomWalks::RandomWalks(const Topology& topology, const WalkOptions& options, uint64_t seed, Reading reading)
+template <typename T>
+RandomWalks<T>::RandomWalks(const Topology& topology, const WalkOptions& options, uint64_t seed,
+                            Reading reading)
     : topology_(topology), options_(options), seed_(seed), reading_(reading) {
   for (const int64_t number : {options.length, options.walks_per_node})
     if (number < 0 || number > UINT32_MAX)
@@ -48,13 +49,16 @@ RandomWalks::RandomWalks(const Topology& topology, const WalkOptions& options, u
   far_ = 1 / options.q / most;
 }
 
-int64_t RandomWalks::bytes_for(int64_t starts, const WalkOptions& options) {
+template <typename T>
+int64_t RandomWalks<T>::bytes_for(int64_t starts, const WalkOptions& options) {
   const int64_t walks = starts * options.walks_per_node;
-  return starts * 8 + walks * (options.is_uniform() ? kWalkBytes : kBiasedBytes) +
+  constexpr int64_t kNode = sizeof(T);
+  return starts * 8 + walks * (options.is_uniform() ? kNode + kWalkBytes : 3 * kNode + kBiasedBytes) +
          std::min(walks, kTogether) * kTogetherBytes;
 }
 
-void RandomWalks::walk(std::span<const int64_t> starts, uint32_t epoch, Walks& out) {
+template <typename T>
+void RandomWalks<T>::walk(std::span<const int64_t> starts, uint32_t epoch, Walks<T>& out) {
   begin(starts, epoch);
   const auto places = static_cast<size_t>(options_.length) + 1;
   out.resize(at_.size() * places);
@@ -64,7 +68,8 @@ void RandomWalks::walk(std::span<const int64_t> starts, uint32_t epoch, Walks& o
   }
 }
 
-void RandomWalks::begin(std::span<const int64_t> starts, uint32_t epoch) {
+template <typename T>
+void RandomWalks<T>::begin(std::span<const int64_t> starts, uint32_t epoch) {
   const size_t walks = starts.size() * each();
   if (walks > UINT32_MAX)
     throw UsageError(fmt::format("random walks: found {} walks, expected up to 2^32 - 1 at a time", walks));
@@ -73,16 +78,19 @@ void RandomWalks::begin(std::span<const int64_t> starts, uint32_t epoch) {
   at_.resize(walks);
   for (size_t i = 0; i < starts.size(); ++i) {
     keys_[i] = item_key(seed_, Purpose::walks, epoch, starts[i]);
-    std::fill_n(at_.begin() + static_cast<std::ptrdiff_t>(i * each()), each(), starts[i]);
+    std::fill_n(at_.begin() + static_cast<std::ptrdiff_t>(i * each()), each(), static_cast<T>(starts[i]));
   }
   step_ = 0;
   if (options_.is_uniform()) return;
   before_ = at_;
   drawn_.resize(walks);
   numbers_.resize(walks);
+  asked_.reserve(walks);
+  again_.reserve(walks);
 }
 
-void RandomWalks::step() {
+template <typename T>
+void RandomWalks<T>::step() {
   const bool biased = step_ > 0 && !options_.is_uniform();
   waiting_.resize(at_.size());
   std::iota(waiting_.begin(), waiting_.end(), 0U);
@@ -91,16 +99,18 @@ void RandomWalks::step() {
     asked_.clear();
     again_.clear();
     sort(waiting_, at_);
-    in_parts(waiting_, [&](Part walks) { draw(walks, biased); });
+    in_parts(waiting_, kTogether, [&](Part walks) { draw(walks, biased); });
     sort(asked_, before_);
-    in_parts(asked_, [&](Part walks) { look_up(walks); });
+    in_parts(asked_, kTogether, [&](Part walks) { look_up(walks); });
+    if (again_.empty()) break;  // and waiting_ keeps its memory
     std::swap(waiting_, again_);
   }
   ++step_;
 }
 
 // By the part of the file in which the list of its node is.
-void RandomWalks::sort(Column<uint32_t>& walks, const Column<int64_t>& nodes) {
+template <typename T>
+void RandomWalks<T>::sort(Column<uint32_t>& walks, const Column<T>& nodes) {
   if (reading_ == Reading::memory || walks.size() < 2) return;
   const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(topology_.nodes())));
   const int shift = std::max(0, bits - kPartBits);
@@ -113,11 +123,12 @@ void RandomWalks::sort(Column<uint32_t>& walks, const Column<int64_t>& nodes) {
 }
 
 // Draws a neighbour, or some to choose from, for each walk.
-void RandomWalks::draw(Part walks, bool biased) {
+template <typename T>
+void RandomWalks<T>::draw(Part walks, bool biased) {
   const size_t draws = biased && reading_ == Reading::disk ? kDraws : 1;
   nodes_.resize(walks.size());
   lists_.resize(walks.size());
-  for (size_t i = 0; i < walks.size(); ++i) nodes_[i] = at_[walks[i]];
+  for (size_t i = 0; i < walks.size(); ++i) nodes_[i] = static_cast<int64_t>(at_[walks[i]]);
   topology_.read_lists(nodes_, lists_);
   edges_.resize(walks.size() * draws);
   chances_.resize(biased ? edges_.size() : 0);
@@ -152,14 +163,15 @@ void RandomWalks::draw(Part walks, bool biased) {
 }
 
 // Takes the first draw that is not rejected, or has it looked up, or lets the walk draw again.
-void RandomWalks::decide(uint32_t walk, size_t first, size_t draws) {
+template <typename T>
+void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
   for (size_t i = first; i < first + draws; ++i) {
     const int64_t to = neighbours_[i];
     numbers_[walk] = used_[i];
-    const bool back = to == before_[walk];
+    const bool back = to == static_cast<int64_t>(before_[walk]);
     if (chances_[i] < (back ? back_ : std::min(near_, far_))) return go(walk, to);
     if (back || chances_[i] >= std::max(near_, far_)) continue;
-    drawn_[walk] = to;
+    drawn_[walk] = static_cast<T>(to);
     return asked_.push_back(walk);
   }
   again_.push_back(walk);
@@ -167,28 +179,33 @@ void RandomWalks::decide(uint32_t walk, size_t first, size_t draws) {
 
 // Whether the neighbour that was drawn is in the list of the node before: of these and the others, it is of
 // the likelier kind or rejected.
-void RandomWalks::look_up(Part walks) {
+template <typename T>
+void RandomWalks<T>::look_up(Part walks) {
   nodes_.resize(walks.size());
   lists_.resize(walks.size());
   neighbours_.resize(walks.size());
   found_.resize(walks.size());
   for (size_t i = 0; i < walks.size(); ++i) {
-    nodes_[i] = before_[walks[i]];
-    neighbours_[i] = drawn_[walks[i]];
+    nodes_[i] = static_cast<int64_t>(before_[walks[i]]);
+    neighbours_[i] = static_cast<int64_t>(drawn_[walks[i]]);
   }
   topology_.read_lists(nodes_, lists_);
   topology_.find(lists_, neighbours_, found_);
   for (size_t i = 0; i < walks.size(); ++i) {
     if ((found_[i] != 0) == (near_ > far_))
-      go(walks[i], drawn_[walks[i]]);
+      go(walks[i], neighbours_[i]);
     else
       again_.push_back(walks[i]);
   }
 }
 
-void RandomWalks::go(uint32_t walk, int64_t to) {
+template <typename T>
+void RandomWalks<T>::go(uint32_t walk, int64_t to) {
   if (!before_.empty()) before_[walk] = at_[walk];
-  at_[walk] = to;
+  at_[walk] = static_cast<T>(to);
 }
+
+template class RandomWalks<uint32_t>;
+template class RandomWalks<int64_t>;
 
 }  // namespace plimsoll

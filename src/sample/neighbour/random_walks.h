@@ -21,7 +21,8 @@ struct WalkOptions {
 };
 
 /// Nodes of walks, [starts x walks_per_node, length + 1], in the order of the starts.
-using Walks = Vector<int64_t, Tag::blocks>;
+template <typename T>
+using Walks = Vector<T, Tag::blocks>;
 
 /// Random walks along neighbour lists: against the direction of edges where these are in-neighbours. At a
 /// node without neighbours a walk stays. All walks go on together, step by step, so that reads come in
@@ -33,7 +34,9 @@ using Walks = Vector<int64_t, Tag::blocks>;
 /// What is drawn is a function of (seed, epoch, start, which of its walks, step): threads, read paths,
 /// budgets and the other starts have no influence.
 ///
-/// Not thread-safe: it keeps scratch memory. The topology has to outlive it.
+/// Nodes are T: int64_t, or uint32_t where there are fewer than 2^32. Not thread-safe: it keeps scratch
+/// memory. The topology has to outlive it.
+template <typename T>
 class RandomWalks {
  public:
   /// In which order walks are read.
@@ -43,7 +46,7 @@ class RandomWalks {
   };
   /// Walks that are read together, and how many draws are made for one at a time on a disk.
   static constexpr int64_t kTogether = 1 << 14;
-  static constexpr int64_t kDraws = 4;
+  static constexpr int64_t kDraws = 2;
 
   /// Errors: UsageError for a length or number of walks that is negative or beyond 32 bits, for p or q that
   /// is not above 0. A biased walk expects ascending lists: require_ascending_lists().
@@ -52,23 +55,23 @@ class RandomWalks {
 
   /// Replaces `out` by the walks from these starts. Errors: UsageError for a start that is not in the graph;
   /// those of the topology; BudgetExceeded.
-  void walk(std::span<const int64_t> starts, uint32_t epoch, Walks& out);
+  void walk(std::span<const int64_t> starts, uint32_t epoch, Walks<T>& out);
 
   /// The same in its parts: all walks are at their starts, up to 2^32 - 1 of them; they go a step, of
   /// options.length; where they are, [starts x walks_per_node]. Errors: UsageError for more walks; those of
   /// walk().
   void begin(std::span<const int64_t> starts, uint32_t epoch);
   void step();
-  std::span<const int64_t> at() const { return at_; }
+  std::span<const T> at() const { return at_; }
   /// What so many walks take at most (Tag::blocks), from so many starts.
   static int64_t bytes_for(int64_t starts, const WalkOptions& options);
 
  private:
-  template <typename T>
-  using Column = Vector<T, Tag::blocks>;
+  template <typename V>
+  using Column = Vector<V, Tag::blocks>;
   using Part = std::span<const uint32_t>;
 
-  void sort(Column<uint32_t>& walks, const Column<int64_t>& nodes);
+  void sort(Column<uint32_t>& walks, const Column<T>& nodes);
   void draw(Part walks, bool biased);
   void decide(uint32_t walk, size_t first, size_t draws);
   void look_up(Part walks);
@@ -83,9 +86,9 @@ class RandomWalks {
 
   int64_t step_ = 0;
   Column<uint64_t> keys_;     // of each start
-  Column<int64_t> at_;        // where each walk is
-  Column<int64_t> before_;    // and was before; empty where steps are uniform, as what follows
-  Column<int64_t> drawn_;     // a neighbour that is to be looked up
+  Column<T> at_;              // where each walk is
+  Column<T> before_;          // and was before; empty where steps are uniform, as what follows
+  Column<T> drawn_;           // a neighbour that is to be looked up
   Column<uint32_t> numbers_;  // how many random numbers this step has used
 
   Column<uint32_t> waiting_;  // walks that have not taken this step

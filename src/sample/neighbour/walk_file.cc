@@ -30,14 +30,13 @@ void WalkFile<T>::begin(int64_t walks) {
 }
 
 template <typename T>
-void WalkFile<T>::add(std::span<const int64_t> at) {
+void WalkFile<T>::add(std::span<const T> at) {
   MappedBytes buffer(Tag::blocks, kBuffer);
   const std::span nodes(reinterpret_cast<T*>(buffer.data()), kBuffer / sizeof(T));
   int64_t offset = written_++ * row_bytes(walks_);
   while (!at.empty()) {
     const size_t some = std::min(nodes.size(), at.size());
-    std::transform(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(some), nodes.begin(),
-                   [](int64_t node) { return static_cast<T>(node); });
+    std::copy_n(at.begin(), some, nodes.begin());
     const int64_t bytes = row_bytes(static_cast<int64_t>(some));
     file_.write(offset, {buffer.data(), static_cast<size_t>(bytes)});
     offset += bytes;

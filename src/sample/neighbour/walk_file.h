@@ -27,7 +27,7 @@ class WalkFile {
 
   /// Where all walks are at the next place; begin() first. Errors: BudgetExceeded, those of ScratchFile.
   void begin(int64_t walks);
-  void add(std::span<const int64_t> at);
+  void add(std::span<const T> at);
   /// Calls use(nodes) for `together` walks at a time, [walks, places], in order. Errors: likewise.
   void read(int64_t together, const std::function<void(std::span<const T>)>& use);
 

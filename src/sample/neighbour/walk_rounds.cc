@@ -10,9 +10,10 @@ namespace plimsoll {
 namespace {
 
 // Starts of a round: as many as there is room for, and about as many in each. 0: not even one.
+template <typename T>
 int64_t starts_of_round(int64_t nodes, const WalkOptions& walks, int64_t room) {
   const auto fits = [&](int64_t starts) {
-    return starts * walks.walks_per_node <= UINT32_MAX && RandomWalks::bytes_for(starts, walks) <= room;
+    return starts * walks.walks_per_node <= UINT32_MAX && RandomWalks<T>::bytes_for(starts, walks) <= room;
   };
   if (!fits(1)) return 0;
   int64_t most = 1;
@@ -33,16 +34,16 @@ bool write_in_rounds(const MakeWalksOptions& options, DiskTopology& topology, in
   const int64_t places = of.length + 1;
   constexpr int64_t kLeast = WalkFile<T>::kLeastTogether;
   const int64_t together = room / WalkFile<T>::bytes_for(kLeast, places) * kLeast;
-  const int64_t starts = starts_of_round(nodes, of, room);
+  const int64_t starts = starts_of_round<T>(nodes, of, room);
   if (together == 0 || starts == 0) return false;
   auto file = WalkFile<T>::make(folder, starts * each, places);
   if (!file) return false;
-  const int64_t spare = room - RandomWalks::bytes_for(starts, of);
+  const int64_t spare = room - RandomWalks<T>::bytes_for(starts, of);
   for (int64_t first = 0; first < nodes; first += starts) {
     const int64_t walks = std::min(starts, nodes - first) * each;
     topology.resize(std::min(topology.least_bytes() + spare, topology.most_bytes()));
     {
-      RandomWalks sampler(topology, of, options.seed, RandomWalks::Reading::disk);
+      RandomWalks<T> sampler(topology, of, options.seed, RandomWalks<T>::Reading::disk);
       Vector<int64_t, Tag::blocks> from(static_cast<size_t>(walks / std::max<int64_t>(each, 1)));
       std::iota(from.begin(), from.end(), first);
       sampler.begin(from, 0);
