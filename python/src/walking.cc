@@ -7,6 +7,7 @@
 #include "bindings.h"
 #include "mapping.h"
 #include "sample/neighbour/random_walks.h"
+#include "sample/topology/list_search.h"
 
 namespace plimsoll {
 namespace {
