@@ -22,6 +22,7 @@ struct CollateOptions {
   bool edge_index = false;     ///< source and target of each edge
   int64_t layers = 0;          ///< of a model that judges a sample's seeds by Batch::layers; 0: it does not
   bool degrees = false;        ///< Batch::degrees where layers do not have all edges
+  bool edge_weight = false;    ///< Batch::edge_weight: the one column of edges is their weight
 };
 
 /// The edges that one layer reads, and the nodes that it works on.
@@ -36,10 +37,11 @@ struct LayerEdges {
 /// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges: of a sample
 /// that is trimmed to its hops those that some layer reads.
 struct Batch {
-  at::Tensor x;           ///< f32 [N, F]; may be a view of memory that must outlive the batch
-  at::Tensor edge_attr;   ///< f32 [E, K], likewise
-  at::Tensor edge_order;  ///< i32, the stored edges, without self-loops if so asked (ops/attention.h);
-                          ///< undefined where layers have their own
+  at::Tensor x;            ///< f32 [N, F]; may be a view of memory that must outlive the batch
+  at::Tensor edge_attr;    ///< f32 [E, K], likewise
+  at::Tensor edge_weight;  ///< f32 [E], likewise; undefined where nobody asks
+  at::Tensor edge_order;   ///< i32, the stored edges, without self-loops if so asked (ops/attention.h);
+                           ///< undefined where layers have their own
   /// Of a sample, where the model asks for it: the edges of each layer. Nodes stand in the order of hops, so
   /// a layer's targets are the first of what the one before made, and the last one's are the seeds. Else
   /// empty.
@@ -59,7 +61,8 @@ struct Batch {
   at::Tensor neighbour_ptr;
   at::Tensor neighbour_ids;
 
-  /// f32 [N], edges into each node but self-loops, where the block does not have all of them; else undefined.
+  /// f32 [N], edges into each node but self-loops, or the sum of their weights where these are asked for,
+  /// where the block does not have all of them; else undefined.
   at::Tensor degrees;
 
   at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
