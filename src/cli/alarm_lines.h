@@ -12,7 +12,7 @@ namespace plimsoll {
 
 /// Where the present recording of a channel starts in the stream.
 struct StreamPlace {
-  std::string channel;  ///< empty where the source tells none
+  std::string channel;  ///< empty where the source tells none, or channels are merged
   int64_t first_window = 0;
   int64_t first_frame = 0;
 };
@@ -45,7 +45,7 @@ class AlarmLines {
   void summarise(const FeedLosses& losses, Budget& budget);
 
  private:
-  std::string name_of(uint32_t can_id) const;
+  std::string name_of(const StreamDetector& detector, MessageKey key) const;
   Json line_json(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place) const;
   std::string line_text(const Verdict& verdict, const StreamDetector& detector,
                         const StreamPlace& place) const;

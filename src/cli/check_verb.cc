@@ -13,7 +13,6 @@
 #include "cli/verbs.h"
 #include "detect/dbc_rules.h"
 #include "detect/frame_feed.h"
-#include "ingest/text/characters.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -31,9 +30,9 @@ struct Options {
 // By channel; a DBC is of one bus, so that gaps and counters are those of a channel.
 using Channels = std::map<std::string, DbcRules>;
 
-void take(const FrameBatch& batch, const Dbc& dbc, Channels& channels) {
+void take(const FrameBatch& batch, const FormatOptions& format, const Dbc& dbc, Channels& channels) {
   const auto rules_of = [&](const std::string& channel) -> DbcRules& {
-    return channels.try_emplace(shown(channel), dbc).first->second;
+    return channels.try_emplace(format.name_of_channel(channel), dbc).first->second;
   };
   const FrameSpans frames = batch.spans();
   for (int64_t begin = 0, end = 0; begin < frames.size(); begin = end) {
@@ -91,7 +90,7 @@ void run(const Options& options) {
   feed_options.stop = &stop;
   const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
   Channels channels;
-  for (FrameBatch batch; feed->read(batch);) take(batch, dbc, channels);
+  for (FrameBatch batch; feed->read(batch);) take(batch, feed_options.format, dbc, channels);
 
   int64_t frames = 0, broken = 0;
   for (const auto& [channel, rules] : channels) {

@@ -128,6 +128,7 @@ void run(const Options& options) {
   Detection detection({.model = options.model,
                        .models = models_by_channel(options.models),
                        .detect = detect_options(options),
+                       .format = feed_options.format,
                        .incidents = has_events ? std::optional(Incidents::Options{
                                                      .gap_ns = static_cast<int64_t>(options.event_gap * 1e9),
                                                      .least_windows = options.event_least})

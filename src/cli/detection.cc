@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ingest/text/characters.h"
 
 namespace plimsoll {
 
@@ -17,8 +16,12 @@ Detection::Detection(Options options, FrameFeed& feed, AlarmLines& lines, Detect
       counts_(counts),
       stop_(stop),
       reload_(reload),
-      first_(std::make_unique<StreamDetector>(options_.model, options_.detect)) {
-  for (const auto& [channel, model] : options_.models) StreamDetector(model, options_.detect);  // is one
+      first_(std::make_unique<StreamDetector>(options_.model, options_.detect)),
+      merged_(!first_->channels().empty()) {
+  for (const auto& [channel, model] : options_.models)
+    if (!StreamDetector(model, options_.detect).channels().empty())
+      throw UsageError(fmt::format("--detector {}={}: was made on merged channels, and is asked to judge one",
+                                   channel, model));
 }
 
 void Detection::run() {
@@ -40,22 +43,27 @@ void Detection::run() {
 
 std::unique_ptr<StreamDetector> Detection::load(const std::string& channel) const {
   const auto own = options_.models.find(channel);
-  return std::make_unique<StreamDetector>(own == options_.models.end() ? options_.model : own->second,
-                                          options_.detect);
+  auto detector = std::make_unique<StreamDetector>(
+      own == options_.models.end() ? options_.model : own->second, options_.detect);
+  if (detector->channels().empty() == is_merged(channel))
+    throw InputError(fmt::format("{}: was made on {}, the one at work was not; start again",
+                                 own == options_.models.end() ? options_.model : own->second,
+                                 is_merged(channel) ? "single channels" : "merged channels"));
+  return detector;
 }
 
 Detection::Lane& Detection::lane_of(const std::string& channel) {
-  const std::string name = shown(channel);
+  const std::string name = is_merged(channel) ? "" : channel;
   const auto found =
       std::ranges::find_if(lanes_, [&](const auto& lane) { return lane->place.channel == name; });
   if (found != lanes_.end()) return **found;
-  if (lanes_.size() == FrameBatch::kMostChannels)
+  if (lanes_.size() == kMostChannels)
     throw InputError(
-        fmt::format("found more than {} channels; choose one with --channel", FrameBatch::kMostChannels));
+        fmt::format("found more than {} channels; choose one with --channel", kMostChannels));
   Lane& lane = *lanes_.emplace_back(std::make_unique<Lane>());
   lane.place.channel = name;
   lane.detector =
-      first_ && lanes_.size() == 1 && !options_.models.contains(channel) ? std::move(first_) : load(channel);
+      first_ && lanes_.size() == 1 && !options_.models.contains(name) ? std::move(first_) : load(name);
   if (options_.incidents) lane.incidents.emplace(*options_.incidents, name, incident_, options_.tell);
   begin(lane);
   return lane;
@@ -69,29 +77,50 @@ void Detection::begin(Lane& lane) {
   lines_.begin_recording();
 }
 
+void Detection::name_channels(const FrameBatch& batch) {
+  for (size_t c = channels_.size(); c < batch.channels.size(); ++c) {
+    channels_.push_back(options_.format.name_of_channel(batch.channels[c]));
+    const std::string& name = channels_.back();
+    if (!is_merged(name)) continue;
+    const std::vector<std::string>& known = lane_of(name).detector->channels();
+    if (std::ranges::find(known, name) == known.end())
+      fmt::print(stderr,
+                 "plimsoll: channel '{0}' is none that the detector was made on ({1}), so that all its IDs are "
+                 "unknown; --name-channel {0}={2} if it is one of them\n",
+                 name, fmt::join(known, ", "), known.front());
+  }
+}
+
 void Detection::take(const FrameBatch& batch) {
+  name_channels(batch);
   if (batch.channel.empty()) return take(lane_of(""), batch.spans());
-  if (std::ranges::all_of(batch.channel, [&](uint8_t c) { return c == batch.channel.front(); }))
-    return take(lane_of(batch.channels[batch.channel.front()]), batch.spans());
   const FrameSpans spans = batch.spans();
-  std::array<Lane*, FrameBatch::kMostChannels> lanes{};
+  const FrameSpans merged = batch.merged_spans();
+  std::array<Lane*, kMostChannels> lanes{};
+  bool several = false;
+  for (const uint8_t channel : batch.channel) {
+    if (lanes.at(channel) == nullptr) lanes.at(channel) = &lane_of(channels_[channel]);
+    several |= lanes.at(channel) != lanes.at(batch.channel.front());
+  }
+  const auto of = [&](const Lane& lane) { return lane.detector->channels().empty() ? spans : merged; };
+  if (!several) {
+    Lane& lane = *lanes.at(batch.channel.front());
+    return take(lane, of(lane));
+  }
   for (size_t i = 0; i < batch.frames(); ++i) {
-    Lane*& lane = lanes.at(batch.channel[i]);
-    if (lane == nullptr) {
-      lane = &lane_of(batch.channels[batch.channel[i]]);
-      lane->waiting.width = batch.width;
-    }
-    lane->waiting.append_frames(spans.part(static_cast<int64_t>(i), 1));
+    Lane& lane = *lanes.at(batch.channel[i]);
+    lane.waiting.width = batch.width;
+    lane.waiting.append_frames(of(lane).part(static_cast<int64_t>(i), 1));
   }
   for (const auto& lane : lanes_) {
-    take(*lane, lane->waiting.spans());
+    take(*lane, lane->detector->channels().empty() ? lane->waiting.spans() : lane->waiting.merged_spans());
     lane->waiting.clear();
   }
 }
 
 void Detection::take(Lane& lane, FrameSpans frames) {
   for (;;) {
-    const int64_t taken = lane.detector->add(frames);
+    const int64_t taken = lane.detector->add(frames, channels_);
     judge(lane);
     lane.frames += taken;
     lines_.count_frames(taken);
@@ -118,7 +147,7 @@ void Detection::load_again() {
   try {
     std::vector<std::unique_ptr<StreamDetector>> loaded;
     for (const auto& lane : lanes_) loaded.push_back(load(lane->place.channel));
-    if (first_) first_ = std::make_unique<StreamDetector>(options_.model, options_.detect);
+    if (first_) first_ = load("");
     for (size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = *lanes_[i];
       const std::unique_ptr<StreamDetector> before = std::exchange(lane.detector, std::move(loaded[i]));

@@ -17,8 +17,8 @@ struct EventContext {
   int64_t suppressed = 0;  ///< events before this one that a limit held back
 };
 
-/// "0x2C0"; an extended ID has eight digits
-std::string id_text(uint32_t can_id);
+/// "0x2C0", or "can1:0x2C0" of merged channels; an extended ID has eight digits
+std::string id_text(uint32_t can_id, const std::string& channel = {});
 /// "2017-12-22T05:47:51.204117Z"
 std::string iso_time(int64_t time_ns);
 

@@ -51,15 +51,17 @@ std::string kinds_text(const FramesView& view) {
     sent += (flags & kFrameSent) != 0;
   }
   std::set<std::string> channels;
-  for (const Recording& recording : view.recordings())
+  for (const Recording& recording : view.recordings()) {
     if (recording.channel) channels.insert(*recording.channel);
+    channels.insert(recording.channels.begin(), recording.channels.end());
+  }
   std::string text =
       fmt::format("of them {} with extended IDs, {} remote frames, {} error frames, {} of CAN FD",
                   format_count(extended), format_count(remote), format_count(error), format_count(fd));
   if (brs + esi + sent > 0)
     text += fmt::format("; {} with BRS, {} with ESI, {} sent by the recorder", format_count(brs),
                         format_count(esi), format_count(sent));
-  if (!channels.empty()) text += fmt::format("; channels: {}", fmt::join(channels, ", "));
+  if (!channels.empty()) text += fmt::format("; {}channels: {}", frames.channel.empty() ? "" : "merged ", fmt::join(channels, ", "));
   return text;
 }
 

@@ -29,7 +29,7 @@ class BehaviourWindows : public WindowSource {
   FrameSpans frames(int64_t graph) const override;
   std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
                                                 FrameJudges& judges) const override;
-  std::vector<uint32_t> node_ids(int64_t graph) const override;
+  std::vector<MessageKey> node_ids(int64_t graph) const override;
 
   std::span<const int64_t> calibration() const override { return calibration_; }
   NamedTensors learned() const override { return profile_.tensors(); }

@@ -30,6 +30,8 @@ void require_text(const ConvertOptions& options, const Recording& recording, boo
   if (!is_plain(recording.split) || !is_plain(recording.name) ||
       recording.name.find('/') != std::string::npos)
     refuse(options, recording, "cannot become the name of a file");
+  if (!recording.channels.empty())
+    refuse(options, recording, "has its channels merged; convert a data set made without --merge-channels");
   if (!recording.has_time) refuse(options, recording, "has no times, and a text would make some up");
   if (!recording.has_payload) refuse(options, recording, "has no payloads, and a text would make empty ones");
   if (options.format == TextFormat::candump && recording.labelled != labels)

@@ -131,6 +131,8 @@ void AttackedFrames::wish(int64_t time_ns, const CanFrame& frame) {
   wish_ = frame;
   wish_.time_ns = time_ns;
   wish_.label = 1;
+  wish_.channel = plan_.channel;
+  wish_.row = -1;
 }
 
 // The frame to inject after the last one wished for, for attacks that send by themselves.

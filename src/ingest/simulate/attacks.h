@@ -37,6 +37,7 @@ struct AttackPlan {
   uint32_t recording = 0;           ///< its number: each draws random numbers of its own
   uint32_t target = 0;              ///< the ID that all but DoS, fuzzing and replay are about
   uint32_t lowest = 0;              ///< the lowest ID of the bus
+  uint8_t channel = 0;              ///< the bus, of a recording whose channels are merged
   int64_t first_ns = 0;             ///< when the recording begins
   int64_t cycle_ns = kMicrosecond;  ///< one burst in each; a whole number of us
   /// Between an injected frame and the frames before and after it, at least.
@@ -56,7 +57,7 @@ struct Burst {
 };
 Burst burst_of(const AttackPlan& plan, int64_t cycle);
 
-/// The frames of a source with an attack put in. Those it does not touch keep order, times and labels. Where
+/// The frames of a source, of one bus, with an attack put in. Those it does not touch keep order, times and labels. Where
 /// the frames of the source leave no room for one to be injected it waits for the next gap, and is dropped
 /// when its burst is over. A changed payload differs in its first two bytes, in the same bits throughout a
 /// burst. Injection and flooding change the target's last payload before the burst, and wait for a burst
