@@ -32,6 +32,7 @@ class FrameColumns:
     length: NDArray[np.uint8]  #: [n] bytes of payload
     data: NDArray[np.uint8]  #: [n, 8], or [n, 64] for CAN FD; padded with zeros
     label: NDArray[np.uint8]  #: [n] 0, 1 or 255
+    channel: NDArray[np.uint8] | None = None  #: [n] index into `Recording.channels`, where channels are merged
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -71,6 +72,11 @@ class Frames(DataSet):
         """u8 [n]: 0 normal, 1 attack, 255 unlabelled."""
         return self._column("label")
 
+    @property
+    def channel(self) -> NDArray[np.uint8] | None:
+        """u8 [n]: index into `Recording.channels`; None where each recording is of one channel."""
+        return self._column("channel") if "channel" in self.manifest["columns"] else None
+
     @cached_property
     def recordings(self) -> tuple[Recording, ...]:
         """One for each capture, in the order of their frames."""
@@ -85,7 +91,10 @@ class Frames(DataSet):
     def __getitem__(self, at: slice) -> FrameColumns: ...
     def __getitem__(self, at: int | slice) -> Frame | FrameColumns:
         if isinstance(at, slice):
-            return FrameColumns(self.time_ns[at], self.can_id[at], self.length[at], self.data[at], self.label[at])
+            channel = None if self.channel is None else self.channel[at]
+            return FrameColumns(
+                self.time_ns[at], self.can_id[at], self.length[at], self.data[at], self.label[at], channel
+            )
         i = index(at)
         payload = self.data[i, : self.length[i]].tobytes()
         return Frame(int(self.time_ns[i]), int(self.can_id[i]), payload, int(self.label[i]))

@@ -221,4 +221,19 @@ bool AttackedFrames::next(CanFrame& frame) {
   return false;
 }
 
+bool MergedFrames::attacked_comes_first() const {
+  if (of_attacked_.row >= 0) return of_attacked_.row < of_others_.row;
+  return of_attacked_.time_ns <= of_others_.time_ns || attacked_.next_row() < of_others_.row;
+}
+
+bool MergedFrames::next(CanFrame& frame) {
+  if (!has_attacked_) has_attacked_ = attacked_.next(of_attacked_);
+  if (!has_other_) has_other_ = others_.next(of_others_);
+  if (!has_attacked_ && !has_other_) return false;
+  const bool attacked = has_attacked_ && (!has_other_ || attacked_comes_first());
+  frame = attacked ? of_attacked_ : of_others_;
+  (attacked ? has_attacked_ : has_other_) = false;
+  return true;
+}
+
 }  // namespace plimsoll

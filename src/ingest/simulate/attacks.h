@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,8 @@ class AttackedFrames : public FrameSource {
   AttackedFrames(FrameSource& frames, const AttackPlan& plan);
 
   bool next(CanFrame& frame) override;
+  /// CanFrame::row of the next frame of the source that was not given yet; of none the greatest number.
+  int64_t next_row() const { return more_ ? ahead_.row : std::numeric_limits<int64_t>::max(); }
 
  private:
   static constexpr size_t kReplayed = 1024;  // frames
@@ -112,6 +115,25 @@ class AttackedFrames : public FrameSource {
   Vector<CanFrame, Tag::ingest> heard_;  // a ring of the last frames before the burst, for replay
   uint64_t heard_frames_ = 0;
   uint64_t replayed_ = 0;
+};
+
+/// An attacked channel of a recording and its other channels, put together again: frames of the recording in
+/// their order, made up ones by their time. Both sources must outlive it.
+class MergedFrames : public FrameSource {
+ public:
+  MergedFrames(AttackedFrames& attacked, FrameSource& others) : attacked_(attacked), others_(others) {}
+
+  bool next(CanFrame& frame) override;
+
+ private:
+  bool attacked_comes_first() const;
+
+  AttackedFrames& attacked_;
+  FrameSource& others_;
+  CanFrame of_attacked_;
+  CanFrame of_others_;
+  bool has_attacked_ = false;
+  bool has_other_ = false;
 };
 
 }  // namespace plimsoll

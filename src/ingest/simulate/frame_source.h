@@ -101,33 +101,6 @@ class RecordedFrames : public FrameSource {
   size_t at_ = 0;
 };
 
-/// Two channels put together again: frames of a recording in their order, made up ones by their time. Both
-/// sources must outlive it.
-class MergedFrames : public FrameSource {
- public:
-  MergedFrames(FrameSource& attacked, FrameSource& others) : attacked_(attacked), others_(others) {}
-
-  bool next(CanFrame& frame) override {
-    if (!has_attacked_) has_attacked_ = attacked_.next(of_attacked_);
-    if (!has_other_) has_other_ = others_.next(of_others_);
-    if (!has_attacked_ && !has_other_) return false;
-    const bool sooner = of_attacked_.row < 0 ? of_attacked_.time_ns <= of_others_.time_ns
-                                             : of_attacked_.row < of_others_.row;
-    const bool attacked = has_attacked_ && (!has_other_ || sooner);
-    frame = attacked ? of_attacked_ : of_others_;
-    (attacked ? has_attacked_ : has_other_) = false;
-    return true;
-  }
-
- private:
-  FrameSource& attacked_;
-  FrameSource& others_;
-  CanFrame of_attacked_;
-  CanFrame of_others_;
-  bool has_attacked_ = false;
-  bool has_other_ = false;
-};
-
 /// What the random numbers of a simulation are for: the `layer` of Purpose::simulation. Never renumber.
 enum class Draw : uint32_t { vehicle = 0, start = 1, frame = 2, drive = 3, attack = 4, target = 5 };
 
