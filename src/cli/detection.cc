@@ -77,17 +77,23 @@ void Detection::begin(Lane& lane) {
   lines_.begin_recording();
 }
 
+// Traffic that is all unknown passes for that of another vehicle, of which nothing is expected: with wrong names
+// a detector of merged channels would be silent.
 void Detection::name_channels(const FrameBatch& batch) {
-  for (size_t c = channels_.size(); c < batch.channels.size(); ++c) {
+  const size_t before = channels_.size();
+  for (size_t c = before; c < batch.channels.size(); ++c)
     channels_.push_back(options_.format.name_of_channel(batch.channels[c]));
-    const std::string& name = channels_.back();
-    if (!is_merged(name)) continue;
-    const std::vector<std::string>& known = lane_of(name).detector->channels();
-    if (std::ranges::find(known, name) == known.end())
-      fmt::print(stderr,
-                 "plimsoll: channel '{0}' is none that the detector was made on ({1}), so that all its IDs are "
-                 "unknown; --name-channel {0}={2} if it is one of them\n",
-                 name, fmt::join(known, ", "), known.front());
+  for (size_t c = before; c < channels_.size(); ++c) {
+    if (!is_merged(channels_[c])) continue;
+    const std::vector<std::string>& known = lane_of(channels_[c]).detector->channels();
+    const auto is_known = [&](const std::string& name) { return std::ranges::find(known, name) != known.end(); };
+    if (is_known(channels_[c])) continue;
+    const std::string text = fmt::format(
+        "channel '{0}' is none that the detector was made on ({1}): all its IDs are unknown; give --name-channel "
+        "{0}={2} if it is one of them",
+        channels_[c], fmt::join(known, ", "), known.front());
+    if (std::ranges::none_of(channels_, is_known)) throw InputError(text);
+    fmt::print(stderr, "plimsoll: {}\n", text);
   }
 }
 

@@ -29,7 +29,8 @@ class Detection {
     Incidents::Tell tell;  ///< of incidents
   };
   /// `reload`: set when the files of the detectors are to be read again; what is not judged yet goes to the
-  /// new ones. Errors: as StreamDetector's; UsageError for a channel's detector that was made on merged ones.
+  /// new ones. Errors: as StreamDetector's; UsageError for a channel's detector that was made on
+  /// merged ones.
   Detection(Options options, FrameFeed& feed, AlarmLines& lines, DetectCounts& counts,
             const std::atomic<bool>& stop, std::atomic<bool>& reload);
 
