@@ -38,8 +38,8 @@ class Detector {
                            const Array<uint8_t, 1>& length, const Array<uint8_t, 2>& data,
                            const Array<uint8_t, 1>& label, std::optional<Array<uint8_t, 1>> channel) {
     const size_t count = time_ns.size();
-    for (const size_t other : {can_id.size(), length.size(), data.shape(0), label.size(),
-                               channel ? channel->size() : count})
+    for (const size_t other :
+         {can_id.size(), length.size(), data.shape(0), label.size(), channel ? channel->size() : count})
       if (other != count) throw UsageError("columns of frames differ in length; expected one row a frame");
     if (static_cast<int64_t>(data.shape(1)) != facts_.width)
       throw UsageError("data has " + std::to_string(data.shape(1)) +

@@ -12,7 +12,8 @@ CLI::IsMember words(std::vector<std::string> allowed) {
 void name_channel(const std::string& text, FormatOptions& format) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw CLI::ValidationError("--name-channel", fmt::format("'{}': expected CHANNEL=NAME, as in 1=powertrain", text));
+    throw CLI::ValidationError("--name-channel",
+                               fmt::format("'{}': expected CHANNEL=NAME, as in 1=powertrain", text));
   format.channel_names[text.substr(0, equals)] = text.substr(equals + 1);
 }
 

@@ -58,8 +58,7 @@ Detection::Lane& Detection::lane_of(const std::string& channel) {
       std::ranges::find_if(lanes_, [&](const auto& lane) { return lane->place.channel == name; });
   if (found != lanes_.end()) return **found;
   if (lanes_.size() == kMostChannels)
-    throw InputError(
-        fmt::format("found more than {} channels; choose one with --channel", kMostChannels));
+    throw InputError(fmt::format("found more than {} channels; choose one with --channel", kMostChannels));
   Lane& lane = *lanes_.emplace_back(std::make_unique<Lane>());
   lane.place.channel = name;
   lane.detector =
@@ -77,8 +76,8 @@ void Detection::begin(Lane& lane) {
   lines_.begin_recording();
 }
 
-// Traffic that is all unknown passes for that of another vehicle, of which nothing is expected: with wrong names
-// a detector of merged channels would be silent.
+// Traffic that is all unknown passes for that of another vehicle, of which nothing is expected: with wrong
+// names a detector of merged channels would be silent.
 void Detection::name_channels(const FrameBatch& batch) {
   const size_t before = channels_.size();
   for (size_t c = before; c < batch.channels.size(); ++c)
@@ -86,10 +85,13 @@ void Detection::name_channels(const FrameBatch& batch) {
   for (size_t c = before; c < channels_.size(); ++c) {
     if (!is_merged(channels_[c])) continue;
     const std::vector<std::string>& known = lane_of(channels_[c]).detector->channels();
-    const auto is_known = [&](const std::string& name) { return std::ranges::find(known, name) != known.end(); };
+    const auto is_known = [&](const std::string& name) {
+      return std::ranges::find(known, name) != known.end();
+    };
     if (is_known(channels_[c])) continue;
     const std::string text = fmt::format(
-        "channel '{0}' is none that the detector was made on ({1}): all its IDs are unknown; give --name-channel "
+        "channel '{0}' is none that the detector was made on ({1}): all its IDs are unknown; give "
+        "--name-channel "
         "{0}={2} if it is one of them",
         channels_[c], fmt::join(known, ", "), known.front());
     if (std::ranges::none_of(channels_, is_known)) throw InputError(text);

@@ -176,7 +176,8 @@ std::string event_syslog(const Incident& incident, const EventContext& context) 
   std::string ids;
   for (const auto& [id, windows] : ranked_ids(incident)) {
     const std::string name = name_of(id.can_id, context);
-    ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", id_text(id.can_id, id.channel), name.empty() ? "" : ":" + name);
+    ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", id_text(id.can_id, id.channel),
+                       name.empty() ? "" : ":" + name);
   }
   // 32473 is the enterprise number for examples (RFC 5612): Plimsoll has none of its own.
   std::string data = fmt::format(

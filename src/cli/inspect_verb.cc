@@ -61,7 +61,9 @@ std::string kinds_text(const FramesView& view) {
   if (brs + esi + sent > 0)
     text += fmt::format("; {} with BRS, {} with ESI, {} sent by the recorder", format_count(brs),
                         format_count(esi), format_count(sent));
-  if (!channels.empty()) text += fmt::format("; {}channels: {}", frames.channel.empty() ? "" : "merged ", fmt::join(channels, ", "));
+  if (!channels.empty())
+    text +=
+        fmt::format("; {}channels: {}", frames.channel.empty() ? "" : "merged ", fmt::join(channels, ", "));
   return text;
 }
 

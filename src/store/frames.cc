@@ -47,21 +47,21 @@ int64_t Recording::heap_bytes() const {
 
 Json Recording::to_json() const {
   Json json = {{"name", name},
-          {"split", split},
-          {"source", source},
-          {"bytes", bytes},
-          {"hash", hash},
-          {"channel", optional_json(channel)},
-          {"has_time", has_time},
-          {"has_payload", has_payload},
-          {"labelled", labelled},
-          {"attack", optional_json(attack)},
-          {"first_frame", first_frame},
-          {"frames", frames},
-          {"attack_frames", attack_frames},
-          {"content", content},
-          {"copy_of", optional_json(copy_of)},
-          {"traps", traps}};
+               {"split", split},
+               {"source", source},
+               {"bytes", bytes},
+               {"hash", hash},
+               {"channel", optional_json(channel)},
+               {"has_time", has_time},
+               {"has_payload", has_payload},
+               {"labelled", labelled},
+               {"attack", optional_json(attack)},
+               {"first_frame", first_frame},
+               {"frames", frames},
+               {"attack_frames", attack_frames},
+               {"content", content},
+               {"copy_of", optional_json(copy_of)},
+               {"traps", traps}};
   if (!channels.empty()) json["channels"] = channels;
   return json;
 }
@@ -254,10 +254,10 @@ FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "fram
     next += recording.frames;
     const size_t channels = recording.channels.size();
     if (merged ? channels < 1 || channels > kMostChannels : channels > 0)
-      throw InputError(fmt::format(
-          "{}: '{}' names {} channels, expected {}; the data set is damaged, make it again", where,
-          recording.path(), channels,
-          merged ? fmt::format("1 to {}", kMostChannels) : "none without a column 'channel'"));
+      throw InputError(
+          fmt::format("{}: '{}' names {} channels, expected {}; the data set is damaged, make it again",
+                      where, recording.path(), channels,
+                      merged ? fmt::format("1 to {}", kMostChannels) : "none without a column 'channel'"));
   }
   if (next != frames_.size())
     throw InputError(

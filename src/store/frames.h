@@ -23,8 +23,8 @@ inline constexpr uint8_t kFrameFd = 4;    ///< CAN FD, whatever its length
 inline constexpr uint8_t kFrameSent = 8;  ///< sent by who recorded it, where the capture tells directions
 inline constexpr uint8_t kFrameFlags = 15;
 
-/// A message of a bus: its can_id and, from bit 32 on, the number of its channel; 0 where recordings are of one
-/// channel each.
+/// A message of a bus: its can_id and, from bit 32 on, the number of its channel; 0 where recordings are of
+/// one channel each.
 using MessageKey = uint64_t;
 inline constexpr int kChannelShift = 32;
 inline constexpr size_t kMostChannels = 64;  ///< of a capture
@@ -55,12 +55,12 @@ struct FrameSpans {
 
 /// One capture file, as the manifest of a `frames` set describes it.
 struct Recording {
-  std::string name;    ///< file name without its endings
-  std::string split;   ///< folder it lies in
-  std::string source;  ///< path below what was ingested
-  int64_t bytes = 0;   ///< of the source file
-  std::string hash;    ///< XXH3-64 of the source file
-  std::optional<std::string> channel;      ///< of all frames; none where the capture tells none, or they differ
+  std::string name;                    ///< file name without its endings
+  std::string split;                   ///< folder it lies in
+  std::string source;                  ///< path below what was ingested
+  int64_t bytes = 0;                   ///< of the source file
+  std::string hash;                    ///< XXH3-64 of the source file
+  std::optional<std::string> channel;  ///< of all frames; none where the capture tells none, or they differ
   std::vector<std::string> channels = {};  ///< of merged ones, by FrameSpans::channel
   bool has_time = true;
   bool has_payload = true;

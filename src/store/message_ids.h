@@ -20,8 +20,8 @@ struct MessageIds {
   bool operator==(const MessageIds&) const = default;
 };
 
-/// The names of channels of a model's file, "plimsoll.channels" in its metadata: a JSON list; absent means none.
-/// Errors: InputError for anything else, or more than kMostChannels.
+/// The names of channels of a model's file, "plimsoll.channels" in its metadata: a JSON list; absent means
+/// none. Errors: InputError for anything else, or more than kMostChannels.
 std::vector<std::string> channel_names(const SafetensorsView& file);
 void put_channel_names(const std::vector<std::string>& names, TensorMetadata& metadata);
 

@@ -167,7 +167,8 @@ GraphChart chart_of(const AttendedWindows& attended) {
   for (size_t n = 0; n < nodes.size(); ++n) {
     const bool known = attended.is_known(attended.ids()[n]);
     any_unknown |= !known;
-    chart.nodes.push_back({name_of(attended.ids()[n], attended.channels()), nodes[n], known ? kKnown : kUnknown});
+    chart.nodes.push_back(
+        {name_of(attended.ids()[n], attended.channels()), nodes[n], known ? kKnown : kUnknown});
   }
   for (const auto& [index, share] : focus.edges) {
     const auto at = 2 * static_cast<size_t>(index);

@@ -36,8 +36,9 @@ void add_channels(const Recording& recording, std::vector<std::string>& known) {
   for (const std::string& name : recording.channels) {
     if (std::ranges::find(known, name) != known.end()) continue;
     if (known.size() == kMostChannels)
-      throw InputError(fmt::format("{}: its channel '{}' is one more than the {} that a data set may have in all",
-                                   recording.path(), name, kMostChannels));
+      throw InputError(
+          fmt::format("{}: its channel '{}' is one more than the {} that a data set may have in all",
+                      recording.path(), name, kMostChannels));
     known.push_back(name);
   }
 }

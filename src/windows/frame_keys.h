@@ -9,13 +9,13 @@
 
 namespace plimsoll {
 
-/// The message of each frame of a recording, as a vocabulary numbers channels. A view: the frames must outlive
-/// it. Immutable.
+/// The message of each frame of a recording, as a vocabulary numbers channels. A view: the frames must
+/// outlive it. Immutable.
 class FrameKeys {
  public:
   FrameKeys() = default;
-  /// `known`: names of channels by number. A channel of the recording that is not among them has a number of its
-  /// own, from kMostChannels on.
+  /// `known`: names of channels by number. A channel of the recording that is not among them has a number of
+  /// its own, from kMostChannels on.
   FrameKeys(const FrameSpans& frames, const Recording& recording, const std::vector<std::string>& known);
 
   /// By the frame's place in the spans.
@@ -26,12 +26,12 @@ class FrameKeys {
 
  private:
   const uint32_t* can_id_ = nullptr;
-  const uint8_t* channel_ = nullptr;  // null where recordings are of one channel each
+  const uint8_t* channel_ = nullptr;                 // null where recordings are of one channel each
   std::array<MessageKey, kMostChannels> numbers_{};  // by channel of the recording, shifted to their place
 };
 
-/// The name of a key's channel: one of `known`, or of the recording's; empty where recordings are of one channel
-/// each.
+/// The name of a key's channel: one of `known`, or of the recording's; empty where recordings are of one
+/// channel each.
 std::string channel_of(MessageKey key, const std::vector<std::string>& known,
                        const std::vector<std::string>& of_recording);
 

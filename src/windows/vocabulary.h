@@ -12,14 +12,14 @@
 
 namespace plimsoll {
 
-/// Messages by index: CAN IDs, or CAN IDs of channels. One that is not among them has the index size(), "out of
-/// vocabulary". Immutable: any number of threads may look up.
+/// Messages by index: CAN IDs, or CAN IDs of channels. One that is not among them has the index size(), "out
+/// of vocabulary". Immutable: any number of threads may look up.
 class Vocabulary {
  public:
   explicit Vocabulary(MessageIds ids);
 
-  /// From a tensor of a model, I64 [n], and the names of channels by number. Errors: InputError where the tensor
-  /// is missing or holds anything else.
+  /// From a tensor of a model, I64 [n], and the names of channels by number. Errors: InputError where the
+  /// tensor is missing or holds anything else.
   static Vocabulary from_tensor(const NamedTensors& tensors, const std::string& name,
                                 std::vector<std::string> channels);
 

@@ -47,8 +47,8 @@ class WindowStream {
   /// From here on comes another recording. Errors: InputError for windows by time of frames without times.
   void begin(const StreamFacts& facts);
   /// Takes frames, up to the first that belongs to another recording; returns how many. `channels`: names by
-  /// frames.channel, of which a recording may only have more from call to call. Errors: InputError where windows
-  /// are of merged channels and frames tell none, or the other way round; BudgetExceeded.
+  /// frames.channel, of which a recording may only have more from call to call. Errors: InputError where
+  /// windows are of merged channels and frames tell none, or the other way round; BudgetExceeded.
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {});
   /// The recording has ended: next() also gives what is left of it.
   void end() { ended_ = true; }

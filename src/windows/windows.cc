@@ -29,11 +29,12 @@ void require_same_channels(const FramesView& frames, const MessageIds& known) {
   if (frames.frames().size() == 0 || merged != known.channels.empty()) return;
   throw InputError(fmt::format(
       "{}: {}", frames.set().folder().string(),
-      merged ? "its recordings have their channels merged, and the model is of single channels; ingest without "
-               "--merge-channels, or train or calibrate a model on merged ones"
-             : fmt::format("its recordings are of one channel each, and the model is of the merged channels {}; "
-                           "ingest with --merge-channels",
-                           fmt::join(known.channels, ", "))));
+      merged
+          ? "its recordings have their channels merged, and the model is of single channels; ingest without "
+            "--merge-channels, or train or calibrate a model on merged ones"
+          : fmt::format("its recordings are of one channel each, and the model is of the merged channels {}; "
+                        "ingest with --merge-channels",
+                        fmt::join(known.channels, ", "))));
 }
 
 }  // namespace

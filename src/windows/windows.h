@@ -57,7 +57,8 @@ class WindowSource : public BlockSource {
                                                         FrameJudges& /*judges*/) const {
     return std::vector<FrameStatistics>(graphs.size());
   }
-  /// The message of each node of a window's graph; of compat, whose unknown IDs are one node, the first of them.
+  /// The message of each node of a window's graph; of compat, whose unknown IDs are one node, the first of
+  /// them.
   virtual std::vector<MessageKey> node_ids(int64_t graph) const = 0;
 };
 
@@ -70,8 +71,8 @@ struct LearnedBefore {
 /// What is not known before is learned from the recordings that options.learn_from takes: for compat a
 /// vocabulary of all their frames, for behaviour vocabulary and benign profile of those labelled 0. The set
 /// must outlive the source. Errors: UsageError (unknown features, window below 2, stride below 1, compat by
-/// time or of merged channels), InputError (no vocabulary or profile to be had, channels merged in the set and
-/// not in what is known or the other way round, or as BehaviourWindows says).
+/// time or of merged channels), InputError (no vocabulary or profile to be had, channels merged in the set
+/// and not in what is known or the other way round, or as BehaviourWindows says).
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            LearnedBefore known = {});
 

@@ -182,7 +182,9 @@ TEST_F(Ingest, ChannelsOfACaptureAreMergedInItsOrder) {
   // More than a piece of text holds; a channel that comes late; one that is given the name of another.
   constexpr int kFrames = 60'000;
   const std::vector<const char*> names = {"can7", "can1", "can2", "can9"};
-  const auto name_of = [](int i) { return i > 50'000 && i % 10 == 0 ? size_t{3} : static_cast<size_t>(i % 3); };
+  const auto name_of = [](int i) {
+    return i > 50'000 && i % 10 == 0 ? size_t{3} : static_cast<size_t>(i % 3);
+  };
   {
     std::ofstream log(folder_ / "in/train_a/many-1.log");
     for (int i = 0; i < kFrames; ++i)

@@ -103,7 +103,8 @@ TEST_F(Inject, AttacksOnMergedChannelsAreOnTheTargetsAndLeaveAllFramesInOrder) {
     for (int64_t i = 0; i < kFrames; ++i) {
       const uint8_t data[8] = {static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8), 3};
       // Some frames of two channels have one time, and some run back.
-      batch.append(i / 2 * 1'000'000 - (i % 1000 == 999 ? 2'000'000 : 0), 0x100 + static_cast<uint32_t>(i % 7), data, 8, 0);
+      batch.append(i / 2 * 1'000'000 - (i % 1000 == 999 ? 2'000'000 : 0),
+                   0x100 + static_cast<uint32_t>(i % 7), data, 8, 0);
       batch.channel.push_back(i % 3 == 0 ? 1 : 0);
     }
     writer.append(batch.merged_spans());
@@ -114,7 +115,10 @@ TEST_F(Inject, AttacksOnMergedChannelsAreOnTheTargetsAndLeaveAllFramesInOrder) {
     writer.end_recording(recording);
     writer.publish(make_provenance(Json::array(), Json::object()));
   }
-  run({.frames = folder_ / "merged", .out = folder_ / "out", .attacks = kAll, .target = TargetChoice::periodic});
+  run({.frames = folder_ / "merged",
+       .out = folder_ / "out",
+       .attacks = kAll,
+       .target = TargetChoice::periodic});
   EXPECT_EQ(verify_data_set(folder_ / "out"), std::vector<std::string>{});
   const FramesView before(folder_ / "merged");
   const FramesView after(folder_ / "out");

@@ -177,7 +177,8 @@ TEST_F(Frames, ChannelsThatAreNotThoseOfTheTableAreRefusedOrFound) {
     manifest["recordings"][0]["channels"] = channels;
     write_bytes(folder_ / "manifest.json", manifest.dump());
   };
-  for (const Json& channels : {Json::array(), Json("x"), Json::array({1, 2, 3}), Json(std::vector<std::string>(65, "x"))}) {
+  for (const Json& channels :
+       {Json::array(), Json("x"), Json::array({1, 2, 3}), Json(std::vector<std::string>(65, "x"))}) {
     write_channels(channels);
     EXPECT_THAT(error_text<InputError>([&] { FramesView view(folder_); }), HasSubstr(folder_.string()));
   }

@@ -17,9 +17,7 @@ struct FrameColumns {
   std::vector<uint8_t> length, data, label;
   std::vector<uint8_t> channel = {};
 
-  FrameSpans spans() const {
-    return {time_ns, can_id, length, data, label, kPayloadBytes, {}, channel};
-  }
+  FrameSpans spans() const { return {time_ns, can_id, length, data, label, kPayloadBytes, {}, channel}; }
 };
 
 /// Valid frames with numbers drawn from `seed`; every 16th is an attack, every 8th has an extended ID.

@@ -16,7 +16,8 @@ namespace plimsoll {
 namespace {
 
 Detector make_gat(const GATWithJKOptions& options = {.num_ids = 20}) {
-  return {std::make_unique<GATWithJK>(options, 5), nullptr, {{{1, 2, 0x80000123}}, {{1}}, {{0.01, 0.009, 1.5F}}}};
+  return {
+      std::make_unique<GATWithJK>(options, 5), nullptr, {{{1, 2, 0x80000123}}, {{1}}, {{0.01, 0.009, 1.5F}}}};
 }
 
 Detector make_vgae() {

@@ -22,7 +22,8 @@ TEST(Vocabulary, IndexesKnownIdsInOrderAndAllOthersAsOne) {
 
 // Two channels of a recording, of which the vocabulary knows one by another number.
 TEST(Vocabulary, TellsMessagesOfChannelsApartByName) {
-  const Vocabulary vocabulary({{0x10, uint64_t{1} << 32 | 0x10, uint64_t{1} << 32 | kCanExtended | 5}, {"body", "power"}});
+  const Vocabulary vocabulary(
+      {{0x10, uint64_t{1} << 32 | 0x10, uint64_t{1} << 32 | kCanExtended | 5}, {"body", "power"}});
   Recording recording;
   recording.channels = {"power", "other"};
   const std::vector<uint32_t> ids = {0x10, kCanExtended | 5, 0x10, 0x11};
@@ -35,7 +36,9 @@ TEST(Vocabulary, TellsMessagesOfChannelsApartByName) {
   EXPECT_EQ(vocabulary.index(keys[1]), 2);
   EXPECT_EQ(vocabulary.index(keys[2]), 3) << "0x10 of a channel that is not known is another message";
   EXPECT_EQ(vocabulary.index(keys[3]), 3);
-  const auto name = [&](size_t f) { return channel_of(keys[f], vocabulary.ids().channels, recording.channels); };
+  const auto name = [&](size_t f) {
+    return channel_of(keys[f], vocabulary.ids().channels, recording.channels);
+  };
   EXPECT_EQ(name(0), "power");
   EXPECT_EQ(name(2), "other");
   EXPECT_EQ(channel_of(uint64_t{7} << 32, {}, {}), "");

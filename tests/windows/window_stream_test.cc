@@ -43,9 +43,9 @@ class AWindowStream : public testing::Test {
 
   void compare(const FramesView& frames, const WindowOptions& options) {
     const auto source = open_windows(frames, options);
-    WindowStream stream(options,
-                        {source->tables().vocabulary,
-                         BehaviourProfile::from_tensors(source->learned(), source->tables().vocabulary.channels)});
+    WindowStream stream(
+        options, {source->tables().vocabulary,
+                  BehaviourProfile::from_tensors(source->learned(), source->tables().vocabulary.channels)});
     std::mt19937 random(7);
     int64_t graph = 0;
     for (const Recording& recording : frames.recordings()) {
@@ -78,7 +78,8 @@ class AWindowStream : public testing::Test {
       for (int64_t at = 0; at < recording.frames;) {
         const int64_t count =
             std::min<int64_t>(recording.frames - at, random() % 3 == 0 ? 1 : random() % 900);
-        ASSERT_EQ(stream.add(frames.frames().part(recording.first_frame + at, count), recording.channels), count);
+        ASSERT_EQ(stream.add(frames.frames().part(recording.first_frame + at, count), recording.channels),
+                  count);
         at += count;
         take();
       }
@@ -124,7 +125,8 @@ TEST_F(AWindowStream, GivesTheGraphsOfMergedChannels) {
     std::ofstream file(folder_ / "in" / name);
     for (int i = 0; i < 9'000; ++i)
       file << fmt::format("({}.{:06}) can{} {:03X}#{:04X}\n", i / 4000, i % 4000 * 250,
-                          i < 3 || first == 0 ? (i + first) % 2 : random() % 3, random() % 30, random() % 65536);
+                          i < 3 || first == 0 ? (i + first) % 2 : random() % 3, random() % 30,
+                          random() % 65536);
   }
   ingest_can({.sources = {folder_ / "in"},
               .out = folder_ / "frames",
@@ -134,10 +136,9 @@ TEST_F(AWindowStream, GivesTheGraphsOfMergedChannels) {
   ASSERT_EQ(frames.recordings()[0].channels, (std::vector<std::string>{"can1", "can0", "can2"}));
   const WindowOptions options{.features = "behaviour", .window = 100, .stride = 70};
   compare(frames, options);
-  compare(frames, {.features = "behaviour",
-                   .window = 50'000'000,
-                   .stride = 20'000'000,
-                   .unit = WindowUnit::nanoseconds});
+  compare(
+      frames,
+      {.features = "behaviour", .window = 50'000'000, .stride = 20'000'000, .unit = WindowUnit::nanoseconds});
   const auto source = open_windows(frames, options);
   EXPECT_EQ(source->tables().vocabulary.channels, (std::vector<std::string>{"can0", "can1"}));
   EXPECT_EQ(source->tables().vocabulary.size(), 60);

@@ -53,8 +53,9 @@ struct CaptureFacts {
 struct FormatOptions {
   std::string name = "auto";  ///< a word of capture_formats(), or table
   int64_t payload = 8;        ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
-  std::string channel = {};  ///< take this channel alone, where the format tells channels; empty: all
-  std::map<std::string, std::string> channel_names = {};  ///< other names of channels; those of one name are one
+  std::string channel = {};   ///< take this channel alone, where the format tells channels; empty: all
+  std::map<std::string, std::string> channel_names =
+      {};                       ///< other names of channels; those of one name are one
   bool merge_channels = false;  ///< all channels of a capture become one recording
   bool benign = false;          ///< every frame is labelled 0; one that is labelled an attack is an error
   std::vector<std::string> attack_labels =

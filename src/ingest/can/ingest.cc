@@ -77,7 +77,8 @@ std::string file_part(std::string name) {
   return name;
 }
 
-// Puts parsed pieces, which come in order, together into recordings: one a channel of a capture, or one a capture.
+// Puts parsed pieces, which come in order, together into recordings: one a channel of a capture, or one a
+// capture.
 class RecordingAssembler {
  public:
   RecordingAssembler(const std::vector<CaptureFile>& captures, const IngestOptions& options, std::string all)
@@ -154,7 +155,8 @@ class RecordingAssembler {
                        ": its format tells no channels that could be merged; leave --merge-channels out");
     std::array<uint8_t, kMostChannels> numbers{};
     for (size_t c = 0; c < frames.channels.size(); ++c)
-      numbers.at(c) = static_cast<uint8_t>(find_name(capture, options_.format.name_of_channel(frames.channels[c])));
+      numbers.at(c) =
+          static_cast<uint8_t>(find_name(capture, options_.format.name_of_channel(frames.channels[c])));
     for (uint8_t& channel : frames.channel) channel = numbers.at(channel);
     if (channels_.empty()) channels_.emplace_back();
     count_back(channels_.front(), frames.spans());
@@ -196,7 +198,8 @@ class RecordingAssembler {
       end = end_of_run(first);
       size_t& index = known[frames.channel[first]];
       if (index == kNotSeen)
-        index = find_channel(capture, options_.format.name_of_channel(frames.channels[frames.channel[first]]));
+        index =
+            find_channel(capture, options_.format.name_of_channel(frames.channels[frames.channel[first]]));
       const FrameSpans run = spans.part(static_cast<int64_t>(first), static_cast<int64_t>(end - first));
       count_back(channels_[index], run);
       if (Channel& channel = channels_[index]; channel.spill)

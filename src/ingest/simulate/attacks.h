@@ -58,12 +58,12 @@ struct Burst {
 };
 Burst burst_of(const AttackPlan& plan, int64_t cycle);
 
-/// The frames of a source, of one bus, with an attack put in. Those it does not touch keep order, times and labels. Where
-/// the frames of the source leave no room for one to be injected it waits for the next gap, and is dropped
-/// when its burst is over. A changed payload differs in its first two bytes, in the same bits throughout a
-/// burst. Injection and flooding change the target's last payload before the burst, and wait for a burst
-/// before which they have heard the target: injection twice, for its rate is measured on all frames heard so
-/// far. The source may run back in time; cycles go by the latest time seen.
+/// The frames of a source, of one bus, with an attack put in. Those it does not touch keep order, times and
+/// labels. Where the frames of the source leave no room for one to be injected it waits for the next gap, and
+/// is dropped when its burst is over. A changed payload differs in its first two bytes, in the same bits
+/// throughout a burst. Injection and flooding change the target's last payload before the burst, and wait for
+/// a burst before which they have heard the target: injection twice, for its rate is measured on all frames
+/// heard so far. The source may run back in time; cycles go by the latest time seen.
 class AttackedFrames : public FrameSource {
  public:
   /// `frames` must outlive it.

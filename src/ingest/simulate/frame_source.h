@@ -22,8 +22,8 @@ struct CanFrame {
 
   /// Wherever they are from.
   bool operator==(const CanFrame& other) const {
-    return time_ns == other.time_ns && data == other.data && can_id == other.can_id && length == other.length &&
-           label == other.label && channel == other.channel;
+    return time_ns == other.time_ns && data == other.data && can_id == other.can_id &&
+           length == other.length && label == other.label && channel == other.channel;
   }
 };
 

@@ -166,17 +166,16 @@ class Injection {
 
     made.attack = attack_name(*planned.attack);
     const auto [first, last] = std::minmax_element(frames.time_ns.begin(), frames.time_ns.end());
-    AttackedFrames attacked(
-        recorded, AttackPlan{.kind = *planned.attack,
-                             .seed = options_.seed,
-                             .recording = planned.number,
-                             .target = static_cast<uint32_t>(planned.target),
-                             .lowest = lowest_id(frames, channel),
-                             .channel = channel,
-                             .first_ns = *first,
-                             .cycle_ns = cycle_of(*last - *first),
-                             .spacing_ns = frame_time_us(kPayloadBytes) * kMicrosecond,
-                             .label_silence = options_.label_silence});
+    AttackedFrames attacked(recorded, AttackPlan{.kind = *planned.attack,
+                                                 .seed = options_.seed,
+                                                 .recording = planned.number,
+                                                 .target = static_cast<uint32_t>(planned.target),
+                                                 .lowest = lowest_id(frames, channel),
+                                                 .channel = channel,
+                                                 .first_ns = *first,
+                                                 .cycle_ns = cycle_of(*last - *first),
+                                                 .spacing_ns = frame_time_us(kPayloadBytes) * kMicrosecond,
+                                                 .label_silence = options_.label_silence});
     if (!merged) return transfer.recording(attacked, kAll, made);
     RecordedFrames others(frames, Take::others, channel);
     MergedFrames together(attacked, others);
