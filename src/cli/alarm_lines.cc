@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/event_text.h"
+#include "detect/j1939.h"
 #include "memory/ledger.h"
 
 namespace plimsoll {
@@ -64,11 +65,19 @@ std::string reason_of(const Verdict& verdict) {
 
 }  // namespace
 
-// "0x2C0", or "0x2C0 Engine" where names are known.
+// "0x2C0", or "0x2C0 Engine" where names are known; of J1939 "0x18FEF100 CCVS (PGN 65265 from 0)".
 std::string AlarmLines::name_of(const StreamDetector& detector, MessageKey key) const {
-  const auto named = options_.names.find(static_cast<uint32_t>(key) & ~kCanRemote);
-  const std::string id = text_of(detector, key);
-  return named == options_.names.end() ? id : id + " " + named->second;
+  const auto can_id = static_cast<uint32_t>(key);
+  std::string text = text_of(detector, key);
+  if (const std::string name = message_of(can_id); !name.empty()) text += " " + name;
+  if (const auto parts = options_.j1939 ? j1939_id(can_id) : std::nullopt)
+    text += fmt::format(" (PGN {} from {}{})", parts->pgn, parts->source,
+                        parts->destination ? fmt::format(" to {}", *parts->destination) : "");
+  return text;
+}
+
+std::string AlarmLines::message_of(uint32_t can_id) const {
+  return options_.dbc == nullptr ? "" : options_.dbc->name_of(can_id);
 }
 
 void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
@@ -102,8 +111,8 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
     nodes.push_back({{"id", id_text(id)}, {"known", detector.is_known(key)}, {"share", as_written(share)}});
     if (const std::string channel = detector.channel_of(key); !channel.empty())
       nodes.back()["channel"] = channel;
-    if (const auto named = options_.names.find(id & ~kCanRemote); named != options_.names.end())
-      nodes.back()["name"] = named->second;
+    if (const std::string name = message_of(id); !name.empty()) nodes.back()["name"] = name;
+    if (options_.j1939) add_j1939(id, nodes.back());
   }
   Json edges = Json::array();
   for (const auto& [index, share] : focus.edges) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/command.h"
+#include "detect/dbc.h"
 #include "detect/frame_feed.h"
 #include "detect/latency.h"
 #include "detect/stream_detector.h"
@@ -27,7 +28,8 @@ class AlarmLines {
     bool json = false;
     bool incidents = false;  ///< alarms are told as incidents: no line a window
     bool summary = true;
-    std::map<uint32_t, std::string> names = {};  ///< of messages, by can_id
+    const Dbc* dbc = nullptr;  ///< for names of messages; outlives the lines
+    bool j1939 = false;        ///< 29-bit IDs are told in their parts
   };
   /// `watch` runs since the process began its work.
   AlarmLines(const Options& options, const Stopwatch& watch) : options_(options), watch_(watch) {}
@@ -46,6 +48,7 @@ class AlarmLines {
 
  private:
   std::string name_of(const StreamDetector& detector, MessageKey key) const;
+  std::string message_of(uint32_t can_id) const;
   Json line_json(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place) const;
   std::string line_text(const Verdict& verdict, const StreamDetector& detector,
                         const StreamPlace& place) const;

@@ -45,18 +45,13 @@ void take(const FrameBatch& batch, const FormatOptions& format, const Dbc& dbc, 
   }
 }
 
-std::string name_of(const Dbc& dbc, uint32_t id) {
-  const auto message = dbc.find(id);
-  return message == dbc.end() ? "" : message->second.name;
-}
-
 void print_table(const Dbc& dbc, const Channels& channels) {
   Table table({"<channel", "<ID", "<message", "<signal", "<rule", "frames", "<first", "<found", "<expected"});
   int64_t findings = 0;
   for (const auto& [channel, rules] : channels)
     for (const DbcFinding& finding : rules.findings()) {
       ++findings;
-      table.add({channel.empty() ? "-" : channel, id_text(finding.can_id), name_of(dbc, finding.can_id),
+      table.add({channel.empty() ? "-" : channel, id_text(finding.can_id), dbc.name_of(finding.can_id),
                  finding.signal, kDbcRules.at(static_cast<size_t>(finding.rule)),
                  format_count(finding.frames), iso_time(finding.first_ns), finding.found, finding.expected});
     }
@@ -66,16 +61,18 @@ void print_table(const Dbc& dbc, const Channels& channels) {
 Json findings_json(const Dbc& dbc, const Channels& channels) {
   Json all = Json::array();
   for (const auto& [channel, rules] : channels)
-    for (const DbcFinding& finding : rules.findings())
+    for (const DbcFinding& finding : rules.findings()) {
       all.push_back({{"channel", channel},
                      {"id", id_text(finding.can_id)},
-                     {"message", name_of(dbc, finding.can_id)},
+                     {"message", dbc.name_of(finding.can_id)},
                      {"signal", finding.signal},
                      {"rule", kDbcRules.at(static_cast<size_t>(finding.rule))},
                      {"frames", finding.frames},
                      {"first_ns", finding.first_ns},
                      {"found", finding.found},
                      {"expected", finding.expected}});
+      if (dbc.has_groups()) add_j1939(finding.can_id, all.back());
+    }
   return all;
 }
 
@@ -83,7 +80,7 @@ void run(const Options& options) {
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
   const Dbc dbc = read_dbc(options.dbc);
-  if (dbc.empty())
+  if (dbc.messages().empty())
     throw InputError(
         fmt::format("{}: found no message, expected lines such as BO_ 291 Engine: 8 ECU", options.dbc));
   FeedOptions feed_options = options.feed;
@@ -103,7 +100,7 @@ void run(const Options& options) {
                              {"broken", broken},
                              {"malformed_lines", losses.lines},
                              {"dropped_frames", losses.frames},
-                             {"messages", dbc.size()},
+                             {"messages", dbc.messages().size()},
                              {"findings", findings_json(dbc, channels)}})
                            .dump());
   } else {

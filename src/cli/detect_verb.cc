@@ -41,6 +41,7 @@ struct Options {
   int64_t heartbeat = 0;
   int metrics = 0;
   std::string dbc;
+  bool j1939 = false;
   bool fail_on_alarm = false;
   Resources resources;
 };
@@ -112,12 +113,15 @@ void run(const Options& options) {
     source += (source.empty() ? "" : ", ") + (word == "-" ? "standard input" : word);
   const bool has_events = !options.events.empty();
   EventContext context{.source = source, .vehicle = options.vehicle, .detector = hash_of(options.model)};
-  if (!options.dbc.empty()) context.names = names_of(read_dbc(options.dbc));
+  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc(options.dbc);
+  context.dbc = &dbc;
+  context.j1939 = options.j1939 || dbc.has_groups();
   AlarmLines lines({.all = options.all,
                     .json = options.json,
                     .incidents = has_events,
                     .summary = !has_events || options.events == "json" || options.json,
-                    .names = context.names},
+                    .dbc = &dbc,
+                    .j1939 = context.j1939},
                    watch);
   DetectCounts counts;
   EventSink sink({.format = options.events,
@@ -205,6 +209,8 @@ void add_detect(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--vehicle", options->vehicle, "A name of the vehicle, for incidents")->type_name("NAME");
   verb->add_option("--dbc", options->dbc, "Names of messages")->type_name("FILE");
+  verb->add_flag("--j1939", options->j1939,
+                 "Tell parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
   verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit code 10 where there was an alarm");
   verb->add_flag("--strict", options->feed.strict,
                  "End with an error at a malformed line; default: count it");

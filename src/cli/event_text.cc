@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "base/version.h"
+#include "detect/j1939.h"
 #include "store/frames.h"
 
 namespace plimsoll {
 namespace {
 
 std::string name_of(uint32_t id, const EventContext& context) {
-  const auto found = context.names.find(id & ~kCanRemote);
-  return found == context.names.end() ? "" : found->second;
+  return context.dbc == nullptr ? "" : context.dbc->name_of(id);
 }
 
 // The most frequent first.
@@ -74,6 +74,14 @@ std::string id_text(uint32_t can_id, const std::string& channel) {
                      (can_id & kCanExtended) != 0 ? 8 : 3);
 }
 
+void add_j1939(uint32_t can_id, Json& json) {
+  const auto parts = j1939_id(can_id);
+  if (!parts) return;
+  json["pgn"] = parts->pgn;
+  json["source"] = parts->source;
+  if (parts->destination) json["destination"] = *parts->destination;
+}
+
 std::string iso_time(int64_t time_ns) {
   const auto seconds = static_cast<std::time_t>(time_ns / 1'000'000'000);
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(seconds), time_ns % 1'000'000'000 / 1000);
@@ -84,6 +92,7 @@ Json event_json(const Incident& incident, const EventContext& context) {
   for (const auto& [id, windows] : ranked_ids(incident)) {
     Json one = {{"id", id_text(id.can_id)}, {"windows", windows}};
     if (!id.channel.empty()) one["channel"] = id.channel;
+    if (context.j1939) add_j1939(id.can_id, one);
     if (const std::string name = name_of(id.can_id, context); !name.empty()) one["name"] = name;
     ids.push_back(std::move(one));
   }
