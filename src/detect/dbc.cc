@@ -15,6 +15,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr int kFrameBits = 8 * 64;
+constexpr int kMostBits = 8 * 1785;  // of the longest message of the transport protocol of J1939
 // Vector's place for signals that are of no message.
 constexpr std::string_view kNoMessage = "VECTOR__INDEPENDENT_SIG_MSG";
 
@@ -123,7 +125,10 @@ class Reader {
       signal.multiplexed = value;
     }
     sound = sound && read_number(take_to(words, '|'), signal.start) &&
-            read_number(take_to(words, '@'), signal.length);
+            read_number(take_to(words, '@'), signal.length) && signal.start >= 0 && signal.start < kMostBits &&
+            signal.length >= 1 && signal.length <= kMostBits;
+    // A text, or a part of a message of several frames: no frame has it.
+    if (sound && (signal.length > 64 || signal.start >= kFrameBits)) return;
     const std::string_view layout = take_to(words, '(');
     sound = sound && layout.size() == 2 && (layout[0] == '0' || layout[0] == '1') &&
             (layout[1] == '+' || layout[1] == '-');
@@ -132,7 +137,6 @@ class Reader {
     take_to(words, '[');
     sound = sound && read_number(take_to(words, '|'), signal.least) &&
             read_number(take_to(words, ']'), signal.most);
-    sound = sound && signal.start >= 0 && signal.start < 512 && signal.length >= 1 && signal.length <= 64;
     if (!sound) refuse(whole, "a signal, such as SG_ Speed : 7|16@0+ (0.01,0) [0|655.35] \"km/h\" ECU");
     signal.intel = layout[0] == '1';
     signal.is_signed = layout[1] == '-';

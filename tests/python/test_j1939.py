@@ -17,14 +17,14 @@ GROUP_OF_ANY_SOURCE = 0x03FFFF00  # a mask under which IDs of PDU2 are equal who
 DBC = """VERSION ""
 BU_: ECU
 BO_ 2364540158 EEC1: 8 ECU
- SG_ EngineSpeed : 24|16@1+ (0.125,0) [0|8031.875] "rpm" ECU
- SG_ Torque : 16|8@1+ (1,-125) [-125|125] "%" ECU
+ SG_ EngineSpeed : 24|16@1+ (0.125,0) [0|6000] "rpm" ECU
+ SG_ Torque : 16|8@1+ (1,-125) [-100|100] "%" ECU
  SG_ Mode : 0|4@1+ (1,0) [0|12] "" ECU
 
-BO_ 2566844158 CCVS: 8 ECU
- SG_ Speed : 8|16@1+ (0.00390625,0) [0|250.996] "km/h" ECU
+BO_ 2566844926 CCVS: 8 ECU
+ SG_ Speed : 8|16@1+ (0.00390625,0) [0|200] "km/h" ECU
 
-BO_ 2566844171 CCVS_of_11: 8 ECU
+BO_ 2566844683 CCVS_of_11: 8 ECU
  SG_ Other : 8|16@1+ (1,0) [0|65535] "" ECU
 
 BO_ 2348875518 TSC1: 8 ECU
@@ -33,11 +33,11 @@ BO_ 2348875518 TSC1: 8 ECU
 BO_ 2566834942 DM1: 20 ECU
  SG_ Lamp : 0|2@1+ (1,0) [0|1] "" ECU
 
-BO_ 2566849022 Plain: 8 ECU
+BO_ 2566849790 Plain: 8 ECU
 
 BA_DEF_ BO_ "VFrameFormat" ENUM "StandardCAN","ExtendedCAN","StandardCAN_FD","ExtendedCAN_FD","J1939PG";
 BA_DEF_DEF_ "VFrameFormat" "J1939PG";
-BA_ "VFrameFormat" BO_ 2566849022 1;
+BA_ "VFrameFormat" BO_ 2566849790 1;
 """
 EEC1, CCVS, TSC1, DM1, PLAIN = 0x0CF00400, 0x18FEF100, 0x0C000000, 0x18FECA00, 0x18FF0400
 
@@ -144,7 +144,7 @@ def test_messages_are_matched_by_group_as_a_masked_database_of_cantools(bin_dir,
 
 
 def test_the_message_of_its_source_comes_first(bin_dir, dbc, tmp_path):
-    frames = [(0, CCVS | source, bytes([0, 0, 0xFA, 0, 0, 0, 0])) for source in (11, 12)] + [(0, PLAIN | 1, bytes(8)), (0, 0x18FF0500, b"")]
+    frames = [(0, CCVS | source, bytes(7)) for source in (11, 12)] + [(0, PLAIN | 1, bytes(8)), (0, 0x18FF0500, b"")]
     found = by_id(check(bin_dir, dbc, frames, tmp_path))
     assert found == {("0x18FEF10B", "CCVS_of_11", "length", ""): 1, ("0x00FEF10C", "CCVS", "length", ""): 1,
                      ("0x18FF0401", "", "unknown message", ""): 1, ("0x18FF0500", "", "unknown message", ""): 1}
@@ -161,14 +161,16 @@ def test_each_sender_has_counters_and_cycles_of_its_own(bin_dir, dbc, tmp_path):
                                bytes(7) + bytes([(n + offset + destination) % 8])))
     frames.append((0.4, TSC1 | 3, bytes(7) + b"\x0f"))  # no value is no break
     assert by_id(check(bin_dir, dbc, frames, tmp_path)) == {}
-    frames.append((0.401, TSC1 | 0x27, bytes(7) + b"\x07"))
+    frames.append((0.399, TSC1 | 0x27, bytes(7) + b"\x07"))
     summary = check(bin_dir, dbc, frames, tmp_path)
     assert by_id(summary) == {("0x00000027", "TSC1", "counter", "MessageCounter"): 1, ("0x00000027", "TSC1", "early", ""): 1}
     assert {(f["pgn"], f["source"], f["destination"]) for f in summary["findings"]} == {(0, 0x27, 0)}
 
 
 def test_a_long_group_is_of_any_length(bin_dir, dbc, tmp_path):
-    frames = [(0, DM1, b"\x01" * 8), (1, DM1, b"\x00\x00"), (2, EEC1, bytes(4))]
+    text = ' SG_ Lamp : 0|2@1+ (1,0) [0|1] "" ECU\n'
+    dbc.write_text(DBC.replace(text, text + ' SG_ Text : 8|152@1+ (1,0) [0|0] "" ECU\n'))  # no frame has such a signal
+    frames = [(0, DM1, b"\x01" * 8), (1, DM1, b"\x00\x00"), (2, EEC1, b"\0\0\x7d\0")]
     assert by_id(check(bin_dir, dbc, frames, tmp_path)) == {("0x00F00400", "EEC1", "length", ""): 1}
 
 
@@ -184,7 +186,7 @@ def test_a_number_for_the_format_is_vectors(bin_dir, dbc, tmp_path):
         'BA_DEF_DEF_ "VFrameFormat" "J1939PG"', 'BA_DEF_DEF_ "VFrameFormat" 3')
     dbc.write_text(number)
     assert {message.protocol for message in cantools.database.load_file(dbc, strict=False).messages} == {"j1939", None}
-    assert by_id(check(bin_dir, dbc, [(0, EEC1 | 7, bytes(8))], tmp_path)) == {}
+    assert by_id(check(bin_dir, dbc, [(0, EEC1 | 7, b"\xff" * 8)], tmp_path)) == {}
     dbc.write_text(number.replace('"VFrameFormat" 3', '"VFrameFormat" 1'))
     assert by_id(check(bin_dir, dbc, [(0, EEC1 | 7, bytes(8))], tmp_path)) == {("0x0CF00407", "", "unknown message", ""): 1}
 
