@@ -24,6 +24,7 @@ struct Options {
   ConvertOptions convert;
   FormatOptions format;  // of a capture
   std::string to = "csv";
+  std::string bus = {};
   std::vector<std::string> leave_out = {};
   bool trust = false;
   Resources resources;
@@ -103,6 +104,8 @@ void add_convert(CLI::App& app, char** argv) {
       ->capture_default_str();
   add_capture_options(*verb, options->format);
   verb->add_flag("--benign", options->format.benign, "Of a capture: label every frame 0, which csv needs");
+  verb->add_option("--bus", options->bus, "Of a description of several buses: the one that becomes a DBC")
+      ->type_name("NAME");
   verb->add_option("--leave-out", options->leave_out,
                    "Of files of PyTorch Geometric: attributes that a graph_set has no column for")
       ->type_name("NAME");
