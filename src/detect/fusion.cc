@@ -27,12 +27,16 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     1.1F,    // transitions: another drive may have its messages in another order; likewise
     5.0F,    // steps: doublings; at 4, a benign drive of set_01 has two false alarms in 1,508 windows
     1.0F,    // extra: margins
+    0.5F,    // checksum: a frame; CAN delivers no damaged ones
 };
 
 constexpr size_t kGat = FusedRows::kGat;
 constexpr auto kEarlyPart = static_cast<size_t>(Statistic::early);
 constexpr auto kEarlySharePart = static_cast<size_t>(Statistic::early_share);
 constexpr auto kExtraPart = static_cast<size_t>(Statistic::extra);
+// Parts that have a level of their own for each ID, learned from all benign traffic: windows that are
+// compared with half of it would raise it for all.
+constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum)};
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
 // classifier finds no more in the window than in benign ones, it is the latter.
 constexpr double kSupport = 0.5;
@@ -62,13 +66,13 @@ Vector<float, Tag::columns> sorted_values(const FusedRows& rows, size_t part) {
   return values;
 }
 
-// A value of each part. Files of earlier versions have no `extra`, or no `steps` either: they count for
-// nothing there.
+// A value of each part. Files of earlier versions have no `checksum`, or no `extra` and `steps` either: they
+// count for nothing there.
 std::array<double, kFusedParts> parts_of(const NamedTensors& tensors, const std::string& name) {
   const auto values = values_of<double>(tensors, name, {-1});
   std::array<double, kFusedParts> parts;
   parts.fill(kNaN);
-  if (values.size() + 1 == kFusedParts || values.size() + 2 == kFusedParts) {
+  if (values.size() < kFusedParts && values.size() + 3 >= kFusedParts) {
     const size_t missing = kFusedParts - values.size();
     std::ranges::copy(values.first(kStatistics - missing), parts.begin());
     std::ranges::copy(values.subspan(kStatistics - missing), parts.begin() + kStatistics);
@@ -135,18 +139,17 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     fusion.edges_[p] = std::max(0.0, edge);
     if (p == kGat && timing == Timing::supported) fusion.support_ = edge;
   }
-  // Its margins are levels already, of each ID its own, learned from all benign traffic: windows that are
-  // compared with half of it would raise them for all IDs.
-  if (!std::isnan(fusion.edges_[kExtraPart])) {
-    fusion.edges_[kExtraPart] = 0;
-    fusion.units_[kExtraPart] = parts[kExtraPart].least_scale;
+  for (const size_t part : kOwnLevels) {
+    if (std::isnan(fusion.edges_[part])) continue;
+    fusion.edges_[part] = 0;
+    fusion.units_[part] = parts[part].least_scale;
   }
   Vector<double, Tag::columns> excesses;
   excesses.reserve(static_cast<size_t>(benign.size()));
   for (int64_t w = 0; w < benign.size(); ++w) {
     std::array<float, kFusedParts> row;
     std::ranges::copy(benign.row(w), row.begin());
-    row[kExtraPart] = std::min(row[kExtraPart], 0.0F);
+    for (const size_t part : kOwnLevels) row[part] = std::min(row[part], 0.0F);
     excesses.push_back(fusion.excess(row));
   }
   std::ranges::sort(excesses);
@@ -173,7 +176,7 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
   // those that other parts rank.
   double& steps = excesses[static_cast<size_t>(Statistic::steps)];
   if (steps <= 1) steps = std::min(steps, 0.0);
-  excesses[kExtraPart] *= scale_;  // a margin is an alarm whatever the scale of the others
+  for (const size_t part : kOwnLevels) excesses[part] *= scale_;  // whatever the scale of the others
   return excesses;
 }
 

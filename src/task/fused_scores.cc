@@ -85,9 +85,9 @@ FusedScores::FusedScores(const TrainingData& data, const CalibrationFolds* folds
   put_statistics(folds->second, folds->by_second.graphs, calibration_, {.benign_only = true});
 }
 
-int64_t FusedScores::bytes(int64_t graphs, int64_t longest, bool calibrated) {
-  const auto statistics = graphs * static_cast<int64_t>(sizeof(ProfileStatistics));
-  return (calibrated ? 2 : 1) * statistics + FusedRows::bytes(longest);
+int64_t FusedScores::bytes(const WindowSource& windows, int64_t longest, bool calibrated) {
+  const auto statistics = windows.graphs() * static_cast<int64_t>(sizeof(ProfileStatistics));
+  return (calibrated ? 2 : 1) * statistics + FusedRows::bytes(longest) + windows.judges_bytes();
 }
 
 FusedRows FusedScores::rows(const Statistics& statistics, std::span<const int64_t> graphs,

@@ -38,7 +38,7 @@ class FusedScores {
   FusedScores(const TrainingData& data, const CalibrationFolds* folds, std::span<const JudgedList> lists);
 
   /// What one takes of the ledger, `longest` being the longest list that is judged.
-  static int64_t bytes(int64_t graphs, int64_t longest, bool calibrated);
+  static int64_t bytes(const WindowSource& windows, int64_t longest, bool calibrated);
 
   /// Of each recording by levels of its own calibration windows. `without`: parts that count for nothing.
   /// Errors: InputError that names a recording with fewer than two of them.

@@ -106,7 +106,7 @@ struct Judging {
     scorer.later = columns * source.graphs() * static_cast<int64_t>(sizeof(float)) + judging_bytes(longest);
     if (gat() != nullptr) scorer.later += AttendedWindows::bytes(gat()->file);
     if (recipe.data.features == "behaviour")
-      scorer.later += FusedScores::bytes(source.graphs(), longest, calibrated);
+      scorer.later += FusedScores::bytes(*data.windows(), longest, calibrated);
   }
   Judging(const Judging&) = delete;
   Judging& operator=(const Judging&) = delete;

@@ -11,6 +11,7 @@
 #include "store/frames.h"
 #include "store/named_tensors.h"
 #include "windows/arrival_model.h"
+#include "windows/checksum_model.h"
 #include "windows/gap.h"
 #include "windows/signal_model.h"
 #include "windows/vocabulary.h"
@@ -100,8 +101,10 @@ class BehaviourProfile {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   /// An ID's profile; of the index vocabulary().size(), which is "unknown", an empty one.
   const Id& id(int32_t index) const { return ids_[static_cast<size_t>(index)]; }
-  /// What its signals do, and how soon frames come: of a vehicle that is calibrated, else nothing.
+  /// What its signals do, which payloads have checksums, and how soon frames come: of a vehicle that is
+  /// calibrated, else nothing.
   const SignalModel& signals() const { return signals_; }
+  const ChecksumModel& checksums() const { return checksums_; }
   const ArrivalModel& arrivals() const { return arrivals_; }
   /// The IDs whose silence is expected to end, by index.
   std::span<const int32_t> expected() const { return expected_; }
@@ -119,6 +122,7 @@ class BehaviourProfile {
 
   Vocabulary vocabulary_;
   SignalModel signals_;
+  ChecksumModel checksums_;
   ArrivalModel arrivals_;
   Vector<Id, Tag::columns> ids_;
   Vector<int32_t, Tag::columns> expected_;

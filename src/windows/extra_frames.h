@@ -19,6 +19,10 @@ class ExtraFrames {
   /// them any more. With `benign_only`, frames labelled 1 are as if they were not there.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
               bool benign_only = false, int64_t dropped = 0);
+  /// Kept for a profile of so many IDs and windows of so many frames.
+  static int64_t bytes(int64_t ids, int64_t window) {
+    return ids * static_cast<int64_t>(sizeof(Seen)) + 2 * window * static_cast<int64_t>(sizeof(float));
+  }
   /// What comes next is another recording.
   void reset() { recording_ = nullptr; }
 

@@ -11,8 +11,8 @@ using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns
 
 const std::array<std::string, kStatistics>& statistic_names() {
   static const std::array<std::string, kStatistics> kNames = {
-      "unknown", "early", "early_share", "surplus", "silence",
-      "load",    "still", "transitions", "steps",   "extra"};
+      "unknown", "early",       "early_share", "surplus", "silence", "load",
+      "still",   "transitions", "steps",       "extra",   "checksum"};
   return kNames;
 }
 
@@ -56,6 +56,7 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph,
   if (is_another_vehicle(nodes, unknown)) return {};
   at(Statistic::steps) = by_frames.steps;
   at(Statistic::extra) = by_frames.extra;
+  at(Statistic::checksum) = by_frames.checksum;
   // No gap: of one frame, or of frames without times.
   if (nodes > 0 && row(first)[kWindowGap] > 0)
     at(Statistic::load) = static_cast<float>(kDoublings) * (1 - row(first)[kWindowGap]);

@@ -21,17 +21,19 @@ enum class Statistic : uint8_t {
   transitions,  ///< share of steps between known IDs that benign traffic does not take
   steps,        ///< doublings by which a signal steps further than ever, at worst (windows/signal_steps.h)
   extra,        ///< margins by which a frame comes too soon to be its sender's (windows/extra_frames.h)
+  checksum,     ///< frames whose payload has a wrong checksum (windows/checksum_model.h)
 };
-inline constexpr size_t kStatistics = 10;
+inline constexpr size_t kStatistics = 11;
 const std::array<std::string, kStatistics>& statistic_names();
 
 /// By Statistic.
 using ProfileStatistics = std::array<float, kStatistics>;
 
-/// What its frames say of a window that its behaviour graph does not: SignalSteps and ExtraFrames.
+/// What its frames say of a window that its behaviour graph does not: FrameJudges.
 struct FrameStatistics {
   float steps = 0;
   float extra = 0;
+  float checksum = 0;
 };
 
 /// Of a window, from its behaviour graph with all its columns and what its frames say. All

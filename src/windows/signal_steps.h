@@ -12,6 +12,8 @@ class SignalSteps {
   /// the worst signal of the window; 0 for none. `frames` is the whole set: predictions are made of at most
   /// BehaviourProfile::kLookBack frames of the recording before the window.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile);
+  /// Kept for a profile of so many IDs.
+  static int64_t bytes(int64_t ids) { return (ids + 1) * static_cast<int64_t>(sizeof(Seen)); }
 
  private:
   struct Seen {

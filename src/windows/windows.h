@@ -57,6 +57,8 @@ class WindowSource : public BlockSource {
                                                         FrameJudges& /*judges*/) const {
     return std::vector<FrameStatistics>(graphs.size());
   }
+  /// Bytes that one FrameJudges keeps at most.
+  virtual int64_t judges_bytes() const { return 0; }
   /// The message of each node of a window's graph; of compat, whose unknown IDs are one node, the first of
   /// them.
   virtual std::vector<MessageKey> node_ids(int64_t graph) const = 0;

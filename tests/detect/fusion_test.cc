@@ -118,7 +118,16 @@ TEST(Fusion, AMarginOfExtraIsAnAlarmWhateverBenignWindowsHave) {
   EXPECT_NEAR(fusion.scores_by_part(row({{"silence", 0}, {"extra", 0.5F}}))[place("extra")], 0.5, 1e-5);
 }
 
-// What versions wrote that knew neither signals nor arrivals, or no arrivals.
+TEST(Fusion, AFrameWithAWrongChecksumIsAnAlarmWhateverBenignWindowsHave) {
+  FusedRows benign;
+  for (int i = 0; i < 100; ++i)
+    benign.add(row({{"silence", i < 99 ? 0.0F : 50.0F}, {"checksum", i % 2 == 0 ? 3.0F : 0.0F}}));
+  const Fusion fusion = Fusion::learn(benign);
+  EXPECT_EQ(fusion.score(row({{"silence", 0}, {"checksum", 0}})), 0);
+  EXPECT_NEAR(fusion.score(row({{"silence", 0}, {"checksum", 1}})), 2, 1e-5);
+}
+
+// What versions wrote that knew no checksums, no arrivals either, or no signals.
 class FusionOfEarlierVersions : public testing::TestWithParam<size_t> {};
 
 TEST_P(FusionOfEarlierVersions, ScoresAsThere) {
@@ -136,14 +145,14 @@ TEST_P(FusionOfEarlierVersions, ScoresAsThere) {
   const auto again = Fusion::from_tensors(tensors);
   ASSERT_TRUE(again.has_value());
   for (const float gat : {-3.0F, 0.5F, 9.0F}) {
-    const auto parts = row({{"unknown", 0}, {"transitions", 0}, {"extra", 50}, {"gat", gat}});
+    const auto parts = row({{"unknown", 0}, {"transitions", 0}, {"checksum", 50}, {"gat", gat}});
     EXPECT_EQ(again->score(parts), fusion.score(row({{"unknown", 0}, {"transitions", 0}, {"gat", gat}})));
   }
   tensors["fusion.edge"] = own_tensor<double>(std::vector<double>(3), {3});
   EXPECT_THROW(Fusion::from_tensors(tensors), InputError);
 }
 
-INSTANTIATE_TEST_SUITE_P(PartsFewer, FusionOfEarlierVersions, testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(PartsFewer, FusionOfEarlierVersions, testing::Values(1, 2, 3));
 
 TEST(Fusion, WhatIsNoNumberIsNoCleanBill) {
   FusedRows benign;

@@ -193,11 +193,25 @@ def test_what_is_merged_and_what_is_not_are_kept_apart(run, bin_dir, folder, tmp
     assert "channels merged" in error
     _, error = call(bin_dir, "windows", tmp_path / "frames", "--out", tmp_path / "compat", "--features", "compat", code=2)
     assert "merged channels" in error
-    _, error = call(bin_dir, "convert", tmp_path / "frames", "--out", tmp_path / "text", code=3)
-    assert "channels merged" in error
     _, error = call(bin_dir, "ingest", "can", folder / "watched.log", "--out", tmp_path / "x", "--merge-channels", "--channel",
                     "can0", code=2)
     assert "exclude" in error
+
+
+@pytest.mark.parametrize("to", ["candump", "pcapng"])
+def test_merged_channels_become_one_capture_and_come_back(run, folder, tmp_path, to):
+    run("plimsoll", "ingest", "can", folder / "watched.log", "--out", tmp_path / "frames", "--merge-channels", "--split", "s")
+    said = json.loads(run("plimsoll", "convert", tmp_path / "frames", "--out", tmp_path / to, "--to", to, "--json"))
+    assert "--merge-channels" in said["back"] and said["recordings"] == 1
+    run("plimsoll", "ingest", "can", tmp_path / to, "--out", tmp_path / "again", "--merge-channels")
+    for file in (tmp_path / "frames").glob("*.npy"):
+        assert (tmp_path / "again" / file.name).read_bytes() == file.read_bytes(), file.name
+    assert package.open(tmp_path / "again").recordings[0].content == package.open(tmp_path / "frames").recordings[0].content
+
+
+def test_a_capture_converts_with_other_names_of_channels(run, folder, tmp_path):
+    run("plimsoll", "convert", folder / "watched.log", "--out", tmp_path / "named.log", "--name-channel", "can0=vcan7")
+    assert set(line.split()[1] for line in (tmp_path / "named.log").read_text().splitlines()) == {"vcan7", "can1"}
 
 
 def test_shards_of_merged_captures_join_to_what_one_process_makes(run, folder, tmp_path):

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "ingest/can/fields.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {
@@ -123,6 +126,32 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
       return;
     }
   }
+}
+
+void require_sound(const CaptureFile& capture, int64_t lines, const ParsedPiece& parsed) {
+  if (!parsed.error) return;
+  const ParsedPiece::Error& error = *parsed.error;
+  throw InputError(fmt::format(
+      "{}:{}:{}: found '{}', expected {}{}", capture.path.string(), lines + error.line, error.column,
+      error.found, error.expected,
+      error.cut_off ? "; the file ends inside this line: fetch it again, or remove the line" : ""));
+}
+
+void label_benign(const CaptureFile& capture, FrameBatch& frames) {
+  if (std::ranges::find(frames.label, uint8_t{1}) != frames.label.end())
+    throw InputError(capture.path.string() +
+                     ": holds frames labelled as attacks; leave --benign out, or name other captures");
+  std::ranges::fill(frames.label, uint8_t{0});
+}
+
+int threads_for_pieces(int threads) {
+  // A piece and its frames take about 2.5 MiB; what a zstd decoder (16 MiB and a little for files up to that
+  // size) and the writers need stays.
+  constexpr int64_t kPieceMemory = 5 * kMiB / 2;
+  constexpr int64_t kOther = 18 * kMiB;
+  const Ledger& ledger = Ledger::process();
+  return static_cast<int>(
+      std::clamp<int64_t>((ledger.cap() - ledger.held() - kOther) / kPieceMemory, 1, threads));
 }
 
 }  // namespace plimsoll

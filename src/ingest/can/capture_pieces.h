@@ -78,4 +78,11 @@ struct ParsedPiece {
 /// first and keeps its memory.
 void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed);
 
+/// Throws InputError if the piece has a bad line. `lines`: of the capture before it.
+void require_sound(const CaptureFile& capture, int64_t lines, const ParsedPiece& parsed);
+/// Labels all frames 0, as --benign says. Errors: InputError where one is labelled an attack.
+void label_benign(const CaptureFile& capture, FrameBatch& frames);
+/// How many pieces may be in work at once: the budget decides the speed, not whether it works.
+int threads_for_pieces(int threads);
+
 }  // namespace plimsoll
