@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/units.h"
@@ -11,16 +12,18 @@
 namespace plimsoll {
 namespace {
 
+// Endless where the rate is not known.
+double seconds_for(double amount, double rate) {
+  return amount > 0 ? amount / rate : 0;
+}
+
 // None where the disk or the processors' part is not known.
 std::optional<double> seconds_of(const MemoryPlan::Reading& reading, const DiskSpeed& disk) {
-  if (reading.seconds == 0 || (reading.read > 0 && disk.read == 0) ||
-      (reading.written > 0 && disk.write == 0))
-    return std::nullopt;
-  const double reads = reading.pieces > 0 ? reading.pieces / disk.rows
-                       : reading.read > 0 ? reading.read / disk.read
-                                          : 0;
-  const double writes = reading.written > 0 ? reading.written / disk.write : 0;
-  return std::max(reading.seconds, reads + writes);
+  const double reads =
+      reading.pieces > 0 ? seconds_for(reading.pieces, disk.rows) : seconds_for(reading.read, disk.read);
+  const double seconds = reads + seconds_for(reading.written, disk.write);
+  if (reading.seconds == 0 || !std::isfinite(seconds)) return std::nullopt;
+  return std::max(reading.seconds, seconds);
 }
 
 std::string bytes_of(double bytes) {

@@ -47,11 +47,12 @@ double speed_of(int64_t bytes, const std::function<void(int64_t offset, std::spa
   return static_cast<double>(done * kPiece) / seconds.count();
 }
 
-// Rows a second, a few of each thousand at a time.
+// Rows a second that lie far apart.
 double scattered_rows(const std::filesystem::path& file, const RowLayout& layout) {
   constexpr int64_t kRows = 4096;
   RowReader reader(file, layout);
-  const int64_t count = std::min(kRows, layout.rows);
+  const int64_t count =
+      std::clamp<int64_t>(kAtOnce * kPiece / layout.row_bytes, 1, std::min(kRows, layout.rows));
   MappedBytes memory(Tag::cache, count * layout.row_bytes);
   Vector<WantedRow, Tag::cache> wanted(static_cast<size_t>(count));
   const auto start = Clock::now();

@@ -287,27 +287,14 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
   }
 
   RecordingAssembler assembler(captures, options, all);
-  CapturePieces pieces(captures, options.format);
-  Workers workers(threads_for_pieces(options.threads));
-  struct Slot {
-    CapturePiece piece;
-    ParsedPiece parsed;
-  };
-  std::vector<Slot> slots(static_cast<size_t>(workers.threads()));
-  for (Slot& slot : slots) slot.parsed.frames.width = options.format.payload;
   int64_t done = 0;  // bytes of the files before the present one
-  workers.run_stream(
-      [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)].piece); },
-      [&](int64_t, Turn& turn) {
-        auto& [piece, parsed] = slots[static_cast<size_t>(turn.worker())];
-        parsed.frames.channels.clear();  // those of the piece alone
-        parse_piece(piece, options.skip_errors, parsed);
-        turn.wait();
-        assembler.add(piece, parsed);
-        result.text_bytes += piece.unpacked_bytes;
-        progress(done + piece.bytes_read, result.source_bytes);
-        if (piece.last) done += piece.bytes_read;
-      });
+  for_each_piece(captures, options.format, options.threads, options.skip_errors,
+                 [&](const CapturePiece& piece, ParsedPiece& parsed) {
+                   assembler.add(piece, parsed);
+                   result.text_bytes += piece.unpacked_bytes;
+                   progress(done + piece.bytes_read, result.source_bytes);
+                   if (piece.last) done += piece.bytes_read;
+                 });
   result.recordings = assembler.publish();
   return result;
 }

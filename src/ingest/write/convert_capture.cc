@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/workers.h"
 #include "ingest/can/capture_pieces.h"
 #include "ingest/write/convert.h"
 #include "io/new_folder.h"
@@ -24,26 +23,12 @@ class Conversion {
       : options_(options), capture_(capture), file_(file), start_ns_(start_ns) {}
 
   ConvertResult run(const std::function<void(int64_t, int64_t)>& progress) {
-    const std::vector<CaptureFile> captures = {capture_};
-    CapturePieces pieces(captures, options_.format);
-    Workers workers(threads_for_pieces(options_.threads));
-    struct Slot {
-      CapturePiece piece;
-      ParsedPiece parsed;
-    };
-    std::vector<Slot> slots(static_cast<size_t>(workers.threads()));
-    for (Slot& slot : slots) slot.parsed.frames.width = options_.format.payload;
     const auto bytes = static_cast<int64_t>(std::filesystem::file_size(capture_.path));
-    workers.run_stream(
-        [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)].piece); },
-        [&](int64_t, Turn& turn) {
-          auto& [piece, parsed] = slots[static_cast<size_t>(turn.worker())];
-          parsed.frames.channels.clear();  // those of the piece alone
-          parse_piece(piece, false, parsed);
-          turn.wait();
-          add(piece, parsed);
-          progress(piece.bytes_read, bytes);
-        });
+    for_each_piece({capture_}, options_.format, options_.threads, false,
+                   [&](const CapturePiece& piece, ParsedPiece& parsed) {
+                     add(piece, parsed);
+                     progress(piece.bytes_read, bytes);
+                   });
     return finish();
   }
 

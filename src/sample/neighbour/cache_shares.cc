@@ -1,13 +1,13 @@
 #include "sample/neighbour/cache_shares.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "rows/shared_scan.h"
 #include "rows/spilled_features.h"
 #include "sample/neighbour/block_sampler.h"
+#include "sample/neighbour/row_uses.h"
 
 namespace plimsoll {
 namespace {
@@ -31,55 +31,6 @@ double note_bytes(const SampleSizes& sizes) {
 struct Way {
   CacheShares shares = {.bytes_read = std::numeric_limits<double>::infinity()};
   double cost() const { return shares.bytes_read + shares.bytes_written; }
-};
-
-// How many rows are used how often, and by which part of all blocks.
-struct RowUses {
-  static constexpr size_t kLevels = std::numeric_limits<uint8_t>::max() + 1;
-  std::array<double, kLevels> rows{};
-  std::array<double, kLevels> chance{};
-
-  explicit RowUses(const CacheInput& input) {
-    const auto blocks = static_cast<double>(std::max<int64_t>(input.counted_blocks, 1));
-    double uses = 0;
-    for (const uint8_t used : input.uses) ++rows[used];
-    for (size_t used = 1; used < kLevels; ++used) {
-      chance[used] = std::min(static_cast<double>(used) / blocks, 1.0);
-      if (used + 1 < kLevels) uses += rows[used] * static_cast<double>(used);
-    }
-    // No more were counted of those that are used most; what is left of all uses is theirs.
-    const double of_most = (blocks * input.sizes.nodes - uses) / blocks / std::max(rows.back(), 1.0);
-    chance.back() = std::clamp(of_most, chance.back(), 1.0);
-  }
-
-  RowUses without_most_used(int64_t count) const {
-    RowUses others = *this;
-    auto left = static_cast<double>(count);
-    for (size_t used = kLevels; used-- > 0 && left > 0;) {
-      const double some = std::min(left, others.rows[used]);
-      others.rows[used] -= some;
-      left -= some;
-    }
-    return others;
-  }
-
-  // Rows that some of so many blocks use.
-  double distinct(double blocks) const {
-    constexpr double kAlmostAll = 0.999999;
-    double sum = 0;
-    for (size_t used = 1; used < kLevels; ++used)
-      sum += rows[used] * -std::expm1(blocks * std::log1p(-std::min(chance[used], kAlmostAll)));
-    return sum;
-  }
-
-  // For each block of a pack that has room for so many rows, each once however many of its blocks use it.
-  double packed(double room) const {
-    double blocks = 1;
-    while (blocks < 65536 && distinct(2 * blocks) <= room) blocks *= 2;
-    for (double step = blocks / 2; step >= blocks / 64; step /= 2)
-      if (distinct(blocks + step) <= room) blocks += step;
-    return distinct(blocks) / blocks;
-  }
 };
 
 Way by_sweeps(const CacheInput& input, const RowUses& uses) {
@@ -166,15 +117,16 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops) {
   return sizes;
 }
 
-// Errors of the model are seen where its bytes stand beside those that were read (`train --json`).
 CacheShares divide_cache(const CacheInput& input) {
-  const RowUses uses(input);
+  const RowUses uses(input.uses, input.counted_blocks, input.sizes.nodes);
   Way best = by_sweeps(input, uses);
-  // Its sample is read whatever the rows do.
-  best.shares.bytes_read += input.sampled ? note_bytes(input.sizes) : 0;
+  const double sample = input.sampled ? note_bytes(input.sizes) : 0;  // is read whatever the rows do
+  best.shares.bytes_read += sample;
   const bool rows_fit = input.bytes - best.shares.ahead_bytes >= SharedScan::most_bytes(input.rows.layout());
-  if (rows_fit) best.shares.pieces = 0;
-  if (rows_fit) best.shares.bytes_read = input.sampled ? note_bytes(input.sizes) : 0;  // once they are there
+  if (rows_fit) {  // and are there
+    best.shares.pieces = 0;
+    best.shares.bytes_read = sample;
+  }
   if (input.scratch_bytes == 0 || rows_fit) return best.shares;
   const auto consider = [&](const Way& way) {
     if (way.cost() < best.cost()) best = way;

@@ -107,12 +107,18 @@ void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
   sample_.write(first);
   const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;  // on average, with some to spare
   const auto shortest = static_cast<int64_t>(2 * (guessed.nodes + guessed.edges));
-  const int64_t bytes = std::min(of_block * graphs(), scratch_bytes() / kSamplesShare);
-  const int64_t validating = graphs() - blocks_.training_blocks();
-  if (bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs)) return;
+  const int64_t bytes = sample_file_bytes(of_block);
+  if (bytes == 0) return;
   const int64_t samples = std::min(graphs(), bytes / std::max<int64_t>(shortest, 1));
   if (auto file = ScratchFile::make(options_.scratch.folder, SampleFile::file_bytes_for(samples, bytes)))
     kept_.emplace(std::move(*file), samples);
+}
+
+// For samples of so many bytes a block; 0: there is no room for a part of an epoch.
+int64_t NeighbourSource::sample_file_bytes(int64_t of_block) const {
+  const int64_t bytes = std::min(of_block * graphs(), scratch_bytes() / kSamplesShare);
+  const int64_t validating = graphs() - blocks_.training_blocks();
+  return bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs) ? 0 : bytes;
 }
 
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
@@ -224,10 +230,9 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
   bool kept = kept_.has_value();
   if (options.folder.empty()) {  // as if it had one
     options.folder = graph_.set().folder();
-    const int64_t of_block = sizes_.most_note;
-    const int64_t samples = std::min(of_block * graphs(), options.scratch_bytes / kSamplesShare);
-    kept = samples >= of_block * (validating + blocks_.per_epoch() / kLeastEpochs);
-    if (kept) options.scratch_bytes -= samples;
+    const int64_t samples = sample_file_bytes(sizes_.most_note);
+    kept = samples > 0;
+    options.scratch_bytes -= samples;
   }
   const CacheShares shares = RunCache::shares(rows_, topology_, kept, options);
   const auto blocks = static_cast<double>(blocks_.per_epoch() + validating);

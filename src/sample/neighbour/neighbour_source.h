@@ -82,6 +82,7 @@ class NeighbourSource : public BlockSource {
   void resize_topology(int64_t bytes) const;
   int64_t data_bytes() const;
   int64_t scratch_bytes() const;
+  int64_t sample_file_bytes(int64_t of_block) const;
   RunCache::Options cache_options(int64_t bytes) const;
   SampleSizes guess_sizes() const;
   void keep_samples(const SampleSizes& guessed) const;

@@ -247,17 +247,17 @@ class Planner {
   void add_reading(MemoryPlan& plan, double mean) const {
     constexpr double kForward = 1.0 / 3;  // of a step, roughly
     const int64_t most = in_.source->most_cache_bytes();
+    const auto all = in_.source->reading_cost(most);
+    if (!all) return;
+    const double blocks =
+        static_cast<double>(all->training) + kForward * static_cast<double>(all->validating);
+    const double rate = plan.execution.graphs_per_s;
+    const double seconds = rate > 0 ? mean * blocks / rate : 0;
     const int64_t beside = plan.peak - plan.execution.cache_bytes;
     for (const double share : {0.05, 0.1, 0.2, 0.5, 1.0}) {
-      const auto all = in_.source->reading_cost(most);
-      if (!all) return;
-      const int64_t bytes =
-          share < 1 ? std::min(most, static_cast<int64_t>(share * static_cast<double>(all->data))) : most;
+      const auto part = static_cast<int64_t>(share * static_cast<double>(all->data));
+      const int64_t bytes = share < 1 ? std::min(most, part) : most;
       const ReadingCost cost = *in_.source->reading_cost(bytes);
-      const double blocks =
-          static_cast<double>(cost.training) + kForward * static_cast<double>(cost.validating);
-      const double seconds =
-          plan.execution.graphs_per_s > 0 ? mean * blocks / plan.execution.graphs_per_s : 0;
       plan.reading.push_back(
           {share, std::max(beside + bytes, plan.min_budget), seconds, cost.read, cost.written, cost.pieces});
     }
