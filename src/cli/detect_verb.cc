@@ -154,6 +154,7 @@ void run(const Options& options) {
   detection.run();
   lines.summarise(feed->losses(), budget);
   if (!stop) require_windows(source, lines, feed->losses());
+  if (!stop) detection.require_known_channel();
   if (options.fail_on_alarm && lines.alarms() > 0) throw AlarmsRaised{};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ingest/text/characters.h"
 
 namespace plimsoll {
 
@@ -76,27 +77,37 @@ void Detection::begin(Lane& lane) {
   lines_.begin_recording();
 }
 
-// Traffic that is all unknown passes for that of another vehicle, of which nothing is expected: with wrong
-// names a detector of merged channels would be silent.
+bool Detection::knows(const std::string& channel) {
+  const std::vector<std::string>& known = lane_of(channel).detector->channels();
+  return std::ranges::find(known, channel) != known.end();
+}
+
 void Detection::name_channels(const FrameBatch& batch) {
-  const size_t before = channels_.size();
-  for (size_t c = before; c < batch.channels.size(); ++c)
-    channels_.push_back(options_.format.name_of_channel(batch.channels[c]));
-  for (size_t c = before; c < channels_.size(); ++c) {
-    if (!is_merged(channels_[c])) continue;
-    const std::vector<std::string>& known = lane_of(channels_[c]).detector->channels();
-    const auto is_known = [&](const std::string& name) {
-      return std::ranges::find(known, name) != known.end();
-    };
-    if (is_known(channels_[c])) continue;
-    const std::string text = fmt::format(
-        "channel '{0}' is none that the detector was made on ({1}): all its IDs are unknown; give "
-        "--name-channel "
-        "{0}={2} if it is one of them",
-        channels_[c], fmt::join(known, ", "), known.front());
-    if (std::ranges::none_of(channels_, is_known)) throw InputError(text);
-    fmt::print(stderr, "plimsoll: {}\n", text);
+  for (size_t c = channels_.size(); c < batch.channels.size(); ++c) {
+    const std::string& name = channels_.emplace_back(options_.format.name_of_channel(batch.channels[c]));
+    if (!is_merged(name) || knows(name)) continue;
+    const std::vector<std::string>& known = lane_of(name).detector->channels();
+    fmt::print(stderr,
+               "plimsoll: channel '{}' is none that the detector was made on ({}): all its IDs are unknown; "
+               "give --name-channel {}={} if it is one of them\n",
+               name, fmt::join(known, ", "), shown(batch.channels[c]), known.front());
   }
+}
+
+// Traffic that is all unknown passes for that of another vehicle, of which nothing is expected: with wrong
+// names a detector of merged channels is silent.
+void Detection::require_known_channel() {
+  std::vector<std::string> strange;
+  for (const std::string& name : channels_) {
+    if (!is_merged(name)) continue;
+    if (knows(name)) return;
+    strange.push_back(name);
+  }
+  if (!strange.empty())
+    throw InputError(fmt::format(
+        "found the channels {}, expected some that the detector was made on ({}): all IDs were unknown; give "
+        "--name-channel",
+        fmt::join(strange, ", "), fmt::join(lane_of(strange.front()).detector->channels(), ", ")));
 }
 
 void Detection::take(const FrameBatch& batch) {

@@ -35,6 +35,8 @@ class Detection {
             const std::atomic<bool>& stop, std::atomic<bool>& reload);
 
   void run();
+  /// Of merged channels, after run(). Errors: InputError where the detector knows none that frames came of.
+  void require_known_channel();
   /// The detector of channels that have no other.
   const StreamDetector& detector() const { return *first_; }
 
@@ -52,6 +54,7 @@ class Detection {
   std::unique_ptr<StreamDetector> load(const std::string& channel) const;
   Lane& lane_of(const std::string& channel);
   bool is_merged(const std::string& channel) const { return merged_ && !options_.models.contains(channel); }
+  bool knows(const std::string& channel);
   void name_channels(const FrameBatch& batch);
   void begin(Lane& lane);
   void take(const FrameBatch& batch);

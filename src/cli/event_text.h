@@ -11,11 +11,11 @@ namespace plimsoll {
 /// What events tell beside the incident.
 struct EventContext {
   std::string source;
-  std::string vehicle;   ///< may be empty
-  std::string detector;  ///< XXH3-64 of its file
+  std::string vehicle;       ///< may be empty
+  std::string detector;      ///< XXH3-64 of its file
   const Dbc* dbc = nullptr;  ///< for names of messages; outlives the events
   bool j1939 = false;        ///< 29-bit IDs are told in their parts
-  int64_t suppressed = 0;  ///< events before this one that a limit held back
+  int64_t suppressed = 0;    ///< events before this one that a limit held back
 };
 
 /// "0x2C0", or "can1:0x2C0" of merged channels; an extended ID has eight digits

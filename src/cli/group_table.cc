@@ -57,7 +57,8 @@ std::string group_table(const FrameSpans& frames, const Dbc& dbc) {
   for (const auto& [pgn, group] : std::span(ranked).first(std::min(ranked.size(), kMostRows)))
     table.add({fmt::format("{}", pgn), fmt::format("{:04X}", pgn), format_count(group->frames),
                text_of(group->priorities), text_of(group->sources),
-               group->destinations.none() ? "all" : text_of(group->destinations), dbc.name_of(group->first_id)});
+               group->destinations.none() ? "all" : text_of(group->destinations),
+               dbc.name_of(group->first_id)});
   std::string text = fmt::format("{} parameter groups of 29-bit IDs\n\n{}",
                                  format_count(static_cast<int64_t>(ranked.size())), table.text());
   if (ranked.size() > kMostRows)

@@ -190,8 +190,9 @@ void add_inspect(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("inspect", "Show what is in a data set, or the memory limits found");
   verb->add_option("DIR", options->folder, "A data set");
-  verb->add_flag("--j1939", options->j1939,
-                 "Of frames the parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
+  verb->add_flag(
+      "--j1939", options->j1939,
+      "Of frames the parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
   verb->add_option("--dbc", options->dbc, "Names of parameter groups")->type_name("FILE");
   verb->add_flag("--limits", options->limits, "The limits on memory, each with its source");
   verb->add_flag("--json", options->json, "The manifest, or the limits, as JSON");

@@ -125,8 +125,8 @@ class Reader {
       signal.multiplexed = value;
     }
     sound = sound && read_number(take_to(words, '|'), signal.start) &&
-            read_number(take_to(words, '@'), signal.length) && signal.start >= 0 && signal.start < kMostBits &&
-            signal.length >= 1 && signal.length <= kMostBits;
+            read_number(take_to(words, '@'), signal.length) && signal.start >= 0 &&
+            signal.start < kMostBits && signal.length >= 1 && signal.length <= kMostBits;
     // A text, or a part of a message of several frames: no frame has it.
     if (sound && (signal.length > 64 || signal.start >= kFrameBits)) return;
     const std::string_view layout = take_to(words, '(');

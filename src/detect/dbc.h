@@ -53,9 +53,9 @@ class Dbc {
   explicit Dbc(Messages messages);
 
   const Messages& messages() const { return messages_; }
-  /// The message of an ID, remote or not; null where there is none. An ID that the DBC does not have is one of its
-  /// parameter group, if there is such a message: of several the one of its source address, else of the null
-  /// address 254, else the first.
+  /// The message of an ID, remote or not; null where there is none. An ID that the DBC does not have is one
+  /// of its parameter group, if there is such a message: of several the one of its source address, else of
+  /// the null address 254, else the first.
   const Messages::value_type* find(uint32_t can_id) const;
   /// "" where there is none.
   std::string name_of(uint32_t can_id) const;
@@ -67,8 +67,8 @@ class Dbc {
 };
 
 /// Reads messages, signals, their value types, and the attributes GenMsgCycleTime, GenMsgSendType and
-/// VFrameFormat; other statements are passed over, comments of several lines too. Errors: InputError with file
-/// and line for a message or a signal that is none.
+/// VFrameFormat; other statements are passed over, comments of several lines too. Errors: InputError with
+/// file and line for a message or a signal that is none.
 Dbc read_dbc(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -34,8 +34,8 @@ bool is_counter(const DbcSignal& signal) {
   });
 }
 
-// SAE J1939-71 and ISO 11783-7: the highest raw values say that there is no value, an error, or are reserved: of whole
-// bytes from 0xFB in the highest one on, of other signals the last two.
+// SAE J1939-71 and ISO 11783-7: the highest raw values say that there is no value, an error, or are reserved:
+// of whole bytes from 0xFB in the highest one on, of other signals the last two.
 bool is_no_value(const DbcSignal& signal, int64_t raw) {
   if (signal.is_float || signal.length < 2) return false;
   const int bits = signal.is_signed ? signal.length - 1 : signal.length;

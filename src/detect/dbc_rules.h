@@ -35,9 +35,9 @@ struct DbcFinding {
   std::string expected;
 };
 
-/// Judges the frames of one bus by a DBC. Remote and error frames are not judged. Of a parameter group of J1939
-/// each sender has cycles and counters of its own. What it keeps is bounded by the DBC, by kMostUnknown IDs and by
-/// kMostSenders. Not thread-safe.
+/// Judges the frames of one bus by a DBC. Remote and error frames are not judged. Of a parameter group of
+/// J1939 each sender has cycles and counters of its own. What it keeps is bounded by the DBC, by kMostUnknown
+/// IDs and by kMostSenders. Not thread-safe.
 class DbcRules {
  public:
   static constexpr size_t kMostUnknown = 4096;  ///< others count as broken and are in no finding

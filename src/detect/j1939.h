@@ -9,9 +9,9 @@ namespace plimsoll {
 
 /// The parts of a 29-bit ID by SAE J1939-21, which NMEA 2000 shares.
 struct J1939Id {
-  uint8_t priority = 0;  ///< 0 to 7
-  uint32_t pgn = 0;      ///< number of the parameter group: 18 bits
-  uint8_t source = 0;    ///< address
+  uint8_t priority = 0;                     ///< 0 to 7
+  uint32_t pgn = 0;                         ///< number of the parameter group: 18 bits
+  uint8_t source = 0;                       ///< address
   std::optional<uint8_t> destination = {};  ///< of a group that is sent to one address (PDU1)
 };
 

@@ -29,12 +29,12 @@ Vocabulary::Vocabulary(MessageIds ids) : ids_(std::move(ids)), standard_(0x800) 
 
 Vocabulary Vocabulary::from_tensor(const NamedTensors& tensors, const std::string& name,
                                    std::vector<std::string> channels) {
-  constexpr auto kMost = static_cast<int64_t>(kMostChannels) << kChannelShift;
+  const auto end = static_cast<int64_t>(std::max<size_t>(channels.size(), 1)) << kChannelShift;
   std::vector<MessageKey> keys;
   for (const int64_t key : values_of<int64_t>(tensors, name, {-1})) {
-    if (key < 0 || key >= kMost || (!keys.empty() && static_cast<MessageKey>(key) <= keys.back()))
-      throw InputError(
-          fmt::format("the model's tensor '{}' holds no ascending CAN IDs; train it again", name));
+    if (key < 0 || key >= end || (!keys.empty() && static_cast<MessageKey>(key) <= keys.back()))
+      throw InputError(fmt::format(
+          "the model's tensor '{}' holds no ascending CAN IDs of its channels; train it again", name));
     keys.push_back(static_cast<MessageKey>(key));
   }
   return Vocabulary({std::move(keys), std::move(channels)});

@@ -19,7 +19,7 @@ class Vocabulary {
   explicit Vocabulary(MessageIds ids);
 
   /// From a tensor of a model, I64 [n], and the names of channels by number. Errors: InputError where the
-  /// tensor is missing or holds anything else.
+  /// tensor is missing or holds anything else, such as a channel without a name.
   static Vocabulary from_tensor(const NamedTensors& tensors, const std::string& name,
                                 std::vector<std::string> channels);
 

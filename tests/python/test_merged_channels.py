@@ -160,6 +160,9 @@ def test_channels_of_another_name_are_told_and_can_be_named(bin_dir, folder):
     expected, _, _ = detected(bin_dir, folder / "car.safetensors", folder / "watched.log")
     _, error = call(bin_dir, "detect", folder / "car.safetensors", "-", input=text, code=3)
     assert "channel '1' is none that the detector was made on (can0, can1)" in error and "--name-channel 1=can0" in error
+    assert "found the channels 1, 2, expected some" in error.splitlines()[-1]
+    _, error = call(bin_dir, "detect", folder / "car.safetensors", "-", "--name-channel", "1=odd", input=text, code=3)
+    assert "channel 'odd' is none" in error and "--name-channel 1=can0" in error
     lines, _, error = detected(bin_dir, folder / "car.safetensors", "-", "--name-channel", "1=can0", input=text)
     assert error.count("is none that the detector was made on") == 1 and "--name-channel 2=can0" in error
     assert all(line["alarm"] for line in lines[:-1]) and "2:0x3A0" in lines[5]["unknown_ids"]

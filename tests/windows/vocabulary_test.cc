@@ -45,6 +45,14 @@ TEST(Vocabulary, TellsMessagesOfChannelsApartByName) {
   EXPECT_EQ(channel_of(uint64_t{7} << 32, {"a"}, {}), "?") << "of a damaged file";
 }
 
+TEST(Vocabulary, OfAModelHasNoChannelsWithoutNames) {
+  const std::vector<int64_t> keys = {0x10, int64_t{1} << 32 | 0x10};
+  const NamedTensors tensors = {{"ids", own_tensor<int64_t>(keys, {2})}};
+  EXPECT_EQ(Vocabulary::from_tensor(tensors, "ids", {"a", "b"}).size(), 2);
+  EXPECT_THROW(Vocabulary::from_tensor(tensors, "ids", {"a"}), InputError);
+  EXPECT_THROW(Vocabulary::from_tensor(tensors, "ids", {}), InputError);
+}
+
 TEST(Vocabulary, AColumnOfADamagedSetReachesNoFurtherThanTheChannelsThereMayBe) {
   Recording recording;
   recording.channels = {"a"};
