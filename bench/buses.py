@@ -4,7 +4,7 @@
     bench/buses.py DATA [--dbc J1939.dbc] [--results bench/results/buses.md]    # DATA: the folder with can/ and can-j1939-truck/
 
 The buses are two cars of hcrl_sa, kia as can0 and sonata as can1, the first 60 s of each as the benign drive; then 32 s more of can0
-beside traffic with an attack on can1. The truck's captures become BLF. Windows with an attack are those that hold a frame of it.
+beside traffic with an attack on can1. The truck's captures become BLF; canmatrix has a DBC of J1939. Windows with an attack are those that hold a frame of it.
 """
 
 import argparse
