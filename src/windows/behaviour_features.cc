@@ -144,7 +144,7 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
     std::fill_n(row, kNodeFeatures, 0.0F);
     put(kIdIndex, node.index);
     put(kKnown, node.index < benign.vocabulary().size());
-    put(kExtended, (node.can_id & kCanExtended) != 0);
+    put(kExtended, (node.key & kCanExtended) != 0);
     put(kCountShare, share(node.count, window.count));
     if (looked_back_ > 0)
       put(kCountChange, bounded(std::log2(rate(node.count, window.count) / rate(node.before, looked_back_))));
@@ -215,7 +215,7 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
     std::fill_n(row, kNodeFeatures, 0.0F);
     row[kIdIndex] = static_cast<float>(id.index);
     row[kKnown] = 1;
-    row[kExtended] = (benign.vocabulary().ids()[place(id.index)] & kCanExtended) != 0 ? 1.0F : 0.0F;
+    row[kExtended] = (benign.vocabulary().ids().keys[place(id.index)] & kCanExtended) != 0 ? 1.0F : 0.0F;
     row[kWindowGap] = static_cast<float>(load.gap);
     row[kWindowGapChange] = static_cast<float>(load.change);
     row[kWindowNodes] = static_cast<float>(share(nodes, window.count));

@@ -93,9 +93,10 @@ class BehaviourProfile {
 
   /// As tensors of a model file, "profile.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// From such tensors; nothing where there is no "profile.ids". Errors: InputError that names a tensor that
-  /// is missing, misshapen or holds what no profile has.
-  static std::optional<BehaviourProfile> from_tensors(const NamedTensors& tensors);
+  /// From such tensors and the names of channels by number; nothing where there is no "profile.ids". Errors:
+  /// InputError that names a tensor that is missing, misshapen or holds what no profile has.
+  static std::optional<BehaviourProfile> from_tensors(const NamedTensors& tensors,
+                                                      std::vector<std::string> channels = {});
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
   /// An ID's profile; of the index vocabulary().size(), which is "unknown", an empty one.

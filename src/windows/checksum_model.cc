@@ -21,9 +21,10 @@ void for_each_benign(const FrameSpans& frames, std::span<const FrameWindow> runs
   const int32_t end = std::min(first + kAtOnce, vocabulary.size());
   for (const FrameWindow& run : runs) {
     if (!run.recording->has_payload) continue;
+    const FrameKeys keys = vocabulary.keys(frames, *run.recording);
     for (int64_t f = run.first; f < run.first + run.count; ++f) {
       const auto at = static_cast<size_t>(f);
-      const int32_t id = vocabulary.index(frames.can_id[at]);
+      const int32_t id = vocabulary.index(keys[at]);
       if (id < first || id >= end || frames.label[at] == 1) continue;
       take(static_cast<size_t>(id - first),
            payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
@@ -74,10 +75,11 @@ void ChecksumModel::find_places(int32_t ids) {
 float ChecksumModel::broken(const FrameSpans& frames, const FrameWindow& window,
                             const Vocabulary& vocabulary) const {
   if (checksums_.empty() || !window.recording->has_payload) return 0;
+  const FrameKeys keys = vocabulary.keys(frames, *window.recording);
   int64_t broken = 0;
   for (int64_t f = window.first; f < window.first + window.count; ++f) {
     const auto at = static_cast<size_t>(f);
-    const PayloadChecksum* const its = of(vocabulary.index(frames.can_id[at]));
+    const PayloadChecksum* const its = of(vocabulary.index(keys[at]));
     if (its == nullptr) continue;
     broken += its->is_broken(payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
   }

@@ -63,9 +63,10 @@ void for_each_payload(const FrameSpans& frames, std::span<const FrameWindow> run
   for (const FrameWindow& run : runs) {
     if (!run.recording->has_payload) continue;
     std::ranges::fill(seen, Seen{});
+    const FrameKeys keys = vocabulary.keys(frames, *run.recording);
     for (int64_t f = run.first; f < run.first + run.count; ++f) {
       const auto at = static_cast<size_t>(f);
-      const int32_t id = vocabulary.index(frames.can_id[at]);
+      const int32_t id = vocabulary.index(keys[at]);
       if (id == vocabulary.size() || frames.label[at] == 1) continue;
       const uint64_t payload = payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]);
       Seen& of = seen[static_cast<size_t>(id)];
