@@ -28,6 +28,8 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     5.0F,    // steps: doublings; at 4, a benign drive of set_01 has two false alarms in 1,508 windows
     1.0F,    // extra: margins
     0.5F,    // checksum: a frame; CAN delivers no damaged ones
+    6.0F,    // apart: doublings; at 5, benign drives of set_01 have three false alarms
+    8.0F,    // held: doublings; it ranks, and alarms of what is held for 256 times as long as ever
 };
 
 constexpr size_t kGat = FusedRows::kGat;
@@ -66,13 +68,13 @@ Vector<float, Tag::columns> sorted_values(const FusedRows& rows, size_t part) {
   return values;
 }
 
-// A value of each part. Files of earlier versions have no `checksum`, or no `extra` and `steps` either: they
-// count for nothing there.
+// A value of each part. Files of earlier versions lack up to five, from `held` to `steps`, which count for
+// nothing there.
 std::array<double, kFusedParts> parts_of(const NamedTensors& tensors, const std::string& name) {
   const auto values = values_of<double>(tensors, name, {-1});
   std::array<double, kFusedParts> parts;
   parts.fill(kNaN);
-  if (values.size() < kFusedParts && values.size() + 3 >= kFusedParts) {
+  if (values.size() < kFusedParts && values.size() + 5 >= kFusedParts) {
     const size_t missing = kFusedParts - values.size();
     std::ranges::copy(values.first(kStatistics - missing), parts.begin());
     std::ranges::copy(values.subspan(kStatistics - missing), parts.begin() + kStatistics);
@@ -174,8 +176,10 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
   }
   // Below the line benign signals step as much as attacked ones: ranked by it, windows would stand above
   // those that other parts rank.
-  double& steps = excesses[static_cast<size_t>(Statistic::steps)];
-  if (steps <= 1) steps = std::min(steps, 0.0);
+  for (const Statistic part : {Statistic::steps, Statistic::apart}) {
+    double& excess = excesses[static_cast<size_t>(part)];
+    if (excess <= 1) excess = std::min(excess, 0.0);
+  }
   for (const size_t part : kOwnLevels) excesses[part] *= scale_;  // whatever the scale of the others
   return excesses;
 }

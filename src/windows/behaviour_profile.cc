@@ -102,6 +102,7 @@ BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<con
     learner.add(frames.part(run.first, run.count), *run.recording, is_benign);
   learner.finish();
   profile.signals_ = SignalModel::learn(frames, runs, profile.vocabulary_);
+  profile.pairs_ = SignalPairs::learn(frames, runs, profile.vocabulary_, profile.signals_);
   profile.checksums_ = ChecksumModel::learn(frames, runs, profile.vocabulary_);
   profile.arrivals_ = ArrivalModel::learn(frames, runs, profile.vocabulary_);
   return profile;

@@ -14,6 +14,7 @@
 #include "windows/checksum_model.h"
 #include "windows/gap.h"
 #include "windows/signal_model.h"
+#include "windows/signal_pairs.h"
 #include "windows/vocabulary.h"
 
 namespace plimsoll {
@@ -103,6 +104,7 @@ class BehaviourProfile {
   /// What its signals do, which payloads have checksums, and how soon frames come: of a vehicle that is
   /// calibrated, else nothing.
   const SignalModel& signals() const { return signals_; }
+  const SignalPairs& pairs() const { return pairs_; }
   const ChecksumModel& checksums() const { return checksums_; }
   const ArrivalModel& arrivals() const { return arrivals_; }
   /// The IDs whose silence is expected to end, by index.
@@ -121,6 +123,7 @@ class BehaviourProfile {
 
   Vocabulary vocabulary_;
   SignalModel signals_;
+  SignalPairs pairs_;
   ChecksumModel checksums_;
   ArrivalModel arrivals_;
   Vector<Id, Tag::columns> ids_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -125,6 +126,7 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
   model.find_ranges(vocabulary.size());
 
   Vector<Line, Tag::columns> lines(model.signals_.size());
+  Vector<int32_t, Tag::columns> holds(model.signals_.size(), 0);
   Vector<int64_t, Tag::columns> frame_of(flips.size(), 0);
   const auto place = [&](const Signal& signal) {
     return static_cast<size_t>(&signal - model.signals_.data());
@@ -146,10 +148,17 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
     if (const Line& line = lines[place(signal)]; line.pairs > 0) line.put(signal);
   for_each_payload(frames, runs, vocabulary,
                    [&](int32_t id, uint64_t payload, const auto& before, int count) {
-                     if (count < 2) return;
                      for (const Signal& signal : model.of(id)) {
                        Signal& mine = model.signals_[place(signal)];
-                       mine.most = std::max(mine.most, mine.surprise(before[1], before[0], payload));
+                       const uint32_t value = mine.value(payload);
+                       int32_t& hold = holds[place(signal)];
+                       hold = count > 0 && value == mine.value(before[0]) ? hold + 1 : 1;
+                       if (mine.longest_hold == 0) mine.least = value;
+                       mine.longest_hold = std::max(mine.longest_hold, hold);
+                       mine.least = std::min(mine.least, value);
+                       mine.greatest = std::max(mine.greatest, value);
+                       if (count == 2)
+                         mine.most = std::max(mine.most, mine.surprise(before[1], before[0], payload));
                      }
                    });
   size_t kept = 0;
@@ -178,12 +187,15 @@ NamedTensors SignalModel::tensors() const {
   if (signals_.empty()) return {};
   Vector<int64_t, Tag::columns> places;
   Vector<double, Tag::columns> steps;
+  Vector<int64_t, Tag::columns> holds;
   for (const Signal& signal : signals_) {
+    holds.insert(holds.end(), {signal.longest_hold, signal.least, signal.greatest});
     places.insert(places.end(), {signal.id, signal.first_bit, signal.bits});
     steps.insert(steps.end(), {signal.slope, signal.offset, signal.most});
   }
   const auto count = static_cast<int64_t>(signals_.size());
   return {{"profile.signal_place", own_tensor<int64_t>(places, {count, 3})},
+          {"profile.signal_holds", own_tensor<int64_t>(holds, {count, 3})},
           {"profile.signal_steps", own_tensor<double>(steps, {count, 3})}};
 }
 
@@ -193,6 +205,9 @@ SignalModel SignalModel::from_tensors(const NamedTensors& tensors, int32_t ids) 
   const auto places = values_of<int64_t>(tensors, "profile.signal_place", {-1, 3});
   const auto steps =
       values_of<double>(tensors, "profile.signal_steps", {static_cast<int64_t>(places.size() / 3), 3});
+  std::span<const int64_t> holds;  // files of earlier versions have none
+  if (tensors.contains("profile.signal_holds"))
+    holds = values_of<int64_t>(tensors, "profile.signal_holds", {static_cast<int64_t>(places.size() / 3), 3});
   int64_t id_before = 0;
   for (size_t at = 0; at + 2 < places.size(); at += 3) {
     const int64_t id = places[at];
@@ -201,14 +216,20 @@ SignalModel SignalModel::from_tensors(const NamedTensors& tensors, int32_t ids) 
     const bool possible = id >= id_before && id < ids && first >= 0 && bits > 0 && bits <= kMostBits &&
                           first <= kPayloadBits - bits && std::abs(steps[at]) <= 1 &&
                           std::isfinite(steps[at + 1]) && std::isfinite(steps[at + 2]) && steps[at + 2] >= 0;
-    if (!possible)
+    const std::array<int64_t, 3> hold =
+        holds.empty() ? std::array<int64_t, 3>{} : std::array{holds[at], holds[at + 1], holds[at + 2]};
+    const bool can_hold = hold[0] >= 0 && hold[0] <= std::numeric_limits<int32_t>::max() && hold[1] >= 0 &&
+                          hold[1] <= hold[2] && hold[2] < int64_t{1} << kMostBits;
+    if (!possible || !can_hold)
       throw InputError(fmt::format(
           "the model's tensors 'profile.signal_*' hold an impossible signal in row {}; calibrate it "
           "again",
           at / 3));
     id_before = id;
     model.signals_.push_back({static_cast<int32_t>(id), static_cast<uint8_t>(first),
-                              static_cast<uint8_t>(bits), steps[at], steps[at + 1], steps[at + 2]});
+                              static_cast<uint8_t>(bits), steps[at], steps[at + 1], steps[at + 2],
+                              static_cast<int32_t>(hold[0]), static_cast<uint32_t>(hold[1]),
+                              static_cast<uint32_t>(hold[2])});
   }
   model.find_ranges(ids);
   return model;

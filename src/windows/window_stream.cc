@@ -53,7 +53,7 @@ void WindowStream::begin(const StreamFacts& facts) {
                                  kPayloadBytes, BehaviourProfile::kMostPayload));
   recording_.has_time = facts.has_time;
   recording_.has_payload = facts.has_payload;
-  judges_.extra.reset();
+  judges_.reset();
   held_.clear();
   held_.width = facts.width;
   clock_.clear();
