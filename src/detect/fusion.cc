@@ -24,12 +24,12 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     0.5F,    // silence: doublings
     0.3F,    // load: doublings
     11.0F,   // still: more than a look-back has room for, since cars stop; it ranks, and alarms nobody
-    1.1F,    // transitions: another drive may have its messages in another order; likewise
+    4.0F,    // transitions: another drive may have its messages in another order; likewise
     5.0F,    // steps: doublings; at 4, a benign drive of set_01 has two false alarms in 1,508 windows
     1.0F,    // extra: margins
     0.5F,    // checksum: a frame; CAN delivers no damaged ones
     6.0F,    // apart: doublings; at 5, benign drives of set_01 have three false alarms
-    8.0F,    // held: doublings; it ranks, and alarms of what is held for 256 times as long as ever
+    4.0F,    // held: doublings; it ranks, and alarms nobody
 };
 
 constexpr size_t kGat = FusedRows::kGat;
@@ -181,6 +181,8 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
     if (excess <= 1) excess = std::min(excess, 0.0);
   }
   for (const size_t part : kOwnLevels) excesses[part] *= scale_;  // whatever the scale of the others
+  double& held = excesses[static_cast<size_t>(Statistic::held)];
+  held = std::min(held, 0.99);
   return excesses;
 }
 
