@@ -1,11 +1,12 @@
 """Trains models of PyTorch Geometric under random budgets, each in a memory cgroup of just that size, and counts what
 becomes of it. Needs the right to make cgroups.
 
-    python_contract.py GRAPH_SET... --runs N [--seed S] [--peer]
+    python_contract.py GRAPH_SET... --runs N [--first N] [--jobs N] [--seed S] [--peer]
 
 A run draws a data set, a body, width, layers, batch size and a budget, at times below what is needed. It is good when it ends,
 or is refused by BudgetExceeded that names what is missing; bad when the kernel kills it or it ends otherwise. --peer trains the same
-models on batches of PyTorch Geometric's DynamicBatchSampler, without Plimsoll, in the same cgroups.
+models on batches of PyTorch Geometric's DynamicBatchSampler, without Plimsoll, in the same cgroups. --first goes on where another call
+ended; --jobs makes runs at the same time.
 Prints a line a run and a summary.
 """
 
@@ -15,6 +16,8 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -118,6 +121,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*")
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--peer", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
@@ -126,14 +131,19 @@ def main():
         train(json.loads(arguments.one), arguments.peer)
         return
     counts, over = Counter(), 0
-    for number in range(arguments.runs):
-        case = draw(number, arguments.seed, arguments.sets)
-        ended, found = run_one(case, arguments.peer)
-        counts[case["way"] + " " + ended] += 1
-        over += found.get("process", 0) > case["budget"]
-        told = {key: value for key, value in case.items() if key not in ("graphs", "seed")}
-        print(number, ended, Path(case["graphs"]).name, json.dumps(told), json.dumps(found), flush=True)
+    cases = [draw(number, arguments.seed, arguments.sets) for number in range(arguments.first, arguments.first + arguments.runs)]
+    with ProcessPoolExecutor(arguments.jobs) as jobs:
+        results = jobs.map(run_one, cases, repeat(arguments.peer))
+        for case, (ended, found) in zip(cases, results, strict=True):
+            report(case, ended, found, counts)
+            over += found.get("process", 0) > case["budget"]
     print(dict(counts), f"over the budget: {over}")
+
+
+def report(case, ended, found, counts):
+    counts[case["way"] + " " + ended] += 1
+    told = {key: value for key, value in case.items() if key not in ("graphs", "seed")}
+    print(case["seed"], ended, Path(case["graphs"]).name, json.dumps(told), json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

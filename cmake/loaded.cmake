@@ -15,7 +15,7 @@ plimsoll_loads(src/io/zip_archive.cc PLIMSOLL_LIBZIP ${zip_library})
 set_source_files_properties(src/io/zip_archive.cc PROPERTIES COMPILE_OPTIONS "${zip_CFLAGS}")
 
 list(GET sqlite_LINK_LIBRARIES 0 sqlite_library)
-plimsoll_loads(src/ingest/can/sqlite.cc PLIMSOLL_LIBSQLITE ${sqlite_library})
+plimsoll_loads(src/ingest/can/sqlite_database.cc PLIMSOLL_LIBSQLITE ${sqlite_library})
 
 find_library(METIS_LIBRARY metis REQUIRED)
 find_path(METIS_INCLUDE_DIR metis.h REQUIRED)

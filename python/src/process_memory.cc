@@ -67,7 +67,8 @@ void bind_memory(nb::module_& module) {
   module.def("budget_bytes", &budget_bytes);
   module.def("format_bytes", [](int64_t bytes) { return format_bytes(bytes); });
   module.def("slack", &ProcessBudget::slack);
-  module.def("anonymous", [] { return process_memory().anonymous; });
+  // But for freed memory that is kept: a budget starts without it.
+  module.def("anonymous", [] { return process_memory().anonymous - Ledger::process().spare(); });
   module.def("outside", &ProcessBudget::outside_ledger, nb::call_guard<nb::gil_scoped_release>());
   module.def("give_back_freed_memory", &give_back_freed_memory);
   module.def("held", [] { return Ledger::process().held(); });

@@ -1,11 +1,27 @@
+#include <algorithm>
+
+#include "base/units.h"
+#include "memory/caching_allocator.h"
+#include "memory/limits.h"
 #include "ops/allocator.h"
 #include "torch_bindings.h"
+
+namespace {
+
+// Freed memory that is kept outside of a budget, too: glibc's malloc would ask for the pages of every large
+// tensor again.
+int64_t most_kept() {
+  return std::min(plimsoll::kGiB, plimsoll::usable_memory(plimsoll::find_limits()) / 16);
+}
+
+}  // namespace
 
 // Its operators register themselves (src/ops); torch must be imported before.
 NB_MODULE(_torch, module) {
   nanobind::set_leak_warnings(false);
   plimsoll::surface_refusals();
   plimsoll::install_ledger_allocator();
+  plimsoll::CachingAllocator::keep_at_most(most_kept());
   plimsoll::bind_tapes(module);
   plimsoll::bind_memory(module);
   plimsoll::bind_runs(module);

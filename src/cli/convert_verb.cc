@@ -10,10 +10,8 @@
 #include "cli/interrupt.h"
 #include "cli/python_verbs.h"
 #include "cli/verbs.h"
-#include "ingest/can/convert_frames.h"
-#include "ingest/can/ingest.h"
 #include "ingest/can/sources.h"
-#include "io/new_folder.h"
+#include "ingest/write/convert.h"
 #include "store/data_set.h"
 #include "telemetry/progress.h"
 
@@ -22,38 +20,48 @@ namespace {
 
 struct Options {
   ConvertOptions convert;
-  FormatOptions format;  // of a capture
-  std::string to = "csv";
-  std::vector<std::string> leave_out = {};
+  std::string to;
   bool trust = false;
   Resources resources;
   bool json = false;
 };
 
 // How the captures are read back to the same frames.
-std::string way_back(const ConvertOptions& options, const ConvertResult& result) {
-  return fmt::format("plimsoll ingest can {} --out FRAMES{}{}", options.out.string(),
+std::string way_back(const ConvertResult& result) {
+  return fmt::format("plimsoll ingest can {} --out FRAMES{}{}", result.out.string(),
                      result.labels ? " --attack-label 1" : "", result.fd ? " --payload 64" : "");
 }
 
-// A capture becomes frames beside the output, which go when they are converted.
-ConvertResult convert(const Options& options, const std::function<void(int64_t, int64_t)>& progress) {
-  if (!std::filesystem::is_regular_file(options.convert.frames))
-    return convert_frames(options.convert, progress);
-  if (!options.convert.force && std::filesystem::exists(options.convert.out))
-    throw Failure(options.convert.out.string() + " exists already; give --force to replace it");
-  std::filesystem::path name = options.convert.out;
-  name += ".frames";
-  const NewFolder scratch(name, false);
-  ConvertOptions frames = options.convert;
-  frames.frames = scratch.path() / "frames";
-  ingest_can({.sources = {options.convert.frames}, .out = frames.frames, .format = options.format},
-             [](int64_t, int64_t) { throw_if_stopped(); });
-  return convert_frames(frames, progress);
+// The word of --to, or what the ending of the output says.
+const WrittenFormat& format_of(const Options& options, bool is_captured) {
+  if (!options.to.empty()) return written_format(options.to);
+  const WrittenFormat* const by_ending = is_captured ? format_of_ending(options.convert.out) : nullptr;
+  if (by_ending == nullptr && is_captured && is_capture(options.convert.out))
+    throw UsageError(fmt::format("{}: its ending tells no format; give --to", options.convert.out.string()));
+  return by_ending != nullptr ? *by_ending : written_format("csv");
+}
+
+void print_result(const ConvertResult& result, const Options& options, double seconds, Budget& budget) {
+  if (options.json) {
+    Json channels = Json::object();
+    for (const auto& [name, written] : result.channels) channels[name] = written;
+    const Json summary = {{"out", result.out.string()}, {"recordings", result.recordings},
+                          {"frames", result.frames},    {"left_out", result.losses.to_json()},
+                          {"channels", channels},       {"back", way_back(result)},
+                          {"seconds", seconds},         {"memory", budget.report_json()}};
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  fmt::print("{}: {} frames of {} recordings as {}; {}\n", result.out.string(), format_count(result.frames),
+             result.recordings, options.convert.to->name, format_seconds(seconds));
+  if (const std::string lost = result.losses.text(); !lost.empty())
+    fmt::print("{} does not hold: {}\n", options.convert.to->name, lost);
+  for (const auto& [name, written] : result.channels) fmt::print("channel {} is now {}\n", name, written);
+  fmt::print("back: {}\n{}\n", way_back(result), budget.report());
 }
 
 void run(Options options, char** argv) {
-  const std::filesystem::path& source = options.convert.frames;
+  const std::filesystem::path& source = options.convert.source;
   const bool is_file = std::filesystem::is_regular_file(source);
   const bool captured = is_file && is_capture(source);
   if ((is_file && !captured) ||
@@ -63,27 +71,16 @@ void run(Options options, char** argv) {
   }
   const Stopwatch watch;
   Budget budget(options.resources, captured ? 256 * kMiB : 64 * kMiB);
-  if (options.to == "candump") options.convert.format = TextFormat::candump;
+  options.convert.to = &format_of(options, captured);
+  options.convert.threads = options.resources.thread_count();
   ConvertResult result;
   {
-    Progress progress("convert", "frames");
-    result =
-        convert(options, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
+    Progress progress("convert", captured ? "" : "frames",
+                      captured ? Progress::Unit::bytes : Progress::Unit::count);
+    const auto report = until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
+    result = captured ? convert_capture(options.convert, report) : convert_frames(options.convert, report);
   }
-  const std::string out = options.convert.out.string();
-  if (options.json) {
-    const Json summary = {{"out", out},
-                          {"recordings", result.recordings},
-                          {"frames", result.frames},
-                          {"back", way_back(options.convert, result)},
-                          {"seconds", watch.seconds()},
-                          {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
-    return;
-  }
-  fmt::print("{}: {} frames of {} recordings as {}; {}\nback: {}\n{}\n", out, format_count(result.frames),
-             result.recordings, options.to, format_seconds(watch.seconds()),
-             way_back(options.convert, result), budget.report());
+  print_result(result, options, watch.seconds(), budget);
 }
 
 }  // namespace
@@ -91,27 +88,35 @@ void run(Options options, char** argv) {
 void add_convert(CLI::App& app, char** argv) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand(
-      "convert", "Frames and captures to captures as text; graphs to files of PyTorch Geometric, and back");
-  verb->add_option("SOURCE", options->convert.frames,
+      "convert",
+      "Frames and captures to captures of another format; graphs to files of PyTorch Geometric, and back");
+  verb->add_option("SOURCE", options->convert.source,
                    "A data set of frames, a capture in any format, a graph_set, or what PyTorch Geometric "
                    "saved: a .pt file or a folder "
                    "of them; .arxml, .kcd or .sym, which become a DBC (in Python, with cantools)")
       ->required();
-  verb->add_option("--out", options->convert.out, "The folder to make")->required()->type_name("DIR");
-  verb->add_option("--to", options->to, "Of frames: the text of the captures")
-      ->check(CLI::IsMember({"csv", "candump"}))
-      ->capture_default_str();
-  add_capture_options(*verb, options->format);
-  verb->add_flag("--benign", options->format.benign, "Of a capture: label every frame 0, which csv needs");
-  verb->add_option("--leave-out", options->leave_out,
-                   "Of files of PyTorch Geometric: attributes that a graph_set has no column for")
+  verb->add_option("--out", options->convert.out, "The folder to make; of a capture, the file or its folder")
+      ->required()
+      ->type_name("PATH");
+  std::vector<std::string> formats;
+  for (const WrittenFormat& format : written_formats()) formats.emplace_back(format.name);
+  verb->add_option("--to", options->to,
+                   "Of frames and captures: the format; default: by the ending of --out, else csv")
+      ->check(CLI::IsMember(formats));
+  add_capture_options(*verb, options->convert.format);
+  verb->add_flag("--benign", options->convert.format.benign,
+                 "Of a capture: label every frame 0, which csv needs");
+  verb->add_option("--leave-out", options->convert.leave_out,
+                   "Frames that may be missing where the format has none of their kind: remote, error, fd. "
+                   "Of files of "
+                   "PyTorch Geometric: attributes that a graph_set has no column for")
       ->type_name("NAME");
   verb->add_flag("--trust", options->trust,
                  "Of files of PyTorch Geometric: load those that may run code, too");
   verb->add_flag("--force", options->convert.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);
-  verb->footer("Example: plimsoll convert frames --out captures --to candump");
+  verb->footer("Example: plimsoll convert drive.blf --out drive.mf4");
   verb->callback([options, argv] { run(*options, argv); });
 }
 

@@ -40,8 +40,7 @@ SimulateResult make(const Options& options, const SimulateProgress& progress) {
   if (options.simulate.frames == 0) throw UsageError("simulate can needs --frames, or --inject");
   SimulateOptions simulate = options.simulate;
   simulate.attacks = parse_attacks(options.attacks);
-  if (options.format == "csv") simulate.text = TextFormat::csv;
-  if (options.format == "candump") simulate.text = TextFormat::candump;
+  if (options.format != "frames") simulate.captures = &written_format(options.format);
   return simulate_can(simulate, progress);
 }
 

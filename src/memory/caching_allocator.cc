@@ -1,5 +1,6 @@
 #include "memory/caching_allocator.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <map>
@@ -21,20 +22,41 @@ int64_t whole_pages(int64_t bytes) {
 struct Kept {
   std::mutex mutex;
   int64_t keeping = 0;                   // guarded by mutex, as all below
+  int64_t most = 0;                      // bytes, unless keeping
+  int64_t bytes = 0;                     // of pieces
   std::multimap<int64_t, void*> pieces;  // by size
 
   void drop() noexcept {
     const std::lock_guard lock(mutex);
-    for (const auto& [bytes, piece] : pieces) {
-      munmap(piece, static_cast<size_t>(bytes));
-      Ledger::process().remove_spare(bytes);
+    drop_locked();
+  }
+  void drop_locked() noexcept {
+    for (const auto& [size, piece] : pieces) {
+      munmap(piece, static_cast<size_t>(size));
+      Ledger::process().remove_spare(size);
     }
     pieces.clear();
+    bytes = 0;
+  }
+  // Whether there is room for one more, after all others went where they take too much.
+  bool make_room(int64_t size) noexcept {
+    if (keeping > 0) return true;
+    if (size > most) return false;
+    if (bytes > most - size) drop_locked();
+    return true;
   }
 };
 
+Kept& kept();
+
+Kept* make_kept() {
+  // A child of fork() has the thread that forked alone: nobody may hold the lock meanwhile.
+  pthread_atfork([] { kept().mutex.lock(); }, [] { kept().mutex.unlock(); }, [] { kept().mutex.unlock(); });
+  return new Kept;
+}
+
 Kept& kept() {
-  static auto& all = *new Kept;  // never destroyed: tensors are freed until the end
+  static Kept& all = *make_kept();  // never destroyed: tensors are freed until the end
   return all;
 }
 
@@ -46,6 +68,7 @@ void* take_kept(int64_t bytes) {
   if (found == all.pieces.end() || found->first > kMostCut * bytes) return nullptr;
   const auto [size, piece] = *found;
   all.pieces.erase(found);
+  all.bytes -= size;
   Ledger::process().remove_spare(size);
   if (size > bytes) munmap(static_cast<char*>(piece) + bytes, static_cast<size_t>(size - bytes));
   return piece;
@@ -56,7 +79,7 @@ void* take_kept(int64_t bytes) {
 CachingAllocator::Keeping::Keeping() {
   Ledger::process().on_short([] { kept().drop(); });
   const std::lock_guard lock(kept().mutex);
-  ++kept().keeping;
+  if (kept().keeping++ == 0) kept().drop_locked();
 }
 
 CachingAllocator::Keeping::~Keeping() {
@@ -67,9 +90,15 @@ CachingAllocator::Keeping::~Keeping() {
   kept().drop();
 }
 
+void CachingAllocator::keep_at_most(int64_t bytes) {
+  Ledger::process().on_short([] { kept().drop(); });
+  const std::lock_guard lock(kept().mutex);
+  kept().most = bytes;
+}
+
 bool CachingAllocator::keeping() {
   const std::lock_guard lock(kept().mutex);
-  return kept().keeping > 0;
+  return kept().keeping > 0 || kept().most > 0;
 }
 
 void* CachingAllocator::take(int64_t bytes) {
@@ -85,9 +114,10 @@ void CachingAllocator::give(void* piece, int64_t bytes) noexcept {
   Kept& all = kept();
   {
     const std::lock_guard lock(all.mutex);
-    if (all.keeping > 0 && Ledger::process().add_spare(pages)) {
+    if (all.make_room(pages) && Ledger::process().add_spare(pages)) {
       try {
         all.pieces.emplace(pages, piece);
+        all.bytes += pages;
         return;
       } catch (const std::bad_alloc&) {
         Ledger::process().remove_spare(pages);

@@ -8,13 +8,14 @@ namespace plimsoll {
 /// Large pieces of memory, each mapped for itself, of which freed ones are kept for those that come: their
 /// pages need not be asked of the system, and cleared by it, again. What is kept stands in the ledger of the
 /// process as spare (Ledger::add_spare), and goes back to the system where the cap leaves no room for it. All
-/// functions are thread-safe.
+/// functions are thread-safe, and the child of a fork() may call them.
 class CachingAllocator {
  public:
   /// From so many bytes on it is worth it.
   static constexpr int64_t kLeast = int64_t{256} << 10;
 
-  /// Freed pieces are kept while one of these lives.
+  /// Freed pieces are kept while one of these lives. What was kept without one goes back to the system first,
+  /// so that a budget starts without it.
   class Keeping {
    public:
     Keeping();
@@ -22,6 +23,9 @@ class CachingAllocator {
     Keeping(const Keeping&) = delete;
     Keeping& operator=(const Keeping&) = delete;
   };
+  /// Has freed pieces kept without that, too, but no more than so many bytes: where there is no room for one
+  /// more, all go back to the system.
+  static void keep_at_most(int64_t bytes);
   static bool keeping();
 
   /// A piece of so many bytes, aligned to a page, that the caller has entered in the ledger; null where the

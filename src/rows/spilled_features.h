@@ -45,6 +45,10 @@ class SpilledFeatures {
   };
   /// Rows that stay in memory with these options; less than 0: there is no room for packs.
   static int64_t kept_rows(const RowLayout& layout, const Options& options);
+  /// And rows of a pack.
+  static int64_t pack_rows(const RowLayout& layout, const Options& options) {
+    return sizes_for(layout, options).pack / layout.row_bytes;
+  }
   /// Bytes of a round's half of the scratch file.
   static int64_t round_bytes(const Options& options) {
     return options.scratch_bytes / 2 / ScratchFile::kAlignment * ScratchFile::kAlignment;

@@ -101,6 +101,28 @@ TEST(Candump, ASuffixIsALabelWhereTheUserSaysSo) {
   EXPECT_EQ(labelled.label[1], 1);
 }
 
+TEST(Asc, TimesStartAtTheDateOfTheMeasurement) {
+  const auto start_of = [](const std::string& header) {
+    const FrameBatch frames = parse_text(header + "0.5 1 123 Rx d 1 00\n", {.name = "asc"}).frames;
+    EXPECT_EQ(frames.frames(), 1) << header;
+    return frames.time_ns[0] - 500'000'000;
+  };
+  constexpr int64_t kDay = int64_t{1'506'729'600} * 1'000'000'000;  // 2017-09-30
+  constexpr int64_t kTime = (int64_t{15} * 3600 + 6 * 60 + 13) * 1'000'000'000 + 191'000'000;
+  const std::string base = "base hex  timestamps absolute\n";
+  EXPECT_EQ(start_of("date Sat Sep 30 15:06:13.191 2017\n" + base), kDay + kTime);
+  EXPECT_EQ(start_of("date Sat Sep 30 03:06:13.191 pm 2017\n" + base), kDay + kTime);
+  EXPECT_EQ(start_of("date Sat Sep 30 12:00:00 AM 2017\n" + base), kDay);
+  EXPECT_EQ(start_of("date Sam M\xC3\xA4r 1 00:00:00 1970\n" + base), int64_t{59} * 86'400'000'000'000);
+  // python-can writes when it made the file, and in the block when the first frame came.
+  EXPECT_EQ(start_of("date Sat Sep 30 16:00:00.0 2017\n" + base +
+                     "Begin Triggerblock Sat Sep 30 15:06:13.191 2017\n   0.000000 Start of measurement\n"),
+            kDay + kTime);
+  for (const char* const none : {"date Sat Sep 31 15:06:13.191 2017\n", "date Sat Foo 30 15:06:13.191 2017\n",
+                                 "date\n", "date Sat Sep 30 25:06:13.191 2017\n", "date Sat Sep 30 2017\n"})
+    EXPECT_EQ(start_of(none + base), 0) << none;
+}
+
 TEST(Table, ReadsColumnsAsTheyAreDescribed) {
   EXPECT_EQ(
       only("0.5,790,8,5,32,234,10,32,26,0,127,0", {.name = "table",

@@ -97,7 +97,7 @@ TEST_F(Simulate, FramesAreAsManyAsAskedForInOrderOfTimeAndSound) {
 TEST_F(Simulate, ByWayOfTheCsvTheColumnsAreTheSame) {
   run(options("frames"));
   SimulateOptions csv = options("csv");
-  csv.text = TextFormat::csv;
+  csv.captures = &written_format("csv");
   run(csv);
   IngestOptions ingest;
   ingest.sources = {folder_ / "csv"};
@@ -117,7 +117,7 @@ TEST_F(Simulate, ByWayOfTheCsvTheColumnsAreTheSame) {
 
 TEST_F(Simulate, CandumpLogsLieInFoldersOfTheirSplits) {
   SimulateOptions candump = options("log", 1'000);
-  candump.text = TextFormat::candump;
+  candump.captures = &written_format("candump");
   run(candump);
   EXPECT_EQ(names_in(folder_ / "log").size(), 5U);
   const std::string text = read_text(folder_ / "log" / "train_01_attack_free" / "attack-free-1.log");
@@ -134,7 +134,7 @@ TEST_F(Simulate, AnExistingOutputIsKeptReplacedOrRefused) {
   EXPECT_FALSE(run(force).already_there);
   EXPECT_EQ(FramesView(folder_ / "a").frames().size(), 2'000);
 
-  force.text = TextFormat::csv;
+  force.captures = &written_format("csv");
   force.out = folder_ / "t";
   run(force);
   SimulateOptions again = force;

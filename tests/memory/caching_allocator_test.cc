@@ -1,7 +1,10 @@
 #include "memory/caching_allocator.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -67,6 +70,51 @@ TEST(CachingAllocator, AreNotKeptWithoutABudget) {
     EXPECT_EQ(spare(), kMiB);
   }
   EXPECT_EQ(spare(), 0);
+}
+
+TEST(CachingAllocator, AreKeptUpToALimitWithoutABudget) {
+  CachingAllocator::keep_at_most(3 * kMiB);
+  { const Piece piece(2 * kMiB); }
+  EXPECT_EQ(spare(), 2 * kMiB);
+  {
+    const Piece piece(kMiB);
+    EXPECT_EQ(spare(), 0);
+  }
+  { const Piece piece(5 * kMiB / 2); }  // more than there is room for beside it
+  EXPECT_EQ(spare(), 5 * kMiB / 2) << "the other went";
+  { const Piece piece(4 * kMiB); }
+  EXPECT_EQ(spare(), 5 * kMiB / 2) << "what is too large drives nothing out";
+  {
+    const CachingAllocator::Keeping keeping;
+    EXPECT_EQ(spare(), 0) << "a budget starts without them";
+    { const Piece piece(8 * kMiB); }
+    EXPECT_EQ(spare(), 8 * kMiB);
+  }
+  EXPECT_EQ(spare(), 0);
+  CachingAllocator::keep_at_most(0);
+}
+
+// As the workers of a loader are made, while other threads make tensors.
+TEST(CachingAllocator, TheChildOfAForkTakesPieces) {
+  CachingAllocator::keep_at_most(kMiB);
+  std::atomic<bool> over = false;
+  std::jthread other([&] {
+    while (!over) const Piece piece(kMiB / 2);
+  });
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      { const Piece piece(kMiB / 2); }
+      _exit(0);
+    }
+    int status = 1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+  }
+  over = true;
+  other.join();
+  CachingAllocator::keep_at_most(0);
 }
 
 TEST(CachingAllocator, GiveWayToWhoeverNeedsTheRoom) {

@@ -81,6 +81,24 @@ def summary_of(command, *arguments):
     return json.loads(done.stdout)
 
 
+def test_a_plan_says_what_memory_buys(bin_dir, recipe, graph):
+    """Budgets grow with their shares of the graph, reading falls, and the disk was measured."""
+    plan = plan_of(bin_dir, recipe, graph)
+    reading = plan["reading"]
+    shares = reading["shares"]
+    assert [part["share"] for part in shares] == [0.05, 0.1, 0.2, 0.5, 1.0]
+    for less, more in zip(shares, shares[1:], strict=False):
+        assert plan["min_budget_bytes"] <= less["budget_bytes"] <= more["budget_bytes"]
+        assert less["bytes_read"] + less["bytes_written"] >= more["bytes_read"] + more["bytes_written"]
+    assert all(part["compute_seconds"] > 0 for part in shares)
+    assert reading["disk_rows_per_s"] > 0
+    nodes, features = np.load(graph / "x.npy", mmap_mode="r").shape
+    columns = sum(np.load(graph / f"{name}.npy", mmap_mode="r").nbytes for name in ("indptr", "indices")) + 4 * nodes * features
+    without = plan["peak_bytes"] - plan["breakdown"].get("cache", 0)
+    half = max(plan["min_budget_bytes"], without + columns / 2)
+    assert shares[3]["budget_bytes"] == pytest.approx(half, rel=0.02)
+
+
 def test_blocks_that_wait_on_the_disk_change_no_bit(large, tmp_path):
     """Neither do kills; and the file in which they wait leaves nothing behind."""
     in_memory = summary_of(large, "--run", tmp_path / "memory", "--scratch", 0)

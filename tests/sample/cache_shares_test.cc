@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <numeric>
 #include <vector>
 
 namespace plimsoll {
@@ -19,7 +21,8 @@ class CacheSharesTest : public testing::Test {
                          .hops = 2,
                          .topology_bytes = topology,
                          .scratch_bytes = scratch,
-                         .uses = uses_});
+                         .uses = uses_,
+                         .counted_blocks = std::accumulate(uses_.begin(), uses_.end(), int64_t{0}) / 7000});
   }
   static constexpr int64_t kRows = 5'000'000;
   const std::vector<GraphShape> shapes_{2, GraphShape{.nodes = 7000, .edges = 7000}};
@@ -86,6 +89,25 @@ TEST_F(CacheSharesTest, RowsThatAreUsedMostComeFirst) {
   EXPECT_FALSE(shares.topology);
   EXPECT_GT(shares.group, CacheShares::kGroupInMemory);
   EXPECT_GE(shares.ahead_bytes, shares.group * sizes_.most_bytes);
+}
+
+// What is said to be read and written falls with memory, and packs have each row once.
+TEST_F(CacheSharesTest, BytesArePredicted) {
+  const int64_t scratch = 2900 * kMiB;
+  double before = std::numeric_limits<double>::infinity();
+  for (const int64_t bytes : {100 * kMiB, 300 * kMiB, 600 * kMiB}) {
+    const CacheShares shares = divide(bytes, 400 * kMiB, scratch);
+    EXPECT_LT(shares.bytes_read + shares.bytes_written, before);
+    before = shares.bytes_read + shares.bytes_written;
+    EXPECT_GT(shares.bytes_written, 0);
+    EXPECT_EQ(shares.pieces, 0) << "packs come in long pieces";
+  }
+  const double rows = 512.0 * 7000, note = 12.0 * 7000;
+  EXPECT_LT(divide(200 * kMiB, 400 * kMiB, scratch).bytes_written, rows + note);
+  for (size_t row = 0; row < uses_.size(); ++row)
+    uses_[row] = row < 70'000 ? 255 : 0;  // of the same few rows
+  EXPECT_LT(divide(100 * kMiB, 400 * kMiB, scratch).bytes_written, rows / 4 + note);
+  EXPECT_EQ(divide(3500 * kMiB, 400 * kMiB, scratch).bytes_read, 0) << "all rows are there";
 }
 
 }  // namespace

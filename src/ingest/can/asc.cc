@@ -1,4 +1,6 @@
 #include <array>
+#include <chrono>
+#include <utility>
 
 #include "ingest/can/channel_choice.h"
 #include "ingest/can/formats.h"
@@ -23,9 +25,15 @@ class Asc : public CaptureFormat {
   Asc(const FormatOptions& options, std::string_view first_lines) : channels_(options) {
     while (!first_lines.empty()) {
       std::string_view line = trim(cut_line(first_lines));
-      if (!same_word(take_word(line), "base")) continue;
-      decimal_ = same_word(take_word(line), "dec");
-      break;
+      const std::string_view word = take_word(line);
+      if (same_word(word, "base")) decimal_ = same_word(take_word(line), "dec");
+      if (same_word(word, "date")) start_ns_ = date_of(line);
+      if (same_word(word, "begin") && same_word(take_word(line), "triggerblock")) {
+        // The same date, unless the file was made before the measurement started.
+        if (const int64_t start_ns = date_of(line); start_ns > 0) start_ns_ = start_ns;
+        break;
+      }
+      if (!word.empty() && is_digit(word.front())) break;  // an event
     }
   }
 
@@ -43,7 +51,9 @@ class Asc : public CaptureFormat {
       ++notes.other_lines;
       return false;
     }
-    const int64_t time_ns = parse_seconds(event.first, notes);
+    const int64_t since_start = parse_seconds(event.first, notes);
+    if (since_start > kMostTime - start_ns_) throw Wrong{event.first.data(), "a time before the year 2255"};
+    const int64_t time_ns = start_ns_ + since_start;
     if (!channels_.takes(event.channel, notes)) return false;
     std::string_view rest = event.rest;
     if (event.kind == Event::error) {
@@ -145,8 +155,51 @@ class Asc : public CaptureFormat {
     return count;
   }
 
+  static constexpr int64_t kMostTime = 9'000'000'000'000'000'000;
+
+  // "Sat Sep 30 15:06:13.191 2017", "Sat Sep 30 03:06:13.191 pm 2017", read as UTC; 0 where it is none.
+  static int64_t date_of(std::string_view text) {
+    static constexpr std::array<std::string_view, 16> kMonths = {
+        "jan", "feb", "mar", "apr", "may",        "jun", "jul", "aug",
+        "sep", "oct", "nov", "dec", "m\xC3\xA4r", "mai", "okt", "dez"};
+    static constexpr std::array<unsigned, 16> kNumbers = {1, 2,  3,  4,  5, 6, 7,  8,
+                                                          9, 10, 11, 12, 3, 5, 10, 12};
+    take_word(text);  // the day of the week
+    const std::string_view month = take_word(text);
+    const auto* const known =
+        std::ranges::find_if(kMonths, [&](std::string_view name) { return same_word(month, name); });
+    const int64_t day = whole_number(take_word(text));
+    const std::string_view time = take_word(text);
+    std::string_view half = take_word(text);
+    const std::string_view year = text.empty() ? std::exchange(half, {}) : take_word(text);
+    if (known == kMonths.end() || time.empty()) return 0;
+    const std::chrono::year_month_day date{
+        std::chrono::year(static_cast<int>(whole_number(year))),
+        std::chrono::month(kNumbers[static_cast<size_t>(known - kMonths.begin())]),
+        std::chrono::day(static_cast<unsigned>(day))};
+    if (!date.ok() || date.year() < std::chrono::year(1970) || date.year() > std::chrono::year(2255))
+      return 0;
+    int64_t time_ns = 0;
+    try {
+      time_ns = parse_time_of_day(time);
+    } catch (const Wrong&) {
+      return 0;
+    }
+    constexpr int64_t kHour = 3'600'000'000'000;
+    if (same_word(half, "pm") && time_ns < 12 * kHour) time_ns += 12 * kHour;
+    if (same_word(half, "am") && time_ns >= 12 * kHour) time_ns -= 12 * kHour;
+    return std::chrono::sys_days(date).time_since_epoch().count() * 24 * kHour + time_ns;
+  }
+  static int64_t whole_number(std::string_view text) {
+    if (!is_all_digits(text) || text.size() > 4) return 0;
+    int64_t number = 0;
+    for (const char c : text) number = number * 10 + (c - '0');
+    return number;
+  }
+
   ChannelChoice channels_;
   bool decimal_ = false;
+  int64_t start_ns_ = 0;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "ingest/can/byte_window.h"
 #include "ingest/can/frame_reader.h"
 #include "io/inflater.h"
-#include "io/whole_inflater.h"
+#include "io/whole_deflate.h"
 
 // Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the
 // objects of interest one after the other, across their ends. The layout is that of python-can's
@@ -22,7 +22,8 @@ constexpr size_t kFileHeader = 144;
 constexpr size_t kObjectHeader = 16;     // signature, header size, header version, object size, object type
 constexpr size_t kContainerHeader = 16;  // after it: method, size
 constexpr size_t kWindow = 256 << 10;    // of bytes seen at once
-constexpr size_t kMostObject = 512;      // bytes of an object of CAN that are looked at
+constexpr int64_t kMostTime = 9'000'000'000'000'000'000;  // in the year 2255
+constexpr size_t kMostObject = 512;                       // bytes of an object of CAN that are looked at
 
 enum BlfType : uint32_t {
   kCanMessage = 1,
@@ -42,11 +43,13 @@ int64_t system_time_ns(const uint8_t* at) {
   const auto [year, month, weekday, day, hour, minute, second, milliseconds] = parts;
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
                                          std::chrono::day(day)};
-  if (!date.ok() || year < 1970 || year > 2200 || hour > 23 || minute > 59 || second > 59 ||
+  if (!date.ok() || year < 1970 || year > 2255 || hour > 23 || minute > 59 || second > 59 ||
       milliseconds > 999)
     return 0;
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000'000 + milliseconds * 1'000'000LL;
+  const int64_t time_ns =
+      (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000'000 + milliseconds * 1'000'000LL;
+  return time_ns > kMostTime ? 0 : time_ns;
 }
 
 class BlfReader : public FrameReader {
@@ -232,7 +235,7 @@ class BlfReader : public FrameReader {
     const uint32_t flags = load<uint32_t>(at + 16);
     const uint64_t ticks = load<uint64_t>(at + 24);
     const uint64_t scale = flags == 1 ? 10'000 : 1;
-    if (ticks > 9'000'000'000'000'000'000ULL / scale - static_cast<uint64_t>(start_ns_) / scale)
+    if (ticks > static_cast<uint64_t>(kMostTime) / scale - static_cast<uint64_t>(start_ns_) / scale)
       refuse_here("a time past the year 2255", "an earlier one");
     RawFrame frame{start_ns_ + static_cast<int64_t>(ticks * scale), 0, 0, at, 0};
     fill(object, at + head, held - head, frame);

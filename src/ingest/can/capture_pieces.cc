@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/error.h"
+#include "base/units.h"
+#include "base/workers.h"
 #include "ingest/can/fields.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {
@@ -14,6 +18,17 @@ namespace {
 constexpr size_t kPieceBytes = 1 << 20;
 constexpr size_t kFirstBytes = 64 << 10;  // that tell the format and its header
 constexpr size_t kPieceFrames = 8192;
+
+// How many pieces may be in work at once: the budget decides the speed, not whether it works.
+int threads_for_pieces(int threads) {
+  // A piece and its frames take about 2.5 MiB; what a zstd decoder (16 MiB and a little for files up to that
+  // size) and the writers need stays.
+  constexpr int64_t kPieceMemory = 5 * kMiB / 2;
+  constexpr int64_t kOther = 18 * kMiB;
+  const Ledger& ledger = Ledger::process();
+  return static_cast<int>(
+      std::clamp<int64_t>((ledger.cap() - ledger.held() - kOther) / kPieceMemory, 1, threads));
+}
 
 }  // namespace
 
@@ -123,6 +138,43 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
       return;
     }
   }
+}
+
+void require_sound(const CaptureFile& capture, int64_t lines, const ParsedPiece& parsed) {
+  if (!parsed.error) return;
+  const ParsedPiece::Error& error = *parsed.error;
+  throw InputError(fmt::format(
+      "{}:{}:{}: found '{}', expected {}{}", capture.path.string(), lines + error.line, error.column,
+      error.found, error.expected,
+      error.cut_off ? "; the file ends inside this line: fetch it again, or remove the line" : ""));
+}
+
+void label_benign(const CaptureFile& capture, FrameBatch& frames) {
+  if (std::ranges::find(frames.label, uint8_t{1}) != frames.label.end())
+    throw InputError(capture.path.string() +
+                     ": holds frames labelled as attacks; leave --benign out, or name other captures");
+  std::ranges::fill(frames.label, uint8_t{0});
+}
+
+void for_each_piece(const std::vector<CaptureFile>& captures, const FormatOptions& options, int threads,
+                    bool skip, const std::function<void(const CapturePiece&, ParsedPiece&)>& take) {
+  CapturePieces pieces(captures, options);
+  Workers workers(threads_for_pieces(threads));
+  struct Slot {
+    CapturePiece piece;
+    ParsedPiece parsed;
+  };
+  std::vector<Slot> slots(static_cast<size_t>(workers.threads()));
+  for (Slot& slot : slots) slot.parsed.frames.width = options.payload;
+  workers.run_stream(
+      [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)].piece); },
+      [&](int64_t, Turn& turn) {
+        auto& [piece, parsed] = slots[static_cast<size_t>(turn.worker())];
+        parsed.frames.channels.clear();  // those of the piece alone
+        parse_piece(piece, skip, parsed);
+        turn.wait();
+        take(piece, parsed);
+      });
 }
 
 }  // namespace plimsoll

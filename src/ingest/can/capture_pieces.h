@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -77,5 +78,15 @@ struct ParsedPiece {
 /// Parses a piece, or takes its frames; with `skip`, bad lines are counted and left out. `parsed` is emptied
 /// first and keeps its memory.
 void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed);
+
+/// Throws InputError if the piece has a bad line. `lines`: of the capture before it.
+void require_sound(const CaptureFile& capture, int64_t lines, const ParsedPiece& parsed);
+/// Labels all frames 0, as --benign says. Errors: InputError where one is labelled an attack.
+void label_benign(const CaptureFile& capture, FrameBatch& frames);
+/// Reads and parses captures on up to `threads` threads, fewer where the budget has no room for so many
+/// pieces, and gives what was found to `take`, in the order of the captures. `skip`: as parse_piece().
+/// Errors: those of CapturePieces and `take`.
+void for_each_piece(const std::vector<CaptureFile>& captures, const FormatOptions& options, int threads,
+                    bool skip, const std::function<void(const CapturePiece&, ParsedPiece&)>& take);
 
 }  // namespace plimsoll

@@ -30,11 +30,11 @@ class PeekedStream : public InputStream {
 
 /// One frame of a capture that is no text.
 struct RawFrame {
-  int64_t time_ns;
-  uint32_t can_id;  ///< with SocketCAN's flags
-  uint32_t channel;
-  const uint8_t* data;
-  size_t length;
+  int64_t time_ns = 0;
+  uint32_t can_id = 0;  ///< with SocketCAN's flags
+  uint32_t channel = 0;
+  const uint8_t* data = nullptr;
+  size_t length = 0;
   uint8_t flags = 0;  ///< kFrame...
 };
 

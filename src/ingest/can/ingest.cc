@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/units.h"
 #include "base/workers.h"
 #include "ingest/can/capture_pieces.h"
 #include "ingest/can/channel_spill.h"
@@ -61,17 +60,6 @@ JsonTable hash_sources(const std::vector<CaptureFile>& captures) {
   return sources;
 }
 
-// How many pieces may be in work at once: the budget decides the speed, not whether it works. A piece and its
-// frames take about 2.5 MiB; what a zstd decoder (16 MiB and a little for files up to that size) and the
-// writers need stays.
-int threads_that_fit(int threads) {
-  constexpr int64_t kPieceMemory = 5 * kMiB / 2;
-  constexpr int64_t kOther = 18 * kMiB;
-  const Ledger& ledger = Ledger::process();
-  return static_cast<int>(
-      std::clamp<int64_t>((ledger.cap() - ledger.held() - kOther) / kPieceMemory, 1, threads));
-}
-
 // A channel's name as a manifest can tell it.
 std::string channel_text(const std::string& name) {
   return shown(name);
@@ -93,13 +81,7 @@ class RecordingAssembler {
 
   void add(const CapturePiece& piece, ParsedPiece& parsed) {
     const CaptureFile& capture = captures_[piece.capture];
-    if (parsed.error) {
-      const ParsedPiece::Error& error = *parsed.error;
-      throw InputError(fmt::format(
-          "{}:{}:{}: found '{}', expected {}{}", capture.path.string(), lines_ + error.line, error.column,
-          error.found, error.expected,
-          error.cut_off ? "; the file ends inside this line: fetch it again, or remove the line" : ""));
-    }
+    require_sound(capture, lines_, parsed);
     if (options_.format.benign) label_benign(capture, parsed.frames);
     add_notes(capture, parsed);
     if (piece.format && !piece.format->has_time())
@@ -117,13 +99,6 @@ class RecordingAssembler {
   }
 
  private:
-  static void label_benign(const CaptureFile& capture, FrameBatch& frames) {
-    if (std::ranges::find(frames.label, uint8_t{1}) != frames.label.end())
-      throw InputError(capture.path.string() +
-                       ": holds frames labelled as attacks; leave --benign out, or name other captures");
-    std::ranges::fill(frames.label, uint8_t{0});
-  }
-
   void add_notes(const CaptureFile& capture, const ParsedPiece& parsed) {
     notes_.add(parsed.notes);
     for (const auto& [reason, count] : parsed.skipped) {
@@ -280,27 +255,14 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
   }
 
   RecordingAssembler assembler(captures, options, all);
-  CapturePieces pieces(captures, options.format);
-  Workers workers(threads_that_fit(options.threads));
-  struct Slot {
-    CapturePiece piece;
-    ParsedPiece parsed;
-  };
-  std::vector<Slot> slots(static_cast<size_t>(workers.threads()));
-  for (Slot& slot : slots) slot.parsed.frames.width = options.format.payload;
   int64_t done = 0;  // bytes of the files before the present one
-  workers.run_stream(
-      [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)].piece); },
-      [&](int64_t, Turn& turn) {
-        auto& [piece, parsed] = slots[static_cast<size_t>(turn.worker())];
-        parsed.frames.channels.clear();  // those of the piece alone
-        parse_piece(piece, options.skip_errors, parsed);
-        turn.wait();
-        assembler.add(piece, parsed);
-        result.text_bytes += piece.unpacked_bytes;
-        progress(done + piece.bytes_read, result.source_bytes);
-        if (piece.last) done += piece.bytes_read;
-      });
+  for_each_piece(captures, options.format, options.threads, options.skip_errors,
+                 [&](const CapturePiece& piece, ParsedPiece& parsed) {
+                   assembler.add(piece, parsed);
+                   result.text_bytes += piece.unpacked_bytes;
+                   progress(done + piece.bytes_read, result.source_bytes);
+                   if (piece.last) done += piece.bytes_read;
+                 });
   result.recordings = assembler.publish();
   return result;
 }

@@ -6,7 +6,7 @@
 #include "ingest/can/mdf_file.h"
 #include "io/inflater.h"
 #include "io/scratch_file.h"
-#include "io/whole_inflater.h"
+#include "io/whole_deflate.h"
 
 namespace plimsoll {
 

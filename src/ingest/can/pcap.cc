@@ -93,7 +93,7 @@ class PcapFile : public FrameReader {
     if (bytes > kMostBlock)
       taker_.refuse(position, fmt::format("a packet of {} bytes", bytes), "one of CAN; the file is damaged");
     window_.drop(16);
-    add_packet(time_ns, 0, bytes, position, out, notes);
+    add_packet({.time_ns = time_ns, .channel = 0}, bytes, position, out, notes);
     if (!window_.pass(bytes)) cut_off(position);
     return true;
   }
@@ -134,10 +134,28 @@ class PcapFile : public FrameReader {
       window_.drop(28);
       left -= 28;
       check_link(interfaces_[number].link, position);
-      add_packet(time_ns, first_interface_ + number, captured, position, out, notes);
+      const uint8_t sent = is_outbound(captured, left) ? kFrameSent : uint8_t{0};
+      add_packet({.time_ns = time_ns, .channel = first_interface_ + number, .flags = sent}, captured,
+                 position, out, notes);
     }
     if (!window_.pass(left)) cut_off(position);
     return true;
+  }
+
+  // Whether options after a packet say so; `left` bytes of the block are still to come, its length at the
+  // end. Options of a packet too long for CAN are not looked at.
+  bool is_outbound(uint32_t captured, uint32_t left) {
+    const size_t end = size_t{left} - 4;
+    if (left > kPcapWindow || !window_.have(left)) return false;
+    const uint8_t* const at = window_.data();
+    for (size_t option = (size_t{captured} + 3) / 4 * 4; option + 8 <= end;) {
+      const uint16_t code = u16(at + option);
+      const uint16_t length = u16(at + option + 2);
+      if (code == 0) break;
+      if (code == 2 && length == 4) return (u32(at + option + 4) & 3) == 2;
+      option += 4 + (size_t{length} + 3) / 4 * 4;
+    }
+    return false;
   }
 
   void read_interface(uint32_t bytes, int64_t position) {
@@ -184,8 +202,7 @@ class PcapFile : public FrameReader {
   // ---- both
 
   // The packet starts at the window's; passing over it is left to the caller.
-  void add_packet(int64_t time_ns, uint32_t channel, uint32_t bytes, int64_t position, FrameBatch& out,
-                  LineNotes& notes) {
+  void add_packet(RawFrame frame, uint32_t bytes, int64_t position, FrameBatch& out, LineNotes& notes) {
     if (bytes < kCanHeader)
       taker_.refuse(position, fmt::format("a packet of {} bytes", bytes), "8 or more, those of a CAN frame");
     if (!window_.have(std::min<size_t>(bytes, kCanHeader + 64))) cut_off(position);
@@ -198,12 +215,15 @@ class PcapFile : public FrameReader {
     if ((id & (kCanExtended | kCanError)) == 0) id &= kCanRemote | 0x7FF;
     const bool is_remote = (id & kCanRemote) != 0;
     // What is behind the length of a CAN frame is no flag; newer kernels mark those of CAN FD.
-    const auto flags = static_cast<uint8_t>(
+    frame.flags |= static_cast<uint8_t>(
         (at[5] & kFrameFd) != 0 || length > kPayloadBytes ? (at[5] & (kFrameBrs | kFrameEsi)) | kFrameFd : 0);
     if (!is_remote && length > bytes - kCanHeader)
       taker_.refuse(position, fmt::format("{} bytes of a payload of {}", bytes - kCanHeader, length),
                     "all of it: capture whole packets, as tcpdump -s 0 does");
-    taker_.add({time_ns, id, channel, at + kCanHeader, is_remote ? 0 : length, flags}, position, out, notes);
+    frame.can_id = id;
+    frame.data = at + kCanHeader;
+    frame.length = is_remote ? 0 : length;
+    taker_.add(frame, position, out, notes);
   }
 
   std::unique_ptr<InputStream> stream_;

@@ -1,15 +1,15 @@
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
-#include "base/shared_library.h"
 #include "base/units.h"
+#include "ingest/can/fields.h"
 #include "ingest/can/frame_reader.h"
+#include "ingest/can/sqlite_database.h"
 #include "io/source_reader.h"
-#include "memory/charge.h"
 
 // The database of python-can's SqliteWriter: a table `messages` with ts, arbitration_id, extended, remote,
 // error, dlc, data (can/io/sqlite.py).
@@ -17,41 +17,6 @@
 namespace plimsoll {
 namespace {
 
-// The functions of SQLite, which is loaded when the first database is opened (cmake/loaded.cmake says why).
-class Sqlite {
- private:
-  // First: the functions are found in it.
-  SharedLibrary library_{PLIMSOLL_LIBSQLITE,
-                         "install that library, or convert the log with python-can's can_logconvert"};
-
- public:
-  static const Sqlite& get() {
-    static const Sqlite library;
-    return library;
-  }
-
-#define PLIMSOLL_SQLITE(name) \
-  decltype(&sqlite3_##name) const name = library_.function<decltype(&sqlite3_##name)>("sqlite3_" #name)
-  PLIMSOLL_SQLITE(open_v2);
-  PLIMSOLL_SQLITE(close);
-  PLIMSOLL_SQLITE(errmsg);
-  PLIMSOLL_SQLITE(exec);
-  PLIMSOLL_SQLITE(limit);
-  PLIMSOLL_SQLITE(prepare_v2);
-  PLIMSOLL_SQLITE(step);
-  PLIMSOLL_SQLITE(finalize);
-  PLIMSOLL_SQLITE(column_type);
-  PLIMSOLL_SQLITE(column_int64);
-  PLIMSOLL_SQLITE(column_double);
-  PLIMSOLL_SQLITE(column_blob);
-  PLIMSOLL_SQLITE(column_bytes);
-#undef PLIMSOLL_SQLITE
-
- private:
-  Sqlite() = default;
-};
-
-constexpr int64_t kSqliteBytes = 3 * kMiB / 2;  // the library, its cache of 256 KiB, a page and a statement
 constexpr const char* kSettings =
     "PRAGMA cache_size=-256; PRAGMA mmap_size=0; PRAGMA trusted_schema=OFF; PRAGMA query_only=ON;";
 // A view or a virtual table runs what a stranger wrote.
@@ -63,25 +28,18 @@ constexpr const char* kFrames =
 class SqliteLog : public FrameReader {
  public:
   SqliteLog(const std::filesystem::path& path, const FormatOptions& options)
-      : path_(path), taker_(options, path.string()) {
+      : path_(path), taker_(options, path.string()), database_(path, SqliteDatabase::Use::read, Tag::ingest) {
     taker_.name_channel(0, "");  // it tells none
-    sqlite3* opened = nullptr;
-    const int result =
-        sqlite_.open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
-    database_.reset(opened);
-    if (result != SQLITE_OK) fail();
-    sqlite_.limit(opened, SQLITE_LIMIT_LENGTH, 1 << 20);
-    if (sqlite_.exec(opened, kSettings, nullptr, nullptr, nullptr) != SQLITE_OK) fail();
-    prepare(kIsTable);
-    if (step() != SQLITE_ROW)
+    if (!database_.is_open() || !database_.run(kSettings) || !database_.prepare(kIsTable)) fail();
+    if (!step())
       throw InputError(path.string() +
                        ": found no table 'messages', expected the one of python-can's SqliteWriter");
-    prepare(kFrames);
+    if (!database_.prepare(kFrames)) fail();
   }
 
   bool read(size_t most, FrameBatch& out, LineNotes& notes) override {
     for (size_t i = 0; i < most; ++i) {
-      if (step() != SQLITE_ROW) return false;
+      if (!step()) return false;
       // Pages of a damaged file may lead into each other.
       if (++row_ > bytes_read() / kLeastRow) refuse("more rows than the file has bytes", "a sound database");
       add_row(out, notes);
@@ -102,58 +60,54 @@ class SqliteLog : public FrameReader {
  private:
   static constexpr int64_t kRowBytes = 36;  // of a row, about
   static constexpr int64_t kLeastRow = 4;   // bytes, whatever it holds
-  struct Close {
-    void operator()(sqlite3* database) const { Sqlite::get().close(database); }
-    void operator()(sqlite3_stmt* statement) const { Sqlite::get().finalize(statement); }
-  };
 
-  void prepare(const char* query) {
-    sqlite3_stmt* prepared = nullptr;
-    if (sqlite_.prepare_v2(database_.get(), query, -1, &prepared, nullptr) != SQLITE_OK) fail();
-    rows_.reset(prepared);
-  }
-  int step() {
-    const int result = sqlite_.step(rows_.get());
-    if (result != SQLITE_ROW && result != SQLITE_DONE) fail();
-    return result;
+  // False after the last row.
+  bool step() {
+    const SqliteDatabase::Step result = database_.step();
+    if (result == SqliteDatabase::Step::failed) fail();
+    return result == SqliteDatabase::Step::row;
   }
   [[noreturn]] void fail() {
-    const std::string why = database_ == nullptr ? "no memory" : sqlite_.errmsg(database_.get());
     throw InputError(
         fmt::format("{}: found {} after {} frames, expected a database of python-can; write it again",
-                    path_.string(), why, row_));
+                    path_.string(), database_.message(), row_));
   }
   [[noreturn]] void refuse(const std::string& found, const std::string& expected) const {
     throw InputError(fmt::format("{}: row {}: found {}, expected {}", path_.string(), row_, found, expected));
   }
 
+  // The shortest decimal number that is this double: that from which it was made, if it had whole us.
+  int64_t time_of(double seconds) const {
+    std::array<char, 64> text;
+    const auto [end, failed] =
+        std::to_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
+    LineNotes finer_than_ns;
+    if (failed != std::errc()) return std::llround(seconds * 1e9);
+    return parse_seconds({text.data(), static_cast<size_t>(end - text.data())}, finer_than_ns);
+  }
+
   void add_row(FrameBatch& out, LineNotes& notes) {
-    const int kind = sqlite_.column_type(rows_.get(), 0);
-    const double seconds = sqlite_.column_double(rows_.get(), 0);
-    if ((kind != SQLITE_FLOAT && kind != SQLITE_INTEGER) || !(seconds >= 0 && seconds < 9e9))
+    const double seconds = database_.real(0);
+    if (!database_.is_number(0) || !(seconds >= 0 && seconds < 9e9))
       refuse(fmt::format("{} as a time", seconds), "seconds since 1970, below 9000000000");
-    const int64_t number = sqlite_.column_int64(rows_.get(), 1);
-    const bool remote = sqlite_.column_int64(rows_.get(), 3) != 0;
-    const bool error = sqlite_.column_int64(rows_.get(), 4) != 0;
+    const int64_t number = database_.integer(1);
+    const bool remote = database_.integer(3) != 0;
+    const bool error = database_.integer(4) != 0;
     if (number < 0 || number > 0x1FFFFFFF) refuse(fmt::format("the ID {}", number), "one of at most 29 bits");
-    const bool extended = sqlite_.column_int64(rows_.get(), 2) != 0 || number > 0x7FF;
+    const bool extended = database_.integer(2) != 0 || number > 0x7FF;
     const uint32_t id = static_cast<uint32_t>(number) | (remote ? kCanRemote : 0) |
                         (error      ? kCanError
                          : extended ? kCanExtended
                                     : 0);
-    const auto* const data = static_cast<const uint8_t*>(sqlite_.column_blob(rows_.get(), 5));
-    const auto bytes = static_cast<size_t>(sqlite_.column_bytes(rows_.get(), 5));
-    if (bytes > 64) refuse(fmt::format("a payload of {} bytes", bytes), "at most 64");
-    taker_.add({std::llround(seconds * 1e9), id, 0, data, remote ? 0 : bytes}, row_, out, notes);
+    const std::span<const uint8_t> data = database_.blob(5);
+    if (data.size() > 64) refuse(fmt::format("a payload of {} bytes", data.size()), "at most 64");
+    taker_.add({time_of(seconds), id, 0, data.data(), remote ? 0 : data.size()}, row_, out, notes);
   }
 
   std::filesystem::path path_;
   FrameTaker taker_;
-  const Sqlite& sqlite_ = Sqlite::get();
-  Charge charge_{Tag::ingest, kSqliteBytes};
+  SqliteDatabase database_;
   int64_t bytes_ = static_cast<int64_t>(std::filesystem::file_size(path_));
-  std::unique_ptr<sqlite3, Close> database_;
-  std::unique_ptr<sqlite3_stmt, Close> rows_;
   int64_t row_ = 0;
 };
 

@@ -156,7 +156,7 @@ class Trc : public CaptureFormat {
     int64_t whole = 0;
     double part = 0;
     const auto [end, failed] = std::from_chars(days.data(), days.data() + point, whole);
-    if (failed != std::errc() || end != days.data() + point || whole < 25569 || whole > 110'000) return 0;
+    if (failed != std::errc() || end != days.data() + point || whole < 25569 || whole > 129'736) return 0;
     if (point < days.size()) std::from_chars(days.data() + point, days.data() + days.size(), part);
     constexpr int64_t kDay = 86'400'000'000'000;
     return (whole - 25569) * kDay + std::llround(part * static_cast<double>(kDay) / 1000) * 1000;

@@ -2,15 +2,17 @@
 
 namespace plimsoll {
 
-void TextSink::begin(const Recording& recording) {
+void CaptureSink::begin(const Recording& recording) {
   const std::filesystem::path split = folder_.add_folder(recording.split);
-  writer_ = std::make_unique<FrameTextWriter>(split / (recording.name + text_ending(format_)), format_,
-                                              kDefaultChannel, folder_.files());
+  file_ = File::create(split / (recording.name + format_.ending), folder_.files());
+  writer_ = std::make_unique<CaptureWriter>(format_, *file_, WriteOptions{});
 }
 
-void TextSink::end(const Recording&) {
+void CaptureSink::end(const Recording&) {
   writer_->finish();
   writer_.reset();
+  file_->sync();
+  file_.reset();
 }
 
 }  // namespace plimsoll

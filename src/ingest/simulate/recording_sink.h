@@ -2,8 +2,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
-#include "ingest/simulate/frame_text.h"
+#include "ingest/write/capture_writer.h"
 #include "io/new_folder.h"
 #include "store/frames.h"
 
@@ -37,22 +38,25 @@ class FramesSink : public RecordingSink {
   Json provenance_;
 };
 
-/// A folder of captures as text, SPLIT/NAME.csv or SPLIT/NAME.log.
-class TextSink : public RecordingSink {
+/// A folder of captures, SPLIT/NAME.csv or SPLIT/NAME.log.
+class CaptureSink : public RecordingSink {
  public:
-  TextSink(const std::filesystem::path& out, bool force, TextFormat format,
-           FileSystem& files = FileSystem::disk())
+  /// `format`: csv or candump.
+  CaptureSink(const std::filesystem::path& out, bool force, const WrittenFormat& format,
+              FileSystem& files = FileSystem::disk())
       : folder_(out, force, files), format_(format) {}
 
   void begin(const Recording& recording) override;
-  void append(const FrameSpans& frames) override { writer_->append(frames); }
+  void append(const FrameSpans& frames) override { writer_->append(frames, ""); }
   void end(const Recording& recording) override;
   void publish() override { folder_.publish(); }
 
  private:
   NewFolder folder_;
-  TextFormat format_;
-  std::unique_ptr<FrameTextWriter> writer_;  // of the recording begun
+  const WrittenFormat& format_;
+  // Of the recording begun.
+  std::optional<File> file_;
+  std::unique_ptr<CaptureWriter> writer_;
 };
 
 }  // namespace plimsoll

@@ -83,8 +83,8 @@ SimulateResult simulate_can(const SimulateOptions& options, const SimulateProgre
   if (auto there = find_output(options.out, options.force, provenance)) return *there;
 
   std::unique_ptr<RecordingSink> sink;
-  if (options.text)
-    sink = std::make_unique<TextSink>(options.out, options.force, *options.text);
+  if (options.captures != nullptr)
+    sink = std::make_unique<CaptureSink>(options.out, options.force, *options.captures);
   else
     sink = std::make_unique<FramesSink>(options.out, options.force, provenance);
   Transfer transfer(*sink, options.frames, progress);

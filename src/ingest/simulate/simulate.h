@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ingest/simulate/attacks.h"
-#include "ingest/simulate/frame_text.h"
 #include "ingest/simulate/transfer.h"
+#include "ingest/write/capture_writer.h"
 
 namespace plimsoll {
 
@@ -25,8 +25,8 @@ struct SimulatedRecording {
 
 struct SimulateOptions {
   std::filesystem::path out;
-  /// None: a `frames` set; else a folder of captures, one folder a split.
-  std::optional<TextFormat> text = std::nullopt;
+  /// Null: a `frames` set; else a folder of captures in csv or candump, one folder a split.
+  const WrittenFormat* captures = nullptr;
   int64_t frames = 0;  ///< of all recordings together
   uint64_t seed = 1;
   int vehicles = 3;  ///< the last one never trains

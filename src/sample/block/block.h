@@ -102,6 +102,16 @@ struct GraphBlock {
 /// Of each graph of a block. Errors: InputError for counts or labels beyond 32 bits.
 Vector<GraphShape, Tag::columns> shapes_of(const GraphBlock& block);
 
+/// What an epoch takes of disks, those that validate included, in bytes.
+struct ReadingCost {
+  double read = 0;
+  double written = 0;
+  double pieces = 0;       ///< in which it is read, where that is here and there
+  int64_t data = 0;        ///< all that a cache could have: features as f32, and edges
+  int64_t training = 0;    ///< graphs that train
+  int64_t validating = 0;  ///< and that do not
+};
+
 /// Where blocks come from: graphs by index, 0 .. graphs()-1. Any number of threads may call it at once.
 class BlockSource {
  public:
@@ -131,6 +141,9 @@ class BlockSource {
   virtual int64_t most_cache_bytes() const { return 0; }
   /// Takes so many, in place of those before. Errors: BudgetExceeded.
   virtual void resize_cache(int64_t /*bytes*/) const {}
+  /// What reading an epoch would take with a cache of so many bytes and room on a disk, after shapes(); none:
+  /// it has none.
+  virtual std::optional<ReadingCost> reading_cost(int64_t /*cache_bytes*/) const { return std::nullopt; }
   /// What its cache has done so far; none: it has none.
   virtual std::optional<RowCounters> row_counters() const { return std::nullopt; }
 

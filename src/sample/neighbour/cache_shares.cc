@@ -1,13 +1,13 @@
 #include "sample/neighbour/cache_shares.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "rows/shared_scan.h"
 #include "rows/spilled_features.h"
 #include "sample/neighbour/block_sampler.h"
+#include "sample/neighbour/row_uses.h"
 
 namespace plimsoll {
 namespace {
@@ -22,13 +22,18 @@ constexpr int64_t kLargestPackedGroup = 1024;
 // The smallest scratch file that is tried is this part of the largest.
 constexpr int64_t kLeastScratch = 64;
 
+// A sample as it is written.
+double note_bytes(const SampleSizes& sizes) {
+  return 8 * sizes.nodes + 4 * sizes.edges;
+}
+
 // A way to divide, and the bytes that are read and written for a block then.
 struct Way {
-  CacheShares shares = {};
-  double cost = std::numeric_limits<double>::infinity();
+  CacheShares shares = {.bytes_read = std::numeric_limits<double>::infinity()};
+  double cost() const { return shares.bytes_read + shares.bytes_written; }
 };
 
-Way by_sweeps(const CacheInput& input) {
+Way by_sweeps(const CacheInput& input, const RowUses& uses) {
   const SampleSizes& sizes = input.sizes;
   const double sample = 12 * sizes.nodes + 4 * sizes.edges;  // as it is kept
   const auto scratch = static_cast<double>(sizes.most_bytes);
@@ -38,12 +43,21 @@ Way by_sweeps(const CacheInput& input) {
   const auto topology = static_cast<double>(input.topology_bytes);
   const double lists = topology * static_cast<double>(input.hops);
   const auto bytes = static_cast<double>(input.bytes);
+  // Pieces of the file that are read for a block: rows closer to each other than a gap are read together.
+  const auto pieces_of = [&](double window) {
+    if (input.counted_blocks == 0) return sizes.nodes;
+    const double blocks = std::max(window, 1.0);
+    const double rows = uses.distinct(blocks);
+    const double density = std::min(rows / static_cast<double>(input.rows.rows), 1.0);
+    const auto gap = static_cast<double>(RowReader::Options().longest_gap / input.rows.layout().row_bytes);
+    return rows / blocks * std::pow(1 - density, gap);
+  };
 
   if (input.sampled) {
     const auto kept = static_cast<double>(CacheShares::kGroupInMemory * sizes.most_kept());
     const double window = std::max(bytes - kept, 1.0) / (sample + own);
-    return {{0, false, static_cast<int64_t>(window * sample + kept), CacheShares::kGroupInMemory},
-            all_rows / window};
+    return {{0, false, static_cast<int64_t>(window * sample + kept), CacheShares::kGroupInMemory,
+             all_rows / window, 0, pieces_of(window)}};
   }
   // The derivatives of all_rows / window + lists / (group * window) with what a block of either costs.
   const double best = std::sqrt(lists / all_rows * (sample + own) / scratch);
@@ -55,38 +69,14 @@ Way by_sweeps(const CacheInput& input) {
   const double left = bytes - topology - kGroup * scratch;
   const double window_beside = left / (sample + own);
   if (left > 0 && all_rows / window_beside < read)
-    return {{0, true, static_cast<int64_t>(window_beside * sample + kGroup * scratch), kGroup},
-            all_rows / window_beside};
+    return {{0, true, static_cast<int64_t>(window_beside * sample + kGroup * scratch), kGroup,
+             all_rows / window_beside, 0, pieces_of(window_beside)}};
   return {{0, false, static_cast<int64_t>(window * (sample + group * scratch)),
-           static_cast<int64_t>(group * window)},
-          read};
-}
-
-// How many rows are used how often.
-using UseCounts = std::array<int64_t, std::numeric_limits<uint8_t>::max() + 1>;
-
-UseCounts counts_of(std::span<const uint8_t> uses) {
-  UseCounts counts{};
-  for (const uint8_t used : uses) ++counts[used];
-  return counts;
-}
-
-// The part of all uses that falls on so many rows, those that are used most.
-double part_of_uses(const UseCounts& counts, int64_t rows) {
-  int64_t all = 0, of_rows = 0;
-  for (size_t used = counts.size(); used-- > 0;) {
-    const auto times = static_cast<int64_t>(used);
-    all += counts[used] * times;
-    const int64_t some = std::min(rows, counts[used]);
-    of_rows += some * times;
-    rows -= some;
-  }
-  return all > 0 ? static_cast<double>(of_rows) / static_cast<double>(all) : 0;
+           static_cast<int64_t>(group * window), read, 0, pieces_of(window)}};
 }
 
 // What a block's rows and sample take is written once and read once, and a pass over all rows serves a round.
-Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, bool topology,
-             int64_t group) {
+Way by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch, bool topology, int64_t group) {
   const SampleSizes& sizes = input.sizes;
   const int64_t ahead = (group + 2) * (input.sampled ? sizes.most_kept() : sizes.most_bytes);
   const RowLayout layout = input.rows.layout();
@@ -97,16 +87,19 @@ Way by_packs(const CacheInput& input, const UseCounts& counts, int64_t scratch, 
   if (packs.bytes <= 0) return {};
   const int64_t kept = SpilledFeatures::kept_rows(layout, packs);
   if (kept < 0) return {};
-  const double missed = sizes.nodes * (1 - part_of_uses(counts, kept));
-  const double note = input.sampled ? 0 : 8 * sizes.nodes + 4 * sizes.edges;
-  const double block = missed * static_cast<double>(layout.row_bytes) + note;
+  const double rows = input.counted_blocks == 0 ? sizes.nodes
+                                                : uses.without_most_used(kept).packed(static_cast<double>(
+                                                      SpilledFeatures::pack_rows(layout, packs)));
+  const double row_bytes = rows * static_cast<double>(layout.row_bytes);
+  const double note = note_bytes(sizes);
+  const double block = input.sampled ? row_bytes : row_bytes + note;
   const double blocks = static_cast<double>(SpilledFeatures::round_bytes(packs)) / block;
   // A pass reads kept rows as well: they lie between the others.
   const auto pass = static_cast<double>(input.rows.rows * layout.row_bytes);
   const double lists = topology || input.sampled ? 0
                                                  : static_cast<double>(input.topology_bytes * input.hops) /
                                                        static_cast<double>(group);
-  return {{scratch, topology, ahead, group}, 2 * block + pass / blocks + lists};
+  return {{scratch, topology, ahead, group, row_bytes + note + pass / blocks + lists, block}};
 }
 
 }  // namespace
@@ -125,19 +118,25 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops) {
 }
 
 CacheShares divide_cache(const CacheInput& input) {
-  Way best = by_sweeps(input);
+  const RowUses uses(input.uses, input.counted_blocks, input.sizes.nodes);
+  Way best = by_sweeps(input, uses);
+  const double sample = input.sampled ? note_bytes(input.sizes) : 0;  // is read whatever the rows do
+  best.shares.bytes_read += sample;
   const bool rows_fit = input.bytes - best.shares.ahead_bytes >= SharedScan::most_bytes(input.rows.layout());
+  if (rows_fit) {  // and are there
+    best.shares.pieces = 0;
+    best.shares.bytes_read = sample;
+  }
   if (input.scratch_bytes == 0 || rows_fit) return best.shares;
   const auto consider = [&](const Way& way) {
-    if (way.cost < best.cost) best = way;
+    if (way.cost() < best.cost()) best = way;
   };
-  const UseCounts counts = counts_of(input.uses);
   // Packs of a smaller file need less memory.
   for (int64_t scratch = input.scratch_bytes; scratch > input.scratch_bytes / kLeastScratch; scratch /= 2) {
-    consider(by_packs(input, counts, scratch, !input.sampled, CacheShares::kGroupInMemory));
+    consider(by_packs(input, uses, scratch, !input.sampled, CacheShares::kGroupInMemory));
     if (input.sampled) continue;
     for (int64_t group = 1; group <= kLargestPackedGroup; group *= 2)
-      consider(by_packs(input, counts, scratch, false, group));
+      consider(by_packs(input, uses, scratch, false, group));
   }
   return best.shares;
 }

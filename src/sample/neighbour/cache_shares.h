@@ -32,6 +32,9 @@ struct CacheShares {
   bool topology = false;    ///< all of it stays in memory
   int64_t ahead_bytes = 0;  ///< for samples of blocks that come
   int64_t group = 1;        ///< of them that are sampled or read at a time
+  double bytes_read = 0;    ///< for a block, rows and topology, as the model has it
+  double bytes_written = 0;
+  double pieces = 0;  ///< of the file in which these are read, where that is here and there
 };
 
 struct CacheInput {
@@ -43,6 +46,7 @@ struct CacheInput {
   int64_t scratch_bytes = 0;           ///< of the disk at most; 0: there are no packs
   bool sampled = false;                ///< samples are there (SampleFile), and need no topology
   std::span<const uint8_t> uses = {};  ///< of each row, in some blocks
+  int64_t counted_blocks = 0;          ///< in so many; 0: they were not counted
 };
 
 /// Divides a cache so that the fewest bytes are read and written for a block. With rows of a window of blocks

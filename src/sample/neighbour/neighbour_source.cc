@@ -69,6 +69,7 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const SampleSizes first = guess_sizes();
   const int64_t counted = kCountedUses * graph_.nodes() / sample_.batch.nodes();
   const int64_t step = std::max<int64_t>(1, graphs() / std::max<int64_t>(1, counted));
+  counted_blocks_ = (graphs() + step - 1) / step;
   keep_samples(first);
   Vector<std::byte, Tag::blocks> note;
   const bool keeps = kept_ && left >= kBesideBuffers * SampleFile::kBuffer;
@@ -106,12 +107,18 @@ void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
   sample_.write(first);
   const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;  // on average, with some to spare
   const auto shortest = static_cast<int64_t>(2 * (guessed.nodes + guessed.edges));
-  const int64_t bytes = std::min(of_block * graphs(), scratch_bytes() / kSamplesShare);
-  const int64_t validating = graphs() - blocks_.training_blocks();
-  if (bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs)) return;
+  const int64_t bytes = sample_file_bytes(of_block);
+  if (bytes == 0) return;
   const int64_t samples = std::min(graphs(), bytes / std::max<int64_t>(shortest, 1));
   if (auto file = ScratchFile::make(options_.scratch.folder, SampleFile::file_bytes_for(samples, bytes)))
     kept_.emplace(std::move(*file), samples);
+}
+
+// For samples of so many bytes a block; 0: there is no room for a part of an epoch.
+int64_t NeighbourSource::sample_file_bytes(int64_t of_block) const {
+  const int64_t bytes = std::min(of_block * graphs(), scratch_bytes() / kSamplesShare);
+  const int64_t validating = graphs() - blocks_.training_blocks();
+  return bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs) ? 0 : bytes;
 }
 
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
@@ -202,15 +209,39 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   cache_.reset();
   if (bytes <= 0) return;
   if (sizes_.most_bytes == 0) sizes_ = guess_sizes();
-  cache_ = std::make_unique<RunCache>(
-      rows_, sampled_from(), topology_, kept_ ? &*kept_ : nullptr,
-      RunCache::Options{.bytes = bytes,
-                        .folder = options_.scratch.folder,
-                        .scratch_bytes = scratch_bytes() - (kept_ ? kept_->file_bytes() : 0),
-                        .sizes = sizes_,
-                        .hops = hops(),
-                        .threads = threads_,
-                        .uses = uses_});
+  cache_ = std::make_unique<RunCache>(rows_, sampled_from(), topology_, kept_ ? &*kept_ : nullptr,
+                                      cache_options(bytes));
+}
+
+RunCache::Options NeighbourSource::cache_options(int64_t bytes) const {
+  return {.bytes = bytes,
+          .folder = options_.scratch.folder,
+          .scratch_bytes = scratch_bytes() - (kept_ ? kept_->file_bytes() : 0),
+          .sizes = sizes_,
+          .hops = hops(),
+          .threads = threads_,
+          .uses = uses_,
+          .counted_blocks = counted_blocks_};
+}
+
+std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) const {
+  const int64_t validating = graphs() - blocks_.training_blocks();
+  RunCache::Options options = cache_options(cache_bytes);
+  bool kept = kept_.has_value();
+  if (options.folder.empty()) {  // as if it had one
+    options.folder = graph_.set().folder();
+    const int64_t samples = sample_file_bytes(sizes_.most_note);
+    kept = samples > 0;
+    options.scratch_bytes -= samples;
+  }
+  const CacheShares shares = RunCache::shares(rows_, topology_, kept, options);
+  const auto blocks = static_cast<double>(blocks_.per_epoch() + validating);
+  return ReadingCost{.read = blocks * shares.bytes_read,
+                     .written = blocks * shares.bytes_written,
+                     .pieces = blocks * shares.pieces,
+                     .data = data_bytes(),
+                     .training = blocks_.per_epoch(),
+                     .validating = validating};
 }
 
 // Blocks of a run that was not sampled as a whole are taken to be no more than twice as large as the first.
@@ -227,8 +258,11 @@ SampleSizes NeighbourSource::guess_sizes() const {
 // As much as the set takes with features as f32, but samples of a small graph take more than it does.
 int64_t NeighbourSource::scratch_bytes() const {
   if (options_.scratch.bytes) return *options_.scratch.bytes;
-  return std::max(kSmallGraphScratch,
-                  rows_.rows * rows_.width * static_cast<int64_t>(sizeof(float)) + topology_.most_bytes());
+  return std::max(kSmallGraphScratch, data_bytes());
+}
+
+int64_t NeighbourSource::data_bytes() const {
+  return rows_.rows * rows_.width * static_cast<int64_t>(sizeof(float)) + topology_.most_bytes();
 }
 
 int64_t NeighbourSource::planned() const {

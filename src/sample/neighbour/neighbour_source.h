@@ -62,6 +62,7 @@ class NeighbourSource : public BlockSource {
   int64_t most_cache_bytes() const override;
   /// Waits for calls of read().
   void resize_cache(int64_t bytes) const override;
+  std::optional<ReadingCost> reading_cost(int64_t cache_bytes) const override;
   std::optional<RowCounters> row_counters() const override;
 
   /// Blocks that are sampled ahead at this moment and whose rows are being read, or were.
@@ -79,7 +80,10 @@ class NeighbourSource : public BlockSource {
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
   void read_rows(std::span<const int64_t> nodes, float* out) const;
   void resize_topology(int64_t bytes) const;
+  int64_t data_bytes() const;
   int64_t scratch_bytes() const;
+  int64_t sample_file_bytes(int64_t of_block) const;
+  RunCache::Options cache_options(int64_t bytes) const;
   SampleSizes guess_sizes() const;
   void keep_samples(const SampleSizes& guessed) const;
 
@@ -92,6 +96,7 @@ class NeighbourSource : public BlockSource {
   FeatureFile rows_;
   mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
   mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in some of the run's blocks
+  mutable int64_t counted_blocks_ = 0;
   mutable SampleSizes sizes_;
   mutable int threads_ = 1;  // that sampled
 

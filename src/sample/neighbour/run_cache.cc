@@ -20,13 +20,33 @@ int64_t with_holes(int64_t bytes) {
   return bytes + bytes / 2;
 }
 
+bool has_room_to_sample(const RunCache::Options& options) {
+  const int64_t fixed = SampleFile::kBuffer + SampleFile::kPage + options.sizes.most_note;
+  return options.bytes >= fixed + 4 * with_holes(options.sizes.most_bytes);
+}
+
+CacheInput cache_input(const FeatureFile& rows, const DiskTopology& topology, bool sampled,
+                       const RunCache::Options& options) {
+  CacheInput input{.bytes = options.bytes,
+                   .sizes = options.sizes,
+                   .rows = rows,
+                   .hops = options.hops,
+                   .topology_bytes = topology.most_bytes() - topology.least_bytes(),
+                   .scratch_bytes = options.folder.empty() ? 0 : options.scratch_bytes,
+                   .sampled = sampled,
+                   .uses = options.uses,
+                   .counted_blocks = options.counted_blocks};
+  if (sampled) input.bytes -= 2 * KeptSamples::bytes_for(options.sizes.most_note);
+  return input;
+}
+
 }  // namespace
 
 RunCache::RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology,
                    SampleFile* kept, const Options& options)
     : rows_(rows), from_(from), topology_(topology), options_(options), kept_(kept) {
   topology_.resize(topology_.least_bytes());
-  if (!has_room_to_sample()) kept_ = nullptr;
+  if (!has_room_to_sample(options_)) kept_ = nullptr;
   if (kept_ != nullptr) kept_end_ = kept_->end_of(0);
   if (kept_ == nullptr || kept_end_ > 0) begin();  // else the first block that is read says which are sampled
 }
@@ -35,22 +55,9 @@ RunCache::~RunCache() {
   end();
 }
 
-CacheInput RunCache::input() const {
-  CacheInput input{.bytes = options_.bytes,
-                   .sizes = options_.sizes,
-                   .rows = rows_,
-                   .hops = options_.hops,
-                   .topology_bytes = topology_.most_bytes() - topology_.least_bytes(),
-                   .scratch_bytes = options_.folder.empty() ? 0 : options_.scratch_bytes,
-                   .sampled = kept_ != nullptr,
-                   .uses = options_.uses};
-  if (kept_ != nullptr) input.bytes -= 2 * KeptSamples::bytes_for(options_.sizes.most_note);
-  return input;
-}
-
-bool RunCache::has_room_to_sample() const {
-  const int64_t fixed = SampleFile::kBuffer + SampleFile::kPage + options_.sizes.most_note;
-  return options_.bytes >= fixed + 4 * with_holes(options_.sizes.most_bytes);
+CacheShares RunCache::shares(const FeatureFile& rows, const DiskTopology& topology, bool kept,
+                             const Options& options) {
+  return divide_cache(cache_input(rows, topology, kept && has_room_to_sample(options), options));
 }
 
 bool RunCache::is_missing(int64_t number) const {
@@ -120,7 +127,7 @@ bool RunCache::sample_from(int64_t number) {
 }
 
 void RunCache::begin() {
-  CacheInput divided = input();
+  CacheInput divided = cache_input(rows_, topology_, kept_ != nullptr, options_);
   CacheShares shares = divide_cache(divided);
   std::optional<ScratchFile> scratch;
   if (shares.scratch_bytes > 0) scratch = ScratchFile::make(options_.folder, shares.scratch_bytes);

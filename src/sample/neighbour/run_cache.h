@@ -32,12 +32,18 @@ class RunCache {
     int64_t hops = 0;
     int threads = 1;                     ///< that sample
     std::span<const uint8_t> uses = {};  ///< of each row, in some blocks; as long as this lives
+    int64_t counted_blocks = 0;          ///< how many these are
   };
   /// What is given has to outlive it. `topology` has its bytes changed; `kept` (may be null) has other
   /// samples written to it. Errors: BudgetExceeded, those of SharedScan and SpilledFeatures.
   RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology, SampleFile* kept,
            const Options& options);
   ~RunCache();
+
+  /// How the memory would be used, and what is read and written for a block then; `kept`: there is a file of
+  /// samples.
+  static CacheShares shares(const FeatureFile& rows, const DiskTopology& topology, bool kept,
+                            const Options& options);
 
   /// As SamplePrefetcher::read(). Errors: those, and those of sample_blocks().
   bool read(int64_t number, const SamplePrefetcher::Place& place);
@@ -47,10 +53,8 @@ class RunCache {
   RowCounters counters() const;
 
  private:
-  CacheInput input() const;
   bool is_missing(int64_t number) const;
   void fill(int64_t number);
-  bool has_room_to_sample() const;
   bool sample_from(int64_t number);
   void begin();
   void end();

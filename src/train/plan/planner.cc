@@ -239,7 +239,28 @@ class Planner {
     add_parts(plan, gradients, exchange, lists, graphs);
     plan.room_for_graph = std::max<int64_t>(slab(1), 0);
     find_too_large(plan, main, plan.room_for_graph);
+    add_reading(plan, main.most_bytes > 0 ? main.mean_bytes / static_cast<double>(main.most_bytes) : 1);
     return plan;
+  }
+
+  // `mean`: of blocks, of the largest, whose seconds are known.
+  void add_reading(MemoryPlan& plan, double mean) const {
+    constexpr double kForward = 1.0 / 3;  // of a step, roughly
+    const int64_t most = in_.source->most_cache_bytes();
+    const auto all = in_.source->reading_cost(most);
+    if (!all) return;
+    const double blocks =
+        static_cast<double>(all->training) + kForward * static_cast<double>(all->validating);
+    const double rate = plan.execution.graphs_per_s;
+    const double seconds = rate > 0 ? mean * blocks / rate : 0;
+    const int64_t beside = plan.peak - plan.execution.cache_bytes;
+    for (const double share : {0.05, 0.1, 0.2, 0.5, 1.0}) {
+      const auto part = static_cast<int64_t>(share * static_cast<double>(all->data));
+      const int64_t bytes = share < 1 ? std::min(most, part) : most;
+      const ReadingCost cost = *in_.source->reading_cost(bytes);
+      plan.reading.push_back(
+          {share, std::max(beside + bytes, plan.min_budget), seconds, cost.read, cost.written, cost.pieces});
+    }
   }
 
   // Where blocks of a batch begin, of three at once: the one that runs, the one announced, and one that

@@ -101,6 +101,16 @@ struct MemoryPlan {
     double graphs_per_s;  ///< expected
   };
   std::vector<Speed> speed;
+  /// Of a source with a cache, such as one giant graph: an epoch with parts of its data in memory.
+  struct Reading {
+    double share;     ///< of features as f32 and edges, that the cache has room for
+    int64_t budget;   ///< with the blocks in flight of this plan
+    double seconds;   ///< that processors take, waiting for nothing; 0: not known
+    double read = 0;  ///< bytes, after samples were made
+    double written = 0;
+    double pieces = 0;  ///< as in ReadingCost
+  };
+  std::vector<Reading> reading;
   int ranks = 1;
   int64_t parameter_bytes = 0;  ///< all parameters, as numbers; where there are ranks
   int64_t bytes_sent = 0;       ///< by a rank to others in a step, but for losses and the norm

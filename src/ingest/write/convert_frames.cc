@@ -1,10 +1,9 @@
-#include "ingest/can/convert_frames.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "ingest/write/convert.h"
 #include "io/new_folder.h"
 #include "store/column_check.h"
 #include "store/frames.h"
@@ -15,7 +14,7 @@ namespace {
 constexpr int64_t kFramesAtOnce = 1 << 14;
 
 [[noreturn]] void refuse(const ConvertOptions& options, const Recording& recording, const std::string& why) {
-  throw InputError(fmt::format("{}: recording '{}': {}", options.frames.string(), recording.path(), why));
+  throw InputError(fmt::format("{}: recording '{}': {}", options.source.string(), recording.path(), why));
 }
 
 // A split is a path below the output and a name the name of a file in it: a manifest of others may say more.
@@ -26,16 +25,21 @@ bool is_plain(const std::string& path) {
                              [](const auto& part) { return !part.empty() && part != "." && part != ".."; });
 }
 
-void require_text(const ConvertOptions& options, const Recording& recording, bool labels) {
+void require_writable(const ConvertOptions& options, const Recording& recording, bool labels) {
   if (!is_plain(recording.split) || !is_plain(recording.name) ||
       recording.name.find('/') != std::string::npos)
     refuse(options, recording, "cannot become the name of a file");
-  if (!recording.has_time) refuse(options, recording, "has no times, and a text would make some up");
-  if (!recording.has_payload) refuse(options, recording, "has no payloads, and a text would make empty ones");
-  if (options.format == TextFormat::candump && recording.labelled != labels)
+  if (!recording.has_time) refuse(options, recording, "has no times, and a capture would make some up");
+  if (!recording.has_payload)
+    refuse(options, recording, "has no payloads, and a capture would make empty ones");
+  if (std::string_view(options.to->name) == "candump" && recording.labelled != labels)
     refuse(options, recording,
            "others of the set are labelled and it is not, or the other way round; candump is read with "
            "labels or without");
+}
+
+int64_t earliest_time(const FrameSpans& frames) {
+  return frames.size() == 0 ? 0 : std::max<int64_t>(std::ranges::min(frames.time_ns), 0);
 }
 
 }  // namespace
@@ -44,28 +48,37 @@ ConvertResult convert_frames(const ConvertOptions& options,
                              const std::function<void(int64_t, int64_t)>& progress) {
   if (!options.force && std::filesystem::exists(options.out))
     throw Failure(options.out.string() + " exists already; give --force to replace it");
-  const FramesView view(options.frames);
+  const FramesView view(options.source);
   check_columns(view.set());
   const std::vector<Recording>& recordings = view.recordings();
   ConvertResult result;
+  result.out = options.out;
   result.fd = view.frames().width > kPayloadBytes;
-  result.labels = options.format == TextFormat::candump && !recordings.empty() && recordings[0].labelled;
+  result.labels =
+      std::string_view(options.to->name) == "candump" && !recordings.empty() && recordings[0].labelled;
   NewFolder folder(options.out, options.force);
   for (const Recording& recording : recordings) {
-    require_text(options, recording, result.labels);
-    const std::filesystem::path split = folder.add_folder(recording.split);
-    FrameTextWriter writer(split / (recording.name + text_ending(options.format)), options.format,
-                           recording.channel.value_or(kDefaultChannel), folder.files(), result.labels);
+    require_writable(options, recording, result.labels);
+    const FrameSpans frames = view.frames().part(recording.first_frame, recording.frames);
+    File file = File::create(folder.add_folder(recording.split) / (recording.name + options.to->ending),
+                             folder.files());
+    CaptureWriter writer(*options.to, file,
+                         {.start_ns = earliest_time(frames),
+                          .width = frames.width,
+                          .labels = result.labels,
+                          .leave_out = options.leave_out});
     for (int64_t done = 0; done < recording.frames; done += kFramesAtOnce) {
       const int64_t count = std::min(kFramesAtOnce, recording.frames - done);
       try {
-        writer.append(view.frames().part(recording.first_frame + done, count));
+        writer.append(frames.part(done, count), recording.channel.value_or(""));
       } catch (const InputError& error) {
         refuse(options, recording, error.what());
       }
       progress(result.frames += count, view.frames().size());
     }
     writer.finish();
+    file.sync();
+    result.losses.add(writer.losses());
     ++result.recordings;
   }
   folder.publish();

@@ -1,0 +1,87 @@
+#include "cli/plan_device.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "device/cuda_device.h"
+#include "device/device_choice.h"
+#include "telemetry/table.h"
+
+namespace plimsoll {
+namespace {
+
+void print(const DevicePlan& plan) {
+  Table parts({"<on the device", "bytes", ""});
+  for (const auto& [name, bytes] : plan.parts) parts.add({name, format_count(bytes), format_bytes(bytes)});
+  parts.add({"peak", format_count(plan.peak), format_bytes(plan.peak)});
+  parts.add({"device budget", format_count(plan.budget), format_bytes(plan.budget)});
+  fmt::print("{}\n", parts.text());
+  fmt::print("worst block: {} graphs, {} nodes, {} edges; {} at its peak in {}, a range of {}\n",
+             format_count(plan.worst.graphs), format_count(plan.worst.nodes), format_count(plan.worst.edges),
+             format_bytes(plan.worst_bytes), plan.operation, format_bytes(plan.range));
+  fmt::print("blocks in flight: {}{}; {} of pinned memory on the host\n", plan.blocks,
+             plan.recompute ? ", layers run again in backward" : "", format_bytes(plan.staging));
+  fmt::print("smallest device budget: {} bytes ({})\n", format_count(plan.min_budget),
+             format_bytes(plan.min_budget));
+  Table budgets({"device budget", "blocks in flight"});
+  for (size_t blocks = 1; blocks <= plan.budget_for.size(); blocks *= 2)
+    budgets.add({format_bytes(plan.budget_for[blocks - 1]), std::to_string(blocks)});
+  fmt::print("{}", budgets.text());
+  fmt::print("not exact: nothing was run, and {} for the context is an assumption\n",
+             format_bytes(DevicePlan::kContext));
+  if (plan.without_cuda.empty()) return;
+  fmt::print("without a kernel for CUDA, planned as on the CPU: {}\n", fmt::join(plan.without_cuda, ", "));
+}
+
+const DevicePlan& largest_device_budget(const StagePlans& plans) {
+  return *std::ranges::max_element(plans, {}, [](const auto& plan) {
+            return plan.second.device->min_budget;
+          })->second.device;
+}
+
+}  // namespace
+
+std::optional<int64_t> plan_device_budget(const PlanOptions& options) {
+  using Kind = DeviceChoice::Kind;
+  DeviceChoice device = parse_device(options.device);
+  if (device.kind == Kind::cpu) {
+    if (options.device_budget.empty()) return {};
+    throw UsageError("--device-budget is for a GPU: add --device cuda");
+  }
+  const bool there = device.index < find_cuda_devices().count;
+  if (!there && device.kind == Kind::automatic) return {};
+  if (options.mode == "measured" || options.mode == "trial")
+    throw UsageError("--mode " + options.mode + " runs blocks on the CPU: a plan for a GPU is static");
+  if (!options.table.empty()) throw UsageError("--table has budgets of the CPU: leave out --device");
+  return device_budget(options.device_budget,
+                       there ? std::optional(cuda_device_bytes(device.index)) : std::nullopt);
+}
+
+void print_device_plans(const StagePlans& plans, bool json) {
+  const DevicePlan& largest = largest_device_budget(plans);
+  if (json) {
+    Json found = device_plan_json(largest);
+    found["mode"] = "static";
+    found["stages"] = Json::array();
+    for (const auto& [stage, plan] : plans) {
+      found["stages"].push_back(device_plan_json(*plan.device));
+      found["stages"].back()["stage"] = stage;
+    }
+    fmt::print("{}\n", Json({{"device", std::move(found)}}).dump());
+  } else {
+    if (plans.size() > 1) {
+      Table table({"<stage", "peak", "smallest device budget", "blocks in flight", "range"});
+      for (const auto& [stage, plan] : plans)
+        table.add({stage, format_bytes(plan.device->peak), format_bytes(plan.device->min_budget),
+                   std::to_string(plan.device->blocks), format_bytes(plan.device->range)});
+      fmt::print("{}\nthe stage that needs most:\n", table.text());
+    }
+    print(largest);
+  }
+  require_feasible(largest);
+}
+
+}  // namespace plimsoll

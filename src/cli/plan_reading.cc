@@ -1,0 +1,65 @@
+#include "cli/plan_reading.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/units.h"
+#include "telemetry/table.h"
+
+namespace plimsoll {
+namespace {
+
+// Endless where the rate is not known.
+double seconds_for(double amount, double rate) {
+  return amount > 0 ? amount / rate : 0;
+}
+
+// None where the disk or the processors' part is not known.
+std::optional<double> seconds_of(const MemoryPlan::Reading& reading, const DiskSpeed& disk) {
+  const double reads =
+      reading.pieces > 0 ? seconds_for(reading.pieces, disk.rows) : seconds_for(reading.read, disk.read);
+  const double seconds = reads + seconds_for(reading.written, disk.write);
+  if (reading.seconds == 0 || !std::isfinite(seconds)) return std::nullopt;
+  return std::max(reading.seconds, seconds);
+}
+
+std::string bytes_of(double bytes) {
+  return format_bytes(static_cast<int64_t>(bytes));
+}
+
+}  // namespace
+
+void print_reading(const MemoryPlan& plan, const DiskSpeed& disk) {
+  Table table({"of the graph in memory", "budget", "read an epoch", "written", "seconds an epoch"});
+  for (const MemoryPlan::Reading& at : plan.reading) {
+    const auto seconds = seconds_of(at, disk);
+    table.add({fmt::format("{:.0f} %", 100 * at.share), format_bytes(at.budget), bytes_of(at.read),
+               bytes_of(at.written), seconds ? fmt::format("{:.1f}", *seconds) : "-"});
+  }
+  fmt::print("what memory buys, estimated for this disk (reads {}/s or {} scattered rows/s, writes {}/s)\n{}",
+             bytes_of(disk.read), format_count(static_cast<int64_t>(disk.rows)), bytes_of(disk.write),
+             table.text());
+}
+
+Json reading_plan_json(const MemoryPlan& plan, const DiskSpeed& disk) {
+  Json parts = Json::array();
+  for (const MemoryPlan::Reading& at : plan.reading) {
+    const auto seconds = seconds_of(at, disk);
+    parts.push_back({{"share", at.share},
+                     {"budget_bytes", at.budget},
+                     {"bytes_read", at.read},
+                     {"bytes_written", at.written},
+                     {"pieces", at.pieces},
+                     {"compute_seconds", at.seconds},
+                     {"epoch_seconds", seconds ? Json(*seconds) : Json()}});
+  }
+  return {{"disk_reads_per_s", disk.read},
+          {"disk_rows_per_s", disk.rows},
+          {"disk_writes_per_s", disk.write},
+          {"shares", std::move(parts)}};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ingest/can/capture_pieces.h"
+#include "ingest/write/convert.h"
+#include "io/new_folder.h"
+
+namespace plimsoll {
+namespace {
+
+// A frame came before those that the file counts from.
+struct StartsEarlier {
+  int64_t time_ns;
+};
+
+/// One reading of a capture into a file.
+class Conversion {
+ public:
+  Conversion(const ConvertOptions& options, const CaptureFile& capture, File& file,
+             std::optional<int64_t> start_ns)
+      : options_(options), capture_(capture), file_(file), start_ns_(start_ns) {}
+
+  ConvertResult run(const std::function<void(int64_t, int64_t)>& progress) {
+    const auto bytes = static_cast<int64_t>(std::filesystem::file_size(capture_.path));
+    for_each_piece({capture_}, options_.format, options_.threads, false,
+                   [&](const CapturePiece& piece, ParsedPiece& parsed) {
+                     add(piece, parsed);
+                     progress(piece.bytes_read, bytes);
+                   });
+    return finish();
+  }
+
+ private:
+  void add(const CapturePiece& piece, ParsedPiece& parsed) {
+    require_sound(capture_, lines_, parsed);
+    lines_ += parsed.lines;
+    FrameBatch& frames = parsed.frames;
+    if (options_.format.benign) label_benign(capture_, frames);
+    if (piece.format && !piece.format->has_time()) refuse("has no times, and a capture would make some up");
+    if (frames.frames() == 0) return;
+    const int64_t first = std::ranges::min(frames.time_ns);
+    earliest_ = std::min(earliest_, first);
+    if (!writer_) {
+      const bool is_labelled = options_.format.benign || (piece.format && piece.format->labelled());
+      result_.labels = std::string_view(options_.to->name) == "candump" && is_labelled;
+      start_ns_ = start_ns_.value_or(first);
+      writer_.emplace(*options_.to, file_,
+                      WriteOptions{.start_ns = *start_ns_,
+                                   .width = frames.width,
+                                   .labels = result_.labels,
+                                   .leave_out = options_.leave_out});
+    }
+    result_.frames += static_cast<int64_t>(frames.frames());
+    if (options_.to->from_start && earliest_ < *start_ns_) return;  // what is earliest is still to be found
+    try {
+      writer_->append(frames);
+    } catch (const InputError& error) {
+      refuse(error.what());
+    }
+  }
+
+  ConvertResult finish() {
+    if (!writer_) refuse("holds no frames");
+    if (options_.to->from_start && earliest_ < *start_ns_) throw StartsEarlier{earliest_};
+    writer_->finish();
+    result_.recordings = 1;
+    result_.fd = options_.format.payload > kPayloadBytes;
+    result_.losses = writer_->losses();
+    result_.channels = writer_->renamed_channels();
+    return std::move(result_);
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw InputError(fmt::format("{}: {}", capture_.path.string(), why));
+  }
+
+  const ConvertOptions& options_;
+  const CaptureFile& capture_;
+  File& file_;
+  std::optional<int64_t> start_ns_;
+  std::optional<CaptureWriter> writer_;
+  ConvertResult result_;
+  int64_t lines_ = 0;
+  int64_t earliest_ = std::numeric_limits<int64_t>::max();
+};
+
+ConvertResult convert_to(const std::filesystem::path& path, const ConvertOptions& options,
+                         const CaptureFile& capture, const std::function<void(int64_t, int64_t)>& progress) {
+  std::optional<int64_t> start_ns;
+  for (;;) {
+    ConvertResult result;
+    try {
+      replace_file(path,
+                   [&](File& file) { result = Conversion(options, capture, file, start_ns).run(progress); });
+      return result;
+    } catch (const StartsEarlier& earlier) {
+      start_ns = earlier.time_ns;
+    }
+  }
+}
+
+}  // namespace
+
+ConvertResult convert_capture(const ConvertOptions& options,
+                              const std::function<void(int64_t, int64_t)>& progress) {
+  if (!options.force && std::filesystem::exists(options.out))
+    throw Failure(options.out.string() + " exists already; give --force to replace it");
+  Charge charge(Tag::ingest);
+  const CaptureFile capture = find_captures({options.source}, charge).at(0);
+  const std::string ending = options.out.extension();
+  if (ending == ".zst" || ending == ".gz")
+    throw UsageError(options.out.string() + ": convert does not compress; leave the ending off");
+  ConvertResult result;
+  if (is_capture(options.out)) {
+    if (std::filesystem::is_directory(options.out))
+      throw UsageError(options.out.string() + " is a folder, and a capture becomes a file; name another");
+    result = convert_to(options.out, options, capture, progress);
+    result.out = options.out;
+  } else {
+    NewFolder folder(options.out, options.force);
+    result = convert_to(folder.path() / (capture.name + options.to->ending), options, capture, progress);
+    folder.publish();
+    result.out = options.out;
+  }
+  return result;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,276 @@
+#include "ingest/write/convert.h"
+
+#include <gtest/gtest.h>
+
+#include "base/philox.h"
+#include "ingest/can/ingest.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+#include "support/write_bytes.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kStart = 1'700'000'000'123'456'000;
+
+// What both of two formats hold.
+WrittenFormat common(const WrittenFormat& a, const WrittenFormat& b) {
+  WrittenFormat both = a;
+  both.remote &= b.remote;
+  both.error &= b.error;
+  both.error_details &= b.error_details;
+  both.fd &= b.fd;
+  both.flags &= b.flags;
+  both.error_flags &= b.error_flags;
+  both.tick_ns = std::max(a.tick_ns, b.tick_ns);
+  if (!b.has_channels()) both.channels = WrittenFormat::Channels::none;
+  return both;
+}
+
+// Numbers that are a function of the seed.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : philox_(seed) {}
+  uint32_t below(uint32_t count) {
+    if (at_ == 4) {
+      numbers_ = philox_({index_++, 0, 0, 0});
+      at_ = 0;
+    }
+    return numbers_[at_++] % count;
+  }
+
+ private:
+  Philox philox_;
+  std::array<uint32_t, 4> numbers_{};
+  uint32_t index_ = 0;
+  size_t at_ = 4;
+};
+
+// Frames of all kinds that `format` holds, on two channels where it tells them.
+FrameBatch random_frames(const WrittenFormat& format, size_t count, uint64_t seed) {
+  Dice dice(seed);
+  FrameBatch frames;
+  frames.width = 64;
+  int64_t time_ns = kStart;
+  for (size_t i = 0; i < count; ++i) {
+    time_ns += format.tick_ns * (1 + dice.below(2'000'000));
+    uint32_t id = dice.below(3) == 0 ? dice.below(1 << 29) | kCanExtended : dice.below(1 << 11);
+    uint8_t flags = static_cast<uint8_t>(dice.below(16));
+    if ((flags & kFrameFd) == 0) flags &= kFrameSent;
+    size_t length = dice.below(9);
+    const uint32_t kind = dice.below(20);
+    if (kind == 0 && format.remote) {
+      id |= kCanRemote;
+      length = 0;
+      flags &= kFrameSent;
+    } else if (kind == 1 && format.error) {
+      id = kCanError | (format.error_details ? dice.below(1 << 29) : 0);
+      length = format.error_details ? 8 : 0;
+      flags &= format.error_flags;
+    } else if (!format.fd) {
+      flags &= kFrameSent;
+    } else if (kind < 8) {
+      length = 1 + dice.below(64);
+      flags |= kFrameFd;
+    }
+    std::array<uint8_t, 64> data{};
+    for (size_t k = 0; k < length; ++k) data[k] = static_cast<uint8_t>(dice.below(256));
+    frames.append(time_ns, id, data.data(), length, 0);
+    frames.set_flags(flags & format.flags);
+    if (format.has_channels()) frames.set_channel(std::to_string(1 + dice.below(2)));
+  }
+  return frames;
+}
+
+class Convert : public ::testing::Test {
+ protected:
+  std::filesystem::path write(const WrittenFormat& format, const FrameBatch& frames,
+                              const WriteOptions& options = {}) {
+    const std::filesystem::path path = folder_ / (std::string("from") + format.ending);
+    File file = File::create(path);
+    WriteOptions with_start = options;
+    with_start.start_ns = frames.frames() == 0 ? 0 : std::ranges::min(frames.time_ns);
+    with_start.width = frames.width;
+    CaptureWriter writer(format, file, with_start);
+    writer.append(frames);
+    writer.finish();
+    losses_ = writer.losses();
+    return path;
+  }
+  ConvertResult convert(const std::filesystem::path& from, const WrittenFormat& to,
+                        const std::string& name = "to") {
+    return convert_capture({.source = from,
+                            .out = folder_ / (name + to.ending),
+                            .to = &to,
+                            .force = true,
+                            .format = {.payload = 64, .benign = std::string(to.name) == "csv"}},
+                           [](int64_t, int64_t) {});
+  }
+  // Recordings of a capture: content and, of the flags, those that `kept` has.
+  std::vector<std::string> contents(const std::filesystem::path& path, uint8_t kept = kFrameFlags) {
+    const std::filesystem::path out = folder_ / "set";
+    ingest_can({.sources = {path}, .out = out, .force = true, .format = {.payload = 64, .benign = true}},
+               [](int64_t, int64_t) {});
+    const FramesView view(out);
+    std::vector<std::string> found;
+    for (const Recording& recording : view.recordings()) {
+      std::string flags(static_cast<size_t>(recording.frames), '0');
+      if (!view.frames().flags.empty())
+        std::ranges::transform(view.frames().part(recording.first_frame, recording.frames).flags,
+                               flags.begin(),
+                               [&](uint8_t its) { return static_cast<char>('0' + (its & kept)); });
+      found.push_back(recording.content + " " + flags);
+    }
+    return found;
+  }
+  TempFolder folder_;
+  WriteLosses losses_;
+};
+
+TEST_F(Convert, WhatBothFormatsHoldComesBackForEveryPair) {
+  for (const WrittenFormat& from : written_formats()) {
+    for (const WrittenFormat& to : written_formats()) {
+      SCOPED_TRACE(std::string(from.name) + " to " + to.name);
+      const WrittenFormat both = common(from, to);
+      const FrameBatch frames = random_frames(both, 200, 7);
+      const std::filesystem::path source = write(from, frames);
+      EXPECT_TRUE(losses_.to_json().empty() || (losses_.labels == 200 && losses_.to_json().size() == 1))
+          << losses_.to_json().dump();
+      const ConvertResult result = convert(source, to);
+      EXPECT_EQ(result.frames, 200);
+      WriteLosses losses = result.losses;
+      losses.labels = 0;  // csv has some, nobody else
+      EXPECT_TRUE(losses.to_json().empty()) << losses.to_json().dump();
+      EXPECT_EQ(contents(result.out, both.flags), contents(source, both.flags));
+    }
+  }
+}
+
+TEST_F(Convert, ReadersGiveTheFramesThatWereWritten) {
+  for (const WrittenFormat& format : written_formats()) {
+    SCOPED_TRACE(format.name);
+    FrameBatch frames = random_frames(format, 12'000, 3);
+    // One channel: the order of frames is that of the set.
+    std::ranges::fill(frames.channel, uint8_t{0});
+    const std::filesystem::path path = write(format, frames);
+    const std::filesystem::path out = folder_ / "set";
+    ingest_can({.sources = {path}, .out = out, .force = true, .format = {.payload = 64, .benign = true}},
+               [](int64_t, int64_t) {});
+    const FramesView view(out);
+    const FrameSpans read = view.frames();
+    ASSERT_EQ(read.size(), 12'000);
+    EXPECT_TRUE(std::ranges::equal(read.time_ns, frames.time_ns));
+    EXPECT_TRUE(std::ranges::equal(read.can_id, frames.can_id));
+    EXPECT_TRUE(std::ranges::equal(read.length, frames.length));
+    EXPECT_TRUE(std::ranges::equal(read.data, frames.data));
+    if (format.flags != 0) {
+      EXPECT_TRUE(std::ranges::equal(read.flags, frames.flags));
+    }
+  }
+}
+
+// Times count from a start, which is not known before the last frame.
+TEST_F(Convert, FramesBeforeTheFirstMoveTheStart) {
+  FrameBatch frames = random_frames(common(written_format("candump"), written_format("blf")), 20'000, 5);
+  std::ranges::fill(frames.channel, uint8_t{0});
+  frames.time_ns[15'000] = 1'000'000'001;
+  frames.time_ns[19'000] = 7;
+  const std::filesystem::path source = write(written_format("candump"), frames);
+  for (const char* const name : {"blf", "pcapng", "python-can"}) {
+    const ConvertResult result = convert(source, written_format(name));
+    if (std::string(name) != "python-can") {
+      EXPECT_EQ(contents(result.out), contents(source)) << name;
+    }
+    EXPECT_EQ(result.frames, 20'000);
+  }
+  // Doubles cannot tell ns so far from the start.
+  EXPECT_GT(convert(source, written_format("mf4")).losses.rounded_times, 19'000);
+}
+
+TEST_F(Convert, WhatAFormatHasNoneOfIsRefusedOrLeftOut) {
+  FrameBatch frames;
+  frames.width = 64;
+  const std::array<uint8_t, 64> data{};
+  frames.append(kStart, 0x10, data.data(), 1, kUnlabelled);
+  frames.append(kStart, 0x11 | kCanRemote, data.data(), 0, kUnlabelled);
+  frames.append(kStart, 0x12 | kCanError, data.data(), 8, kUnlabelled);
+  frames.append(kStart, 0x13, data.data(), 12, kUnlabelled);
+  const WrittenFormat& gvret = written_format("gvret");
+  EXPECT_NE(error_text<InputError>([&] {
+              write(gvret, frames);
+            }).find("40000011: gvret has no remote frames; leave them out with --leave-out remote"),
+            std::string::npos);
+  const std::string refusal = error_text<InputError>([&] {
+    write(gvret, frames, {.leave_out = {"remote", "error"}});
+  });
+  EXPECT_NE(refusal.find("no CAN FD frames"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("--to csv, candump, blf, mf4, asc, trc, pcapng, python-can, sqlite"),
+            std::string::npos)
+      << refusal;
+  write(gvret, frames, {.leave_out = {"remote", "error", "fd"}});
+  EXPECT_EQ(losses_.to_json(), Json({{"remote_frames", 1}, {"error_frames", 1}, {"fd_frames", 1}}));
+  EXPECT_EQ(losses_.text(), "1 remote frames, 1 error frames, 1 frames of CAN FD");
+  EXPECT_THROW(write(gvret, frames, {.leave_out = {"errors"}}), UsageError);
+  write(written_format("asc"), frames);
+  EXPECT_EQ(losses_.to_json(), Json({{"error_details", 1}}));
+}
+
+TEST_F(Convert, LabelsFlagsAndFineTimesThatAreLostAreCounted) {
+  FrameBatch frames;
+  frames.width = 64;
+  const std::array<uint8_t, 64> data{};
+  for (int i = 0; i < 10; ++i) {
+    frames.append(kStart + i, 0x10, data.data(), 1, i % 2);
+    frames.set_flags(i == 3 ? kFrameSent : 0);
+  }
+  write(written_format("sqlite"), frames);
+  EXPECT_EQ(losses_.to_json(), Json({{"labels", 10}, {"flags", 1}, {"rounded_times", 9}}));
+  write(written_format("candump"), frames, {.labels = true});
+  EXPECT_EQ(losses_.to_json(), Json({{"flags", 1}}));
+  std::ranges::fill(frames.label, kUnlabelled);
+  write(written_format("candump"), frames);
+  EXPECT_TRUE(losses_.to_json().empty());
+  EXPECT_NE(error_text<InputError>([&] { write(written_format("csv"), frames); }).find("--benign"),
+            std::string::npos);
+}
+
+TEST_F(Convert, ChannelsKeepTheirNamesOrGetTheLowestNumber) {
+  write_bytes(folder_ / "a.log",
+              "(1.0) can1 001#00\n(1.1) 2 002#00\n(1.2) can0 003#00\n(1.3) 77 004#00\n(1.4) can1 005#00\n");
+  EXPECT_EQ(convert(folder_ / "a.log", written_format("blf")).channels,
+            (RenamedChannels{{"can1", "1"}, {"can0", "3"}}));
+  EXPECT_EQ(convert(folder_ / "a.log", written_format("gvret")).channels,
+            (RenamedChannels{{"can1", "0"}, {"can0", "1"}}));
+  EXPECT_TRUE(convert(folder_ / "a.log", written_format("pcapng")).channels.empty());
+  EXPECT_EQ(contents(folder_ / "to.pcapng"), contents(folder_ / "a.log"));
+  EXPECT_NE(error_text<InputError>([&] {
+              convert(folder_ / "a.log", written_format("sqlite"));
+            }).find("a.log: channels 'can1' and '2'"),
+            std::string::npos);
+}
+
+TEST_F(Convert, TheOutputIsWholeOrAsItWas) {
+  write_bytes(folder_ / "a.log", "(1.0) can1 001#00\n(1.1) can1 x\n");
+  write_bytes(folder_ / "to.blf", "mine");
+  EXPECT_NE(error_text<InputError>([&] {
+              convert(folder_ / "a.log", written_format("blf"));
+            }).find("a.log:2:12: found 'x'"),
+            std::string::npos);
+  EXPECT_EQ(read_bytes(folder_ / "to.blf"), "mine");
+  const auto files = std::distance(std::filesystem::directory_iterator(folder_.path()), {});
+  EXPECT_EQ(files, 2);
+  const auto once = [&](const std::string& out) {
+    return convert_capture({.source = folder_ / "a.log", .out = folder_ / out, .to = &written_format("blf")},
+                           [](int64_t, int64_t) {});
+  };
+  EXPECT_NE(error_text<Failure>([&] { once("to.blf"); }).find("--force"), std::string::npos);
+  EXPECT_THROW(once("b.blf.zst"), UsageError);
+  write_bytes(folder_ / "a.log", "(1.0) can1 001#00\n");
+  EXPECT_EQ(once("b").out, folder_ / "b");
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "b" / "a.blf"));
+  write_bytes(folder_ / "a.log", "# nothing\n");
+  EXPECT_THROW(once("c.blf"), InputError);
+}
+
+}  // namespace
+}  // namespace plimsoll
