@@ -42,6 +42,8 @@ constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::ch
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
 // classifier finds no more in the window than in benign ones, it is the latter.
 constexpr double kSupport = 0.5;
+// The most of a part that ranks windows and alarms nobody, whatever its value.
+constexpr double kBelowTheLine = 0.99;
 
 // The value that `share` of them exceed.
 template <typename T>
@@ -182,7 +184,7 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
   }
   for (const size_t part : kOwnLevels) excesses[part] *= scale_;  // whatever the scale of the others
   double& held = excesses[static_cast<size_t>(Statistic::held)];
-  held = std::min(held, 0.99);
+  held = std::min(held, kBelowTheLine);
   return excesses;
 }
 

@@ -7,10 +7,9 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 #include "base/error.h"
-#include "windows/behaviour_profile.h"
+#include "windows/benign_payloads.h"
 
 namespace plimsoll {
 namespace {
@@ -62,17 +61,12 @@ void for_each_payload(const FrameSpans& frames, std::span<const FrameWindow> run
   };
   Vector<Seen, Tag::columns> seen(static_cast<size_t>(vocabulary.size()));
   for (const FrameWindow& run : runs) {
-    if (!run.recording->has_payload) continue;
     std::ranges::fill(seen, Seen{});
-    for (int64_t f = run.first; f < run.first + run.count; ++f) {
-      const auto at = static_cast<size_t>(f);
-      const int32_t id = vocabulary.index(frames.can_id[at]);
-      if (id == vocabulary.size() || frames.label[at] == 1) continue;
-      const uint64_t payload = payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]);
+    for_each_benign_payload(frames, {&run, 1}, vocabulary, [&](int32_t id, uint64_t payload) {
       Seen& of = seen[static_cast<size_t>(id)];
       take(id, payload, of.payloads, of.count);
       of = {{payload, of.payloads[0]}, std::min(of.count + 1, 2)};
-    }
+    });
   }
 }
 
@@ -123,7 +117,7 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
   for (int32_t id = 0; id < vocabulary.size(); ++id)
     if (flips[static_cast<size_t>(id)].frames >= kFewest)
       add_signals(id, flips[static_cast<size_t>(id)], model.signals_);
-  model.find_ranges(vocabulary.size());
+  model.ranges_.find(model.signals(), vocabulary.size());
 
   Vector<Line, Tag::columns> lines(model.signals_.size());
   Vector<int32_t, Tag::columns> holds(model.signals_.size(), 0);
@@ -166,21 +160,8 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
     if (lines[s].pairs > 0 && std::popcount(lines[s].lively) >= kLivelyParts)
       model.signals_[kept++] = model.signals_[s];
   model.signals_.resize(kept);
-  model.find_ranges(vocabulary.size());
+  model.ranges_.find(model.signals(), vocabulary.size());
   return model;
-}
-
-std::span<const Signal> SignalModel::of(int32_t id) const {
-  const auto at = static_cast<size_t>(id);
-  if (at + 1 >= first_of_.size()) return {};
-  return std::span(signals_).subspan(static_cast<size_t>(first_of_[at]),
-                                     static_cast<size_t>(first_of_[at + 1] - first_of_[at]));
-}
-
-void SignalModel::find_ranges(int32_t ids) {
-  first_of_.assign(static_cast<size_t>(ids) + 1, 0);
-  for (const Signal& signal : signals_) ++first_of_[static_cast<size_t>(signal.id) + 1];
-  std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
 }
 
 NamedTensors SignalModel::tensors() const {
@@ -231,7 +212,7 @@ SignalModel SignalModel::from_tensors(const NamedTensors& tensors, int32_t ids) 
                               static_cast<int32_t>(hold[0]), static_cast<uint32_t>(hold[1]),
                               static_cast<uint32_t>(hold[2])});
   }
-  model.find_ranges(ids);
+  model.ranges_.find(model.signals(), ids);
   return model;
 }
 

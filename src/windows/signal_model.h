@@ -7,6 +7,7 @@
 #include "memory/vector.h"
 #include "store/frames.h"
 #include "store/named_tensors.h"
+#include "windows/id_ranges.h"
 #include "windows/vocabulary.h"
 
 namespace plimsoll {
@@ -60,7 +61,7 @@ class SignalModel {
 
   std::span<const Signal> signals() const { return signals_; }
   /// Those of the ID of this index; none of an unknown one.
-  std::span<const Signal> of(int32_t id) const;
+  std::span<const Signal> of(int32_t id) const { return ranges_.of(signals(), id); }
 
   /// As tensors "profile.signal_place", "profile.signal_steps" and "profile.signal_holds"
   /// (docs/formats/safetensors.md); none where there is no signal.
@@ -70,10 +71,8 @@ class SignalModel {
   static SignalModel from_tensors(const NamedTensors& tensors, int32_t ids);
 
  private:
-  void find_ranges(int32_t ids);
-
-  Vector<Signal, Tag::columns> signals_;    // by ID
-  Vector<int32_t, Tag::columns> first_of_;  // signal of each ID, and one after the last
+  Vector<Signal, Tag::columns> signals_;  // by ID
+  IdRanges ranges_;
 };
 
 }  // namespace plimsoll

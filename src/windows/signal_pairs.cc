@@ -4,23 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/error.h"
-#include "windows/behaviour_profile.h"
+#include "windows/benign_payloads.h"
 
 namespace plimsoll {
 namespace {
-
-// A signal with the bits above it, up to the byte's first, that never changed.
-Signal widened(const Signal& signal, uint64_t changes) {
-  Signal wide = signal;
-  while (wide.first_bit % 8 != 0 && (changes >> (64 - wide.first_bit) & 1) == 0) {
-    --wide.first_bit;
-    ++wide.bits;
-  }
-  return wide;
-}
 
 // How the values of a signal lie about the first one.
 struct Range {
@@ -50,28 +39,6 @@ struct Range {
   }
 };
 
-struct Differences {
-  bool any = false;
-  int32_t first = 0;
-  int64_t least = 0;
-  int64_t most = 0;
-};
-
-// Calls take(index, payload) for each benign frame of a known ID.
-template <typename Take>
-void for_each_known(const FrameSpans& frames, std::span<const FrameWindow> runs, const Vocabulary& vocabulary,
-                    const Take& take) {
-  for (const FrameWindow& run : runs) {
-    if (!run.recording->has_payload) continue;
-    for (int64_t f = run.first; f < run.first + run.count; ++f) {
-      const auto at = static_cast<size_t>(f);
-      const int32_t id = vocabulary.index(frames.can_id[at]);
-      if (id == vocabulary.size() || frames.label[at] == 1) continue;
-      take(id, payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
-    }
-  }
-}
-
 int32_t on_ring(int64_t value, int bits) {
   const int unused = 32 - bits;
   return static_cast<int32_t>(static_cast<uint32_t>(value) << unused) >> unused;
@@ -82,6 +49,51 @@ int32_t difference(uint64_t payload, int first, int second, int bits) {
   return on_ring(value(second) - value(first), bits);
 }
 
+// What benign payloads of an ID have.
+struct Payloads {
+  int64_t frames = 0;
+  uint64_t first = 0;
+  uint64_t changes = 0;  // bits that differed from the first
+
+  void add(uint64_t payload) {
+    if (frames++ == 0) first = payload;
+    changes |= payload ^ first;
+  }
+  // A signal with the bits above it, up to the byte's first, that never changed.
+  Signal widened(Signal signal) const {
+    while (signal.first_bit % 8 != 0 && (changes >> (64 - signal.first_bit) & 1) == 0) {
+      --signal.first_bit;
+      ++signal.bits;
+    }
+    return signal;
+  }
+};
+
+// Benign differences of a pair, about the first one.
+struct Differences {
+  bool any = false;
+  int32_t first = 0;
+  int64_t least = 0;
+  int64_t most = 0;
+  int64_t range = 0;  // the smaller one of the pair's
+
+  void add(int32_t difference, int bits) {
+    if (!any) first = difference;
+    any = true;
+    const int64_t off = on_ring(int64_t{difference} - first, bits);
+    least = std::min(least, off);
+    most = std::max(most, off);
+  }
+  bool are_close() const {
+    return static_cast<double>(most - least) <= SignalPairs::kMostSpread * static_cast<double>(range);
+  }
+  void put(SignalPair& pair) const {
+    const int64_t middle = least + (most - least) / 2;
+    pair.middle = on_ring(first + middle, pair.bits);
+    pair.most = static_cast<int32_t>(std::max(most - middle, middle - least));
+  }
+};
+
 }  // namespace
 
 int32_t SignalPair::off(uint64_t payload) const {
@@ -90,76 +102,46 @@ int32_t SignalPair::off(uint64_t payload) const {
 
 SignalPairs SignalPairs::learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                                const Vocabulary& vocabulary, const SignalModel& signals) {
-  struct Seen {
-    int64_t frames = 0;
-    uint64_t first = 0;
-    uint64_t changes = 0;
-  };
-  Vector<Seen, Tag::columns> seen(static_cast<size_t>(vocabulary.size()));
-  for_each_known(frames, runs, vocabulary, [&](int32_t id, uint64_t payload) {
-    Seen& of = seen[static_cast<size_t>(id)];
-    if (of.frames++ == 0) of.first = payload;
-    of.changes |= payload ^ of.first;
-  });
+  const auto each = [&](const auto& take) { for_each_benign_payload(frames, runs, vocabulary, take); };
+  Vector<Payloads, Tag::columns> payloads(static_cast<size_t>(vocabulary.size()));
+  each([&](int32_t id, uint64_t payload) { payloads[static_cast<size_t>(id)].add(payload); });
   Vector<Signal, Tag::columns> wide;
   for (const Signal& signal : signals.signals())
-    wide.push_back(widened(signal, seen[static_cast<size_t>(signal.id)].changes));
-  const auto place = [&](const Signal& signal) {
-    return static_cast<size_t>(&signal - signals.signals().data());
-  };
+    wide.push_back(payloads[static_cast<size_t>(signal.id)].widened(signal));
+
   Vector<Range, Tag::columns> ranges(wide.size());
-  for_each_known(frames, runs, vocabulary, [&](int32_t id, uint64_t payload) {
-    for (const Signal& signal : signals.of(id))
-      ranges[place(signal)].add(wide[place(signal)], wide[place(signal)].value(payload));
-  });
-  SignalPairs model;
-  Vector<int64_t, Tag::columns> range_of;  // of each pair, the smaller one
-  for (size_t a = 0; a < wide.size(); ++a)
-    for (size_t b = a + 1; b < wide.size() && wide[b].id == wide[a].id; ++b)
-      if (wide[a].bits == wide[b].bits && ranges[a].is_measured() && ranges[b].is_measured() &&
-          seen[static_cast<size_t>(wide[a].id)].frames >= kFewest) {
-        model.pairs_.push_back({wide[a].id, wide[a].first_bit, wide[b].first_bit, wide[a].bits});
-        range_of.push_back(std::min(ranges[a].size(), ranges[b].size()));
-      }
-  model.find_ranges(vocabulary.size());
-  Vector<Differences, Tag::columns> differences(model.pairs_.size());
-  for_each_known(frames, runs, vocabulary, [&](int32_t id, uint64_t payload) {
-    for (const SignalPair& pair : model.of(id)) {
-      Differences& of = differences[static_cast<size_t>(&pair - model.pairs_.data())];
-      const int32_t now = difference(payload, pair.first, pair.second, pair.bits);
-      if (!of.any) of.first = now;
-      of.any = true;
-      const int64_t off = on_ring(int64_t{now} - of.first, pair.bits);
-      of.least = std::min(of.least, off);
-      of.most = std::max(of.most, off);
+  each([&](int32_t id, uint64_t payload) {
+    for (const Signal& signal : signals.of(id)) {
+      const auto at = static_cast<size_t>(&signal - signals.signals().data());
+      ranges[at].add(wide[at], wide[at].value(payload));
     }
   });
+
+  SignalPairs model;
+  Vector<Differences, Tag::columns> differences;
+  for (size_t a = 0; a < wide.size(); ++a)
+    for (size_t b = a + 1; b < wide.size() && wide[b].id == wide[a].id; ++b) {
+      if (wide[a].bits != wide[b].bits || !ranges[a].is_measured() || !ranges[b].is_measured() ||
+          payloads[static_cast<size_t>(wide[a].id)].frames < kFewest)
+        continue;
+      model.pairs_.push_back({wide[a].id, wide[a].first_bit, wide[b].first_bit, wide[a].bits});
+      differences.push_back({.range = std::min(ranges[a].size(), ranges[b].size())});
+    }
+  model.ranges_.find(model.pairs(), vocabulary.size());
+  each([&](int32_t id, uint64_t payload) {
+    for (const SignalPair& pair : model.of(id))
+      differences[static_cast<size_t>(&pair - model.pairs_.data())].add(
+          difference(payload, pair.first, pair.second, pair.bits), pair.bits);
+  });
   size_t kept = 0;
-  for (size_t p = 0; p < model.pairs_.size(); ++p) {
-    SignalPair pair = model.pairs_[p];
-    const Differences& of = differences[p];
-    if (static_cast<double>(of.most - of.least) > kMostSpread * static_cast<double>(range_of[p])) continue;
-    const int64_t middle = of.least + (of.most - of.least) / 2;
-    pair.middle = on_ring(of.first + middle, pair.bits);
-    pair.most = static_cast<int32_t>(std::max(of.most - middle, middle - of.least));
-    model.pairs_[kept++] = pair;
+  for (size_t p = 0; p < differences.size(); ++p) {
+    if (!differences[p].are_close()) continue;
+    model.pairs_[kept] = model.pairs_[p];
+    differences[p].put(model.pairs_[kept++]);
   }
   model.pairs_.resize(kept);
-  model.find_ranges(vocabulary.size());
+  model.ranges_.find(model.pairs(), vocabulary.size());
   return model;
-}
-
-std::span<const SignalPair> SignalPairs::of(int32_t id) const {
-  const auto at = static_cast<size_t>(id);
-  if (at + 1 >= first_of_.size()) return {};
-  return std::span(pairs_).subspan(static_cast<size_t>(first_of_[at]),
-                                   static_cast<size_t>(first_of_[at + 1] - first_of_[at]));
-}
-
-void SignalPairs::find_ranges(int32_t ids) {
-  first_of_.assign(static_cast<size_t>(ids) + 1, 0);
-  for (const SignalPair& pair : pairs_) ++first_of_[static_cast<size_t>(pair.id) + 1];
-  std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
 }
 
 float SignalPairs::worst(const FrameSpans& frames, const FrameWindow& window,
@@ -207,7 +189,7 @@ SignalPairs SignalPairs::from_tensors(const NamedTensors& tensors, int32_t ids) 
                             static_cast<uint8_t>(row[2]), static_cast<uint8_t>(bits),
                             static_cast<int32_t>(row[4]), static_cast<int32_t>(row[5])});
   }
-  model.find_ranges(ids);
+  model.ranges_.find(model.pairs(), ids);
   return model;
 }
 

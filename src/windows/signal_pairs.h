@@ -6,6 +6,7 @@
 #include "memory/vector.h"
 #include "store/frames.h"
 #include "store/named_tensors.h"
+#include "windows/id_ranges.h"
 #include "windows/signal_model.h"
 #include "windows/vocabulary.h"
 
@@ -48,7 +49,7 @@ class SignalPairs {
 
   std::span<const SignalPair> pairs() const { return pairs_; }
   /// Those of the ID of this index; none of an unknown one.
-  std::span<const SignalPair> of(int32_t id) const;
+  std::span<const SignalPair> of(int32_t id) const { return ranges_.of(pairs(), id); }
 
   /// Doublings by which the two of a pair are further apart than ever, for the worst frame of a window.
   float worst(const FrameSpans& frames, const FrameWindow& window, const Vocabulary& vocabulary) const;
@@ -60,10 +61,8 @@ class SignalPairs {
   static SignalPairs from_tensors(const NamedTensors& tensors, int32_t ids);
 
  private:
-  void find_ranges(int32_t ids);
-
   Vector<SignalPair, Tag::columns> pairs_;  // by ID
-  Vector<int32_t, Tag::columns> first_of_;  // pair of each ID, and one after the last
+  IdRanges ranges_;
 };
 
 }  // namespace plimsoll
