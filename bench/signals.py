@@ -25,7 +25,7 @@ KINDS = ["constant", "random", "delta 1/8", "delta 1/2", "drift 1/8", "drift 1/2
 
 def rows(time_ns, can_id, length, data, label):
     head = "timestamp,arbitration_id,data_field,attack\n"
-    return head + "".join(f"{t // 10**9}.{t % 10**9 // 1000:06d},{i & 0x1FFFFFFF:0{8 if i >> 31 else 3}X},{bytes(d[:n]).hex()},{a}\n" for t, i, n, d, a in
+    return head + "".join(f"{t // 10**9}.{t % 10**9 // 1000:06d},{i & 0x1FFFFFFF:0{8 if i >> 31 else 3}X},{bytes(d[:n]).hex()},{int(a == 1)}\n" for t, i, n, d, a in
                           zip(time_ns.tolist(), can_id.tolist(), length.tolist(), data, label.tolist(), strict=True))
 
 
