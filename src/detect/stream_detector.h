@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -29,14 +30,16 @@ struct DetectOptions {
   std::optional<WindowLength> window = {};
   std::optional<WindowLength> stride = {};
   std::optional<float> threshold = {};
-  double false_alarms = 0;  ///< the rate whose threshold is taken; 0: the least there is
+  std::vector<uint32_t> adopted = {};  ///< CAN IDs that are known beside the detector's own
+  double false_alarms = 0;             ///< the rate whose threshold is taken; 0: the least there is
 };
 
 /// A trained detector on frames as they come: their windows' scores are those that evaluate gives the same
 /// recording, but for rounding. Needs neither torch nor a data set. Not thread-safe.
 class StreamDetector {
  public:
-  /// Errors: InputError (the file), UsageError (options), BudgetExceeded.
+  /// Errors: InputError (the file), UsageError (options), BudgetExceeded; of adopted IDs those of
+  /// require_calibratable().
   StreamDetector(const std::filesystem::path& model, const DetectOptions& options);
 
   /// From here on comes another recording. Errors: InputError for windows by time of frames without times.
@@ -55,7 +58,11 @@ class StreamDetector {
   const GraphBlock& graph() const { return stream_.graph(); }
   /// The raw CAN ID of each node, known or not.
   std::vector<uint32_t> node_ids() const;
-  bool is_known(uint32_t can_id) const { return vocabulary_.index(can_id) < vocabulary_.size(); }
+  /// In the detector's vocabulary, or adopted.
+  bool is_known(uint32_t can_id) const {
+    return vocabulary_.index(can_id) < vocabulary_.size() ||
+           std::ranges::find(adopted_, can_id) != adopted_.end();
+  }
 
   float threshold() const { return threshold_; }
   const WindowOptions& windows() const { return windows_; }
@@ -67,6 +74,7 @@ class StreamDetector {
   WindowOptions trained_windows_;
   WindowOptions windows_;
   Vocabulary vocabulary_;
+  std::vector<uint32_t> adopted_;
   WindowStream stream_;
   WindowJudge judge_;
   std::optional<Fusion> fusion_;

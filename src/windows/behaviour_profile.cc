@@ -108,6 +108,10 @@ BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<con
   return profile;
 }
 
+void BehaviourProfile::adopt(std::span<const uint32_t> can_ids) {
+  adopted_.insert(can_ids.begin(), can_ids.end());
+}
+
 void BehaviourProfile::find_expected() {
   for (int32_t n = 0; n < vocabulary_.size(); ++n)
     if (id(n).longest_gap > 0) expected_.push_back(n);
