@@ -36,9 +36,10 @@ constexpr size_t kGat = FusedRows::kGat;
 constexpr auto kEarlyPart = static_cast<size_t>(Statistic::early);
 constexpr auto kEarlySharePart = static_cast<size_t>(Statistic::early_share);
 constexpr auto kExtraPart = static_cast<size_t>(Statistic::extra);
-// Parts that have a level of their own for each ID, learned from all benign traffic: windows that are
-// compared with half of it would raise it for all.
-constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum)};
+// Parts that have a level of their own for each ID, or pair, learned from all benign traffic: windows that
+// are compared with half of it would raise it for all.
+constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum),
+                                   static_cast<size_t>(Statistic::apart)};
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
 // classifier finds no more in the window than in benign ones, it is the latter.
 constexpr double kSupport = 0.5;

@@ -128,6 +128,17 @@ TEST(Fusion, AFrameWithAWrongChecksumIsAnAlarmWhateverBenignWindowsHave) {
   EXPECT_NEAR(fusion.score(row({{"silence", 0}, {"checksum", 1}})), 2, 1e-5);
 }
 
+TEST(Fusion, PairsHaveALevelOfTheirOwnWhateverTheScaleOfOtherParts) {
+  FusedRows benign;
+  for (int i = 0; i < 200; ++i)
+    benign.add(row({{"gat", i == 0 ? 90.0F : -1.0F}, {"apart", i < 8 ? 7.0F : 0.0F}}));
+  const Fusion fusion = Fusion::learn(benign);
+  EXPECT_LT(fusion.score(row({{"gat", 60}, {"apart", 0}})), 1);
+  EXPECT_EQ(fusion.score(row({{"gat", -1}, {"apart", 5.9F}})),
+            fusion.score(row({{"gat", -1}, {"apart", 0}})));
+  EXPECT_NEAR(fusion.score(row({{"gat", -1}, {"apart", 9}})), 1.5, 1e-5);
+}
+
 TEST(Fusion, ApartCountsAboveTheLineAndHeldBelowIt) {
   FusedRows benign;
   for (int i = 0; i < 100; ++i) benign.add(row({{"apart", 0}, {"held", 0}}));
