@@ -17,6 +17,7 @@
 #include "cli/verbs.h"
 #include "detect/dbc.h"
 #include "detect/frame_feed.h"
+#include "ingest/can/fields.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -26,6 +27,7 @@ struct Options {
   std::string model;
   std::vector<std::string> sources;
   std::vector<std::string> models;  // CHANNEL=MODEL
+  std::vector<std::string> adopt;   // CAN IDs
   std::string window;
   std::string stride;
   FeedOptions feed;
@@ -46,10 +48,19 @@ struct Options {
   Resources resources;
 };
 
+uint32_t can_id_of(const std::string& text) {
+  try {
+    return parse_hex_id(text);
+  } catch (const Wrong& wrong) {
+    throw UsageError(fmt::format("--adopt '{}': expected {}, as in 1F0 or 18FEF100", text, wrong.expected));
+  }
+}
+
 DetectOptions detect_options(const Options& options) {
   DetectOptions detect = options.detect;
   if (!options.window.empty()) detect.window = WindowLength::parse(options.window);
   if (!options.stride.empty()) detect.stride = WindowLength::parse(options.stride);
+  for (const std::string& id : options.adopt) detect.adopted.push_back(can_id_of(id));
   return detect;
 }
 
@@ -169,6 +180,10 @@ void add_detect(CLI::App& app) {
       ->required();
   verb->add_option("--detector", options->models, "Another detector for a channel")
       ->type_name("CHANNEL=MODEL");
+  verb->add_option("--adopt", options->adopt, "IDs of devices that joined: known, and nothing more of them")
+      ->type_name("ID,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("--window", options->window,
                    "Frames a window, or time; default: as the detector was trained")
       ->type_name("LENGTH");

@@ -143,7 +143,7 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
     const auto put = [row](size_t column, double value) { row[column] = static_cast<float>(value); };
     std::fill_n(row, kNodeFeatures, 0.0F);
     put(kIdIndex, node.index);
-    put(kKnown, node.index < benign.vocabulary().size());
+    put(kKnown, benign.is_known(node.index, node.key));
     put(kExtended, (node.key & kCanExtended) != 0);
     put(kCountShare, share(node.count, window.count));
     if (looked_back_ > 0)
@@ -242,7 +242,12 @@ void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) c
     // The window's last frame is no source, its first frame no target.
     put(kSourceShare, share(edge.count, source.count - (source.last == rows)));
     put(kTargetShare, share(edge.count, target.count - (target.first == 0)));
-    put(kKnownTransition, profile_->has_transition(source.index, target.index));
+    // Nothing is known of the order of an adopted ID.
+    const auto is_adopted = [&](const Node& node) {
+      return node.index == profile_->vocabulary().size() && profile_->is_known(node.index, node.key);
+    };
+    put(kKnownTransition,
+        profile_->has_transition(source.index, target.index) || is_adopted(source) || is_adopted(target));
     if (window.recording->has_time) {
       uint64_t least = ~uint64_t{0};
       uint64_t most = 0;

@@ -238,7 +238,7 @@ void BehaviourGraph::find_silence(const FrameWindow& window) {
   for (Node& node : nodes_) {
     node.silence = silence_since(node.previous);
     missing -= std::exchange(missing_[at(node.index)], uint8_t{0});
-    unknown += node.index == profile_->vocabulary().size();
+    unknown += !profile_->is_known(node.index, node.key);
   }
   if (is_another_vehicle(std::ssize(nodes_), unknown)) return;  // nothing is expected of it
   const auto heard = [&](int32_t index, int64_t silence) {

@@ -106,9 +106,14 @@ BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<con
     learner.add(frames.part(run.first, run.count), *run.recording, is_benign);
   learner.finish();
   profile.signals_ = SignalModel::learn(frames, runs, profile.vocabulary_);
+  profile.pairs_ = SignalPairs::learn(frames, runs, profile.vocabulary_, profile.signals_);
   profile.checksums_ = ChecksumModel::learn(frames, runs, profile.vocabulary_);
   profile.arrivals_ = ArrivalModel::learn(frames, runs, profile.vocabulary_);
   return profile;
+}
+
+void BehaviourProfile::adopt(std::span<const uint32_t> can_ids) {
+  adopted_.insert(can_ids.begin(), can_ids.end());
 }
 
 void BehaviourProfile::find_expected() {

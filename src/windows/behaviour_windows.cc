@@ -143,12 +143,12 @@ std::vector<FrameStatistics> BehaviourWindows::frame_statistics(std::span<const 
 }
 
 int64_t BehaviourWindows::judges_bytes() const {
-  int64_t ids = profile_.vocabulary().size();
-  for (const auto& own : own_)
-    if (own) ids = std::max<int64_t>(ids, own->vocabulary().size());
   int64_t longest = cuts_.empty() ? options_.window : 0;
   for (const Cut& cut : cuts_) longest = std::max(longest, cut.end - cut.first);
-  return FrameJudges::bytes(ids, longest);
+  int64_t most = FrameJudges::bytes(profile_, longest);
+  for (const auto& own : own_)
+    if (own) most = std::max(most, FrameJudges::bytes(*own, longest));
+  return most;
 }
 
 std::vector<MessageKey> BehaviourWindows::node_ids(int64_t graph) const {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "windows/behaviour_profile.h"
+#include "windows/benign_payloads.h"
 #include "windows/checksum_search.h"
 
 namespace plimsoll {
@@ -13,24 +13,6 @@ namespace {
 
 // IDs that are searched in one pass: each takes 16 KiB at most.
 constexpr int32_t kAtOnce = 256;
-
-// Calls take(index, payload) for each benign frame of the known IDs from `first` on, kAtOnce of them.
-template <typename Take>
-void for_each_benign(const FrameSpans& frames, std::span<const FrameWindow> runs,
-                     const Vocabulary& vocabulary, int32_t first, const Take& take) {
-  const int32_t end = std::min(first + kAtOnce, vocabulary.size());
-  for (const FrameWindow& run : runs) {
-    if (!run.recording->has_payload) continue;
-    const FrameKeys keys = vocabulary.keys(frames, *run.recording);
-    for (int64_t f = run.first; f < run.first + run.count; ++f) {
-      const auto at = static_cast<size_t>(f);
-      const int32_t id = vocabulary.index(keys[at]);
-      if (id < first || id >= end || frames.label[at] == 1) continue;
-      take(static_cast<size_t>(id - first),
-           payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
-    }
-  }
-}
 
 }  // namespace
 
@@ -40,7 +22,12 @@ ChecksumModel ChecksumModel::learn(const FrameSpans& frames, std::span<const Fra
   for (int32_t first = 0; first < vocabulary.size(); first += kAtOnce) {
     const auto count = static_cast<size_t>(std::min(kAtOnce, vocabulary.size() - first));
     Vector<ChecksumSearch, Tag::columns> searches(count);
-    const auto each = [&](const auto& take) { for_each_benign(frames, runs, vocabulary, first, take); };
+    const auto each = [&](const auto& take) {
+      for_each_benign_payload(frames, runs, vocabulary, [&](int32_t id, uint64_t payload) {
+        const auto at = static_cast<size_t>(id - first);  // of an ID before `first`, more than `count`
+        if (at < count) take(at, payload);
+      });
+    };
     each([&](size_t id, uint64_t payload) { searches[id].see(payload); });
     each([&](size_t id, uint64_t payload) { searches[id].solve(payload); });
     Vector<PayloadChecksum, Tag::columns> offered;

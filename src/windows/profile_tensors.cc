@@ -92,6 +92,7 @@ NamedTensors BehaviourProfile::tensors() const {
   tensors["profile.counter_step"] =
       column<int64_t>(ids, kBytes, [](const Id& id, int64_t* to) { std::ranges::copy(id.counter_step, to); });
   tensors.merge(signals_.tensors());
+  tensors.merge(pairs_.tensors());
   tensors.merge(checksums_.tensors());
   tensors.merge(arrivals_.tensors());
   tensors["profile.transitions"] = own_tensor<int64_t>(words, {static_cast<int64_t>(words.size())});
@@ -147,6 +148,7 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
   const auto transitions = values_of<int64_t>(tensors, "profile.transitions", {words});
   std::ranges::copy(transitions, profile.transitions_.begin());
   profile.signals_ = SignalModel::from_tensors(tensors, profile.vocabulary_.size());
+  profile.pairs_ = SignalPairs::from_tensors(tensors, profile.vocabulary_.size());
   profile.checksums_ = ChecksumModel::from_tensors(tensors, profile.vocabulary_.size());
   profile.arrivals_ = ArrivalModel::from_tensors(tensors, profile.vocabulary_.size());
   return profile;

@@ -54,7 +54,7 @@ void WindowStream::begin(const StreamFacts& facts) {
   recording_.has_time = facts.has_time;
   recording_.has_payload = facts.has_payload;
   recording_.channels.clear();
-  judges_.extra.reset();
+  judges_.reset();
   held_.clear();
   held_.width = facts.width;
   clock_.clear();
