@@ -41,9 +41,10 @@ float SignalHolds::worst(const FrameSpans& frames, const FrameWindow& window, co
   }
   first_ = first;
   next_ = std::max(next_, dropped);
+  const FrameKeys keys = profile.vocabulary().keys(frames, *window.recording);
   for (; next_ < end; ++next_) {
     const auto at = static_cast<size_t>(next_ - dropped);
-    const int32_t id = profile.vocabulary().index(frames.can_id[at]);
+    const int32_t id = profile.vocabulary().index(keys[at]);
     if (id == profile.vocabulary().size() || (benign_only && frames.label[at] == 1)) continue;
     add(id, payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]), signals);
   }
