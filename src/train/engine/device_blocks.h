@@ -58,8 +58,7 @@ class DeviceBlocks {
 
  private:
   struct Lane {
-    Lane(Device& device, DeviceTensors& tensors, int64_t bytes)
-        : device(device), stream(device.make_stream()) {
+    Lane(Device& of, DeviceTensors& tensors, int64_t bytes) : device(of), stream(of.make_stream()) {
       room.emplace(tensors, bytes);
     }
     std::byte* stage(int64_t bytes);
