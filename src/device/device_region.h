@@ -50,7 +50,8 @@ class DeviceRange {
   /// streams do.
   Stretch take(int64_t bytes);
   void give(Stretch piece);
-  /// What is taken until end_workspace() is given back by then, and goes to the plan's stretch for such pieces.
+  /// What is taken until end_workspace() is given back by then, and goes to the plan's stretch for such
+  /// pieces.
   void begin_workspace();
   void end_workspace() noexcept;
 

@@ -7,8 +7,8 @@
 namespace plimsoll {
 namespace {
 
-// One thread a number. Neighbours in a row ask for the same four random numbers; drawing them again is cheaper
-// than sharing.
+// One thread a number. Neighbours in a row ask for the same four random numbers; drawing them again is
+// cheaper than sharing.
 __global__ void relu_times_factors(Philox philox, uint32_t layer, uint32_t epoch, uint32_t dropped_below,
                                    float kept, int64_t rows, int64_t channels, const int64_t* item,
                                    const int64_t* local, const float* x, float* out) {
@@ -33,8 +33,8 @@ __global__ void relu_times_factors_backward(float kept, int64_t count, const flo
 }
 
 // One thread for each four numbers of a row, in double as on the host.
-__global__ void fill_normal(Philox philox, uint32_t epoch, int64_t rows, int64_t channels, const int64_t* item,
-                            const int64_t* local, float* noise) {
+__global__ void fill_normal(Philox philox, uint32_t epoch, int64_t rows, int64_t channels,
+                            const int64_t* item, const int64_t* local, float* noise) {
   const int64_t quads = (channels + 3) / 4;
   const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= rows * quads) return;
@@ -56,8 +56,12 @@ __global__ void fill_normal(Philox philox, uint32_t epoch, int64_t rows, int64_t
 
 constexpr int64_t kThreads = 256;
 
-uint32_t dropped_below(double p) { return static_cast<uint32_t>(p * 0x1p32); }
-float kept_factor(double p) { return static_cast<float>(1.0 / (1.0 - p)); }
+uint32_t dropped_below(double p) {
+  return static_cast<uint32_t>(p * 0x1p32);
+}
+float kept_factor(double p) {
+  return static_cast<float>(1.0 / (1.0 - p));
+}
 
 // start(blocks) for so many threads.
 template <typename Start>
@@ -75,8 +79,9 @@ int cuda_devices() {
   return cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 0;
 }
 
-void relu_dropout_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows, int64_t channels,
-                       const int64_t* item, const int64_t* local, const float* x, float* out, void* stream) {
+void relu_dropout_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
+                       int64_t channels, const int64_t* item, const int64_t* local, const float* x,
+                       float* out, void* stream) {
   over(rows * channels, "the relu and dropout kernel", [&](unsigned blocks) {
     relu_times_factors<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
         Philox(seed), layer, epoch, dropped_below(p), kept_factor(p), rows, channels, item, local, x, out);
@@ -86,16 +91,16 @@ void relu_dropout_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, 
 void relu_dropout_backward_cuda(double p, int64_t count, const float* grad, const float* out, float* dx,
                                 void* stream) {
   over(count, "the relu and dropout kernel", [&](unsigned blocks) {
-    relu_times_factors_backward<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(kept_factor(p), count,
-                                                                                          grad, out, dx);
+    relu_times_factors_backward<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
+        kept_factor(p), count, grad, out, dx);
   });
 }
 
 void normal_noise_cuda(uint64_t seed, uint32_t epoch, int64_t rows, int64_t channels, const int64_t* item,
                        const int64_t* local, float* noise, void* stream) {
   over(rows * ((channels + 3) / 4), "the noise kernel", [&](unsigned blocks) {
-    fill_normal<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(Philox(seed), epoch, rows, channels,
-                                                                           item, local, noise);
+    fill_normal<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(Philox(seed), epoch, rows,
+                                                                            channels, item, local, noise);
   });
 }
 

@@ -120,7 +120,8 @@ class RangeScope {
   SlabRange::State* before_;
 };
 
-/// Is told of a thread's WorkspaceScopes, the outermost alone: whoever gives the thread memory beside its range.
+/// Is told of a thread's WorkspaceScopes, the outermost alone: whoever gives the thread memory beside its
+/// range.
 class WorkspaceListener {
  public:
   virtual ~WorkspaceListener() = default;

@@ -84,7 +84,8 @@ struct Batch {
   at::Tensor graph_item;   ///< i64 [G]: index in the data set
   at::Tensor graph_local;  ///< i64 [G]: zeros
 
-  /// The batch as it was read, where this one lies on a device (train/engine/device_blocks.h); null: this one.
+  /// The batch as it was read, where this one lies on a device (train/engine/device_blocks.h); null: this
+  /// one.
   const Batch* on_host = nullptr;
   const Batch& read() const { return on_host != nullptr ? *on_host : *this; }
 
@@ -92,8 +93,9 @@ struct Batch {
   template <typename Visit>
   void each_tensor(const Visit& visit) {
     for (LayerEdges& layer : layers) visit(layer.order);
-    for (at::Tensor* tensor : {&x, &edge_attr, &edge_order, &edge_index, &graph_ptr, &items, &pairs, &y, &neighbour_ptr,
-                               &neighbour_ids, &degrees, &teacher, &targets, &pos, &node_keys, &graph_item, &graph_local})
+    for (at::Tensor* tensor :
+         {&x, &edge_attr, &edge_order, &edge_index, &graph_ptr, &items, &pairs, &y, &neighbour_ptr,
+          &neighbour_ids, &degrees, &teacher, &targets, &pos, &node_keys, &graph_item, &graph_local})
       if (tensor->defined()) visit(*tensor);
   }
 

@@ -26,7 +26,8 @@ int64_t check_order(const Tensor& x, const Tensor& order, int64_t targets) {
               order.device() == x.device(),
           "order i32 on x's device", order);
   const int64_t edges = edges_of_order(order.numel(), targets);
-  require(edges >= 0 && order.numel() == edge_order_size(targets, edges), "an order of so many targets", order);
+  require(edges >= 0 && order.numel() == edge_order_size(targets, edges), "an order of so many targets",
+          order);
   return edges;
 }
 
@@ -39,8 +40,8 @@ struct EntriesThere {
   Tensor ptr, index, edge;
 };
 
-void run_there(const Tensor& x, const EntriesThere& of, const Optional& entry_scale, const Optional& edge_scale,
-               const Optional& row_scale, const Tensor& out) {
+void run_there(const Tensor& x, const EntriesThere& of, const Optional& entry_scale,
+               const Optional& edge_scale, const Optional& row_scale, const Tensor& out) {
   const OnDeviceOf device(x);
   const Tensor entries = plain(entry_scale);
   const Tensor edges = plain(edge_scale);

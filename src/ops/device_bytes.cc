@@ -58,7 +58,8 @@ int64_t gat_backward_device_workspace(const AttentionShape& shape) {
   const int64_t scores =
       (shape.sources + (shape.other_targets ? 0 : shape.targets)) * shape.heads * number_bytes(shape);
   return projections(shape, false) + rows(shape, shape.sources) + scores +
-         with_out_edges(shape.sources, shape.edges, gat_backward_workspace(layer_of(shape)) * number_bytes(shape));
+         with_out_edges(shape.sources, shape.edges,
+                        gat_backward_workspace(layer_of(shape)) * number_bytes(shape));
 }
 
 int64_t gatv2_device_workspace(const AttentionShape& shape) {
@@ -69,14 +70,16 @@ int64_t gatv2_device_workspace(const AttentionShape& shape) {
 int64_t gatv2_backward_device_workspace(const AttentionShape& shape) {
   const bool own = has_own_targets(shape);
   return projections(shape, own) + rows(shape, shape.sources) + (own ? rows(shape, shape.targets) : 0) +
-         with_out_edges(shape.sources, shape.edges, gatv2_backward_workspace(layer_of(shape)) * number_bytes(shape));
+         with_out_edges(shape.sources, shape.edges,
+                        gatv2_backward_workspace(layer_of(shape)) * number_bytes(shape));
 }
 
 int64_t edge_order_device_workspace(int64_t targets, int64_t edges) {
   return edges * kSortBytes + 3 * (targets + 1) * static_cast<int64_t>(sizeof(int64_t));
 }
 
-// Logits, what they are compared with, and what is made of both on the way: five of a tile's size, and a mask.
+// Logits, what they are compared with, and what is made of both on the way: five of a tile's size, and a
+// mask.
 int64_t linear_losses_device_workspace(int64_t classes, at::ScalarType dtype) {
   return kDeviceLogitRows * classes * (5 * static_cast<int64_t>(c10::elementSize(dtype)) + 1);
 }

@@ -14,7 +14,9 @@ bool holds(const Stretch& room, const void* data) {
   return at >= room.data && at < room.data + room.bytes;
 }
 
-int64_t address_of(const void* data) { return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data)); }
+int64_t address_of(const void* data) {
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data));
+}
 
 }  // namespace
 
@@ -25,7 +27,8 @@ void* DeviceTensors::take(int64_t bytes) {
     return region_->take(bytes).data;
   }
   std::byte* const data = current_range->take(bytes).data;
-  if (current_recorder != nullptr) current_recorder->take(address_of(data), bytes, DeviceRegion::round_up(bytes));
+  if (current_recorder != nullptr)
+    current_recorder->take(address_of(data), bytes, DeviceRegion::round_up(bytes));
   return data;
 }
 
@@ -39,7 +42,8 @@ void DeviceTensors::give(void* data, int64_t bytes) noexcept {
   }
   const std::scoped_lock lock(mutex_);
   // What outlives its block, after an error, was of a range that is no more.
-  if (std::ranges::none_of(rooms_, [&](const Stretch& room) { return holds(room, data); })) region_->give(piece);
+  if (std::ranges::none_of(rooms_, [&](const Stretch& room) { return holds(room, data); }))
+    region_->give(piece);
 }
 
 int64_t DeviceTensors::in_use() const {
@@ -52,12 +56,13 @@ int64_t DeviceTensors::high() const {
   return region_->high();
 }
 
-DeviceTensors::Room::Room(DeviceTensors& tensors, int64_t bytes) : tensors_(tensors), stretch_([&] {
-  const std::scoped_lock lock(tensors.mutex_);
-  const Stretch room = tensors.region_->take(bytes);
-  tensors.rooms_.push_back(room);
-  return room;
-}()) {}
+DeviceTensors::Room::Room(DeviceTensors& tensors, int64_t bytes)
+    : tensors_(tensors), stretch_([&] {
+        const std::scoped_lock lock(tensors.mutex_);
+        const Stretch room = tensors.region_->take(bytes);
+        tensors.rooms_.push_back(room);
+        return room;
+      }()) {}
 
 DeviceTensors::Room::~Room() {
   const std::scoped_lock lock(tensors_.mutex_);
@@ -85,6 +90,8 @@ void DeviceRangeScope::end_workspace() noexcept {
   if (current_recorder != nullptr) current_recorder->end_workspace();
   current_range->end_workspace();
 }
-DeviceTensors* DeviceRangeScope::cpu_tensors() { return current_cpu; }
+DeviceTensors* DeviceRangeScope::cpu_tensors() {
+  return current_cpu;
+}
 
 }  // namespace plimsoll

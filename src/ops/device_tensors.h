@@ -57,7 +57,8 @@ class DeviceTensors {
 /// device, on one whose memory the host can use. May not be nested.
 class DeviceRangeScope : private WorkspaceListener {
  public:
-  explicit DeviceRangeScope(DeviceRange& range, TapeRecorder* recorder = nullptr, DeviceTensors* cpu = nullptr);
+  explicit DeviceRangeScope(DeviceRange& range, TapeRecorder* recorder = nullptr,
+                            DeviceTensors* cpu = nullptr);
   ~DeviceRangeScope() override;
   DeviceRangeScope(const DeviceRangeScope&) = delete;
   DeviceRangeScope& operator=(const DeviceRangeScope&) = delete;

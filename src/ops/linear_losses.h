@@ -55,8 +55,8 @@ LossesAndGradients linear_multilabel_bce_both_cpu(const at::Tensor& x, const at:
                                                   const at::Tensor& classes);
 
 /// The same on a CUDA device (linear_losses_device.cc).
-at::Tensor linear_cross_entropy_on_device(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                                          const at::Tensor& target);
+at::Tensor linear_cross_entropy_on_device(const at::Tensor& x, const at::Tensor& weight,
+                                          const at::Tensor& bias, const at::Tensor& target);
 at::Tensor linear_multilabel_bce_on_device(const at::Tensor& x, const at::Tensor& weight,
                                            const at::Tensor& bias, const at::Tensor& ptr,
                                            const at::Tensor& classes);

@@ -63,15 +63,16 @@ struct Registered {
   static LossesAndGradients both_meta(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                       const Classes&... classes) {
     if (MetaTensors::active() && !MetaTensors::on_cuda()) return Op::kBothCpu(x, weight, bias, classes...);
-    LossesAndGradients made{at::empty_symint({x.sym_size(0)}, x.options()), like(x), like(weight), like(bias)};
+    LossesAndGradients made{at::empty_symint({x.sym_size(0)}, x.options()), like(x), like(weight),
+                            like(bias)};
     if (MetaTensors::on_cuda()) ask_for_tile(x, weight);
     return made;
   }
   // From the gradients of the sum of all losses, where those of losses are all one number; planning takes
   // them to be.
-  static Three backward_with_data(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                            const Classes&... classes, const Tensor& dx, const Tensor& dweight,
-                            const Tensor& dbias) {
+  static Three backward_with_data(const Tensor& grad, const Tensor& x, const Tensor& weight,
+                                  const Tensor& bias, const Classes&... classes, const Tensor& dx,
+                                  const Tensor& dweight, const Tensor& dbias) {
     if (!x.is_meta() && !is_uniform(grad))
       return x.is_cpu() ? Op::kBackwardCpu(grad, x, weight, bias, classes...)
                         : Op::kBackwardOnDevice(grad, x, weight, bias, classes...);
@@ -88,7 +89,8 @@ struct Registered {
   static Three backward_meta(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
                              const Classes&... classes, const Tensor& dx, const Tensor& dweight,
                              const Tensor& dbias) {
-    if (MetaTensors::active()) return backward_with_data(grad, x, weight, bias, classes..., dx, dweight, dbias);
+    if (MetaTensors::active())
+      return backward_with_data(grad, x, weight, bias, classes..., dx, dweight, dbias);
     return {like(x), like(weight), like(bias)};
   }
   static void ask_for_tile(const Tensor& x, const Tensor& weight) {

@@ -24,7 +24,9 @@ struct OfTile {
   Tensor gradients;
 };
 
-Tensor as_numbers(const Tensor& mask, const Tensor& like) { return mask.to(like.scalar_type()); }
+Tensor as_numbers(const Tensor& mask, const Tensor& like) {
+  return mask.to(like.scalar_type());
+}
 
 OfTile cross_entropy(const Tensor& logits, const Tensor& target, bool wants_gradients) {
   const Tensor log_sum = at::logsumexp(logits, 1, /*keepdim=*/true);
@@ -61,7 +63,8 @@ class Lists {
   Lists(const Tensor& ptr, const Tensor& classes)
       : ptr_(ptr),
         classes_(classes),
-        begins_(at::cat({ptr.slice(0, 0, ptr.size(0) - 1, kRows), ptr.narrow(0, ptr.size(0) - 1, 1)}).cpu()) {}
+        begins_(at::cat({ptr.slice(0, 0, ptr.size(0) - 1, kRows), ptr.narrow(0, ptr.size(0) - 1, 1)}).cpu()) {
+  }
   OfTile tile(const Tensor& logits, int64_t first, bool wants_gradients) const {
     const int64_t* const begin = begins_.const_data_ptr<int64_t>() + first / kRows;
     const Tensor entries = at::arange(begin[0], begin[1], ptr_.options());
@@ -102,7 +105,7 @@ Tensor losses_there(const Tensor& x, const Tensor& weight, const Tensor& bias, c
 // Of losses whose gradients are `grad`; undefined: 1 each.
 template <typename Right>
 LossesAndGradients both_there(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                        const Right& right) {
+                              const Right& right) {
   check_layer(x, weight, bias);
   const Tensor losses = at::empty({x.size(0)}, x.options());
   const Tensor dx = at::empty(x.sizes(), x.options());
@@ -125,7 +128,7 @@ LossesAndGradients both_there(const Tensor& grad, const Tensor& x, const Tensor&
 
 template <typename Right>
 Three gradients_there(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
-               const Right& right) {
+                      const Right& right) {
   auto [losses, dx, dweight, dbias] = both_there(grad, x, weight, bias, right);
   return {dx, dweight, dbias};
 }

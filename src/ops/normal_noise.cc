@@ -19,8 +19,9 @@ at::Tensor normal_noise(const at::Tensor& like, uint64_t seed, uint32_t epoch, c
   at::Tensor noise = at::empty({rows, channels}, like.options().dtype(at::kFloat));
   if (like.is_meta()) return noise;
   if (!like.is_cpu()) {
-    normal_noise_cuda(seed, epoch, rows, channels, item.const_data_ptr<int64_t>(), local.const_data_ptr<int64_t>(),
-                      noise.mutable_data_ptr<float>(), OnDeviceOf(like).stream());
+    normal_noise_cuda(seed, epoch, rows, channels, item.const_data_ptr<int64_t>(),
+                      local.const_data_ptr<int64_t>(), noise.mutable_data_ptr<float>(),
+                      OnDeviceOf(like).stream());
     return noise;
   }
   const Philox philox(seed);

@@ -30,9 +30,10 @@ class ReluDropoutFunction : public torch::autograd::Function<ReluDropoutFunction
     const WorkspaceScope workspace;
     const Tensor x = input.contiguous();
     if (!x.is_cpu()) {
-      relu_dropout_cuda(static_cast<uint64_t>(seed), static_cast<uint32_t>(layer), static_cast<uint32_t>(epoch), p,
-                        x.size(0), x.size(1), item.const_data_ptr<int64_t>(), local.const_data_ptr<int64_t>(),
-                        read<float>(x), write<float>(out), OnDeviceOf(x).stream());
+      relu_dropout_cuda(static_cast<uint64_t>(seed), static_cast<uint32_t>(layer),
+                        static_cast<uint32_t>(epoch), p, x.size(0), x.size(1), item.const_data_ptr<int64_t>(),
+                        local.const_data_ptr<int64_t>(), read<float>(x), write<float>(out),
+                        OnDeviceOf(x).stream());
       return out;
     }
     relu_dropout(kernel_level(), static_cast<uint64_t>(seed), static_cast<uint32_t>(layer),

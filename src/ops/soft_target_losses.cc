@@ -53,8 +53,8 @@ double loss_of(const float* said, const float* wanted, int64_t classes, int64_t 
 
 // loss_of() of all rows by torch's own operators, which have them on a device. Labels are those that the host
 // has checked.
-void on_device(const Tensor& logits, const Tensor& teacher, const Tensor& y, const Weights& of, const Tensor& losses,
-               const Tensor& gradient) {
+void on_device(const Tensor& logits, const Tensor& teacher, const Tensor& y, const Weights& of,
+               const Tensor& losses, const Tensor& gradient) {
   const double t = of.temperature;
   const Tensor said = logits.to(at::kDouble);
   const Tensor log_said = at::log_softmax(said / t, 1);

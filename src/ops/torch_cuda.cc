@@ -44,10 +44,11 @@ c10::Device load_torch_cuda(int index, DeviceTensors& tensors) {
   }();
   const auto create = library.function<Allocator (*)(Take, Give)>(kCreateAllocator);
   const auto change = library.function<void (*)(const Allocator&)>(kChangeAllocator);
-  change(create([&tensors](size_t bytes, int, CUstream_st*) { return tensors.take(static_cast<int64_t>(bytes)); },
-                [&tensors](void* data, size_t bytes, int, CUstream_st*) {
-                  tensors.give(data, static_cast<int64_t>(bytes));
-                }));
+  change(create(
+      [&tensors](size_t bytes, int, CUstream_st*) { return tensors.take(static_cast<int64_t>(bytes)); },
+      [&tensors](void* data, size_t bytes, int, CUstream_st*) {
+        tensors.give(data, static_cast<int64_t>(bytes));
+      }));
   at::Context& torch = at::globalContext();
   torch.lazyInitDevice(c10::DeviceType::CUDA);
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
@@ -56,6 +57,8 @@ c10::Device load_torch_cuda(int index, DeviceTensors& tensors) {
   return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
-void clear_cublas_workspaces() { torch_cuda().function<void (*)()>("_ZN2at4cuda21clearCublasWorkspacesEv")(); }
+void clear_cublas_workspaces() {
+  torch_cuda().function<void (*)()>("_ZN2at4cuda21clearCublasWorkspacesEv")();
+}
 
 }  // namespace plimsoll

@@ -160,7 +160,8 @@ TEST(Cuda, DropsWhatTheHostDrops) {
   }
   std::vector<float> out(x.size());
   std::vector<float> dx(x.size());
-  relu_dropout(kernel_level(), 5, 2, 3, 0.3, kRows, kChannels, item.data(), local.data(), x.data(), out.data());
+  relu_dropout(kernel_level(), 5, 2, 3, 0.3, kRows, kChannels, item.data(), local.data(), x.data(),
+               out.data());
   relu_dropout_backward(kernel_level(), 0.3, std::ssize(x), grad.data(), out.data(), dx.data());
 
   const OnDevice items(item);
@@ -169,7 +170,8 @@ TEST(Cuda, DropsWhatTheHostDrops) {
   const OnDevice gradient(grad);
   const OnDevice found(x);
   const OnDevice found_dx(x);
-  relu_dropout_cuda(5, 2, 3, 0.3, kRows, kChannels, items.data(), locals.data(), input.data(), found.data(), nullptr);
+  relu_dropout_cuda(5, 2, 3, 0.3, kRows, kChannels, items.data(), locals.data(), input.data(), found.data(),
+                    nullptr);
   relu_dropout_backward_cuda(0.3, std::ssize(x), gradient.data(), found.data(), found_dx.data(), nullptr);
   EXPECT_EQ(found.numbers(), out);
   EXPECT_EQ(found_dx.numbers(), dx);

@@ -432,14 +432,18 @@ TEST(DeviceLayers, AggregateGivesWhatItGivesOnTheCpu) {
       const at::Tensor order = sorted_edge_order(index, sources, targets, !loops);
       const at::Tensor x = numbers({sources, features}, 3).set_requires_grad(true);
       const at::Tensor grad = numbers({targets, features}, 4);
-      expect_same(in_degrees_on_device(order, sources, targets), in_degrees(order, sources, targets), "degrees");
+      expect_same(in_degrees_on_device(order, sources, targets), in_degrees(order, sources, targets),
+                  "degrees");
       for (const bool scaled : {false, true}) {
-        const auto scale = [&](int64_t rows, double seed) { return scaled ? numbers({rows}, seed) : at::Tensor(); };
+        const auto scale = [&](int64_t rows, double seed) {
+          return scaled ? numbers({rows}, seed) : at::Tensor();
+        };
         const at::Tensor of_source = scale(sources, 5);
         const at::Tensor of_target = scale(targets, 6);
         const at::Tensor of_edge = scale(edges, 7);
         const at::Tensor out = aggregate(x, order, of_source, of_target, targets, of_edge);
-        expect_same(aggregate_on_device(x.detach(), order, maybe(of_source), maybe(of_target), targets, maybe(of_edge)),
+        expect_same(aggregate_on_device(x.detach(), order, maybe(of_source), maybe(of_target), targets,
+                                        maybe(of_edge)),
                     out.detach(), "out");
         expect_same(aggregate_backward_on_device(grad, order, maybe(of_source), maybe(of_target), sources,
                                                  maybe(of_edge)),

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// A device whose memory is the host's and whose streams do their work at once: for tests of what torch does on
-/// a device. Faults of order and place are found by device/host_device.h.
+/// A device whose memory is the host's and whose streams do their work at once: for tests of what torch does
+/// on a device. Faults of order and place are found by device/host_device.h.
 class PlainDevice final : public Device {
  public:
   explicit PlainDevice(int64_t bytes) : bytes_(bytes) {}
@@ -29,8 +29,9 @@ class PlainDevice final : public Device {
   struct Memory final : DeviceMemory {
     Memory(DeviceLedger& of, int64_t bytes) : ledger(of) {
       ledger.take(DeviceAccount::region, bytes);
-      stretch_ = {static_cast<std::byte*>(std::aligned_alloc(256, static_cast<size_t>((bytes + 255) / 256 * 256))),
-                  bytes};
+      stretch_ = {
+          static_cast<std::byte*>(std::aligned_alloc(256, static_cast<size_t>((bytes + 255) / 256 * 256))),
+          bytes};
       std::memset(stretch_.data, 0xFF, static_cast<size_t>(bytes));  // what is not written is no number
     }
     ~Memory() override {
@@ -40,7 +41,8 @@ class PlainDevice final : public Device {
     DeviceLedger& ledger;
   };
   struct Pinned final : PinnedBuffer {
-    explicit Pinned(int64_t bytes) : charge(Tag::blocks, bytes), memory(new std::byte[static_cast<size_t>(bytes)]) {
+    explicit Pinned(int64_t bytes)
+        : charge(Tag::blocks, bytes), memory(new std::byte[static_cast<size_t>(bytes)]) {
       stretch_ = {memory.get(), bytes};
     }
     std::span<const std::byte> read() override { return write(); }
@@ -53,12 +55,18 @@ class PlainDevice final : public Device {
     void wait() override {}
   };
   struct Stream final : DeviceStream {
-    void copy_to_device(std::byte* to, const std::byte* from, int64_t bytes) override { copy_to_host(to, from, bytes); }
+    void copy_to_device(std::byte* to, const std::byte* from, int64_t bytes) override {
+      copy_to_host(to, from, bytes);
+    }
     void copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) override {
       std::memcpy(to, from, static_cast<size_t>(bytes));
     }
-    void fill(std::byte* to, uint8_t byte, int64_t bytes) override { std::memset(to, byte, static_cast<size_t>(bytes)); }
-    void run(const char*, std::initializer_list<Access>, std::function<void(void*)> work) override { work(nullptr); }
+    void fill(std::byte* to, uint8_t byte, int64_t bytes) override {
+      std::memset(to, byte, static_cast<size_t>(bytes));
+    }
+    void run(const char*, std::initializer_list<Access>, std::function<void(void*)> work) override {
+      work(nullptr);
+    }
     void record(DeviceEvent&) override {}
     void wait_for(DeviceEvent&) override {}
     void wait() override {}

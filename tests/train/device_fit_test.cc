@@ -108,7 +108,8 @@ class DeviceFitTest : public ::testing::TestWithParam<On> {
     EXPECT_LE(there.fit.device->highest_range, there.fit.device->range);
     EXPECT_GT(there.fit.device->highest_range, 0);
     EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, there.weights) << "several blocks in flight";
-    EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, there.weights) << "stopped and resumed";
+    EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, there.weights)
+        << "stopped and resumed";
     // As little as it takes, and a page less.
     TrainingDevice& of = device(kRoomy);
     const int64_t least = there.fit.plan.device->min_budget - of.context();

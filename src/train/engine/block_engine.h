@@ -33,7 +33,7 @@ struct ExecutionPlan {
   std::shared_ptr<const RangePlanner> teaching = nullptr;    ///< of an OffloadedTeacher's blocks
   /// Blocks run there: `blocks` are its lanes, there is no slab, and training and prediction plan its ranges.
   DeviceBlocks* device = nullptr;
-  double graphs_per_s = 0;                                   ///< expected; 0: not known
+  double graphs_per_s = 0;  ///< expected; 0: not known
 };
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
@@ -99,8 +99,8 @@ class BlockEngine {
   /// slab. gradients() are overwritten. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
   /// Likewise through the teacher alone.
-  /// The same on the execution's device: what the block takes and gives of its range there, in which tensors go
-  /// as `planner` says.
+  /// The same on the execution's device: what the block takes and gives of its range there, in which tensors
+  /// go as `planner` says.
   struct OnDevice {
     Tape tape;
     int64_t bytes = 0;       ///< of the range that were in use, holes included

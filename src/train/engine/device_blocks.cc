@@ -76,8 +76,8 @@ Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
     const at::Tensor here = tensor.contiguous();
     tensor = at::empty(here.sizes(), here.options().device(torch_));
     std::memcpy(staging + place, here.const_data_ptr(), here.nbytes());
-    lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()), lane.staging->data() + place,
-                                static_cast<int64_t>(here.nbytes()));
+    lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()),
+                                lane.staging->data() + place, static_cast<int64_t>(here.nbytes()));
     place += rounded_bytes(here);
   });
   if (torch_.is_cpu()) lane.stream->wait();

@@ -29,8 +29,8 @@ class DeviceBlocks {
   DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device torch,
                const std::vector<const ParameterList*>& parameters);
 
-  /// Gives back the lanes there are, with what is known of their blocks, and makes so many, each with a range of
-  /// `bytes` for a block. Errors: DeviceRegionFull.
+  /// Gives back the lanes there are, with what is known of their blocks, and makes so many, each with a range
+  /// of `bytes` for a block. Errors: DeviceRegionFull.
   void make_lanes(int lanes, int64_t bytes);
 
   /// While it lives, models have their parameters on the device (DeviceParameters::InUse).
@@ -41,8 +41,8 @@ class DeviceBlocks {
   /// on. A block that finds no room in its range runs again with those of all lanes. Several threads may call
   /// it at once. Errors: of work; DeviceRegionFull.
   using Work = std::function<std::vector<at::Tensor>(Batch& batch)>;
-  std::vector<at::Tensor> run(const Batch& batch, std::span<const int64_t> graphs, const RangePlanner* planner,
-                              const Work& work);
+  std::vector<at::Tensor> run(const Batch& batch, std::span<const int64_t> graphs,
+                              const RangePlanner* planner, const Work& work);
 
   /// From now on writes down what blocks take and give of their ranges, in which tensors go as `planner`
   /// says, whatever run() is told. What is known of blocks begins again.

@@ -27,8 +27,8 @@ DeviceParameters::InUse::InUse(DeviceParameters& parameters, DeviceStream& strea
   std::byte* const staging = parameters_.staging_->write().data();
   for (const Copy& copy : parameters_.copies_)
     std::memcpy(staging + copy.place, copy.host.const_data_ptr(), copy.host.nbytes());
-  stream.copy_to_device(static_cast<std::byte*>(parameters_.row_.mutable_data_ptr()), parameters_.staging_->data(),
-                        parameters_.staging_->bytes());
+  stream.copy_to_device(static_cast<std::byte*>(parameters_.row_.mutable_data_ptr()),
+                        parameters_.staging_->data(), parameters_.staging_->bytes());
   stream.wait();
   // It stays the same tensor to whoever holds it.
   for (const Copy& copy : parameters_.copies_) copy.model.set_data(copy.there);

@@ -11,8 +11,7 @@ namespace plimsoll {
 namespace {
 
 std::vector<const ParameterList*> lists_of(const FitOptions& options) {
-  if (options.run.ranks > 1)
-    throw UsageError("--device cuda is for a run of one process: leave out --ranks");
+  if (options.run.ranks > 1) throw UsageError("--device cuda is for a run of one process: leave out --ranks");
   if (options.teacher.batches != nullptr)
     throw UsageError(
         "distillation.teacher_outputs: offload asks a teacher on the CPU; with --device cuda set it to live");
@@ -24,8 +23,7 @@ std::vector<const ParameterList*> lists_of(const FitOptions& options) {
 }  // namespace
 
 DeviceFit::DeviceFit(TrainingDevice& device, const FitOptions& options)
-    : device_(device),
-      blocks_(device.device(), device.tensors(), device.torch(), lists_of(options)) {}
+    : device_(device), blocks_(device.device(), device.tensors(), device.torch(), lists_of(options)) {}
 
 PlannedDevice DeviceFit::planned() {
   const int64_t free = device_.tensors().bytes() - device_.tensors().in_use();
@@ -49,7 +47,8 @@ ExecutionPlan DeviceFit::execution(const DevicePlan& plan, ExecutionPlan host) {
   blocks_.make_lanes(0, 0);
   // What is left of the budget is for blocks that may need more than is known.
   const int64_t free = device_.tensors().bytes() - device_.tensors().in_use();
-  const int64_t of_lane = (free / host.blocks - device_.workspace()) / DeviceRegion::kAlignment * DeviceRegion::kAlignment;
+  const int64_t of_lane =
+      (free / host.blocks - device_.workspace()) / DeviceRegion::kAlignment * DeviceRegion::kAlignment;
   blocks_.make_lanes(host.blocks, plan.exact ? plan.range : std::max(plan.range, of_lane));
   return host;
 }

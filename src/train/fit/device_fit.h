@@ -16,9 +16,9 @@ struct FitOptions;
 struct DeviceUse {
   std::string name;
   int64_t budget = 0;
-  int64_t planned = 0;   ///< context, workspaces, parameters, ranges
-  int64_t measured = 0;  ///< the same, with the most of the ranges that blocks had in use
-  int64_t region = 0;    ///< that is taken, whatever is used of it
+  int64_t planned = 0;                  ///< context, workspaces, parameters, ranges
+  int64_t measured = 0;                 ///< the same, with the most of the ranges that blocks had in use
+  int64_t region = 0;                   ///< that is taken, whatever is used of it
   std::optional<int64_t> process = {};  ///< what NVML says that the process holds, the whole region among it
   int lanes = 0;
   int64_t range = 0;
@@ -34,7 +34,8 @@ std::string device_in_words(const DeviceUse& use);
 /// The blocks of fit() on a device, and the plan of them.
 class DeviceFit {
  public:
-  /// Errors: UsageError for what does not run on a device; DeviceRegionFull where not even the parameters fit.
+  /// Errors: UsageError for what does not run on a device; DeviceRegionFull where not even the parameters
+  /// fit.
   DeviceFit(TrainingDevice& device, const FitOptions& options);
 
   /// With all that is free for the probes.

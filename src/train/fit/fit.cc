@@ -44,8 +44,9 @@ class Fit {
         journal_(options.run.writes() ? Journal(options.run.folder / "events.jsonl") : Journal()),
         device_(device_of(options)),
         plan_(plan_with(options, device_.get())),
-        engine_(*options.source, options.shapes, *options.objective, limits_of(training_), execution(), options.teacher.batches,
-                lanes_of(training_, options.objective->parameters()), options.run.exchange),
+        engine_(*options.source, options.shapes, *options.objective, limits_of(training_), execution(),
+                options.teacher.batches, lanes_of(training_, options.objective->parameters()),
+                options.run.exchange),
         meter_(engine_.runner(), plan_.peak),
         progress_(journal_, engine_.runner(), options.run) {
     options.source->resize_cache(plan_.execution.cache_bytes);
@@ -103,7 +104,8 @@ class Fit {
 
  private:
   static std::unique_ptr<DeviceFit> device_of(const FitOptions& options) {
-    return options.run.device != nullptr ? std::make_unique<DeviceFit>(*options.run.device, options) : nullptr;
+    return options.run.device != nullptr ? std::make_unique<DeviceFit>(*options.run.device, options)
+                                         : nullptr;
   }
   ExecutionPlan execution() {
     ExecutionPlan host = require_feasible(plan_);

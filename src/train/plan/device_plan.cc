@@ -167,7 +167,8 @@ class DevicePlanner {
     for (const PlannedWork* work : works) {
       if (plan.exact) plan.why_inexact = work->plan->difference();
       plan.exact = plan.exact && work->plan->exact();
-      if (work->plan->exact()) (work->kind == WorkKind::training ? plan.training : plan.prediction) = work->plan;
+      if (work->plan->exact())
+        (work->kind == WorkKind::training ? plan.training : plan.prediction) = work->plan;
       plan.graph = std::max(plan.graph, graph_bytes(*work));
       at_once = std::max(at_once, work->most_at_once);
       const int64_t range = DeviceRegion::round_up(work->most_bytes);

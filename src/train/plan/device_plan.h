@@ -18,15 +18,15 @@ class DeviceBlocks;
 /// A device that a run is planned for.
 struct PlannedDevice {
   int64_t budget = 0;
-  int64_t context = kAssumedContext;      ///< of the driver and its libraries, for the process and its threads
+  int64_t context = kAssumedContext;  ///< of the driver and its libraries, for the process and its threads
   int64_t workspace = kAssumedWorkspace;  ///< of cuBLAS for each stream
   int most_streams = kMostStreams;
   /// Probes run on it, for which it has one lane of all that is free; null: nothing is run.
   DeviceBlocks* blocks = nullptr;
 
   /// What driver and libraries take for a process, and of each stream the handle of cuBLAS for its thread and
-  /// the workspace, as an H200 was seen to (driver 580.159, CUDA 13.0, torch 2.11; bench/results/gpu.md). They
-  /// depend on driver and GPU: a run measures them when it opens the device.
+  /// the workspace, as an H200 was seen to (driver 580.159, CUDA 13.0, torch 2.11; bench/results/gpu.md).
+  /// They depend on driver and GPU: a run measures them when it opens the device.
   static constexpr int64_t kAssumedContext = 617 * kMiB;
   static constexpr int64_t kAssumedWorkspace = (33 + 33) * kMiB;
   /// As many queues as a device can have (CUDA_DEVICE_MAX_CONNECTIONS of the CUDA programming guide).
@@ -37,7 +37,7 @@ struct PlannedDevice {
 struct DevicePlan {
   int64_t budget = 0;
   bool feasible = false;
-  bool exact = true;         ///< else a range is what the largest block needed when it ran, and a little more
+  bool exact = true;  ///< else a range is what the largest block needed when it ran, and a little more
   std::string why_inexact;
   int blocks = 0;          ///< in flight, one a stream
   bool recompute = false;  ///< layers run again in backward
