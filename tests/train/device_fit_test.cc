@@ -13,6 +13,7 @@
 #include "nn/reconstruction.h"
 #include "nn/vgae.h"
 #include "ops/allocator.h"
+#include "support/ledger_cap.h"
 #include "support/plain_device.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
@@ -107,7 +108,14 @@ class DeviceFitTest : public ::testing::TestWithParam<On> {
     ASSERT_TRUE(there.fit.device);
     EXPECT_LE(there.fit.device->highest_range, there.fit.device->range);
     EXPECT_GT(there.fit.device->highest_range, 0);
-    EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, there.weights) << "several blocks in flight";
+    const Trained several = run(make, &device(kRoomy), kThreads);
+    EXPECT_EQ(several.weights, there.weights) << "several blocks in flight";
+    // The host's need is planned for what a device leaves to it.
+    EXPECT_EQ(several.fit.overflows + several.fit.unforeseen + several.fit.reruns, 0);
+    {
+      const LedgerCap cap(several.fit.plan.peak - Ledger::process().held());
+      EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, there.weights) << "with the host's planned peak";
+    }
     EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, there.weights)
         << "stopped and resumed";
     // As little as it takes, and a page less.

@@ -180,7 +180,7 @@ BlockRunner::Work BlockEngine::training_on_device(double normaliser, const Dropo
       return found;
     };
     std::vector<at::Tensor> found =
-        execution_.device->run(batch, block.graph, execution_.training.get(), work);
+        execution_.device->run(batch, block.graph, execution_.device_training.get(), work);
     const auto value = found.back().item<double>();
     found.pop_back();
     if (!std::isfinite(value)) require_finite(found.back(), block, batch);
@@ -211,7 +211,7 @@ BlockRunner::Work BlockEngine::prediction_on_device(const TakeBlock& take) {
       return {std::move(outputs), std::move(losses), std::move(sum)};
     };
     const std::vector<at::Tensor> found =
-        execution_.device->run(batch, block.graph, execution_.prediction.get(), work);
+        execution_.device->run(batch, block.graph, execution_.device_prediction.get(), work);
     const auto loss = found[2].item<double>();
     if (!std::isfinite(loss)) require_finite(found[1], block, batch);
     return [&take, outputs = found[0], loss] {
@@ -243,7 +243,7 @@ void BlockEngine::run(std::span<const int64_t> graphs, const BlockRunner::Work& 
                       const RangePlanner* planner) {
   if (execution_.device != nullptr) {
     const auto on_device = execution_.device->use_parameters();
-    runner_.run(graphs, work);
+    runner_.run(graphs, work, planner);
     return;
   }
   if (teacher_ == nullptr) {
@@ -327,6 +327,7 @@ void BlockEngine::try_out(std::span<const int64_t> batch) {
 }
 
 Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan& plan) {
+  const auto on_device = execution_.device != nullptr ? execution_.device->use_parameters() : nullptr;
   if (training) {
     sums_.begin(1);
     return runner_.record(block, training_work(/*normaliser=*/1, {.training = true}), plan);
@@ -339,11 +340,10 @@ BlockEngine::OnDevice BlockEngine::record_on_device(const GraphBlock& block, boo
   DeviceBlocks& device = *execution_.device;
   TapeRecorder recorder;
   device.begin_record(&recorder, planner);
-  const auto on_device = device.use_parameters();
   const std::exception_ptr error = error_of([&] { record(block, training); });
   device.end_record();
   if (error) std::rethrow_exception(error);
-  return {std::move(recorder.tape), device.highest_range(), device.unforeseen() == 0};
+  return {std::move(recorder.tape), device.highest_range(), device.highest_staging(), device.unforeseen() == 0};
 }
 
 Tape BlockEngine::record_teaching(const GraphBlock& block, const RangePlan& plan) {

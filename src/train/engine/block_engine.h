@@ -31,8 +31,10 @@ struct ExecutionPlan {
   std::shared_ptr<const RangePlanner> training = nullptr;    ///< of blocks forward and backward
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< of blocks forward
   std::shared_ptr<const RangePlanner> teaching = nullptr;    ///< of an OffloadedTeacher's blocks
-  /// Blocks run there: `blocks` are its lanes, there is no slab, and training and prediction plan its ranges.
+  /// Blocks run there, and the slab has what they leave on the host; null: all of it.
   DeviceBlocks* device = nullptr;
+  std::shared_ptr<const RangePlanner> device_training = nullptr;    ///< of ranges there; none: as they come
+  std::shared_ptr<const RangePlanner> device_prediction = nullptr;  ///< likewise
   double graphs_per_s = 0;  ///< expected; 0: not known
 };
 
@@ -104,6 +106,7 @@ class BlockEngine {
   struct OnDevice {
     Tape tape;
     int64_t bytes = 0;       ///< of the range that were in use, holes included
+    int64_t staging = 0;     ///< pinned memory of the host
     bool as_planned = true;  ///< whether the planner was right
   };
   OnDevice record_on_device(const GraphBlock& block, bool training, const RangePlanner* planner = nullptr);

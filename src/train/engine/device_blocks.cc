@@ -13,6 +13,11 @@
 namespace plimsoll {
 namespace {
 
+void raise(std::atomic<int64_t>& most, int64_t value) {
+  for (int64_t before = most; before < value;)
+    if (most.compare_exchange_weak(before, value)) break;
+}
+
 int64_t rounded_bytes(const at::Tensor& tensor) {
   return DeviceRegion::round_up(static_cast<int64_t>(tensor.nbytes()));
 }
@@ -30,7 +35,7 @@ DeviceBlocks::DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device t
 void DeviceBlocks::make_lanes(int lanes, int64_t bytes) {
   lane_of_.clear();
   lanes_.clear();
-  highest_range_ = unforeseen_ = reruns_ = 0;
+  highest_range_ = highest_staging_ = unforeseen_ = reruns_ = 0;
   if (!torch_.is_cpu()) clear_cublas_workspaces();  // of streams that are no more
   for (int lane = 0; lane < lanes; ++lane) lanes_.push_back(std::make_unique<Lane>(device_, tensors_, bytes));
 }
@@ -38,7 +43,7 @@ void DeviceBlocks::make_lanes(int lanes, int64_t bytes) {
 void DeviceBlocks::begin_record(TapeRecorder* recorder, const RangePlanner* planner) {
   recorder_ = recorder;
   recorded_planner_ = planner;
-  highest_range_ = unforeseen_ = reruns_ = 0;
+  highest_range_ = highest_staging_ = unforeseen_ = reruns_ = 0;
 }
 
 DeviceBlocks::Lane& DeviceBlocks::lane_of_this_thread() {
@@ -49,6 +54,7 @@ DeviceBlocks::Lane& DeviceBlocks::lane_of_this_thread() {
     throw Failure(fmt::format("{} threads run blocks on a device that has room for {}", lane_of_.size(),
                               lanes_.size()));
   lane = lanes_[lane_of_.size() - 1].get();
+  if (torch_.is_cpu()) return *lane;
   const TorchOnStream on_stream(torch_, *lane->stream);
   warm_up_products(torch_);
   lane->stream->wait();
@@ -116,8 +122,8 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
     }
     return copy_back(lane, found);
   }();
-  for (int64_t most = highest_range_; most < range.high();)
-    if (highest_range_.compare_exchange_weak(most, range.high())) break;
+  raise(highest_range_, range.high());
+  raise(highest_staging_, lane.staging->bytes());
   if (range.left_plan()) ++unforeseen_;
   const std::byte* const from = lane.staging->read().data();
   std::vector<at::Tensor> here;

@@ -34,7 +34,9 @@ class DeviceBlocks {
   void make_lanes(int lanes, int64_t bytes);
 
   /// While it lives, models have their parameters on the device (DeviceParameters::InUse).
-  DeviceParameters::InUse use_parameters() { return {parameters_, *stream_}; }
+  std::unique_ptr<DeviceParameters::InUse> use_parameters() {
+    return std::make_unique<DeviceParameters::InUse>(parameters_, *stream_);
+  }
 
   /// work(the batch on the device), as of a block of these graphs, for which `planner`, if any, says where
   /// tensors go. Returns what it returns, on the host. The first lane that is free is the thread's from then
@@ -50,6 +52,8 @@ class DeviceBlocks {
   void end_record() { recorder_ = nullptr; }
   /// The most of a range that a block has had in use.
   int64_t highest_range() const { return highest_range_; }
+  /// The most pinned memory that a block has had in use.
+  int64_t highest_staging() const { return highest_staging_; }
   /// Blocks whose tensors were not as planned.
   int64_t unforeseen() const { return unforeseen_; }
   /// Blocks that ran again with the ranges of all lanes.
@@ -94,6 +98,7 @@ class DeviceBlocks {
   const RangePlanner* recorded_planner_ = nullptr;
   std::shared_mutex running_;  // a block that needs all ranges waits until no other has one
   std::atomic<int64_t> highest_range_ = 0;
+  std::atomic<int64_t> highest_staging_ = 0;
   std::atomic<int64_t> unforeseen_ = 0;
   std::atomic<int64_t> reruns_ = 0;
 };

@@ -38,12 +38,9 @@ PlannedDevice DeviceFit::planned() {
 
 ExecutionPlan DeviceFit::execution(const DevicePlan& plan, ExecutionPlan host) {
   require_feasible(plan);
-  host.blocks = std::min(host.blocks, plan.blocks);
-  host.slab_bytes = 0;
-  host.training = plan.training;
-  host.prediction = plan.prediction;
-  host.recompute = plan.recompute;
   host.device = &blocks_;
+  host.device_training = plan.training;
+  host.device_prediction = plan.prediction;
   blocks_.make_lanes(0, 0);
   // What is left of the budget is for blocks that may need more than is known.
   const int64_t free = device_.tensors().bytes() - device_.tensors().in_use();

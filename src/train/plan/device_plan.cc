@@ -116,7 +116,7 @@ class DevicePlanner {
 
   // Runs the block with the largest range. Where torch's operators ask for other pieces than in small blocks,
   // pieces go where there is room, and a range is what this block needed and a little more.
-  void verify(PlannedWork& work, BlockEngine& engine) const {
+  void verify(PlannedWork& work, BlockEngine& engine) {
     GraphBlock block;
     in_.source->read(work.worst, block);
     try {
@@ -125,9 +125,11 @@ class DevicePlanner {
       // It is larger than the budget: divide() says by how much.
     }
   }
-  void verify(PlannedWork& work, BlockEngine& engine, const GraphBlock& block) const {
+  void verify(PlannedWork& work, BlockEngine& engine, const GraphBlock& block) {
     const bool training = work.kind == WorkKind::training;
-    const int64_t needed = engine.record_on_device(block, training).bytes;
+    const BlockEngine::OnDevice found = engine.record_on_device(block, training);
+    staging_ = std::max(staging_, found.staging);
+    const int64_t needed = found.bytes;
     // Pieces of an operator that works tile by tile grow no more once there is more than one.
     const bool tight = work.most_bytes <= needed + needed / 4;
     if (work.plan->exact() && tight && engine.record_on_device(block, training, work.plan.get()).as_planned)
@@ -191,7 +193,7 @@ class DevicePlanner {
     plan.blocks =
         static_cast<int>(std::ranges::upper_bound(plan.budget_for, plan.budget) - plan.budget_for.begin());
     const int blocks = std::max(plan.blocks, 1);
-    plan.staging = blocks * plan.graph;
+    plan.staging = blocks * std::max(plan.graph, staging_);
     plan.parts = {{"context", device_.context}, {"workspaces", blocks * device_.workspace}};
     plan.parts.insert(plan.parts.end(), resident.begin(), resident.end());
     plan.parts.emplace_back("blocks in flight", blocks * plan.range);
@@ -215,6 +217,7 @@ class DevicePlanner {
   const PlannedDevice& device_;
   std::vector<PlannedWork> works_;  // beside training
   std::set<std::string> without_cuda_;
+  int64_t staging_ = 0;  // of the largest blocks, as they ran
 };
 
 }  // namespace

@@ -94,6 +94,8 @@ class Planner {
   }
 
   bool without_data() const { return in_.estimation == "static"; }
+  // Where blocks run, so that the host is planned for what they leave to it; null: here.
+  DeviceBlocks* device() const { return in_.device ? in_.device->blocks : nullptr; }
 
   // Tapes of probes, the model they give, and the blocks measured by it.
   void measure(PlannedWork& work, bool recompute) {
@@ -101,7 +103,7 @@ class Planner {
     std::optional<BlockEngine> engine;
     if (!without_data())
       engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits,
-                     ExecutionPlan{.recompute = recompute}, in_.offloaded_teacher);
+                     ExecutionPlan{.recompute = recompute, .device = device()}, in_.offloaded_teacher);
     RowWidths widths = in_.source->widths();
     if (in_.offloaded_teacher != nullptr) widths = in_.offloaded_teacher->with_outputs(widths);
     const NameOperations names;
@@ -351,7 +353,7 @@ class Planner {
     const BlockTerms terms = work.plan->terms(work.worst);
     RangePlan range;
     work.plan->plan(terms, range);
-    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute},
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute, .device = device()},
                        in_.offloaded_teacher);
     GraphBlock block;
     const int64_t pairs = item_kind(work.options.items).pairs(terms.terms);
@@ -446,8 +448,17 @@ class Planner {
 }  // namespace
 
 MemoryPlan make_plan(const PlanInput& input) {
-  MemoryPlan plan = Planner(input).run();
-  if (input.device) plan.device = plan_device(input, *input.device);
+  if (!input.device) return Planner(input).run();
+  DevicePlan device = plan_device(input, *input.device);
+  PlanInput host = input;
+  if (input.device->blocks != nullptr) {
+    require_feasible(device);
+    host.threads = std::min(input.threads, device.blocks);
+    host.recompute = device.recompute ? "on" : "off";
+    host.later += device.staging;
+  }
+  MemoryPlan plan = Planner(host).run();
+  plan.device = std::move(device);
   return plan;
 }
 
