@@ -8,7 +8,7 @@ namespace {
 Tape two_pieces() {
   Tape tape;
   tape.pieces = {{.bytes = 64, .taken = 0, .given = 2, .operation = "linear", .module = "convs.0"},
-                 {.bytes = 32, .taken = 1, .operation = "relu"}};
+                 {.bytes = 32, .taken = 1, .operation = "relu", .module = ""}};
   tape.events = 3;
   return tape;
 }

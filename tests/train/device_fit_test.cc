@@ -102,7 +102,9 @@ class DeviceFitTest : public ::testing::TestWithParam<On> {
     const Trained host = run(make, nullptr, 1);
     ASSERT_FALSE(host.fit.device);
     const Trained there = run(make, &device(kRoomy), 1);
-    if (GetParam() == On::plain) EXPECT_EQ(there.weights, host.weights);
+    if (GetParam() == On::plain) {
+      EXPECT_EQ(there.weights, host.weights);
+    }
     EXPECT_NEAR(there.fit.epochs.back().validation_loss, host.fit.epochs.back().validation_loss,
                 2e-3 * host.fit.epochs.back().validation_loss);
     ASSERT_TRUE(there.fit.device);

@@ -161,7 +161,9 @@ class DevicePlanner {
   }
 
   DevicePlan divide(const PlannedWork* training, bool recompute) const {
-    DevicePlan plan{.budget = device_.budget, .recompute = recompute};
+    DevicePlan plan;
+    plan.budget = device_.budget;
+    plan.recompute = recompute;
     std::vector<const PlannedWork*> works;
     if (training != nullptr) works.push_back(training);
     for (const PlannedWork& work : works_) works.push_back(&work);
