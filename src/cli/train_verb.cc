@@ -34,6 +34,7 @@ std::unique_ptr<TrainingDevice> open_device(const TrainOptions& options, int thr
     if (!options.device_budget.empty()) throw UsageError("--device-budget is for a GPU: add --device cuda");
     return nullptr;
   }
+  if (options.ranks > 1) throw UsageError("--device cuda is for a run of one process: leave out --ranks");
   const int64_t free = cuda_device_bytes(*index) - cuda_used_bytes(*index).value_or(0);
   return TrainingDevice::open_cuda(*index, device_budget(options.device_budget, free), threads);
 }

@@ -67,6 +67,10 @@ void DeviceRange::give(Stretch piece) {
     give_back(packing_, room_, piece);
 }
 
+void DeviceRange::take_nothing() {
+  if (workspace_.bytes == 0) (void)packing_.take(0);
+}
+
 void DeviceRange::begin_workspace() {
   workspace_ = packing_.take_workspace();
   short_lived_ = Packing(workspace_.bytes);

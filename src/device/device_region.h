@@ -50,13 +50,14 @@ class DeviceRange {
   /// streams do.
   Stretch take(int64_t bytes);
   void give(Stretch piece);
+  /// A piece without bytes, which is a step of the plan.
+  void take_nothing();
   /// What is taken until end_workspace() is given back by then, and goes to the plan's stretch for such
   /// pieces.
   void begin_workspace();
   void end_workspace() noexcept;
 
   Stretch room() const { return room_; }
-  int64_t in_use() const { return packing_.in_use(); }
   int64_t high() const { return packing_.high(); }
   bool left_plan() const { return packing_.left_plan(); }
 

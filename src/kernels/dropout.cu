@@ -14,16 +14,12 @@ __global__ void relu_times_factors(Philox philox, uint32_t layer, uint32_t epoch
                                    const int64_t* local, const float* x, float* out) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= rows * channels) return;
-  const float value = x[at];
-  if (!(value > 0)) {
-    out[at] = value <= 0 ? 0.0F : value;  // what is no number stays so
-    return;
-  }
+  const float value = x[at] <= 0 ? 0.0F : x[at];  // what is no number stays so
   const int64_t row = at / channels;
   const uint64_t element = static_cast<uint64_t>(local[row] * channels + at % channels);
   const Philox::Counter bits = philox(philox_counter(
       Purpose::dropout, layer, epoch, static_cast<uint32_t>(item[row]), static_cast<uint32_t>(element / 4)));
-  out[at] = bits[element % 4] < dropped_below ? 0.0F : value * kept;
+  out[at] = value * (bits[element % 4] < dropped_below ? 0.0F : kept);
 }
 
 __global__ void relu_times_factors_backward(float kept, int64_t count, const float* grad, const float* out,

@@ -16,24 +16,26 @@ std::string name_of(int64_t node, const Batch& batch) {
   return fmt::format("graph {}: node {}", item[node], item[batch.node_keys.size(1) + node]);
 }
 
+// Of a batch on the host.
+void check_node_ids(const Batch& batch, int64_t ids) {
+  const at::Tensor column = batch.x.select(1, 0);
+  const float* const x = column.const_data_ptr<float>();
+  const auto end = static_cast<float>(ids);
+  for (int64_t n = 0; n < column.size(0); ++n) {
+    const float index = x[n * column.stride(0)];
+    if (index >= 0 && index < end) continue;
+    throw InputError(
+        fmt::format("{} has the ID index {}, expected one of 0 to {}; x and vocabulary of the data set do "
+                    "not agree, make it again",
+                    name_of(n, batch), index, ids - 1));
+  }
+}
+
 }  // namespace
 
 at::Tensor node_ids(const Batch& batch, int64_t ids) {
   const at::Tensor column = batch.x.select(1, 0);
-  if (batch.on_host != nullptr) {
-    node_ids(*batch.on_host, ids);
-  } else if (!column.is_meta()) {
-    const float* const x = column.const_data_ptr<float>();
-    const auto end = static_cast<float>(ids);
-    for (int64_t n = 0; n < column.size(0); ++n) {
-      const float index = x[n * column.stride(0)];
-      if (index >= 0 && index < end) continue;
-      throw InputError(
-          fmt::format("{} has the ID index {}, expected one of 0 to {}; x and vocabulary of the data set do "
-                      "not agree, make it again",
-                      name_of(n, batch), index, ids - 1));
-    }
-  }
+  if (!column.is_meta()) check_node_ids(batch.read(), ids);
   return column.to(at::kLong);
 }
 

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "base/philox.h"
+#include "ops/check.h"
 
 namespace plimsoll {
 namespace {
@@ -95,6 +96,7 @@ at::Tensor histograms(const Batch& batch, int64_t bins, double range, Of counted
   const at::Tensor growth = at::empty({nodes, bins}, batch.x.options());
   const at::Tensor parents = whole_numbers(batch, 1);
   if (batch.x.is_meta()) return growth;
+  require_on_host(batch.x, "histograms of trees");
 
   auto* const parent = parents.mutable_data_ptr<int64_t>();
   auto* const rows = growth.mutable_data_ptr<float>();
@@ -135,6 +137,7 @@ TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch) {
                   at::empty({nodes}, batch.x.options())};
   const at::Tensor rows = whole_numbers(batch, Tour::kRows + 1);
   if (batch.x.is_meta()) return pairs;
+  require_on_host(batch.x, "pairs of trees");
 
   Tour tour(rows.mutable_data_ptr<int64_t>(), nodes);
   int64_t* const above = rows.mutable_data_ptr<int64_t>() + Tour::kRows * nodes;

@@ -180,6 +180,19 @@ Tensor aggregate_backward_autograd(const Tensor& grad, const Tensor& order, cons
   return dx;
 }
 
+Tensor in_degrees_cpu(const Tensor& order, int64_t sources, int64_t targets) {
+  Tensor degrees = at::empty({targets}, order.options().dtype(at::kFloat));
+  if (MetaTensors::on_cuda()) {
+    const WorkspaceScope workspace;
+    ask_for_workspace(degrees, targets * int64_t{sizeof(int32_t)}, 0);
+  }
+  if (order.is_meta()) return degrees;
+  const EdgeOrder edges = view(order, sources, targets);
+  float* const out = degrees.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < targets; ++i) out[i] = static_cast<float>(edges.in_ptr[i + 1] - edges.in_ptr[i]);
+  return degrees;
+}
+
 }  // namespace
 
 Tensor aggregate(const Tensor& x, const Tensor& order, const Tensor& source_scale, const Tensor& target_scale,
@@ -189,12 +202,8 @@ Tensor aggregate(const Tensor& x, const Tensor& order, const Tensor& source_scal
 }
 
 Tensor in_degrees(const Tensor& order, int64_t sources, int64_t targets) {
-  Tensor degrees = at::empty({targets}, order.options().dtype(at::kFloat));
-  if (order.is_meta()) return degrees;
-  const EdgeOrder edges = view(order, sources, targets);
-  float* const out = degrees.mutable_data_ptr<float>();
-  for (int64_t i = 0; i < targets; ++i) out[i] = static_cast<float>(edges.in_ptr[i + 1] - edges.in_ptr[i]);
-  return degrees;
+  static const auto op = find_operator<decltype(in_degrees)>("plimsoll::in_degrees");
+  return op.call(order, sources, targets);
 }
 
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
@@ -207,7 +216,7 @@ TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
   m.def("in_degrees(Tensor order, int sources, int targets) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
-  m.impl("in_degrees", in_degrees);
+  m.impl("in_degrees", in_degrees_cpu);
   m.impl("aggregate", aggregate_cpu);
   m.impl("aggregate_backward", aggregate_backward_cpu);
 }
@@ -217,7 +226,7 @@ TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
   m.impl("aggregate_backward", aggregate_backward_on_device);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
-  m.impl("in_degrees", in_degrees);
+  m.impl("in_degrees", in_degrees_cpu);
   m.impl("aggregate", aggregate_meta);
   m.impl("aggregate_backward", aggregate_backward_meta);
 }

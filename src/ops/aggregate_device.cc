@@ -102,7 +102,10 @@ Tensor aggregate_backward_on_device(const Tensor& grad, const Tensor& order, con
 }
 
 Tensor in_degrees_on_device(const Tensor& order, int64_t, int64_t targets) {
-  return at::diff(order.narrow(0, kOrderHead, targets + 1)).to(at::kFloat);
+  Tensor degrees = at::empty({targets}, order.options().dtype(at::kFloat));
+  const WorkspaceScope workspace;
+  degrees.copy_(at::diff(order.narrow(0, kOrderHead, targets + 1)));
+  return degrees;
 }
 
 }  // namespace plimsoll

@@ -21,7 +21,12 @@ int64_t address_of(const void* data) {
 }  // namespace
 
 void* DeviceTensors::take(int64_t bytes) {
-  if (bytes == 0) return nullptr;
+  if (bytes == 0) {
+    // A step of the plan that needs no place.
+    if (current_range != nullptr) current_range->take_nothing();
+    if (current_recorder != nullptr) current_recorder->take(0, 0, 0);
+    return nullptr;
+  }
   if (current_range == nullptr) {
     const std::scoped_lock lock(mutex_);
     return region_->take(bytes).data;

@@ -59,14 +59,9 @@ class Targets {
 
 class Lists {
  public:
-  // Waits for the device, to know where the lists of each tile begin.
-  Lists(const Tensor& ptr, const Tensor& classes)
-      : ptr_(ptr),
-        classes_(classes),
-        begins_(at::cat({ptr.slice(0, 0, ptr.size(0) - 1, kRows), ptr.narrow(0, ptr.size(0) - 1, 1)}).cpu()) {
-  }
+  Lists(const Tensor& ptr, const Tensor& classes) : ptr_(ptr), classes_(classes) {}
   OfTile tile(const Tensor& logits, int64_t first, bool wants_gradients) const {
-    const int64_t* const begin = begins_.const_data_ptr<int64_t>() + first / kRows;
+    const int64_t* const begin = begins() + first / kRows;
     const Tensor entries = at::arange(begin[0], begin[1], ptr_.options());
     const Tensor ends = ptr_.narrow(0, first + 1, logits.size(0));
     const Tensor row = at::searchsorted(ends, entries, /*out_int32=*/false, /*right=*/true);
@@ -77,9 +72,16 @@ class Lists {
   }
 
  private:
+  // Where the lists of each tile begin. Waits for the device, once.
+  const int64_t* begins() const {
+    if (!begins_.defined())
+      begins_ = at::cat({ptr_.slice(0, 0, ptr_.size(0) - 1, kRows), ptr_.narrow(0, ptr_.size(0) - 1, 1)}).cpu();
+    return begins_.const_data_ptr<int64_t>();
+  }
+
   Tensor ptr_;
   Tensor classes_;
-  Tensor begins_;  // on the host
+  mutable Tensor begins_;  // on the host
 };
 
 void check_layer(const Tensor& x, const Tensor& weight, const Tensor& bias) {

@@ -51,8 +51,8 @@ double loss_of(const float* said, const float* wanted, int64_t classes, int64_t 
   return of.alpha * t * t * divergence + (1 - of.alpha) * (hard_sum - said[label]);
 }
 
-// loss_of() of all rows by torch's own operators, which have them on a device. Labels are those that the host
-// has checked.
+// loss_of() of all rows by torch's own operators, which have them on a device. Labels are those
+// that the stage has checked.
 void on_device(const Tensor& logits, const Tensor& teacher, const Tensor& y, const Weights& of,
                const Tensor& losses, const Tensor& gradient) {
   const double t = of.temperature;

@@ -120,16 +120,14 @@ class DeviceFitTest : public ::testing::TestWithParam<On> {
     }
     EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, there.weights)
         << "stopped and resumed";
-    // As little as it takes, and a page less.
+    // As little as it takes, and less.
     TrainingDevice& of = device(kRoomy);
     const int64_t least = there.fit.plan.device->min_budget - of.context();
-    const Trained tight = run(make, &device(least + kPage), kThreads);
+    const Trained tight = run(make, &device(least), kThreads);
     EXPECT_EQ(tight.weights, there.weights);
     EXPECT_EQ(tight.fit.device->lanes, 1);
-    EXPECT_THROW(run(make, &device(least - kPage), 1), Error);
+    EXPECT_THROW(run(make, &device(least - of.unit()), 1), Error);
   }
-  // What a region may lose to rounding.
-  int64_t kPage = GetParam() == On::cuda ? 2 * kMiB : 256;
 
   static inline std::unique_ptr<TrainingDevice> cuda_;
   std::unique_ptr<TrainingDevice> plain_;
@@ -181,6 +179,41 @@ TEST_P(DeviceFitTest, DistillationFromALiveTeacher) {
     FitResult found = fit(taught, &teacher);
     return {model.parameters().hash(), std::move(found)};
   });
+}
+
+// Blocks that find no room in their lane's range run again with those of all lanes: the same gradients, running
+// statistics among them, and the lanes are there again.
+TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
+  const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
+  const Reconstruction objective(model, {});
+  const BlockLimits limits{.graphs = 4, .nodes = 4096, .edges = 16384};
+  TrainingDevice& of = device(kRoomy);
+  DeviceBlocks blocks(of.device(), of.tensors(), of.torch(), {&objective.parameters()});
+  const auto bits = [&](int lanes, int64_t bytes) {
+    blocks.make_lanes(lanes, bytes);
+    BlockEngine engine(source_, shapes_, objective, limits, {.blocks = lanes, .device = &blocks});
+    std::vector<std::vector<float>> found;
+    for (int step = 0; step < 2; ++step) {
+      engine.gradient(std::span(split_.training).first(48), {true, 1, 1});
+      for (const at::Tensor& gradient : engine.gradients())
+        found.emplace_back(gradient.const_data_ptr<float>(), gradient.const_data_ptr<float>() + gradient.numel());
+    }
+    for (const ParameterList::Entry& buffer : objective.parameters().buffers()) {
+      found.emplace_back(buffer.value.const_data_ptr<float>(),
+                         buffer.value.const_data_ptr<float>() + buffer.value.numel());
+      buffer.value.zero_();
+    }
+    return found;
+  };
+  for (const ParameterList::Entry& buffer : objective.parameters().buffers()) buffer.value.zero_();
+  const auto expected = bits(1, 8 * kMiB);
+  EXPECT_EQ(blocks.reruns(), 0);
+  const int64_t needed = (blocks.highest_range() + 255) / 256 * 256;
+  EXPECT_EQ(bits(3, needed), expected);
+  EXPECT_EQ(blocks.reruns(), 0);
+  EXPECT_EQ(bits(3, needed * 2 / 3 / 256 * 256), expected);
+  EXPECT_GT(blocks.reruns(), 0);
+  EXPECT_THROW(bits(1, needed / 2 / 256 * 256), DeviceRegionFull);
 }
 
 }  // namespace

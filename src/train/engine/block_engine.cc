@@ -160,20 +160,24 @@ BlockRunner::Work BlockEngine::prediction_work(const TakeBlock& take) {
 
 BlockRunner::Work BlockEngine::training_on_device(double normaliser, const DropoutKey& key) {
   return [this, normaliser, key](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
+    at::init_num_threads();
     const TagScope scope(Tag::activations);
     const Batch batch = batch_of(block, first);
     if (batch.item_count == 0) return [this] { sums_.add([](BatchSum&) {}); };
     const auto statistics = std::make_shared<BlockStatistics>();
-    // Gradients, statistics, losses and their sum.
+    // Gradients, statistics, losses and their sum. May be called again after it was in vain: then all that it
+    // made is gone.
     const auto work = [&](Batch& there) {
-      there.statistics = statistics;
+      there.statistics = std::make_shared<BlockStatistics>();
       there.recompute = execution_.recompute;
       objective_.prepare(there);
       const auto [losses, block_loss] = losses_of(objective_.forward(there, key), there, normaliser);
       std::vector<at::Tensor> found = gradients_of(block_loss, parameters_);
-      for (BlockStatistics::Entry& entry : statistics->entries) {
-        found.push_back(std::move(entry.mean));
-        found.push_back(std::move(entry.variance));
+      statistics->entries.clear();
+      for (const BlockStatistics::Entry& entry : there.statistics->entries) {
+        found.push_back(entry.mean);
+        found.push_back(entry.variance);
+        statistics->entries.push_back({entry.buffer, entry.rows, {}, {}});
       }
       found.push_back(losses.detach());
       found.push_back(block_loss.detach());
@@ -199,6 +203,7 @@ BlockRunner::Work BlockEngine::training_on_device(double normaliser, const Dropo
 
 BlockRunner::Work BlockEngine::prediction_on_device(const TakeBlock& take) {
   return [this, &take](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
+    at::init_num_threads();
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
     const Batch batch = batch_of(block, first);

@@ -100,7 +100,6 @@ class BlockEngine {
   /// Runs one block alone, forward and, if `training`, backward, and returns what it takes and gives of the
   /// slab. gradients() are overwritten. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
-  /// Likewise through the teacher alone.
   /// The same on the execution's device: what the block takes and gives of its range there, in which tensors
   /// go as `planner` says.
   struct OnDevice {
@@ -110,6 +109,7 @@ class BlockEngine {
     bool as_planned = true;  ///< whether the planner was right
   };
   OnDevice record_on_device(const GraphBlock& block, bool training, const RangePlanner* planner = nullptr);
+  /// As record(), through the teacher alone.
   Tape record_teaching(const GraphBlock& block, const RangePlan& plan = {});
 
   /// Runs a batch as gradient() does and forgets what it finds. Errors: as gradient().

@@ -48,17 +48,19 @@ void DeviceBlocks::begin_record(TapeRecorder* recorder, const RangePlanner* plan
 
 DeviceBlocks::Lane& DeviceBlocks::lane_of_this_thread() {
   const std::scoped_lock lock(mutex_);
-  Lane*& lane = lane_of_[std::this_thread::get_id()];
-  if (lane != nullptr) return *lane;
-  if (lane_of_.size() > lanes_.size())
-    throw Failure(fmt::format("{} threads run blocks on a device that has room for {}", lane_of_.size(),
+  const auto found = lane_of_.find(std::this_thread::get_id());
+  if (found != lane_of_.end()) return *found->second;
+  if (lane_of_.size() == lanes_.size())
+    throw Failure(fmt::format("one thread more than {} runs blocks on a device that has room for so many",
                               lanes_.size()));
-  lane = lanes_[lane_of_.size() - 1].get();
-  if (torch_.is_cpu()) return *lane;
-  const TorchOnStream on_stream(torch_, *lane->stream);
-  warm_up_products(torch_);
-  lane->stream->wait();
-  return *lane;
+  Lane& lane = *lanes_[lane_of_.size()];
+  if (!torch_.is_cpu()) {
+    const TorchOnStream on_stream(torch_, *lane.stream);
+    warm_up_products(torch_);
+    lane.stream->wait();
+  }
+  lane_of_.emplace(std::this_thread::get_id(), &lane);
+  return lane;
 }
 
 std::byte* DeviceBlocks::Lane::stage(int64_t bytes) {
@@ -102,7 +104,8 @@ std::vector<DeviceBlocks::Staged> DeviceBlocks::copy_back(Lane& lane, const std:
   }
   lane.stage(bytes);
   for (size_t i = 0; i < whole.size(); ++i)
-    lane.stream->copy_to_host(lane.staging->data() + staged[i].place,
+    if (whole[i].numel() > 0)
+      lane.stream->copy_to_host(lane.staging->data() + staged[i].place,
                               static_cast<std::byte*>(whole[i].mutable_data_ptr()),
                               static_cast<int64_t>(whole[i].nbytes()));
   lane.stream->wait();
@@ -113,23 +116,28 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
                                              const RangePlan& plan, const Work& work) {
   DeviceRange range(room, *lane.stream, plan.pieces);
   const TorchOnStream on_stream(torch_, *lane.stream);
-  const std::vector<Staged> staged = [&] {
+  std::vector<Staged> staged;
+  try {
     const DeviceRangeScope scope(range, recorder_, torch_.is_cpu() ? &tensors_ : nullptr);
     std::vector<at::Tensor> found;
     {
       Batch there = copy(lane, batch);
       found = work(there);
     }
-    return copy_back(lane, found);
-  }();
-  raise(highest_range_, range.high());
+    staged = copy_back(lane, found);
+  } catch (...) {
+    lane.stream->wait();  // whoever has the memory next must not meet what was under way
+    throw;
+  }
+  if (room.bytes == lane.bytes) raise(highest_range_, range.high());  // else it had those of all lanes
   raise(highest_staging_, lane.staging->bytes());
   if (range.left_plan()) ++unforeseen_;
   const std::byte* const from = lane.staging->read().data();
   std::vector<at::Tensor> here;
   for (const Staged& of : staged) {
     here.push_back(at::empty(of.sizes, of.type));
-    std::memcpy(here.back().mutable_data_ptr(), from + of.place, here.back().nbytes());
+    if (here.back().numel() > 0)
+      std::memcpy(here.back().mutable_data_ptr(), from + of.place, here.back().nbytes());
   }
   return here;
 }
@@ -153,14 +161,18 @@ std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const in
 
 std::vector<at::Tensor> DeviceBlocks::run_alone(Lane& lane, const Batch& batch, const Work& work) {
   const std::unique_lock alone(running_);
-  const int64_t bytes = lane.room->stretch().bytes;
+  const int64_t bytes = lane.bytes;
   for (const auto& of : lanes_) of->room.reset();
   const auto as_before = [&] {
-    for (const auto& of : lanes_) of->room.emplace(tensors_, bytes);
+    for (const auto& of : lanes_)
+      if (!of->room) of->room.emplace(tensors_, bytes);
   };
   try {
-    const DeviceTensors::Room all(tensors_, static_cast<int64_t>(lanes_.size()) * bytes);
-    auto found = run_in(lane, all.stretch(), batch, {}, work);
+    std::vector<at::Tensor> found;
+    {
+      const DeviceTensors::Room all(tensors_, static_cast<int64_t>(lanes_.size()) * bytes);
+      found = run_in(lane, all.stretch(), batch, {}, work);
+    }
     ++reruns_;
     as_before();
     return found;

@@ -19,7 +19,7 @@
 
 namespace plimsoll {
 
-/// Runs blocks on a device. What collate() made goes there in one copy, the network runs on a stream of the
+/// Runs blocks on a device. What collate() made is copied there, the network runs on a stream of the
 /// thread's own, in a range of the region, and what it found comes back to the host, where gradients are
 /// added and the optimizer steps as without a device. So the host's memory, checkpoints and order of sums are
 /// the same, and the device holds the parameters and the blocks in flight.
@@ -58,20 +58,24 @@ class DeviceBlocks {
   int64_t unforeseen() const { return unforeseen_; }
   /// Blocks that ran again with the ranges of all lanes.
   int64_t reruns() const { return reruns_; }
+  /// The bytes of a lane's range; there must be one.
+  int64_t lane_bytes() const { return lanes_.front()->bytes; }
   int lanes() const { return static_cast<int>(lanes_.size()); }
 
  private:
   struct Lane {
-    Lane(Device& of, DeviceTensors& tensors, int64_t bytes) : device(of), stream(of.make_stream()) {
+    Lane(Device& of, DeviceTensors& tensors, int64_t size)
+        : device(of), bytes(size), stream(of.make_stream()) {
       room.emplace(tensors, bytes);
     }
     std::byte* stage(int64_t bytes);
 
     Device& device;
-    std::unique_ptr<DeviceStream> stream;
+    const int64_t bytes;  // of its room
     std::optional<DeviceTensors::Room> room;
     std::unique_ptr<PinnedBuffer> staging;  // grows to the largest block's
     RangePlan plan;
+    std::unique_ptr<DeviceStream> stream;  // ends first, with its work
   };
   Lane& lane_of_this_thread();
   Batch copy(Lane& lane, const Batch& batch) const;

@@ -1,7 +1,6 @@
 #include "train/engine/training_device.h"
 
 #include <ATen/Functions.h>
-#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
@@ -10,13 +9,13 @@
 #include "base/units.h"
 #include "device/cuda_device.h"
 #include "ops/torch_cuda.h"
+#include "train/engine/ending.h"
 #include "train/engine/torch_on_stream.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kScratch = 256 * kMiB;
-constexpr int64_t kPage = 2 * kMiB;  // a GPU's memory is taken in pages of that size
+constexpr int64_t kScratch = 64 * kMiB;
 
 // What loads a module or makes a handle when it is first used, on a stream of its own. Sorting and sums are
 // here for their modules.
@@ -46,21 +45,29 @@ TrainingDevice::TrainingDevice(int index, int64_t budget, int threads)
     : budget_(budget), threads_(threads), index_(index), used_before_(cuda_used_bytes(index)) {
   device_ = open_cuda_device(index, budget);
   const int64_t at_opening = device_->ledger().held(DeviceAccount::context);
+  const int64_t free_at_opening = device_->free_bytes();
   take_region(kScratch);
   torch_ = load_torch_cuda(index, *tensors_);
-  const auto beside_region = [&] { return measured().value_or(at_opening + kScratch) - kScratch; };
+  // Beside the region.
+  const auto held = [&] {
+    clear_cublas_workspaces();
+    return measured().value_or(at_opening + free_at_opening - device_->free_bytes()) - kScratch;
+  };
   {
     const auto stream = device_->make_stream();
     const TorchOnStream on_stream(torch_, *stream);
     warm_up_products(torch_);
     workspace_ = tensors_->high();  // with what a product has of it for a moment
   }
+  clear_cublas_workspaces();
   use_libraries(*device_, torch_);
-  context_ = beside_region();
+  context_ = held();
   if (threads > 1) {
-    std::thread([&] { use_libraries(*device_, torch_); }).join();
+    std::exception_ptr error;
+    std::thread([&] { error = error_of([&] { use_libraries(*device_, torch_); }); }).join();
+    if (error) std::rethrow_exception(error);
     // The thread that ended leaves its handles to the next.
-    const int64_t of_two = beside_region();
+    const int64_t of_two = held();
     context_ = of_two + (threads - 2) * std::max<int64_t>(of_two - context_, 0);
   }
   give_region();
@@ -81,8 +88,8 @@ std::unique_ptr<TrainingDevice> TrainingDevice::open_cuda(int index, int64_t bud
 }
 
 void TrainingDevice::take_region(int64_t bytes) {
-  if (bytes <= 0) throw DeviceBudgetExceeded(DeviceAccount::region, kPage, bytes, budget_);
-  if (index_ && bytes > kPage) bytes = bytes / kPage * kPage;
+  if (bytes <= 0) throw DeviceBudgetExceeded(DeviceAccount::region, unit(), bytes, budget_);
+  bytes = std::max(bytes / unit() * unit(), unit());
   region_ = std::make_unique<DeviceRegion>(*device_, bytes);
   if (tensors_ == nullptr)
     tensors_ = std::make_unique<DeviceTensors>(*region_);

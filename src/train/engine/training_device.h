@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/units.h"
 #include "device/device_region.h"
 #include "ops/device_tensors.h"
 
@@ -15,7 +16,7 @@ namespace plimsoll {
 class TrainingDevice {
  public:
   /// GPU `index`, of which the run may use `budget` bytes, for so many threads. Takes all of the budget.
-  /// Errors: UsageError where torch has no CUDA; BudgetTooSmall where the driver and libraries alone take it
+  /// Errors: UsageError where torch has no CUDA; DeviceBudgetExceeded where driver and libraries alone take it
   /// all; Failure.
   static std::unique_ptr<TrainingDevice> open_cuda(int index, int64_t budget, int threads);
   /// One whose memory the host can use, for tests: torch works there as on the CPU.
@@ -30,6 +31,8 @@ class TrainingDevice {
   std::string model() const;
   c10::Device torch() const { return torch_; }
   int64_t budget() const { return budget_; }
+  /// A region is a multiple of it: a GPU gives its memory in pages of 2 MiB.
+  int64_t unit() const { return index_ ? 2 * kMiB : DeviceRegion::kAlignment; }
   int threads() const { return threads_; }
   /// What driver and libraries take for the process and its threads.
   int64_t context() const { return context_; }

@@ -20,19 +20,30 @@ std::vector<const ParameterList*> lists_of(const FitOptions& options) {
   return lists;
 }
 
+// Where a block uses a parameter more than once, torch adds the gradients on the stream that first saw the
+// parameter, while memory goes back in the order of the block's own: these must be one.
+bool uses_parameters_twice(const FitOptions& options) {
+  const Recipe& recipe = *options.recipe;
+  return recipe.gat.jk == "lstm" || recipe.gnn.jk == "lstm" || !options.source->prefix_shapes().empty();
+}
+
 }  // namespace
 
 DeviceFit::DeviceFit(TrainingDevice& device, const FitOptions& options)
-    : device_(device), blocks_(device.device(), device.tensors(), device.torch(), lists_of(options)) {}
+    : device_(device),
+      most_streams_(uses_parameters_twice(options) ? 1
+                                                   : std::min(device.threads(), PlannedDevice::kMostStreams)),
+      blocks_(device.device(), device.tensors(), device.torch(), lists_of(options)) {}
 
 PlannedDevice DeviceFit::planned() {
-  const int64_t free = device_.tensors().bytes() - device_.tensors().in_use();
-  const int64_t lane = (free - device_.workspace()) / DeviceRegion::kAlignment * DeviceRegion::kAlignment;
-  blocks_.make_lanes(1, std::max<int64_t>(lane, 0));
-  return {.budget = device_.budget(),
+  blocks_.make_lanes(0, 0);
+  const int64_t free = device_.tensors().bytes() - device_.tensors().in_use() - device_.workspace();
+  blocks_.make_lanes(1, std::max<int64_t>(free / DeviceRegion::kAlignment * DeviceRegion::kAlignment, 0));
+  return {.budget = device_.context() + device_.tensors().bytes(),
           .context = device_.context(),
           .workspace = device_.workspace(),
-          .most_streams = std::min(device_.threads(), PlannedDevice::kMostStreams),
+          .unit = device_.unit(),
+          .most_streams = most_streams_,
           .blocks = &blocks_};
 }
 
@@ -64,6 +75,7 @@ DeviceUse DeviceFit::use(const DevicePlan& plan) const {
           .lanes = lanes,
           .range = plan.range,
           .highest_range = blocks_.highest_range(),
+          .reruns = blocks_.reruns(),
           .recompute = plan.recompute,
           .why_inexact = plan.why_inexact,
           .min_budget = plan.min_budget};
@@ -82,6 +94,7 @@ Json device_json(const DeviceUse& use) {
           {"exact", use.why_inexact.empty()},
           {"why_inexact", use.why_inexact},
           {"min_budget_bytes", use.min_budget},
+          {"reruns", use.reruns},
           {"recompute", use.recompute}};
 }
 

@@ -23,6 +23,7 @@ struct DeviceUse {
   int lanes = 0;
   int64_t range = 0;
   int64_t highest_range = 0;
+  int64_t reruns = 0;  ///< blocks that ran again with the ranges of all lanes
   bool recompute = false;
   std::string why_inexact = {};
   int64_t min_budget = 0;
@@ -46,6 +47,7 @@ class DeviceFit {
 
  private:
   TrainingDevice& device_;
+  const int most_streams_;
   DeviceBlocks blocks_;
 };
 

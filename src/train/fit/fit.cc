@@ -70,6 +70,12 @@ class Fit {
     } catch (const Interrupted& reason) {
       save_checkpoint();  // weights and state are those of the last whole step
       interrupt(reason);
+    } catch (const DeviceRegionFull& error) {
+      save_checkpoint();
+      journal_.write("out_of_budget", {{"reason", error.what()}});
+      throw BudgetTooSmall(
+          fmt::format("stopped in epoch {} after step {}; continue with --resume and a larger --device-budget: {}",
+                      position_.epoch, position_.step, error.what()));
     } catch (const BudgetExceeded& error) {
       save_checkpoint();
       journal_.write("out_of_budget", {{"reason", error.what()}});

@@ -90,7 +90,7 @@ MemoryPlan plan_with(const FitOptions& options, DeviceFit* device) {
       .predicted = {options.split->validation},
       .recompute = training.gradient_checkpointing,
       .estimation = options.run.without_data                       ? "static"
-                    : options.recipe->memory.estimation == "trial" ? "trial"
+                    : options.recipe->memory.estimation == "trial" && device == nullptr ? "trial"
                                                                    : "measured",
       .outside_ledger = options.run.outside_ledger,
       .outside_varies = options.run.outside_varies,

@@ -122,7 +122,9 @@ class DevicePlanner {
     try {
       verify(work, engine, block);
     } catch (const DeviceRegionFull&) {
-      // It is larger than the budget: divide() says by how much.
+      const int64_t room = device_.blocks->lane_bytes();
+      work.plan->set_inexact("the largest block does not fit");
+      work.most_bytes = std::max(work.most_bytes, room + room / 4);
     }
   }
   void verify(PlannedWork& work, BlockEngine& engine, const GraphBlock& block) {
@@ -136,7 +138,8 @@ class DevicePlanner {
       return;
     if (work.plan->exact())
       work.plan->set_inexact("operators ask for other pieces in large blocks than in small ones");
-    work.most_bytes = needed + needed / 64 + kMiB;
+    const int64_t enough = needed + needed / 64 + kMiB;
+    work.most_bytes = work.all_known ? enough : std::max(work.most_bytes, enough);
   }
 
   // What is copied to the device for a block is at most all that makes up its batch.
@@ -189,7 +192,10 @@ class DevicePlanner {
     for (const auto& [name, bytes] : resident) fixed += bytes;
     const int64_t a_stream = device_.workspace + plan.range;
     const auto most = static_cast<int>(std::min<int64_t>(device_.most_streams, at_once));
-    for (int blocks = 1; blocks <= most; ++blocks) plan.budget_for.push_back(fixed + blocks * a_stream);
+    for (int blocks = 1; blocks <= most; ++blocks) {
+      const int64_t region = fixed - device_.context + blocks * a_stream;
+      plan.budget_for.push_back(device_.context + (region + device_.unit - 1) / device_.unit * device_.unit);
+    }
     plan.min_budget = plan.budget_for.front();
     plan.feasible = plan.budget >= plan.min_budget;
     plan.blocks =

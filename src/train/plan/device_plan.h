@@ -20,6 +20,7 @@ struct PlannedDevice {
   int64_t budget = 0;
   int64_t context = kAssumedContext;  ///< of the driver and its libraries, for the process and its threads
   int64_t workspace = kAssumedWorkspace;  ///< of cuBLAS for each stream
+  int64_t unit = 1;                       ///< of its region
   int most_streams = kMostStreams;
   /// Probes run on it, for which it has one lane of all that is free; null: nothing is run.
   DeviceBlocks* blocks = nullptr;
