@@ -40,8 +40,9 @@ constexpr auto kExtraPart = static_cast<size_t>(Statistic::extra);
 // Parts that have a level of their own for each ID, signal or pair, learned from all benign traffic: windows
 // that are compared with half of it would raise it for all.
 constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum),
-                                   static_cast<size_t>(Statistic::apart),
-                                   static_cast<size_t>(Statistic::restless)};
+                                   static_cast<size_t>(Statistic::apart)};
+// One that also ranks below the line, by what windows have that are compared with half of it.
+constexpr auto kRestlessPart = static_cast<size_t>(Statistic::restless);
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
 // classifier finds no more in the window than in benign ones, it is the latter.
 constexpr double kSupport = 0.5;
@@ -157,6 +158,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     std::array<float, kFusedParts> row;
     std::ranges::copy(benign.row(w), row.begin());
     for (const size_t part : kOwnLevels) row[part] = std::min(row[part], 0.0F);
+    row[kRestlessPart] = std::min(row[kRestlessPart], 0.0F);
     excesses.push_back(fusion.excess(row));
   }
   std::ranges::sort(excesses);
@@ -185,9 +187,9 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
     double& excess = excesses[static_cast<size_t>(part)];
     if (excess <= 1) excess = std::min(excess, 0.0);
   }
-  // Whatever the scale of the others. Below the line, restless signals rank as other parts do.
-  for (const size_t part : kOwnLevels)
-    if (part != static_cast<size_t>(Statistic::restless) || excesses[part] > 1) excesses[part] *= scale_;
+  for (const size_t part : kOwnLevels) excesses[part] *= scale_;  // whatever the scale of the others
+  const double restless = parts[kRestlessPart] / kLeastScales[kRestlessPart];
+  if (restless > 1 && !std::isnan(edges_[kRestlessPart])) excesses[kRestlessPart] = restless * scale_;
   double& held = excesses[static_cast<size_t>(Statistic::held)];
   held = std::min(held, kBelowTheLine);
   return excesses;

@@ -52,7 +52,9 @@ void LoneSignals::add(int32_t id, uint64_t payload, const SignalModel& signals) 
     if (signal.most_mean < 0 || seen.count < 2) continue;
     track.surprises.add(signal.surprise(seen.before_last, seen.last, payload));
     if (!track.surprises.is_full()) continue;
-    const double mean = std::min(track.surprises.mean(RecentSurprises::kMost), track.surprises.mean(kLast));
+    const double last = track.surprises.mean(kLast);
+    if (last <= signal.most_mean) continue;
+    const double mean = std::min(last, track.surprises.mean(RecentSurprises::kMost));
     restless = std::max(restless, doublings((mean + 1) / (signal.most_mean + 1)));
   }
   held_.put(id, next_, held, held_within);

@@ -142,12 +142,14 @@ TEST(Fusion, PairsHaveALevelOfTheirOwnWhateverTheScaleOfOtherParts) {
 TEST(Fusion, RestlessSignalsRankByTheScaleAndAlarmWhateverItIs) {
   FusedRows benign;
   for (int i = 0; i < 200; ++i)
-    benign.add(row({{"silence", i < 199 ? 0.0F : 50.0F}, {"restless", i < 8 ? 5.0F : 0.0F}}));
+    benign.add(row({{"silence", i < 199 ? 0.0F : 50.0F}, {"restless", i < 2 ? 5.0F : 0.0F}}));
   const Fusion fusion = Fusion::learn(benign);
   EXPECT_LT(fusion.score(row({{"silence", 0}, {"restless", 3.9F}})), 0.5);
   EXPECT_GT(fusion.score(row({{"silence", 0}, {"restless", 2}})),
             fusion.score(row({{"silence", 0}, {"restless", 1}})));
   EXPECT_NEAR(fusion.score(row({{"silence", 0}, {"restless", 6}})), 1.5, 1e-5);
+  const Fusion without = Fusion::learn(benign, {"restless"});
+  EXPECT_TRUE(std::isnan(without.scores_by_part(row({{"silence", 0}, {"restless", 6}}))[place("restless")]));
 }
 
 TEST(Fusion, ApartCountsAboveTheLineAndHeldBelowIt) {

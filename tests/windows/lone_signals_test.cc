@@ -139,6 +139,17 @@ TEST_F(LoneSignalsTest, OneSignalThatStraysIsFoundWhileItDoes) {
   }
 }
 
+TEST_F(LoneSignalsTest, ItEndsTwoFramesAfterTheAttack) {
+  const auto frames = random_from(1000, 1500, 0);
+  const FrameBatch batch = batch_of(frames);
+  Recording recording;
+  recording.frames = std::ssize(frames);
+  LoneSignals lone;
+  EXPECT_GT(lone.worst(batch.spans(), {&recording, 4400, 100}, profile_).restless, 0.5);
+  // Two predictions are made from attacked values.
+  EXPECT_LT(lone.worst(batch.spans(), {&recording, 4500, 12}, profile_).restless, 0.3);
+}
+
 TEST_F(LoneSignalsTest, WhatManyIdsDoIsTheCar) {
   for (const auto& window : judged(random_from(1000, 1500, 2), profile_)) EXPECT_LE(window.restless, 2);
 }
