@@ -30,16 +30,19 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     0.5F,    // checksum: a frame; CAN delivers no damaged ones
     6.0F,    // apart: doublings; at 5, benign drives of set_01 have three false alarms
     4.0F,    // held: doublings; it ranks, and alarms nobody
+    4.0F,    // restless: doublings; at 3, benign drives of set_03 and a ship have false alarms
 };
 
 constexpr size_t kGat = FusedRows::kGat;
 constexpr auto kEarlyPart = static_cast<size_t>(Statistic::early);
 constexpr auto kEarlySharePart = static_cast<size_t>(Statistic::early_share);
 constexpr auto kExtraPart = static_cast<size_t>(Statistic::extra);
-// Parts that have a level of their own for each ID, or pair, learned from all benign traffic: windows that
-// are compared with half of it would raise it for all.
+// Parts that have a level of their own for each ID, signal or pair, learned from all benign traffic: windows
+// that are compared with half of it would raise it for all.
 constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum),
                                    static_cast<size_t>(Statistic::apart)};
+// One that also ranks below the line, by what windows have that are compared with half of it.
+constexpr auto kRestlessPart = static_cast<size_t>(Statistic::restless);
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
 // classifier finds no more in the window than in benign ones, it is the latter.
 constexpr double kSupport = 0.5;
@@ -71,13 +74,13 @@ Vector<float, Tag::columns> sorted_values(const FusedRows& rows, size_t part) {
   return values;
 }
 
-// A value of each part. Files of earlier versions lack up to five, from `held` to `steps`, which count for
+// A value of each part. Files of earlier versions lack up to six, from `restless` to `steps`, which count for
 // nothing there.
 std::array<double, kFusedParts> parts_of(const NamedTensors& tensors, const std::string& name) {
   const auto values = values_of<double>(tensors, name, {-1});
   std::array<double, kFusedParts> parts;
   parts.fill(kNaN);
-  if (values.size() < kFusedParts && values.size() + 5 >= kFusedParts) {
+  if (values.size() < kFusedParts && values.size() + 6 >= kFusedParts) {
     const size_t missing = kFusedParts - values.size();
     std::ranges::copy(values.first(kStatistics - missing), parts.begin());
     std::ranges::copy(values.subspan(kStatistics - missing), parts.begin() + kStatistics);
@@ -155,6 +158,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     std::array<float, kFusedParts> row;
     std::ranges::copy(benign.row(w), row.begin());
     for (const size_t part : kOwnLevels) row[part] = std::min(row[part], 0.0F);
+    row[kRestlessPart] = std::min(row[kRestlessPart], 0.0F);
     excesses.push_back(fusion.excess(row));
   }
   std::ranges::sort(excesses);
@@ -184,6 +188,8 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
     if (excess <= 1) excess = std::min(excess, 0.0);
   }
   for (const size_t part : kOwnLevels) excesses[part] *= scale_;  // whatever the scale of the others
+  const double restless = parts[kRestlessPart] / kLeastScales[kRestlessPart];
+  if (restless > 1 && !std::isnan(edges_[kRestlessPart])) excesses[kRestlessPart] = restless * scale_;
   double& held = excesses[static_cast<size_t>(Statistic::held)];
   held = std::min(held, kBelowTheLine);
   return excesses;

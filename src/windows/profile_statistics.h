@@ -23,9 +23,10 @@ enum class Statistic : uint8_t {
   extra,        ///< margins by which a frame comes too soon to be its sender's (windows/extra_frames.h)
   checksum,     ///< frames whose payload has a wrong checksum (windows/checksum_model.h)
   apart,        ///< doublings by which two signals that belong together are apart (windows/signal_pairs.h)
-  held,         ///< doublings by which a signal, alone, holds a value too long (windows/signal_holds.h)
+  held,         ///< doublings by which a signal, alone, holds a value too long (windows/lone_signals.h)
+  restless,     ///< doublings by which a signal, alone, strays from predictions for some time (likewise)
 };
-inline constexpr size_t kStatistics = 13;
+inline constexpr size_t kStatistics = 14;
 const std::array<std::string, kStatistics>& statistic_names();
 
 /// By Statistic.
@@ -38,6 +39,7 @@ struct FrameStatistics {
   float checksum = 0;
   float apart = 0;
   float held = 0;
+  float restless = 0;
 };
 
 /// Of a window, from its behaviour graph with all its columns and what its frames say. All

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "windows/benign_payloads.h"
+#include "windows/recent_surprises.h"
 
 namespace plimsoll {
 namespace {
@@ -47,6 +48,31 @@ struct Line {
     const double spread = pairs * squares - first * first;
     signal.slope = spread > 0 ? std::clamp((pairs * products - first * second) / spread, -1.0, 1.0) : 1;
     signal.offset = (second - signal.slope * first) / pairs;
+  }
+};
+
+// What a signal does at most, frame by frame.
+struct Extremes {
+  int32_t hold = 0;
+  RecentSurprises surprises = {};
+  int64_t means = 0;
+  double most_mean = 0;
+
+  void add(Signal& signal, uint64_t payload, const std::array<uint64_t, 2>& before, int count) {
+    const uint32_t value = signal.value(payload);
+    hold = count > 0 && value == signal.value(before[0]) ? hold + 1 : 1;
+    if (signal.longest_hold == 0) signal.least = value;
+    signal.longest_hold = std::max(signal.longest_hold, hold);
+    signal.least = std::min(signal.least, value);
+    signal.greatest = std::max(signal.greatest, value);
+    if (count == 0) surprises = {};
+    if (count < 2) return;
+    const double surprise = signal.surprise(before[1], before[0], payload);
+    signal.most = std::max(signal.most, surprise);
+    surprises.add(surprise);
+    if (!surprises.is_full()) return;
+    most_mean = std::max(most_mean, surprises.mean(RecentSurprises::kMost));
+    if (++means >= SignalModel::kFewestMeans) signal.most_mean = most_mean;
   }
 };
 
@@ -120,7 +146,6 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
   model.ranges_.find(model.signals(), vocabulary.size());
 
   Vector<Line, Tag::columns> lines(model.signals_.size());
-  Vector<int32_t, Tag::columns> holds(model.signals_.size(), 0);
   Vector<int64_t, Tag::columns> frame_of(flips.size(), 0);
   const auto place = [&](const Signal& signal) {
     return static_cast<size_t>(&signal - model.signals_.data());
@@ -140,20 +165,11 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
                    });
   for (Signal& signal : model.signals_)
     if (const Line& line = lines[place(signal)]; line.pairs > 0) line.put(signal);
+  Vector<Extremes, Tag::columns> extremes(model.signals_.size());
   for_each_payload(frames, runs, vocabulary,
                    [&](int32_t id, uint64_t payload, const auto& before, int count) {
-                     for (const Signal& signal : model.of(id)) {
-                       Signal& mine = model.signals_[place(signal)];
-                       const uint32_t value = mine.value(payload);
-                       int32_t& hold = holds[place(signal)];
-                       hold = count > 0 && value == mine.value(before[0]) ? hold + 1 : 1;
-                       if (mine.longest_hold == 0) mine.least = value;
-                       mine.longest_hold = std::max(mine.longest_hold, hold);
-                       mine.least = std::min(mine.least, value);
-                       mine.greatest = std::max(mine.greatest, value);
-                       if (count == 2)
-                         mine.most = std::max(mine.most, mine.surprise(before[1], before[0], payload));
-                     }
+                     for (const Signal& signal : model.of(id))
+                       extremes[place(signal)].add(model.signals_[place(signal)], payload, before, count);
                    });
   size_t kept = 0;
   for (size_t s = 0; s < lines.size(); ++s)
@@ -169,7 +185,9 @@ NamedTensors SignalModel::tensors() const {
   Vector<int64_t, Tag::columns> places;
   Vector<double, Tag::columns> steps;
   Vector<int64_t, Tag::columns> holds;
+  Vector<double, Tag::columns> means;
   for (const Signal& signal : signals_) {
+    means.push_back(signal.most_mean);
     holds.insert(holds.end(), {signal.longest_hold, signal.least, signal.greatest});
     places.insert(places.end(), {signal.id, signal.first_bit, signal.bits});
     steps.insert(steps.end(), {signal.slope, signal.offset, signal.most});
@@ -177,6 +195,7 @@ NamedTensors SignalModel::tensors() const {
   const auto count = static_cast<int64_t>(signals_.size());
   return {{"profile.signal_place", own_tensor<int64_t>(places, {count, 3})},
           {"profile.signal_holds", own_tensor<int64_t>(holds, {count, 3})},
+          {"profile.signal_means", own_tensor<double>(means, {count})},
           {"profile.signal_steps", own_tensor<double>(steps, {count, 3})}};
 }
 
@@ -184,33 +203,46 @@ SignalModel SignalModel::from_tensors(const NamedTensors& tensors, int32_t ids) 
   SignalModel model;
   if (!tensors.contains("profile.signal_place")) return model;
   const auto places = values_of<int64_t>(tensors, "profile.signal_place", {-1, 3});
-  const auto steps =
-      values_of<double>(tensors, "profile.signal_steps", {static_cast<int64_t>(places.size() / 3), 3});
-  std::span<const int64_t> holds;  // files of earlier versions have none
+  const auto rows = static_cast<int64_t>(places.size() / 3);
+  const auto steps = values_of<double>(tensors, "profile.signal_steps", {rows, 3});
+  // Files of earlier versions do not have these.
+  std::span<const int64_t> holds;
   if (tensors.contains("profile.signal_holds"))
-    holds = values_of<int64_t>(tensors, "profile.signal_holds", {static_cast<int64_t>(places.size() / 3), 3});
+    holds = values_of<int64_t>(tensors, "profile.signal_holds", {rows, 3});
+  std::span<const double> means;
+  if (tensors.contains("profile.signal_means"))
+    means = values_of<double>(tensors, "profile.signal_means", {rows});
   int64_t id_before = 0;
-  for (size_t at = 0; at + 2 < places.size(); at += 3) {
+  for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
+    const size_t at = 3 * row;
     const int64_t id = places[at];
     const int64_t first = places[at + 1];
     const int64_t bits = places[at + 2];
-    const bool possible = id >= id_before && id < ids && first >= 0 && bits > 0 && bits <= kMostBits &&
-                          first <= kPayloadBits - bits && std::abs(steps[at]) <= 1 &&
-                          std::isfinite(steps[at + 1]) && std::isfinite(steps[at + 2]) && steps[at + 2] >= 0;
-    const std::array<int64_t, 3> hold =
-        holds.empty() ? std::array<int64_t, 3>{} : std::array{holds[at], holds[at + 1], holds[at + 2]};
-    const bool can_hold = hold[0] >= 0 && hold[0] <= std::numeric_limits<int32_t>::max() && hold[1] >= 0 &&
-                          hold[1] <= hold[2] && hold[2] < int64_t{1} << kMostBits;
-    if (!possible || !can_hold)
+    bool possible = id >= id_before && id < ids && first >= 0 && bits > 0 && bits <= kMostBits &&
+                    first <= kPayloadBits - bits && std::abs(steps[at]) <= 1 &&
+                    std::isfinite(steps[at + 1]) && std::isfinite(steps[at + 2]) && steps[at + 2] >= 0;
+    if (!holds.empty())
+      possible = possible && holds[at] >= 0 && holds[at] <= std::numeric_limits<int32_t>::max() &&
+                 holds[at + 1] >= 0 && holds[at + 1] <= holds[at + 2] &&
+                 holds[at + 2] < int64_t{1} << kMostBits;
+    if (!means.empty()) possible = possible && std::isfinite(means[row]);
+    if (!possible)
       throw InputError(fmt::format(
-          "the model's tensors 'profile.signal_*' hold an impossible signal in row {}; calibrate it "
-          "again",
-          at / 3));
+          "the model's tensors 'profile.signal_*' hold an impossible signal in row {}; calibrate it again",
+          row));
     id_before = id;
-    model.signals_.push_back({static_cast<int32_t>(id), static_cast<uint8_t>(first),
-                              static_cast<uint8_t>(bits), steps[at], steps[at + 1], steps[at + 2],
-                              static_cast<int32_t>(hold[0]), static_cast<uint32_t>(hold[1]),
-                              static_cast<uint32_t>(hold[2])});
+    Signal& signal = model.signals_.emplace_back(Signal{.id = static_cast<int32_t>(id),
+                                                        .first_bit = static_cast<uint8_t>(first),
+                                                        .bits = static_cast<uint8_t>(bits),
+                                                        .slope = steps[at],
+                                                        .offset = steps[at + 1],
+                                                        .most = steps[at + 2]});
+    if (!holds.empty()) {
+      signal.longest_hold = static_cast<int32_t>(holds[at]);
+      signal.least = static_cast<uint32_t>(holds[at + 1]);
+      signal.greatest = static_cast<uint32_t>(holds[at + 2]);
+    }
+    if (!means.empty()) signal.most_mean = means[row];
   }
   model.ranges_.find(model.signals(), ids);
   return model;

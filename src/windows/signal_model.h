@@ -27,10 +27,11 @@ struct Signal {
   double slope = 0;  ///< of a step, by the step before
   double offset = 0;
   double most = 0;  ///< that a benign step differed from its prediction
-  // What a hold is compared with (windows/signal_holds.h); 0 in files of earlier versions.
+  // What windows/lone_signals.h compares with; 0, and most_mean -1, in files of earlier versions.
   int32_t longest_hold = 0;  ///< frames in a row with one value
   uint32_t least = 0;        ///< value in benign traffic
   uint32_t greatest = 0;
+  double most_mean = -1;  ///< of surprises in a row, RecentSurprises::kMost; below 0: too few to say
 
   uint32_t value(uint64_t payload) const {
     return static_cast<uint32_t>(payload >> (64 - first_bit - bits) & ((uint64_t{1} << bits) - 1));
@@ -52,6 +53,8 @@ class SignalModel {
   /// Signals are no longer than this, and an ID with fewer frames has none.
   static constexpr int kMostBits = 24;
   static constexpr int64_t kFewest = 24;
+  /// With fewer benign means of surprises, nothing is said of the greatest.
+  static constexpr int64_t kFewestMeans = 64;
 
   SignalModel() = default;
 
@@ -63,8 +66,8 @@ class SignalModel {
   /// Those of the ID of this index; none of an unknown one.
   std::span<const Signal> of(int32_t id) const { return ranges_.of(signals(), id); }
 
-  /// As tensors "profile.signal_place", "profile.signal_steps" and "profile.signal_holds"
-  /// (docs/formats/safetensors.md); none where there is no signal.
+  /// As tensors "profile.signal_place", "profile.signal_steps", "profile.signal_holds" and
+  /// "profile.signal_means" (docs/formats/safetensors.md); none where there is no signal.
   NamedTensors tensors() const;
   /// From such tensors; empty where there are none. Errors: InputError that names a tensor that is misshapen
   /// or holds what no model has.

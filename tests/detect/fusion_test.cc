@@ -139,6 +139,19 @@ TEST(Fusion, PairsHaveALevelOfTheirOwnWhateverTheScaleOfOtherParts) {
   EXPECT_NEAR(fusion.score(row({{"gat", -1}, {"apart", 9}})), 1.5, 1e-5);
 }
 
+TEST(Fusion, RestlessSignalsRankByTheScaleAndAlarmWhateverItIs) {
+  FusedRows benign;
+  for (int i = 0; i < 200; ++i)
+    benign.add(row({{"silence", i < 199 ? 0.0F : 50.0F}, {"restless", i < 2 ? 5.0F : 0.0F}}));
+  const Fusion fusion = Fusion::learn(benign);
+  EXPECT_LT(fusion.score(row({{"silence", 0}, {"restless", 3.9F}})), 0.5);
+  EXPECT_GT(fusion.score(row({{"silence", 0}, {"restless", 2}})),
+            fusion.score(row({{"silence", 0}, {"restless", 1}})));
+  EXPECT_NEAR(fusion.score(row({{"silence", 0}, {"restless", 6}})), 1.5, 1e-5);
+  const Fusion without = Fusion::learn(benign, {"restless"});
+  EXPECT_TRUE(std::isnan(without.scores_by_part(row({{"silence", 0}, {"restless", 6}}))[place("restless")]));
+}
+
 TEST(Fusion, ApartCountsAboveTheLineAndHeldBelowIt) {
   FusedRows benign;
   for (int i = 0; i < 100; ++i) benign.add(row({{"apart", 0}, {"held", 0}}));
@@ -167,14 +180,14 @@ TEST_P(FusionOfEarlierVersions, ScoresAsThere) {
   const auto again = Fusion::from_tensors(tensors);
   ASSERT_TRUE(again.has_value());
   for (const float gat : {-3.0F, 0.5F, 9.0F}) {
-    const auto parts = row({{"unknown", 0}, {"transitions", 0}, {"held", 50}, {"gat", gat}});
+    const auto parts = row({{"unknown", 0}, {"transitions", 0}, {"restless", 50}, {"gat", gat}});
     EXPECT_EQ(again->score(parts), fusion.score(row({{"unknown", 0}, {"transitions", 0}, {"gat", gat}})));
   }
   tensors["fusion.edge"] = own_tensor<double>(std::vector<double>(3), {3});
   EXPECT_THROW(Fusion::from_tensors(tensors), InputError);
 }
 
-INSTANTIATE_TEST_SUITE_P(PartsFewer, FusionOfEarlierVersions, testing::Values(1, 2, 3, 4, 5));
+INSTANTIATE_TEST_SUITE_P(PartsFewer, FusionOfEarlierVersions, testing::Values(1, 2, 3, 4, 5, 6));
 
 TEST(Fusion, WhatIsNoNumberIsNoCleanBill) {
   FusedRows benign;

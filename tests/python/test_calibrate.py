@@ -317,7 +317,7 @@ def test_without_calibration_the_levels_are_those_of_training(run, trained, traf
 def test_ablation_judges_the_score_without_each_part(run, trained, traffic, plimsoll):
     evaluation = evaluate(run, trained(TRANSFER), traffic / "frames", "--ablation")
     parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps", "extra", "checksum",
-             "apart", "held", "gat"]
+             "apart", "held", "restless", "gat"]
     for split in evaluation["splits"]:
         assert [entry["name"] for entry in split["models"]] == [
             "fused", "statistics", "fused-models", *(f"fused-without-{part}" for part in parts), "gat"]
