@@ -93,9 +93,9 @@ struct Batch {
   template <typename Visit>
   void each_tensor(const Visit& visit) {
     for (LayerEdges& layer : layers) visit(layer.order);
-    for (at::Tensor* tensor :
-         {&x, &edge_attr, &edge_weight, &edge_order, &edge_index, &graph_ptr, &items, &pairs, &y, &neighbour_ptr,
-          &neighbour_ids, &degrees, &teacher, &targets, &pos, &node_keys, &graph_item, &graph_local})
+    for (at::Tensor* tensor : {&x, &edge_attr, &edge_weight, &edge_order, &edge_index, &graph_ptr, &items,
+                               &pairs, &y, &neighbour_ptr, &neighbour_ids, &degrees, &teacher, &targets, &pos,
+                               &node_keys, &graph_item, &graph_local})
       if (tensor->defined()) visit(*tensor);
   }
 

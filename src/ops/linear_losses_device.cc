@@ -75,7 +75,8 @@ class Lists {
   // Where the lists of each tile begin. Waits for the device, once.
   const int64_t* begins() const {
     if (!begins_.defined())
-      begins_ = at::cat({ptr_.slice(0, 0, ptr_.size(0) - 1, kRows), ptr_.narrow(0, ptr_.size(0) - 1, 1)}).cpu();
+      begins_ =
+          at::cat({ptr_.slice(0, 0, ptr_.size(0) - 1, kRows), ptr_.narrow(0, ptr_.size(0) - 1, 1)}).cpu();
     return begins_.const_data_ptr<int64_t>();
   }
 

@@ -116,7 +116,8 @@ class DeviceFitTest : public ::testing::TestWithParam<On> {
     EXPECT_EQ(several.fit.overflows + several.fit.unforeseen + several.fit.reruns, 0);
     {
       const LedgerCap cap(several.fit.plan.peak - Ledger::process().held());
-      EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, there.weights) << "with the host's planned peak";
+      EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, there.weights)
+          << "with the host's planned peak";
     }
     EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, there.weights)
         << "stopped and resumed";
@@ -181,8 +182,8 @@ TEST_P(DeviceFitTest, DistillationFromALiveTeacher) {
   });
 }
 
-// Blocks that find no room in their lane's range run again with those of all lanes: the same gradients, running
-// statistics among them, and the lanes are there again.
+// Blocks that find no room in their lane's range run again with those of all lanes: the same gradients,
+// running statistics among them, and the lanes are there again.
 TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
   const Reconstruction objective(model, {});
@@ -196,7 +197,8 @@ TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
     for (int step = 0; step < 2; ++step) {
       engine.gradient(std::span(split_.training).first(48), {true, 1, 1});
       for (const at::Tensor& gradient : engine.gradients())
-        found.emplace_back(gradient.const_data_ptr<float>(), gradient.const_data_ptr<float>() + gradient.numel());
+        found.emplace_back(gradient.const_data_ptr<float>(),
+                           gradient.const_data_ptr<float>() + gradient.numel());
     }
     for (const ParameterList::Entry& buffer : objective.parameters().buffers()) {
       found.emplace_back(buffer.value.const_data_ptr<float>(),

@@ -348,7 +348,8 @@ BlockEngine::OnDevice BlockEngine::record_on_device(const GraphBlock& block, boo
   const std::exception_ptr error = error_of([&] { record(block, training); });
   device.end_record();
   if (error) std::rethrow_exception(error);
-  return {std::move(recorder.tape), device.highest_range(), device.highest_staging(), device.unforeseen() == 0};
+  return {std::move(recorder.tape), device.highest_range(), device.highest_staging(),
+          device.unforeseen() == 0};
 }
 
 Tape BlockEngine::record_teaching(const GraphBlock& block, const RangePlan& plan) {

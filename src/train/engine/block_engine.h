@@ -35,7 +35,7 @@ struct ExecutionPlan {
   DeviceBlocks* device = nullptr;
   std::shared_ptr<const RangePlanner> device_training = nullptr;    ///< of ranges there; none: as they come
   std::shared_ptr<const RangePlanner> device_prediction = nullptr;  ///< likewise
-  double graphs_per_s = 0;  ///< expected; 0: not known
+  double graphs_per_s = 0;                                          ///< expected; 0: not known
 };
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and

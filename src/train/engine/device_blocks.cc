@@ -106,8 +106,8 @@ std::vector<DeviceBlocks::Staged> DeviceBlocks::copy_back(Lane& lane, const std:
   for (size_t i = 0; i < whole.size(); ++i)
     if (whole[i].numel() > 0)
       lane.stream->copy_to_host(lane.staging->data() + staged[i].place,
-                              static_cast<std::byte*>(whole[i].mutable_data_ptr()),
-                              static_cast<int64_t>(whole[i].nbytes()));
+                                static_cast<std::byte*>(whole[i].mutable_data_ptr()),
+                                static_cast<int64_t>(whole[i].nbytes()));
   lane.stream->wait();
   return staged;
 }

@@ -16,8 +16,8 @@ namespace plimsoll {
 class TrainingDevice {
  public:
   /// GPU `index`, of which the run may use `budget` bytes, for so many threads. Takes all of the budget.
-  /// Errors: UsageError where torch has no CUDA; DeviceBudgetExceeded where driver and libraries alone take it
-  /// all; Failure.
+  /// Errors: UsageError where torch has no CUDA; DeviceBudgetExceeded where driver and libraries alone take
+  /// it all; Failure.
   static std::unique_ptr<TrainingDevice> open_cuda(int index, int64_t budget, int threads);
   /// One whose memory the host can use, for tests: torch works there as on the CPU.
   TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads);

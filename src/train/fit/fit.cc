@@ -73,9 +73,9 @@ class Fit {
     } catch (const DeviceRegionFull& error) {
       save_checkpoint();
       journal_.write("out_of_budget", {{"reason", error.what()}});
-      throw BudgetTooSmall(
-          fmt::format("stopped in epoch {} after step {}; continue with --resume and a larger --device-budget: {}",
-                      position_.epoch, position_.step, error.what()));
+      throw BudgetTooSmall(fmt::format(
+          "stopped in epoch {} after step {}; continue with --resume and a larger --device-budget: {}",
+          position_.epoch, position_.step, error.what()));
     } catch (const BudgetExceeded& error) {
       save_checkpoint();
       journal_.write("out_of_budget", {{"reason", error.what()}});

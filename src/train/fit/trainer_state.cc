@@ -89,9 +89,9 @@ MemoryPlan plan_with(const FitOptions& options, DeviceFit* device) {
       .batch_size = training.batch_size,
       .predicted = {options.split->validation},
       .recompute = training.gradient_checkpointing,
-      .estimation = options.run.without_data                       ? "static"
+      .estimation = options.run.without_data                                            ? "static"
                     : options.recipe->memory.estimation == "trial" && device == nullptr ? "trial"
-                                                                   : "measured",
+                                                                                        : "measured",
       .outside_ledger = options.run.outside_ledger,
       .outside_varies = options.run.outside_varies,
       .later = extra_bytes_after_fit(options),

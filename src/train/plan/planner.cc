@@ -353,8 +353,8 @@ class Planner {
     const BlockTerms terms = work.plan->terms(work.worst);
     RangePlan range;
     work.plan->plan(terms, range);
-    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, {.recompute = recompute, .device = device()},
-                       in_.offloaded_teacher);
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits,
+                       {.recompute = recompute, .device = device()}, in_.offloaded_teacher);
     GraphBlock block;
     const int64_t pairs = item_kind(work.options.items).pairs(terms.terms);
     block.make_room({terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges], pairs},
