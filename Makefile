@@ -50,9 +50,9 @@ check: all package ## Lint, clang-tidy, sanitizers and slow tests
 bench: bootstrap build ## Measure against the peers of bench/
 	@scripts/bench
 
-bench-peers: bootstrap ## The peer of bench/sampling.sh, built from source in 20 minutes, into build/peers
+bench-peers: bootstrap ## Peers of bench/sampling.sh and bench/node2vec.py, built from source in 30 minutes, into build/peers
 	@FORCE_ONLY_CPU=1 $(VENV)/bin/python -m pip install --no-deps --no-build-isolation --target build/peers \
-	  torch-scatter==2.1.2 torch-sparse==0.6.18
+	  torch-scatter==2.1.2 torch-sparse==0.6.18 torch-cluster==1.6.3
 
 format: bootstrap ## Format C++ in place
 	@scripts/format

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training on one giant graph at shares of what it takes, against the same with all of it in memory.
 
-    bench/giant_training.py GRAPH [--shares 1 0.5 0.2 0.1 0.05] [--rounds 2] [-O KEY=VALUE ...] [--peer SECONDS]
+    bench/giant_training.py GRAPH [--shares 1 0.5 0.2 0.1 0.05] [--rounds 2] [-O KEY=VALUE ...] [--peer SECONDS [--random]]
 
 The budget of a run is what its plan takes without a cache, and the share of the columns indptr, indices and x as f32; it is
 in force in a memory group of the kernel where there is one (--enforce). Runs of a round follow each other; each reads past
@@ -10,6 +10,7 @@ validation included. Fails where weights differ.
 
 With --peer, bench/peers/giant_training.py trains for so long after each run (GraphSAGE, 10/5 neighbours, blocks of 128), under
 the same limit in a memory group, with nothing in the page cache at first: PyTorch Geometric from maps, by `make bench-peers`.
+With --random it tells the kernel not to read ahead (MADV_RANDOM): the rival at its fairest where memory is short.
 """
 
 import argparse
@@ -55,12 +56,13 @@ def train(graph, budget, overrides, folder):
     return summary
 
 
-def train_peer(graph, row, budget, seconds, workers):
+def train_peer(graph, row, budget, seconds, workers, random):
     """What the peer printed, with how often the kernel killed it."""
     drop_page_cache()
     with MemoryCgroup(budget) as group:
-        done = subprocess.run([sys.executable, ROOT / "bench/peers/giant_training.py", graph, row, "--seconds", str(seconds),
-                               "--workers", str(workers)], capture_output=True, text=True, preexec_fn=group.join,
+        command = [sys.executable, ROOT / "bench/peers/giant_training.py", graph, row, "--seconds", str(seconds),
+                   "--workers", str(workers), *(["--random"] if random else [])]
+        done = subprocess.run(command, capture_output=True, text=True, preexec_fn=group.join,
                               env={**os.environ, "PYTHONPATH": str(ROOT / "build" / "peers")})
         if done.returncode != 0 and not group.kills():
             sys.exit(done.stderr)
@@ -83,6 +85,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("-O", action="append", default=[], dest="overrides")
     parser.add_argument("--peer", type=float, metavar="SECONDS")
+    parser.add_argument("--random", action="store_true")
     arguments = parser.parse_args()
     overrides = [word for override in arguments.overrides for word in ("-O", override)]
     plan = call(PLIMSOLL, "plan", RECIPE, "--data", arguments.graph, "--json", *overrides)
@@ -104,7 +107,7 @@ def main():
                 runs[share].append(train(arguments.graph, budget, overrides, Path(scratch) / "run"))
                 print(f"# {share:.0%}: {runs[share][-1]['epoch_s']}", file=sys.stderr, flush=True)
                 for workers in (0, 2) if arguments.peer else ():
-                    peers[share].append(train_peer(arguments.graph, row, budget, arguments.peer, workers))
+                    peers[share].append(train_peer(arguments.graph, row, budget, arguments.peer, workers, arguments.random))
                     print(f"# peer: {peers[share][-1]}", file=sys.stderr, flush=True)
     whole = min(second for run in runs[max(runs)] for second in run["epoch_s"])
     print("| share | budget | epoch, best / median | speed | from memory | read | waited for disk"

@@ -1,14 +1,15 @@
 """Trains on one giant graph with PyTorch Geometric's NeighborLoader and maps of NumPy: the peer of bench/giant_training.py.
 
-    giant_training.py GRAPH ROW --batch 128 --seconds 60 [--workers 2]
+    giant_training.py GRAPH ROW --batch 128 --seconds 60 [--workers 2] [--random]
 
 GRAPH is a `graph` of `plimsoll`, whose columns are mapped; ROW is its column `indices` as i64 (.npy), which is what
-NeighborLoader reads. The model is that of the recipe with 2 SAGEConv of 128, fan-outs 10 and 5. Prints how many batches
+NeighborLoader reads. With --random the kernel is told not to read ahead (MADV_RANDOM), which NumPy does not. The model is that of the recipe with 2 SAGEConv of 128, fan-outs 10 and 5. Prints how many batches
 there were in so many seconds, after 10 to begin with, as JSON; or {"missing": REASON}.
 """
 
 import argparse
 import json
+import mmap
 import time
 import warnings
 from pathlib import Path
@@ -25,9 +26,12 @@ from torch_geometric.loader import NeighborLoader
 FIRST = 10
 
 
-def mapped(path):
+def mapped(path, random=False):
+    array = np.load(path, mmap_mode="r")
+    if random:
+        array._mmap.madvise(mmap.MADV_RANDOM)
     with warnings.catch_warnings(action="ignore"):  # that it can only be read
-        return torch.from_numpy(np.load(path, mmap_mode="r"))
+        return torch.from_numpy(array)
 
 
 def main():
@@ -37,13 +41,14 @@ def main():
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--random", action="store_true")
     options = parser.parse_args()
     if not typing.WITH_TORCH_SPARSE:
         print(json.dumps({"missing": "torch-sparse is not installed: make bench-peers"}))
         return
     torch.manual_seed(1)
-    x, y = mapped(options.graph / "x.npy"), mapped(options.graph / "y.npy")
-    indptr, row = mapped(options.graph / "indptr.npy"), mapped(options.row)
+    x, y = (mapped(options.graph / f"{name}.npy", options.random) for name in ("x", "y"))
+    indptr, row = mapped(options.graph / "indptr.npy", options.random), mapped(options.row, options.random)
     adjacency = typing.SparseTensor(rowptr=indptr, row=None, col=row, value=None, sparse_sizes=(len(y), len(y)),
                                     is_sorted=True, trust_data=True)
     data = Data(x=x, y=y, adj_t=adjacency)

@@ -7,6 +7,7 @@
 #include "bindings.h"
 #include "mapping.h"
 #include "sample/neighbour/random_walks.h"
+#include "sample/topology/list_search.h"
 
 namespace plimsoll {
 namespace {
@@ -27,16 +28,17 @@ class Walker {
   }
 
   nb::ndarray<nb::numpy, int64_t> walk(const Nodes& starts, uint32_t epoch) {
-    auto out = std::make_unique<Walks>();
+    auto out = std::make_unique<Walks<int64_t>>();
     {
       const nb::gil_scoped_release released;
       const std::lock_guard lock(mutex_);
       walks_.walk(std::span(starts.data(), starts.size()), epoch, *out);
     }
     const auto places = static_cast<size_t>(options_.length) + 1;
-    Walks& held = *out;
-    const nb::capsule owner(out.release(), [](void* made) noexcept { delete static_cast<Walks*>(made); });
-    return {held.node.data(), {held.node.size() / places, places}, owner};
+    Walks<int64_t>& held = *out;
+    const nb::capsule owner(out.release(),
+                            [](void* made) noexcept { delete static_cast<Walks<int64_t>*>(made); });
+    return {held.data(), {held.size() / places, places}, owner};
   }
 
  private:
@@ -44,7 +46,7 @@ class Walker {
   CsrTopology topology_;
   WalkOptions options_;
   std::mutex mutex_;
-  RandomWalks walks_;
+  RandomWalks<int64_t> walks_;
 };
 
 }  // namespace

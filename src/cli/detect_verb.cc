@@ -43,6 +43,7 @@ struct Options {
   int64_t heartbeat = 0;
   int metrics = 0;
   std::string dbc;
+  bool j1939 = false;
   bool fail_on_alarm = false;
   Resources resources;
 };
@@ -123,12 +124,15 @@ void run(const Options& options) {
     source += (source.empty() ? "" : ", ") + (word == "-" ? "standard input" : word);
   const bool has_events = !options.events.empty();
   EventContext context{.source = source, .vehicle = options.vehicle, .detector = hash_of(options.model)};
-  if (!options.dbc.empty()) context.names = names_of(read_dbc(options.dbc));
+  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc(options.dbc);
+  context.dbc = &dbc;
+  context.j1939 = options.j1939 || dbc.has_groups();
   AlarmLines lines({.all = options.all,
                     .json = options.json,
                     .incidents = has_events,
                     .summary = !has_events || options.events == "json" || options.json,
-                    .names = context.names},
+                    .dbc = &dbc,
+                    .j1939 = context.j1939},
                    watch);
   DetectCounts counts;
   EventSink sink({.format = options.events,
@@ -139,6 +143,7 @@ void run(const Options& options) {
   Detection detection({.model = options.model,
                        .models = models_by_channel(options.models),
                        .detect = detect_options(options),
+                       .format = feed_options.format,
                        .incidents = has_events ? std::optional(Incidents::Options{
                                                      .gap_ns = static_cast<int64_t>(options.event_gap * 1e9),
                                                      .least_windows = options.event_least})
@@ -160,6 +165,7 @@ void run(const Options& options) {
   detection.run();
   lines.summarise(feed->losses(), budget);
   if (!stop) require_windows(source, lines, feed->losses());
+  if (!stop) detection.require_known_channel();
   if (options.fail_on_alarm && lines.alarms() > 0) throw AlarmsRaised{};
 }
 
@@ -219,6 +225,8 @@ void add_detect(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--vehicle", options->vehicle, "A name of the vehicle, for incidents")->type_name("NAME");
   verb->add_option("--dbc", options->dbc, "Names of messages")->type_name("FILE");
+  verb->add_flag("--j1939", options->j1939,
+                 "Tell parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
   verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit code 10 where there was an alarm");
   verb->add_flag("--strict", options->feed.strict,
                  "End with an error at a malformed line; default: count it");

@@ -132,6 +132,7 @@ struct Recipe {
 
   struct Gnn {
     std::string conv = "gin";
+    bool edge_weight = false;
     int64_t embedding = 8;
     int64_t layers = 3;
     int64_t hidden = 64;

@@ -130,6 +130,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("distillation.alpha", r.distillation.alpha, Range{0, 1});
   visit("distillation.teacher_outputs", r.distillation.teacher_outputs, Choice{"cached|live|offload"});
   visit("gnn.conv", r.gnn.conv, Choice{"gat|gatv2|gcn|gin|sage"});
+  visit("gnn.edge_weight", r.gnn.edge_weight, Flag{});
   visit("gnn.embedding", r.gnn.embedding, Range{1, 65536});
   visit("gnn.layers", r.gnn.layers, Range{1, 64});
   visit("gnn.hidden", r.gnn.hidden, Range{1, 65536});

@@ -45,7 +45,9 @@ class StreamDetector {
   /// From here on comes another recording. Errors: InputError for windows by time of frames without times.
   void begin(const StreamFacts& facts) { stream_.begin(facts); }
   /// As WindowStream::add() and end().
-  int64_t add(const FrameSpans& frames) { return stream_.add(frames); }
+  int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {}) {
+    return stream_.add(frames, channels);
+  }
   void end() { stream_.end(); }
   /// The next window that is complete; false where more frames are needed.
   bool next(Verdict& verdict);
@@ -56,13 +58,20 @@ class StreamDetector {
   // Of the window that next() gave last.
   Focus focus(size_t most) const { return focus_of(judge_.network(), stream_.graph(), most); }
   const GraphBlock& graph() const { return stream_.graph(); }
-  /// The raw CAN ID of each node, known or not.
-  std::vector<uint32_t> node_ids() const;
+  /// The message of each node, known or not.
+  std::vector<MessageKey> node_ids() const;
   /// In the detector's vocabulary, or adopted.
-  bool is_known(uint32_t can_id) const {
-    return vocabulary_.index(can_id) < vocabulary_.size() ||
-           std::ranges::find(adopted_, can_id) != adopted_.end();
+  bool is_known(MessageKey key) const {
+    return vocabulary_.index(key) < vocabulary_.size() ||
+           std::ranges::find(adopted_, static_cast<uint32_t>(key)) != adopted_.end();
   }
+  /// The name of a message's channel; empty where windows are of single channels.
+  std::string channel_of(MessageKey key) const {
+    return plimsoll::channel_of(key, stream_.known_channels(), stream_.channels());
+  }
+
+  /// Names of the channels that windows are merged of; none of a detector of single channels.
+  const std::vector<std::string>& channels() const { return stream_.known_channels(); }
 
   float threshold() const { return threshold_; }
   const WindowOptions& windows() const { return windows_; }

@@ -10,36 +10,43 @@ namespace {
 
 template <typename T, int kLanes>
 struct AggregateRows {
-  template <int kWidth>
-  static PLIMSOLL_INLINE void columns(const T* x, const int32_t* index, int64_t count, const T* entry_scale,
-                                      T row_scale, int64_t features, T* out) {
+  // scale_of(p): of entry p.
+  template <int kWidth, typename ScaleOf>
+  static PLIMSOLL_INLINE void add(const AggregateInput<T>& in, int64_t r, int64_t column,
+                                  const ScaleOf& scale_of, T* out) {
     using L = Lanes<T, kWidth>;
     typename L::Vec sum{};
-    for (int64_t p = 0; p < count; ++p) {
-      const typename L::Vec value = L::load(x + index[p] * features);
-      if (entry_scale == nullptr) {
-        sum = sum + value;
-      } else {
-        sum = sum + value * L::all(entry_scale[index[p]]);
-      }
-    }
-    L::store(out, sum * L::all(row_scale));
+    for (int64_t p = in.ptr[r]; p < in.ptr[r + 1]; ++p)
+      sum = sum + L::load(in.x + in.index[p] * in.features + column) * L::all(scale_of(p));
+    L::store(out + r * in.features + column, sum * L::all(in.row_scale == nullptr ? T(1) : in.row_scale[r]));
   }
 
-  static void run(const T* x, const int32_t* ptr, const int32_t* index, const T* entry_scale,
-                  const T* row_scale, int64_t features, int64_t begin, int64_t end, T* out) {
+  template <typename ScaleOf>
+  static PLIMSOLL_INLINE void add_rows(const AggregateInput<T>& in, int64_t begin, int64_t end,
+                                       const ScaleOf& scale_of, T* out) {
     for (int64_t r = begin; r < end; ++r) {
-      const int32_t* const first = index + ptr[r];
-      const int64_t count = ptr[r + 1] - ptr[r];
-      const T scale = row_scale == nullptr ? T(1) : row_scale[r];
       int64_t c = 0;
-      for (; c + 4 * kLanes <= features; c += 4 * kLanes)
-        columns<4 * kLanes>(x + c, first, count, entry_scale, scale, features, out + r * features + c);
-      for (; c + kLanes <= features; c += kLanes)
-        columns<kLanes>(x + c, first, count, entry_scale, scale, features, out + r * features + c);
-      for (; c < features; ++c)
-        columns<1>(x + c, first, count, entry_scale, scale, features, out + r * features + c);
+      for (; c + 4 * kLanes <= in.features; c += 4 * kLanes) add<4 * kLanes>(in, r, c, scale_of, out);
+      for (; c + kLanes <= in.features; c += kLanes) add<kLanes>(in, r, c, scale_of, out);
+      for (; c < in.features; ++c) add<1>(in, r, c, scale_of, out);
     }
+  }
+
+  static void run(const AggregateInput<T>& in, int64_t begin, int64_t end, T* out) {
+    // A product with 1 is exact, and the compiler leaves it out.
+    if (in.edge_scale != nullptr && in.entry_scale != nullptr)
+      add_rows(
+          in, begin, end, [&](int64_t p) { return in.edge_scale[in.edge[p]] * in.entry_scale[in.index[p]]; },
+          out);
+    else if (in.edge_scale != nullptr)
+      add_rows(
+          in, begin, end, [&](int64_t p) { return in.edge_scale[in.edge[p]]; }, out);
+    else if (in.entry_scale != nullptr)
+      add_rows(
+          in, begin, end, [&](int64_t p) { return in.entry_scale[in.index[p]]; }, out);
+    else
+      add_rows(
+          in, begin, end, [](int64_t) { return T(1); }, out);
   }
 };
 

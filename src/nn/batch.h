@@ -22,6 +22,7 @@ struct CollateOptions {
   bool edge_index = false;     ///< source and target of each edge
   int64_t layers = 0;          ///< of a model that judges a sample's seeds by Batch::layers; 0: it does not
   bool degrees = false;        ///< Batch::degrees where layers do not have all edges
+  bool edge_weight = false;    ///< Batch::edge_weight: the one column of edges is their weight
 };
 
 /// The edges that one layer reads, and the nodes that it works on.
@@ -36,10 +37,11 @@ struct LayerEdges {
 /// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges: of a sample
 /// that is trimmed to its hops those that some layer reads.
 struct Batch {
-  at::Tensor x;           ///< f32 [N, F]; may be a view of memory that must outlive the batch
-  at::Tensor edge_attr;   ///< f32 [E, K], likewise
-  at::Tensor edge_order;  ///< i32, the stored edges, without self-loops if so asked (ops/attention.h);
-                          ///< undefined where layers have their own
+  at::Tensor x;            ///< f32 [N, F]; may be a view of memory that must outlive the batch
+  at::Tensor edge_attr;    ///< f32 [E, K], likewise
+  at::Tensor edge_weight;  ///< f32 [E], likewise; undefined where nobody asks
+  at::Tensor edge_order;   ///< i32, the stored edges, without self-loops if so asked (ops/attention.h);
+                           ///< undefined where layers have their own
   /// Of a sample, where the model asks for it: the edges of each layer. Nodes stand in the order of hops, so
   /// a layer's targets are the first of what the one before made, and the last one's are the seeds. Else
   /// empty.
@@ -59,7 +61,8 @@ struct Batch {
   at::Tensor neighbour_ptr;
   at::Tensor neighbour_ids;
 
-  /// f32 [N], edges into each node but self-loops, where the block does not have all of them; else undefined.
+  /// f32 [N], edges into each node but self-loops, or the sum of their weights where these are asked for,
+  /// where the block does not have all of them; else undefined.
   at::Tensor degrees;
 
   at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
@@ -80,6 +83,21 @@ struct Batch {
                            ///< their own of the nodes that they make alone
   at::Tensor graph_item;   ///< i64 [G]: index in the data set
   at::Tensor graph_local;  ///< i64 [G]: zeros
+
+  /// The batch as it was read, where this one lies on a device (train/engine/device_blocks.h); null: this
+  /// one.
+  const Batch* on_host = nullptr;
+  const Batch& read() const { return on_host != nullptr ? *on_host : *this; }
+
+  /// visit(tensor) for each tensor that is defined.
+  template <typename Visit>
+  void each_tensor(const Visit& visit) {
+    for (LayerEdges& layer : layers) visit(layer.order);
+    for (at::Tensor* tensor :
+         {&x, &edge_attr, &edge_order, &edge_index, &graph_ptr, &items, &pairs, &y, &neighbour_ptr,
+          &neighbour_ids, &degrees, &teacher, &targets, &pos, &node_keys, &graph_item, &graph_local})
+      if (tensor->defined()) visit(*tensor);
+  }
 
   LayerEdges edges_of(size_t layer) const { return layers.empty() ? LayerEdges{edge_order} : layers[layer]; }
   int64_t nodes() const { return x.size(0); }

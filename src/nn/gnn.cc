@@ -104,10 +104,12 @@ Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), paramete
 Gnn::~Gnn() = default;
 
 CollateOptions Gnn::collate_options() const {
+  const bool attentive = options_.conv == "gat" || options_.conv == "gatv2";
   return {.items = options_.node_head ? Items::labelled_nodes : Items::graphs,
           .self_loops = options_.conv == "gin" || options_.conv == "sage",
           .layers = options_.node_head ? options_.layers : 0,
-          .degrees = options_.conv == "gcn"};
+          .degrees = options_.conv == "gcn",
+          .edge_weight = options_.edge_weight && !attentive};
 }
 
 at::Tensor Gnn::inputs(const Batch& batch) const {

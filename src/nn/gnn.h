@@ -14,6 +14,7 @@ struct GnnOptions {
   std::string conv = "gin";  ///< gat | gatv2 | gcn | gin | sage
   int64_t in_features = 0;
   int64_t edge_features = 0;  ///< gat and gatv2 use them
+  bool edge_weight = false;   ///< edges have a weight, their first feature; the others multiply by it
   int64_t num_ids = 0;        ///< over 0: the first feature is an index below it, which is embedded
   int64_t embedding = 8;
   int64_t layers = 3;

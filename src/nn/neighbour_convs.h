@@ -8,12 +8,13 @@
 
 namespace plimsoll {
 
-// Graph convolutions that sum over neighbours (ops/aggregate.h), as PyG defines and names them, without edge
-// weights. x is f32 [N, in], the result [N, out]; with edges of
-// its own in Batch::layers a layer makes rows of its targets alone.
+// Graph convolutions that sum over neighbours (ops/aggregate.h), as PyG defines and names them. With
+// Batch::edge_weight each neighbour is multiplied by the weight of its edge. x is f32 [N, in], the result [N,
+// out]; with edges of its own in Batch::layers a layer makes rows of its targets alone.
 
 /// PyG's GCNConv (Kipf & Welling, ICLR 2017): D^-1/2 (A + I) D^-1/2 X W + b. Parameters lin.weight, bias.
-/// Wants an order without self-loops: every node gets one.
+/// Wants an order without self-loops: every node gets one. With weights, degrees are sums of these, of 1 for
+/// the self-loop.
 class GCNConv {
  public:
   GCNConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
@@ -25,7 +26,8 @@ class GCNConv {
 };
 
 /// PyG's SAGEConv with mean (Hamilton et al., NeurIPS 2017): W_l mean of neighbours + W_r x. Parameters
-/// lin_l.weight, lin_l.bias, lin_r.weight. Stored self-loops count as neighbours.
+/// lin_l.weight, lin_l.bias, lin_r.weight. Stored self-loops count as neighbours. With weights, the sum of
+/// weighted neighbours is divided by their number, as in PyG's GraphConv with mean.
 class SAGEConv {
  public:
   SAGEConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);

@@ -10,8 +10,10 @@
 #include "base/error.h"
 #include "kernels/aggregate.h"
 #include "memory/slab.h"
+#include "ops/aggregate_device.h"
 #include "ops/attention_layer.h"
 #include "ops/check.h"
+#include "ops/device_bytes.h"
 #include "ops/meta_tensors.h"
 #include "ops/numbers.h"
 #include "ops/operator.h"
@@ -35,49 +37,73 @@ EdgeOrder view(const Tensor& order, int64_t sources, int64_t targets) {
 }
 
 void check(const Tensor& x, int64_t sources, int64_t targets, const Optional& source_scale,
-           const Optional& target_scale) {
+           const Optional& target_scale, const Tensor& order, const Optional& edge_scale) {
   require(x.dim() == 2 && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble),
           "x f32 or f64 [S, F]", x);
   if (sources < 0 || targets < 0)
     throw UsageError(fmt::format("aggregate: found {} sources and {} targets", sources, targets));
   if (source_scale) require_like(x, *source_scale, {sources}, "source_scale [S] of x's dtype");
   if (target_scale) require_like(x, *target_scale, {targets}, "target_scale [T] of x's dtype");
+  if (edge_scale)
+    require_like(x, *edge_scale, {edges_of_order(order.numel(), targets)},
+                 "edge_scale [E] of x's dtype, E as in the order");
 }
 
-void run(const Tensor& x, const int32_t* ptr, const int32_t* index, const Optional& entry_scale,
+// The edges into each row: where they begin, what they come from, and which they are.
+struct Entries {
+  const int32_t* ptr;
+  const int32_t* index;
+  const int32_t* edge;
+};
+
+void run(const Tensor& x, const Entries& of, const Optional& entry_scale, const Optional& edge_scale,
          const Optional& row_scale, const Tensor& out) {
   const Tensor entries = plain(entry_scale);
+  const Tensor edges = plain(edge_scale);
   const Tensor rows = plain(row_scale);
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "aggregate", [&] {
+    const AggregateInput<scalar_t> in = {
+        .x = read<scalar_t>(x),
+        .ptr = of.ptr,
+        .index = of.index,
+        .edge = of.edge,
+        .entry_scale = read<scalar_t>(entries),
+        .edge_scale = read<scalar_t>(edges),
+        .row_scale = read<scalar_t>(rows),
+        .features = x.size(1),
+    };
     at::parallel_for(0, out.size(0), kGrain, [&](int64_t begin, int64_t end) {
-      aggregate_kernel<scalar_t>(kernel_level())(read<scalar_t>(x), ptr, index, read<scalar_t>(entries),
-                                                 read<scalar_t>(rows), x.size(1), begin, end,
-                                                 write<scalar_t>(out));
+      aggregate_kernel<scalar_t>(kernel_level())(in, begin, end, write<scalar_t>(out));
     });
   });
 }
 
 Tensor aggregate_cpu(const Tensor& input, const Tensor& order, const Optional& source_scale,
-                     const Optional& target_scale, Count targets) {
-  check(input, input.size(0), targets.value_or(input.size(0)), source_scale, target_scale);
+                     const Optional& target_scale, Count targets, const Optional& edge_scale) {
+  check(input, input.size(0), targets.value_or(input.size(0)), source_scale, target_scale, order, edge_scale);
   const EdgeOrder edges = view(order, input.size(0), targets.value_or(input.size(0)));
   const Tensor out = at::empty({edges.targets, input.size(1)}, input.options());
   const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
-  run(x, edges.in_ptr, edges.source, source_scale, target_scale, out);
+  run(x, {edges.in_ptr, edges.source, edges.edge}, source_scale, edge_scale, target_scale, out);
   return out;
 }
 
 Tensor aggregate_backward_cpu(const Tensor& grad, const Tensor& order, const Optional& source_scale,
-                              const Optional& target_scale, Count sources) {
-  check(grad, sources.value_or(grad.size(0)), grad.size(0), source_scale, target_scale);
+                              const Optional& target_scale, Count sources, const Optional& edge_scale) {
+  check(grad, sources.value_or(grad.size(0)), grad.size(0), source_scale, target_scale, order, edge_scale);
   const EdgeOrder edges = view(order, sources.value_or(grad.size(0)), grad.size(0));
   const Tensor dx = at::empty({edges.sources, grad.size(1)}, grad.options());
   const WorkspaceScope workspace;
   const Tensor dout = grad.contiguous();
   Tensor room;
   const OutEdges out_edge = out_edges(edges, room);
-  run(dout, out_edge.ptr, out_edge.target, target_scale, source_scale, dx);
+  // Places in the order become the edges that are there.
+  int32_t* const edge =
+      room.mutable_data_ptr<int32_t>() + (out_edge.position - room.const_data_ptr<int32_t>());
+  if (edge_scale)
+    for (int64_t p = 0; p < edges.edges; ++p) edge[p] = edges.edge[out_edge.position[p]];
+  run(dout, {out_edge.ptr, out_edge.target, edge}, target_scale, edge_scale, source_scale, dx);
   return dx;
 }
 
@@ -85,21 +111,25 @@ Tensor empty_rows(const Tensor& like, Count rows) {
   return at::empty_symint({rows ? c10::SymInt(*rows) : like.sym_size(0), like.sym_size(1)}, like.options());
 }
 
-Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Optional&, Count targets) {
+Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Optional&, Count targets,
+                      const Optional&) {
   Tensor out = empty_rows(x, targets);
   const WorkspaceScope workspace;
-  MetaTensors::lacks_cuda("aggregate");
   if (MetaTensors::active()) x.contiguous();
   return out;
 }
 
 Tensor aggregate_backward_meta(const Tensor& grad, const Tensor& order, const Optional&, const Optional&,
-                               Count sources) {
+                               Count sources, const Optional&) {
   Tensor dx = empty_rows(grad, sources);
   const WorkspaceScope workspace;
   if (MetaTensors::active()) {
     const Tensor dout = grad.contiguous();
     const int64_t edges = MetaTensors::order(order.numel()).edges;
+    if (MetaTensors::on_cuda()) {
+      ask_for_workspace(dout, aggregate_backward_device_workspace(dx.size(0), edges), 0);
+      return dx;
+    }
     at::empty({dx.size(0) + 1 + 2 * edges}, dout.options().dtype(at::kInt));  // out_edges()
   }
   return dx;
@@ -108,36 +138,41 @@ Tensor aggregate_backward_meta(const Tensor& grad, const Tensor& order, const Op
 class AggregateFunction : public torch::autograd::Function<AggregateFunction> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& order,
-                        const Optional& source_scale, const Optional& target_scale, Count targets) {
+                        const Optional& source_scale, const Optional& target_scale, Count targets,
+                        const Optional& edge_scale) {
     const at::AutoDispatchBelowADInplaceOrView guard;
     static const auto op = find_operator<decltype(aggregate_cpu)>("plimsoll::aggregate");
-    context->save_for_backward({order, kept(source_scale), kept(target_scale)});
+    context->save_for_backward({order, kept(source_scale), kept(target_scale), kept(edge_scale)});
     context->saved_data["sources"] = targets ? Count(x.size(0)) : std::nullopt;
-    return op.call(x, order, source_scale, target_scale, targets);
+    return op.call(x, order, source_scale, target_scale, targets, edge_scale);
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list v = context->get_saved_variables();
     static const auto op = find_operator<decltype(aggregate_backward_cpu)>("plimsoll::aggregate_backward");
     return {op.call(grads[0], v[0], maybe(v[1]), maybe(v[2]),
-                    context->saved_data["sources"].toOptional<int64_t>()),
-            Tensor(), Tensor(), Tensor(), Tensor()};
+                    context->saved_data["sources"].toOptional<int64_t>(), maybe(v[3])),
+            Tensor(),
+            Tensor(),
+            Tensor(),
+            Tensor(),
+            Tensor()};
   }
 };
 
 Tensor aggregate_autograd(const Tensor& x, const Tensor& order, const Optional& source_scale,
-                          const Optional& target_scale, Count targets) {
-  for (const Optional* scale : {&source_scale, &target_scale})
+                          const Optional& target_scale, Count targets, const Optional& edge_scale) {
+  for (const Optional* scale : {&source_scale, &target_scale, &edge_scale})
     if (*scale && (*scale)->requires_grad())
       throw UsageError("aggregate: scales are numbers, not variables; multiply x or the result instead");
-  return AggregateFunction::apply(x, order, source_scale, target_scale, targets);
+  return AggregateFunction::apply(x, order, source_scale, target_scale, targets, edge_scale);
 }
 
 Tensor aggregate_backward_autograd(const Tensor& grad, const Tensor& order, const Optional& source_scale,
-                                   const Optional& target_scale, Count sources) {
+                                   const Optional& target_scale, Count sources, const Optional& edge_scale) {
   const auto made = [&] {
     const at::AutoDispatchBelowADInplaceOrView guard;
     static const auto op = find_operator<decltype(aggregate_backward_cpu)>("plimsoll::aggregate_backward");
-    return op.call(grad, order, source_scale, target_scale, sources);
+    return op.call(grad, order, source_scale, target_scale, sources, edge_scale);
   };
   Tensor dx = made();
   auto list = std::tie(dx);
@@ -148,9 +183,9 @@ Tensor aggregate_backward_autograd(const Tensor& grad, const Tensor& order, cons
 }  // namespace
 
 Tensor aggregate(const Tensor& x, const Tensor& order, const Tensor& source_scale, const Tensor& target_scale,
-                 Count targets) {
+                 Count targets, const Tensor& edge_scale) {
   static const auto op = find_operator<decltype(aggregate_cpu)>("plimsoll::aggregate");
-  return op.call(x, order, maybe(source_scale), maybe(target_scale), targets);
+  return op.call(x, order, maybe(source_scale), maybe(target_scale), targets, maybe(edge_scale));
 }
 
 Tensor in_degrees(const Tensor& order, int64_t sources, int64_t targets) {
@@ -165,16 +200,21 @@ Tensor in_degrees(const Tensor& order, int64_t sources, int64_t targets) {
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
   m.def(
       "aggregate(Tensor x, Tensor order, Tensor? source_scale=None, Tensor? target_scale=None, "
-      "int? targets=None) -> Tensor");
+      "int? targets=None, Tensor? edge_scale=None) -> Tensor");
   m.def(
       "aggregate_backward(Tensor grad, Tensor order, Tensor? source_scale, Tensor? target_scale, "
-      "int? sources=None) -> Tensor");
+      "int? sources=None, Tensor? edge_scale=None) -> Tensor");
   m.def("in_degrees(Tensor order, int sources, int targets) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("in_degrees", in_degrees);
   m.impl("aggregate", aggregate_cpu);
   m.impl("aggregate_backward", aggregate_backward_cpu);
+}
+TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
+  m.impl("in_degrees", in_degrees_on_device);
+  m.impl("aggregate", aggregate_on_device);
+  m.impl("aggregate_backward", aggregate_backward_on_device);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("in_degrees", in_degrees);

@@ -56,6 +56,7 @@ void require_for_giant_graph(const Recipe& recipe) {
 }
 
 NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions& options) {
+  const bool attention = recipe.gnn.conv == "gat" || recipe.gnn.conv == "gatv2";
   const auto seed = static_cast<uint64_t>(recipe.seed);
   return {.neighbours = {.fan_outs = recipe.sampling.fan_outs,
                          .replace = recipe.sampling.replace,
@@ -65,6 +66,7 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
                      .block_seeds = std::min(recipe.training.block.seeds, recipe.training.batch_size),
                      .seed = seed},
           .seed = seed,
+          .edges = {.weight = recipe.gnn.edge_weight, .features = attention},
           .negatives = options.negatives,
           .scratch = options.scratch};
 }
@@ -74,6 +76,10 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options)
     : root_(recipe.pretraining.root) {
   const std::string kind = kind_of(folder);
+  if (recipe.gnn.edge_weight && kind != "graph")
+    throw UsageError(
+        fmt::format("gnn.edge_weight is for one giant graph with the column edge_weight; {} is a {}",
+                    folder.string(), kind));
   if (kind == "graph_set") {
     auto graphs =
         std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, recipe.uses_paths()});

@@ -99,14 +99,15 @@ class BehaviourProfile {
 
   /// As tensors of a model file, "profile.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// From such tensors; nothing where there is no "profile.ids". Errors: InputError that names a tensor that
-  /// is missing, misshapen or holds what no profile has.
-  static std::optional<BehaviourProfile> from_tensors(const NamedTensors& tensors);
+  /// From such tensors and the names of channels by number; nothing where there is no "profile.ids". Errors:
+  /// InputError that names a tensor that is missing, misshapen or holds what no profile has.
+  static std::optional<BehaviourProfile> from_tensors(const NamedTensors& tensors,
+                                                      std::vector<std::string> channels = {});
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
   /// Whether the ID of this index in the vocabulary is known, or was adopted.
-  bool is_known(int32_t index, uint32_t can_id) const {
-    return index < vocabulary_.size() || (!adopted_.empty() && adopted_.contains(can_id));
+  bool is_known(int32_t index, MessageKey key) const {
+    return index < vocabulary_.size() || (!adopted_.empty() && adopted_.contains(static_cast<uint32_t>(key)));
   }
   /// An ID's profile; of the index vocabulary().size(), which is "unknown", an empty one.
   const Id& id(int32_t index) const { return ids_[static_cast<size_t>(index)]; }

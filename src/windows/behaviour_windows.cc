@@ -69,7 +69,7 @@ void BehaviourWindows::calibrate() {
     const auto windows = calibration_windows(*this, tables_.recordings[r], options_.calibration.windows);
     own_.push_back(
         calibrated_profile(frames_, *this, recording, learned_in_fold(windows, options_.calibration.fold)));
-    const size_t ids = own_.back() ? own_.back()->vocabulary().ids().size() * sizeof(uint32_t) : 0;
+    const size_t ids = own_.back() ? own_.back()->vocabulary().ids().size() * sizeof(MessageKey) : 0;
     charge_.add(static_cast<int64_t>(sizeof(own_[0]) + (ids > 0 ? sizeof(BehaviourProfile) + ids : 0)));
     calibration_.insert(calibration_.end(), windows.begin(), windows.end());
   }
@@ -151,7 +151,7 @@ int64_t BehaviourWindows::judges_bytes() const {
   return most;
 }
 
-std::vector<uint32_t> BehaviourWindows::node_ids(int64_t graph) const {
+std::vector<MessageKey> BehaviourWindows::node_ids(int64_t graph) const {
   BehaviourGraph maker(frames_.frames());
   GraphBlock block;
   block.clear();

@@ -13,9 +13,10 @@ void for_each_benign_payload(const FrameSpans& frames, std::span<const FrameWind
                              const Vocabulary& vocabulary, const Take& take) {
   for (const FrameWindow& run : runs) {
     if (!run.recording->has_payload) continue;
+    const FrameKeys keys = vocabulary.keys(frames, *run.recording);
     for (int64_t f = run.first; f < run.first + run.count; ++f) {
       const auto at = static_cast<size_t>(f);
-      const int32_t id = vocabulary.index(frames.can_id[at]);
+      const int32_t id = vocabulary.index(keys[at]);
       if (id == vocabulary.size() || frames.label[at] == 1) continue;
       take(id, payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
     }

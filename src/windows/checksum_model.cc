@@ -62,10 +62,11 @@ void ChecksumModel::find_places(int32_t ids) {
 float ChecksumModel::broken(const FrameSpans& frames, const FrameWindow& window,
                             const Vocabulary& vocabulary) const {
   if (checksums_.empty() || !window.recording->has_payload) return 0;
+  const FrameKeys keys = vocabulary.keys(frames, *window.recording);
   int64_t broken = 0;
   for (int64_t f = window.first; f < window.first + window.count; ++f) {
     const auto at = static_cast<size_t>(f);
-    const PayloadChecksum* const its = of(vocabulary.index(frames.can_id[at]));
+    const PayloadChecksum* const its = of(vocabulary.index(keys[at]));
     if (its == nullptr) continue;
     broken += its->is_broken(payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
   }

@@ -70,9 +70,10 @@ LoneSignals::Worst LoneSignals::worst(const FrameSpans& frames, const FrameWindo
   if (recording_ != window.recording || first < first_) begin(window, profile);
   first_ = first;
   next_ = std::max(next_, dropped);
+  const FrameKeys keys = profile.vocabulary().keys(frames, *window.recording);
   for (; next_ < first + window.count; ++next_) {
     const auto at = static_cast<size_t>(next_ - dropped);
-    const int32_t id = profile.vocabulary().index(frames.can_id[at]);
+    const int32_t id = profile.vocabulary().index(keys[at]);
     if (id == profile.vocabulary().size() || (benign_only && frames.label[at] == 1)) continue;
     add(id, payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]), signals);
   }

@@ -59,7 +59,7 @@ struct Columns {
 NamedTensors BehaviourProfile::tensors() const {
   const auto known = static_cast<size_t>(vocabulary_.size());
   const std::span<const Id> ids = std::span(ids_).first(known);
-  const std::vector<int64_t> can_ids(vocabulary_.ids().begin(), vocabulary_.ids().end());
+  const std::vector<int64_t> can_ids(vocabulary_.ids().keys.begin(), vocabulary_.ids().keys.end());
   const Vector<int64_t, Tag::columns> words(transitions_.begin(), transitions_.end());
   NamedTensors tensors;
   tensors["profile.ids"] = own_tensor<int64_t>(can_ids, {static_cast<int64_t>(known)});
@@ -99,9 +99,10 @@ NamedTensors BehaviourProfile::tensors() const {
   return tensors;
 }
 
-std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensors& tensors) {
+std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensors& tensors,
+                                                               std::vector<std::string> channels) {
   if (!tensors.contains("profile.ids")) return std::nullopt;
-  BehaviourProfile profile(Vocabulary::from_tensor(tensors, "profile.ids"));
+  BehaviourProfile profile(Vocabulary::from_tensor(tensors, "profile.ids", std::move(channels)));
   const int64_t known = profile.vocabulary_.size();
   const Columns columns{tensors, known};
   const auto has_gaps = columns.whole("profile.has_gaps", 1);

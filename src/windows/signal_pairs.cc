@@ -148,9 +148,10 @@ float SignalPairs::worst(const FrameSpans& frames, const FrameWindow& window,
                          const Vocabulary& vocabulary) const {
   if (pairs_.empty() || !window.recording->has_payload) return 0;
   double worst = 1;  // as a ratio
+  const FrameKeys keys = vocabulary.keys(frames, *window.recording);
   for (int64_t f = window.first; f < window.first + window.count; ++f) {
     const auto at = static_cast<size_t>(f);
-    const auto its = of(vocabulary.index(frames.can_id[at]));
+    const auto its = of(vocabulary.index(keys[at]));
     if (its.empty()) continue;
     const uint64_t payload = payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]);
     for (const SignalPair& pair : its)

@@ -45,18 +45,23 @@ TEST(RectangularAggregate, IsIndexAddWithItsGradient) {
       const at::Tensor x = at::randn({edges.sources, 13}, dtype).requires_grad_();
       const at::Tensor source_scale = at::rand({edges.sources}, dtype);
       const at::Tensor target_scale = at::rand({edges.targets}, dtype);
+      const at::Tensor edge_scale = at::randn({index.size(1)}, dtype);
       const at::Tensor weight = at::randn({edges.targets, 13}, dtype);
-      const at::Tensor found = aggregate(x, order, source_scale, target_scale, edges.targets);
-      const at::Tensor scaled = x * source_scale.unsqueeze(1);
-      const at::Tensor expected =
-          at::zeros({edges.targets, 13}, dtype).index_add(0, index[1], scaled.index_select(0, index[0])) *
-          target_scale.unsqueeze(1);
-      const double tolerance = dtype == at::kDouble ? 1e-12 : 1e-5;
-      ASSERT_EQ(found.sizes(), expected.sizes());
-      EXPECT_TRUE(at::allclose(found, expected, tolerance, tolerance));
-      const at::Tensor gradient = torch::autograd::grad({(found * weight).sum()}, {x})[0];
-      EXPECT_TRUE(at::allclose(gradient, torch::autograd::grad({(expected * weight).sum()}, {x})[0],
-                               tolerance, tolerance));
+      const at::Tensor of_edges = (x * source_scale.unsqueeze(1)).index_select(0, index[0]);
+      for (const bool scaled : {false, true}) {
+        const at::Tensor found = aggregate(x, order, source_scale, target_scale, edges.targets,
+                                           scaled ? edge_scale : at::Tensor());
+        const at::Tensor messages = scaled ? of_edges * edge_scale.unsqueeze(1) : of_edges;
+        const at::Tensor expected = at::zeros({edges.targets, 13}, dtype).index_add(0, index[1], messages) *
+                                    target_scale.unsqueeze(1);
+        const double tolerance = dtype == at::kDouble ? 1e-12 : 1e-5;
+        ASSERT_EQ(found.sizes(), expected.sizes());
+        EXPECT_TRUE(at::allclose(found, expected, tolerance, tolerance));
+        const at::Tensor gradient = torch::autograd::grad({(found * weight).sum()}, {x})[0];
+        EXPECT_TRUE(at::allclose(
+            gradient, torch::autograd::grad({(expected * weight).sum()}, {x}, {}, /*retain_graph=*/true)[0],
+            tolerance, tolerance));
+      }
       const at::Tensor counts = at::bincount(index[1], {}, edges.targets).to(at::kFloat);
       EXPECT_TRUE(at::equal(in_degrees(order, edges.sources, edges.targets), counts));
     }

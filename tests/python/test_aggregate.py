@@ -37,6 +37,10 @@ def edge_order(graph, drop_loops=False):
     return torch.ops.plimsoll.edge_order(edge_index, nodes, nodes, True, drop_loops)
 
 
+def edge_scale_of(edge_index, dtype=torch.float64):
+    return torch.randn(edge_index.shape[1], dtype=torch.float64, generator=torch.Generator().manual_seed(4)).to(dtype)
+
+
 def inputs(nodes, features, dtype, with_source=True, with_target=True):
     """x, source_scale and target_scale."""
     generator = torch.Generator().manual_seed(2)
@@ -45,9 +49,10 @@ def inputs(nodes, features, dtype, with_source=True, with_target=True):
     return x, scales[0] if with_source else None, scales[1] if with_target else None
 
 
-def by_index_add(x, edge_index, source_scale, target_scale):
+def by_index_add(x, edge_index, source_scale, target_scale, _targets=None, edge_scale=None):
     scaled = x if source_scale is None else x * source_scale[:, None]
-    out = torch.zeros_like(x).index_add(0, edge_index[1], scaled[edge_index[0]])
+    messages = scaled[edge_index[0]]
+    out = torch.zeros_like(x).index_add(0, edge_index[1], messages if edge_scale is None else messages * edge_scale[:, None])
     return out if target_scale is None else out * target_scale[:, None]
 
 
@@ -59,9 +64,10 @@ def evaluate(function, x, *rest):
     return out.detach(), torch.autograd.grad((weight.to(out.dtype) * out).sum(), x)[0]
 
 
-def compare(graph, features, dtype, with_source=True, with_target=True):
+def compare(graph, features, dtype, with_source=True, with_target=True, with_edges=False):
     nodes, edge_index = graph
     x, *scales = inputs(nodes, features, dtype, with_source, with_target)
+    scales += [None, edge_scale_of(edge_index, dtype) if with_edges else None]
     found = evaluate(torch.ops.plimsoll.aggregate, x, edge_order(graph), *scales)
     expected = evaluate(by_index_add, x.double(), edge_index, *(None if s is None else s.double() for s in scales))
     for ours, theirs in zip(found, expected, strict=True):
@@ -80,6 +86,22 @@ def test_same_as_index_add(name, features, dtype):
 @pytest.mark.parametrize("scales", SCALES)
 def test_scales(scales, dtype):
     compare(GRAPHS["random"], 33, dtype, *SCALES[scales])
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_scales_of_edges(name, dtype):
+    compare(GRAPHS[name], 33, dtype, False, False, True)
+    compare(GRAPHS[name], 33, dtype, True, True, True)
+
+
+def test_scales_of_edges_go_with_the_edges_where_self_loops_are_dropped():
+    nodes, edge_index = GRAPHS["self-loops"]
+    x = torch.tensor([[1.0], [10.0], [100.0]], requires_grad=True)
+    scale = torch.tensor([2.0, 3.0, 5.0, 7.0])
+    out = torch.ops.plimsoll.aggregate(x, edge_order((nodes, edge_index), True), edge_scale=scale)
+    assert out.flatten().tolist() == [700, 0, 0]
+    assert torch.autograd.grad(out.sum(), x)[0].flatten().tolist() == [0, 0, 7]
 
 
 def test_scales_are_optional_arguments():
@@ -126,6 +148,9 @@ def of_x(name, features=3):
 @pytest.mark.parametrize("name", ["duplicate edges", "self-loops", "isolated nodes"])
 def test_gradcheck(name):
     assert torch.autograd.gradcheck(*of_x(name))
+    order, x = edge_order(GRAPHS[name]), of_x(name)[1]
+    scale = edge_scale_of(GRAPHS[name][1])
+    assert torch.autograd.gradcheck(lambda x: torch.ops.plimsoll.aggregate(x, order, edge_scale=scale), x)
 
 
 def test_second_derivatives_are_refused():
@@ -138,14 +163,16 @@ def test_second_derivatives_are_refused():
 def test_opcheck(scales, dtype):
     x, *given = inputs(9, 7, dtype, *SCALES[scales])
     order = edge_order(GRAPHS["isolated nodes"])
-    torch.library.opcheck(torch.ops.plimsoll.aggregate.default, (x.requires_grad_(), order, *given),
-                          test_utils=OPCHECKS)
+    for edge_scale in (None, edge_scale_of(GRAPHS["isolated nodes"][1], dtype)):
+        torch.library.opcheck(torch.ops.plimsoll.aggregate.default, (x.requires_grad_(), order, *given, None, edge_scale),
+                              test_utils=OPCHECKS)
 
 
 def test_opcheck_of_backward():
     grad, *scales = inputs(9, 7, torch.float64)
-    torch.library.opcheck(torch.ops.plimsoll.aggregate_backward.default,
-                          (grad, edge_order(GRAPHS["isolated nodes"]), *scales), test_utils=OPCHECKS)
+    for edge_scale in (None, edge_scale_of(GRAPHS["isolated nodes"][1])):
+        torch.library.opcheck(torch.ops.plimsoll.aggregate_backward.default,
+                              (grad, edge_order(GRAPHS["isolated nodes"]), *scales, None, edge_scale), test_utils=OPCHECKS)
 
 
 def test_inputs_may_lie_in_any_way():
@@ -206,6 +233,9 @@ BAD = {
     "source_scale f64": (lambda: (ONES, four_nodes(), torch.ones(4).double()), r"source_scale \[S\].*Double"),
     "target_scale i64": (lambda: (ONES, four_nodes(), None, torch.ones(4).long()), r"target_scale \[T\].*Long"),
     "source_scale of features": (lambda: (ONES, four_nodes(), ONES), r"source_scale \[S\]"),
+    "edge_scale of other edges": (
+        lambda: (ONES, four_nodes(), None, None, None, torch.ones(4)), r"edge_scale \[E\] of x's dtype"),
+    "edge_scale f64": (lambda: (ONES, four_nodes(), None, None, None, torch.ones(5).double()), r"edge_scale \[E\].*Double"),
     "target_scale is a column": (lambda: (ONES, four_nodes(), None, torch.ones(4, 1)), r"target_scale \[T\]"),
 }
 
@@ -220,7 +250,7 @@ def test_bad_input_is_an_error(name):
 @pytest.mark.parametrize("name", [name for name in BAD if "f32" in BAD[name][1] or "scale" in BAD[name][1]])
 def test_bad_input_of_backward_is_an_error(name):
     arguments, text = BAD[name]
-    given = (*arguments(), None, None)[:4]
+    given = (*arguments(), None, None)[:4] if len(arguments()) < 5 else arguments()
     with pytest.raises(RuntimeError, match=text):
         torch.ops.plimsoll.aggregate_backward(*given)
 
@@ -245,10 +275,10 @@ def test_opcheck_of_fewer_targets(dtype):
     torch.library.opcheck(torch.ops.plimsoll.aggregate.default, (x.requires_grad_(), *rest), test_utils=OPCHECKS)
 
 
-@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("which", [0, 1, 3])
 @pytest.mark.parametrize("x_too", [False, True])
 def test_scales_that_require_gradients_are_an_error(which, x_too):
-    scales = [None, None]
-    scales[which] = torch.ones(4, requires_grad=True)
+    scales = [None, None, None, None]
+    scales[which] = torch.ones(5 if which == 3 else 4, requires_grad=True)
     with pytest.raises(RuntimeError, match="scales are numbers, not variables"):
         torch.ops.plimsoll.aggregate(ONES.clone().requires_grad_(x_too), four_nodes(), *scales)

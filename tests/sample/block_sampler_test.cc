@@ -17,6 +17,7 @@ void expect_equal(const BlockSample& a, const BlockSample& b) {
   EXPECT_EQ(a.batch.node, b.batch.node);
   EXPECT_EQ(a.batch.in, b.batch.in);
   EXPECT_EQ(a.batch.source, b.batch.source);
+  EXPECT_EQ(a.batch.values, b.batch.values);
   EXPECT_EQ(a.batch.nodes_per_hop, b.batch.nodes_per_hop);
   EXPECT_EQ(a.batch.edges_per_hop, b.batch.edges_per_hop);
   EXPECT_EQ(a.labels, b.labels);
@@ -27,7 +28,7 @@ void expect_equal(const BlockSample& a, const BlockSample& b) {
 class BlockSamplerTest : public testing::Test {
  protected:
   BlockSamplerTest() {
-    write_graph(folder_ / "graph", skewed_graph(300, 4), 4);
+    write_graph(folder_ / "graph", skewed_graph(300, 4), 4, {}, 3);
     source_ = std::make_unique<NeighbourSource>(folder_ / "graph", of_);
   }
   BlockSampler::From from() const {
@@ -37,7 +38,8 @@ class BlockSamplerTest : public testing::Test {
   TempFolder folder_;
   NeighbourSourceOptions of_{.neighbours = {.fan_outs = {4, 3, 2}},
                              .blocks = {.epochs = 2, .batch_size = 32, .block_seeds = 8, .seed = 3},
-                             .seed = 3};
+                             .seed = 3,
+                             .edges = {.features = true}};
   std::unique_ptr<NeighbourSource> source_;
 };
 
@@ -60,7 +62,7 @@ TEST_F(BlockSamplerTest, WhatIsWrittenIsRead) {
   for (const int64_t number : {0, 11, 5}) {
     sampler.sample(number, sample);
     sample.write(bytes);
-    EXPECT_LE(std::ssize(bytes), BlockSample::most_bytes(sample.shape({}), 3));
+    EXPECT_LE(std::ssize(bytes), BlockSample::most_bytes(sample.shape({}), 3, 3));
     EXPECT_EQ(bytes.size() % 8, 0U);
     read.read(bytes);
     expect_equal(read, sample);

@@ -56,6 +56,9 @@ class BulkSamplerTest : public testing::Test {
         EXPECT_TRUE(std::ranges::equal(col, alone.col));
         EXPECT_TRUE(std::ranges::equal(batches[b].nodes_per_hop, alone.nodes_per_hop));
         EXPECT_TRUE(std::ranges::equal(batches[b].edges_per_hop, alone.edges_per_hop));
+        std::vector<float> values(alone.edge.size() * static_cast<size_t>(topology.edge_width()));
+        topology.read_edge_values(alone.edge, values);
+        EXPECT_TRUE(std::ranges::equal(batches[b].values, values));
       }
     }
   }
@@ -84,24 +87,41 @@ TEST_F(BulkSamplerTest, SoItIsByWeight) {
     expect_same(topology, {.fan_outs = {4, 3}, .replace = replace, .weighted = true});
 }
 
+// Of edges that are chosen by weight as well, where a batch has room for more.
+TEST_F(BulkSamplerTest, EdgesBringTheirValues) {
+  for (size_t i = 0; i < graph_.indices.size(); ++i) graph_.weights.push_back(static_cast<float>(i % 5 / 3));
+  write_graph(folder_ / "valued", graph_, 3, {}, 41);  // more than are read together
+  const GraphView view(folder_ / "valued");
+  for (const EdgeColumns& columns :
+       {EdgeColumns{true, false}, EdgeColumns{false, true}, EdgeColumns{true, true}}) {
+    DiskTopology disk(view, {}, columns);
+    for (const bool weighted : {false, true})
+      expect_same(disk, {.fan_outs = {4, -1, 3}, .weighted = weighted});
+  }
+}
+
 // Memory of a call is bounded by what the batches come to be.
 TEST_F(BulkSamplerTest, TakesNoMoreThanIsSaid) {
-  const GraphView view(folder_ / "graph");
-  const CsrTopology topology = topology_of(view);
-  BulkSampler sampler(topology, {.fan_outs = {8, 8, 8}}, 1);
-  std::vector<SampledBatch> alone = make_batches(1);
-  sampler.sample(alone);  // the table, and what is read together, are there whatever the number of batches
-  Ledger& ledger = Ledger::process();
-  const int64_t before = ledger.held();
-  std::vector<SampledBatch> batches = make_batches(200);
-  ledger.begin_recent();
-  sampler.sample(batches);
-  int64_t bound = 0;
-  for (const SampledBatch& batch : batches) bound += BulkSampler::bytes_for(batch.nodes(), batch.edges());
-  EXPECT_LE(ledger.recent_peak() - before, bound + 2 * 64 * 1024 * 3 * 8);
-  sampler.forget();
-  batches.clear();
-  EXPECT_LE(ledger.held(), before);
+  write_graph(folder_ / "valued", graph_, 3, {}, 6);
+  const GraphView view(folder_ / "valued");
+  for (const bool features : {false, true}) {
+    const DiskTopology topology(view, {}, {.features = features});
+    BulkSampler sampler(topology, {.fan_outs = {8, 8, 8}}, 1);
+    std::vector<SampledBatch> alone = make_batches(1);
+    sampler.sample(alone);  // the table, and what is read together, are there whatever the number of batches
+    Ledger& ledger = Ledger::process();
+    const int64_t before = ledger.held();
+    std::vector<SampledBatch> batches = make_batches(200);
+    ledger.begin_recent();
+    sampler.sample(batches);
+    int64_t bound = 0;
+    for (const SampledBatch& batch : batches)
+      bound += BulkSampler::bytes_for(batch.nodes(), batch.edges(), topology.edge_width());
+    EXPECT_LE(ledger.recent_peak() - before, bound + 2 * 64 * 1024 * 3 * 8);
+    sampler.forget();
+    batches.clear();
+    EXPECT_LE(ledger.held(), before);
+  }
 }
 
 TEST_F(BulkSamplerTest, ABatchThatIsSampledAgainTakesNoMemory) {

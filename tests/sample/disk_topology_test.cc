@@ -11,9 +11,10 @@
 
 #include "memory/ledger.h"
 #include "sample/neighbour/neighbour_sampler.h"
+#include "sample/topology/list_search.h"
 #include "store/graph.h"
 #include "support/errors.h"
-#include "support/giant_graph.h"
+#include "support/graph_folder.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
@@ -69,6 +70,24 @@ class DiskTopologyTest : public testing::Test {
       both[i]->read_neighbours(edges, neighbours[i]);
       if (expected.weighted()) both[i]->read_weights(edges, weights[i]);
     }
+    // Whether a node is in a list: some that are, and some that may be.
+    Numbers sought(nodes.size());
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const EdgeRange& list = lists[0][i];
+      sought[i] = static_cast<int64_t>(random() % static_cast<uint64_t>(expected.nodes()));
+      if (i % 2 == 0 && list.degree > 0) {
+        const Numbers edge{list.first + static_cast<int64_t>(random()) % list.degree};
+        expected.read_neighbours(edge, std::span(sought).subspan(i, 1));
+      }
+    }
+    std::vector<uint8_t> found[2] = {std::vector<uint8_t>(nodes.size(), 2),
+                                     std::vector<uint8_t>(nodes.size(), 2)};
+    Numbers places(nodes.size());
+    topology.find(lists[0], sought, found[0]);
+    ListSearch(expected).find(lists[0], sought, places, found[1]);
+    ASSERT_EQ(found[0], found[1]);
+    expected.find(lists[0], sought, found[0]);
+    ASSERT_EQ(found[0], found[1]);
     for (size_t i = 0; i < nodes.size(); ++i) {
       ASSERT_EQ(lists[0][i].first, lists[1][i].first) << "node " << nodes[i];
       ASSERT_EQ(lists[0][i].degree, lists[1][i].degree) << "node " << nodes[i];
@@ -116,6 +135,37 @@ TEST_F(DiskTopologyTest, GivesWhatTheGraphInMemoryGives) {
         }
     }
   }
+}
+
+// Rows of any width, which end within a page or go over several.
+TEST_F(DiskTopologyTest, EdgeValuesAreThoseOfTheColumns) {
+  for (const int64_t features : {0, 1, 3, 16, 41})
+    for (const bool weight : {false, true}) {
+      const GiantGraph graph = weighted_graph(200);
+      write_graph(folder_ / "graph", graph, 3, {}, features);
+      const GraphView view(folder_ / "graph");
+      DiskTopology topology(view, kSmallPages, {.weight = weight, .features = features > 0});
+      const int64_t width = features + (weight ? 1 : 0);
+      ASSERT_EQ(topology.edge_width(), width);
+      Numbers edges(3 * graph.indices.size());
+      std::mt19937 random(1);
+      for (int64_t& edge : edges) edge = static_cast<int64_t>(random() % graph.indices.size());
+      for (const int64_t bytes : budgets(topology)) {
+        topology.resize(bytes);
+        std::vector<float> values(edges.size() * static_cast<size_t>(width)), expected;
+        topology.read_edge_values(edges, values);
+        for (const int64_t edge : edges) {
+          if (weight) expected.push_back(graph.weights[static_cast<size_t>(edge)]);
+          for (int64_t k = 1; k <= features; ++k) expected.push_back(static_cast<float>(k * edge));
+        }
+        ASSERT_EQ(values, expected) << features << weight << bytes;
+      }
+    }
+  write_graph(folder_ / "graph", skewed_graph(20, 3));
+  const GraphView bare(folder_ / "graph");
+  EXPECT_EQ(DiskTopology(bare, {}, {.features = true}).edge_width(), 0);
+  EXPECT_THAT(error_text<InputError>([&] { DiskTopology(bare, {}, {.weight = true}); }),
+              HasSubstr("no weights"));
 }
 
 TEST_F(DiskTopologyTest, AGraphWithoutEdgesHasEmptyLists) {
@@ -203,7 +253,7 @@ TEST_F(DiskTopologyTest, WithRoomForAllNothingIsReadAgain) {
   EXPECT_EQ(first.lists.misses, then.lists.misses);
   EXPECT_EQ(first.neighbours.misses, then.neighbours.misses);
   EXPECT_EQ(first.weights.misses, then.weights.misses);
-  EXPECT_EQ(then.neighbours.hits - first.neighbours.hits, topology.edges());
+  EXPECT_GE(then.neighbours.hits - first.neighbours.hits, topology.edges());
 }
 
 TEST_F(DiskTopologyTest, RefusesDamageWhereItReadsIt) {

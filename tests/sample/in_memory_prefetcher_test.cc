@@ -35,6 +35,10 @@ class SlowTopology final : public Topology {
   void read_weights(std::span<const int64_t> edges, std::span<float> weights) const override {
     of_.read_weights(edges, weights);
   }
+  void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+            std::span<uint8_t> found) const override {
+    of_.find(lists, nodes, found);
+  }
   int asked() const { return asked_; }
 
  private:

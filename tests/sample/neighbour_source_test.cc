@@ -64,6 +64,7 @@ void expect_equal(const GraphBlock& a, const GraphBlock& b) {
   EXPECT_EQ(a.graph, b.graph);
   EXPECT_EQ(a.edges, b.edges);
   EXPECT_EQ(a.x, b.x);
+  EXPECT_EQ(a.edge_attr, b.edge_attr);
   EXPECT_EQ(a.node_y, b.node_y);
   ASSERT_EQ(a.prefixes.size(), b.prefixes.size());
   for (size_t p = 0; p < a.prefixes.size(); ++p) {
@@ -216,6 +217,45 @@ TEST_F(NeighbourSourceTest, NarrowFeaturesAreTheSameBlocks) {
       const RowCounters counters = *source.row_counters();
       EXPECT_EQ(counters.bytes_useful, counters.misses * kFeatures * (exact ? 2 : 1));
       EXPECT_GT(counters.misses, 0);
+    }
+  }
+}
+
+// With packs, rounds and samples in a file.
+TEST_F(NeighbourSourceTest, EdgesBringTheirColumns) {
+  for (size_t e = 0; e < graph_.indices.size(); ++e) graph_.weights.push_back(static_cast<float>(e % 13));
+  write_graph(folder_ / "valued", graph_, kFeatures, {}, 3);
+  NeighbourSourceOptions options{.neighbours = {.fan_outs = {4, 3}},
+                                 .blocks = {.epochs = 2, .batch_size = 64, .block_seeds = 16, .seed = 5},
+                                 .seed = 5,
+                                 .edges = {.weight = true, .features = true}};
+  const NeighbourSource plain(folder_ / "valued", options);
+  EXPECT_EQ(plain.edge_features(), 4);
+  const NeighbourSource bare = open();
+  for (const auto& [bytes, scratch] : std::vector<std::pair<int64_t, bool>>{{0, false},
+                                                                            {900'000, false},
+                                                                            {plain.most_cache_bytes(), false},
+                                                                            {500'000, true},
+                                                                            {1'500'000, true}}) {
+    options.scratch = scratch ? ScratchSpace{folder_.path()} : ScratchSpace{};
+    const NeighbourSource source(folder_ / "valued", options);
+    if (scratch) source.shapes(2);
+    source.resize_cache(bytes);
+    for (const int64_t number : run_order(source, 2)) {
+      const GraphBlock read = block(source, number);
+      const GraphBlock without = block(bare, number);
+      ASSERT_EQ(read.edges, without.edges);
+      ASSERT_EQ(read.x, without.x);
+      ASSERT_EQ(read.edge_attr.size(), 2 * read.edges.size());
+      const auto node = [&](size_t end) {
+        return static_cast<int64_t>(read.x[static_cast<size_t>(kFeatures * read.edges[end])]);
+      };
+      for (size_t e = 0; e < read.edges.size() / 2; ++e) {
+        const int64_t edge = graph_.edge(node(2 * e + 1), node(2 * e));
+        const auto value = static_cast<float>(edge);
+        EXPECT_EQ(read.edge_attr[4 * e], static_cast<float>(edge % 13));
+        for (size_t k = 1; k < 4; ++k) EXPECT_EQ(read.edge_attr[4 * e + k], static_cast<float>(k) * value);
+      }
     }
   }
 }

@@ -54,8 +54,8 @@ class OnDiskPrefetcherTest : public testing::Test {
     for (int64_t number = 0; number < source_->graphs(); ++number) {
       sampler.sample(number, sample);
       options.packs.most_rows = std::max(options.packs.most_rows, sample.batch.nodes());
-      options.packs.most_note = std::max(options.packs.most_note,
-                                         BlockSample::most_bytes(sample.shape({}), source_->widths().hops));
+      options.packs.most_note = std::max(
+          options.packs.most_note, BlockSample::most_bytes(sample.shape({}), source_->widths().hops, 0));
     }
     while (SpilledFeatures::kept_rows(rows_.layout(), options.packs) < rows_.rows / 10)
       options.packs.bytes += 4096;

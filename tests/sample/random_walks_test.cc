@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <set>
 #include <vector>
 
+#include "memory/ledger.h"
 #include "support/chi_square.h"
 #include "support/errors.h"
 #include "support/giant_graph.h"
@@ -17,11 +19,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Walks walks_of(const GiantGraph& graph, const WalkOptions& options, const std::vector<int64_t>& starts,
-               uint32_t epoch = 1) {
-  Walks out;
+Walks<int64_t> walks_of(const GiantGraph& graph, const WalkOptions& options,
+                        const std::vector<int64_t>& starts, uint32_t epoch = 1) {
+  Walks<int64_t> out;
   const CsrTopology topology = graph.topology();
-  RandomWalks(topology, options, 7).walk(starts, epoch, out);
+  RandomWalks<int64_t>(topology, options, 7).walk(starts, epoch, out);
   return out;
 }
 
@@ -39,21 +41,13 @@ GiantGraph small_graph() {
 TEST(RandomWalks, EachStepIsAnEdge) {
   const GiantGraph graph = skewed_graph(100, 1);
   for (const double p : {1.0, 0.3}) {
-    const Walks walks = walks_of(graph, {.length = 10, .walks_per_node = 3, .p = p}, {0, 5, 6, 50});
-    ASSERT_EQ(walks.node.size(), 4U * 3 * 11);
-    ASSERT_EQ(walks.edge.size(), 4U * 3 * 10);
+    const Walks<int64_t> walks = walks_of(graph, {.length = 10, .walks_per_node = 3, .p = p}, {0, 5, 6, 50});
+    ASSERT_EQ(walks.size(), 4U * 3 * 11);
     for (size_t walk = 0; walk < 12; ++walk)
       for (size_t step = 0; step < 10; ++step) {
-        const int64_t from = walks.node[walk * 11 + step];
-        const int64_t to = walks.node[walk * 11 + step + 1];
-        const int64_t edge = walks.edge[walk * 10 + step];
-        if (graph.degree(from) == 0) {
-          EXPECT_EQ(to, from);
-          EXPECT_EQ(edge, -1);
-        } else {
-          EXPECT_EQ(graph.owner(edge), from);
-          EXPECT_EQ(graph.indices[static_cast<size_t>(edge)], to);
-        }
+        const int64_t from = walks[walk * 11 + step];
+        const int64_t to = walks[walk * 11 + step + 1];
+        EXPECT_TRUE(graph.degree(from) == 0 ? to == from : graph.has_edge(from, to)) << from << " to " << to;
       }
   }
 }
@@ -62,10 +56,10 @@ TEST(RandomWalks, EachStepIsAnEdge) {
 void expect_transitions(double p, double q) {
   const GiantGraph graph = small_graph();
   std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> counts;
-  const Walks walks = walks_of(graph, {.length = 30, .walks_per_node = 4000, .p = p, .q = q}, {0});
+  const Walks<int64_t> walks = walks_of(graph, {.length = 30, .walks_per_node = 4000, .p = p, .q = q}, {0});
   for (size_t walk = 0; walk < 4000; ++walk)
     for (size_t step = 2; step <= 30; ++step) {
-      const int64_t* const x = walks.node.data() + walk * 31 + step;
+      const int64_t* const x = walks.data() + walk * 31 + step;
       std::vector<int64_t>& row = counts[{x[-2], x[-1]}];
       row.resize(7);
       ++row[static_cast<size_t>(*x)];
@@ -101,25 +95,65 @@ TEST(RandomWalks, TransitionsAreThoseOfTheFormula) {
   expect_transitions(2, 1);
 }
 
+// As on a disk: sorted by node, some draws at a time.
+TEST(RandomWalks, EveryWayOfReadingGivesTheSame) {
+  const GiantGraph graph = skewed_graph(3000, 2);
+  const CsrTopology topology = graph.topology();
+  std::vector<int64_t> starts(3000);
+  std::iota(starts.begin(), starts.end(), 0);
+  for (const auto& [p, q] :
+       {std::pair{1.0, 1.0}, {0.25, 4.0}, {4.0, 0.5}, {1.0, 0.5}, {0.02, 1.0}, {50.0, 1.0}}) {
+    const WalkOptions options{.length = 12, .walks_per_node = 8, .p = p, .q = q};
+    Walks<int64_t> expected, found;
+    RandomWalks<int64_t>(topology, options, 7).walk(starts, 3, expected);
+    RandomWalks<int64_t>(topology, options, 7, RandomWalks<int64_t>::Reading::disk).walk(starts, 3, found);
+    EXPECT_EQ(found, expected) << p << " " << q;
+    Walks<uint32_t> narrow;
+    RandomWalks<uint32_t>(topology, options, 7).walk(starts, 3, narrow);
+    EXPECT_TRUE(std::ranges::equal(narrow, expected)) << p << " " << q;
+  }
+}
+
+template <typename T>
+void expect_no_more_than_said() {
+  const GiantGraph graph = skewed_graph(5000, 2);
+  const CsrTopology topology = graph.topology();
+  std::vector<int64_t> starts(5000);
+  std::iota(starts.begin(), starts.end(), 0);
+  Ledger& ledger = Ledger::process();
+  const int64_t before = ledger.held();
+  for (const double q : {1.0, 0.1}) {
+    const WalkOptions options{.length = 3, .walks_per_node = 80, .q = q};
+    RandomWalks<T> walks(topology, options, 7, RandomWalks<T>::Reading::disk);
+    ledger.begin_recent();
+    walks.begin(starts, 0);
+    for (int step = 0; step < 3; ++step) walks.step();
+    EXPECT_LE(ledger.recent_peak() - before, RandomWalks<T>::bytes_for(5000, options)) << q;
+  }
+}
+
+TEST(RandomWalks, TakeNoMoreThanTheySay) {
+  expect_no_more_than_said<uint32_t>();
+  expect_no_more_than_said<int64_t>();
+}
+
 TEST(RandomWalks, AWalkDependsOnItsStartAlone) {
   const GiantGraph graph = small_graph();
   const WalkOptions options{.length = 6, .walks_per_node = 2, .p = 2, .q = 0.5};
-  const Walks alone = walks_of(graph, options, {3});
-  const Walks among = walks_of(graph, options, {0, 3, 3});
+  const Walks<int64_t> alone = walks_of(graph, options, {3});
+  const Walks<int64_t> among = walks_of(graph, options, {0, 3, 3});
   for (const size_t first : {14, 28})
-    EXPECT_TRUE(
-        std::equal(alone.node.begin(), alone.node.end(), among.node.begin() + static_cast<int64_t>(first)));
-  EXPECT_NE(std::vector<int64_t>(alone.node.begin(), alone.node.begin() + 7),
-            std::vector<int64_t>(alone.node.begin() + 7, alone.node.end()));
-  EXPECT_NE(walks_of(graph, options, {3}, 2).node, alone.node);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), among.begin() + static_cast<int64_t>(first)));
+  EXPECT_NE(std::vector<int64_t>(alone.begin(), alone.begin() + 7),
+            std::vector<int64_t>(alone.begin() + 7, alone.end()));
+  EXPECT_NE(walks_of(graph, options, {3}, 2), alone);
 }
 
 TEST(RandomWalks, StaysWhereThereIsNoNeighbour) {
   const GiantGraph graph = star(1);
-  const Walks walks = walks_of(graph, {.length = 3, .p = 3}, {0, 1});
-  EXPECT_THAT(walks.node, ElementsAre(0, 1, 1, 1, 1, 1, 1, 1));
-  EXPECT_THAT(walks.edge, ElementsAre(0, -1, -1, -1, -1, -1));
-  EXPECT_THAT(walks_of(graph, {.length = 0}, {1}).node, ElementsAre(1));
+  const Walks<int64_t> walks = walks_of(graph, {.length = 3, .p = 3}, {0, 1});
+  EXPECT_THAT(walks, ElementsAre(0, 1, 1, 1, 1, 1, 1, 1));
+  EXPECT_THAT(walks_of(graph, {.length = 0}, {1}), ElementsAre(1));
 }
 
 TEST(RandomWalks, RefusesWhatIsNoWalk) {
@@ -128,6 +162,7 @@ TEST(RandomWalks, RefusesWhatIsNoWalk) {
     return error_text<UsageError>([&] { walks_of(graph, options, {0}); });
   };
   EXPECT_THAT(text({.length = -1}), HasSubstr("found -1 steps"));
+  EXPECT_THAT(error_text<UsageError>([&] { walks_of(graph, {.length = 1}, {2}); }), HasSubstr("node 2"));
   EXPECT_THAT(text({.length = 1, .p = 0}), HasSubstr("found p 0"));
   EXPECT_THAT(text({.length = 1, .q = -2}), HasSubstr("q -2, expected numbers above 0"));
 }

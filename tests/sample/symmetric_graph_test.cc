@@ -66,6 +66,9 @@ class Claimed final : public Topology {
   void read_lists(std::span<const int64_t>, std::span<EdgeRange>) const override { FAIL(); }
   void read_neighbours(std::span<const int64_t>, std::span<int64_t>) const override { FAIL(); }
   void read_weights(std::span<const int64_t>, std::span<float>) const override { FAIL(); }
+  void find(std::span<const EdgeRange>, std::span<const int64_t>, std::span<uint8_t>) const override {
+    FAIL();
+  }
 
  private:
   int64_t nodes_;

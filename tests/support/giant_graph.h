@@ -33,6 +33,11 @@ struct GiantGraph {
     const auto begin = indices.begin() + indptr[static_cast<size_t>(of)];
     return std::binary_search(begin, begin + degree(of), neighbour);
   }
+  /// The edge that leads from `neighbour` to `of`, which is there.
+  int64_t edge(int64_t of, int64_t neighbour) const {
+    const auto begin = indices.begin() + indptr[static_cast<size_t>(of)];
+    return std::lower_bound(begin, begin + degree(of), neighbour) - indices.begin();
+  }
   /// The node in whose list an edge is.
   int64_t owner(int64_t edge) const {
     return std::upper_bound(indptr.begin(), indptr.end(), edge) - indptr.begin() - 1;

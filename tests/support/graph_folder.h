@@ -9,9 +9,10 @@
 namespace plimsoll {
 
 /// A `graph` of made-up columns: x[v] = (v, 2v, -v) and zeros, y[v] = v % 3, stored as is said, and of four
-/// nodes two train, one validates and one tests.
+/// nodes two train, one validates and one tests. Edges have the weights of the graph, if it has any, and
+/// edge_attr[e] = (e, 2e, ...) of so many numbers.
 inline void write_graph(const std::filesystem::path& folder, const GiantGraph& graph, size_t features = 3,
-                        const StoredAs& as = {}) {
+                        const StoredAs& as = {}, int64_t edge_features = 0) {
   GraphWriter writer(folder, true);
   writer.store_x(as);
   std::vector<float> x;
@@ -25,6 +26,11 @@ inline void write_graph(const std::filesystem::path& folder, const GiantGraph& g
   const std::vector<uint32_t> indices(graph.indices.begin(), graph.indices.end());
   writer.append_row_ends(std::span(graph.indptr).subspan(1));
   writer.append_indices(std::span<const uint32_t>(indices));
+  if (!graph.weights.empty()) writer.append_edge_weight(graph.weights);
+  std::vector<float> edge_attr;
+  for (int64_t e = 0; e < writer.edges(); ++e)
+    for (int64_t k = 1; k <= edge_features; ++k) edge_attr.push_back(static_cast<float>(k * e));
+  if (edge_features > 0) writer.append_edge_attr(edge_attr, edge_features);
   writer.append_x(x, static_cast<int64_t>(features));
   writer.append_y(y);
   writer.append_split(0, train);

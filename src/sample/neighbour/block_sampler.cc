@@ -13,7 +13,7 @@ namespace {
 // Of a sample that is written.
 struct Counts {
   int64_t number;
-  uint32_t epoch, nodes, expanded, edges, hops, labels, pairs, padding;
+  uint32_t epoch, nodes, expanded, edges, hops, labels, pairs, edge_width;
 };
 
 template <typename T>
@@ -43,9 +43,10 @@ GraphShape BlockSample::shape(std::span<GraphShape> prefixes) const {
 void BlockSample::write(Vector<std::byte, Tag::blocks>& to) const {
   to.clear();
   const auto count = [](const auto& column) { return static_cast<uint32_t>(column.size()); };
+  const size_t edge_width = batch.source.empty() ? 0 : batch.values.size() / batch.source.size();
   const Counts counts{number,          batch.epoch,         count(batch.node),
                       count(batch.in), count(batch.source), count(batch.edges_per_hop),
-                      count(labels),   count(pair_y),       0};
+                      count(labels),   count(pair_y),       static_cast<uint32_t>(edge_width)};
   put(to, &counts, 1);
   // What is of 8 bytes first, so that all is where its type wants it.
   put(to, batch.nodes_per_hop.data(), batch.nodes_per_hop.size());
@@ -61,6 +62,7 @@ void BlockSample::write(Vector<std::byte, Tag::blocks>& to) const {
   }
   put(to, batch.in.data(), batch.in.size());
   put(to, batch.source.data(), batch.source.size());
+  put(to, batch.values.data(), batch.values.size());
   put(to, pairs.data(), pairs.size());
   put(to, pair_y.data(), pair_y.size());
   to.resize((to.size() + 7) / 8 * 8);
@@ -84,14 +86,15 @@ void BlockSample::read(std::span<const std::byte> from) {
   }
   get(from, batch.in, counts.expanded);
   get(from, batch.source, counts.edges);
+  get(from, batch.values, size_t{counts.edges} * counts.edge_width);
   get(from, pairs, size_t{2} * counts.pairs);
   get(from, pair_y, counts.pairs);
 }
 
-int64_t BlockSample::most_bytes(const GraphShape& shape, int64_t hops) {
+int64_t BlockSample::most_bytes(const GraphShape& shape, int64_t hops, int64_t edge_width) {
   const int64_t of_nodes = int64_t{shape.nodes} * (8 + 4 + 4);  // labels, nodes, edges that lead to them
-  return static_cast<int64_t>(sizeof(Counts)) + (2 * hops + 1) * 8 + of_nodes + int64_t{shape.edges} * 4 +
-         int64_t{shape.pairs} * 12 + 8;
+  return static_cast<int64_t>(sizeof(Counts)) + (2 * hops + 1) * 8 + of_nodes +
+         int64_t{shape.edges} * 4 * (1 + edge_width) + int64_t{shape.pairs} * 12 + 8;
 }
 
 BlockSampler::BlockSampler(const From& from)

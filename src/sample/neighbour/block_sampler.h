@@ -29,7 +29,7 @@ struct BlockSample {
   void write(Vector<std::byte, Tag::blocks>& to) const;
   /// What write() wrote, into the memory that this has.
   void read(std::span<const std::byte> from);
-  static int64_t most_bytes(const GraphShape& shape, int64_t hops);
+  static int64_t most_bytes(const GraphShape& shape, int64_t hops, int64_t edge_width);
 };
 
 /// Makes the samples of blocks of seeds, which follow from their numbers and a seed alone. One a thread; what

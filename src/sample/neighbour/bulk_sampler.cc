@@ -12,8 +12,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kTogether = 64 * 1024;  // lists or edges that are read together
-constexpr size_t kAhead = 8;             // nodes whose slots are fetched ahead of their search
+constexpr size_t kTogether = 64 * 1024;        // lists or edges that are read together
+constexpr size_t kValuesTogether = 64 * 1024;  // numbers of edges that are read together
+constexpr size_t kAhead = 8;                   // nodes whose slots are fetched ahead of their search
 
 template <typename Column>
 int64_t bytes_of(const Column& column) {
@@ -23,7 +24,7 @@ int64_t bytes_of(const Column& column) {
 }  // namespace
 
 int64_t SampledBatch::bytes() const {
-  return bytes_of(node) + bytes_of(in) + bytes_of(source);
+  return bytes_of(node) + bytes_of(in) + bytes_of(source) + bytes_of(values);
 }
 
 BulkSampler::BulkSampler(const Topology& topology, NeighbourOptions options, uint64_t seed)
@@ -55,6 +56,7 @@ void BulkSampler::forget() {
   give_back(begins_);
   give_back(edges_);
   give_back(neighbours_);
+  give_back(values_);
 }
 
 void BulkSampler::begin(std::span<SampledBatch> batches) {
@@ -73,6 +75,7 @@ void BulkSampler::begin(std::span<SampledBatch> batches) {
             fmt::format("seed {} stands twice in a batch; expected seeds that differ", seeds_[i]));
     batch.in.clear();
     batch.source.clear();
+    batch.values.clear();
     batch.nodes_per_hop = {batch.nodes()};
     batch.edges_per_hop.clear();
   }
@@ -119,6 +122,7 @@ void BulkSampler::lay_out(std::span<SampledBatch> batches, int64_t fan_out) {
     if (edges > std::numeric_limits<uint32_t>::max())
       throw InputError("a batch of 2^32 edges; sample fewer seeds at a time");
     batch.source.resize(edges);
+    batch.values.resize(edges * static_cast<size_t>(topology_.edge_width()));
   }
 }
 
@@ -151,15 +155,45 @@ bool BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out, const
 void BulkSampler::read_chosen(std::span<SampledBatch> batches, size_t first, size_t end) {
   neighbours_.resize(edges_.size());
   topology_.read_neighbours(edges_, neighbours_);
-  edges_.clear();
   const int64_t* from = neighbours_.data();
   for (size_t i = first; i < end; ++i) {
     const Expanded& of = expanded_[i];
     SampledBatch& batch = batches[of.batch];
-    const size_t before = (of.batch + 1 < batches.size() ? first_of_[of.batch + 1] : expanded_.size());
-    const size_t place = before - (batch.in.size() - of.place);
-    uint32_t* const to = batch.source.data() + begins_[place];
+    uint32_t* const to = batch.source.data() + begin_of(batches, of);
     for (uint32_t j = 0; j < batch.in[of.place]; ++j) to[j] = static_cast<uint32_t>(*from++);
+  }
+  if (topology_.edge_width() > 0) read_values(batches, first, end);
+  edges_.clear();
+}
+
+// Where there is room for the edges of a node in its batch.
+size_t BulkSampler::begin_of(std::span<SampledBatch> batches, const Expanded& of) const {
+  const size_t before = (of.batch + 1 < batches.size() ? first_of_[of.batch + 1] : expanded_.size());
+  return begins_[before - (batches[of.batch].in.size() - of.place)];
+}
+
+// The same of the values of these edges, a few at a time: they may be many times as long.
+void BulkSampler::read_values(std::span<SampledBatch> batches, size_t first, size_t end) {
+  const auto width = static_cast<size_t>(topology_.edge_width());
+  const size_t together = std::clamp<size_t>(kValuesTogether / width, 1, std::max<size_t>(edges_.size(), 1));
+  values_.resize(together * width);
+  size_t read = 0, used = 0;  // of edges_
+  for (size_t i = first; i < end; ++i) {
+    const Expanded& of = expanded_[i];
+    SampledBatch& batch = batches[of.batch];
+    float* to = batch.values.data() + begin_of(batches, of) * width;
+    for (size_t left = batch.in [of.place]; left > 0;) {
+      if (used == read) {
+        const auto some = std::span(edges_).subspan(read, std::min(together, edges_.size() - read));
+        topology_.read_edge_values(some, values_);
+        read += some.size();
+      }
+      const size_t count = std::min(left, read - used);
+      const float* const from = values_.data() + (used % together) * width;
+      to = std::copy_n(from, count * width, to);
+      used += count;
+      left -= count;
+    }
   }
 }
 
@@ -172,16 +206,20 @@ void BulkSampler::number(SampledBatch& batch, size_t index) {
   const auto hop = static_cast<size_t>(batch.nodes_per_hop.back());
   const size_t first = before - hop;
   const size_t begin = hop == 0 ? batch.source.size() : begins_[first_of_[index]];
+  const auto width = static_cast<size_t>(topology_.edge_width());
   size_t edges = begin;
   for (size_t i = first; i < before; ++i) {
     size_t from = begins_[first_of_[index] + i - first];
     const int64_t seed = tree[i];
     for (uint32_t j = 0; j < batch.in[i]; ++j, ++from) {
       if (from + kAhead < batch.source.size()) table_.fetch(batch.source[from + kAhead], seed);
+      if (edges != from)
+        std::copy_n(batch.values.data() + from * width, width, batch.values.data() + edges * width);
       batch.source[edges++] = static_cast<uint32_t>(table_.find_or_add(batch.source[from], seed));
     }
   }
   batch.source.resize(edges);
+  batch.values.resize(edges * width);
   batch.nodes_per_hop.push_back(static_cast<int64_t>(batch.node.size() - before));
   batch.edges_per_hop.push_back(static_cast<int64_t>(edges - begin));
 }

@@ -20,6 +20,7 @@ struct SampledBatch {
   Vector<int64_t, Tag::blocks> node;     ///< [N] in the order in which they were reached; seeds first
   Vector<uint32_t, Tag::blocks> in;      ///< [expanded nodes] how many edges lead to each of the first nodes
   Vector<uint32_t, Tag::blocks> source;  ///< [M] where each edge comes from: a number 0 .. N-1
+  Vector<float, Tag::blocks> values;     ///< [M, Topology::edge_width()]
   std::vector<int64_t> nodes_per_hop;    ///< [hops + 1] new nodes; seeds are hop 0
   std::vector<int64_t> edges_per_hop;    ///< [hops]
 
@@ -54,13 +55,15 @@ class BulkSampler {
   bool sample(std::span<SampledBatch> batches, const std::stop_token& stop = {});
   /// Gives back what it keeps for the next call.
   void forget();
-  /// What a batch takes at most while it is sampled, scratch memory included.
-  static int64_t bytes_for(int64_t nodes, int64_t edges) { return nodes * kNodeBytes + edges * kEdgeBytes; }
+  /// What a batch takes at most while it is sampled, scratch memory included, with so many values an edge.
+  static int64_t bytes_for(int64_t nodes, int64_t edges, int64_t edge_width) {
+    return nodes * kNodeBytes + edges * kEdgeBytes * (1 + edge_width);
+  }
 
  private:
   // Columns grow to twice of what they hold.
   static constexpr int64_t kNodeBytes = 2 * (8 + 8 + 4) + 16 + 16 + 4;
-  static constexpr int64_t kEdgeBytes = 2 * 4;
+  static constexpr int64_t kEdgeBytes = 2 * 4;  // and of each value
 
   // A node that a hop expands.
   struct Expanded {
@@ -74,6 +77,8 @@ class BulkSampler {
   void lay_out(Batches batches, int64_t fan_out);
   bool choose(Batches batches, int64_t fan_out, const std::stop_token& stop);
   void read_chosen(Batches batches, size_t first, size_t end);
+  void read_values(Batches batches, size_t first, size_t end);
+  size_t begin_of(Batches batches, const Expanded& of) const;
   void number(SampledBatch& batch, size_t index);
 
   const Topology& topology_;
@@ -89,6 +94,7 @@ class BulkSampler {
   Vector<size_t, Tag::blocks> first_of_;          // of each batch: in begins_
   Vector<int64_t, Tag::blocks> edges_;            // that were chosen and not yet read
   Vector<int64_t, Tag::blocks> neighbours_;       // of these
+  Vector<float, Tag::blocks> values_;             // of some of these
 };
 
 }  // namespace plimsoll

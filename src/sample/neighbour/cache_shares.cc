@@ -24,7 +24,7 @@ constexpr int64_t kLeastScratch = 64;
 
 // A sample as it is written.
 double note_bytes(const SampleSizes& sizes) {
-  return 8 * sizes.nodes + 4 * sizes.edges;
+  return 8 * sizes.nodes + sizes.edge_bytes();
 }
 
 // A way to divide, and the bytes that are read and written for a block then.
@@ -35,7 +35,7 @@ struct Way {
 
 Way by_sweeps(const CacheInput& input, const RowUses& uses) {
   const SampleSizes& sizes = input.sizes;
-  const double sample = 12 * sizes.nodes + 4 * sizes.edges;  // as it is kept
+  const double sample = 12 * sizes.nodes + sizes.edge_bytes();  // as it is kept
   const auto scratch = static_cast<double>(sizes.most_bytes);
   const double own =
       kOwnRows * sizes.nodes * static_cast<double>(input.rows.layout().row_bytes + SharedScan::kRowBytes);
@@ -104,13 +104,14 @@ Way by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch, bool
 
 }  // namespace
 
-SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops) {
-  SampleSizes sizes;
+SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops, int64_t edge_width) {
+  SampleSizes sizes{.edge_width = edge_width};
   const auto blocks = static_cast<double>(shapes.size());
   for (const GraphShape& shape : shapes) {
-    sizes.most_bytes = std::max(sizes.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges));
+    sizes.most_bytes =
+        std::max(sizes.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges, edge_width));
     sizes.most_nodes = std::max<int64_t>(sizes.most_nodes, shape.nodes);
-    sizes.most_note = std::max(sizes.most_note, BlockSample::most_bytes(shape, hops));
+    sizes.most_note = std::max(sizes.most_note, BlockSample::most_bytes(shape, hops, edge_width));
     sizes.nodes += static_cast<double>(shape.nodes) / blocks;
     sizes.edges += static_cast<double>(shape.edges) / blocks;
   }

@@ -15,8 +15,11 @@ struct SampleSizes {
   int64_t most_note = 0;   ///< bytes of one that is written (BlockSample::most_bytes)
   double nodes = 0;        ///< of one on average
   double edges = 0;
+  int64_t edge_width = 0;  ///< values of an edge
 
-  static SampleSizes of(std::span<const GraphShape> shapes, int64_t hops);
+  static SampleSizes of(std::span<const GraphShape> shapes, int64_t hops, int64_t edge_width);
+  /// Of the edges of one on average, where each takes 4 bytes and its values.
+  double edge_bytes() const { return edges * static_cast<double>(4 * (1 + edge_width)); }
   /// Of one whose sample is in memory.
   int64_t most_kept() const { return most_note + 4 * most_nodes; }
 };

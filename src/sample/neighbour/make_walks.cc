@@ -9,20 +9,18 @@
 #include "base/error.h"
 #include "base/workers.h"
 #include "memory/ledger.h"
+#include "sample/neighbour/walk_rounds.h"
 #include "sample/topology/disk_topology.h"
+#include "sample/topology/list_search.h"
 #include "store/data_set.h"
 #include "store/graph.h"
 
 namespace plimsoll {
 namespace {
 
-// Walks that go on together: in memory as many as the caches of a core serve well; on disk more of them read
-// a page fewer times.
+// Walks that go on together in memory: as many as the caches of a core serve well.
 constexpr int64_t kTogetherInMemory = 1 << 12;
-constexpr int64_t kTogetherOnDisk = 1 << 22;
 constexpr int64_t kUnlimitedRoom = int64_t{1} << 30;
-// Of a walk, in RandomWalks and its search, with room for vectors to grow.
-constexpr int64_t kStateBytes = 640;
 
 // A topology copied from the columns of a graph.
 class HeldTopology {
@@ -52,48 +50,53 @@ int64_t room_left() {
   return ledger.cap() == Ledger::kUnlimited ? kUnlimitedRoom : ledger.cap() - ledger.held();
 }
 
+template <typename T>
 struct Own {
-  RandomWalks sampler;
-  Walks walks = {};
+  RandomWalks<T> sampler;
+  Walks<T> walks = {};
   Vector<int64_t, Tag::blocks> starts = {};
-  Vector<uint32_t, Tag::blocks> narrow = {};
 };
 
-void write(const MakeWalksOptions& options, const Topology& topology, int64_t most, bool wide,
-           NpyWriter& column, const std::function<void(int64_t, int64_t)>& progress) {
-  const int64_t each = options.walks.walks_per_node;
-  const int64_t bytes = each * (kStateBytes + (options.walks.length + 1) * 20);
+// Some whole walks after the others, on all threads.
+template <typename T>
+void write_whole(const MakeWalksOptions& options, const Topology& topology, NpyWriter& column,
+                 const WalksDone& progress) {
+  const WalkOptions& of = options.walks;
+  const int64_t each = of.walks_per_node;
+  const int64_t bytes =
+      2 * (RandomWalks<T>::bytes_for(1, of) + each * (of.length + 1) * static_cast<int64_t>(sizeof(T)));
   const int64_t room = room_left() / 4 * 3 / options.threads;
   const int64_t nodes = topology.nodes();
-  const int64_t together =
-      std::clamp<int64_t>(std::min(room / std::max<int64_t>(bytes, 1), most / std::max<int64_t>(each, 1)), 1,
-                          std::max<int64_t>(nodes, 1));
-  std::deque<Own> own;
-  for (int i = 0; i < options.threads; ++i)
-    own.push_back({RandomWalks(topology, options.walks, options.seed)});
+  const int64_t together = std::clamp<int64_t>(
+      std::min(room / bytes, kTogetherInMemory / std::max<int64_t>(each, 1)), 1, std::max<int64_t>(nodes, 1));
+  std::deque<Own<T>> own;
+  for (int i = 0; i < options.threads; ++i) own.push_back({RandomWalks<T>(topology, of, options.seed)});
   Workers(options.threads).run_ordered((nodes + together - 1) / together, [&](int64_t item, Turn& turn) {
-    Own& mine = own[static_cast<size_t>(turn.worker())];
+    Own<T>& mine = own[static_cast<size_t>(turn.worker())];
     const int64_t first = item * together;
     mine.starts.resize(static_cast<size_t>(std::min(together, nodes - first)));
     std::iota(mine.starts.begin(), mine.starts.end(), first);
     mine.sampler.walk(mine.starts, 0, mine.walks);
-    const auto& found = mine.walks.node;
-    mine.narrow.resize(wide ? 0 : found.size());
-    std::ranges::transform(wide ? std::span<const int64_t>() : std::span<const int64_t>(found),
-                           mine.narrow.begin(), [](int64_t node) { return static_cast<uint32_t>(node); });
     turn.wait();
-    if (wide)
-      column.append(std::span<const int64_t>(found));
-    else
-      column.append(std::span<const uint32_t>(mine.narrow));
+    column.append(std::span<const T>(mine.walks));
     progress((first + std::ssize(mine.starts)) * each, nodes * each);
   });
 }
 
+template <typename T>
+void write(const MakeWalksOptions& options, const Topology& held, DiskTopology* disk, DataSetWriter& set,
+           const WalksDone& progress) {
+  NpyWriter& column = set.column<T>("walks", {options.walks.length + 1});
+  if (disk != nullptr &&
+      write_in_rounds<T>(options, *disk, room_left() / 8 * 7, set.path(), column, progress))
+    return;
+  if (disk != nullptr) disk->resize(std::clamp(room_left() / 2, disk->least_bytes(), disk->most_bytes()));
+  write_whole<T>(options, held, column, progress);
+}
+
 }  // namespace
 
-MadeWalks make_walks(const MakeWalksOptions& options, const std::function<void(int64_t, int64_t)>& progress,
-                     FileSystem& files) {
+MadeWalks make_walks(const MakeWalksOptions& options, const WalksDone& progress, FileSystem& files) {
   const WalkOptions& walks = options.walks;
   const GraphView graph(options.graph);
   MadeWalks made{.walks = graph.nodes() * walks.walks_per_node};
@@ -111,22 +114,24 @@ MadeWalks make_walks(const MakeWalksOptions& options, const std::function<void(i
 
   std::optional<HeldTopology> held;
   std::unique_ptr<Topology> topology;
+  DiskTopology* disk = nullptr;
   made.in_memory = room_left() / 4 * 3 >= HeldTopology::bytes(graph);
   if (made.in_memory) {
     held.emplace(graph);
     topology = std::make_unique<CsrTopology>(held->topology());
   } else {
-    auto disk = std::make_unique<DiskTopology>(graph);
-    disk->resize(std::clamp(room_left() / 2, disk->least_bytes(), disk->most_bytes()));
-    topology = std::move(disk);
+    auto on_disk = std::make_unique<DiskTopology>(graph);
+    disk = on_disk.get();
+    topology = std::move(on_disk);
   }
-  const RandomWalks checked(*topology, walks, options.seed);  // refuses options before anything is written
-  if (walks.p != 1 || walks.q != 1) require_ascending_lists(*topology);
+  const RandomWalks<int64_t> checked(*topology, walks,
+                                     options.seed);  // refuses options before anything is written
+  if (!walks.is_uniform()) require_ascending_lists(*topology);
   DataSetWriter set(options.out, options.force, files);
-  const bool wide = !graph.wide_indices().empty();
-  NpyWriter& column = wide ? set.column<int64_t>("walks", {walks.length + 1})
-                           : set.column<uint32_t>("walks", {walks.length + 1});
-  write(options, *topology, made.in_memory ? kTogetherInMemory : kTogetherOnDisk, wide, column, progress);
+  if (graph.wide_indices().empty())
+    write<uint32_t>(options, *topology, disk, set, progress);
+  else
+    write<int64_t>(options, *topology, disk, set, progress);
   set.publish({{"kind", "walks"}, {"provenance", provenance}});
   return made;
 }

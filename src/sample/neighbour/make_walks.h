@@ -19,6 +19,9 @@ struct MakeWalksOptions {
   bool force = false;  ///< replace an existing output
 };
 
+/// Told how many of how many walks are done; may throw to stop.
+using WalksDone = std::function<void(int64_t done, int64_t total)>;
+
 struct MadeWalks {
   bool already_there = false;  ///< the output held just these walks: nothing was done
   bool in_memory = false;      ///< whether all of the topology was
@@ -27,11 +30,11 @@ struct MadeWalks {
 
 /// Writes walks from each node to a data set of kind `walks` (docs/giant-graphs.md): the column `walks`,
 /// [nodes x walks_per_node, length + 1], u32, or i64 for more than 2^32 nodes. The topology is held in memory
-/// if three quarters of what the ledger has left hold it, and else read from disk through a cache. The bytes
-/// do not depend on threads or budget. `progress(done, total)` counts walks, and may throw to stop.
-/// Errors: UsageError (options), InputError (the graph), BudgetExceeded, Failure (disk; an output that holds
-/// something else).
-MadeWalks make_walks(const MakeWalksOptions& options, const std::function<void(int64_t, int64_t)>& progress,
+/// if three quarters of what the ledger has left hold it, and else read from disk, in rounds of many walks
+/// (walk_rounds.h) or, where there is no room for these, through a cache. The bytes do not depend on threads
+/// or budget. Errors: UsageError (options), InputError (the graph), BudgetExceeded, Failure (disk; an output
+/// that holds something else).
+MadeWalks make_walks(const MakeWalksOptions& options, const WalksDone& progress,
                      FileSystem& files = FileSystem::disk());
 
 }  // namespace plimsoll

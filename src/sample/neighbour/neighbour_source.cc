@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -47,7 +48,7 @@ void count_use(uint8_t& uses) {
 NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options)
     : graph_(folder),
       options_(options),
-      topology_(graph_),
+      topology_(graph_, {}, options.edges),
       blocks_(options.negatives ? edge_lists(graph_, options.splits) : node_lists(graph_, options.splits),
               options.blocks),
       width_(graph_.node_features()),
@@ -55,6 +56,9 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
       reader_(rows_.path, rows_.layout()),
       sampler_(sampled_from()) {
   tables_.node_features = graph_.tables().node_features;
+  if (options.edges.weight) tables_.edge_features.emplace_back("edge_weight");
+  if (options.edges.features)
+    std::ranges::copy(graph_.tables().edge_features, std::back_inserter(tables_.edge_features));
 }
 
 BlockSampler::From NeighbourSource::sampled_from() const {
@@ -106,7 +110,7 @@ void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
   Vector<std::byte, Tag::blocks> first;
   sample_.write(first);
   const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;  // on average, with some to spare
-  const auto shortest = static_cast<int64_t>(2 * (guessed.nodes + guessed.edges));
+  const auto shortest = static_cast<int64_t>(2 * guessed.nodes + guessed.edge_bytes() / 2);
   const int64_t bytes = sample_file_bytes(of_block);
   if (bytes == 0) return;
   const int64_t samples = std::min(graphs(), bytes / std::max<int64_t>(shortest, 1));
@@ -130,7 +134,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   give_back_freed_memory();
   // What is read needs room that does not grow once the run is planned.
   const std::lock_guard lock(mutex_);
-  sizes_ = SampleSizes::of(shapes, hops());
+  sizes_ = SampleSizes::of(shapes, hops(), edge_features());
   threads_ = threads;
   for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
     sampler_.sample(std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
@@ -163,6 +167,7 @@ std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& samp
     block.edges.push_back(static_cast<int32_t>(source));
     block.edges.push_back(static_cast<int32_t>(target));
   });
+  block.edge_attr.insert(block.edge_attr.end(), batch.values.begin(), batch.values.end());
   append_prefixes(batch, block.prefixes);
   block.x.resize(begin + batch.node.size() * static_cast<size_t>(width_));
   return reinterpret_cast<std::byte*>(block.x.data() + begin);
@@ -248,7 +253,7 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
 SampleSizes NeighbourSource::guess_sizes() const {
   sampler_.sample(0, sample_);
   const GraphShape shape = sample_.shape({});
-  SampleSizes sizes = SampleSizes::of(std::span(&shape, 1), hops());
+  SampleSizes sizes = SampleSizes::of(std::span(&shape, 1), hops(), edge_features());
   sizes.most_bytes *= 2;
   sizes.most_nodes *= 2;
   sizes.most_note *= 2;

@@ -27,6 +27,7 @@ struct NeighbourSourceOptions {
   uint64_t seed = 0;  ///< of what is sampled
   /// The splits that are asked for; the first trains.
   std::vector<std::string> splits = {"train", "valid"};
+  EdgeColumns edges = {};  ///< that blocks have; of features those that the graph has
   /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
   std::optional<int64_t> negatives = {};
   /// For samples and rows of coming blocks. Bytes, if none are given: as many as the columns take as f32, and
@@ -49,8 +50,11 @@ class NeighbourSource : public BlockSource {
 
   int64_t graphs() const override { return blocks_.blocks(); }
   int64_t node_features() const override { return width_; }
-  int64_t edge_features() const override { return 0; }
-  RowWidths widths() const override { return {.node_features = width_, .hops = hops()}; }
+  /// Numbers of the edge columns that are asked for.
+  int64_t edge_features() const override { return topology_.edge_width(); }
+  RowWidths widths() const override {
+    return {.node_features = width_, .edge_features = edge_features(), .hops = hops()};
+  }
   const GraphSetTables& tables() const override { return tables_; }
   /// Samples every block of the run, without its features. Keeps as many of the samples as there is room for
   /// on the disk.

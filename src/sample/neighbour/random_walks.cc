@@ -3,14 +3,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
+#include "sample/seeds/draws.h"
+#include "sample/topology/damaged_topology.h"
 
 namespace plimsoll {
+namespace {
 
-RandomWalks::RandomWalks(const Topology& topology, const WalkOptions& options, uint64_t seed)
-    : topology_(topology), options_(options), seed_(seed), search_(topology) {
+// Walks that are read together with their neighbours lie within a few of so many parts of the file.
+constexpr int kPartBits = 12;
+// Of a walk: two columns of walks of 4; biased, two more, and one of numbers. And of one that is read with
+// others.
+constexpr int64_t kWalkBytes = 2 * 4;
+constexpr int64_t kBiasedBytes = kWalkBytes + 3 * 4;
+constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 2 * 24;
+
+// Calls use(part) for some of them at a time.
+template <typename Use>
+void in_parts(std::span<const uint32_t> walks, size_t most, const Use& use) {
+  for (size_t first = 0; first < walks.size(); first += most)
+    use(walks.subspan(first, std::min(most, walks.size() - first)));
+}
+
+}  // namespace
+
+template <typename T>
+RandomWalks<T>::RandomWalks(const Topology& topology, const WalkOptions& options, uint64_t seed,
+                            Reading reading)
+    : topology_(topology), options_(options), seed_(seed), reading_(reading) {
   for (const int64_t number : {options.length, options.walks_per_node})
     if (number < 0 || number > UINT32_MAX)
       throw UsageError(fmt::format("random walks: found {} steps and {} walks a node, expected 0 to 2^32 - 1",
@@ -18,90 +43,169 @@ RandomWalks::RandomWalks(const Topology& topology, const WalkOptions& options, u
   if (!(options.p > 0) || !(options.q > 0))
     throw UsageError(
         fmt::format("random walks: found p {} and q {}, expected numbers above 0", options.p, options.q));
+  const double most = std::max({1 / options.p, 1.0, 1 / options.q});
+  back_ = 1 / options.p / most;
+  near_ = 1 / most;
+  far_ = 1 / options.q / most;
 }
 
-void RandomWalks::walk(std::span<const int64_t> starts, uint32_t epoch, Walks& out) {
+template <typename T>
+int64_t RandomWalks<T>::bytes_for(int64_t starts, const WalkOptions& options) {
+  const int64_t walks = starts * options.walks_per_node;
+  constexpr int64_t kNode = sizeof(T);
+  return starts * 8 + walks * (options.is_uniform() ? kNode + kWalkBytes : 3 * kNode + kBiasedBytes) +
+         std::min(walks, kTogether) * kTogetherBytes;
+}
+
+template <typename T>
+void RandomWalks<T>::walk(std::span<const int64_t> starts, uint32_t epoch, Walks<T>& out) {
   begin(starts, epoch);
   const auto places = static_cast<size_t>(options_.length) + 1;
-  out.node.resize(at_.size() * places);
-  out.edge.assign(at_.size() * (places - 1), -1);
-  for (size_t walk = 0; walk < at_.size(); ++walk) out.node[walk * places] = at_[walk];
-  for (int64_t step = 0; step < options_.length; ++step) {
-    begin_step(step);
-    while (!waiting_.empty()) {
-      draw();
-      chances_.assign(waiting_.size(), 1);
-      if (step > 0 && (options_.p != 1 || options_.q != 1)) weigh();
-      accept(step, out);
-    }
-    for (size_t walk = 0; walk < at_.size(); ++walk)
-      out.node[walk * places + static_cast<size_t>(step) + 1] = at_[walk];
+  out.resize(at_.size() * places);
+  for (size_t place = 0; place < places; ++place) {
+    if (place > 0) step();
+    for (size_t walk = 0; walk < at_.size(); ++walk) out[walk * places + place] = at_[walk];
   }
 }
 
-void RandomWalks::begin(std::span<const int64_t> starts, uint32_t epoch) {
-  const auto each = static_cast<size_t>(options_.walks_per_node);
-  keys_.clear();
-  at_.clear();
-  for (const int64_t start : starts) {
-    keys_.push_back(item_key(seed_, Purpose::walks, epoch, start));
-    at_.insert(at_.end(), each, start);
+template <typename T>
+void RandomWalks<T>::begin(std::span<const int64_t> starts, uint32_t epoch) {
+  const size_t walks = starts.size() * each();
+  if (walks > UINT32_MAX)
+    throw UsageError(fmt::format("random walks: found {} walks, expected up to 2^32 - 1 at a time", walks));
+  require_nodes(starts, topology_.nodes());
+  keys_.resize(starts.size());
+  at_.resize(walks);
+  for (size_t i = 0; i < starts.size(); ++i) {
+    keys_[i] = item_key(seed_, Purpose::walks, epoch, starts[i]);
+    std::fill_n(at_.begin() + static_cast<std::ptrdiff_t>(i * each()), each(), static_cast<T>(starts[i]));
   }
+  step_ = 0;
+  if (options_.is_uniform()) return;
   before_ = at_;
-  lists_.resize(at_.size());
-  older_.resize(at_.size());
+  drawn_.resize(walks);
+  numbers_.resize(walks);
+  asked_.reserve(walks);
+  again_.reserve(walks);
 }
 
-void RandomWalks::begin_step(int64_t step) {
-  std::swap(older_, lists_);
-  topology_.read_lists(at_, lists_);
-  draws_.clear();
-  waiting_.clear();
-  const auto each = static_cast<size_t>(options_.walks_per_node);
-  for (size_t walk = 0; walk < at_.size(); ++walk) {
-    const uint64_t part = static_cast<uint64_t>(walk % each) << 32 | static_cast<uint64_t>(step);
-    draws_.emplace_back(keys_[walk / each], Purpose::walks, part);
-    if (lists_[walk].degree > 0) waiting_.push_back(walk);
+template <typename T>
+void RandomWalks<T>::step() {
+  const bool biased = step_ > 0 && !options_.is_uniform();
+  waiting_.resize(at_.size());
+  std::iota(waiting_.begin(), waiting_.end(), 0U);
+  if (biased) std::ranges::fill(numbers_, 0);
+  while (!waiting_.empty()) {
+    asked_.clear();
+    again_.clear();
+    sort(waiting_, at_);
+    in_parts(waiting_, kTogether, [&](Part walks) { draw(walks, biased); });
+    sort(asked_, before_);
+    in_parts(asked_, kTogether, [&](Part walks) { look_up(walks); });
+    if (again_.empty()) break;  // and waiting_ keeps its memory
+    std::swap(waiting_, again_);
   }
+  ++step_;
 }
 
-void RandomWalks::draw() {
-  edges_.clear();
-  for (const size_t walk : waiting_) {
-    const EdgeRange& list = lists_[walk];
-    edges_.push_back(list.first +
-                     static_cast<int64_t>(draws_[walk].below(static_cast<uint64_t>(list.degree))));
-  }
-  neighbours_.resize(edges_.size());
-  topology_.read_neighbours(edges_, neighbours_);
+// By the part of the file in which the list of its node is.
+template <typename T>
+void RandomWalks<T>::sort(Column<uint32_t>& walks, const Column<T>& nodes) {
+  if (reading_ == Reading::memory || walks.size() < 2) return;
+  const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(topology_.nodes())));
+  const int shift = std::max(0, bits - kPartBits);
+  std::array<uint32_t, (size_t{1} << kPartBits) + 1> begins{};
+  for (const uint32_t walk : walks) ++begins[static_cast<size_t>(nodes[walk] >> shift) + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  sorted_.resize(walks.size());
+  for (const uint32_t walk : walks) sorted_[begins[static_cast<size_t>(nodes[walk] >> shift)]++] = walk;
+  std::swap(walks, sorted_);
 }
 
-// The chance of each neighbour drawn, relative to that of the likeliest kind.
-void RandomWalks::weigh() {
-  back_.clear();
-  for (const size_t walk : waiting_) back_.push_back(older_[walk]);
-  places_.resize(back_.size());
-  near_.resize(back_.size());
-  search_.find(back_, neighbours_, places_, near_);
-  const double most = std::max({1 / options_.p, 1.0, 1 / options_.q});
-  for (size_t i = 0; i < waiting_.size(); ++i) {
-    const bool is_back = neighbours_[i] == before_[waiting_[i]];
-    chances_[i] = (is_back ? 1 / options_.p : near_[i] != 0 ? 1 : 1 / options_.q) / most;
-  }
-}
-
-void RandomWalks::accept(int64_t step, Walks& out) {
-  size_t still = 0;
-  for (size_t i = 0; i < waiting_.size(); ++i) {
-    const size_t walk = waiting_[i];
-    if (chances_[i] < 1 && draws_[walk].uniform() >= chances_[i]) {
-      waiting_[still++] = walk;
-      continue;
+// Draws a neighbour, or some to choose from, for each walk.
+template <typename T>
+void RandomWalks<T>::draw(Part walks, bool biased) {
+  const size_t draws = biased && reading_ == Reading::disk ? kDraws : 1;
+  nodes_.resize(walks.size());
+  lists_.resize(walks.size());
+  for (size_t i = 0; i < walks.size(); ++i) nodes_[i] = static_cast<int64_t>(at_[walks[i]]);
+  topology_.read_lists(nodes_, lists_);
+  edges_.resize(walks.size() * draws);
+  chances_.resize(biased ? edges_.size() : 0);
+  used_.resize(chances_.size());
+  size_t count = 0;
+  for (size_t i = 0; i < walks.size(); ++i) {
+    const auto [first, degree] = lists_[i];
+    if (degree == 0) continue;
+    const size_t walk = walks[i];
+    Draws numbers(keys_[walk / each()], Purpose::walks,
+                  static_cast<uint64_t>(walk % each()) << 32 | static_cast<uint64_t>(step_));
+    if (biased) numbers.skip(numbers_[walk]);
+    for (const size_t end = count + draws; count < end; ++count) {
+      edges_[count] = first + static_cast<int64_t>(numbers.below(static_cast<uint64_t>(degree)));
+      if (!biased) continue;
+      chances_[count] = numbers.uniform();
+      used_[count] = numbers.drawn();
     }
-    before_[walk] = std::exchange(at_[walk], neighbours_[i]);
-    out.edge[walk * static_cast<size_t>(options_.length) + static_cast<size_t>(step)] = edges_[i];
   }
-  waiting_.resize(still);
+  edges_.resize(count);
+  neighbours_.resize(count);
+  topology_.read_neighbours(edges_, neighbours_);
+  count = 0;
+  for (size_t i = 0; i < walks.size(); ++i) {
+    if (lists_[i].degree == 0) continue;
+    if (biased)
+      decide(walks[i], count, draws);
+    else
+      go(walks[i], neighbours_[count]);
+    count += draws;
+  }
 }
+
+// Takes the first draw that is not rejected, or has it looked up, or lets the walk draw again.
+template <typename T>
+void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
+  for (size_t i = first; i < first + draws; ++i) {
+    const int64_t to = neighbours_[i];
+    numbers_[walk] = used_[i];
+    const bool back = to == static_cast<int64_t>(before_[walk]);
+    if (chances_[i] < (back ? back_ : std::min(near_, far_))) return go(walk, to);
+    if (back || chances_[i] >= std::max(near_, far_)) continue;
+    drawn_[walk] = static_cast<T>(to);
+    return asked_.push_back(walk);
+  }
+  again_.push_back(walk);
+}
+
+// Whether the neighbour that was drawn is in the list of the node before: of these and the others, it is of
+// the likelier kind or rejected.
+template <typename T>
+void RandomWalks<T>::look_up(Part walks) {
+  nodes_.resize(walks.size());
+  lists_.resize(walks.size());
+  neighbours_.resize(walks.size());
+  found_.resize(walks.size());
+  for (size_t i = 0; i < walks.size(); ++i) {
+    nodes_[i] = static_cast<int64_t>(before_[walks[i]]);
+    neighbours_[i] = static_cast<int64_t>(drawn_[walks[i]]);
+  }
+  topology_.read_lists(nodes_, lists_);
+  topology_.find(lists_, neighbours_, found_);
+  for (size_t i = 0; i < walks.size(); ++i) {
+    if ((found_[i] != 0) == (near_ > far_))
+      go(walks[i], neighbours_[i]);
+    else
+      again_.push_back(walks[i]);
+  }
+}
+
+template <typename T>
+void RandomWalks<T>::go(uint32_t walk, int64_t to) {
+  if (!before_.empty()) before_[walk] = at_[walk];
+  at_[walk] = static_cast<T>(to);
+}
+
+template class RandomWalks<uint32_t>;
+template class RandomWalks<int64_t>;
 
 }  // namespace plimsoll

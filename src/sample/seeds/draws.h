@@ -24,6 +24,17 @@ class Draws {
         counter_{0, static_cast<uint32_t>(part), static_cast<uint32_t>(part >> 32),
                  static_cast<uint32_t>(purpose) << 16 | 1} {}
 
+  /// Goes on after so many numbers of bits().
+  void skip(uint32_t numbers) {
+    counter_[0] = numbers / four_.size();
+    next_ = four_.size();
+    for (uint32_t left = numbers % four_.size(); left > 0; --left) bits();
+  }
+  /// How many numbers of bits() were drawn.
+  uint32_t drawn() const {
+    return counter_[0] * static_cast<uint32_t>(four_.size()) - static_cast<uint32_t>(four_.size() - next_);
+  }
+
   uint32_t bits() {
     if (next_ == four_.size()) {
       four_ = philox_(counter_);

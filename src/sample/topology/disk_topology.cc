@@ -1,12 +1,16 @@
 #include "sample/topology/disk_topology.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
+#include "memory/vector.h"
 #include "sample/topology/damaged_topology.h"
+#include "sample/topology/list_search.h"
 #include "store/graph.h"
 
 namespace plimsoll {
@@ -29,22 +33,36 @@ DiskTopology::DiskTopology(const std::filesystem::path& folder, int64_t bytes,
   resize(bytes);
 }
 
-DiskTopology::DiskTopology(const GraphView& graph, const PageCache::Options& options)
+DiskTopology::DiskTopology(const GraphView& graph, const PageCache::Options& options,
+                           const EdgeColumns& values)
     : nodes_(graph.nodes()),
       edges_(graph.edges()),
       wide_(!graph.wide_indices().empty()),
+      values_(values),
+      feature_width_(values.features ? graph.edge_features() : 0),
       lists_(open_column(graph, "indptr", options)),
       neighbours_(open_column(graph, "indices", options)) {
-  if (!graph.edge_weight().empty()) weights_ = open_column(graph, "edge_weight", options);
+  const bool weighted = graph.set().has_column("edge_weight");
+  if (values.weight && !weighted)
+    throw InputError(fmt::format(
+        "{}: edges have no weights (column edge_weight); give `plimsoll ingest graph` --weight, or set "
+        "gnn.edge_weight: false",
+        graph.set().folder().string()));
+  if (weighted) weights_ = open_column(graph, "edge_weight", options);
+  if (feature_width_ > 0) features_ = open_column(graph, "edge_attr", options);
   resize(least_bytes());
 }
 
 int64_t DiskTopology::least_bytes() const {
-  return lists_->least_bytes() + neighbours_->least_bytes() + (weights_ ? weights_->least_bytes() : 0);
+  int64_t bytes = 0;
+  for (const PageCache* const column : columns()) bytes += column != nullptr ? column->least_bytes() : 0;
+  return bytes;
 }
 
 int64_t DiskTopology::most_bytes() const {
-  return lists_->most_bytes() + neighbours_->most_bytes() + (weights_ ? weights_->most_bytes() : 0);
+  int64_t bytes = 0;
+  for (const PageCache* const column : columns()) bytes += column != nullptr ? column->most_bytes() : 0;
+  return bytes;
 }
 
 void DiskTopology::resize(int64_t bytes) {
@@ -57,12 +75,13 @@ void DiskTopology::resize(int64_t bytes) {
     column.resize(column.least_bytes() + given);
     spare -= given;
   };
-  for (PageCache* const column : {lists_.get(), neighbours_.get(), weights_.get()})
+  for (PageCache* const column : columns())
     if (column != nullptr) column->resize(column->least_bytes());  // before others grow
   // A page of lists saves twice the reads that another saves: each neighbour is read by way of its list.
   give(*lists_, spare / 2);
   give(*neighbours_, weights_ ? spare / 2 : spare);
   if (weights_) give(*weights_, spare);
+  if (features_) give(*features_, spare);
 }
 
 void DiskTopology::read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const {
@@ -102,12 +121,104 @@ void DiskTopology::read_neighbours(std::span<const int64_t> edges, std::span<int
   require_neighbours(neighbours.first(edges.size()), edges, nodes_);
 }
 
+void DiskTopology::find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+                        std::span<uint8_t> found) const {
+  if (wide_)
+    find_in<int64_t>(lists, nodes, found);
+  else
+    find_in<uint32_t>(lists, nodes, found);
+}
+
+// What a page has of a list is searched where it lies. Lists of more pages than a few are searched number by
+// number, all of them at once.
+template <typename T>
+void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+                           std::span<uint8_t> found) const {
+  constexpr int64_t kMostPages = 4;
+  struct Piece {
+    size_t list;
+    int64_t count;
+  };
+  Vector<int64_t, Tag::blocks> places;
+  Vector<Piece, Tag::blocks> pieces;
+  Vector<EdgeRange, Tag::blocks> long_lists;
+  Vector<int64_t, Tag::blocks> in_long;
+  places.reserve(lists.size());
+  pieces.reserve(lists.size());
+  const int64_t of_page = neighbours_->numbers_per_page();
+  std::fill_n(found.begin(), lists.size(), uint8_t{0});
+  for (size_t i = 0; i < lists.size(); ++i) {
+    if (lists[i].degree > kMostPages * of_page) {
+      long_lists.push_back(lists[i]);
+      in_long.push_back(nodes[i]);
+      continue;
+    }
+    const int64_t end = lists[i].first + lists[i].degree;
+    for (int64_t place = lists[i].first; place < end; place += pieces.back().count) {
+      places.push_back(place);
+      pieces.push_back({i, std::min(end, (place / of_page + 1) * of_page) - place});
+    }
+  }
+  neighbours_->read<T>(places, [&](size_t p, const T* first) {
+    const Piece& piece = pieces[p];
+    if (std::binary_search(first, first + piece.count, static_cast<T>(nodes[piece.list])))
+      found[piece.list] = 1;
+  });
+  if (long_lists.empty()) return;
+  Vector<int64_t, Tag::blocks> unused(long_lists.size());
+  Vector<uint8_t, Tag::blocks> found_in_long(long_lists.size());
+  ListSearch(*this).find(long_lists, in_long, unused, found_in_long);
+  for (size_t i = 0, next = 0; i < lists.size(); ++i)
+    if (lists[i].degree > kMostPages * of_page) found[i] = found_in_long[next++];
+}
+
 void DiskTopology::read_weights(std::span<const int64_t> edges, std::span<float> weights) const {
   weights_->read<float>(edges, [&](size_t i, const float* weight) { weights[i] = *weight; });
 }
 
+void DiskTopology::read_edge_values(std::span<const int64_t> edges, std::span<float> values) const {
+  const auto width = static_cast<size_t>(edge_width());
+  if (values_.weight)
+    weights_->read<float>(edges, [&](size_t i, const float* weight) { values[i * width] = *weight; });
+  if (features_) read_features(edges, values.subspan(values_.weight ? 1 : 0));
+}
+
+// What a page has of an edge's row is read at once.
+void DiskTopology::read_features(std::span<const int64_t> edges, std::span<float> values) const {
+  constexpr size_t kTogether = 4096;
+  struct Piece {
+    float* to;
+    int64_t count;
+  };
+  Vector<int64_t, Tag::blocks> places;
+  Vector<Piece, Tag::blocks> pieces;
+  places.reserve(std::min(kTogether, 2 * edges.size()));
+  pieces.reserve(places.capacity());
+  const auto read = [&] {
+    features_->read<float>(
+        places, [&](size_t i, const float* numbers) { std::copy_n(numbers, pieces[i].count, pieces[i].to); });
+    places.clear();
+    pieces.clear();
+  };
+  const int64_t of_page = features_->numbers_per_page();
+  for (size_t i = 0; i < edges.size(); ++i) {
+    float* out = values.data() + i * static_cast<size_t>(edge_width());
+    const int64_t end = (edges[i] + 1) * feature_width_;
+    for (int64_t place = edges[i] * feature_width_; place < end;) {
+      const int64_t count = std::min(end, (place / of_page + 1) * of_page) - place;
+      places.push_back(place);
+      pieces.push_back({out, count});
+      place += count;
+      out += count;
+      if (places.size() == kTogether) read();
+    }
+  }
+  read();
+}
+
 TopologyCounters DiskTopology::counters() const {
-  return {lists_->counters(), neighbours_->counters(), weights_ ? weights_->counters() : PageCounters{}};
+  const auto of = [](const auto& column) { return column ? column->counters() : PageCounters{}; };
+  return {of(lists_), of(neighbours_), of(weights_), of(features_)};
 }
 
 }  // namespace plimsoll

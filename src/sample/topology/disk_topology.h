@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -17,6 +18,7 @@ struct TopologyCounters {
   PageCounters lists;       ///< of `indptr`
   PageCounters neighbours;  ///< of `indices`
   PageCounters weights;     ///< of `edge_weight`
+  PageCounters features;    ///< of `edge_attr`
 };
 
 /// The topology of a `graph` data set that stays on disk, but for as many pages of its columns as a budget
@@ -26,8 +28,10 @@ class DiskTopology final : public Topology {
   /// Reads the graph at `folder`, with `bytes` of Tag::cache for everything: least_bytes() or more.
   /// Errors: InputError (no graph, or damaged), UsageError (fewer bytes; PLIMSOLL_READ), BudgetExceeded.
   DiskTopology(const std::filesystem::path& folder, int64_t bytes, const PageCache::Options& options = {});
-  /// The same of an open graph, with least_bytes().
-  explicit DiskTopology(const GraphView& graph, const PageCache::Options& options = {});
+  /// The same of an open graph, with least_bytes(). Gives these columns as edge values. Errors: those,
+  /// and InputError where the graph has no weights and they are asked for.
+  explicit DiskTopology(const GraphView& graph, const PageCache::Options& options = {},
+                        const EdgeColumns& values = {});
 
   int64_t nodes() const override { return nodes_; }
   int64_t edges() const override { return edges_; }
@@ -36,7 +40,11 @@ class DiskTopology final : public Topology {
   /// disk's).
   void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const override;
   void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const override;
+  void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+            std::span<uint8_t> found) const override;
   void read_weights(std::span<const int64_t> edges, std::span<float> weights) const override;
+  int64_t edge_width() const override { return (values_.weight ? 1 : 0) + feature_width_; }
+  void read_edge_values(std::span<const int64_t> edges, std::span<float> values) const override;
 
   int64_t least_bytes() const;  ///< with one page of each column
   int64_t most_bytes() const;   ///< with all of them: more is of no use
@@ -46,12 +54,23 @@ class DiskTopology final : public Topology {
   TopologyCounters counters() const;
 
  private:
+  std::array<PageCache*, 4> columns() const {
+    return {lists_.get(), neighbours_.get(), weights_.get(), features_.get()};
+  }
+  template <typename T>
+  void find_in(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+               std::span<uint8_t> found) const;
+  void read_features(std::span<const int64_t> edges, std::span<float> values) const;
+
   int64_t nodes_;
   int64_t edges_;
   bool wide_;  // indices of i64
+  EdgeColumns values_;
+  int64_t feature_width_;  // 0: features are not asked for
   std::unique_ptr<PageCache> lists_;
   std::unique_ptr<PageCache> neighbours_;
-  std::unique_ptr<PageCache> weights_;  // where there are any
+  std::unique_ptr<PageCache> weights_;   // where there are any
+  std::unique_ptr<PageCache> features_;  // where they are asked for
 };
 
 }  // namespace plimsoll

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <type_traits>
+
 #include "base/error.h"
 #include "sample/topology/damaged_topology.h"
 
@@ -52,6 +55,23 @@ void CsrTopology::read_neighbours(std::span<const int64_t> edges, std::span<int6
           good &= is_below(neighbours[i], nodes());
         });
         if (!good) require_neighbours(neighbours.first(edges.size()), edges, nodes());
+      },
+      indices_);
+}
+
+void CsrTopology::find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+                       std::span<uint8_t> found) const {
+  std::visit(
+      [&](const auto& column) {
+        using T = std::remove_cvref_t<decltype(column[0])>;
+        for (size_t i = 0; i < lists.size(); ++i) {
+          if (i + kPlacesAhead < lists.size()) {
+            const EdgeRange& soon = lists[i + kPlacesAhead];
+            __builtin_prefetch(column.data() + soon.first + soon.degree / 2);
+          }
+          const T* const first = column.data() + lists[i].first;
+          found[i] = std::binary_search(first, first + lists[i].degree, static_cast<T>(nodes[i])) ? 1 : 0;
+        }
       },
       indices_);
 }

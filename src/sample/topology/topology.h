@@ -14,6 +14,12 @@ struct EdgeRange {
   int64_t degree = 0;
 };
 
+/// Columns of edges that are read beside their ends, in this order.
+struct EdgeColumns {
+  bool weight = false;    ///< edge_weight: one number
+  bool features = false;  ///< edge_attr, where it is there: one or more
+};
+
 /// The edges of one giant graph, by way of the neighbour list of each node. An edge is known by its place in
 /// `indices`, 0 .. edges()-1, and leads from the neighbour to the node whose list it is in. All is read in
 /// batches, so that an implementation over a disk can sort and merge what is asked for, and one over memory
@@ -32,8 +38,16 @@ class Topology {
   virtual void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const = 0;
   /// neighbours[i] is the node that edges[i] comes from: 0 .. nodes()-1. `edges` are places within lists.
   virtual void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const = 0;
+  /// found[i]: 1 if nodes[i] is in lists[i], else 0. Lists ascend.
+  virtual void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+                    std::span<uint8_t> found) const = 0;
   /// The weight of each edge, where weighted().
   virtual void read_weights(std::span<const int64_t> edges, std::span<float> weights) const = 0;
+
+  /// Numbers that an edge has in the columns that were asked for; 0: none were.
+  virtual int64_t edge_width() const { return 0; }
+  /// These numbers of each edge: [edges, edge_width()]. Best read with edges that ascend.
+  virtual void read_edge_values(std::span<const int64_t> /*edges*/, std::span<float> /*values*/) const {}
 };
 
 /// A graph in memory, or in a map: columns of others, which have to outlive it.
@@ -51,6 +65,8 @@ class CsrTopology final : public Topology {
   bool weighted() const override { return !weights_.empty(); }
   void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const override;
   void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const override;
+  void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
+            std::span<uint8_t> found) const override;
   void read_weights(std::span<const int64_t> edges, std::span<float> weights) const override;
 
  private:

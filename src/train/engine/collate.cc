@@ -56,12 +56,14 @@ std::optional<TrimmedLayers> trimmed(const GraphBlock& block, const CollateOptio
   return TrimmedLayers(block.prefixes, {block.nodes(), block.edge_count()}, options.layers);
 }
 
-// Edges into each node but self-loops.
-at::Tensor count_degrees(const GraphBlock& block) {
+// Edges into each node but self-loops, or the sum of their weights.
+at::Tensor count_degrees(const GraphBlock& block, bool by_weight) {
   at::Tensor degrees = at::zeros({block.nodes()}, at::kFloat);
   float* const degree = degrees.mutable_data_ptr<float>();
-  for (size_t e = 0; e < block.edges.size(); e += 2)
-    if (block.edges[e] != block.edges[e + 1]) ++degree[block.edges[e + 1]];
+  for (size_t e = 0; e < block.edges.size() / 2; ++e) {
+    const int32_t target = block.edges[2 * e + 1];
+    if (block.edges[2 * e] != target) degree[target] += by_weight ? block.edge_attr[e] : 1;
+  }
   return degrees;
 }
 
@@ -77,6 +79,7 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
   batch.x = at::from_blob(const_cast<float*>(block.x.data()), {nodes, widths.node_features}, at::kFloat);
   batch.edge_attr =
       at::from_blob(const_cast<float*>(block.edge_attr.data()), {edges, widths.edge_features}, at::kFloat);
+  if (options.edge_weight) batch.edge_weight = batch.edge_attr.view({edges});
   batch.graph_ptr = at::from_blob(const_cast<int64_t*>(block.node_ptr.data()), {graphs + 1}, at::kLong);
   const auto beside = [&](const ItemRows& rows, const auto& values) {
     if (rows.width == 0) return at::Tensor();
@@ -92,7 +95,7 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
   batch.node_keys = at::empty({3, keyed}, at::kLong);
   batch.graph_item = at::empty({graphs}, at::kLong);
   batch.graph_local = at::zeros({graphs}, at::kLong);
-  if (layers && options.degrees) batch.degrees = count_degrees(block);
+  if (layers && options.degrees) batch.degrees = count_degrees(block, options.edge_weight);
 
   const at::Tensor edge_index = at::empty({2, edges}, at::kLong);
   int64_t* source = edge_index.mutable_data_ptr<int64_t>();

@@ -48,18 +48,25 @@ Vector<int64_t, Tag::columns> cut_pieces(const Topology& topology) {
   return begins;
 }
 
-// Edges into each node but self-loops.
-Vector<float, Tag::columns> degrees_of(const Topology& topology) {
+// Edges into each node but self-loops, or the sum of their weights.
+Vector<float, Tag::columns> degrees_of(const Topology& topology, bool by_weight) {
   Vector<float, Tag::columns> degrees(static_cast<size_t>(topology.nodes()));
-  int64_t count = 0;
+  Vector<int64_t, Tag::blocks> edges;
+  Vector<float, Tag::blocks> weights;
+  int64_t edge = 0;
+  double sum = 0;
   stream_lists(
       topology,
       [&](int64_t node, std::span<const int64_t> neighbours) {
-        count += std::ranges::count_if(neighbours, [=](int64_t neighbour) { return neighbour != node; });
+        weights.assign(neighbours.size(), 1);
+        edges.resize(by_weight ? neighbours.size() : 0);
+        std::iota(edges.begin(), edges.end(), edge);
+        if (by_weight) topology.read_edge_values(edges, weights);
+        edge += std::ssize(neighbours);
+        for (size_t i = 0; i < neighbours.size(); ++i)
+          if (neighbours[i] != node) sum += weights[i];
       },
-      [&](int64_t node) {
-        degrees[static_cast<size_t>(node)] = static_cast<float>(std::exchange(count, 0));
-      });
+      [&](int64_t node) { degrees[static_cast<size_t>(node)] = static_cast<float>(std::exchange(sum, 0)); });
   return degrees;
 }
 
@@ -89,7 +96,8 @@ class LayerRun {
     std::iota(worker.targets.begin(), worker.targets.end(), first);
     worker.sampler.sample(worker.targets, 0, worker.sample);
     fill(worker.sample, worker.block);
-    Batch batch = collate(worker.block, {rows_.width(), 0}, collate_options());
+    const RowWidths widths{.node_features = rows_.width(), .edge_features = topology_.edge_width()};
+    Batch batch = collate(worker.block, widths, collate_options());
     if (!degrees_.empty()) {
       batch.degrees = at::empty({batch.nodes()}, at::kFloat);
       auto* degree = batch.degrees.mutable_data_ptr<float>();
@@ -119,6 +127,8 @@ class LayerRun {
     block.edge_ptr.push_back(edges);
     block.y.push_back(0);
     append_edges(sample, block.edges);
+    block.edge_attr.resize(sample.edge.size() * static_cast<size_t>(topology_.edge_width()));
+    topology_.read_edge_values(sample.edge, block.edge_attr);
     append_prefixes(sample, block.prefixes);
     block.x.resize(static_cast<size_t>(nodes * rows_.width()));
     const std::lock_guard lock(mutex_);
@@ -164,7 +174,7 @@ std::vector<FeatureFile> run_layers(const GraphView& graph, DiskTopology& topolo
                                     const FullNeighbourOptions& options) {
   const Vector<int64_t, Tag::columns> begins = cut_pieces(topology);
   Vector<float, Tag::columns> degrees;
-  if (model.options().conv == "gcn") degrees = degrees_of(topology);
+  if (model.options().conv == "gcn") degrees = degrees_of(topology, model.options().edge_weight);
   const auto pieces = static_cast<int64_t>(begins.size()) - 1;
   const int64_t layers = model.options().layers;
   const std::vector<int64_t> judged = model.judged();

@@ -47,6 +47,7 @@ void visit_options(Either<GnnOptions> auto& options, const auto& visit, const au
   visit("conv", options.conv);
   visit("in_features", options.in_features);
   visit("edge_features", options.edge_features);
+  later("edge_weight", options.edge_weight);
   visit("num_ids", options.num_ids);
   visit("embedding", options.embedding);
   visit("layers", options.layers);

@@ -235,6 +235,7 @@ Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& op
   batch.node_keys = at::empty({3, prefixes.empty() ? t[kNodes] : layers.made()}, i64);
   batch.graph_item = at::empty({t[kGraphs]}, i64);
   batch.graph_local = at::zeros({t[kGraphs]}, i64);
+  if (options.edge_weight) batch.edge_weight = batch.edge_attr.view({edges});
   if (!prefixes.empty() && options.degrees) batch.degrees = at::zeros({t[kNodes]}, i64.dtype(at::kFloat));
   const Tensor edge_index = at::empty({2, edges}, i64);
   if (!prefixes.empty()) {

@@ -61,6 +61,7 @@ GnnOptions gnn_options(const GnnStageOptions& options) {
   return {.conv = gnn.conv,
           .in_features = options.source->node_features(),
           .edge_features = options.source->edge_features(),
+          .edge_weight = gnn.edge_weight,
           .num_ids = ids == 0 ? 0 : ids + 1,
           .embedding = gnn.embedding,
           .layers = gnn.layers,
