@@ -30,7 +30,7 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     0.5F,    // checksum: a frame; CAN delivers no damaged ones
     6.0F,    // apart: doublings; at 5, benign drives of set_01 have three false alarms
     4.0F,    // held: doublings; it ranks, and alarms nobody
-    4.0F,    // restless: doublings; at 3, benign drives of set_03 and a ship have false alarms
+    4.0F,    // restless: doublings; at 3, benign drives of set_03 and of a ship have false alarms
 };
 
 constexpr size_t kGat = FusedRows::kGat;
@@ -41,8 +41,10 @@ constexpr auto kExtraPart = static_cast<size_t>(Statistic::extra);
 // that are compared with half of it would raise it for all.
 constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum),
                                    static_cast<size_t>(Statistic::apart)};
-// One that also ranks below the line, by what windows have that are compared with half of it.
+// One that is an alarm by its own level too. Below, it ranks by windows that are compared with half of benign
+// traffic, in units so much greater: else benign windows of the V40 stand above attacked ones.
 constexpr auto kRestlessPart = static_cast<size_t>(Statistic::restless);
+constexpr double kRestlessRank = 3;
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
 // classifier finds no more in the window than in benign ones, it is the latter.
 constexpr double kSupport = 0.5;
@@ -144,6 +146,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     if (values.empty()) continue;
     const double edge = value_beyond(values, kBeyondEdge);
     fusion.units_[p] = std::max<double>(parts[p].least_scale, edge - value_beyond(values, 0.5));
+    if (p == kRestlessPart) fusion.units_[p] *= kRestlessRank;
     fusion.edges_[p] = std::max(0.0, edge);
     if (p == kGat && timing == Timing::supported) fusion.support_ = edge;
   }
