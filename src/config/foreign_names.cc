@@ -22,7 +22,6 @@ constexpr std::string_view kAlwaysTheBest = "nothing: the weights of the least v
 constexpr std::string_view kSameBits = "nothing: a run gives the same bits each time";
 constexpr std::string_view kNoTemporal =
     "nothing: there is no temporal stage; data.features: behaviour uses time";
-constexpr std::string_view kNoCuda = "nothing: training runs on the processor, no CUDA memory is used";
 
 // One line a name, in the order of docs/from-kdgat.md. Values come before the line for any value.
 constexpr auto kForeignNames = std::to_array<ForeignName>({
@@ -52,8 +51,8 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"num_workers", "", "--threads"},
     {"mp_start_method", "", "--threads: workers are threads and share what is mapped"},
     {"prefetch_factor", "", "--prefetch"},
-    {"pin_memory", "", kNoCuda},
-    {"device", "", kNoCuda},
+    {"pin_memory", "", "nothing: with --device cuda blocks are copied from pinned memory"},
+    {"device", "", "--device cuda, with --device-budget 8GiB or 80%"},
     {"cudnn_benchmark", "", kSameBits},
     {"deterministic", "", kSameBits},
     // What trains.
