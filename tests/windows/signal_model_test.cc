@@ -140,6 +140,18 @@ TEST(SignalModel, IsTheSameFromItsTensors) {
     EXPECT_EQ(again->signals().signals()[s].first_bit, profile.signals().signals()[s].first_bit);
     EXPECT_EQ(again->signals().signals()[s].slope, profile.signals().signals()[s].slope);
     EXPECT_EQ(again->signals().signals()[s].most, profile.signals().signals()[s].most);
+    EXPECT_EQ(again->signals().signals()[s].longest_hold, profile.signals().signals()[s].longest_hold);
+    EXPECT_EQ(again->signals().signals()[s].most_mean, profile.signals().signals()[s].most_mean);
+  }
+}
+
+TEST(SignalModel, OfAnEarlierVersionKnowsNoHoldsAndMeans) {
+  NamedTensors tensors = learned_from(drive(2000, telling)).tensors();
+  tensors.erase("profile.signal_holds");
+  tensors.erase("profile.signal_means");
+  for (const Signal& signal : BehaviourProfile::from_tensors(tensors)->signals().signals()) {
+    EXPECT_EQ(signal.longest_hold, 0);
+    EXPECT_LT(signal.most_mean, 0);
   }
 }
 
@@ -156,6 +168,23 @@ TEST(SignalModel, ADamagedTensorIsRefused) {
     EXPECT_THROW(BehaviourProfile::from_tensors(tensors), InputError)
         << place[0] << " " << place[1] << " " << place[2];
   }
+}
+
+TEST(SignalModel, DamagedHoldsAndMeansAreRefused) {
+  const BehaviourProfile profile = learned_from(drive(2000, telling));
+  const auto count = profile.tensors().at("profile.signal_place").shape[0];
+  for (const std::array<int64_t, 3>& hold :
+       {std::array<int64_t, 3>{-1, 0, 9}, {int64_t{1} << 31, 0, 9}, {3, 9, 8}, {3, -1, 9}, {3, 0, 1 << 24}}) {
+    NamedTensors tensors = profile.tensors();
+    std::vector<int64_t> holds;
+    for (int64_t s = 0; s < count; ++s) holds.insert(holds.end(), hold.begin(), hold.end());
+    tensors["profile.signal_holds"] = own_tensor<int64_t>(holds, {count, 3});
+    EXPECT_THROW(BehaviourProfile::from_tensors(tensors), InputError) << hold[0] << " " << hold[1];
+  }
+  NamedTensors tensors = profile.tensors();
+  const std::vector<double> means(static_cast<size_t>(count), std::nan(""));
+  tensors["profile.signal_means"] = own_tensor<double>(means, {count});
+  EXPECT_THROW(BehaviourProfile::from_tensors(tensors), InputError);
 }
 
 }  // namespace
