@@ -234,7 +234,7 @@ void SharedScan::release(int32_t number) {
   const Slot& released = slot(number);
   if (released.state == State::there) {
     const uint8_t uses = uses_.empty() ? uint8_t{0} : uses_[static_cast<size_t>(released.row)];
-    unwanted_.place(number, kNever - use_level(uses));
+    unwanted_.place(number, use_level(uses));
     ++unwanted_count_;
   } else if (released.state == State::wanted) {
     is_wanted_[static_cast<size_t>(released.row / 64)] &= ~(uint64_t{1} << (released.row % 64));

@@ -15,10 +15,10 @@
 #include "io/row_reader.h"
 #include "memory/mapped_bytes.h"
 #include "rows/feature_file.h"
-#include "rows/next_use_order.h"
 #include "rows/row_copy.h"
 #include "rows/row_counters.h"
 #include "rows/row_table.h"
+#include "rows/use_order.h"
 
 namespace plimsoll {
 
@@ -76,7 +76,7 @@ class SharedScan {
     uint32_t batches = 0;  // that want it; where all rows fit, 1 once any did
     State state = State::absent;
   };
-  static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + NextUseOrder::kSlotBytes;
+  static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + UseOrder::kSlotBytes;
   SharedScan(const std::filesystem::path& path, const RowLayout& layout, RowCopy copy, int64_t bytes);
   static int64_t bytes_for(const RowLayout& layout, int64_t slots);
   static int64_t slots_for(const RowLayout& layout, int64_t bytes);
@@ -114,7 +114,7 @@ class SharedScan {
   Vector<Slot, Tag::cache> slot_;     // [slots]
   Vector<int32_t, Tag::cache> free_;  // slots of no row
   RowTable<int32_t> slot_of_;         // of rows that have one
-  NextUseOrder unwanted_;             // slots of rows that are there and that no batch wants
+  UseOrder unwanted_;                 // slots of rows that are there and that no batch wants
   int64_t unwanted_count_ = 0;
   Vector<uint64_t, Tag::cache> is_wanted_;  // a bit for each row of the file that is to be read
   int64_t wanted_ = 0;                      // of these

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -15,7 +14,8 @@
 #include "base/workers.h"
 #include "io/file.h"
 #include "ops/allocator.h"
-#include "rows/cached_rows.h"
+#include "rows/direct_rows.h"
+#include "rows/scanned_rows.h"
 #include "sample/neighbour/neighbour_sampler.h"
 #include "sample/neighbour/sample_shape.h"
 #include "sample/topology/list_stream.h"
@@ -131,16 +131,14 @@ class LayerRun {
     topology_.read_edge_values(sample.edge, block.edge_attr);
     append_prefixes(sample, block.prefixes);
     block.x.resize(static_cast<size_t>(nodes * rows_.width()));
-    const std::lock_guard lock(mutex_);
-    rows_.gather(sample.node, block.x.data());
+    rows_.read(sample.node, block.x.data());
   }
 
   const Gnn& model_;
   const int64_t layer_;
   const Topology& topology_;
   const std::span<const float> degrees_;
-  std::mutex mutex_;
-  CachedRows rows_;  // guarded by mutex_
+  ScannedRows rows_;
 };
 
 // What the layers said of nodes, judged.
@@ -148,7 +146,7 @@ class Judge {
  public:
   Judge(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
     for (const int64_t layer : model.judged())
-      said_.push_back(std::make_unique<CachedRows>(files[static_cast<size_t>(layer)]));
+      said_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
   }
   // Of kJudgedNodes at most.
   SaidOfNodes run(std::span<const int64_t> nodes) {
@@ -158,7 +156,7 @@ class Judge {
     std::vector<at::Tensor> outputs;
     for (const auto& rows : said_) {
       outputs.push_back(at::empty({static_cast<int64_t>(nodes.size()), rows->width()}, at::kFloat));
-      rows->gather(nodes, outputs.back().mutable_data_ptr<float>());
+      rows->read(nodes, outputs.back().mutable_data_ptr<float>());
     }
     const at::Tensor embeddings = model_.join(outputs).contiguous();
     return {embeddings, model_.judge(embeddings).contiguous()};
@@ -166,7 +164,7 @@ class Judge {
 
  private:
   const Gnn& model_;
-  std::vector<std::unique_ptr<CachedRows>> said_;
+  std::vector<std::unique_ptr<DirectRows>> said_;
 };
 
 // Where each layer said something of all nodes; the files of those that are not judged are gone.

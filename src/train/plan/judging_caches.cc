@@ -12,7 +12,7 @@ constexpr int64_t kEdgeShare = 4;   // of caches
 
 }  // namespace
 
-void share_caches(DiskTopology& topology, CachedRows& rows) {
+void share_caches(DiskTopology& topology, ScannedRows& rows) {
   topology.resize(topology.least_bytes());
   const Ledger& ledger = Ledger::process();
   int64_t caches = std::max<int64_t>(ledger.cap() - ledger.held(), 0) / kCacheShare;

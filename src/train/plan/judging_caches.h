@@ -1,6 +1,6 @@
 #pragma once
 
-#include "rows/cached_rows.h"
+#include "rows/scanned_rows.h"
 #include "sample/topology/disk_topology.h"
 
 namespace plimsoll {
@@ -8,6 +8,6 @@ namespace plimsoll {
 /// Gives half of what the budget leaves to the caches of who judges one giant graph: to all of its edges, if
 /// they take no more than a quarter of that, and to rows of features. Else edges are read as they are wanted.
 /// Errors: BudgetExceeded.
-void share_caches(DiskTopology& topology, CachedRows& rows);
+void share_caches(DiskTopology& topology, ScannedRows& rows);
 
 }  // namespace plimsoll
