@@ -15,8 +15,6 @@ namespace {
 
 // Samples of batches that are not yet due take this part of the cache's bytes, beside them.
 constexpr int64_t kSampleShare = 8;
-// Batches that are sampled ahead while one is made, so that the first ones need not wait for many.
-constexpr int kMoreAtOnce = 4;
 constexpr size_t kSpare = 2;
 
 // The rows of a column at these places.
@@ -114,13 +112,11 @@ NeighbourBatches::NeighbourBatches(std::shared_ptr<LoadedGraph> source, uint32_t
       list_(list_seeds(source_->items(), source_->loading().batching, epoch, share)),
       memory_(std::move(memory)),
       sampler_(source_->topology(), source_->loading().sampling, source_->loading().batching.seed),
-      horizon_(static_cast<size_t>(source_->rows() != nullptr ? source_->loading().horizon : 0)) {}
+      samples_(source_->rows(), {source_->loading().cache_bytes / kSampleShare, source_->loading().horizon}) {
+}
 
 void NeighbourBatches::give_up() {
-  for (const Sample& sample : samples_)
-    if (sample.planned) source_->rows()->drop(sample.rows());
   samples_.clear();
-  sample_bytes_ = 0;
   spare_.clear();
 }
 
@@ -141,25 +137,15 @@ CollatedBatch NeighbourBatches::make(int64_t batch) {
       made = take(batch);
     } catch (const BudgetExceeded&) {
       if (samples_.size() == 1) throw;
-      horizon_ = (samples_.size() - 1) / 2;
+      samples_.limit((samples_.size() - 1) / 2);
       give_up();
     }
   }
   fill(samples_.front(), made);
-  // Whatever comes of its rows, the batch is no longer planned.
-  Sample sample = std::move(samples_.front());
-  samples_.pop_front();
-  sample_bytes_ -= sample.bytes();
-  if (source_->fields().has(NeighbourField::x)) gather_features(sample, made[NeighbourField::x].as<float>());
-  if (spare_.size() < kSpare) spare_.push_back(std::move(sample));
+  auto coming = samples_.pop();
+  if (source_->fields().has(NeighbourField::x)) gather_features(coming, made[NeighbourField::x].as<float>());
+  if (spare_.size() < kSpare) spare_.push_back(std::move(coming.batch));
   return made;
-}
-
-int64_t NeighbourBatches::Sample::bytes() const {
-  const auto of = [](const auto&... columns) {
-    return (static_cast<int64_t>(columns.capacity() * sizeof(columns[0])) + ...);
-  };
-  return of(graph.node, graph.row, graph.col, graph.edge, graph.batch, different, number);
 }
 
 NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
@@ -169,7 +155,6 @@ NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
     spare_.pop_back();
   }
   sample.batch = batch;
-  sample.planned = false;
   seeds_.clear();
   for (const int64_t i : list_[batch]) source_->append_seeds(i, seeds_);
   sampler_.sample(seeds_, epoch_, sample.graph);
@@ -183,34 +168,17 @@ NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
   return sample;
 }
 
-// Has the rows of all samples read, as far as there is room for them.
-bool NeighbourBatches::plan_all() {
-  if (source_->rows() == nullptr) return false;
-  for (Sample& sample : samples_) {
-    if (!sample.planned) sample.planned = source_->rows()->plan(sample.rows());
-    if (!sample.planned) return false;
-  }
-  return true;
-}
-
 // Has the batch in front, and more after it, up to as many as the horizon and memory allow.
 void NeighbourBatches::sample_to(int64_t batch) {
-  const auto add = [&](int64_t next) {
-    samples_.push_back(sample(next));
-    sample_bytes_ += samples_.back().bytes();
-  };
   if (samples_.empty() || samples_.front().batch != batch) {
-    give_up();
-    add(batch);
+    samples_.clear();
+    samples_.add(sample(batch));
   }
-  try {
-    for (int more = 0; plan_all() && more < kMoreAtOnce; ++more) {
-      if (samples_.size() > horizon_ || samples_.back().batch + 1 >= size()) break;
-      if (sample_bytes_ >= source_->loading().cache_bytes / kSampleShare) break;
-      add(samples_.back().batch + 1);
-    }
-  } catch (const std::exception&) {  // a batch meets it again, in its turn
-  }
+  samples_.extend([&]() -> std::optional<Sample> {
+    const int64_t next = samples_.back().batch + 1;
+    if (next >= size()) return std::nullopt;
+    return sample(next);
+  });
 }
 
 void NeighbourBatches::fill(const Sample& sample, CollatedBatch& batch) const {
@@ -235,13 +203,10 @@ void NeighbourBatches::fill(const Sample& sample, CollatedBatch& batch) const {
     copy_rows(view.edge_attr(), view.edge_features(), graph.edge, to(NeighbourField::edge_attr));
 }
 
-void NeighbourBatches::gather_features(const Sample& sample, float* x) {
-  ScannedRows* const rows = source_->rows();
-  if (rows == nullptr) return copy_features(source_->graph(), sample.graph.node, x);
-  if (sample.planned)
-    rows->take(sample.rows(), x);
-  else
-    rows->read(sample.rows(), x);
+void NeighbourBatches::gather_features(const BatchesAhead<Sample>::Coming& coming, float* x) {
+  const Sample& sample = coming.batch;
+  if (source_->rows() == nullptr) return copy_features(source_->graph(), sample.graph.node, x);
+  samples_.read(coming, x);
   // A node stands at its number among different ones, or behind: from the back no row is lost.
   const int64_t width = source_->graph().node_features();
   for (auto i = static_cast<int64_t>(sample.number.size()) - 1; i >= 0; --i) {

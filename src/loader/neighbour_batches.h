@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "loader/batch_maker.h"
 #include "loader/neighbour_fields.h"
 #include "loader/seed_list.h"
+#include "rows/batches_ahead.h"
 #include "rows/scanned_rows.h"
 #include "sample/neighbour/neighbour_sampler.h"
 #include "sample/neighbour/node_id_map.h"
@@ -81,7 +81,6 @@ class NeighbourBatches final : public BatchMaker {
  public:
   NeighbourBatches(std::shared_ptr<LoadedGraph> source, uint32_t epoch, const Share& share,
                    std::shared_ptr<BatchMemory> memory);
-  ~NeighbourBatches() override { give_up(); }
 
   int64_t size() const override { return list_.size(); }
   /// Errors beside those of BatchMaker: UsageError for a seed that stands twice where seeds share nodes.
@@ -93,20 +92,20 @@ class NeighbourBatches final : public BatchMaker {
  private:
   struct Sample {
     int64_t batch = 0;
-    bool planned = false;
     SampledSubgraph graph;
     SampledSubgraph::Column different;  // of disjoint subgraphs: their nodes, each once
     SampledSubgraph::Column number;     // and the place of each node among these
 
     std::span<const int64_t> rows() const { return number.empty() ? graph.node : different; }
-    int64_t bytes() const;
+    int64_t bytes() const {
+      return graph.bytes() + static_cast<int64_t>((different.capacity() + number.capacity()) * 8);
+    }
   };
   Sample sample(int64_t batch);
   void sample_to(int64_t batch);
-  bool plan_all();
   CollatedBatch take(int64_t batch);
   void fill(const Sample& sample, CollatedBatch& batch) const;
-  void gather_features(const Sample& sample, float* x);
+  void gather_features(const BatchesAhead<Sample>::Coming& coming, float* x);
 
   const std::shared_ptr<LoadedGraph> source_;
   const uint32_t epoch_;
@@ -116,10 +115,8 @@ class NeighbourBatches final : public BatchMaker {
   NodeIdMap table_;
   SampledSubgraph::Column tree_;
   SampledSubgraph::Column seeds_;
-  size_t horizon_;              // batches that are sampled ahead at most
-  std::deque<Sample> samples_;  // consecutive batches
-  int64_t sample_bytes_ = 0;    // of these
-  std::vector<Sample> spare_;   // whose memory is used again
+  BatchesAhead<Sample> samples_;  // consecutive batches
+  std::vector<Sample> spare_;     // whose memory is used again
 };
 
 }  // namespace plimsoll

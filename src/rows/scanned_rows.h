@@ -25,6 +25,10 @@ class ScannedRows {
   void resize(int64_t bytes);
   /// The bytes with which every row stays in memory.
   int64_t most_bytes() const { return SharedScan::most_bytes(file_.layout()); }
+  /// Reads all rows, in one pass, if they do.
+  void read_all() {
+    if (scan_) scan_->read_all();
+  }
 
   /// Has the rows of a coming batch read; false, with nothing changed, if there is no room for them now. Each
   /// batch that is planned ends once: by take() or by drop().

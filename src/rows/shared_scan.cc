@@ -110,6 +110,13 @@ void SharedScan::set_uses(std::span<const uint8_t> uses) {
   changed_.notify_all();
 }
 
+void SharedScan::read_all() {
+  const std::lock_guard lock(mutex_);
+  for (int32_t row = 0; all_fit_ && row < slots_; ++row)
+    if (state(row) == State::absent) will_read(row, row);
+  changed_.notify_all();
+}
+
 int32_t SharedScan::take_slot() {
   int32_t number = 0;
   if (!free_.empty()) {

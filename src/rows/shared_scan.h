@@ -53,6 +53,8 @@ class SharedScan {
   /// Rows that it has room for.
   int64_t slots() const { return slots_; }
 
+  /// Where all rows fit they are read at once.
+  void read_all();
   /// How often each row is used, [rows] in some hundred batches (use_level); the caller's, who keeps it as
   /// long as this lives. Where all rows fit, those that are used at all are read at once.
   void set_uses(std::span<const uint8_t> uses);
