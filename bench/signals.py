@@ -1,29 +1,31 @@
 #!/usr/bin/env python3
-"""One byte of one ID's payloads changed in benign drives of vehicles that did not train, by kind: what a calibrated detector finds.
+"""One signal after the other falsified in benign drives of vehicles that did not train: what a calibrated detector sees of each.
 
-    signals.py MODEL FRAMES... [--calibrate 200]
+    signals.py MODEL FRAMES... [--calibrate 200] [--judge 400] [--signals 24] [--json FILE]
 
-MODEL is a detector of recipes/transfer.yaml; FRAMES are folders of `plimsoll ingest can`. Of each recording without attacks the first
-windows calibrate; in the rest, spans of 5 windows in every 25 have the changing byte of one ID replaced: IDs and times stay. Prints one
-line a kind: AUC, recall and false alarms of the fused score, and without `steps`.
+MODEL is a detector of recipes/transfer.yaml; FRAMES are folders of `plimsoll ingest can`. Of each recording without attacks the first windows
+calibrate, at most a third, and the next ones are judged. In the middle of these, a signal that `calibrate` found has other values, in all frames
+of its ID: IDs, times and all other bits stay, checksums too. Signals are drawn evenly over all. Prints one line a drive and kind: the median AUC over the
+signals, the share of them with .9, recall, and what is called an attack elsewhere. FILE gets a row a signal.
 """
 
+import argparse
 import json
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import report
+from safetensors import safe_open
 
 WINDOW = 100
-KINDS = ["random", "constant", "offset", "replayed"]
+KINDS = ["constant", "random", "delta 1/8", "delta 1/2", "drift 1/8", "drift 1/2", "replayed"]
 
 
 def rows(time_ns, can_id, length, data, label):
     head = "timestamp,arbitration_id,data_field,attack\n"
-    return head + "".join(f"{t // 10**9}.{t % 10**9 // 1000:06d},{i & 0x1FFFFFFF:03X},{bytes(d[:n]).hex()},{a}\n" for t, i, n, d, a in
+    return head + "".join(f"{t // 10**9}.{t % 10**9 // 1000:06d},{i & 0x1FFFFFFF:0{8 if i >> 31 else 3}X},{bytes(d[:n]).hex()},{int(a == 1)}\n" for t, i, n, d, a in
                           zip(time_ns.tolist(), can_id.tolist(), length.tolist(), data, label.tolist(), strict=True))
 
 
@@ -34,68 +36,125 @@ def auc(score, truth):
     return (order[truth].sum() - truth.sum() * (truth.sum() + 1) / 2) / (truth.sum() * (~truth).sum())
 
 
-def changed(data, can_id, first, kind, random):
-    """The payloads with bytes of one ID after the other changed, and the windows in which some are."""
-    data = data.copy()
-    windows = len(data) // WINDOW
-    truth = np.zeros(windows, bool)
-    moving = []
-    for one in np.unique(can_id[:first * WINDOW]):
-        payloads = data[:first * WINDOW][can_id[:first * WINDOW] == one]
-        share = (np.diff(payloads.astype(int), axis=0) != 0).mean(0) if len(payloads) > 100 else np.zeros(8)
-        moving += [(one, byte) for byte in np.flatnonzero(share > 0.1)]
-    random.shuffle(moving)
-    for span, start in enumerate(range(first + 10, windows - 5, 25)):
-        one, byte = moving[span % len(moving)]
-        at = start * WINDOW + np.flatnonzero(can_id[start * WINDOW:(start + 5) * WINDOW] == one)
-        if len(at) == 0:
+class Signal:
+    """A field of one ID's payloads: `first` and `bits` as in profile.signal_place."""
+
+    def __init__(self, can_id, first, bits):
+        self.can_id, self.first, self.bits = can_id, int(first), int(bits)
+
+    def of(self, data):
+        return np.unpackbits(data, axis=1)[:, self.first:self.first + self.bits] @ (1 << np.arange(self.bits)[::-1])
+
+    def put(self, data, values):
+        bits = np.unpackbits(data, axis=1)
+        bits[:, self.first:self.first + self.bits] = values[:, None] >> np.arange(self.bits)[::-1] & 1
+        return np.packbits(bits, axis=1)
+
+
+def falsified(values, kind, known, random):
+    """Other values, of the same number; `known` are those of the calibration."""
+    least, most = known.min(), known.max()
+    size = most - least
+    if kind == "constant":
+        return np.full(len(values), values[0])
+    if kind == "random":
+        return random.integers(least, most + 1, len(values))
+    if kind == "replayed":
+        return np.resize(known, len(values))
+    share = 1 / 8 if kind.endswith("1/8") else 1 / 2
+    ramp = 1 if kind.startswith("delta") else np.linspace(0, 1, len(values))
+    # Within the range: upwards from its lower half, downwards from its upper one.
+    way = np.where(values[0] - least <= size / 2, 1, -1)
+    return np.clip(values + np.round(way * share * size * ramp).astype(int), least, most)
+
+
+def judged(model, capture, first):
+    lines = subprocess.run([report.PLIMSOLL, "detect", model, capture, "--all", "--json"], check=True, capture_output=True, text=True).stdout.splitlines()
+    found = [json.loads(line) for line in lines if '"parts"' in line][first:]
+    return np.array([one["score"] for one in found]), [max(one["parts"], key=lambda part: one["parts"][part] or 0) for one in found]
+
+
+def drive(args, name, columns, scratch):
+    """Rows of all signals and kinds of one recording."""
+    time_ns, can_id, length, data, label = columns
+    first = min(args.calibrate, len(data) // WINDOW // 3)
+    end = min(first + args.judge, len(data) // WINDOW)
+    time_ns, can_id, length, data, label = (column[:end * WINDOW] for column in columns)
+    car, capture = scratch / "car.safetensors", scratch / "capture.csv"
+    capture.write_text(rows(*(column[:first * WINDOW] for column in (time_ns, can_id, length, data, label))))
+    subprocess.run([report.PLIMSOLL, "calibrate", args.model, "--benign", capture, "--out", car, "--force"], check=True, capture_output=True)
+    with safe_open(car, "np") as file:
+        if "profile.signal_place" not in file.keys():
+            return []
+        ids, place = file.get_tensor("profile.ids").astype(np.uint32), file.get_tensor("profile.signal_place")
+        checked = set(ids[file.get_tensor("profile.checksum_place")[:, 0]]) if "profile.checksum_place" in file.keys() else set()
+    signals = [Signal(ids[row], *at) for row, *at in place if at[1] >= 4]
+    signals = [signals[k] for k in np.unique(np.linspace(0, len(signals) - 1, args.signals).astype(int))]
+    start, stop = (first + (end - first) // 3) * WINDOW, (first + 2 * (end - first) // 3) * WINDOW
+    random = np.random.default_rng(35)
+    found = []
+    for signal in signals:
+        its = can_id == signal.can_id
+        known = signal.of(data[its & (np.arange(len(data)) < first * WINDOW)])
+        at = start + np.flatnonzero(its[start:stop])
+        if len(at) < 20:
             continue
-        old = data[at, byte].copy()
-        known = data[:first * WINDOW][can_id[:first * WINDOW] == one][:, byte]
-        data[at, byte] = {"random": random.integers(0, 256, len(at)), "constant": np.full(len(at), old[0]), "offset": old + np.uint8(64),
-                          "replayed": np.resize(known, len(at))}[kind]
-        truth[np.unique(at[data[at, byte] != old] // WINDOW)] = True
-    return data, truth
+        for kind in KINDS:
+            other = falsified(signal.of(data[at]), kind, known, random)
+            attacked = data.copy()
+            attacked[at] = signal.put(data[at], other)
+            truth = np.zeros(end, bool)
+            truth[at[(attacked[at] != data[at]).any(axis=1)] // WINDOW] = True
+            truth = truth[first:]
+            if not truth.any():
+                continue
+            capture.write_text(rows(time_ns, can_id, length, attacked, label))
+            score, part = judged(car, capture, first)
+            alarms = [p for p, s, t in zip(part, score, truth, strict=True) if t and s > 1]
+            found.append({"drive": name, "id": f"{signal.can_id & 0x1FFFFFFF:03X}", "first": signal.first, "bits": signal.bits, "kind": kind,
+                          "checksum": bool(signal.can_id in checked), "windows": int(truth.sum()), "auc": round(float(auc(score, truth)), 4),
+                          "recall": round(float((score[truth] > 1).mean()), 4), "false": int((score[~truth] > 1).sum()), "others": int((~truth).sum()),
+                          "part": max(set(alarms), key=alarms.count) if alarms else ""})
+    return found
+
+
+def line(name, kind, found):
+    figures = np.array([one["auc"] for one in found])
+    recall = sum(one["recall"] * one["windows"] for one in found) / sum(one["windows"] for one in found)
+    seen = sum(figures >= 0.9)
+    return f"| {name} | {kind} | {len(found)} | {np.median(figures):.3f} | {seen} ({seen / len(found):.0%}) | {recall:.3f} | " \
+           f"{sum(one['false'] for one in found) / sum(one['others'] for one in found):.4f} |"
 
 
 def main():
-    windows = int(sys.argv[sys.argv.index("--calibrate") + 1]) if "--calibrate" in sys.argv else 200
-    model, *folders = [one for one in sys.argv[1:] if one not in ("--calibrate", str(windows))]
-    found = {kind: [] for kind in KINDS}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("frames", nargs="+", type=Path)
+    parser.add_argument("--calibrate", type=int, default=200)
+    parser.add_argument("--judge", type=int, default=400)
+    parser.add_argument("--signals", type=int, default=24)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    everything = []
+    print("| drive | kind | signals | median AUC | AUC of .9 | recall | false alarms elsewhere |\n|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as scratch:
-        car, capture = Path(scratch) / "car.safetensors", Path(scratch) / "capture.csv"
-        for folder in map(Path, folders):
+        for folder in args.frames:
             columns = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("time_ns", "can_id", "length", "data", "label")}
             for recording in json.loads((folder / "manifest.json").read_text())["recordings"]:
                 if recording["attack"] or recording["attack_frames"] or recording["copy_of"]:
                     continue
-                part = slice(recording["first_frame"], recording["first_frame"] + recording["frames"] // WINDOW * WINDOW)
-                time_ns, can_id, length, data, label = (np.array(column[part]) for column in columns.values())
-                first = min(windows, len(data) // WINDOW // 3)
-                capture.write_text(rows(*(column[:first * WINDOW] for column in (time_ns, can_id, length, data, label))))
-                subprocess.run([report.PLIMSOLL, "calibrate", model, "--benign", capture, "--out", car, "--force"], check=True,
-                               capture_output=True)
+                part = slice(recording["first_frame"], recording["first_frame"] + recording["frames"])
+                found = drive(args, recording["name"], [np.array(column[part]) for column in columns.values()], Path(scratch))
+                everything += found
                 for kind in KINDS:
-                    attacked, truth = changed(data, can_id, first, kind, np.random.default_rng(35))
-                    capture.write_text(rows(time_ns, can_id, length, attacked, label))
-                    lines = subprocess.run([report.PLIMSOLL, "detect", car, capture, "--all", "--json"], check=True, capture_output=True,
-                                           text=True).stdout.splitlines()
-                    judged = [json.loads(line) for line in lines if '"parts"' in line][first:]
-                    fused = np.array([one["score"] for one in judged])
-                    others = np.array([max(value for part, value in one["parts"].items() if part != "steps" and value is not None)
-                                       for one in judged])
-                    truth = truth[first:]
-                    found[kind].append((truth, fused, others))
-                    print(recording["name"], kind, *(f"{auc(score, truth):.3f} {(score[truth] > 1).mean():.3f} "
-                                                     f"{(score[~truth] > 1).sum()}/{(~truth).sum()};" for score in (fused, others)),
-                          flush=True)
-    for kind, all_of in found.items():
-        line = [kind, f"{sum(truth.sum() for truth, *_ in all_of):,}"]
-        for at in (1, 2):
-            false = sum((one[at][~one[0]] > 1).sum() for one in all_of)
-            hits = sum((one[at][one[0]] > 1).sum() for one in all_of) / sum(one[0].sum() for one in all_of)
-            line.append(f"{np.median([auc(one[at], one[0]) for one in all_of]):.3f} / {hits:.3f} / {false}")
-        print("| " + " | ".join(line) + " |")
+                    if some := [one for one in found if one["kind"] == kind]:
+                        print(line(recording["name"], kind, some), flush=True)
+                if args.json:
+                    args.json.write_text(json.dumps(everything, indent=0))
+    for checked in (False, True):
+        for kind in KINDS:
+            if some := [one for one in everything if one["kind"] == kind and one["checksum"] == checked]:
+                print(line("all, with a checksum" if checked else "all, without a checksum", kind, some))
 
 
 if __name__ == "__main__":

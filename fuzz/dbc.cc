@@ -11,10 +11,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Dbc dbc = read_dbc(Scratch::write("fuzz.dbc", text.substr(0, end)));
     DbcRules rules(dbc);
     int64_t frames = 0;
-    for (const auto& [id, message] : dbc)
+    for (const auto& [message_id, message] : dbc.messages())
       for (size_t at = end; at + 9 <= size; at += 9) {
         const int64_t time_ns = static_cast<int64_t>(at) * 1'000'000;
         const uint8_t length = data[at] % 9, label = 0;
+        // The message itself, and another sender of its group.
+        const uint32_t id = data[at] < 128 ? message_id : message_id ^ data[at + 1];
+        if (message.is_group) expect(dbc.find(id) != nullptr, "a group has senders");
         rules.add({.time_ns = {&time_ns, 1}, .can_id = {&id, 1}, .length = {&length, 1}, .data = {data + at + 1, 8},
                    .label = {&label, 1}});
         ++frames;

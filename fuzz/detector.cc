@@ -16,6 +16,7 @@ FrameBatch made_frames() {
     frames.length.push_back(8);
     for (int64_t k = 0; k < kPayloadBytes; ++k) frames.data.push_back(static_cast<uint8_t>(f * k));
     frames.label.push_back(kUnlabelled);
+    frames.channel.push_back(static_cast<uint8_t>(f % 3));
   }
   return frames;
 }
@@ -33,12 +34,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     StreamDetector detector(Scratch::write("x.safetensors", text_of(data, size)), options);
     for (int recording = 0; recording < 2; ++recording) {
       detector.begin({});
-      const int64_t taken = detector.add(frames.spans());
+      const bool merged = !detector.channels().empty();
+      const int64_t taken = detector.add(merged ? frames.merged_spans() : frames.spans(), {"can0", "can1"});
       expect(taken > 0 && taken <= frames.spans().size(), "a stream takes frames");
       detector.end();
       Verdict verdict;
       for (int windows = 0; windows < 100 && detector.next(verdict); ++windows) {
-        expect(static_cast<int64_t>(detector.node_ids().size()) == detector.graph().nodes(), "a node has an ID");
+        const std::vector<MessageKey> ids = detector.node_ids();
+        expect(static_cast<int64_t>(ids.size()) == detector.graph().nodes(), "a node has an ID");
+        for (const MessageKey id : ids)
+          expect(detector.channel_of(id).empty() != merged, "a node of merged channels has one");
         for (const auto& [node, share] : detector.focus(5).nodes)
           expect(node >= 0 && node < detector.graph().nodes(), "attention points at a node");
         expect(verdict.alarm == (verdict.score > detector.threshold()) || std::isnan(verdict.score), "an alarm is a score above the threshold");

@@ -1,7 +1,7 @@
 """KD-GAT's training steps in PyTorch Geometric, as its users run them: batches from a DataLoader, forward, backward,
 clipping and Adam, float32. Prints a JSON line; bench/recipe.py runs it, a fresh process a case.
 
-    recipe.py GRAPH_SET MODEL --batch B [--seconds S] [--threads N]
+    recipe.py GRAPH_SET MODEL --batch B [--seconds S] [--threads N] [--device cuda]
 
 MODEL is gat-large, gat-small, vgae-large, vgae-small, or gat-small-live: the small GAT beside a frozen large one that
 teaches it. `products MODEL` measures the bare matrix products of a step of MODEL instead: forward and both of backward
@@ -81,18 +81,18 @@ def rebuilt(model, batch):
             - 0.01 * 0.5 * (1 + logvar - mu**2 - logvar.exp()).mean())
 
 
-def loss_of(name):
+def loss_of(name, device):
     """(what trains, its loss of a batch)"""
-    model = make_model(name.removesuffix("-live"))
+    model = make_model(name.removesuffix("-live")).to(device)
     if name.endswith("-live"):
-        teacher = make_model("gat-large").eval().requires_grad_(False)
+        teacher = make_model("gat-large").to(device).eval().requires_grad_(False)
         return model, lambda batch: taught(model, teacher, batch)
     return model, lambda batch: {"gat": classified, "vgae": rebuilt}[name.split("-")[0]](model, batch)
 
 
 def steps(arguments):
     windows = training_windows(arguments.graphs)
-    model, loss = loss_of(arguments.model[0])
+    model, loss = loss_of(arguments.model[0], arguments.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, weight_decay=1e-4)
     loader = DataLoader(windows, batch_size=arguments.batch, shuffle=True, drop_last=True)
 
@@ -109,18 +109,25 @@ def steps(arguments):
         batch = next(source)
         collating += time.perf_counter() - begin
         optimizer.zero_grad()
-        loss(batch).backward()
+        loss(batch.to(arguments.device)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         return batch.num_graphs
 
+    def finish():
+        if arguments.device == "cuda":
+            torch.cuda.synchronize()
+
     step()
+    finish()
     collating, done = 0.0, 0
     wall, cpu = time.perf_counter(), time.process_time()
     while time.perf_counter() - wall < arguments.seconds:
         done += step()
+    finish()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     return {"graphs_per_s": done / wall, "graphs_per_cpu_s": done / cpu, "collate_share": collating / wall,
+            "device_peak": torch.cuda.max_memory_allocated() if arguments.device == "cuda" else 0,
             "parameters": sum(parameter.numel() for parameter in model.parameters()), "windows": len(windows)}
 
 
@@ -186,6 +193,7 @@ def main():
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)

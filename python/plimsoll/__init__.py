@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from plimsoll.detect import Detector, Verdict
     from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
     from plimsoll.exporting import export
-    from plimsoll.frames import Frame, FrameColumns, Frames
+    from plimsoll.frames import Frame, FrameColumns, FrameFlag, Frames
     from plimsoll.graph import Graph
     from plimsoll.graph_set import Graphs, GraphSet
     from plimsoll.graph_view import GraphView
@@ -58,7 +58,7 @@ _MODULES = {
     "plimsoll.detect": ["Detector", "Verdict"],
     "plimsoll.errors": ["BudgetExceeded", "Error", "Failure", "InputError", "MissingPackage", "UsageError"],
     "plimsoll.exporting": ["export"],
-    "plimsoll.frames": ["Frame", "FrameColumns", "Frames"],
+    "plimsoll.frames": ["Frame", "FrameColumns", "FrameFlag", "Frames"],
     "plimsoll.graph": ["Graph"],
     "plimsoll.graph_set": ["GraphSet", "Graphs"],
     "plimsoll.graph_view": ["GraphView"],
@@ -133,6 +133,7 @@ __all__ = [
     "Fit",
     "Frame",
     "FrameColumns",
+    "FrameFlag",
     "Frames",
     "Graph",
     "GraphRecording",

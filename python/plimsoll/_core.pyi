@@ -136,6 +136,8 @@ class FormatOptions:
     name: str
     payload: int
     channel: str
+    channel_names: dict[str, str]
+    merge_channels: bool
     benign: bool
     attack_labels: list[str]
     columns: list[str]
@@ -286,7 +288,7 @@ class Detector:
     def __init__(
         self, model: Path, window: str, stride: str, threshold: float | None, false_alarms: float
     ) -> None: ...
-    def begin(self, has_time: bool, has_payload: bool, width: int) -> None: ...
+    def begin(self, has_time: bool, has_payload: bool, width: int, channels: list[str]) -> None: ...
     def add(
         self,
         time_ns: NDArray[np.int64],
@@ -294,5 +296,6 @@ class Detector:
         length: NDArray[np.uint8],
         data: NDArray[np.uint8],
         label: NDArray[np.uint8],
+        channel: NDArray[np.uint8] | None,
     ) -> list[Verdict]: ...
     def end(self) -> list[Verdict]: ...

@@ -51,6 +51,11 @@ class Attention(DataSet):
         return self._column("can_id")
 
     @property
+    def channel(self) -> NDArray[np.uint8] | None:
+        """u8 [N]: of merged channels the index of the node's in the manifest's `channels`; 64 and more for others."""
+        return self._column("channel") if "channel" in self.manifest["columns"] else None
+
+    @property
     def known(self) -> NDArray[np.uint8]:
         """u8 [N]: 1 if the ID is in the detector's vocabulary."""
         return self._column("known")

@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("--out", required=True, metavar="PATH")
     convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="attributes that there is no column for")
     convert.add_argument("--trust", action="store_true", help="load files that may run code, too")
+    convert.add_argument("--bus", metavar="NAME", help="of a description of several buses")
     convert.add_argument("--budget", metavar="SIZE")
     convert.set_defaults(work=_convert)
 
@@ -89,7 +90,7 @@ def _convert(options: argparse.Namespace) -> dict[str, object]:
 
     source = Path(options.source)
     if source.suffix.lower() in ENDINGS:
-        return {"out": options.out, "messages": to_dbc(source, options.out, force=options.force)}
+        return {"out": options.out, "messages": to_dbc(source, options.out, bus=options.bus, force=options.force)}
     if (source / "manifest.json").exists():
         graphs = GraphSet(source)
         to_pyg_files(graphs, options.out, force=options.force)

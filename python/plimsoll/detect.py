@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from plimsoll import _core
-from plimsoll.arguments import PathLike
+from plimsoll.arguments import PathLike, texts
 from plimsoll.errors import UsageError
 from plimsoll.frames import FrameColumns, Frames
 from plimsoll.tables import Recording
@@ -60,16 +61,19 @@ class Detector:
     def threshold(self) -> float:
         return self._detector.threshold
 
-    def begin(self, *, has_time: bool = True, has_payload: bool = True, width: int = 8) -> None:
-        """From here on comes another recording, whose frames have `width` bytes of payload."""
-        self._detector.begin(has_time, has_payload, width)
+    def begin(
+        self, *, has_time: bool = True, has_payload: bool = True, width: int = 8, channels: Sequence[str] = ()
+    ) -> None:
+        """From here on comes another recording, whose frames have `width` bytes of payload; `channels`, where they are
+        merged, are the names by `FrameColumns.channel`."""
+        self._detector.begin(has_time, has_payload, width, texts("channels", channels))
         self._begun = True
 
     def add(self, frames: FrameColumns) -> list[Verdict]:
         """Takes the next frames of a stream; gives the verdicts on the windows that they complete."""
         if not self._begun:
             self.begin(width=frames.data.shape[-1])
-        columns = frames.time_ns, frames.can_id, frames.length, frames.data, frames.label
+        columns = frames.time_ns, frames.can_id, frames.length, frames.data, frames.label, frames.channel
         return [_verdict(found) for found in self._detector.add(*columns)]
 
     def end(self) -> list[Verdict]:
@@ -80,7 +84,10 @@ class Detector:
     def judge(self, frames: Frames, recording: Recording) -> list[Verdict]:
         """All windows of a recording of a data set."""
         self.begin(
-            has_time=recording.has_time, has_payload=recording.has_payload, width=int(frames.data.shape[1])
+            has_time=recording.has_time,
+            has_payload=recording.has_payload,
+            width=int(frames.data.shape[1]),
+            channels=recording.channels,
         )
         return self.add(frames[recording.slice]) + self.end()
 

@@ -180,8 +180,15 @@ class GraphSet(DataSet, Graphs):
 
     @cached_property
     def vocabulary(self) -> tuple[int, ...]:
-        """The CAN ID of each index, ascending; empty where nodes are no IDs."""
+        """The CAN ID of each index, ascending; empty where nodes are no IDs. Of merged channels (`channels`), the number
+        of the channel is in the bits from 32 on.
+        """
         return tuple(self.manifest["vocabulary"])
+
+    @cached_property
+    def channels(self) -> tuple[str, ...]:
+        """The names by number of the channels in `vocabulary`; empty where recordings are of one channel each."""
+        return tuple(self.manifest.get("channels", ()))
 
     def _view(self, g: int) -> GraphView:
         nodes, edges = self._range(self.node_ptr, g), self._range(self.edge_ptr, g)

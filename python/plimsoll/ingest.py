@@ -10,12 +10,13 @@ interpreter goes on meanwhile, and Ctrl-C ends the call; the output is then as i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, texts, thread_count, whole
 from plimsoll._ingest_graph import graph
+from plimsoll.errors import UsageError
 from plimsoll.frames import Frames
 from plimsoll.graph_set import GraphSet
 
@@ -23,7 +24,7 @@ __all__ = ["can", "graph", "points", "tu"]
 
 _FORMATS = (
     *("auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "asc", "trc", "gvret", "python-can"),
-    *("blf", "mf4", "pcap", "table"),
+    *("blf", "mf4", "pcap", "sqlite", "table"),
 )
 
 
@@ -34,6 +35,8 @@ def can(
     format: str = "auto",
     payload: int = 8,
     channel: str = "",
+    channel_names: Mapping[str, str] | None = None,
+    merge_channels: bool = False,
     attack_labels: Iterable[str] = (),
     benign: bool = False,
     split: str = "",
@@ -55,7 +58,8 @@ def can(
     """CAN captures, plain, .zst or .gz, to `frames`, which is opened.
 
     `sources` are files, or folders whose folders become splits. `format` and what follows it describe them as the
-    options of `plimsoll ingest can` do (docs/can-formats.md). `benign` labels every frame 0; `split` is that of
+    options of `plimsoll ingest can` do (docs/can-formats.md); `channel_names` gives channels other names, as
+    `--name-channel`. `benign` labels every frame 0; `split` is that of
     captures that lie in no folder of their own. `shard` "2/8" takes the second of eight parts of the
     captures; `plimsoll.merge` joins them. Progress counts bytes of the sources.
     Errors: `InputError` (file, line and column), `UsageError`, `BudgetExceeded`, `Failure`.
@@ -75,6 +79,10 @@ def can(
         described.name = "table"
     described.payload = whole("payload", payload, 8, 64)
     described.channel = channel
+    described.channel_names = dict(channel_names or {})
+    described.merge_channels = merge_channels
+    if channel and merge_channels:
+        raise UsageError("channel and merge_channels: expected one of them")
     described.benign = benign
     options.split = split
     described.attack_labels = texts("attack_labels", attack_labels)

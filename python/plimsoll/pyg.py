@@ -264,6 +264,8 @@ def _tables(tables: Mapping[str, Any], splits: list[dict[str, Any]]) -> dict[str
     try:
         features = {kind: texts(kind, tables["features"][kind]) for kind in ("node", "edge")}
         found = {"features": features, "recordings": list(tables["recordings"]), "vocabulary": list(tables["vocabulary"])}
+        if "channels" in tables:
+            found["channels"] = texts("channels", tables["channels"])
         ranges = {split["name"]: (split["first_graph"], split["first_graph"] + split["graphs"]) for split in splits}
         expected = 0
         for recording in found["recordings"]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 TABLES = "graph_set.json"
 _KEPT = ("splits", "features", "recordings", "vocabulary")
+_KEPT_IF_THERE = ("channels",)
 
 
 def to_pyg_files(graphs: GraphSet | PathLike, out: PathLike, *, force: bool = False, progress: Progress = None) -> None:
@@ -57,7 +58,8 @@ def to_pyg_files(graphs: GraphSet | PathLike, out: PathLike, *, force: bool = Fa
                 os.fsync(stream.fileno())
             if progress is not None:
                 progress(split.first_graph + split.graphs, len(graphs))
-        (made / TABLES).write_text(json.dumps({key: graphs.manifest[key] for key in _KEPT}, indent=1) + "\n")
+        kept = _KEPT + tuple(key for key in _KEPT_IF_THERE if key in graphs.manifest)
+        (made / TABLES).write_text(json.dumps({key: graphs.manifest[key] for key in kept}, indent=1) + "\n")
         old = Path(f"{made}.old")
         if out.exists():
             os.rename(out, old)

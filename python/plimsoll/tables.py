@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 
@@ -55,7 +55,7 @@ class Recording(_Row):
     source: str
     bytes: int
     hash: str
-    channel: str | None
+    channel: str | None  #: of all its frames
     has_time: bool
     has_payload: bool
     labelled: bool
@@ -63,6 +63,7 @@ class Recording(_Row):
     content: str
     copy_of: str | None
     traps: dict[str, int]
+    channels: list[str] = field(default_factory=list)  #: of merged ones, by the column `channel` of its frames
 
     @property
     def slice(self) -> slice:

@@ -26,18 +26,20 @@ class Detector {
            std::optional<float> threshold, double false_alarms)
       : detector_(model, options_of(window, stride, threshold, false_alarms)) {}
 
-  void begin(bool has_time, bool has_payload, int64_t width) {
+  void begin(bool has_time, bool has_payload, int64_t width, std::vector<std::string> channels) {
     const nb::gil_scoped_release unlocked;
     const std::lock_guard lock(mutex_);
+    channels_ = std::move(channels);
     facts_ = {.has_time = has_time, .has_payload = has_payload, .width = width};
     detector_.begin(facts_);
   }
 
   std::vector<Verdict> add(const Array<int64_t, 1>& time_ns, const Array<uint32_t, 1>& can_id,
                            const Array<uint8_t, 1>& length, const Array<uint8_t, 2>& data,
-                           const Array<uint8_t, 1>& label) {
+                           const Array<uint8_t, 1>& label, std::optional<Array<uint8_t, 1>> channel) {
     const size_t count = time_ns.size();
-    for (const size_t other : {can_id.size(), length.size(), data.shape(0), label.size()})
+    for (const size_t other :
+         {can_id.size(), length.size(), data.shape(0), label.size(), channel ? channel->size() : count})
       if (other != count) throw UsageError("columns of frames differ in length; expected one row a frame");
     if (static_cast<int64_t>(data.shape(1)) != facts_.width)
       throw UsageError("data has " + std::to_string(data.shape(1)) +
@@ -48,11 +50,12 @@ class Detector {
                       .data = {data.data(), data.size()},
                       .label = {label.data(), count},
                       .width = facts_.width};
+    if (channel) frames.channel = {channel->data(), count};
     const nb::gil_scoped_release unlocked;
     const std::lock_guard lock(mutex_);
     std::vector<Verdict> verdicts;
     for (;;) {
-      const int64_t taken = detector_.add(frames);
+      const int64_t taken = detector_.add(frames, channels_);
       gather(verdicts);
       if (taken == frames.size()) return verdicts;
       detector_.end();
@@ -89,6 +92,7 @@ class Detector {
   std::mutex mutex_;  // the interpreter is let go of meanwhile
   StreamDetector detector_;
   StreamFacts facts_;
+  std::vector<std::string> channels_;
 };
 
 std::map<std::string, float> parts_of(const Verdict& verdict) {
@@ -116,7 +120,8 @@ void bind_detection(nb::module_& module) {
       .def(nb::init<const std::filesystem::path&, const std::string&, const std::string&,
                     std::optional<float>, double>())
       .def("begin", &Detector::begin)
-      .def("add", &Detector::add)
+      .def("add", &Detector::add, nb::arg("time_ns"), nb::arg("can_id"), nb::arg("length"), nb::arg("data"),
+           nb::arg("label"), nb::arg("channel").none())
       .def("end", &Detector::end)
       .def_prop_ro("threshold", &Detector::threshold);
 }

@@ -1,5 +1,6 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -75,6 +76,8 @@ void bind_making(nb::module_& module) {
       .def_rw("name", &FormatOptions::name)
       .def_rw("payload", &FormatOptions::payload)
       .def_rw("channel", &FormatOptions::channel)
+      .def_rw("channel_names", &FormatOptions::channel_names)
+      .def_rw("merge_channels", &FormatOptions::merge_channels)
       .def_rw("benign", &FormatOptions::benign)
       .def_rw("attack_labels", &FormatOptions::attack_labels)
       .def_rw("columns", &FormatOptions::columns)

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/event_text.h"
+#include "detect/j1939.h"
 #include "memory/ledger.h"
 
 namespace plimsoll {
@@ -50,6 +51,10 @@ Json parts_json(const Verdict& verdict) {
   return parts;
 }
 
+std::string text_of(const StreamDetector& detector, MessageKey key) {
+  return id_text(static_cast<uint32_t>(key), detector.channel_of(key));
+}
+
 // The part that a fused score is of.
 std::string reason_of(const Verdict& verdict) {
   if (!verdict.by_part) return {};
@@ -60,10 +65,19 @@ std::string reason_of(const Verdict& verdict) {
 
 }  // namespace
 
-// "0x2C0", or "0x2C0 Engine" where names are known.
-std::string AlarmLines::name_of(uint32_t can_id) const {
-  const auto named = options_.names.find(can_id & ~kCanRemote);
-  return named == options_.names.end() ? id_text(can_id) : id_text(can_id) + " " + named->second;
+// "0x2C0", or "0x2C0 Engine" where names are known; of J1939 "0x18FEF100 CCVS (PGN 65265 from 0)".
+std::string AlarmLines::name_of(const StreamDetector& detector, MessageKey key) const {
+  const auto can_id = static_cast<uint32_t>(key);
+  std::string text = text_of(detector, key);
+  if (const std::string name = message_of(can_id); !name.empty()) text += " " + name;
+  if (const auto parts = options_.j1939 ? j1939_id(can_id) : std::nullopt)
+    text += fmt::format(" (PGN {} from {}{})", parts->pgn, parts->source,
+                        parts->destination ? fmt::format(" to {}", *parts->destination) : "");
+  return text;
+}
+
+std::string AlarmLines::message_of(uint32_t can_id) const {
+  return options_.dbc == nullptr ? "" : options_.dbc->name_of(can_id);
 }
 
 void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
@@ -88,25 +102,28 @@ void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, con
 
 Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detector,
                            const StreamPlace& place) const {
-  const std::vector<uint32_t> ids = detector.node_ids();
+  const std::vector<MessageKey> ids = detector.node_ids();
   const Focus focus = detector.focus(kMostShown);
   Json nodes = Json::array();
   for (const auto& [index, share] : focus.nodes) {
-    const uint32_t id = ids[static_cast<size_t>(index)];
-    nodes.push_back({{"id", id_text(id)}, {"known", detector.is_known(id)}, {"share", as_written(share)}});
-    if (const auto named = options_.names.find(id & ~kCanRemote); named != options_.names.end())
-      nodes.back()["name"] = named->second;
+    const MessageKey key = ids[static_cast<size_t>(index)];
+    const auto id = static_cast<uint32_t>(key);
+    nodes.push_back({{"id", id_text(id)}, {"known", detector.is_known(key)}, {"share", as_written(share)}});
+    if (const std::string channel = detector.channel_of(key); !channel.empty())
+      nodes.back()["channel"] = channel;
+    if (const std::string name = message_of(id); !name.empty()) nodes.back()["name"] = name;
+    if (options_.j1939) add_j1939(id, nodes.back());
   }
   Json edges = Json::array();
   for (const auto& [index, share] : focus.edges) {
     const int32_t* const ends = &detector.graph().edges[2 * static_cast<size_t>(index)];
-    edges.push_back({{"source", id_text(ids[static_cast<size_t>(ends[0])])},
-                     {"target", id_text(ids[static_cast<size_t>(ends[1])])},
+    edges.push_back({{"source", text_of(detector, ids[static_cast<size_t>(ends[0])])},
+                     {"target", text_of(detector, ids[static_cast<size_t>(ends[1])])},
                      {"share", as_written(share)}});
   }
   Json unknown = Json::array();
-  for (const uint32_t id : ids)
-    if (!detector.is_known(id)) unknown.push_back(id_text(id));
+  for (const MessageKey id : ids)
+    if (!detector.is_known(id)) unknown.push_back(text_of(detector, id));
   Json line = {{"window", place.first_window + verdict.window.number},
                {"first_frame", place.first_frame + verdict.window.first_frame},
                {"frames", verdict.window.frames},
@@ -125,16 +142,16 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
 
 std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& detector,
                                   const StreamPlace& place) const {
-  const std::vector<uint32_t> ids = detector.node_ids();
+  const std::vector<MessageKey> ids = detector.node_ids();
   std::string text = fmt::format(
       "{}{} window {} at {:.6f} s: score {:.3f}", verdict.alarm ? "ALARM" : "  ok ",
       place.channel.empty() ? "" : " " + place.channel, place.first_window + verdict.window.number,
       static_cast<double>(verdict.window.time_ns) / 1e9, verdict.score);
   text += reason_of(verdict);
   for (const auto& [index, share] : detector.focus(3).nodes) {
-    const uint32_t id = ids[static_cast<size_t>(index)];
-    text +=
-        fmt::format("  {}{} {:.0f} %", name_of(id), detector.is_known(id) ? "" : " (unknown)", 100 * share);
+    const MessageKey id = ids[static_cast<size_t>(index)];
+    text += fmt::format("  {}{} {:.0f} %", name_of(detector, id), detector.is_known(id) ? "" : " (unknown)",
+                        100 * share);
   }
   return text;
 }

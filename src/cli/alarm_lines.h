@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/command.h"
+#include "detect/dbc.h"
 #include "detect/frame_feed.h"
 #include "detect/latency.h"
 #include "detect/stream_detector.h"
@@ -12,7 +13,7 @@ namespace plimsoll {
 
 /// Where the present recording of a channel starts in the stream.
 struct StreamPlace {
-  std::string channel;  ///< empty where the source tells none
+  std::string channel;  ///< empty where the source tells none, or channels are merged
   int64_t first_window = 0;
   int64_t first_frame = 0;
 };
@@ -27,7 +28,8 @@ class AlarmLines {
     bool json = false;
     bool incidents = false;  ///< alarms are told as incidents: no line a window
     bool summary = true;
-    std::map<uint32_t, std::string> names = {};  ///< of messages, by can_id
+    const Dbc* dbc = nullptr;  ///< for names of messages; outlives the lines
+    bool j1939 = false;        ///< 29-bit IDs are told in their parts
   };
   /// `watch` runs since the process began its work.
   AlarmLines(const Options& options, const Stopwatch& watch) : options_(options), watch_(watch) {}
@@ -45,7 +47,8 @@ class AlarmLines {
   void summarise(const FeedLosses& losses, Budget& budget);
 
  private:
-  std::string name_of(uint32_t can_id) const;
+  std::string name_of(const StreamDetector& detector, MessageKey key) const;
+  std::string message_of(uint32_t can_id) const;
   Json line_json(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place) const;
   std::string line_text(const Verdict& verdict, const StreamDetector& detector,
                         const StreamPlace& place) const;

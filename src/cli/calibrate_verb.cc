@@ -85,6 +85,7 @@ void add_calibrate(CLI::App& app) {
       ->type_name("CAPTURE...");
   verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
   add_capture_options(*verb, options->format);
+  add_merge_channels(*verb, options->format);
   verb->add_flag("--force", options->force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);

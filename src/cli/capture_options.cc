@@ -1,10 +1,20 @@
 #include "cli/capture_options.h"
 
+#include <fmt/format.h>
+
 namespace plimsoll {
 namespace {
 
 CLI::IsMember words(std::vector<std::string> allowed) {
   return CLI::IsMember(std::move(allowed));
+}
+
+void name_channel(const std::string& text, FormatOptions& format) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw CLI::ValidationError("--name-channel",
+                               fmt::format("'{}': expected CHANNEL=NAME, as in 1=powertrain", text));
+  format.channel_names[text.substr(0, equals)] = text.substr(equals + 1);
 }
 
 void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string> formats, const char* of) {
@@ -14,12 +24,25 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
       ->capture_default_str();
   verb.add_option("--channel", format.channel, "Read this channel alone, where the format tells channels")
       ->type_name("NAME");
+  verb.add_option_function<std::vector<std::string>>(
+          "--name-channel",
+          [&format](const std::vector<std::string>& names) {
+            for (const std::string& name : names) name_channel(name, format);
+          },
+          "Another name of a channel, as in 1=powertrain")
+      ->type_name("CHANNEL=NAME");
 }
 
 }  // namespace
 
 void add_capture_options(CLI::App& verb, FormatOptions& format) {
   add_reading(verb, format, capture_formats(), "Of a capture");
+}
+
+void add_merge_channels(CLI::App& verb, FormatOptions& format) {
+  verb.add_flag("--merge-channels", format.merge_channels,
+                "One recording a capture, in which nodes are IDs of channels; default: one a channel")
+      ->excludes("--channel");
 }
 
 void TableOptions::add(CLI::App& verb, FormatOptions& format) {

@@ -6,8 +6,10 @@
 
 namespace plimsoll {
 
-/// --format, --payload and --channel: how a verb reads captures. `format` outlives `verb`.
+/// --format, --payload, --channel and --name-channel: how a verb reads captures. `format` outlives `verb`.
 void add_capture_options(CLI::App& verb, FormatOptions& format);
+/// --merge-channels, of a verb that makes recordings of captures; after the others.
+void add_merge_channels(CLI::App& verb, FormatOptions& format);
 
 /// The same, and a table whose columns the command line describes: --columns, --separator and so on. What
 /// they say is in format() after parsing.

@@ -13,7 +13,6 @@
 #include "cli/verbs.h"
 #include "detect/dbc_rules.h"
 #include "detect/frame_feed.h"
-#include "ingest/text/characters.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -31,9 +30,9 @@ struct Options {
 // By channel; a DBC is of one bus, so that gaps and counters are those of a channel.
 using Channels = std::map<std::string, DbcRules>;
 
-void take(const FrameBatch& batch, const Dbc& dbc, Channels& channels) {
+void take(const FrameBatch& batch, const FormatOptions& format, const Dbc& dbc, Channels& channels) {
   const auto rules_of = [&](const std::string& channel) -> DbcRules& {
-    return channels.try_emplace(shown(channel), dbc).first->second;
+    return channels.try_emplace(format.name_of_channel(channel), dbc).first->second;
   };
   const FrameSpans frames = batch.spans();
   for (int64_t begin = 0, end = 0; begin < frames.size(); begin = end) {
@@ -46,18 +45,13 @@ void take(const FrameBatch& batch, const Dbc& dbc, Channels& channels) {
   }
 }
 
-std::string name_of(const Dbc& dbc, uint32_t id) {
-  const auto message = dbc.find(id);
-  return message == dbc.end() ? "" : message->second.name;
-}
-
 void print_table(const Dbc& dbc, const Channels& channels) {
   Table table({"<channel", "<ID", "<message", "<signal", "<rule", "frames", "<first", "<found", "<expected"});
   int64_t findings = 0;
   for (const auto& [channel, rules] : channels)
     for (const DbcFinding& finding : rules.findings()) {
       ++findings;
-      table.add({channel.empty() ? "-" : channel, id_text(finding.can_id), name_of(dbc, finding.can_id),
+      table.add({channel.empty() ? "-" : channel, id_text(finding.can_id), dbc.name_of(finding.can_id),
                  finding.signal, kDbcRules.at(static_cast<size_t>(finding.rule)),
                  format_count(finding.frames), iso_time(finding.first_ns), finding.found, finding.expected});
     }
@@ -67,16 +61,18 @@ void print_table(const Dbc& dbc, const Channels& channels) {
 Json findings_json(const Dbc& dbc, const Channels& channels) {
   Json all = Json::array();
   for (const auto& [channel, rules] : channels)
-    for (const DbcFinding& finding : rules.findings())
+    for (const DbcFinding& finding : rules.findings()) {
       all.push_back({{"channel", channel},
                      {"id", id_text(finding.can_id)},
-                     {"message", name_of(dbc, finding.can_id)},
+                     {"message", dbc.name_of(finding.can_id)},
                      {"signal", finding.signal},
                      {"rule", kDbcRules.at(static_cast<size_t>(finding.rule))},
                      {"frames", finding.frames},
                      {"first_ns", finding.first_ns},
                      {"found", finding.found},
                      {"expected", finding.expected}});
+      if (dbc.has_groups()) add_j1939(finding.can_id, all.back());
+    }
   return all;
 }
 
@@ -84,14 +80,14 @@ void run(const Options& options) {
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
   const Dbc dbc = read_dbc(options.dbc);
-  if (dbc.empty())
+  if (dbc.messages().empty())
     throw InputError(
         fmt::format("{}: found no message, expected lines such as BO_ 291 Engine: 8 ECU", options.dbc));
   FeedOptions feed_options = options.feed;
   feed_options.stop = &stop;
   const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
   Channels channels;
-  for (FrameBatch batch; feed->read(batch);) take(batch, dbc, channels);
+  for (FrameBatch batch; feed->read(batch);) take(batch, feed_options.format, dbc, channels);
 
   int64_t frames = 0, broken = 0;
   for (const auto& [channel, rules] : channels) {
@@ -104,7 +100,7 @@ void run(const Options& options) {
                              {"broken", broken},
                              {"malformed_lines", losses.lines},
                              {"dropped_frames", losses.frames},
-                             {"messages", dbc.size()},
+                             {"messages", dbc.messages().size()},
                              {"findings", findings_json(dbc, channels)}})
                            .dump());
   } else {

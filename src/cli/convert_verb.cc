@@ -21,6 +21,7 @@ namespace {
 struct Options {
   ConvertOptions convert;
   std::string to;
+  std::string bus = {};
   bool trust = false;
   Resources resources;
   bool json = false;
@@ -28,8 +29,9 @@ struct Options {
 
 // How the captures are read back to the same frames.
 std::string way_back(const ConvertResult& result) {
-  return fmt::format("plimsoll ingest can {} --out FRAMES{}{}", result.out.string(),
-                     result.labels ? " --attack-label 1" : "", result.fd ? " --payload 64" : "");
+  return fmt::format("plimsoll ingest can {} --out FRAMES{}{}{}", result.out.string(),
+                     result.labels ? " --attack-label 1" : "", result.fd ? " --payload 64" : "",
+                     result.merged ? " --merge-channels" : "");
 }
 
 // The word of --to, or what the ending of the output says.
@@ -106,6 +108,8 @@ void add_convert(CLI::App& app, char** argv) {
   add_capture_options(*verb, options->convert.format);
   verb->add_flag("--benign", options->convert.format.benign,
                  "Of a capture: label every frame 0, which csv needs");
+  verb->add_option("--bus", options->bus, "Of a description of several buses: the one that becomes a DBC")
+      ->type_name("NAME");
   verb->add_option("--leave-out", options->convert.leave_out,
                    "Frames that may be missing where the format has none of their kind: remote, error, fd. "
                    "Of files of "

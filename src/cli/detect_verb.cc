@@ -17,6 +17,7 @@
 #include "cli/verbs.h"
 #include "detect/dbc.h"
 #include "detect/frame_feed.h"
+#include "ingest/can/fields.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -26,6 +27,7 @@ struct Options {
   std::string model;
   std::vector<std::string> sources;
   std::vector<std::string> models;  // CHANNEL=MODEL
+  std::vector<std::string> adopt;   // CAN IDs
   std::string window;
   std::string stride;
   FeedOptions feed;
@@ -41,14 +43,24 @@ struct Options {
   int64_t heartbeat = 0;
   int metrics = 0;
   std::string dbc;
+  bool j1939 = false;
   bool fail_on_alarm = false;
   Resources resources;
 };
+
+uint32_t can_id_of(const std::string& text) {
+  try {
+    return parse_hex_id(text);
+  } catch (const Wrong& wrong) {
+    throw UsageError(fmt::format("--adopt '{}': expected {}, as in 1F0 or 18FEF100", text, wrong.expected));
+  }
+}
 
 DetectOptions detect_options(const Options& options) {
   DetectOptions detect = options.detect;
   if (!options.window.empty()) detect.window = WindowLength::parse(options.window);
   if (!options.stride.empty()) detect.stride = WindowLength::parse(options.stride);
+  for (const std::string& id : options.adopt) detect.adopted.push_back(can_id_of(id));
   return detect;
 }
 
@@ -112,12 +124,15 @@ void run(const Options& options) {
     source += (source.empty() ? "" : ", ") + (word == "-" ? "standard input" : word);
   const bool has_events = !options.events.empty();
   EventContext context{.source = source, .vehicle = options.vehicle, .detector = hash_of(options.model)};
-  if (!options.dbc.empty()) context.names = names_of(read_dbc(options.dbc));
+  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc(options.dbc);
+  context.dbc = &dbc;
+  context.j1939 = options.j1939 || dbc.has_groups();
   AlarmLines lines({.all = options.all,
                     .json = options.json,
                     .incidents = has_events,
                     .summary = !has_events || options.events == "json" || options.json,
-                    .names = context.names},
+                    .dbc = &dbc,
+                    .j1939 = context.j1939},
                    watch);
   DetectCounts counts;
   EventSink sink({.format = options.events,
@@ -128,6 +143,7 @@ void run(const Options& options) {
   Detection detection({.model = options.model,
                        .models = models_by_channel(options.models),
                        .detect = detect_options(options),
+                       .format = feed_options.format,
                        .incidents = has_events ? std::optional(Incidents::Options{
                                                      .gap_ns = static_cast<int64_t>(options.event_gap * 1e9),
                                                      .least_windows = options.event_least})
@@ -149,6 +165,7 @@ void run(const Options& options) {
   detection.run();
   lines.summarise(feed->losses(), budget);
   if (!stop) require_windows(source, lines, feed->losses());
+  if (!stop) detection.require_known_channel();
   if (options.fail_on_alarm && lines.alarms() > 0) throw AlarmsRaised{};
 }
 
@@ -163,6 +180,10 @@ void add_detect(CLI::App& app) {
       ->required();
   verb->add_option("--detector", options->models, "Another detector for a channel")
       ->type_name("CHANNEL=MODEL");
+  verb->add_option("--adopt", options->adopt, "IDs of devices that joined: known, and nothing more of them")
+      ->type_name("ID,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("--window", options->window,
                    "Frames a window, or time; default: as the detector was trained")
       ->type_name("LENGTH");
@@ -204,6 +225,8 @@ void add_detect(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--vehicle", options->vehicle, "A name of the vehicle, for incidents")->type_name("NAME");
   verb->add_option("--dbc", options->dbc, "Names of messages")->type_name("FILE");
+  verb->add_flag("--j1939", options->j1939,
+                 "Tell parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
   verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit code 10 where there was an alarm");
   verb->add_flag("--strict", options->feed.strict,
                  "End with an error at a malformed line; default: count it");

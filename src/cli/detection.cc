@@ -17,8 +17,12 @@ Detection::Detection(Options options, FrameFeed& feed, AlarmLines& lines, Detect
       counts_(counts),
       stop_(stop),
       reload_(reload),
-      first_(std::make_unique<StreamDetector>(options_.model, options_.detect)) {
-  for (const auto& [channel, model] : options_.models) StreamDetector(model, options_.detect);  // is one
+      first_(std::make_unique<StreamDetector>(options_.model, options_.detect)),
+      merged_(!first_->channels().empty()) {
+  for (const auto& [channel, model] : options_.models)
+    if (!StreamDetector(model, options_.detect).channels().empty())
+      throw UsageError(fmt::format("--detector {}={}: was made on merged channels, and is asked to judge one",
+                                   channel, model));
 }
 
 void Detection::run() {
@@ -40,22 +44,26 @@ void Detection::run() {
 
 std::unique_ptr<StreamDetector> Detection::load(const std::string& channel) const {
   const auto own = options_.models.find(channel);
-  return std::make_unique<StreamDetector>(own == options_.models.end() ? options_.model : own->second,
-                                          options_.detect);
+  auto detector = std::make_unique<StreamDetector>(
+      own == options_.models.end() ? options_.model : own->second, options_.detect);
+  if (detector->channels().empty() == is_merged(channel))
+    throw InputError(fmt::format("{}: was made on {}, the one at work was not; start again",
+                                 own == options_.models.end() ? options_.model : own->second,
+                                 is_merged(channel) ? "single channels" : "merged channels"));
+  return detector;
 }
 
 Detection::Lane& Detection::lane_of(const std::string& channel) {
-  const std::string name = shown(channel);
+  const std::string name = is_merged(channel) ? "" : channel;
   const auto found =
       std::ranges::find_if(lanes_, [&](const auto& lane) { return lane->place.channel == name; });
   if (found != lanes_.end()) return **found;
-  if (lanes_.size() == FrameBatch::kMostChannels)
-    throw InputError(
-        fmt::format("found more than {} channels; choose one with --channel", FrameBatch::kMostChannels));
+  if (lanes_.size() == kMostChannels)
+    throw InputError(fmt::format("found more than {} channels; choose one with --channel", kMostChannels));
   Lane& lane = *lanes_.emplace_back(std::make_unique<Lane>());
   lane.place.channel = name;
   lane.detector =
-      first_ && lanes_.size() == 1 && !options_.models.contains(channel) ? std::move(first_) : load(channel);
+      first_ && lanes_.size() == 1 && !options_.models.contains(name) ? std::move(first_) : load(name);
   if (options_.incidents) lane.incidents.emplace(*options_.incidents, name, incident_, options_.tell);
   begin(lane);
   return lane;
@@ -69,29 +77,69 @@ void Detection::begin(Lane& lane) {
   lines_.begin_recording();
 }
 
+bool Detection::knows(const std::string& channel) {
+  const std::vector<std::string>& known = lane_of(channel).detector->channels();
+  return std::ranges::find(known, channel) != known.end();
+}
+
+void Detection::name_channels(const FrameBatch& batch) {
+  for (size_t c = channels_.size(); c < batch.channels.size(); ++c) {
+    const std::string& name = channels_.emplace_back(options_.format.name_of_channel(batch.channels[c]));
+    if (!is_merged(name) || knows(name)) continue;
+    const std::vector<std::string>& known = lane_of(name).detector->channels();
+    fmt::print(stderr,
+               "plimsoll: channel '{}' is none that the detector was made on ({}): all its IDs are unknown; "
+               "give --name-channel {}={} if it is one of them\n",
+               name, fmt::join(known, ", "), shown(batch.channels[c]), known.front());
+  }
+}
+
+// Traffic that is all unknown passes for that of another vehicle, of which nothing is expected: with wrong
+// names a detector of merged channels is silent.
+void Detection::require_known_channel() {
+  std::vector<std::string> strange;
+  for (const std::string& name : channels_) {
+    if (!is_merged(name)) continue;
+    if (knows(name)) return;
+    strange.push_back(name);
+  }
+  if (!strange.empty())
+    throw InputError(fmt::format(
+        "found the channels {}, expected some that the detector was made on ({}): all IDs were unknown; give "
+        "--name-channel",
+        fmt::join(strange, ", "), fmt::join(lane_of(strange.front()).detector->channels(), ", ")));
+}
+
 void Detection::take(const FrameBatch& batch) {
+  name_channels(batch);
   if (batch.channel.empty()) return take(lane_of(""), batch.spans());
-  if (std::ranges::all_of(batch.channel, [&](uint8_t c) { return c == batch.channel.front(); }))
-    return take(lane_of(batch.channels[batch.channel.front()]), batch.spans());
   const FrameSpans spans = batch.spans();
-  std::array<Lane*, FrameBatch::kMostChannels> lanes{};
+  const FrameSpans merged = batch.merged_spans();
+  std::array<Lane*, kMostChannels> lanes{};
+  bool several = false;
+  for (const uint8_t channel : batch.channel) {
+    if (lanes.at(channel) == nullptr) lanes.at(channel) = &lane_of(channels_[channel]);
+    several |= lanes.at(channel) != lanes.at(batch.channel.front());
+  }
+  const auto of = [&](const Lane& lane) { return lane.detector->channels().empty() ? spans : merged; };
+  if (!several) {
+    Lane& lane = *lanes.at(batch.channel.front());
+    return take(lane, of(lane));
+  }
   for (size_t i = 0; i < batch.frames(); ++i) {
-    Lane*& lane = lanes.at(batch.channel[i]);
-    if (lane == nullptr) {
-      lane = &lane_of(batch.channels[batch.channel[i]]);
-      lane->waiting.width = batch.width;
-    }
-    lane->waiting.append_frames(spans.part(static_cast<int64_t>(i), 1));
+    Lane& lane = *lanes.at(batch.channel[i]);
+    lane.waiting.width = batch.width;
+    lane.waiting.append_frames(of(lane).part(static_cast<int64_t>(i), 1));
   }
   for (const auto& lane : lanes_) {
-    take(*lane, lane->waiting.spans());
+    take(*lane, lane->detector->channels().empty() ? lane->waiting.spans() : lane->waiting.merged_spans());
     lane->waiting.clear();
   }
 }
 
 void Detection::take(Lane& lane, FrameSpans frames) {
   for (;;) {
-    const int64_t taken = lane.detector->add(frames);
+    const int64_t taken = lane.detector->add(frames, channels_);
     judge(lane);
     lane.frames += taken;
     lines_.count_frames(taken);
@@ -118,7 +166,7 @@ void Detection::load_again() {
   try {
     std::vector<std::unique_ptr<StreamDetector>> loaded;
     for (const auto& lane : lanes_) loaded.push_back(load(lane->place.channel));
-    if (first_) first_ = std::make_unique<StreamDetector>(options_.model, options_.detect);
+    if (first_) first_ = load("");
     for (size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = *lanes_[i];
       const std::unique_ptr<StreamDetector> before = std::exchange(lane.detector, std::move(loaded[i]));

@@ -16,27 +16,32 @@
 namespace plimsoll {
 
 /// Frames to verdicts, until the feed ends or is interrupted: a detector for each channel, so that windows
-/// are of one bus. Not thread-safe.
+/// are of one bus; or one for all channels that have none of their own, if it was made on merged ones. Not
+/// thread-safe.
 class Detection {
  public:
   struct Options {
     std::string model;                          ///< of channels that have no other
     std::map<std::string, std::string> models;  ///< by channel: a detector of its own
     DetectOptions detect;
+    FormatOptions format = {};  ///< of the feed: names of channels
     std::optional<Incidents::Options> incidents;
     Incidents::Tell tell;  ///< of incidents
   };
   /// `reload`: set when the files of the detectors are to be read again; what is not judged yet goes to the
-  /// new ones. Errors: as StreamDetector's.
+  /// new ones. Errors: as StreamDetector's; UsageError for a channel's detector that was made on
+  /// merged ones.
   Detection(Options options, FrameFeed& feed, AlarmLines& lines, DetectCounts& counts,
             const std::atomic<bool>& stop, std::atomic<bool>& reload);
 
   void run();
+  /// Of merged channels, after run(). Errors: InputError where the detector knows none that frames came of.
+  void require_known_channel();
   /// The detector of channels that have no other.
   const StreamDetector& detector() const { return *first_; }
 
  private:
-  // One channel.
+  // One channel, or the merged ones.
   struct Lane {
     StreamPlace place;
     std::unique_ptr<StreamDetector> detector;
@@ -48,6 +53,9 @@ class Detection {
 
   std::unique_ptr<StreamDetector> load(const std::string& channel) const;
   Lane& lane_of(const std::string& channel);
+  bool is_merged(const std::string& channel) const { return merged_ && !options_.models.contains(channel); }
+  bool knows(const std::string& channel);
+  void name_channels(const FrameBatch& batch);
   void begin(Lane& lane);
   void take(const FrameBatch& batch);
   void take(Lane& lane, FrameSpans frames);
@@ -62,6 +70,8 @@ class Detection {
   const std::atomic<bool>& stop_;
   std::atomic<bool>& reload_;
   std::unique_ptr<StreamDetector> first_;
+  bool merged_;                               // it is of merged channels
+  std::vector<std::string> channels_;         // names by the feed's number
   std::vector<std::unique_ptr<Lane>> lanes_;  // in the order of their first frames
   int64_t incident_ = 0;                      // number of the last one
 };

@@ -137,6 +137,9 @@ void run(Options& options) {
   if (options.format.payload != kPayloadBytes)
     ingest.insert(ingest.end(), {"--payload", std::to_string(options.format.payload)});
   if (!options.format.channel.empty()) ingest.insert(ingest.end(), {"--channel", options.format.channel});
+  for (const auto& [channel, name] : options.format.channel_names)
+    ingest.insert(ingest.end(), {"--name-channel", channel + "=" + name});
+  if (options.format.merge_channels) ingest.emplace_back("--merge-channels");
   steps.run(with(ingest, ""));
   steps.run(with({"simulate", "can", "--inject", benign.string(), "--out", frames.string(), "--keep",
                   "--label-silence", "--target", "periodic", "--attacks", options.attacks},
@@ -172,6 +175,7 @@ void add_detector(CLI::App& app) {
       ->type_name("LIST")
       ->capture_default_str();
   add_capture_options(*verb, options->format);
+  add_merge_channels(*verb, options->format);
   verb->add_flag("--force", options->force, "Replace an existing output, and what is in --work");
   options->resources.add_budget(*verb);
   options->resources.add_threads(*verb);

@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "base/version.h"
+#include "detect/j1939.h"
 #include "store/frames.h"
 
 namespace plimsoll {
 namespace {
 
 std::string name_of(uint32_t id, const EventContext& context) {
-  const auto found = context.names.find(id & ~kCanRemote);
-  return found == context.names.end() ? "" : found->second;
+  return context.dbc == nullptr ? "" : context.dbc->name_of(id);
 }
 
 // The most frequent first.
-std::vector<std::pair<uint32_t, int64_t>> ranked_ids(const Incident& incident) {
-  std::vector<std::pair<uint32_t, int64_t>> ids(incident.ids.begin(), incident.ids.end());
+std::vector<std::pair<Incident::Id, int64_t>> ranked_ids(const Incident& incident) {
+  std::vector<std::pair<Incident::Id, int64_t>> ids(incident.ids.begin(), incident.ids.end());
   std::ranges::stable_sort(ids, [](const auto& a, const auto& b) { return a.second > b.second; });
   return ids;
 }
@@ -69,8 +69,17 @@ std::string host_name() {
 
 }  // namespace
 
-std::string id_text(uint32_t can_id) {
-  return fmt::format("0x{:0{}X}", can_id & 0x1FFFFFFF, (can_id & kCanExtended) != 0 ? 8 : 3);
+std::string id_text(uint32_t can_id, const std::string& channel) {
+  return fmt::format("{}{}0x{:0{}X}", channel, channel.empty() ? "" : ":", can_id & 0x1FFFFFFF,
+                     (can_id & kCanExtended) != 0 ? 8 : 3);
+}
+
+void add_j1939(uint32_t can_id, Json& json) {
+  const auto parts = j1939_id(can_id);
+  if (!parts) return;
+  json["pgn"] = parts->pgn;
+  json["source"] = parts->source;
+  if (parts->destination) json["destination"] = *parts->destination;
 }
 
 std::string iso_time(int64_t time_ns) {
@@ -81,8 +90,10 @@ std::string iso_time(int64_t time_ns) {
 Json event_json(const Incident& incident, const EventContext& context) {
   Json ids = Json::array();
   for (const auto& [id, windows] : ranked_ids(incident)) {
-    Json one = {{"id", id_text(id)}, {"windows", windows}};
-    if (const std::string name = name_of(id, context); !name.empty()) one["name"] = name;
+    Json one = {{"id", id_text(id.can_id)}, {"windows", windows}};
+    if (!id.channel.empty()) one["channel"] = id.channel;
+    if (context.j1939) add_j1939(id.can_id, one);
+    if (const std::string name = name_of(id.can_id, context); !name.empty()) one["name"] = name;
     ids.push_back(std::move(one));
   }
   Json event = {{"event", "incident"},
@@ -123,8 +134,8 @@ Json event_ocsf(const Incident& incident, const EventContext& context) {
   resources.push_back(
       {{"type", "CAN bus"}, {"name", incident.channel.empty() ? context.source : incident.channel}});
   for (const auto& [id, windows] : ranked_ids(incident)) {
-    Json one = {{"type", "CAN message"}, {"uid", id_text(id)}};
-    if (const std::string name = name_of(id, context); !name.empty()) one["name"] = name;
+    Json one = {{"type", "CAN message"}, {"uid", id_text(id.can_id, id.channel)}};
+    if (const std::string name = name_of(id.can_id, context); !name.empty()) one["name"] = name;
     resources.push_back(std::move(one));
   }
   return {{"class_uid", kClass},
@@ -173,8 +184,9 @@ std::string event_syslog(const Incident& incident, const EventContext& context) 
                                                               : 1;
   std::string ids;
   for (const auto& [id, windows] : ranked_ids(incident)) {
-    const std::string name = name_of(id, context);
-    ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", id_text(id), name.empty() ? "" : ":" + name);
+    const std::string name = name_of(id.can_id, context);
+    ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", id_text(id.can_id, id.channel),
+                       name.empty() ? "" : ":" + name);
   }
   // 32473 is the enterprise number for examples (RFC 5612): Plimsoll has none of its own.
   std::string data = fmt::format(

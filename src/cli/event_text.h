@@ -1,24 +1,27 @@
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "base/json.h"
 #include "cli/incidents.h"
+#include "detect/dbc.h"
 
 namespace plimsoll {
 
 /// What events tell beside the incident.
 struct EventContext {
   std::string source;
-  std::string vehicle;   ///< may be empty
-  std::string detector;  ///< XXH3-64 of its file
-  std::map<uint32_t, std::string> names = {};
-  int64_t suppressed = 0;  ///< events before this one that a limit held back
+  std::string vehicle;       ///< may be empty
+  std::string detector;      ///< XXH3-64 of its file
+  const Dbc* dbc = nullptr;  ///< for names of messages; outlives the events
+  bool j1939 = false;        ///< 29-bit IDs are told in their parts
+  int64_t suppressed = 0;    ///< events before this one that a limit held back
 };
 
-/// "0x2C0"; an extended ID has eight digits
-std::string id_text(uint32_t can_id);
+/// "0x2C0", or "can1:0x2C0" of merged channels; an extended ID has eight digits
+std::string id_text(uint32_t can_id, const std::string& channel = {});
+/// Adds `pgn`, `source` and, of a group that is sent to one address, `destination` of a 29-bit ID.
+void add_j1939(uint32_t can_id, Json& json);
 /// "2017-12-22T05:47:51.204117Z"
 std::string iso_time(int64_t time_ns);
 

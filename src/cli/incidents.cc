@@ -68,12 +68,13 @@ void Incidents::begin(const Verdict& verdict, float threshold) {
 
 // Those that the detector does not know, else the one that attention points at most.
 void Incidents::name_ids(const StreamDetector& detector) {
-  const std::vector<uint32_t> ids = detector.node_ids();
-  const auto name = [&](uint32_t id) {
+  const std::vector<MessageKey> ids = detector.node_ids();
+  const auto name = [&](MessageKey key) {
+    const Incident::Id id{static_cast<uint32_t>(key), detector.channel_of(key)};
     if (incident_.ids.size() < kMostIds || incident_.ids.contains(id)) ++incident_.ids[id];
   };
   bool unknown = false;
-  for (const uint32_t id : ids)
+  for (const MessageKey id : ids)
     if (!detector.is_known(id)) {
       name(id);
       unknown = true;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,17 +13,23 @@ namespace plimsoll {
 /// Alarms of a channel that follow each other within a gap.
 struct Incident {
   enum class State : uint8_t { open, ongoing, closed };
+  struct Id {
+    uint32_t can_id = 0;
+    std::string channel = {};  ///< of merged ones
+
+    auto operator<=>(const Id&) const = default;
+  };
 
   int64_t number = 0;  ///< from 1, over all channels
   State state = State::open;
-  std::string channel;  ///< empty where the source tells none
+  std::string channel;  ///< empty where the source tells none, or channels are merged
   int64_t start_ns = 0;
   int64_t end_ns = 0;   ///< of the last alarm
   int64_t windows = 0;  ///< alarms
   float worst = 0;      ///< score
   float threshold = 0;
-  std::string part;                 ///< that the worst score is by
-  std::map<uint32_t, int64_t> ids;  ///< alarms that an ID is named in
+  std::string part;           ///< that the worst score is by
+  std::map<Id, int64_t> ids;  ///< alarms that an ID is named in
 
   /// "low", "medium", "high" or "critical": by how far the worst score exceeds the threshold.
   const char* severity() const;

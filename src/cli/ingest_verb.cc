@@ -26,6 +26,7 @@ struct Options {
 
 void add_reading_options(CLI::App& can, Options& options) {
   options.table.add(can, options.ingest.format);
+  add_merge_channels(can, options.ingest.format);
   can.add_flag("--benign", options.ingest.format.benign,
                "Nothing in the captures is an attack: label every frame 0");
   can.add_option("--on-error", options.on_error, "A bad line: fail, or skip it and count it")

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/group_table.h"
 #include "cli/verbs.h"
 #include "memory/limits.h"
 #include "memory/meter.h"
@@ -22,6 +23,8 @@ namespace {
 
 struct Options {
   std::string folder;
+  std::string dbc;
+  bool j1939 = false;
   bool limits = false;
   bool json = false;
 };
@@ -51,19 +54,24 @@ std::string kinds_text(const FramesView& view) {
     sent += (flags & kFrameSent) != 0;
   }
   std::set<std::string> channels;
-  for (const Recording& recording : view.recordings())
+  for (const Recording& recording : view.recordings()) {
     if (recording.channel) channels.insert(*recording.channel);
+    channels.insert(recording.channels.begin(), recording.channels.end());
+  }
   std::string text =
       fmt::format("of them {} with extended IDs, {} remote frames, {} error frames, {} of CAN FD",
                   format_count(extended), format_count(remote), format_count(error), format_count(fd));
   if (brs + esi + sent > 0)
     text += fmt::format("; {} with BRS, {} with ESI, {} sent by the recorder", format_count(brs),
                         format_count(esi), format_count(sent));
-  if (!channels.empty()) text += fmt::format("; channels: {}", fmt::join(channels, ", "));
+  if (!channels.empty())
+    text +=
+        fmt::format("; {}channels: {}", frames.channel.empty() ? "" : "merged ", fmt::join(channels, ", "));
   return text;
 }
 
-void inspect_frames(const std::string& folder) {
+void inspect_frames(const Options& options) {
+  const std::string& folder = options.folder;
   const FramesView view(folder);
   Table table(
       {"<split", "<recording", "frames", "attack", "<kind", "seconds", "<copy of", "<handled on purpose"});
@@ -83,6 +91,8 @@ void inspect_frames(const std::string& folder) {
   const bool clean = std::all_of(view.recordings().begin(), view.recordings().end(),
                                  [](const Recording& recording) { return recording.traps.empty(); });
   if (clean) fmt::print("\nno odd payloads, blanks, blank lines, CR LF or time running back were found\n");
+  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc(options.dbc);
+  if (options.j1939 || dbc.has_groups()) fmt::print("\n{}", group_table(view.frames(), dbc));
 }
 
 void inspect_graphs(const std::string& folder) {
@@ -164,7 +174,7 @@ void run(const Options& options) {
   if (options.json) {
     fmt::print("{}\n", set.manifest().dump());
   } else if (set.kind() == "frames") {
-    inspect_frames(options.folder);
+    inspect_frames(options);
   } else if (set.kind() == "graph") {
     inspect_graph(options.folder);
   } else if (set.kind() == "graph_set") {
@@ -180,6 +190,10 @@ void add_inspect(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("inspect", "Show what is in a data set, or the memory limits found");
   verb->add_option("DIR", options->folder, "A data set");
+  verb->add_flag(
+      "--j1939", options->j1939,
+      "Of frames the parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
+  verb->add_option("--dbc", options->dbc, "Names of parameter groups")->type_name("FILE");
   verb->add_flag("--limits", options->limits, "The limits on memory, each with its source");
   verb->add_flag("--json", options->json, "The manifest, or the limits, as JSON");
   verb->footer("Example: plimsoll inspect frames");

@@ -31,7 +31,7 @@ void print(const DevicePlan& plan) {
     budgets.add({format_bytes(plan.budget_for[blocks - 1]), std::to_string(blocks)});
   fmt::print("{}", budgets.text());
   fmt::print("not exact: nothing was run, and {} for the context is an assumption\n",
-             format_bytes(DevicePlan::kContext));
+             format_bytes(PlannedDevice::kAssumedContext));
   if (plan.without_cuda.empty()) return;
   fmt::print("without a kernel for CUDA, planned as on the CPU: {}\n", fmt::join(plan.without_cuda, ", "));
 }

@@ -73,6 +73,13 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   CLI::App* verb = app.add_subcommand("train", "Train what a recipe says");
   add_recipe_and_data(*verb, *options);
   verb->add_option("--run", options->run, "The folder to put the run in")->required()->type_name("DIR");
+  verb->add_option("--device", options->device,
+                   "Train on this device: cpu, cuda, cuda:N, or auto, a GPU where there is one")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  verb->add_option("--device-budget", options->device_budget,
+                   "The memory of a GPU that the run may use; default: all that is free of it")
+      ->type_name("BYTES|SHARE%");
   verb->add_option("--prefetch", options->prefetch,
                    "Blocks to read ahead, as far as the budget allows; 0: none")
       ->check(CLI::Range(0, 64))

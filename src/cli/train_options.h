@@ -22,8 +22,10 @@ struct TrainOptions {
   std::vector<std::string> overrides;
   Resources resources;
   int64_t prefetch = 2;
-  std::string scratch;  ///< bytes; empty: as many as the columns of the graph take
-  int ranks = 1;        ///< processes of this machine that train together
+  std::string device = "cpu";
+  std::string device_budget;  ///< empty: all that is free of the device
+  std::string scratch;        ///< bytes; empty: as many as the columns of the graph take
+  int ranks = 1;              ///< processes of this machine that train together
   int64_t seeds = 1;
   std::vector<std::string> stages;  ///< empty: all
   std::filesystem::path teacher;    ///< a model file; empty: teachers are trained

@@ -47,6 +47,7 @@ void print_one(const StageReport& stage, const TrainReport& report, Budget& budg
              report.trained->model, format_count(stage.parameters), fit.epochs.size(), fit.best_epoch,
              best.training_loss, best.validation_loss);
   if (fit.reading) fmt::print("{}\n", reading_in_words(*fit.reading));
+  if (fit.device) fmt::print("{}\n", device_in_words(*fit.device));
   fmt::print("{} ({} {}/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
              format_seconds(report.trained->seconds),
              format_count(static_cast<int64_t>(graphs_per_second(stage))), stage.unit,
@@ -132,6 +133,7 @@ Json report_json(const TrainReport& report, Budget& budget) {
                   {"planned_heap_bytes", fit.plan.heap},
                   {"cache_bytes", fit.plan.execution.cache_bytes}});
   if (fit.reading) summary["reading"] = reading_json(*fit.reading);
+  if (fit.device) summary["device"] = device_json(*fit.device);
   if (fit.initial)
     summary["init_from"] = {{"taken", fit.initial->taken},
                             {"absent", fit.initial->absent},

@@ -9,6 +9,8 @@
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
 #include "cli/train_report.h"
+#include "device/cuda_device.h"
+#include "device/device_choice.h"
 #include "memory/limits.h"
 #include "task/train_run.h"
 #include "telemetry/progress.h"
@@ -23,6 +25,17 @@ constexpr int64_t kProfiledSteps = 3;  // by --profile
 std::optional<int64_t> scratch_of(const TrainOptions& options) {
   if (options.scratch.empty()) return std::nullopt;
   return options.scratch == "0" ? 0 : parse_size(options.scratch, 0);
+}
+
+// The GPU that --device names; null: the CPU.
+std::unique_ptr<TrainingDevice> open_device(const TrainOptions& options, int threads) {
+  const std::optional<int> index = cuda_index(parse_device(options.device));
+  if (!index) {
+    if (!options.device_budget.empty()) throw UsageError("--device-budget is for a GPU: add --device cuda");
+    return nullptr;
+  }
+  const int64_t free = cuda_device_bytes(*index) - cuda_used_bytes(*index).value_or(0);
+  return TrainingDevice::open_cuda(*index, device_budget(options.device_budget, free), threads);
 }
 
 }  // namespace
@@ -44,6 +57,8 @@ void run_train(const TrainOptions& options, Exchange* exchange) {
   if (tells && !recipe.run.trackers.empty())
     trackers = std::make_shared<const TrackerProcess>(options.run, recipe.run.trackers);
   const int threads = options.resources.thread_count();
+  // Before anything asks torch what it has of CUDA, and before the budget: a driver takes of the host, too.
+  const std::unique_ptr<TrainingDevice> device = open_device(options, threads);
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
   std::unique_ptr<Enforcement> enforcement;
@@ -72,6 +87,7 @@ void run_train(const TrainOptions& options, Exchange* exchange) {
                              .trackers = std::move(trackers),
                              .run = {.threads = threads,
                                      .prefetch = options.prefetch,
+                                     .device = device.get(),
                                      .outside_ledger = budget.outside_ledger(),
                                      .ranks = ranks_of(exchange),
                                      .exchange = exchange,

@@ -87,6 +87,7 @@ void write(const DetectorFile& model, const BehaviourProfile& profile, const Fus
   TensorMetadata metadata = model.file.metadata();
   metadata["plimsoll.calibrated"] =
       Json{{"windows", result.windows}, {"seconds", result.seconds}, {"ids", result.ids}}.dump();
+  put_channel_names(profile.vocabulary().ids().channels, metadata);
   write_safetensors(out, tensors, metadata);
 }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "detect/j1939.h"
 #include "ingest/text/characters.h"
 #include "io/file.h"
 #include "store/frames.h"
@@ -14,6 +15,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr int kFrameBits = 8 * 64;
+constexpr int kMostBits = 8 * 1785;  // of the longest message of the transport protocol of J1939
 // Vector's place for signals that are of no message.
 constexpr std::string_view kNoMessage = "VECTOR__INDEPENDENT_SIG_MSG";
 
@@ -43,12 +46,12 @@ class Reader {
         message.cycle_ms = own->second;
       else
         message.cycle_ms = usual_cycle_ms_;
-      const auto own = send_type_.find(id);
-      const std::string& type = own == send_type_.end() ? usual_send_type_ : own->second;
+      const std::string& type = send_type_.of(id);
       // "cyclic", "Cyclic", "cyclicX"; not "CyclicAndSpontaneous", "CyclicIfActive" or "OnChange".
       message.is_cyclic = type.empty() || type == "cyclic" || type == "cyclicx";
+      message.is_group = frame_format_.of(id) == "j1939pg" && (id & kCanExtended) != 0;
     }
-    return std::move(dbc_);
+    return Dbc(std::move(dbc_));
   }
 
  private:
@@ -122,7 +125,10 @@ class Reader {
       signal.multiplexed = value;
     }
     sound = sound && read_number(take_to(words, '|'), signal.start) &&
-            read_number(take_to(words, '@'), signal.length);
+            read_number(take_to(words, '@'), signal.length) && signal.start >= 0 &&
+            signal.start < kMostBits && signal.length >= 1 && signal.length <= kMostBits;
+    // A text, or a part of a message of several frames: no frame has it.
+    if (sound && (signal.length > 64 || signal.start >= kFrameBits)) return;
     const std::string_view layout = take_to(words, '(');
     sound = sound && layout.size() == 2 && (layout[0] == '0' || layout[0] == '1') &&
             (layout[1] == '+' || layout[1] == '-');
@@ -131,7 +137,6 @@ class Reader {
     take_to(words, '[');
     sound = sound && read_number(take_to(words, '|'), signal.least) &&
             read_number(take_to(words, ']'), signal.most);
-    sound = sound && signal.start >= 0 && signal.start < 512 && signal.length >= 1 && signal.length <= 64;
     if (!sound) refuse(whole, "a signal, such as SG_ Speed : 7|16@0+ (0.01,0) [0|655.35] \"km/h\" ECU");
     signal.intel = layout[0] == '1';
     signal.is_signed = layout[1] == '-';
@@ -155,10 +160,12 @@ class Reader {
   // BA_DEF_ BO_ "GenMsgSendType" ENUM "Cyclic","OnChange";
   void definition(std::string_view words) {
     take_to(words, '"');
-    if (take_to(words, '"') != "GenMsgSendType" || !words.starts_with(" ENUM")) return;
+    Enumeration* const attribute = enumeration(take_to(words, '"'));
+    if (attribute == nullptr || !words.starts_with(" ENUM")) return;
+    attribute->words.clear();
     take_to(words, '"');
     while (!words.empty()) {
-      send_types_.push_back(lower(take_to(words, '"')));
+      attribute->words.push_back(lower(take_to(words, '"')));
       take_to(words, '"');
     }
   }
@@ -169,7 +176,7 @@ class Reader {
     const std::string_view name = take_to(words, '"');
     const std::string_view value = take_to(words, ';');
     if (name == "GenMsgCycleTime") read_number(value, usual_cycle_ms_);
-    if (name == "GenMsgSendType") usual_send_type_ = send_type(value);
+    if (Enumeration* const attribute = enumeration(name)) attribute->usual = attribute->word(value);
   }
 
   // BA_ "GenMsgCycleTime" BO_ 291 100;
@@ -181,14 +188,30 @@ class Reader {
     if (take_word(words) != "BO_" || !read_number(take_word(words), id)) return;
     const std::string_view value = take_to(words, ';');
     if (name == "GenMsgCycleTime") read_number(value, cycle_ms_[id]);
-    if (name == "GenMsgSendType") send_type_[id] = send_type(value);
+    if (Enumeration* const of_messages = enumeration(name)) of_messages->own[id] = of_messages->word(value);
   }
 
-  // A value of an enumeration is its number, or its text in quotes.
-  std::string send_type(std::string_view value) const {
-    if (value.size() >= 2 && value.front() == '"') return lower(value.substr(1, value.size() - 2));
-    size_t number = 0;
-    return read_number(value, number) && number < send_types_.size() ? send_types_[number] : "";
+  // An attribute of messages that is one of some words, in lower case.
+  struct Enumeration {
+    std::vector<std::string> words = {};
+    std::string usual = {};
+    std::map<uint32_t, std::string> own = {};
+
+    const std::string& of(uint32_t id) const {
+      const auto found = own.find(id);
+      return found == own.end() ? usual : found->second;
+    }
+    // A value is the number of a word, or the word in quotes.
+    std::string word(std::string_view value) const {
+      if (value.size() >= 2 && value.front() == '"') return lower(value.substr(1, value.size() - 2));
+      size_t number = 0;
+      return read_number(value, number) && number < words.size() ? words[number] : "";
+    }
+  };
+  Enumeration* enumeration(std::string_view name) {
+    if (name == "GenMsgSendType") return &send_type_;
+    if (name == "VFrameFormat") return &frame_format_;
+    return nullptr;
   }
 
   static std::string lower(std::string_view text) {
@@ -201,13 +224,13 @@ class Reader {
   std::filesystem::path path_;
   std::string text_;
   int64_t number_ = 0;
-  Dbc dbc_;
+  Dbc::Messages dbc_;
   DbcMessage* current_ = nullptr;
   std::map<uint32_t, double> cycle_ms_;
-  std::map<uint32_t, std::string> send_type_;
   double usual_cycle_ms_ = 0;
-  std::string usual_send_type_;
-  std::vector<std::string> send_types_;
+  Enumeration send_type_;
+  // Vector's numbers, for a DBC that defines it as a number.
+  Enumeration frame_format_{.words = {"standardcan", "extendedcan", "", "j1939pg"}};
 };
 
 }  // namespace
@@ -246,10 +269,30 @@ Dbc read_dbc(const std::filesystem::path& path) {
   return Reader(path).read();
 }
 
-std::map<uint32_t, std::string> names_of(const Dbc& dbc) {
-  std::map<uint32_t, std::string> names;
-  for (const auto& [id, message] : dbc) names[id] = message.name;
-  return names;
+Dbc::Dbc(Messages messages) : messages_(std::move(messages)) {
+  for (const auto& [id, message] : messages_)
+    if (message.is_group) groups_[j1939_id(id)->pgn].push_back(id);
+}
+
+const Dbc::Messages::value_type* Dbc::find(uint32_t can_id) const {
+  constexpr uint8_t kNullAddress = 254;
+  const auto exact = messages_.find(can_id & ~kCanRemote);
+  if (exact != messages_.end()) return &*exact;
+  const auto parts = j1939_id(can_id);
+  const auto group = parts ? groups_.find(parts->pgn) : groups_.end();
+  if (group == groups_.end()) return nullptr;
+  const std::vector<uint32_t>& ids = group->second;
+  const auto of_source = [&](uint8_t source) {
+    return std::ranges::find_if(ids, [&](uint32_t id) { return (id & 0xFF) == source; });
+  };
+  auto best = of_source(parts->source);
+  if (best == ids.end()) best = of_source(kNullAddress);
+  return &*messages_.find(best == ids.end() ? ids.front() : *best);
+}
+
+std::string Dbc::name_of(uint32_t can_id) const {
+  const auto* const found = find(can_id);
+  return found == nullptr ? "" : found->second.name;
 }
 
 }  // namespace plimsoll

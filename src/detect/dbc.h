@@ -39,18 +39,36 @@ struct DbcMessage {
   int64_t length = 0;     ///< bytes
   double cycle_ms = 0;    ///< attribute GenMsgCycleTime; 0: none
   bool is_cyclic = true;  ///< GenMsgSendType, where there is one, is "cyclic" or the like, not sent on events
+  bool is_group = false;  ///< VFrameFormat is J1939PG: a parameter group, whoever sends it (detect/j1939.h)
   std::vector<DbcSignal> signals;
 };
 
-/// Messages by can_id, extended ones with SocketCAN's flag.
-using Dbc = std::map<uint32_t, DbcMessage>;
+/// The messages of a DBC. Immutable.
+class Dbc {
+ public:
+  /// By can_id, extended ones with SocketCAN's flag.
+  using Messages = std::map<uint32_t, DbcMessage>;
 
-/// Reads messages, signals, their value types, and the attributes GenMsgCycleTime and GenMsgSendType; other
-/// statements are passed over, comments of several lines too. Errors: InputError with file and line for a
-/// message or a signal that is none.
+  Dbc() = default;
+  explicit Dbc(Messages messages);
+
+  const Messages& messages() const { return messages_; }
+  /// The message of an ID, remote or not; null where there is none. An ID that the DBC does not have is one
+  /// of its parameter group, if there is such a message: of several the one of its source address, else of
+  /// the null address 254, else the first.
+  const Messages::value_type* find(uint32_t can_id) const;
+  /// "" where there is none.
+  std::string name_of(uint32_t can_id) const;
+  bool has_groups() const { return !groups_.empty(); }
+
+ private:
+  Messages messages_;
+  std::map<uint32_t, std::vector<uint32_t>> groups_;  // IDs by number of the group
+};
+
+/// Reads messages, signals, their value types, and the attributes GenMsgCycleTime, GenMsgSendType and
+/// VFrameFormat; other statements are passed over, comments of several lines too. Errors: InputError with
+/// file and line for a message or a signal that is none.
 Dbc read_dbc(const std::filesystem::path& path);
-
-/// Their names alone.
-std::map<uint32_t, std::string> names_of(const Dbc& dbc);
 
 }  // namespace plimsoll

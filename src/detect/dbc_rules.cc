@@ -34,19 +34,52 @@ bool is_counter(const DbcSignal& signal) {
   });
 }
 
-DbcRules::DbcRules(const Dbc& dbc) {
-  for (const auto& [id, message] : dbc) {
-    State state{.message = &message};
-    for (size_t s = 0; s < message.signals.size(); ++s) {
-      const DbcSignal& signal = message.signals[s];
-      if (signal.is_multiplexor) state.multiplexor = &signal;
-      if (!is_counter(signal)) continue;
-      const int64_t states = int64_t{1} << signal.length;
-      const bool stated = signal.least == 0 && signal.most > 0 && signal.most < static_cast<double>(states);
-      state.counters.push_back({s, stated ? static_cast<int64_t>(signal.most) + 1 : states});
-    }
-    states_.emplace(id, std::move(state));
+// SAE J1939-71 and ISO 11783-7: the highest raw values say that there is no value, an error, or are reserved:
+// of whole bytes from 0xFB in the highest one on, of other signals the last two.
+bool is_no_value(const DbcSignal& signal, int64_t raw) {
+  if (signal.is_float || signal.length < 2) return false;
+  const int bits = signal.is_signed ? signal.length - 1 : signal.length;
+  const uint64_t highest = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  if (signal.is_signed) return raw >= 0 && static_cast<uint64_t>(raw) + 1 >= highest;
+  const auto value = static_cast<uint64_t>(raw);
+  return bits % 8 == 0 ? value >> (bits - 8) >= 0xFB : value + 1 >= highest;
+}
+
+DbcRules::DbcRules(const Dbc& dbc) : dbc_(dbc) {
+  for (const auto& [id, message] : dbc.messages()) states_.emplace(id, state_of(message));
+}
+
+DbcRules::State DbcRules::state_of(const DbcMessage& message) {
+  State state{.message = &message};
+  for (size_t s = 0; s < message.signals.size(); ++s) {
+    const DbcSignal& signal = message.signals[s];
+    if (signal.is_multiplexor) state.multiplexor = &signal;
+    if (!is_counter(signal)) continue;
+    const int64_t states = int64_t{1} << signal.length;
+    const bool stated = signal.least == 0 && signal.most > 0 && signal.most < static_cast<double>(states);
+    state.counters.push_back({s, stated ? static_cast<int64_t>(signal.most) + 1 : states});
   }
+  return state;
+}
+
+// Null where the DBC has no such message. `id` becomes the one that findings are told of.
+DbcRules::State* DbcRules::find_state(uint32_t& id) {
+  const auto exact = states_.find(id);
+  if (exact != states_.end()) return &exact->second;
+  const auto* const message = dbc_.find(id);
+  if (message == nullptr) return nullptr;
+  // The priority may differ from frame to frame.
+  const uint32_t sender = id & ~kJ1939Priority;
+  const auto known = states_.find(sender);
+  if (known == states_.end() && senders_ == kMostSenders) {
+    id = message->first;
+    passing_ = state_of(message->second);
+    return &passing_;
+  }
+  id = sender;
+  if (known != states_.end()) return &known->second;
+  ++senders_;
+  return &states_.emplace(sender, state_of(message->second)).first->second;
 }
 
 void DbcRules::add(const FrameSpans& frames) {
@@ -58,11 +91,11 @@ void DbcRules::add(const FrameSpans& frames) {
 }
 
 bool DbcRules::judge(const FrameSpans& frames, size_t i) {
-  const uint32_t id = frames.can_id[i];
+  uint32_t id = frames.can_id[i];
   const int64_t time_ns = frames.time_ns[i];
   const int64_t bytes = frames.length[i];
-  const auto found = states_.find(id);
-  if (found == states_.end()) {
+  State* const found = find_state(id);
+  if (found == nullptr) {
     const bool is_new = !findings_.contains({id, DbcRule::unknown_message, ""});
     if (is_new && unknown_ == kMostUnknown) return true;
     unknown_ += is_new;
@@ -71,9 +104,11 @@ bool DbcRules::judge(const FrameSpans& frames, size_t i) {
         [] { return std::string("an ID of the DBC"); });
     return true;
   }
-  State& state = found->second;
+  State& state = *found;
   bool broken = judge_time(state, id, time_ns);
-  if (bytes != state.message->length) {
+  // A group of more than a frame comes in other frames, those of the transport protocol, or is shorter.
+  const bool is_long_group = state.message->is_group && state.message->length > kPayloadBytes;
+  if (bytes != state.message->length && !is_long_group) {
     broken = true;
     tell(
         id, DbcRule::length, "", time_ns, [&] { return fmt::format("{} bytes", bytes); },
@@ -109,7 +144,7 @@ bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const u
   for (const DbcSignal& signal : signals) {
     if (!signal.has_range() || !is_there(signal)) continue;
     const std::optional<int64_t> raw = signal.raw(payload, bytes);
-    if (!raw) continue;
+    if (!raw || (state.message->is_group && is_no_value(signal, *raw))) continue;
     const double value = signal.physical(*raw);
     // Bounds of a DBC are rounded; a value that is no number is outside.
     const double slack = signal.is_float ? 0 : std::abs(signal.factor) / 2;
@@ -124,6 +159,10 @@ bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const u
     if (!is_there(signal)) continue;
     const std::optional<int64_t> raw = signal.raw(payload, bytes);
     if (!raw) continue;
+    if (state.message->is_group && is_no_value(signal, *raw)) {
+      counter.last = -1;
+      continue;
+    }
     const int64_t last = std::exchange(counter.last, *raw);
     const int64_t next = (last + 1) % counter.modulus;
     if (last < 0 || *raw == next) continue;

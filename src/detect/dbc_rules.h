@@ -26,7 +26,7 @@ inline constexpr std::array<const char*, 6> kDbcRules = {"unknown message", "len
 
 /// Frames of one ID, or of one of its signals, that broke a rule.
 struct DbcFinding {
-  uint32_t can_id = 0;
+  uint32_t can_id = 0;  ///< of a parameter group without its priority
   DbcRule rule = DbcRule::unknown_message;
   std::string signal;    ///< empty where the rule is of a message
   int64_t frames = 0;    ///< that broke it
@@ -35,11 +35,14 @@ struct DbcFinding {
   std::string expected;
 };
 
-/// Judges the frames of one bus by a DBC. Remote and error frames are not judged. What it keeps is bounded by
-/// the DBC and by kMostUnknown IDs. Not thread-safe.
+/// Judges the frames of one bus by a DBC. Remote and error frames are not judged. Of a parameter group of
+/// J1939 each sender has cycles and counters of its own. What it keeps is bounded by the DBC, by kMostUnknown
+/// IDs and by kMostSenders. Not thread-safe.
 class DbcRules {
  public:
   static constexpr size_t kMostUnknown = 4096;  ///< others count as broken and are in no finding
+  /// Of parameter groups, where the DBC has others; of more, cycles and counters are not judged.
+  static constexpr size_t kMostSenders = 4096;
 
   /// `dbc` outlives it.
   explicit DbcRules(const Dbc& dbc);
@@ -67,12 +70,17 @@ class DbcRules {
     int64_t last_ns = kNever;
   };
 
+  static State state_of(const DbcMessage& message);
+  State* find_state(uint32_t& id);
   bool judge(const FrameSpans& frames, size_t i);
   bool judge_time(State& state, uint32_t id, int64_t time_ns);
   bool judge_signals(State& state, uint32_t id, int64_t time_ns, const uint8_t* payload, int64_t bytes);
   void tell(uint32_t id, DbcRule rule, const std::string& signal, int64_t time_ns, auto found, auto expected);
 
-  std::map<uint32_t, State> states_;
+  const Dbc& dbc_;
+  std::map<uint32_t, State> states_;  // of messages, and of senders of groups
+  size_t senders_ = 0;
+  State passing_ = {};  // of a sender too many
   struct Told {
     DbcFinding finding;
     int64_t frame = 0;  // the last that was counted: a message may have two signals of one name

@@ -30,8 +30,9 @@ WindowOptions windows_of(const SafetensorsView& file) {
 
 LearnedBefore learned_of(const SafetensorsView& file) {
   const NamedTensors ids = own_tensors(file, "vocabulary.ids");
-  return {Vocabulary::from_tensor(ids, "vocabulary.ids").ids(),
-          BehaviourProfile::from_tensors(own_tensors(file, "profile."))};
+  const std::vector<std::string> channels = channel_names(file);
+  return {Vocabulary::from_tensor(ids, "vocabulary.ids", channels).ids(),
+          BehaviourProfile::from_tensors(own_tensors(file, "profile."), channels)};
 }
 
 std::optional<Fusion> fusion_of(const SafetensorsView& file) {
@@ -48,7 +49,7 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
     : file(path),
       windows(windows_of(file)),
       known(learned_of(file)),
-      ids(std::ssize(known.vocabulary) + 1),
+      ids(static_cast<int64_t>(known.vocabulary.size()) + 1),
       fusion(fusion_of(file)) {
   if (fusion && windows.features != "behaviour")
     throw InputError(file.path() + ": has levels of a fused score ('fusion.*'), which features '" +

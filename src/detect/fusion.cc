@@ -24,22 +24,27 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     0.5F,    // silence: doublings
     0.3F,    // load: doublings
     11.0F,   // still: more than a look-back has room for, since cars stop; it ranks, and alarms nobody
-    1.1F,    // transitions: another drive may have its messages in another order; likewise
+    4.0F,    // transitions: another drive may have its messages in another order; likewise
     5.0F,    // steps: doublings; at 4, a benign drive of set_01 has two false alarms in 1,508 windows
     1.0F,    // extra: margins
     0.5F,    // checksum: a frame; CAN delivers no damaged ones
+    6.0F,    // apart: doublings; at 5, benign drives of set_01 have three false alarms
+    4.0F,    // held: doublings; it ranks, and alarms nobody
 };
 
 constexpr size_t kGat = FusedRows::kGat;
 constexpr auto kEarlyPart = static_cast<size_t>(Statistic::early);
 constexpr auto kEarlySharePart = static_cast<size_t>(Statistic::early_share);
 constexpr auto kExtraPart = static_cast<size_t>(Statistic::extra);
-// Parts that have a level of their own for each ID, learned from all benign traffic: windows that are
-// compared with half of it would raise it for all.
-constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum)};
+// Parts that have a level of their own for each ID, or pair, learned from all benign traffic: windows that
+// are compared with half of it would raise it for all.
+constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum),
+                                   static_cast<size_t>(Statistic::apart)};
 // A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
 // classifier finds no more in the window than in benign ones, it is the latter.
 constexpr double kSupport = 0.5;
+// The most of a part that ranks windows and alarms nobody, whatever its value.
+constexpr double kBelowTheLine = 0.99;
 
 // The value that `share` of them exceed.
 template <typename T>
@@ -66,13 +71,13 @@ Vector<float, Tag::columns> sorted_values(const FusedRows& rows, size_t part) {
   return values;
 }
 
-// A value of each part. Files of earlier versions have no `checksum`, or no `extra` and `steps` either: they
-// count for nothing there.
+// A value of each part. Files of earlier versions lack up to five, from `held` to `steps`, which count for
+// nothing there.
 std::array<double, kFusedParts> parts_of(const NamedTensors& tensors, const std::string& name) {
   const auto values = values_of<double>(tensors, name, {-1});
   std::array<double, kFusedParts> parts;
   parts.fill(kNaN);
-  if (values.size() < kFusedParts && values.size() + 3 >= kFusedParts) {
+  if (values.size() < kFusedParts && values.size() + 5 >= kFusedParts) {
     const size_t missing = kFusedParts - values.size();
     std::ranges::copy(values.first(kStatistics - missing), parts.begin());
     std::ranges::copy(values.subspan(kStatistics - missing), parts.begin() + kStatistics);
@@ -174,9 +179,13 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
   }
   // Below the line benign signals step as much as attacked ones: ranked by it, windows would stand above
   // those that other parts rank.
-  double& steps = excesses[static_cast<size_t>(Statistic::steps)];
-  if (steps <= 1) steps = std::min(steps, 0.0);
+  for (const Statistic part : {Statistic::steps, Statistic::apart}) {
+    double& excess = excesses[static_cast<size_t>(part)];
+    if (excess <= 1) excess = std::min(excess, 0.0);
+  }
   for (const size_t part : kOwnLevels) excesses[part] *= scale_;  // whatever the scale of the others
+  double& held = excesses[static_cast<size_t>(Statistic::held)];
+  held = std::min(held, kBelowTheLine);
   return excesses;
 }
 

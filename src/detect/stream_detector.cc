@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "detect/calibrate.h"
 #include "windows/compat_graph.h"
 
 namespace plimsoll {
@@ -30,6 +31,14 @@ float threshold_of(const DetectorFile& model, const DetectOptions& options) {
   return level;
 }
 
+LearnedBefore with_adopted(const DetectorFile& model, const std::vector<uint32_t>& can_ids) {
+  LearnedBefore known = model.known;
+  if (can_ids.empty()) return known;
+  require_calibratable(model);
+  known.profile->adopt(can_ids);
+  return known;
+}
+
 }  // namespace
 
 StreamDetector::StreamDetector(const std::filesystem::path& model, const DetectOptions& options)
@@ -39,7 +48,8 @@ StreamDetector::StreamDetector(const DetectorFile& model, const DetectOptions& o
     : trained_windows_(model.windows),
       windows_(windows_of(model.windows, options)),
       vocabulary_(model.known.vocabulary),
-      stream_(windows_, model.known),
+      adopted_(options.adopted),
+      stream_(windows_, with_adopted(model, options.adopted)),
       judge_(model, stream_.tables()),
       fusion_(model.fusion),
       threshold_(threshold_of(model, options)) {}
@@ -65,7 +75,7 @@ bool StreamDetector::next(Verdict& verdict) {
   return true;
 }
 
-std::vector<uint32_t> StreamDetector::node_ids() const {
+std::vector<MessageKey> StreamDetector::node_ids() const {
   if (windows_.features == "behaviour") return stream_.node_ids();
   return compat_node_ids(stream_.frames().can_id, vocabulary_);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -29,20 +30,24 @@ struct DetectOptions {
   std::optional<WindowLength> window = {};
   std::optional<WindowLength> stride = {};
   std::optional<float> threshold = {};
-  double false_alarms = 0;  ///< the rate whose threshold is taken; 0: the least there is
+  std::vector<uint32_t> adopted = {};  ///< CAN IDs that are known beside the detector's own
+  double false_alarms = 0;             ///< the rate whose threshold is taken; 0: the least there is
 };
 
 /// A trained detector on frames as they come: their windows' scores are those that evaluate gives the same
 /// recording, but for rounding. Needs neither torch nor a data set. Not thread-safe.
 class StreamDetector {
  public:
-  /// Errors: InputError (the file), UsageError (options), BudgetExceeded.
+  /// Errors: InputError (the file), UsageError (options), BudgetExceeded; of adopted IDs those of
+  /// require_calibratable().
   StreamDetector(const std::filesystem::path& model, const DetectOptions& options);
 
   /// From here on comes another recording. Errors: InputError for windows by time of frames without times.
   void begin(const StreamFacts& facts) { stream_.begin(facts); }
   /// As WindowStream::add() and end().
-  int64_t add(const FrameSpans& frames) { return stream_.add(frames); }
+  int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {}) {
+    return stream_.add(frames, channels);
+  }
   void end() { stream_.end(); }
   /// The next window that is complete; false where more frames are needed.
   bool next(Verdict& verdict);
@@ -53,9 +58,20 @@ class StreamDetector {
   // Of the window that next() gave last.
   Focus focus(size_t most) const { return focus_of(judge_.network(), stream_.graph(), most); }
   const GraphBlock& graph() const { return stream_.graph(); }
-  /// The raw CAN ID of each node, known or not.
-  std::vector<uint32_t> node_ids() const;
-  bool is_known(uint32_t can_id) const { return vocabulary_.index(can_id) < vocabulary_.size(); }
+  /// The message of each node, known or not.
+  std::vector<MessageKey> node_ids() const;
+  /// In the detector's vocabulary, or adopted.
+  bool is_known(MessageKey key) const {
+    return vocabulary_.index(key) < vocabulary_.size() ||
+           std::ranges::find(adopted_, static_cast<uint32_t>(key)) != adopted_.end();
+  }
+  /// The name of a message's channel; empty where windows are of single channels.
+  std::string channel_of(MessageKey key) const {
+    return plimsoll::channel_of(key, stream_.known_channels(), stream_.channels());
+  }
+
+  /// Names of the channels that windows are merged of; none of a detector of single channels.
+  const std::vector<std::string>& channels() const { return stream_.known_channels(); }
 
   float threshold() const { return threshold_; }
   const WindowOptions& windows() const { return windows_; }
@@ -67,6 +83,7 @@ class StreamDetector {
   WindowOptions trained_windows_;
   WindowOptions windows_;
   Vocabulary vocabulary_;
+  std::vector<uint32_t> adopted_;
   WindowStream stream_;
   WindowJudge judge_;
   std::optional<Fusion> fusion_;

@@ -34,30 +34,6 @@ class Current {
   int before_ = 0;
 };
 
-// What all processes hold of a device, by NVML, which needs no context; none where it does not say.
-std::optional<int64_t> nvml_used_bytes(int index) {
-  struct Memory {
-    unsigned long long total, free, used;
-  };
-  using Init = int (*)();
-  using ByBus = int (*)(const char*, void**);
-  using Info = int (*)(void*, Memory*);
-  std::array<char, 32> bus{};
-  if (cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), index) != cudaSuccess) return {};
-  try {
-    const SharedLibrary nvml("libnvidia-ml.so.1", "install NVIDIA's driver");
-    void* device = nullptr;
-    Memory memory{};
-    if (nvml.function<Init>("nvmlInit_v2")() != 0 ||
-        nvml.function<ByBus>("nvmlDeviceGetHandleByPciBusId_v2")(bus.data(), &device) != 0 ||
-        nvml.function<Info>("nvmlDeviceGetMemoryInfo")(device, &memory) != 0)
-      return {};
-    return static_cast<int64_t>(memory.used);
-  } catch (const Failure&) {
-    return {};
-  }
-}
-
 class CudaMemory final : public DeviceMemory {
  public:
   CudaMemory(int index, DeviceLedger& ledger, int64_t bytes) : index_(index), ledger_(ledger) {
@@ -150,6 +126,7 @@ class CudaStream final : public DeviceStream {
     require(cudaStreamWaitEvent(stream_, static_cast<CudaEvent&>(event).event, 0), "a CUDA event");
   }
   void wait() override { require(cudaStreamSynchronize(stream_), "work on the CUDA device"); }
+  void* native() const override { return stream_; }
 
  private:
   void copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
@@ -166,12 +143,12 @@ class CudaDevice final : public Device {
  public:
   CudaDevice(int index, int64_t budget) : index_(index) {
     ledger_.set_budget(budget);
-    const std::optional<int64_t> before = nvml_used_bytes(index);
+    const std::optional<int64_t> before = cuda_used_bytes(index);
     const Current current(index);
     require(cudaFree(nullptr), "the context of the CUDA device");
     const auto [free, total] = memory();
     total_ = total;
-    const std::optional<int64_t> after = nvml_used_bytes(index);
+    const std::optional<int64_t> after = cuda_used_bytes(index);
     ledger_.take(DeviceAccount::context,
                  before && after ? std::max<int64_t>(*after - *before, 0) : total - free);
   }
@@ -220,6 +197,30 @@ CudaDevices find_cuda_devices() {
 
 std::unique_ptr<Device> open_cuda_device(int index, int64_t budget) {
   return std::make_unique<CudaDevice>(index, budget);
+}
+
+// NVML needs no context.
+std::optional<int64_t> cuda_used_bytes(int index) {
+  struct Memory {
+    unsigned long long total, free, used;
+  };
+  using Init = int (*)();
+  using ByBus = int (*)(const char*, void**);
+  using Info = int (*)(void*, Memory*);
+  std::array<char, 32> bus{};
+  if (cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), index) != cudaSuccess) return {};
+  try {
+    const SharedLibrary nvml("libnvidia-ml.so.1", "install NVIDIA's driver");
+    void* device = nullptr;
+    Memory memory{};
+    if (nvml.function<Init>("nvmlInit_v2")() != 0 ||
+        nvml.function<ByBus>("nvmlDeviceGetHandleByPciBusId_v2")(bus.data(), &device) != 0 ||
+        nvml.function<Info>("nvmlDeviceGetMemoryInfo")(device, &memory) != 0)
+      return {};
+    return static_cast<int64_t>(memory.used);
+  } catch (const Failure&) {
+    return {};
+  }
 }
 
 int64_t cuda_device_bytes(int index) {

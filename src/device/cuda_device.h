@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "device/device.h"
@@ -18,6 +19,9 @@ CudaDevices find_cuda_devices();
 /// free), and entered in the ledger, whose budget is `budget`. Errors: Failure with CUDA's own text;
 /// DeviceBudgetExceeded where the context alone is above the budget; Failure in a build without CUDA.
 std::unique_ptr<Device> open_cuda_device(int index, int64_t budget = DeviceLedger::kUnlimited);
+
+/// What all processes hold of a device, by NVML; none where that does not say.
+std::optional<int64_t> cuda_used_bytes(int index);
 
 /// All bytes of a device, without making its context. Errors: Failure.
 int64_t cuda_device_bytes(int index);

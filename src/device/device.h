@@ -95,6 +95,8 @@ class DeviceStream {
   /// The host waits for all work. Errors: Failure where the device failed, or what a piece of work threw;
   /// what came after that piece was not done.
   virtual void wait() = 0;
+  /// cudaStream_t, for others that put work on the stream; null where it is none of CUDA.
+  virtual void* native() const { return nullptr; }
 
  private:
   friend class DeviceRange;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/units.h"
 
 namespace plimsoll {
@@ -43,14 +45,36 @@ DeviceRange::DeviceRange(Stretch room, DeviceStream& stream, std::span<const Pla
     : room_(room), stream_(stream), packing_(room.bytes, plan) {}
 
 Stretch DeviceRange::take(int64_t bytes) {
-  const Stretch piece = place(packing_, room_, bytes);
+  Stretch piece;
+  if (workspace_.bytes > 0) {
+    const int64_t at = short_lived_.take(DeviceRegion::round_up(bytes));
+    if (at >= 0)
+      piece = {room_.data + workspace_.place + at, bytes};
+    else
+      packing_.leave_plan();
+  }
+  if (piece.data == nullptr) piece = place(packing_, room_, bytes);
   stream_.begin_piece(piece);
   return piece;
 }
 
 void DeviceRange::give(Stretch piece) {
   stream_.end_piece(piece);
-  give_back(packing_, room_, piece);
+  const int64_t at = piece.data - room_.data - workspace_.place;
+  if (at >= 0 && at < workspace_.bytes)
+    short_lived_.give(at, DeviceRegion::round_up(piece.bytes));
+  else
+    give_back(packing_, room_, piece);
+}
+
+void DeviceRange::begin_workspace() {
+  workspace_ = packing_.take_workspace();
+  short_lived_ = Packing(workspace_.bytes);
+}
+
+void DeviceRange::end_workspace() noexcept {
+  const PlannedPiece workspace = std::exchange(workspace_, {});
+  if (workspace.bytes > 0 && short_lived_.in_use() == 0) packing_.give(workspace.place, workspace.bytes);
 }
 
 }  // namespace plimsoll

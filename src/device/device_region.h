@@ -50,7 +50,13 @@ class DeviceRange {
   /// streams do.
   Stretch take(int64_t bytes);
   void give(Stretch piece);
+  /// What is taken until end_workspace() is given back by then, and goes to the plan's stretch for such
+  /// pieces.
+  void begin_workspace();
+  void end_workspace() noexcept;
 
+  Stretch room() const { return room_; }
+  int64_t in_use() const { return packing_.in_use(); }
   int64_t high() const { return packing_.high(); }
   bool left_plan() const { return packing_.left_plan(); }
 
@@ -58,6 +64,8 @@ class DeviceRange {
   Stretch room_;
   DeviceStream& stream_;
   Packing packing_;
+  PlannedPiece workspace_;            // without bytes outside of one
+  Packing short_lived_ = Packing(0);  // places in it
 };
 
 /// A region or range has no room for a piece; exit code 4.

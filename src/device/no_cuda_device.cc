@@ -18,6 +18,10 @@ std::unique_ptr<Device> open_cuda_device(int, int64_t) {
   throw Failure(kNoCuda);
 }
 
+std::optional<int64_t> cuda_used_bytes(int) {
+  return {};
+}
+
 int64_t cuda_device_bytes(int) {
   throw Failure(kNoCuda);
 }

@@ -19,8 +19,14 @@ void cuda_free(void* memory);
 void cuda_copy(void* to, const void* from, int64_t bytes);
 
 /// kernels/dropout.h.
-void dropout_factors_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
-                          int64_t channels, const int64_t* item, const int64_t* local, float* factors,
-                          void* stream);
+void relu_dropout_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
+                       int64_t channels, const int64_t* item, const int64_t* local, const float* x,
+                       float* out, void* stream);
+void relu_dropout_backward_cuda(double p, int64_t count, const float* grad, const float* out, float* dx,
+                                void* stream);
+
+/// ops/normal_noise.h; logarithms and angles may differ from the host's in their last bit.
+void normal_noise_cuda(uint64_t seed, uint32_t epoch, int64_t rows, int64_t channels, const int64_t* item,
+                       const int64_t* local, float* noise, void* stream);
 
 }  // namespace plimsoll

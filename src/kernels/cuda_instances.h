@@ -1,6 +1,8 @@
 #pragma once
 
-// The instances of attention_cuda.h and segment_cuda.h, for the files that define them.
+// The instances of aggregate_cuda.h, attention_cuda.h and segment_cuda.h, for the files that define them.
+
+#define PLIMSOLL_AGGREGATE_CUDA(T) template void aggregate_cuda(const AggregateInput<T>&, int64_t, T*, void*);
 
 #define PLIMSOLL_GAT_CUDA(T)                                                                              \
   template void gat_scores_cuda(const T*, const GatScores<T>&, int64_t, int64_t, int64_t, T*, T*, void*); \

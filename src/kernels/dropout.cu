@@ -7,18 +7,69 @@
 namespace plimsoll {
 namespace {
 
-// One thread a factor. Neighbours in a row ask for the same four numbers; drawing them again is cheaper than
-// sharing.
-__global__ void fill_factors(Philox philox, uint32_t layer, uint32_t epoch, uint32_t dropped_below,
-                             float kept, int64_t rows, int64_t channels, const int64_t* item,
-                             const int64_t* local, float* factors) {
+// One thread a number. Neighbours in a row ask for the same four random numbers; drawing them again is
+// cheaper than sharing.
+__global__ void relu_times_factors(Philox philox, uint32_t layer, uint32_t epoch, uint32_t dropped_below,
+                                   float kept, int64_t rows, int64_t channels, const int64_t* item,
+                                   const int64_t* local, const float* x, float* out) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= rows * channels) return;
+  const float value = x[at];
+  if (!(value > 0)) {
+    out[at] = value <= 0 ? 0.0F : value;  // what is no number stays so
+    return;
+  }
   const int64_t row = at / channels;
   const uint64_t element = static_cast<uint64_t>(local[row] * channels + at % channels);
   const Philox::Counter bits = philox(philox_counter(
       Purpose::dropout, layer, epoch, static_cast<uint32_t>(item[row]), static_cast<uint32_t>(element / 4)));
-  factors[at] = bits[element % 4] < dropped_below ? 0.0F : kept;
+  out[at] = bits[element % 4] < dropped_below ? 0.0F : value * kept;
+}
+
+__global__ void relu_times_factors_backward(float kept, int64_t count, const float* grad, const float* out,
+                                            float* dx) {
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at < count) dx[at] = out[at] > 0 ? grad[at] * kept : 0.0F;
+}
+
+// One thread for each four numbers of a row, in double as on the host.
+__global__ void fill_normal(Philox philox, uint32_t epoch, int64_t rows, int64_t channels,
+                            const int64_t* item, const int64_t* local, float* noise) {
+  const int64_t quads = (channels + 3) / 4;
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at >= rows * quads) return;
+  const int64_t row = at / quads;
+  const int64_t quad = at % quads;
+  const Philox::Counter bits =
+      philox(philox_counter(Purpose::latent_noise, 0, epoch, static_cast<uint32_t>(item[row]),
+                            static_cast<uint32_t>(local[row] * quads + quad)));
+  for (int pair = 0; pair < 4; pair += 2) {
+    const double radius = sqrt(-2.0 * log(1.0 - static_cast<double>(uniform(bits[pair]))));
+    double sine = 0;
+    double cosine = 0;
+    sincospi(2.0 * static_cast<double>(uniform(bits[pair + 1])), &sine, &cosine);
+    const int64_t channel = 4 * quad + pair;
+    if (channel < channels) noise[row * channels + channel] = static_cast<float>(radius * cosine);
+    if (channel + 1 < channels) noise[row * channels + channel + 1] = static_cast<float>(radius * sine);
+  }
+}
+
+constexpr int64_t kThreads = 256;
+
+uint32_t dropped_below(double p) {
+  return static_cast<uint32_t>(p * 0x1p32);
+}
+float kept_factor(double p) {
+  return static_cast<float>(1.0 / (1.0 - p));
+}
+
+// start(blocks) for so many threads.
+template <typename Start>
+void over(int64_t threads, const char* what, const Start& start) {
+  if (threads == 0) return;
+  start(static_cast<unsigned>((threads + kThreads - 1) / kThreads));
+  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+    throw Failure(std::string(what) + " did not start: " + cudaGetErrorString(error));
 }
 
 }  // namespace
@@ -28,17 +79,29 @@ int cuda_devices() {
   return cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 0;
 }
 
-void dropout_factors_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
-                          int64_t channels, const int64_t* item, const int64_t* local, float* factors,
-                          void* stream) {
-  constexpr int64_t kThreads = 256;
-  const int64_t blocks = (rows * channels + kThreads - 1) / kThreads;
-  if (blocks == 0) return;
-  fill_factors<<<static_cast<unsigned>(blocks), kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
-      Philox(seed), layer, epoch, static_cast<uint32_t>(p * 0x1p32), static_cast<float>(1.0 / (1.0 - p)),
-      rows, channels, item, local, factors);
-  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
-    throw Failure(std::string("the dropout kernel did not start: ") + cudaGetErrorString(error));
+void relu_dropout_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
+                       int64_t channels, const int64_t* item, const int64_t* local, const float* x,
+                       float* out, void* stream) {
+  over(rows * channels, "the relu and dropout kernel", [&](unsigned blocks) {
+    relu_times_factors<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
+        Philox(seed), layer, epoch, dropped_below(p), kept_factor(p), rows, channels, item, local, x, out);
+  });
+}
+
+void relu_dropout_backward_cuda(double p, int64_t count, const float* grad, const float* out, float* dx,
+                                void* stream) {
+  over(count, "the relu and dropout kernel", [&](unsigned blocks) {
+    relu_times_factors_backward<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
+        kept_factor(p), count, grad, out, dx);
+  });
+}
+
+void normal_noise_cuda(uint64_t seed, uint32_t epoch, int64_t rows, int64_t channels, const int64_t* item,
+                       const int64_t* local, float* noise, void* stream) {
+  over(rows * ((channels + 3) / 4), "the noise kernel", [&](unsigned blocks) {
+    fill_normal<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(Philox(seed), epoch, rows,
+                                                                            channels, item, local, noise);
+  });
 }
 
 }  // namespace plimsoll

@@ -16,8 +16,16 @@ int cuda_devices() {
   return 0;
 }
 
-void dropout_factors_cuda(uint64_t, uint32_t, uint32_t, double, int64_t, int64_t, const int64_t*,
-                          const int64_t*, float*, void*) {
+void relu_dropout_cuda(uint64_t, uint32_t, uint32_t, double, int64_t, int64_t, const int64_t*, const int64_t*,
+                       const float*, float*, void*) {
+  refuse();
+}
+
+void relu_dropout_backward_cuda(double, int64_t, const float*, const float*, float*, void*) {
+  refuse();
+}
+
+void normal_noise_cuda(uint64_t, uint32_t, int64_t, int64_t, const int64_t*, const int64_t*, float*, void*) {
   refuse();
 }
 

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "kernels/aggregate_cuda.h"
 #include "kernels/attention_cuda.h"
 #include "kernels/cuda_instances.h"
 #include "kernels/segment_cuda.h"
@@ -14,6 +15,10 @@ namespace {
 
 }  // namespace
 
+template <typename T>
+void aggregate_cuda(const AggregateInput<T>&, int64_t, T*, void*) {
+  refuse_layer();
+}
 template <typename T>
 void gat_scores_cuda(const T*, const GatScores<T>&, int64_t, int64_t, int64_t, T*, T*, void*) {
   refuse_layer();
@@ -63,6 +68,8 @@ void graph_norm_backward_cuda(const T*, const T*, const int64_t*, int64_t, int64
   refuse_layer();
 }
 
+PLIMSOLL_AGGREGATE_CUDA(float)
+PLIMSOLL_AGGREGATE_CUDA(double)
 PLIMSOLL_GAT_CUDA(float)
 PLIMSOLL_GAT_CUDA(double)
 PLIMSOLL_GATV2_CUDA(float)

@@ -67,6 +67,7 @@ constexpr int64_t kPage = 4096;
 
 thread_local SlabRange::State* current_range = nullptr;
 thread_local int workspace_depth = 0;
+thread_local WorkspaceListener* workspace_listener = nullptr;
 
 int64_t round_up(int64_t bytes, int64_t to) {
   return (bytes + to - 1) / to * to;
@@ -283,6 +284,7 @@ RangeScope::~RangeScope() {
 
 WorkspaceScope::WorkspaceScope() {
   if (workspace_depth++ > 0) return;
+  if (workspace_listener != nullptr) workspace_listener->begin_workspace();
   if (current_range == nullptr) {
     recorder_ = TapeScope::current();
     if (recorder_ != nullptr) recorder_->begin_workspace();
@@ -296,7 +298,7 @@ WorkspaceScope::WorkspaceScope() {
 }
 
 WorkspaceScope::~WorkspaceScope() {
-  --workspace_depth;
+  if (--workspace_depth == 0 && workspace_listener != nullptr) workspace_listener->end_workspace();
   if (recorder_ != nullptr) recorder_->end_workspace();
   if (range_ == nullptr) return;
   const std::lock_guard lock(range_->mutex);
@@ -304,6 +306,10 @@ WorkspaceScope::~WorkspaceScope() {
   const PlannedPiece workspace = std::exchange(range_->workspace, {});
   if (workspace.bytes > 0 && range_->short_lived.in_use() == 0)
     range_->packing.give(workspace.place, workspace.bytes);
+}
+
+void WorkspaceScope::tell(WorkspaceListener* listener) {
+  workspace_listener = listener;
 }
 
 bool WorkspaceScope::inside() {

@@ -120,6 +120,15 @@ class RangeScope {
   SlabRange::State* before_;
 };
 
+/// Is told of a thread's WorkspaceScopes, the outermost alone: whoever gives the thread memory beside its
+/// range.
+class WorkspaceListener {
+ public:
+  virtual ~WorkspaceListener() = default;
+  virtual void begin_workspace() = 0;
+  virtual void end_workspace() noexcept = 0;
+};
+
 /// While it lives, pieces that this thread takes out of its range are temporary: all are given back before it
 /// ends, and together they are one piece of the range. For what an operator needs while it runs and only
 /// then, whose number and sizes depend on more than a block's counts. May be nested, where only the outermost
@@ -133,6 +142,8 @@ class WorkspaceScope {
 
   /// Whether this thread is inside one.
   static bool inside();
+  /// From now on it is told of this thread's; null: nobody is. Not inside one.
+  static void tell(WorkspaceListener* listener);
 
  private:
   SlabRange::State* range_ = nullptr;

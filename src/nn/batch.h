@@ -84,6 +84,21 @@ struct Batch {
   at::Tensor graph_item;   ///< i64 [G]: index in the data set
   at::Tensor graph_local;  ///< i64 [G]: zeros
 
+  /// The batch as it was read, where this one lies on a device (train/engine/device_blocks.h); null: this
+  /// one.
+  const Batch* on_host = nullptr;
+  const Batch& read() const { return on_host != nullptr ? *on_host : *this; }
+
+  /// visit(tensor) for each tensor that is defined.
+  template <typename Visit>
+  void each_tensor(const Visit& visit) {
+    for (LayerEdges& layer : layers) visit(layer.order);
+    for (at::Tensor* tensor :
+         {&x, &edge_attr, &edge_order, &edge_index, &graph_ptr, &items, &pairs, &y, &neighbour_ptr,
+          &neighbour_ids, &degrees, &teacher, &targets, &pos, &node_keys, &graph_item, &graph_local})
+      if (tensor->defined()) visit(*tensor);
+  }
+
   LayerEdges edges_of(size_t layer) const { return layers.empty() ? LayerEdges{edge_order} : layers[layer]; }
   int64_t nodes() const { return x.size(0); }
   int64_t graphs() const { return graph_item.size(0); }

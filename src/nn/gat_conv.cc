@@ -24,7 +24,7 @@ void fill_tensors(AttentionTensors& in, const at::Tensor& x, const EdgeInput& ed
   }
   if (key.training && options.dropout > 0) {
     in.keys = edges.keys;
-    in.seed = at::empty({3}, x.options().dtype(at::kLong));
+    in.seed = at::empty({3}, at::TensorOptions(x.is_meta() ? at::kMeta : at::kCPU).dtype(at::kLong));
     if (x.is_meta()) return;
     int64_t* const seed = in.seed.mutable_data_ptr<int64_t>();
     seed[0] = static_cast<int64_t>(key.seed);

@@ -13,6 +13,7 @@ namespace {
 constexpr float kLeastDropped = 0.8F;  // of the IDs of a graph that is chosen
 
 at::Tensor copy_of(const at::Tensor& values) {
+  if (!values.is_cpu() && !values.is_meta()) return values.clone();
   at::Tensor copy = at::empty_like(values);
   if (!values.is_meta())
     std::copy_n(values.const_data_ptr<float>(), values.numel(), copy.mutable_data_ptr<float>());
@@ -49,16 +50,30 @@ void IdDropout::draw(const Batch& batch, const DropoutKey& key, uint8_t* dropped
   }
 }
 
+// What lies on a device, by what is drawn on the host.
+void IdDropout::drop_there(const at::Tensor& drawn, Batch& changed) const {
+  const at::Tensor dropped = drawn.to(changed.x.device()).to(at::kBool);
+  changed.x.select(1, 0).masked_fill_(dropped, static_cast<double>(unknown_.index));
+  for (const int64_t c : unknown_.node_columns) changed.x.select(1, c).masked_fill_(dropped, 0);
+  if (unknown_.edge_columns.empty()) return;
+  const at::Tensor ends = dropped.index_select(0, changed.edge_index.view(-1)).view({2, -1}).any(0);
+  for (const int64_t c : unknown_.edge_columns) changed.edge_attr.select(1, c).masked_fill_(ends, 0);
+}
+
 at::Tensor IdDropout::forward(const Batch& batch, const DropoutKey& key) const {
   if (!always_ && (!key.training || share_ == 0)) return objective_.forward(batch, key);
   Batch changed = batch;
   changed.x = copy_of(batch.x);
   if (!unknown_.edge_columns.empty()) changed.edge_attr = copy_of(batch.edge_attr);
-  const at::Tensor drawn = at::empty({batch.nodes()}, batch.x.options().dtype(at::kByte));
+  const at::Tensor drawn = at::empty({batch.nodes()}, batch.read().x.options().dtype(at::kByte));
   if (batch.x.is_meta()) return objective_.forward(changed, key);
 
   auto* const dropped = drawn.mutable_data_ptr<uint8_t>();
-  draw(batch, key, dropped);
+  draw(batch.read(), key, dropped);
+  if (batch.on_host != nullptr) {
+    drop_there(drawn, changed);
+    return objective_.forward(changed, key);
+  }
   const int64_t features = batch.x.size(1);
   float* const x = changed.x.mutable_data_ptr<float>();
   for (int64_t n = 0; n < batch.nodes(); ++n) {

@@ -36,6 +36,7 @@ class IdDropout : public Objective {
 
  private:
   void draw(const Batch& batch, const DropoutKey& key, uint8_t* dropped) const;
+  void drop_there(const at::Tensor& drawn, Batch& changed) const;
 
   const Objective& objective_;
   UnknownIds unknown_;

@@ -20,7 +20,9 @@ std::string name_of(int64_t node, const Batch& batch) {
 
 at::Tensor node_ids(const Batch& batch, int64_t ids) {
   const at::Tensor column = batch.x.select(1, 0);
-  if (!column.is_meta()) {
+  if (batch.on_host != nullptr) {
+    node_ids(*batch.on_host, ids);
+  } else if (!column.is_meta()) {
     const float* const x = column.const_data_ptr<float>();
     const auto end = static_cast<float>(ids);
     for (int64_t n = 0; n < column.size(0); ++n) {

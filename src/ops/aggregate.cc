@@ -10,8 +10,10 @@
 #include "base/error.h"
 #include "kernels/aggregate.h"
 #include "memory/slab.h"
+#include "ops/aggregate_device.h"
 #include "ops/attention_layer.h"
 #include "ops/check.h"
+#include "ops/device_bytes.h"
 #include "ops/meta_tensors.h"
 #include "ops/numbers.h"
 #include "ops/operator.h"
@@ -113,7 +115,6 @@ Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Opt
                       const Optional&) {
   Tensor out = empty_rows(x, targets);
   const WorkspaceScope workspace;
-  MetaTensors::lacks_cuda("aggregate");
   if (MetaTensors::active()) x.contiguous();
   return out;
 }
@@ -125,6 +126,10 @@ Tensor aggregate_backward_meta(const Tensor& grad, const Tensor& order, const Op
   if (MetaTensors::active()) {
     const Tensor dout = grad.contiguous();
     const int64_t edges = MetaTensors::order(order.numel()).edges;
+    if (MetaTensors::on_cuda()) {
+      ask_for_workspace(dout, aggregate_backward_device_workspace(dx.size(0), edges), 0);
+      return dx;
+    }
     at::empty({dx.size(0) + 1 + 2 * edges}, dout.options().dtype(at::kInt));  // out_edges()
   }
   return dx;
@@ -205,6 +210,11 @@ TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("in_degrees", in_degrees);
   m.impl("aggregate", aggregate_cpu);
   m.impl("aggregate_backward", aggregate_backward_cpu);
+}
+TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
+  m.impl("in_degrees", in_degrees_on_device);
+  m.impl("aggregate", aggregate_on_device);
+  m.impl("aggregate_backward", aggregate_backward_on_device);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("in_degrees", in_degrees);

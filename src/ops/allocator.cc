@@ -12,6 +12,7 @@
 #include "memory/shrinker.h"
 #include "memory/slab.h"
 #include "memory/tape.h"
+#include "ops/device_tensors.h"
 
 namespace plimsoll {
 namespace {
@@ -77,9 +78,28 @@ class MetaAllocator final : public c10::Allocator {
   static void release(void* number) { strike_out(place_of(number)); }
 };
 
+// What a test takes for a device's memory.
+c10::DataPtr take_as_of_device(DeviceTensors& tensors, size_t bytes) {
+  struct Piece {
+    DeviceTensors* tensors;
+    void* data;
+    int64_t bytes;
+  };
+  const auto size = static_cast<int64_t>(bytes);
+  auto* const piece = new Piece{&tensors, tensors.take(size), size};
+  return {piece->data, piece,
+          [](void* context) {
+            const std::unique_ptr<Piece> of(static_cast<Piece*>(context));
+            of->tensors->give(of->data, of->bytes);
+          },
+          c10::Device(c10::DeviceType::CPU)};
+}
+
 class LedgerCpuAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
+    if (DeviceTensors* const device = DeviceRangeScope::cpu_tensors())
+      return take_as_of_device(*device, bytes);
     try {
       try {
         return take(bytes);

@@ -29,6 +29,11 @@ void require(bool ok, const char* expected, const at::Tensor& found) {
                                found.is_contiguous() ? "" : ", not contiguous"));
 }
 
+void require_on_host(const at::Tensor& x, const char* what) {
+  if (!x.is_cpu() && !x.is_meta())
+    throw UsageError(fmt::format("{}: there is no kernel for CUDA; train with --device cpu", what));
+}
+
 void require_like(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape,
                   const char* expected) {
   require_shape(x, has(tensor, x.scalar_type()), tensor, shape, expected);

@@ -8,6 +8,9 @@ namespace plimsoll {
 
 void require(bool ok, const char* expected, const at::Tensor& found);
 
+/// For what has no kernel for CUDA.
+void require_on_host(const at::Tensor& x, const char* what);
+
 /// A contiguous tensor on x's device with this shape and x's dtype; of the dtype of sums over x; or of
 /// either.
 void require_like(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape, const char* expected);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/attention_cuda.h"
+#include "ops/linear_losses.h"
 
 namespace plimsoll {
 namespace {
@@ -31,10 +32,10 @@ int64_t rows(const AttentionShape& shape, int64_t nodes) {
 }
 
 // sorted_out_edges(), and what comes once it is done.
-int64_t with_out_edges(const AttentionShape& shape, int64_t after) {
+int64_t with_out_edges(int64_t sources, int64_t edges, int64_t after) {
   constexpr int64_t kIndex = sizeof(int32_t);
-  const int64_t edges = (shape.sources + 1 + 2 * shape.edges) * kIndex;
-  return std::max(shape.edges * kSortBytes + 2 * (shape.sources + 1) * kIndex, edges + after);
+  const int64_t made = (sources + 1 + 2 * edges) * kIndex;
+  return std::max(edges * kSortBytes + 2 * (sources + 1) * kIndex, made + after);
 }
 
 // Projections that are not kept.
@@ -57,7 +58,8 @@ int64_t gat_backward_device_workspace(const AttentionShape& shape) {
   const int64_t scores =
       (shape.sources + (shape.other_targets ? 0 : shape.targets)) * shape.heads * number_bytes(shape);
   return projections(shape, false) + rows(shape, shape.sources) + scores +
-         with_out_edges(shape, gat_backward_workspace(layer_of(shape)) * number_bytes(shape));
+         with_out_edges(shape.sources, shape.edges,
+                        gat_backward_workspace(layer_of(shape)) * number_bytes(shape));
 }
 
 int64_t gatv2_device_workspace(const AttentionShape& shape) {
@@ -68,11 +70,22 @@ int64_t gatv2_device_workspace(const AttentionShape& shape) {
 int64_t gatv2_backward_device_workspace(const AttentionShape& shape) {
   const bool own = has_own_targets(shape);
   return projections(shape, own) + rows(shape, shape.sources) + (own ? rows(shape, shape.targets) : 0) +
-         with_out_edges(shape, gatv2_backward_workspace(layer_of(shape)) * number_bytes(shape));
+         with_out_edges(shape.sources, shape.edges,
+                        gatv2_backward_workspace(layer_of(shape)) * number_bytes(shape));
 }
 
 int64_t edge_order_device_workspace(int64_t targets, int64_t edges) {
   return edges * kSortBytes + 3 * (targets + 1) * static_cast<int64_t>(sizeof(int64_t));
+}
+
+// Logits, what they are compared with, and what is made of both on the way: five of a tile's size, and a
+// mask.
+int64_t linear_losses_device_workspace(int64_t classes, at::ScalarType dtype) {
+  return kDeviceLogitRows * classes * (5 * static_cast<int64_t>(c10::elementSize(dtype)) + 1);
+}
+
+int64_t aggregate_backward_device_workspace(int64_t sources, int64_t edges) {
+  return with_out_edges(sources, edges, /*numbers of edges=*/edges * int64_t{sizeof(int32_t)});
 }
 
 }  // namespace plimsoll

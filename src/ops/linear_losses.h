@@ -9,7 +9,8 @@ namespace plimsoll {
 /// Losses of a linear layer with many classes whose logits x W^T + b [N, C] are never there as a whole,
 /// neither in forward nor in backward: they are computed a tile of kLogitRows rows at a time. x f32 or f64
 /// [N, D], weight [C, D], bias [C] of its dtype; the result is [N]. Differentiable once, by x, weight and
-/// bias. torch.ops.plimsoll has them under the same names; CPU alone.
+/// bias. torch.ops.plimsoll has them under the same names. On a CUDA device tiles
+/// have more rows, and a call may wait for the device.
 ///
 /// Where gradients are wanted, forward makes those of the sum of all losses on its way, tile by tile.
 /// Backward scales them where all losses have one gradient, as those of a mean have; else it computes the
@@ -29,6 +30,7 @@ at::Tensor linear_multilabel_bce(const at::Tensor& x, const at::Tensor& weight, 
 
 /// Rows of logits that are there at once.
 inline constexpr int64_t kLogitRows = 64;
+inline constexpr int64_t kDeviceLogitRows = 4096;  ///< there each operation has a price of its own
 
 /// The same without autograd, and gradients by x, weight and bias from those of the losses.
 at::Tensor linear_cross_entropy_cpu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
@@ -51,5 +53,23 @@ LossesAndGradients linear_cross_entropy_both_cpu(const at::Tensor& x, const at::
 LossesAndGradients linear_multilabel_bce_both_cpu(const at::Tensor& x, const at::Tensor& weight,
                                                   const at::Tensor& bias, const at::Tensor& ptr,
                                                   const at::Tensor& classes);
+
+/// The same on a CUDA device (linear_losses_device.cc).
+at::Tensor linear_cross_entropy_on_device(const at::Tensor& x, const at::Tensor& weight,
+                                          const at::Tensor& bias, const at::Tensor& target);
+at::Tensor linear_multilabel_bce_on_device(const at::Tensor& x, const at::Tensor& weight,
+                                           const at::Tensor& bias, const at::Tensor& ptr,
+                                           const at::Tensor& classes);
+LossesAndGradients linear_cross_entropy_both_on_device(const at::Tensor& x, const at::Tensor& weight,
+                                                       const at::Tensor& bias, const at::Tensor& target);
+LossesAndGradients linear_multilabel_bce_both_on_device(const at::Tensor& x, const at::Tensor& weight,
+                                                        const at::Tensor& bias, const at::Tensor& ptr,
+                                                        const at::Tensor& classes);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_cross_entropy_backward_on_device(
+    const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+    const at::Tensor& target);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_multilabel_bce_backward_on_device(
+    const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+    const at::Tensor& ptr, const at::Tensor& classes);
 
 }  // namespace plimsoll

@@ -2,7 +2,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include "memory/slab.h"
 #include "ops/autocast.h"
+#include "ops/device_bytes.h"
 #include "ops/linear_losses.h"
 #include "ops/meta_tensors.h"
 #include "ops/operator.h"
@@ -17,13 +19,10 @@ using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-bool planning() {
-  MetaTensors::lacks_cuda("linear losses");
-  return MetaTensors::active();
-}
-
 // Whether all losses have one gradient.
 bool is_uniform(const Tensor& grad) {
+  if (!grad.is_cpu())
+    return grad.size(0) > 0 && (grad.stride(0) == 0 || grad.eq(grad.select(0, 0)).all().item<bool>());
   const auto equal = [&](const auto* g) {
     for (int64_t r = 1; r < grad.size(0); ++r)
       if (g[r * grad.stride(0)] != g[0]) return false;
@@ -39,6 +38,7 @@ struct CrossEntropy {
   static constexpr const char* kBackward = "plimsoll::linear_cross_entropy_backward";
   static constexpr auto kForwardCpu = &linear_cross_entropy_cpu;
   static constexpr auto kBackwardCpu = &linear_cross_entropy_backward_cpu;
+  static constexpr auto kBackwardOnDevice = &linear_cross_entropy_backward_on_device;
   static constexpr const char* kBoth = "plimsoll::linear_cross_entropy_both";
   static constexpr auto kBothCpu = &linear_cross_entropy_both_cpu;
 };
@@ -47,6 +47,7 @@ struct MultilabelBce {
   static constexpr const char* kBackward = "plimsoll::linear_multilabel_bce_backward";
   static constexpr auto kForwardCpu = &linear_multilabel_bce_cpu;
   static constexpr auto kBackwardCpu = &linear_multilabel_bce_backward_cpu;
+  static constexpr auto kBackwardOnDevice = &linear_multilabel_bce_backward_on_device;
   static constexpr const char* kBoth = "plimsoll::linear_multilabel_bce_both";
   static constexpr auto kBothCpu = &linear_multilabel_bce_both_cpu;
 };
@@ -54,20 +55,27 @@ struct MultilabelBce {
 template <typename Op, typename... Classes>
 struct Registered {
   static Tensor meta(const Tensor& x, const Tensor& weight, const Tensor& bias, const Classes&... classes) {
-    if (planning()) return Op::kForwardCpu(x, weight, bias, classes...);
-    return at::empty_symint({x.sym_size(0)}, x.options());
+    if (MetaTensors::active() && !MetaTensors::on_cuda()) return Op::kForwardCpu(x, weight, bias, classes...);
+    Tensor losses = at::empty_symint({x.sym_size(0)}, x.options());
+    if (MetaTensors::on_cuda()) ask_for_tile(x, weight);
+    return losses;
   }
   static LossesAndGradients both_meta(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                       const Classes&... classes) {
-    if (planning()) return Op::kBothCpu(x, weight, bias, classes...);
-    return {at::empty_symint({x.sym_size(0)}, x.options()), like(x), like(weight), like(bias)};
+    if (MetaTensors::active() && !MetaTensors::on_cuda()) return Op::kBothCpu(x, weight, bias, classes...);
+    LossesAndGradients made{at::empty_symint({x.sym_size(0)}, x.options()), like(x), like(weight),
+                            like(bias)};
+    if (MetaTensors::on_cuda()) ask_for_tile(x, weight);
+    return made;
   }
   // From the gradients of the sum of all losses, where those of losses are all one number; planning takes
   // them to be.
-  static Three backward_cpu(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                            const Classes&... classes, const Tensor& dx, const Tensor& dweight,
-                            const Tensor& dbias) {
-    if (!x.is_meta() && !is_uniform(grad)) return Op::kBackwardCpu(grad, x, weight, bias, classes...);
+  static Three backward_with_data(const Tensor& grad, const Tensor& x, const Tensor& weight,
+                                  const Tensor& bias, const Classes&... classes, const Tensor& dx,
+                                  const Tensor& dweight, const Tensor& dbias) {
+    if (!x.is_meta() && !is_uniform(grad))
+      return x.is_cpu() ? Op::kBackwardCpu(grad, x, weight, bias, classes...)
+                        : Op::kBackwardOnDevice(grad, x, weight, bias, classes...);
     const Tensor factor = grad.narrow(0, 0, 1);
     const auto scaled = [&](const Tensor& gradient) {
       Tensor to = at::empty(gradient.sizes(), gradient.options());
@@ -81,8 +89,13 @@ struct Registered {
   static Three backward_meta(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
                              const Classes&... classes, const Tensor& dx, const Tensor& dweight,
                              const Tensor& dbias) {
-    if (planning()) return backward_cpu(grad, x, weight, bias, classes..., dx, dweight, dbias);
+    if (MetaTensors::active())
+      return backward_with_data(grad, x, weight, bias, classes..., dx, dweight, dbias);
     return {like(x), like(weight), like(bias)};
+  }
+  static void ask_for_tile(const Tensor& x, const Tensor& weight) {
+    const WorkspaceScope workspace;
+    ask_for_workspace(x, linear_losses_device_workspace(weight.size(0), x.scalar_type()), 0);
   }
   static Tensor like(const Tensor& of) { return at::empty_symint(of.sym_sizes(), of.options()); }
 
@@ -181,10 +194,18 @@ TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("linear_cross_entropy", linear_cross_entropy_cpu);
   m.impl("linear_cross_entropy_both", linear_cross_entropy_both_cpu);
-  m.impl("linear_cross_entropy_backward", CrossEntropyOperator::backward_cpu);
+  m.impl("linear_cross_entropy_backward", CrossEntropyOperator::backward_with_data);
   m.impl("linear_multilabel_bce", linear_multilabel_bce_cpu);
   m.impl("linear_multilabel_bce_both", linear_multilabel_bce_both_cpu);
-  m.impl("linear_multilabel_bce_backward", MultilabelBceOperator::backward_cpu);
+  m.impl("linear_multilabel_bce_backward", MultilabelBceOperator::backward_with_data);
+}
+TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
+  m.impl("linear_cross_entropy", linear_cross_entropy_on_device);
+  m.impl("linear_cross_entropy_both", linear_cross_entropy_both_on_device);
+  m.impl("linear_multilabel_bce", linear_multilabel_bce_on_device);
+  m.impl("linear_multilabel_bce_both", linear_multilabel_bce_both_on_device);
+  m.impl("linear_cross_entropy_backward", CrossEntropyOperator::backward_with_data);
+  m.impl("linear_multilabel_bce_backward", MultilabelBceOperator::backward_with_data);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("linear_cross_entropy", CrossEntropyOperator::meta);

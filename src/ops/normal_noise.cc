@@ -7,7 +7,8 @@
 #include <numbers>
 
 #include "base/philox.h"
-#include "ops/meta_tensors.h"
+#include "kernels/cuda.h"
+#include "ops/device_layer.h"
 
 namespace plimsoll {
 
@@ -16,8 +17,13 @@ at::Tensor normal_noise(const at::Tensor& like, uint64_t seed, uint32_t epoch, c
   const int64_t rows = like.size(0);
   const int64_t channels = like.size(1);
   at::Tensor noise = at::empty({rows, channels}, like.options().dtype(at::kFloat));
-  MetaTensors::lacks_cuda("normal_noise");
   if (like.is_meta()) return noise;
+  if (!like.is_cpu()) {
+    normal_noise_cuda(seed, epoch, rows, channels, item.const_data_ptr<int64_t>(),
+                      local.const_data_ptr<int64_t>(), noise.mutable_data_ptr<float>(),
+                      OnDeviceOf(like).stream());
+    return noise;
+  }
   const Philox philox(seed);
   const int64_t quads = (channels + 3) / 4;
   for (int64_t r = 0; r < rows; ++r) {

@@ -63,6 +63,7 @@ void refuse_too_many(int64_t nodes, const int64_t* row_begin, const int32_t* tar
 PathEdges path_edges(const Tensor& edge_index, int64_t nodes, PathDirection direction) {
   require(edge_index.scalar_type() == at::kLong && edge_index.dim() == 2 && edge_index.size(0) == 2,
           "edge_index i64 [2, E]", edge_index);
+  require_on_host(edge_index, "paths");
   const int64_t edges = edge_index.size(1);
   if (nodes < 0 || nodes > kMost || edges > kMost)
     throw UsageError(fmt::format("path_edges: {} nodes and {} edges, expected 0 to 2^31 - 1", nodes, edges));

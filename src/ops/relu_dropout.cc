@@ -3,10 +3,11 @@
 #include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/cuda.h"
 #include "kernels/dropout.h"
 #include "memory/slab.h"
 #include "ops/check.h"
-#include "ops/meta_tensors.h"
+#include "ops/device_layer.h"
 #include "ops/numbers.h"
 #include "ops/operator.h"
 
@@ -25,10 +26,16 @@ class ReluDropoutFunction : public torch::autograd::Function<ReluDropoutFunction
     Tensor out = at::empty(input.sizes(), input.options());
     context->saved_data["p"] = p;
     context->save_for_backward({out});
-    MetaTensors::lacks_cuda("relu_dropout");
     if (input.is_meta()) return out;
     const WorkspaceScope workspace;
     const Tensor x = input.contiguous();
+    if (!x.is_cpu()) {
+      relu_dropout_cuda(static_cast<uint64_t>(seed), static_cast<uint32_t>(layer),
+                        static_cast<uint32_t>(epoch), p, x.size(0), x.size(1), item.const_data_ptr<int64_t>(),
+                        local.const_data_ptr<int64_t>(), read<float>(x), write<float>(out),
+                        OnDeviceOf(x).stream());
+      return out;
+    }
     relu_dropout(kernel_level(), static_cast<uint64_t>(seed), static_cast<uint32_t>(layer),
                  static_cast<uint32_t>(epoch), p, x.size(0), x.size(1), item.const_data_ptr<int64_t>(),
                  local.const_data_ptr<int64_t>(), read<float>(x), write<float>(out));
@@ -47,9 +54,12 @@ class ReluDropoutFunction : public torch::autograd::Function<ReluDropoutFunction
       Tensor dx = ours ? given : at::empty(out.sizes(), out.options());
       const WorkspaceScope workspace;
       const Tensor dout = given.contiguous();
-      if (!dx.is_meta())
+      if (dx.is_cpu())
         relu_dropout_backward(kernel_level(), p, out.numel(), read<float>(dout), read<float>(out),
                               write<float>(dx));
+      else if (!dx.is_meta())
+        relu_dropout_backward_cuda(p, out.numel(), read<float>(dout), read<float>(out), write<float>(dx),
+                                   OnDeviceOf(dx).stream());
       return dx;
     }());
     refuse_second_derivatives(made, {grads[0], out});

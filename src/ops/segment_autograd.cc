@@ -7,6 +7,7 @@
 #include "ops/operator.h"
 #include "ops/segment.h"
 #include "ops/segment_cpu.h"
+#include "ops/segment_device.h"
 
 // The operators of segment.h and their gradients; gat_autograd.cc says how they go together.
 
@@ -265,6 +266,15 @@ TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("segment_softmax_backward", segment_softmax_backward_cpu);
   m.impl("graph_norm", graph_norm_cpu);
   m.impl("graph_norm_backward", graph_norm_backward_cpu);
+}
+TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
+  m.impl("gather_csr", gather_csr_on_device);
+  m.impl("segment_reduce", segment_reduce_on_device);
+  m.impl("segment_reduce_backward", segment_reduce_backward_on_device);
+  m.impl("segment_softmax", segment_softmax_on_device);
+  m.impl("segment_softmax_backward", segment_softmax_backward_on_device);
+  m.impl("graph_norm", graph_norm_on_device);
+  m.impl("graph_norm_backward", graph_norm_backward_on_device);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("gather_csr", gather_csr_meta);

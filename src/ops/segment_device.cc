@@ -1,7 +1,6 @@
 #include "ops/segment_device.h"
 
 #include <ATen/Dispatch.h>
-#include <torch/library.h>
 
 #include "kernels/segment_cuda.h"
 #include "ops/check.h"
@@ -143,16 +142,6 @@ Tensor gather_csr_on_device(const Tensor& input, const Tensor& ptr, int64_t rows
                                     write<T>(out), stream);
   });
   return out;
-}
-
-TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
-  m.impl("gather_csr", gather_csr_on_device);
-  m.impl("segment_reduce", segment_reduce_on_device);
-  m.impl("segment_reduce_backward", segment_reduce_backward_on_device);
-  m.impl("segment_softmax", segment_softmax_on_device);
-  m.impl("segment_softmax_backward", segment_softmax_backward_on_device);
-  m.impl("graph_norm", graph_norm_on_device);
-  m.impl("graph_norm_backward", graph_norm_backward_on_device);
 }
 
 }  // namespace plimsoll

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "ops/check.h"
-#include "ops/meta_tensors.h"
 #include "ops/numbers.h"
 #include "ops/operator.h"
 
@@ -52,6 +51,22 @@ double loss_of(const float* said, const float* wanted, int64_t classes, int64_t 
   return of.alpha * t * t * divergence + (1 - of.alpha) * (hard_sum - said[label]);
 }
 
+// loss_of() of all rows by torch's own operators, which have them on a device. Labels are those that the host
+// has checked.
+void on_device(const Tensor& logits, const Tensor& teacher, const Tensor& y, const Weights& of,
+               const Tensor& losses, const Tensor& gradient) {
+  const double t = of.temperature;
+  const Tensor said = logits.to(at::kDouble);
+  const Tensor log_said = at::log_softmax(said / t, 1);
+  const Tensor log_wanted = at::log_softmax(teacher.to(at::kDouble) / t, 1);
+  const Tensor share = log_wanted.exp();
+  const Tensor log_hard = at::log_softmax(said, 1);
+  const Tensor label = at::one_hot(y, logits.size(1));
+  const Tensor divergence = (share * (log_wanted - log_said)).sum(1);
+  losses.copy_(divergence * (of.alpha * t * t) - (log_hard * label).sum(1) * (1 - of.alpha));
+  gradient.copy_((log_said.exp() - share) * (of.alpha * t) + (log_hard.exp() - label) * (1 - of.alpha));
+}
+
 class SoftTargetLosses : public torch::autograd::Function<SoftTargetLosses> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& logits, const Tensor& teacher,
@@ -61,8 +76,11 @@ class SoftTargetLosses : public torch::autograd::Function<SoftTargetLosses> {
     Tensor losses = at::empty({logits.size(0)}, logits.options());
     const Tensor gradient = at::empty(logits.sizes(), logits.options());
     context->save_for_backward({gradient});
-    MetaTensors::lacks_cuda("soft_target_losses");
     if (logits.is_meta()) return losses;
+    if (!logits.is_cpu()) {
+      on_device(logits, teacher, y, {temperature, alpha}, losses, gradient);
+      return losses;
+    }
     const auto* const labels = y.const_data_ptr<int64_t>();
     for (int64_t g = 0; g < logits.size(0); ++g) {
       if (labels[g] < 0 || labels[g] >= classes)

@@ -68,6 +68,7 @@ PathEdges spanning_path_edges(const Tensor& edge_index, const Tensor& node_keys,
           "edge_index i64 [2, E]", edge_index);
   require(node_keys.scalar_type() == at::kLong && node_keys.dim() == 2 && node_keys.size(0) >= 2,
           "node_keys i64 [3, N]", node_keys);
+  require_on_host(edge_index, "paths");
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 2;
   const int64_t nodes = node_keys.size(1);
   const int64_t edges = edge_index.size(1);

@@ -16,7 +16,7 @@ namespace {
 
 // The newest version of each kind, of which a set has the oldest that can say what it holds.
 int newest_version(const std::string& kind) {
-  return kind == "graph_set" || kind == "graph" ? 2 : 1;
+  return kind == "graph_set" || kind == "graph" || kind == "frames" ? 2 : 1;
 }
 
 }  // namespace

@@ -23,8 +23,6 @@ struct FrameBatch {
   Vector<uint8_t, Tag::ingest> channel;  ///< index into `channels`; empty where the format tells no channels
   std::vector<std::string> channels;     ///< names, in the order of their first frames; clear() keeps them
 
-  static constexpr size_t kMostChannels = 64;
-
   /// The frame appended last is of this channel. False where there would be too many channels.
   bool set_channel(std::string_view name) {
     const auto found = std::ranges::find(channels, name);
@@ -58,13 +56,14 @@ struct FrameBatch {
     flags.resize(frames() - 1, uint8_t{0});
     flags.push_back(its_flags);
   }
-  /// Appends some of other frames of the same width, without their channels.
+  /// Appends some of other frames of the same width; with their channels where these are merged.
   void append_frames(const FrameSpans& from) {
     time_ns.insert(time_ns.end(), from.time_ns.begin(), from.time_ns.end());
     can_id.insert(can_id.end(), from.can_id.begin(), from.can_id.end());
     length.insert(length.end(), from.length.begin(), from.length.end());
     label.insert(label.end(), from.label.begin(), from.label.end());
     data.insert(data.end(), from.data.begin(), from.data.end());
+    channel.insert(channel.end(), from.channel.begin(), from.channel.end());
     if (flags.empty() && from.flags.empty()) return;
     flags.resize(frames() - static_cast<size_t>(from.size()), uint8_t{0});
     flags.insert(flags.end(), from.flags.begin(), from.flags.end());
@@ -92,7 +91,9 @@ struct FrameBatch {
     channel.resize(std::min(frames, channel.size()));
   }
   size_t frames() const { return time_ns.size(); }
+  /// Of one channel each, whatever `channel` says.
   FrameSpans spans() const { return {time_ns, can_id, length, data, label, width, flags}; }
+  FrameSpans merged_spans() const { return {time_ns, can_id, length, data, label, width, flags, channel}; }
 };
 
 }  // namespace plimsoll

@@ -30,35 +30,40 @@ FrameSpans FrameSpans::part(int64_t first, int64_t count) const {
           data.subspan(at * static_cast<size_t>(width), n * static_cast<size_t>(width)),
           label.subspan(at, n),
           width,
-          flags.empty() ? flags : flags.subspan(at, n)};
+          flags.empty() ? flags : flags.subspan(at, n),
+          channel.empty() ? channel : channel.subspan(at, n)};
 }
 
 int64_t Recording::heap_bytes() const {
   int64_t held = plimsoll::heap_bytes(traps);
   for (const std::string* text : {&name, &split, &source, &hash, &content})
     held += plimsoll::heap_bytes(*text);
+  for (const std::string& of_one : channels)
+    held += static_cast<int64_t>(sizeof(of_one)) + plimsoll::heap_bytes(of_one);
   for (const auto* text : {&channel, &attack, &copy_of})
     if (*text) held += plimsoll::heap_bytes(**text);
   return held;
 }
 
 Json Recording::to_json() const {
-  return {{"name", name},
-          {"split", split},
-          {"source", source},
-          {"bytes", bytes},
-          {"hash", hash},
-          {"channel", optional_json(channel)},
-          {"has_time", has_time},
-          {"has_payload", has_payload},
-          {"labelled", labelled},
-          {"attack", optional_json(attack)},
-          {"first_frame", first_frame},
-          {"frames", frames},
-          {"attack_frames", attack_frames},
-          {"content", content},
-          {"copy_of", optional_json(copy_of)},
-          {"traps", traps}};
+  Json json = {{"name", name},
+               {"split", split},
+               {"source", source},
+               {"bytes", bytes},
+               {"hash", hash},
+               {"channel", optional_json(channel)},
+               {"has_time", has_time},
+               {"has_payload", has_payload},
+               {"labelled", labelled},
+               {"attack", optional_json(attack)},
+               {"first_frame", first_frame},
+               {"frames", frames},
+               {"attack_frames", attack_frames},
+               {"content", content},
+               {"copy_of", optional_json(copy_of)},
+               {"traps", traps}};
+  if (!channels.empty()) json["channels"] = channels;
+  return json;
 }
 
 Recording Recording::from_json(const Json& json, const std::string& where) {
@@ -69,6 +74,7 @@ Recording Recording::from_json(const Json& json, const std::string& where) {
             .bytes = json.at("bytes"),
             .hash = json.at("hash"),
             .channel = optional_text(json.at("channel")),
+            .channels = json.value("channels", std::vector<std::string>{}),
             .has_time = json.at("has_time"),
             .has_payload = json.at("has_payload"),
             .labelled = json.at("labelled"),
@@ -101,6 +107,7 @@ void FramesWriter::append_columns(const FrameSpans& frames) {
   data_.append(frames.data);
   label_.append(frames.label);
   append_flags(frames);
+  append_channel(frames);
   frames_ += frames.size();
 }
 
@@ -122,6 +129,16 @@ void FramesWriter::append_flags(const FrameSpans& frames) {
     flags_->append(frames.flags);
 }
 
+// A node is a message of a channel, or a message: one set cannot have both.
+void FramesWriter::append_channel(const FrameSpans& frames) {
+  if (frames_ == 0 && channel_ == nullptr && !frames.channel.empty())
+    channel_ = &set_.column<uint8_t>("channel");
+  if (frames.size() > 0 && frames.channel.empty() != (channel_ == nullptr))
+    throw InputError(
+        "some recordings have their channels merged and some have not; make one data set of each kind");
+  if (channel_ != nullptr) channel_->append(frames.channel);
+}
+
 void FramesWriter::append(const FrameSpans& frames) {
   append_columns(frames);
   hash_content(frames);
@@ -134,7 +151,8 @@ void FramesWriter::hash_content(const FrameSpans& frames) {
   constexpr int64_t kRows = 128;
   constexpr size_t kFixed = sizeof(int64_t) + sizeof(uint32_t) + 2;  // time, ID, length, label
   const auto width = static_cast<size_t>(width_);
-  std::array<uint8_t, kRows*(kFixed + 64)> rows;
+  const bool merged = !frames.channel.empty();
+  std::array<uint8_t, kRows*(kFixed + 64 + 1)> rows;
   for (int64_t first = 0; first < frames.size(); first += kRows) {
     uint8_t* at = rows.data();
     const int64_t last = std::min(first + kRows, frames.size());
@@ -148,12 +166,14 @@ void FramesWriter::hash_content(const FrameSpans& frames) {
       else
         std::memcpy(at + kFixed, &frames.data[i * width], width);
       at += kFixed + width;
+      if (merged) *at++ = frames.channel[i];
     }
     content_.add(rows.data(), static_cast<size_t>(at - rows.data()));
   }
 }
 
 const Recording& FramesWriter::end_recording(Recording recording) {
+  for (const std::string& name : recording.channels) content_.add(name.c_str(), name.size() + 1);
   recording.attack_frames = attack_frames_;
   recording.content = content_.hex128();
   attack_frames_ = 0;
@@ -187,12 +207,14 @@ const Recording& FramesWriter::add(Recording recording) {
 void FramesWriter::publish(Json provenance) {
   Json recordings = Json::array();
   for (const Recording& recording : recordings_) recordings.push_back(recording.to_json());
-  set_.publish({{"kind", "frames"},
-                {"format_version", 0},
-                {"frames", frames_},
-                {"columns", Json::object()},
-                {"recordings", std::move(recordings)},
-                {"provenance", std::move(provenance)}});
+  Json manifest = {{"kind", "frames"},
+                   {"format_version", 0},
+                   {"frames", frames_},
+                   {"columns", Json::object()},
+                   {"recordings", std::move(recordings)},
+                   {"provenance", std::move(provenance)}};
+  // A reader that does not know the column would take the messages of two channels for one.
+  set_.publish(std::move(manifest), channel_ == nullptr ? 1 : 2);
 }
 
 FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "frames") {
@@ -204,10 +226,13 @@ FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "fram
              set_.column<uint8_t>("length"),  set_.column<uint8_t>("data", {width}),
              set_.column<uint8_t>("label"),   width};
   if (set_.has_column("flags")) frames_.flags = set_.column<uint8_t>("flags");
+  const bool merged = set_.has_column("channel");
+  if (merged) frames_.channel = set_.column<uint8_t>("channel");
   const auto count = static_cast<size_t>(frames_.size());
   if (frames_.can_id.size() != count || frames_.length.size() != count || frames_.label.size() != count ||
       frames_.data.size() != count * static_cast<size_t>(width) ||
-      (set_.has_column("flags") && frames_.flags.size() != count))
+      (set_.has_column("flags") && frames_.flags.size() != count) ||
+      (merged && frames_.channel.size() != count))
     throw InputError(folder.string() +
                      ": the columns differ in length; the data set is damaged, make it again");
 
@@ -227,6 +252,12 @@ FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "fram
           fmt::format("{}: '{}' begins at frame {} with {} frames, expected to begin at {} of {}", where,
                       recording.path(), recording.first_frame, recording.frames, next, frames_.size()));
     next += recording.frames;
+    const size_t channels = recording.channels.size();
+    if (merged ? channels < 1 || channels > kMostChannels : channels > 0)
+      throw InputError(
+          fmt::format("{}: '{}' names {} channels, expected {}; the data set is damaged, make it again",
+                      where, recording.path(), channels,
+                      merged ? fmt::format("1 to {}", kMostChannels) : "none without a column 'channel'"));
   }
   if (next != frames_.size())
     throw InputError(

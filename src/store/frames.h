@@ -23,6 +23,12 @@ inline constexpr uint8_t kFrameFd = 4;    ///< CAN FD, whatever its length
 inline constexpr uint8_t kFrameSent = 8;  ///< sent by who recorded it, where the capture tells directions
 inline constexpr uint8_t kFrameFlags = 15;
 
+/// A message of a bus: its can_id and, from bit 32 on, the number of its channel; 0 where recordings are of
+/// one channel each.
+using MessageKey = uint64_t;
+inline constexpr int kChannelShift = 32;
+inline constexpr size_t kMostChannels = 64;  ///< of a capture
+
 inline constexpr uint8_t kUnlabelled = 255;
 inline constexpr int64_t kPayloadBytes = 8;
 
@@ -35,19 +41,27 @@ struct FrameSpans {
   std::span<const uint8_t> label;       ///< 0, 1 or kUnlabelled
   int64_t width = kPayloadBytes;        ///< bytes of `data` a frame: 8, or 64 for CAN FD
   std::span<const uint8_t> flags = {};  ///< kFrame...; empty where no frame has any
+  /// Index into Recording::channels; empty where recordings are of one channel each.
+  std::span<const uint8_t> channel = {};
 
   int64_t size() const { return static_cast<int64_t>(time_ns.size()); }
+  /// The message of a frame, as the recording numbers channels.
+  MessageKey key(size_t frame) const {
+    const MessageKey number = channel.empty() ? 0 : channel[frame];
+    return number << kChannelShift | can_id[frame];
+  }
   FrameSpans part(int64_t first, int64_t count) const;
 };
 
 /// One capture file, as the manifest of a `frames` set describes it.
 struct Recording {
-  std::string name;    ///< file name without its endings
-  std::string split;   ///< folder it lies in
-  std::string source;  ///< path below what was ingested
-  int64_t bytes = 0;   ///< of the source file
-  std::string hash;    ///< XXH3-64 of the source file
-  std::optional<std::string> channel;
+  std::string name;                    ///< file name without its endings
+  std::string split;                   ///< folder it lies in
+  std::string source;                  ///< path below what was ingested
+  int64_t bytes = 0;                   ///< of the source file
+  std::string hash;                    ///< XXH3-64 of the source file
+  std::optional<std::string> channel;  ///< of all frames; none where the capture tells none, or they differ
+  std::vector<std::string> channels = {};  ///< of merged ones, by FrameSpans::channel
   bool has_time = true;
   bool has_payload = true;
   bool labelled = true;
@@ -66,13 +80,15 @@ struct Recording {
   static Recording from_json(const Json& json, const std::string& where);
 };
 
-/// Writes a `frames` set. Recordings come one after the other. Not thread-safe.
+/// Writes a `frames` set. Recordings come one after the other; either all of them have channels merged, or
+/// none. Not thread-safe.
 class FramesWriter {
  public:
   /// `width`: bytes of payload a frame has room for, 8 or 64.
   FramesWriter(const std::filesystem::path& folder, bool replace, int64_t width = kPayloadBytes,
                FileSystem& files = FileSystem::disk());
 
+  /// Errors: InputError where some frames come with a channel and some without; Failure, BudgetExceeded.
   void append(const FrameSpans& frames);
   /// Ends the recording made of all frames appended since the last end; fills in its counts, content and
   /// copy_of.
@@ -88,6 +104,7 @@ class FramesWriter {
  private:
   void append_columns(const FrameSpans& frames);
   void append_flags(const FrameSpans& frames);
+  void append_channel(const FrameSpans& frames);
   const Recording& add(Recording recording);
   void hash_content(const FrameSpans& frames);
 
@@ -99,6 +116,7 @@ class FramesWriter {
   NpyWriter& data_;
   NpyWriter& label_;
   NpyWriter* flags_ = nullptr;  // from the first frame on that has one
+  NpyWriter* channel_ = nullptr;
   int64_t frames_ = 0;
   int64_t attack_frames_ = 0;
   int64_t recorded_ = 0;

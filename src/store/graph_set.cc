@@ -98,11 +98,14 @@ GraphSetTables tables_of_manifest(const Json& manifest, Charge& charge) {
     read("recordings", true, tables.recordings);
     tables.node_features = manifest.at("features").at("node").get<std::vector<std::string>>();
     tables.edge_features = manifest.at("features").at("edge").get<std::vector<std::string>>();
+    tables.vocabulary.channels = manifest.value("channels", std::vector<std::string>{});
+    const size_t channels = std::max<size_t>(tables.vocabulary.channels.size(), 1);
     for (const Json& id : manifest.at("vocabulary")) {
       const int64_t number = whole_number(id);
-      if (number < 0 || number > std::numeric_limits<uint32_t>::max())
-        throw UsageError(fmt::format("vocabulary holds {}, expected IDs of 32 bits", number));
-      tables.vocabulary.push_back(static_cast<uint32_t>(number));
+      if (number < 0 || static_cast<MessageKey>(number) >> kChannelShift >= channels)
+        throw UsageError(
+            fmt::format("vocabulary holds {}, expected IDs of 32 bits of {} channels", number, channels));
+      tables.vocabulary.keys.push_back(static_cast<MessageKey>(number));
     }
   } catch (const Json::exception& error) {
     throw UsageError(error.what());
@@ -176,8 +179,9 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
                    {"splits", splits.take()},
                    {"recordings", recordings.take()},
                    {"features", {{"node", tables.node_features}, {"edge", tables.edge_features}}},
-                   {"vocabulary", tables.vocabulary},
+                   {"vocabulary", tables.vocabulary.keys},
                    {"provenance", std::move(provenance)}};
+  if (!tables.vocabulary.channels.empty()) manifest["channels"] = tables.vocabulary.channels;
   // What stands in pos is not in x: a reader that does not know the column would train without it.
   set_.publish(std::move(manifest), pos_ == nullptr ? 1 : 2);
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "store/data_set.h"
+#include "store/message_ids.h"
 
 namespace plimsoll {
 
@@ -47,7 +47,7 @@ struct GraphSetTables {
   std::vector<GraphRange> recordings;
   std::vector<std::string> node_features;
   std::vector<std::string> edge_features;
-  std::vector<uint32_t> vocabulary;  ///< CAN IDs by index; empty where nodes are not IDs
+  MessageIds vocabulary;  ///< empty where nodes are not IDs
   /// Those of the features that compare with what was learned of known IDs: 0 for an ID that is not known,
   /// and for an edge of one.
   std::vector<std::string> of_known_ids = {};

@@ -54,7 +54,13 @@ void verify_frames(const FramesView& view, std::vector<std::string>& wrong) {
       wrong.push_back(fmt::format("frame {}: ID {:X} needs 29 bits but is not flagged as extended", i, id));
   }
   for (const Recording& recording : view.recordings()) {
-    const auto labels = frames.part(recording.first_frame, recording.frames).label;
+    const FrameSpans part = frames.part(recording.first_frame, recording.frames);
+    for (size_t i = 0; i < part.channel.size() && wrong.size() < kMostFindings; ++i)
+      if (part.channel[i] >= recording.channels.size())
+        wrong.push_back(fmt::format("frame {}: channel {} is not among the {} of recording {}",
+                                    recording.first_frame + static_cast<int64_t>(i), part.channel[i],
+                                    recording.channels.size(), recording.path()));
+    const auto labels = part.label;
     const int64_t attacks = std::count(labels.begin(), labels.end(), uint8_t{1});
     if (attacks != recording.attack_frames)
       wrong.push_back(fmt::format("recording {}: has {} attack frames, the manifest says {}",

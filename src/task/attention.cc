@@ -23,8 +23,10 @@ const GraphRange& recording_of(const GraphSetTables& tables, int64_t graph) {
   });
 }
 
-std::string name_of(uint32_t can_id) {
-  return fmt::format("{:0{}X}", can_id & 0x1FFFFFFF, (can_id & kCanExtended) != 0 ? 8 : 3);
+std::string name_of(MessageKey key, const std::vector<std::string>& channels) {
+  const std::string channel = channel_of(key, channels, {});
+  return fmt::format("{}{}{:0{}X}", channel, channel.empty() ? "" : ":", key & 0x1FFFFFFF,
+                     (key & kCanExtended) != 0 ? 8 : 3);
 }
 
 // Anything else at the output may be what somebody needs.
@@ -52,7 +54,7 @@ void append_one(NpyWriter& column, T value) {
 
 class AttentionWriter {
  public:
-  AttentionWriter(const std::filesystem::path& out, const GatConfig& config)
+  AttentionWriter(const std::filesystem::path& out, const GatConfig& config, bool merged)
       : set_(out, is_replaceable(out)),
         layers_(config.layers),
         heads_(config.heads),
@@ -62,6 +64,7 @@ class AttentionWriter {
         node_ptr_(set_.column<int64_t>("node_ptr")),
         edge_ptr_(set_.column<int64_t>("edge_ptr")),
         can_id_(set_.column<uint32_t>("can_id")),
+        channel_(merged ? &set_.column<uint8_t>("channel") : nullptr),
         known_(set_.column<uint8_t>("known")),
         node_share_(set_.column<float>("node_share")),
         own_(set_.column<float>("own", {layers_, heads_})),
@@ -82,8 +85,11 @@ class AttentionWriter {
     append_one(y_, block.y.front());
     append_one(node_ptr_, nodes_ += block.nodes());
     append_one(edge_ptr_, edge_count_ += block.edge_count());
-    can_id_.append(std::span<const uint32_t>(attended.ids()));
-    for (const uint32_t id : attended.ids()) append_one(known_, static_cast<uint8_t>(attended.is_known(id)));
+    for (const MessageKey id : attended.ids()) {
+      append_one(can_id_, static_cast<uint32_t>(id));
+      if (channel_ != nullptr) append_one(*channel_, static_cast<uint8_t>(id >> kChannelShift));
+      append_one(known_, static_cast<uint8_t>(attended.is_known(id)));
+    }
     node_share_.append(std::span<const float>(dense(focus.nodes, nodes)));
     edges_.append(std::span<const int32_t>(block.edges));
     edge_share_.append(std::span<const float>(dense(focus.edges, edges)));
@@ -104,18 +110,20 @@ class AttentionWriter {
                             {"split", recording.split},
                             {"first_window", recording.first_graph},
                             {"windows", recording.graphs}});
-    set_.publish({{"kind", "attention"},
-                  {"format_version", 0},
-                  {"windows", windows_},
-                  {"nodes", nodes_},
-                  {"edges", edge_count_},
-                  {"layers", layers_},
-                  {"heads", heads_},
-                  {"detector", {{"name", detector.name}, {"seed", detector.seed}}},
-                  {"columns", Json::object()},
-                  {"splits", listed.take()},
-                  {"recordings", recordings.take()},
-                  {"provenance", make_provenance({{{"kind", "run"}, {"data", data}}}, Json::object())}});
+    Json manifest = {{"kind", "attention"},
+                     {"format_version", 0},
+                     {"windows", windows_},
+                     {"nodes", nodes_},
+                     {"edges", edge_count_},
+                     {"layers", layers_},
+                     {"heads", heads_},
+                     {"detector", {{"name", detector.name}, {"seed", detector.seed}}},
+                     {"columns", Json::object()},
+                     {"splits", listed.take()},
+                     {"recordings", recordings.take()},
+                     {"provenance", make_provenance({{{"kind", "run"}, {"data", data}}}, Json::object())}};
+    if (channel_ != nullptr) manifest["channels"] = attended.channels();
+    set_.publish(std::move(manifest));
   }
 
  private:
@@ -136,6 +144,7 @@ class AttentionWriter {
   NpyWriter& node_ptr_;
   NpyWriter& edge_ptr_;
   NpyWriter& can_id_;
+  NpyWriter* channel_;
   NpyWriter& known_;
   NpyWriter& node_share_;
   NpyWriter& own_;
@@ -158,7 +167,8 @@ GraphChart chart_of(const AttendedWindows& attended) {
   for (size_t n = 0; n < nodes.size(); ++n) {
     const bool known = attended.is_known(attended.ids()[n]);
     any_unknown |= !known;
-    chart.nodes.push_back({name_of(attended.ids()[n]), nodes[n], known ? kKnown : kUnknown});
+    chart.nodes.push_back(
+        {name_of(attended.ids()[n], attended.channels()), nodes[n], known ? kKnown : kUnknown});
   }
   for (const auto& [index, share] : focus.edges) {
     const auto at = 2 * static_cast<size_t>(index);
@@ -197,7 +207,7 @@ void write_attention(const std::filesystem::path& out, AttendedWindows& attended
                      const std::function<void(int64_t, int64_t)>& progress) {
   int64_t expected = 0;
   for (const JudgedList& list : lists) expected += std::ssize(list.graphs);
-  AttentionWriter writer(out, attended.network().config());
+  AttentionWriter writer(out, attended.network().config(), !attended.channels().empty());
   std::vector<GraphRange> splits;
   int64_t done = 0;
   for (const JudgedList& list : lists) {

@@ -21,14 +21,15 @@ class AttendedWindows {
 
   /// Makes the graph of a window and scores it. Errors: BudgetExceeded.
   void read(int64_t graph);
-  /// Of the window that was read last: its log-odds, its graph without hidden columns, the CAN ID of each
+  /// Of the window that was read last: its log-odds, its graph without hidden columns, the message of each
   /// node.
   float score() const { return score_; }
   const GraphBlock& graph() const { return block_; }
-  const std::vector<uint32_t>& ids() const { return ids_; }
+  const std::vector<MessageKey>& ids() const { return ids_; }
   const GatNetwork& network() const { return judge_.network(); }
   Focus focus() const;
-  bool is_known(uint32_t can_id) const { return vocabulary_.index(can_id) < vocabulary_.size(); }
+  bool is_known(MessageKey key) const { return vocabulary_.index(key) < vocabulary_.size(); }
+  const std::vector<std::string>& channels() const { return vocabulary_.ids().channels; }
   const WindowSource& windows() const { return windows_; }
 
   /// What it takes of the ledger at most, beside graphs of unusual size.
@@ -41,7 +42,7 @@ class AttendedWindows {
   Vocabulary vocabulary_;
   WindowJudge judge_;
   GraphBlock block_;
-  std::vector<uint32_t> ids_;
+  std::vector<MessageKey> ids_;
   float score_ = 0;
 };
 

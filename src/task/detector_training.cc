@@ -24,7 +24,7 @@ void publish_detector(const std::filesystem::path& model, const RunFolder& folde
 }  // namespace
 
 LearnedBefore known_of(const DetectorFacts& facts) {
-  return {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign)};
+  return {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign, facts.vocabulary.channels)};
 }
 
 TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {

@@ -38,8 +38,8 @@ std::optional<TrainingSplit> split_that_trained(const TrainingData& data, const 
 }
 
 // Flags a window that holds an ID never seen in benign training traffic.
-DetectorScores unknown_ids(const WindowSource& windows, const std::vector<uint32_t>& benign_ids) {
-  const auto flags = unknown_id_rule(windows, benign_ids);
+DetectorScores unknown_ids(const TrainingData& data, const MessageIds& benign_ids) {
+  const auto flags = unknown_id_rule(*data.frames(), *data.windows(), benign_ids);
   DetectorScores rule{"unknown_id", 0, {{0, 0, 0.5F}}, {}, true};
   rule.scores.assign(flags.begin(), flags.end());
   return rule;
@@ -48,7 +48,7 @@ DetectorScores unknown_ids(const WindowSource& windows, const std::vector<uint32
 // Flags a window in which IDs come sooner or more often than benign ones do.
 DetectorScores odd_timing(const TrainingData& data, const DetectorFacts& facts,
                           const std::optional<TrainingSplit>& split, std::span<const uint8_t> truth) {
-  const auto learned = TimingRule::from_tensors(*facts.benign);
+  const auto learned = TimingRule::from_tensors(*facts.benign, facts.vocabulary.channels);
   if (!learned) throw InputError("the detector's file has no timing rule: train it again");
   DetectorScores rule{"timing", 0, {{0, 0, 0}}, learned->scores(*data.frames(), *data.windows()), true};
   if (split) rule.thresholds = thresholds_from(rule, split->validation, truth);
@@ -278,7 +278,7 @@ Findings judge_detector(const RunEvaluation& options) {
   for (const RunDetector& of : files) detectors.push_back(scores_of(of, judging, outside_ledger));
   const auto suspicious = show_attention(judging, options, detectors);
   add_fused(judging, options.ablation, outside_ledger, detectors);
-  detectors.push_back(unknown_ids(*data.windows(), facts.benign_ids));
+  detectors.push_back(unknown_ids(data, facts.benign_ids));
   detectors.push_back(odd_timing(data, facts, split, truth));
 
   const JudgedData judged{&source.tables(), truth, &times};

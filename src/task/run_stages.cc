@@ -27,6 +27,8 @@ RunOptions run_of(const StageRuns& runs, const SeededStage& of, bool alone) {
   RunOptions run = runs.run;
   run.folder = runs.folder->seed(of.seed) / of.stage.folder;
   run.identity = fmt::format("{} seed {} {}", runs.identity, of.seed, of.stage.folder);
+  // Numbers that another device rounds otherwise are another run's.
+  if (run.device != nullptr) run.identity += " on " + run.device->model();
   run.progress =
       runs.progress_of(alone ? "train " + of.stage.name : fmt::format("seed {} {}", of.seed, of.stage.name));
   if (run.writes()) make_folders(run.folder);

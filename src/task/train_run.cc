@@ -371,6 +371,7 @@ Json stages_json(const std::vector<TrainedStage>& trained) {
                  {"planned_peak_bytes", fit.plan.peak},
                  {"min_budget_bytes", fit.plan.min_budget},
                  {"measured_peak_bytes", stage.measured_peak}};
+    if (fit.device) json["device"] = device_json(*fit.device);
     if (!fit.epochs.empty())
       json.update({{"weights", stage.weights},
                    {"parameters", stage.parameters},

@@ -122,10 +122,11 @@ ArrivalModel ArrivalModel::learn(const FrameSpans& frames, std::span<const Frame
   for (const FrameWindow& run : runs) {
     if (!run.recording->has_time) continue;
     for (Counted& id : counted) id.seen = 0;
+    const FrameKeys keys = vocabulary.keys(frames, *run.recording);
     for (int64_t f = run.first; f < run.first + run.count; ++f) {
       const int64_t part = position++ * kParts / total;
       const auto at = static_cast<size_t>(f);
-      const int32_t id = vocabulary.index(frames.can_id[at]);
+      const int32_t id = vocabulary.index(keys[at]);
       if (id == vocabulary.size() || frames.label[at] == 1) continue;
       counted[static_cast<size_t>(id)].add(
           part, frames.time_ns[at], payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));

@@ -143,8 +143,8 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
     const auto put = [row](size_t column, double value) { row[column] = static_cast<float>(value); };
     std::fill_n(row, kNodeFeatures, 0.0F);
     put(kIdIndex, node.index);
-    put(kKnown, node.index < benign.vocabulary().size());
-    put(kExtended, (node.can_id & kCanExtended) != 0);
+    put(kKnown, benign.is_known(node.index, node.key));
+    put(kExtended, (node.key & kCanExtended) != 0);
     put(kCountShare, share(node.count, window.count));
     if (looked_back_ > 0)
       put(kCountChange, bounded(std::log2(rate(node.count, window.count) / rate(node.before, looked_back_))));
@@ -215,7 +215,7 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
     std::fill_n(row, kNodeFeatures, 0.0F);
     row[kIdIndex] = static_cast<float>(id.index);
     row[kKnown] = 1;
-    row[kExtended] = (benign.vocabulary().ids()[place(id.index)] & kCanExtended) != 0 ? 1.0F : 0.0F;
+    row[kExtended] = (benign.vocabulary().ids().keys[place(id.index)] & kCanExtended) != 0 ? 1.0F : 0.0F;
     row[kWindowGap] = static_cast<float>(load.gap);
     row[kWindowGapChange] = static_cast<float>(load.change);
     row[kWindowNodes] = static_cast<float>(share(nodes, window.count));
@@ -242,7 +242,12 @@ void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) c
     // The window's last frame is no source, its first frame no target.
     put(kSourceShare, share(edge.count, source.count - (source.last == rows)));
     put(kTargetShare, share(edge.count, target.count - (target.first == 0)));
-    put(kKnownTransition, profile_->has_transition(source.index, target.index));
+    // Nothing is known of the order of an adopted ID.
+    const auto is_adopted = [&](const Node& node) {
+      return node.index == profile_->vocabulary().size() && profile_->is_known(node.index, node.key);
+    };
+    put(kKnownTransition,
+        profile_->has_transition(source.index, target.index) || is_adopted(source) || is_adopted(target));
     if (window.recording->has_time) {
       uint64_t least = ~uint64_t{0};
       uint64_t most = 0;

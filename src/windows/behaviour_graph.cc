@@ -34,6 +34,7 @@ int32_t bits_of(uint64_t word) {
 
 void BehaviourGraph::append(const FrameWindow& window, const BehaviourProfile& profile, GraphBlock& block) {
   profile_ = &profile;
+  keys_ = profile.vocabulary().keys(frames_, *window.recording);
   see_frames(window);
   look_back(window);
   compare_frames(window);
@@ -75,13 +76,13 @@ void BehaviourGraph::see_frames(const FrameWindow& window) {
   transitions_.rows.resize(at(std::max<int64_t>(window.count - 1, 0)));
   int32_t previous = 0;
   for (int32_t p = 0; p < window.count; ++p) {
-    const uint32_t can_id = frames_.can_id[at(window.first + p)];
+    const MessageKey key = keys_[at(window.first + p)];
     const auto next = static_cast<int32_t>(nodes_.size());
-    const int32_t slot = slots_.find_or_add(can_id, next);
+    const int32_t slot = slots_.find_or_add(key, next);
     if (slot == next) {
       nodes_.emplace_back();
-      nodes_.back().can_id = can_id;
-      nodes_.back().index = profile_->vocabulary().index(can_id);
+      nodes_.back().key = key;
+      nodes_.back().index = profile_->vocabulary().index(key);
       nodes_.back().first = p;
     }
     Node& node = nodes_[at(slot)];
@@ -100,9 +101,8 @@ void BehaviourGraph::look_back(const FrameWindow& window) {
   looked_back_ = static_cast<int32_t>(window.first - start);
   before_.assign(nodes_.size() + 1, {});
   Before* const before = before_.data() + 1;  // -1 is for IDs that the window does not have
-  const uint32_t* const ids = frames_.can_id.data() + start;
   for (int32_t k = 0; k < looked_back_; ++k) {
-    Before& seen = before[slots_.find(ids[k])];
+    Before& seen = before[slots_.find(keys_[at(start + k)])];
     seen.first = std::min(seen.first, k);
     seen.before_last = seen.count > 0 ? seen.last : -1;
     seen.last = k;
@@ -196,7 +196,7 @@ void BehaviourGraph::find_still(const FrameWindow& window) {
     return frames_.data.subspan(at(frame * frames_.width), at(frames_.width));
   };
   for (int64_t frame = window.first - 1; frame >= window.first - looked_back_ && pending > 0; --frame) {
-    const int32_t slot = slots_.find(frames_.can_id[at(frame)]);
+    const int32_t slot = slots_.find(keys_[at(frame)]);
     if (slot < 0 || !nodes_[at(slot)].all_still) continue;
     Node& node = nodes_[at(slot)];
     const bool same = frames_.length[at(frame)] == frames_.length[at(node.previous)] &&
@@ -238,7 +238,7 @@ void BehaviourGraph::find_silence(const FrameWindow& window) {
   for (Node& node : nodes_) {
     node.silence = silence_since(node.previous);
     missing -= std::exchange(missing_[at(node.index)], uint8_t{0});
-    unknown += node.index == profile_->vocabulary().size();
+    unknown += !profile_->is_known(node.index, node.key);
   }
   if (is_another_vehicle(std::ssize(nodes_), unknown)) return;  // nothing is expected of it
   const auto heard = [&](int32_t index, int64_t silence) {
@@ -246,7 +246,7 @@ void BehaviourGraph::find_silence(const FrameWindow& window) {
   };
   const int64_t start = window.first - looked_back_;
   for (int64_t frame = window.first - 1; frame >= start && missing > 0; --frame) {
-    const int32_t index = profile_->vocabulary().index(frames_.can_id[at(frame)]);
+    const int32_t index = profile_->vocabulary().index(keys_[at(frame)]);
     if (std::exchange(missing_[at(index)], uint8_t{0}) == 0) continue;
     --missing;
     heard(index, silence_since(frame));
@@ -257,10 +257,10 @@ void BehaviourGraph::find_silence(const FrameWindow& window) {
   std::ranges::sort(overdue_, {}, &Overdue::index);
 }
 
-std::vector<uint32_t> BehaviourGraph::node_ids() const {
-  std::vector<uint32_t> ids;
-  for (const Node& node : nodes_) ids.push_back(node.can_id);
-  for (const Overdue& id : overdue_) ids.push_back(profile_->vocabulary().ids()[at(id.index)]);
+std::vector<MessageKey> BehaviourGraph::node_ids() const {
+  std::vector<MessageKey> ids;
+  for (const Node& node : nodes_) ids.push_back(node.key);
+  for (const Overdue& id : overdue_) ids.push_back(profile_->vocabulary().ids().keys[at(id.index)]);
   return ids;
 }
 

@@ -31,8 +31,8 @@ class BehaviourGraph {
 
   /// Appends the window's graph to the block, all but its index.
   void append(const FrameWindow& window, const BehaviourProfile& profile, GraphBlock& block);
-  /// The raw CAN ID of each node of the graph that append() made last.
-  std::vector<uint32_t> node_ids() const;
+  /// The message of each node of the graph that append() made last, known or not.
+  std::vector<MessageKey> node_ids() const;
   /// Lets the processor fetch what append() will read first of a window: shuffled windows lie anywhere.
   void prefetch(const FrameWindow& window) const;
 
@@ -40,7 +40,7 @@ class BehaviourGraph {
   // A node while its window is being made. Counts fit into 32 bits because a window has at most kMostFrames
   // frames.
   struct Node {
-    uint32_t can_id = 0;
+    MessageKey key = 0;
     int32_t index = 0;  // in the vocabulary
     int32_t count = 0;
     int32_t first = 0;  // position of the first frame
@@ -104,7 +104,9 @@ class BehaviourGraph {
   void write_edges(const FrameWindow& window, GraphBlock& block) const;
 
   const FrameSpans& frames_;
-  const BehaviourProfile* profile_ = nullptr;  // of the window being made
+  // Of the window being made.
+  const BehaviourProfile* profile_ = nullptr;
+  FrameKeys keys_;
   IdSlots slots_;
   Vector<Node, Tag::blocks> nodes_;       // in the order in which their IDs appear
   Vector<int32_t, Tag::blocks> node_of_;  // a frame of the window

@@ -28,11 +28,12 @@ struct BehaviourProfile::Learner {
     const bool another = &recording != std::exchange(recording_before, &recording);
     for (BenignId& id : ids) id.begin_run(another);
     const int32_t unknown = profile.vocabulary_.size();
+    const FrameKeys keys = profile.vocabulary_.keys(frames, recording);
     int32_t previous = unknown;
     int64_t position = 0;
     for (size_t i = 0; i < frames.can_id.size(); ++i) {
       if (!is_benign(frames.label[i])) continue;
-      const int32_t index = profile.vocabulary_.index(frames.can_id[i]);
+      const int32_t index = profile.vocabulary_.index(keys[i]);
       if (previous < unknown && index < unknown) add_transition(previous, index);
       previous = index;
       const auto at = static_cast<size_t>(index);
@@ -90,21 +91,29 @@ BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vo
 
 BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<const FrameWindow> runs) {
   const auto is_benign = [](uint8_t label) { return label != 1; };
-  std::set<uint32_t> seen;
+  std::set<MessageKey> seen;
+  std::vector<std::string> channels;
   for (const FrameWindow& run : runs) {
     const FrameSpans part = frames.part(run.first, run.count);
+    add_channels(*run.recording, channels);
+    const FrameKeys keys(part, *run.recording, channels);
     for (size_t i = 0; i < part.can_id.size(); ++i)
-      if (is_benign(part.label[i])) seen.insert(part.can_id[i]);
+      if (is_benign(part.label[i])) seen.insert(keys[i]);
   }
-  BehaviourProfile profile(Vocabulary({seen.begin(), seen.end()}));
+  BehaviourProfile profile(Vocabulary({{seen.begin(), seen.end()}, std::move(channels)}));
   Learner learner(profile);
   for (const FrameWindow& run : runs)
     learner.add(frames.part(run.first, run.count), *run.recording, is_benign);
   learner.finish();
   profile.signals_ = SignalModel::learn(frames, runs, profile.vocabulary_);
+  profile.pairs_ = SignalPairs::learn(frames, runs, profile.vocabulary_, profile.signals_);
   profile.checksums_ = ChecksumModel::learn(frames, runs, profile.vocabulary_);
   profile.arrivals_ = ArrivalModel::learn(frames, runs, profile.vocabulary_);
   return profile;
+}
+
+void BehaviourProfile::adopt(std::span<const uint32_t> can_ids) {
+  adopted_.insert(can_ids.begin(), can_ids.end());
 }
 
 void BehaviourProfile::find_expected() {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "windows/checksum_model.h"
 #include "windows/gap.h"
 #include "windows/signal_model.h"
+#include "windows/signal_pairs.h"
 #include "windows/vocabulary.h"
 
 namespace plimsoll {
@@ -91,23 +93,33 @@ class BehaviourProfile {
   /// Frames labelled 1 are as if they were not there; what lies between two runs is not known.
   static BehaviourProfile learn(const FrameSpans& frames, std::span<const FrameWindow> runs);
 
+  /// From now on these IDs are known too, and nothing else of them: those of devices that joined. They are no
+  /// part of vocabulary() and tensors().
+  void adopt(std::span<const uint32_t> can_ids);
+
   /// As tensors of a model file, "profile.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// From such tensors; nothing where there is no "profile.ids". Errors: InputError that names a tensor that
-  /// is missing, misshapen or holds what no profile has.
-  static std::optional<BehaviourProfile> from_tensors(const NamedTensors& tensors);
+  /// From such tensors and the names of channels by number; nothing where there is no "profile.ids". Errors:
+  /// InputError that names a tensor that is missing, misshapen or holds what no profile has.
+  static std::optional<BehaviourProfile> from_tensors(const NamedTensors& tensors,
+                                                      std::vector<std::string> channels = {});
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
+  /// Whether the ID of this index in the vocabulary is known, or was adopted.
+  bool is_known(int32_t index, MessageKey key) const {
+    return index < vocabulary_.size() || (!adopted_.empty() && adopted_.contains(static_cast<uint32_t>(key)));
+  }
   /// An ID's profile; of the index vocabulary().size(), which is "unknown", an empty one.
   const Id& id(int32_t index) const { return ids_[static_cast<size_t>(index)]; }
   /// What its signals do, which payloads have checksums, and how soon frames come: of a vehicle that is
   /// calibrated, else nothing.
   const SignalModel& signals() const { return signals_; }
+  const SignalPairs& pairs() const { return pairs_; }
   const ChecksumModel& checksums() const { return checksums_; }
   const ArrivalModel& arrivals() const { return arrivals_; }
   /// The IDs whose silence is expected to end, by index.
   std::span<const int32_t> expected() const { return expected_; }
-  /// Whether benign traffic has a frame of `target` right after one of `source`.
+  /// Whether benign traffic has a frame of `target` right after one of `source`, both in the vocabulary.
   bool has_transition(int32_t source, int32_t target) const {
     const int32_t size = vocabulary_.size();
     if (source >= size || target >= size || transitions_.empty()) return false;
@@ -121,11 +133,13 @@ class BehaviourProfile {
 
   Vocabulary vocabulary_;
   SignalModel signals_;
+  SignalPairs pairs_;
   ChecksumModel checksums_;
   ArrivalModel arrivals_;
   Vector<Id, Tag::columns> ids_;
   Vector<int32_t, Tag::columns> expected_;
   Vector<uint64_t, Tag::columns> transitions_;  // a bit for each pair of known IDs
+  std::set<uint32_t> adopted_;
 };
 
 }  // namespace plimsoll

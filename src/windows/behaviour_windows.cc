@@ -69,7 +69,7 @@ void BehaviourWindows::calibrate() {
     const auto windows = calibration_windows(*this, tables_.recordings[r], options_.calibration.windows);
     own_.push_back(
         calibrated_profile(frames_, *this, recording, learned_in_fold(windows, options_.calibration.fold)));
-    const size_t ids = own_.back() ? own_.back()->vocabulary().ids().size() * sizeof(uint32_t) : 0;
+    const size_t ids = own_.back() ? own_.back()->vocabulary().ids().size() * sizeof(MessageKey) : 0;
     charge_.add(static_cast<int64_t>(sizeof(own_[0]) + (ids > 0 ? sizeof(BehaviourProfile) + ids : 0)));
     calibration_.insert(calibration_.end(), windows.begin(), windows.end());
   }
@@ -143,15 +143,15 @@ std::vector<FrameStatistics> BehaviourWindows::frame_statistics(std::span<const 
 }
 
 int64_t BehaviourWindows::judges_bytes() const {
-  int64_t ids = profile_.vocabulary().size();
-  for (const auto& own : own_)
-    if (own) ids = std::max<int64_t>(ids, own->vocabulary().size());
   int64_t longest = cuts_.empty() ? options_.window : 0;
   for (const Cut& cut : cuts_) longest = std::max(longest, cut.end - cut.first);
-  return FrameJudges::bytes(ids, longest);
+  int64_t most = FrameJudges::bytes(profile_, longest);
+  for (const auto& own : own_)
+    if (own) most = std::max(most, FrameJudges::bytes(*own, longest));
+  return most;
 }
 
-std::vector<uint32_t> BehaviourWindows::node_ids(int64_t graph) const {
+std::vector<MessageKey> BehaviourWindows::node_ids(int64_t graph) const {
   BehaviourGraph maker(frames_.frames());
   GraphBlock block;
   block.clear();

@@ -30,7 +30,7 @@ class BehaviourWindows : public WindowSource {
   std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
                                                 FrameJudges& judges) const override;
   int64_t judges_bytes() const override;
-  std::vector<uint32_t> node_ids(int64_t graph) const override;
+  std::vector<MessageKey> node_ids(int64_t graph) const override;
 
   std::span<const int64_t> calibration() const override { return calibration_; }
   NamedTensors learned() const override { return profile_.tensors(); }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "windows/behaviour_profile.h"
+#include "windows/benign_payloads.h"
 #include "windows/checksum_search.h"
 
 namespace plimsoll {
@@ -13,23 +13,6 @@ namespace {
 
 // IDs that are searched in one pass: each takes 16 KiB at most.
 constexpr int32_t kAtOnce = 256;
-
-// Calls take(index, payload) for each benign frame of the known IDs from `first` on, kAtOnce of them.
-template <typename Take>
-void for_each_benign(const FrameSpans& frames, std::span<const FrameWindow> runs,
-                     const Vocabulary& vocabulary, int32_t first, const Take& take) {
-  const int32_t end = std::min(first + kAtOnce, vocabulary.size());
-  for (const FrameWindow& run : runs) {
-    if (!run.recording->has_payload) continue;
-    for (int64_t f = run.first; f < run.first + run.count; ++f) {
-      const auto at = static_cast<size_t>(f);
-      const int32_t id = vocabulary.index(frames.can_id[at]);
-      if (id < first || id >= end || frames.label[at] == 1) continue;
-      take(static_cast<size_t>(id - first),
-           payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
-    }
-  }
-}
 
 }  // namespace
 
@@ -39,7 +22,12 @@ ChecksumModel ChecksumModel::learn(const FrameSpans& frames, std::span<const Fra
   for (int32_t first = 0; first < vocabulary.size(); first += kAtOnce) {
     const auto count = static_cast<size_t>(std::min(kAtOnce, vocabulary.size() - first));
     Vector<ChecksumSearch, Tag::columns> searches(count);
-    const auto each = [&](const auto& take) { for_each_benign(frames, runs, vocabulary, first, take); };
+    const auto each = [&](const auto& take) {
+      for_each_benign_payload(frames, runs, vocabulary, [&](int32_t id, uint64_t payload) {
+        const auto at = static_cast<size_t>(id - first);  // of an ID before `first`, more than `count`
+        if (at < count) take(at, payload);
+      });
+    };
     each([&](size_t id, uint64_t payload) { searches[id].see(payload); });
     each([&](size_t id, uint64_t payload) { searches[id].solve(payload); });
     Vector<PayloadChecksum, Tag::columns> offered;
@@ -74,10 +62,11 @@ void ChecksumModel::find_places(int32_t ids) {
 float ChecksumModel::broken(const FrameSpans& frames, const FrameWindow& window,
                             const Vocabulary& vocabulary) const {
   if (checksums_.empty() || !window.recording->has_payload) return 0;
+  const FrameKeys keys = vocabulary.keys(frames, *window.recording);
   int64_t broken = 0;
   for (int64_t f = window.first; f < window.first + window.count; ++f) {
     const auto at = static_cast<size_t>(f);
-    const PayloadChecksum* const its = of(vocabulary.index(frames.can_id[at]));
+    const PayloadChecksum* const its = of(vocabulary.index(keys[at]));
     if (its == nullptr) continue;
     broken += its->is_broken(payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
   }

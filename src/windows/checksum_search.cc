@@ -83,7 +83,8 @@ void ChecksumSearch::solve(uint64_t payload) {
 std::optional<PayloadChecksum> ChecksumSearch::crc(int32_t id) const {
   std::array<uint64_t, PayloadChecksum::kPayload> lines = basis_;
   const auto rank = PayloadChecksum::kPayload - std::ranges::count(lines, uint64_t{0});
-  std::ranges::stable_partition(lines, [](uint64_t line) { return line != 0; });
+  // Not of std::ranges: clang 14, which fuzzing takes, cannot compile its subrange.
+  std::stable_partition(lines.begin(), lines.end(), [](uint64_t line) { return line != 0; });
   const auto differences = std::span(lines).first(static_cast<size_t>(rank));
   const auto try_field = [&](int first_bit, int bits) -> std::optional<PayloadChecksum> {
     const uint64_t field = field_of(first_bit, bits);

@@ -16,12 +16,12 @@ constexpr std::array<double, 256> kByteShares = make_byte_shares();
 
 }  // namespace
 
-std::vector<uint32_t> compat_node_ids(std::span<const uint32_t> can_ids, const Vocabulary& vocabulary) {
-  std::vector<uint32_t> ids;
+std::vector<MessageKey> compat_node_ids(std::span<const uint32_t> can_ids, const Vocabulary& vocabulary) {
+  std::vector<MessageKey> ids;
   std::unordered_set<int32_t> nodes;
   for (const uint32_t id : can_ids)
     if (nodes.insert(vocabulary.index(id)).second) ids.push_back(id);
-  std::ranges::sort(ids, {}, [&](uint32_t id) { return vocabulary.index(id); });
+  std::ranges::sort(ids, {}, [&](MessageKey id) { return vocabulary.index(id); });
   return ids;
 }
 

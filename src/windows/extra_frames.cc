@@ -83,9 +83,10 @@ float ExtraFrames::worst(const FrameSpans& frames, const FrameWindow& window, co
   excess_.erase(excess_.begin(), excess_.begin() + std::min(first - first_, std::ssize(excess_)));
   first_ = first;
   next_ = std::max(next_, dropped);
+  const FrameKeys keys = profile.vocabulary().keys(frames, *window.recording);
   for (; next_ < end; ++next_) {
     const auto at = static_cast<size_t>(next_ - dropped);
-    const int32_t id = profile.vocabulary().index(frames.can_id[at]);
+    const int32_t id = profile.vocabulary().index(keys[at]);
     double here = 0;
     if (id != profile.vocabulary().size() && !(benign_only && frames.label[at] == 1))
       here = excess(arrivals.of(id), seen_[static_cast<size_t>(id)], frames.time_ns[at],

@@ -11,8 +11,8 @@ using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns
 
 const std::array<std::string, kStatistics>& statistic_names() {
   static const std::array<std::string, kStatistics> kNames = {
-      "unknown", "early",       "early_share", "surplus", "silence", "load",
-      "still",   "transitions", "steps",       "extra",   "checksum"};
+      "unknown",     "early", "early_share", "surplus",  "silence", "load", "still",
+      "transitions", "steps", "extra",       "checksum", "apart",   "held"};
   return kNames;
 }
 
@@ -57,6 +57,8 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph,
   at(Statistic::steps) = by_frames.steps;
   at(Statistic::extra) = by_frames.extra;
   at(Statistic::checksum) = by_frames.checksum;
+  at(Statistic::apart) = by_frames.apart;
+  at(Statistic::held) = by_frames.held;
   // No gap: of one frame, or of frames without times.
   if (nodes > 0 && row(first)[kWindowGap] > 0)
     at(Statistic::load) = static_cast<float>(kDoublings) * (1 - row(first)[kWindowGap]);

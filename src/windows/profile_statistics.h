@@ -22,8 +22,10 @@ enum class Statistic : uint8_t {
   steps,        ///< doublings by which a signal steps further than ever, at worst (windows/signal_steps.h)
   extra,        ///< margins by which a frame comes too soon to be its sender's (windows/extra_frames.h)
   checksum,     ///< frames whose payload has a wrong checksum (windows/checksum_model.h)
+  apart,        ///< doublings by which two signals that belong together are apart (windows/signal_pairs.h)
+  held,         ///< doublings by which a signal, alone, holds a value too long (windows/signal_holds.h)
 };
-inline constexpr size_t kStatistics = 11;
+inline constexpr size_t kStatistics = 13;
 const std::array<std::string, kStatistics>& statistic_names();
 
 /// By Statistic.
@@ -34,6 +36,8 @@ struct FrameStatistics {
   float steps = 0;
   float extra = 0;
   float checksum = 0;
+  float apart = 0;
+  float held = 0;
 };
 
 /// Of a window, from its behaviour graph with all its columns and what its frames say. All

@@ -59,7 +59,7 @@ struct Columns {
 NamedTensors BehaviourProfile::tensors() const {
   const auto known = static_cast<size_t>(vocabulary_.size());
   const std::span<const Id> ids = std::span(ids_).first(known);
-  const std::vector<int64_t> can_ids(vocabulary_.ids().begin(), vocabulary_.ids().end());
+  const std::vector<int64_t> can_ids(vocabulary_.ids().keys.begin(), vocabulary_.ids().keys.end());
   const Vector<int64_t, Tag::columns> words(transitions_.begin(), transitions_.end());
   NamedTensors tensors;
   tensors["profile.ids"] = own_tensor<int64_t>(can_ids, {static_cast<int64_t>(known)});
@@ -92,15 +92,17 @@ NamedTensors BehaviourProfile::tensors() const {
   tensors["profile.counter_step"] =
       column<int64_t>(ids, kBytes, [](const Id& id, int64_t* to) { std::ranges::copy(id.counter_step, to); });
   tensors.merge(signals_.tensors());
+  tensors.merge(pairs_.tensors());
   tensors.merge(checksums_.tensors());
   tensors.merge(arrivals_.tensors());
   tensors["profile.transitions"] = own_tensor<int64_t>(words, {static_cast<int64_t>(words.size())});
   return tensors;
 }
 
-std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensors& tensors) {
+std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensors& tensors,
+                                                               std::vector<std::string> channels) {
   if (!tensors.contains("profile.ids")) return std::nullopt;
-  BehaviourProfile profile(Vocabulary::from_tensor(tensors, "profile.ids"));
+  BehaviourProfile profile(Vocabulary::from_tensor(tensors, "profile.ids", std::move(channels)));
   const int64_t known = profile.vocabulary_.size();
   const Columns columns{tensors, known};
   const auto has_gaps = columns.whole("profile.has_gaps", 1);
@@ -146,6 +148,7 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
   const auto transitions = values_of<int64_t>(tensors, "profile.transitions", {words});
   std::ranges::copy(transitions, profile.transitions_.begin());
   profile.signals_ = SignalModel::from_tensors(tensors, profile.vocabulary_.size());
+  profile.pairs_ = SignalPairs::from_tensors(tensors, profile.vocabulary_.size());
   profile.checksums_ = ChecksumModel::from_tensors(tensors, profile.vocabulary_.size());
   profile.arrivals_ = ArrivalModel::from_tensors(tensors, profile.vocabulary_.size());
   return profile;

@@ -6,10 +6,10 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <numeric>
+#include <limits>
 
 #include "base/error.h"
-#include "windows/behaviour_profile.h"
+#include "windows/benign_payloads.h"
 
 namespace plimsoll {
 namespace {
@@ -61,17 +61,12 @@ void for_each_payload(const FrameSpans& frames, std::span<const FrameWindow> run
   };
   Vector<Seen, Tag::columns> seen(static_cast<size_t>(vocabulary.size()));
   for (const FrameWindow& run : runs) {
-    if (!run.recording->has_payload) continue;
     std::ranges::fill(seen, Seen{});
-    for (int64_t f = run.first; f < run.first + run.count; ++f) {
-      const auto at = static_cast<size_t>(f);
-      const int32_t id = vocabulary.index(frames.can_id[at]);
-      if (id == vocabulary.size() || frames.label[at] == 1) continue;
-      const uint64_t payload = payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]);
+    for_each_benign_payload(frames, {&run, 1}, vocabulary, [&](int32_t id, uint64_t payload) {
       Seen& of = seen[static_cast<size_t>(id)];
       take(id, payload, of.payloads, of.count);
       of = {{payload, of.payloads[0]}, std::min(of.count + 1, 2)};
-    }
+    });
   }
 }
 
@@ -122,9 +117,10 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
   for (int32_t id = 0; id < vocabulary.size(); ++id)
     if (flips[static_cast<size_t>(id)].frames >= kFewest)
       add_signals(id, flips[static_cast<size_t>(id)], model.signals_);
-  model.find_ranges(vocabulary.size());
+  model.ranges_.find(model.signals(), vocabulary.size());
 
   Vector<Line, Tag::columns> lines(model.signals_.size());
+  Vector<int32_t, Tag::columns> holds(model.signals_.size(), 0);
   Vector<int64_t, Tag::columns> frame_of(flips.size(), 0);
   const auto place = [&](const Signal& signal) {
     return static_cast<size_t>(&signal - model.signals_.data());
@@ -146,10 +142,17 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
     if (const Line& line = lines[place(signal)]; line.pairs > 0) line.put(signal);
   for_each_payload(frames, runs, vocabulary,
                    [&](int32_t id, uint64_t payload, const auto& before, int count) {
-                     if (count < 2) return;
                      for (const Signal& signal : model.of(id)) {
                        Signal& mine = model.signals_[place(signal)];
-                       mine.most = std::max(mine.most, mine.surprise(before[1], before[0], payload));
+                       const uint32_t value = mine.value(payload);
+                       int32_t& hold = holds[place(signal)];
+                       hold = count > 0 && value == mine.value(before[0]) ? hold + 1 : 1;
+                       if (mine.longest_hold == 0) mine.least = value;
+                       mine.longest_hold = std::max(mine.longest_hold, hold);
+                       mine.least = std::min(mine.least, value);
+                       mine.greatest = std::max(mine.greatest, value);
+                       if (count == 2)
+                         mine.most = std::max(mine.most, mine.surprise(before[1], before[0], payload));
                      }
                    });
   size_t kept = 0;
@@ -157,33 +160,23 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
     if (lines[s].pairs > 0 && std::popcount(lines[s].lively) >= kLivelyParts)
       model.signals_[kept++] = model.signals_[s];
   model.signals_.resize(kept);
-  model.find_ranges(vocabulary.size());
+  model.ranges_.find(model.signals(), vocabulary.size());
   return model;
-}
-
-std::span<const Signal> SignalModel::of(int32_t id) const {
-  const auto at = static_cast<size_t>(id);
-  if (at + 1 >= first_of_.size()) return {};
-  return std::span(signals_).subspan(static_cast<size_t>(first_of_[at]),
-                                     static_cast<size_t>(first_of_[at + 1] - first_of_[at]));
-}
-
-void SignalModel::find_ranges(int32_t ids) {
-  first_of_.assign(static_cast<size_t>(ids) + 1, 0);
-  for (const Signal& signal : signals_) ++first_of_[static_cast<size_t>(signal.id) + 1];
-  std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
 }
 
 NamedTensors SignalModel::tensors() const {
   if (signals_.empty()) return {};
   Vector<int64_t, Tag::columns> places;
   Vector<double, Tag::columns> steps;
+  Vector<int64_t, Tag::columns> holds;
   for (const Signal& signal : signals_) {
+    holds.insert(holds.end(), {signal.longest_hold, signal.least, signal.greatest});
     places.insert(places.end(), {signal.id, signal.first_bit, signal.bits});
     steps.insert(steps.end(), {signal.slope, signal.offset, signal.most});
   }
   const auto count = static_cast<int64_t>(signals_.size());
   return {{"profile.signal_place", own_tensor<int64_t>(places, {count, 3})},
+          {"profile.signal_holds", own_tensor<int64_t>(holds, {count, 3})},
           {"profile.signal_steps", own_tensor<double>(steps, {count, 3})}};
 }
 
@@ -193,6 +186,9 @@ SignalModel SignalModel::from_tensors(const NamedTensors& tensors, int32_t ids) 
   const auto places = values_of<int64_t>(tensors, "profile.signal_place", {-1, 3});
   const auto steps =
       values_of<double>(tensors, "profile.signal_steps", {static_cast<int64_t>(places.size() / 3), 3});
+  std::span<const int64_t> holds;  // files of earlier versions have none
+  if (tensors.contains("profile.signal_holds"))
+    holds = values_of<int64_t>(tensors, "profile.signal_holds", {static_cast<int64_t>(places.size() / 3), 3});
   int64_t id_before = 0;
   for (size_t at = 0; at + 2 < places.size(); at += 3) {
     const int64_t id = places[at];
@@ -201,16 +197,22 @@ SignalModel SignalModel::from_tensors(const NamedTensors& tensors, int32_t ids) 
     const bool possible = id >= id_before && id < ids && first >= 0 && bits > 0 && bits <= kMostBits &&
                           first <= kPayloadBits - bits && std::abs(steps[at]) <= 1 &&
                           std::isfinite(steps[at + 1]) && std::isfinite(steps[at + 2]) && steps[at + 2] >= 0;
-    if (!possible)
+    const std::array<int64_t, 3> hold =
+        holds.empty() ? std::array<int64_t, 3>{} : std::array{holds[at], holds[at + 1], holds[at + 2]};
+    const bool can_hold = hold[0] >= 0 && hold[0] <= std::numeric_limits<int32_t>::max() && hold[1] >= 0 &&
+                          hold[1] <= hold[2] && hold[2] < int64_t{1} << kMostBits;
+    if (!possible || !can_hold)
       throw InputError(fmt::format(
           "the model's tensors 'profile.signal_*' hold an impossible signal in row {}; calibrate it "
           "again",
           at / 3));
     id_before = id;
     model.signals_.push_back({static_cast<int32_t>(id), static_cast<uint8_t>(first),
-                              static_cast<uint8_t>(bits), steps[at], steps[at + 1], steps[at + 2]});
+                              static_cast<uint8_t>(bits), steps[at], steps[at + 1], steps[at + 2],
+                              static_cast<int32_t>(hold[0]), static_cast<uint32_t>(hold[1]),
+                              static_cast<uint32_t>(hold[2])});
   }
-  model.find_ranges(ids);
+  model.ranges_.find(model.signals(), ids);
   return model;
 }
 

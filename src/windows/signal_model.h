@@ -7,6 +7,7 @@
 #include "memory/vector.h"
 #include "store/frames.h"
 #include "store/named_tensors.h"
+#include "windows/id_ranges.h"
 #include "windows/vocabulary.h"
 
 namespace plimsoll {
@@ -26,6 +27,10 @@ struct Signal {
   double slope = 0;  ///< of a step, by the step before
   double offset = 0;
   double most = 0;  ///< that a benign step differed from its prediction
+  // What a hold is compared with (windows/signal_holds.h); 0 in files of earlier versions.
+  int32_t longest_hold = 0;  ///< frames in a row with one value
+  uint32_t least = 0;        ///< value in benign traffic
+  uint32_t greatest = 0;
 
   uint32_t value(uint64_t payload) const {
     return static_cast<uint32_t>(payload >> (64 - first_bit - bits) & ((uint64_t{1} << bits) - 1));
@@ -56,20 +61,18 @@ class SignalModel {
 
   std::span<const Signal> signals() const { return signals_; }
   /// Those of the ID of this index; none of an unknown one.
-  std::span<const Signal> of(int32_t id) const;
+  std::span<const Signal> of(int32_t id) const { return ranges_.of(signals(), id); }
 
-  /// As tensors "profile.signal_place" and "profile.signal_steps" (docs/formats/safetensors.md); none where
-  /// there is no signal.
+  /// As tensors "profile.signal_place", "profile.signal_steps" and "profile.signal_holds"
+  /// (docs/formats/safetensors.md); none where there is no signal.
   NamedTensors tensors() const;
   /// From such tensors; empty where there are none. Errors: InputError that names a tensor that is misshapen
   /// or holds what no model has.
   static SignalModel from_tensors(const NamedTensors& tensors, int32_t ids);
 
  private:
-  void find_ranges(int32_t ids);
-
-  Vector<Signal, Tag::columns> signals_;    // by ID
-  Vector<int32_t, Tag::columns> first_of_;  // signal of each ID, and one after the last
+  Vector<Signal, Tag::columns> signals_;  // by ID
+  IdRanges ranges_;
 };
 
 }  // namespace plimsoll

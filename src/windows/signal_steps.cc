@@ -11,10 +11,11 @@ float SignalSteps::worst(const FrameSpans& frames, const FrameWindow& window,
   if (signals.signals().empty() || !window.recording->has_payload) return 0;
   seen_.assign(static_cast<size_t>(profile.vocabulary().size()) + 1, {});
   const int64_t start = std::max(window.recording->first_frame, window.first - BehaviourProfile::kLookBack);
+  const FrameKeys keys = profile.vocabulary().keys(frames, *window.recording);
   double worst = 1;  // as a ratio
   for (int64_t f = start; f < window.first + window.count; ++f) {
     const auto at = static_cast<size_t>(f);
-    const int32_t id = profile.vocabulary().index(frames.can_id[at]);
+    const int32_t id = profile.vocabulary().index(keys[at]);
     const auto its = signals.of(id);
     if (its.empty()) continue;
     const uint64_t payload = payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]);

@@ -81,6 +81,7 @@ struct TimingRule::Learner {
   Vector<uint32_t, Tag::columns> bins;  // GapBins::kBins of each ID
   LastSeen last;
   Counts counts;
+  FrameKeys keys = {};  // of the recording
 
   Learner(TimingRule& into, const FramesView& frames, const WindowSource& source)
       : rule(into),
@@ -94,7 +95,7 @@ struct TimingRule::Learner {
   int32_t benign_id(int64_t frame) const {
     const auto f = static_cast<size_t>(frame);
     if (set.frames().label[f] != 0) return -1;
-    const int32_t id = rule.vocabulary_.index(set.frames().can_id[f]);
+    const int32_t id = rule.vocabulary_.index(keys[f]);
     return id < rule.vocabulary_.size() ? id : -1;
   }
 
@@ -108,6 +109,7 @@ struct TimingRule::Learner {
   // `graphs`: windows of this recording, ascending. A frame in several of them teaches its gap once.
   void add(const Recording& recording, std::span<const int64_t> graphs) {
     last.forget();
+    keys = rule.vocabulary_.keys(set.frames(), recording);
     int64_t next = recording.first_frame;
     for (const int64_t graph : graphs) {
       const Place place = place_of(set, windows, graph);
@@ -140,25 +142,34 @@ TimingRule TimingRule::learn(const FramesView& frames, const WindowSource& windo
                              std::span<const int64_t> graphs) {
   constexpr int64_t kSeen = 64;  // of an ID: its node, its bucket, its place in the vocabulary
   Charge charge(Tag::columns);
-  std::unordered_set<uint32_t> seen;
-  for (const int64_t graph : graphs) {
-    const FrameSpans window = windows.frames(graph);
-    for (size_t i = 0; i < window.can_id.size(); ++i)
-      if (window.label[i] == 0 && seen.insert(window.can_id[i]).second) charge.add(kSeen);
-  }
+  std::unordered_set<MessageKey> seen;
+  std::vector<std::string> channels;
+  const auto graphs_of = [&](int64_t first, int64_t count) {
+    const auto begin = std::ranges::lower_bound(graphs, first);
+    return std::span(begin, std::lower_bound(begin, graphs.end(), first + count));
+  };
+  visit_recordings(frames, windows, [&](const Recording& recording, int64_t first, int64_t count) {
+    const auto its = graphs_of(first, count);
+    if (its.empty()) return;
+    add_channels(recording, channels);
+    const FrameKeys keys(frames.frames(), recording, channels);
+    for (const int64_t graph : its) {
+      const Place place = place_of(frames, windows, graph);
+      for (auto f = static_cast<size_t>(place.first); f < static_cast<size_t>(place.end); ++f)
+        if (frames.frames().label[f] == 0 && seen.insert(keys[f]).second) charge.add(kSeen);
+    }
+  });
   if (seen.empty())
     throw InputError(
         fmt::format("{}: its training windows hold no frame labelled 0 to learn timing from; add attack-free "
                     "recordings to the splits that train",
                     frames.set().folder().string()));
-  std::vector<uint32_t> ids(seen.begin(), seen.end());
-  std::ranges::sort(ids);
+  MessageIds ids{{seen.begin(), seen.end()}, std::move(channels)};
+  std::ranges::sort(ids.keys);
   TimingRule rule{Vocabulary(std::move(ids))};
   Learner learner(rule, frames, windows);
   visit_recordings(frames, windows, [&](const Recording& recording, int64_t first, int64_t count) {
-    const auto begin = std::ranges::lower_bound(graphs, first);
-    const auto end = std::lower_bound(begin, graphs.end(), first + count);
-    learner.add(recording, {begin, end});
+    learner.add(recording, graphs_of(first, count));
   });
   learner.finish();
   return rule;
@@ -171,13 +182,14 @@ struct TimingRule::Scorer {
   Counts counts;
   Vector<float, Tag::columns> sooner = {};  // of the frames from `base` on, by how much they come too soon
   int64_t base = 0;
+  FrameKeys keys = {};  // of the recording
 
   Scorer(const TimingRule& from, const FramesView& frames)
       : rule(from), set(frames), last(from.vocabulary_.size()), counts(from.vocabulary_.size()) {}
 
   float see(int64_t frame) {
     const auto f = static_cast<size_t>(frame);
-    const int32_t id = rule.vocabulary_.index(set.frames().can_id[f]);
+    const int32_t id = rule.vocabulary_.index(keys[f]);
     if (id >= rule.vocabulary_.size()) return kNothing;
     const int64_t gap = last.gap_to(id, set.frames().time_ns[f]);
     const int64_t least = rule.ids_[static_cast<size_t>(id)].least_gap;
@@ -188,6 +200,7 @@ struct TimingRule::Scorer {
   void begin(const Recording& recording) {
     last.forget();
     sooner.clear();
+    keys = rule.vocabulary_.keys(set.frames(), recording);
     base = recording.first_frame;
   }
 
@@ -201,7 +214,7 @@ struct TimingRule::Scorer {
       worst = *std::max_element(sooner.begin(), sooner.begin() + (place.end - place.first));
     }
     for (int64_t frame = place.first; frame < place.end; ++frame) {
-      const int32_t id = rule.vocabulary_.index(set.frames().can_id[static_cast<size_t>(frame)]);
+      const int32_t id = rule.vocabulary_.index(keys[static_cast<size_t>(frame)]);
       if (id < rule.vocabulary_.size()) counts.add(id);
     }
     counts.take([&](int32_t id, int64_t count) {
@@ -226,7 +239,7 @@ Vector<float, Tag::columns> TimingRule::scores(const FramesView& frames, const W
 
 NamedTensors TimingRule::tensors() const {
   const auto count = static_cast<int64_t>(ids_.size());
-  const Vector<int64_t, Tag::columns> can_ids(vocabulary_.ids().begin(), vocabulary_.ids().end());
+  const Vector<int64_t, Tag::columns> can_ids(vocabulary_.ids().keys.begin(), vocabulary_.ids().keys.end());
   Vector<int64_t, Tag::columns> gaps;
   Vector<int64_t, Tag::columns> most;
   for (const Id& id : ids_) {
@@ -238,9 +251,10 @@ NamedTensors TimingRule::tensors() const {
           {"timing.most", own_tensor<int64_t>(most, {count})}};
 }
 
-std::optional<TimingRule> TimingRule::from_tensors(const NamedTensors& tensors) {
+std::optional<TimingRule> TimingRule::from_tensors(const NamedTensors& tensors,
+                                                   std::vector<std::string> channels) {
   if (!tensors.contains("timing.ids")) return std::nullopt;
-  TimingRule rule{Vocabulary::from_tensor(tensors, "timing.ids")};
+  TimingRule rule{Vocabulary::from_tensor(tensors, "timing.ids", std::move(channels))};
   const int64_t count = rule.vocabulary_.size();
   const auto gaps = values_of<int64_t>(tensors, "timing.least_gap_ns", {count});
   const auto most = values_of<int64_t>(tensors, "timing.most", {count});

@@ -36,9 +36,10 @@ class TimingRule {
 
   /// As tensors of a model file, "timing.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// From such tensors; nothing where there is no "timing.ids". Errors: InputError that names a tensor that
-  /// is missing or misshapen.
-  static std::optional<TimingRule> from_tensors(const NamedTensors& tensors);
+  /// From such tensors and the names of channels by number; nothing where there is no "timing.ids". Errors:
+  /// InputError that names a tensor that is missing or misshapen.
+  static std::optional<TimingRule> from_tensors(const NamedTensors& tensors,
+                                                std::vector<std::string> channels = {});
 
  private:
   struct Id {

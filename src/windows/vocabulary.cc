@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <unordered_set>
 
@@ -24,24 +23,27 @@ void require_split(const FramesView& frames, const std::string& split) {
 
 }  // namespace
 
-Vocabulary::Vocabulary(std::vector<uint32_t> ids) : ids_(std::move(ids)), standard_(0x800) {
-  for (uint32_t id = 0; id < standard_.size(); ++id) standard_[id] = extended_index(id);
+Vocabulary::Vocabulary(MessageIds ids) : ids_(std::move(ids)), standard_(0x800) {
+  for (MessageKey id = 0; id < standard_.size(); ++id) standard_[id] = search(id);
 }
 
-Vocabulary Vocabulary::from_tensor(const NamedTensors& tensors, const std::string& name) {
-  std::vector<uint32_t> ids;
-  for (const int64_t id : values_of<int64_t>(tensors, name, {-1})) {
-    if (id < 0 || id > std::numeric_limits<uint32_t>::max() || (!ids.empty() && id <= ids.back()))
-      throw InputError(
-          fmt::format("the model's tensor '{}' holds no ascending CAN IDs; train it again", name));
-    ids.push_back(static_cast<uint32_t>(id));
+Vocabulary Vocabulary::from_tensor(const NamedTensors& tensors, const std::string& name,
+                                   std::vector<std::string> channels) {
+  const auto end = static_cast<int64_t>(std::max<size_t>(channels.size(), 1)) << kChannelShift;
+  std::vector<MessageKey> keys;
+  for (const int64_t key : values_of<int64_t>(tensors, name, {-1})) {
+    if (key < 0 || key >= end || (!keys.empty() && static_cast<MessageKey>(key) <= keys.back()))
+      throw InputError(fmt::format(
+          "the model's tensor '{}' holds no ascending CAN IDs of its channels; train it again", name));
+    keys.push_back(static_cast<MessageKey>(key));
   }
-  return Vocabulary(std::move(ids));
+  return Vocabulary({std::move(keys), std::move(channels)});
 }
 
-int32_t Vocabulary::extended_index(uint32_t can_id) const {
-  const auto found = std::lower_bound(ids_.begin(), ids_.end(), can_id);
-  return found != ids_.end() && *found == can_id ? static_cast<int32_t>(found - ids_.begin()) : size();
+int32_t Vocabulary::search(MessageKey key) const {
+  const auto& keys = ids_.keys;
+  const auto found = std::lower_bound(keys.begin(), keys.end(), key);
+  return found != keys.end() && *found == key ? static_cast<int32_t>(found - keys.begin()) : size();
 }
 
 bool LearnFrom::takes(const Recording& recording) const {
@@ -50,27 +52,31 @@ bool LearnFrom::takes(const Recording& recording) const {
   return named && (!recording.attack || std::ranges::find(leave_out, *recording.attack) == leave_out.end());
 }
 
-std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only, const LearnFrom& from) {
+MessageIds training_ids(const FramesView& frames, bool benign_only, const LearnFrom& from) {
   for (const std::string& split : from.splits) require_split(frames, split);
   std::vector<bool> standard(0x800);
   constexpr int64_t kId = 64;  // its node, its bucket, its place in the vocabulary
   Charge charge(Tag::columns);
-  std::unordered_set<uint32_t> extended;
+  std::unordered_set<MessageKey> others;
+  MessageIds ids;
   for (const Recording& recording : frames.recordings()) {
     if (!from.takes(recording)) continue;
     const FrameSpans part = frames.frames().part(recording.first_frame, recording.frames);
+    add_channels(recording, ids.channels);
+    const FrameKeys keys(part, recording, ids.channels);
     for (size_t i = 0; i < part.can_id.size(); ++i) {
       if (benign_only && part.label[i] != 0) continue;
-      if (part.can_id[i] < standard.size())
-        standard[part.can_id[i]] = true;
-      else if (extended.insert(part.can_id[i]).second)
+      const MessageKey key = keys[i];
+      if (key < standard.size())
+        standard[key] = true;
+      else if (others.insert(key).second)
         charge.add(kId);
     }
   }
-  std::vector<uint32_t> ids(extended.begin(), extended.end());
-  for (uint32_t id = 0; id < standard.size(); ++id)
-    if (standard[id]) ids.push_back(id);
-  std::sort(ids.begin(), ids.end());
+  ids.keys.assign(others.begin(), others.end());
+  for (MessageKey id = 0; id < standard.size(); ++id)
+    if (standard[id]) ids.keys.push_back(id);
+  std::ranges::sort(ids.keys);
   return ids;
 }
 

@@ -6,31 +6,36 @@
 #include <vector>
 
 #include "memory/vector.h"
-#include "store/frames.h"
+#include "store/message_ids.h"
 #include "store/named_tensors.h"
+#include "windows/frame_keys.h"
 
 namespace plimsoll {
 
-/// CAN IDs by index: distinct and ascending. An ID that is not among them has the index size(), "out of
-/// vocabulary". Immutable: any number of threads may look up.
+/// Messages by index: CAN IDs, or CAN IDs of channels. One that is not among them has the index size(), "out
+/// of vocabulary". Immutable: any number of threads may look up.
 class Vocabulary {
  public:
-  explicit Vocabulary(std::vector<uint32_t> ids);
+  explicit Vocabulary(MessageIds ids);
 
-  /// From a tensor of a model, I64 [n]. Errors: InputError where it is missing or holds anything else.
-  static Vocabulary from_tensor(const NamedTensors& tensors, const std::string& name);
+  /// From a tensor of a model, I64 [n], and the names of channels by number. Errors: InputError where the
+  /// tensor is missing or holds anything else, such as a channel without a name.
+  static Vocabulary from_tensor(const NamedTensors& tensors, const std::string& name,
+                                std::vector<std::string> channels);
 
-  const std::vector<uint32_t>& ids() const { return ids_; }
+  const MessageIds& ids() const { return ids_; }
   int32_t size() const { return static_cast<int32_t>(ids_.size()); }
-  int32_t index(uint32_t can_id) const {
-    return can_id < standard_.size() ? standard_[can_id] : extended_index(can_id);
+  int32_t index(MessageKey key) const { return key < standard_.size() ? standard_[key] : search(key); }
+  /// The keys of frames, for index().
+  FrameKeys keys(const FrameSpans& frames, const Recording& recording) const {
+    return {frames, recording, ids_.channels};
   }
 
  private:
-  int32_t extended_index(uint32_t can_id) const;
+  int32_t search(MessageKey key) const;
 
-  std::vector<uint32_t> ids_;
-  Vector<int32_t, Tag::columns> standard_;  // the index of each 11-bit ID
+  MessageIds ids_;
+  Vector<int32_t, Tag::columns> standard_;  // the index of each 11-bit ID of the first channel
 };
 
 /// Which recordings a vocabulary or a profile is learned from.
@@ -41,8 +46,8 @@ struct LearnFrom {
   bool takes(const Recording& recording) const;
 };
 
-/// The distinct IDs of all frames of these recordings, ascending; with `benign_only`, of frames labelled 0.
-/// Errors: UsageError (no such split).
-std::vector<uint32_t> training_ids(const FramesView& frames, bool benign_only, const LearnFrom& from = {});
+/// The distinct messages of all frames of these recordings; with `benign_only`, of frames labelled 0. Errors:
+/// UsageError (no such split), InputError (too many channels).
+MessageIds training_ids(const FramesView& frames, bool benign_only, const LearnFrom& from = {});
 
 }  // namespace plimsoll

@@ -53,7 +53,8 @@ void WindowStream::begin(const StreamFacts& facts) {
                                  kPayloadBytes, BehaviourProfile::kMostPayload));
   recording_.has_time = facts.has_time;
   recording_.has_payload = facts.has_payload;
-  judges_.extra.reset();
+  recording_.channels.clear();
+  judges_.reset();
   held_.clear();
   held_.width = facts.width;
   clock_.clear();
@@ -72,8 +73,15 @@ bool WindowStream::begins_another(int64_t time_ns) {
          silence / static_cast<uint64_t>(options_.stride) > kMostSilence;
 }
 
-int64_t WindowStream::add(const FrameSpans& frames) {
+int64_t WindowStream::add(const FrameSpans& frames, const std::vector<std::string>& channels) {
+  if (frames.size() > 0 && frames.channel.empty() != known_channels().empty())
+    throw InputError(
+        known_channels().empty()
+            ? std::string("the frames are of merged channels, and the model is of single ones")
+            : fmt::format("the frames tell no channel, and the model is of the merged channels {}",
+                          fmt::join(known_channels(), ", ")));
   drop_old_frames();
+  if (recording_.channels.size() != channels.size()) recording_.channels = channels;
   int64_t count = frames.size();
   for (int64_t f = 0; f < count; ++f) {
     const int64_t time = frames.time_ns[static_cast<size_t>(f)];
@@ -90,6 +98,7 @@ int64_t WindowStream::add(const FrameSpans& frames) {
   }
   append(held_.time_ns, frames.time_ns, count);
   append(held_.can_id, frames.can_id, count);
+  if (!frames.channel.empty()) append(held_.channel, frames.channel, count);
   append(held_.length, frames.length, count);
   append(held_.label, frames.label, count);
   append(held_.data, frames.data, count * frames.width);
@@ -103,7 +112,7 @@ int64_t WindowStream::next_window_first() const {
 
 FrameSpans WindowStream::pending() const {
   const int64_t first = std::min(std::max(next_window_first(), dropped_), total());
-  return held_.spans().part(first - dropped_, total() - first);
+  return held_.merged_spans().part(first - dropped_, total() - first);
 }
 
 // Not at every call: moving what stays costs as much as it holds.
@@ -115,6 +124,7 @@ void WindowStream::drop_old_frames() {
   if (old < std::max<int64_t>(BehaviourProfile::kLookBack, total() - dropped_ - old)) return;
   drop_front(held_.time_ns, old);
   drop_front(held_.can_id, old);
+  if (!held_.channel.empty()) drop_front(held_.channel, old);
   drop_front(held_.length, old);
   drop_front(held_.label, old);
   drop_front(held_.data, old * held_.width);
@@ -168,7 +178,7 @@ bool WindowStream::next(StreamedWindow& window) {
   if (!find(window)) return false;
   window.number = next_;
   block_.clear();
-  spans_ = held_.spans();
+  spans_ = held_.merged_spans();
   if (compat_) {
     const CompatRows rows{window.first_frame, window.frames, -dropped_};
     compat_->append(spans_, rows, block_);

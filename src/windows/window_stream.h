@@ -46,9 +46,10 @@ class WindowStream {
 
   /// From here on comes another recording. Errors: InputError for windows by time of frames without times.
   void begin(const StreamFacts& facts);
-  /// Takes frames, up to the first that belongs to another recording; returns how many. Errors:
-  /// BudgetExceeded.
-  int64_t add(const FrameSpans& frames);
+  /// Takes frames, up to the first that belongs to another recording; returns how many. `channels`: names by
+  /// frames.channel, of which a recording may only have more from call to call. Errors: InputError where
+  /// windows are of merged channels and frames tell none, or the other way round; BudgetExceeded.
+  int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {});
   /// The recording has ended: next() also gives what is left of it.
   void end() { ended_ = true; }
   /// Makes the next window that is complete; false where more frames are needed. graph() holds its graph,
@@ -57,14 +58,17 @@ class WindowStream {
 
   const GraphBlock& graph() const { return block_; }
   GraphBlock& graph() { return block_; }
-  /// Of behaviour graphs: the raw CAN ID of each node.
-  std::vector<uint32_t> node_ids() const { return behaviour_->node_ids(); }
+  /// Of behaviour graphs: the message of each node.
+  std::vector<MessageKey> node_ids() const { return behaviour_->node_ids(); }
+  /// Names of channels: of those that the windows are compared with, and of the frames.
+  const std::vector<std::string>& known_channels() const { return vocabulary_.ids().channels; }
+  const std::vector<std::string>& channels() const { return recording_.channels; }
   /// Of a behaviour window.
   FrameStatistics frame_statistics() {
     const FrameWindow window{&recording_, window_first_ - dropped_, window_frames_};
     return judges_.judge(spans_, window, *profile_, dropped_);
   }
-  FrameSpans frames() const { return held_.spans().part(window_first_ - dropped_, window_frames_); }
+  FrameSpans frames() const { return held_.merged_spans().part(window_first_ - dropped_, window_frames_); }
   /// The frames that no window had yet which next() gave, and those that the next one has in common with it.
   FrameSpans pending() const;
   /// Features and vocabulary; no splits and recordings.

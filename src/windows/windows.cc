@@ -23,6 +23,20 @@ void keep_graphs(std::vector<GraphRange>& ranges, int64_t first, int64_t end) {
   }
 }
 
+// A message of a channel is another node than a message.
+void require_same_channels(const FramesView& frames, const MessageIds& known) {
+  const bool merged = !frames.frames().channel.empty();
+  if (frames.frames().size() == 0 || merged != known.channels.empty()) return;
+  throw InputError(fmt::format(
+      "{}: {}", frames.set().folder().string(),
+      merged
+          ? "its recordings have their channels merged, and the model is of single channels; ingest without "
+            "--merge-channels, or train or calibrate a model on merged ones"
+          : fmt::format("its recordings are of one channel each, and the model is of the merged channels {}; "
+                        "ingest with --merge-channels",
+                        fmt::join(known.channels, ", "))));
+}
+
 }  // namespace
 
 void check_window_options(const WindowOptions& options) {
@@ -67,9 +81,14 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
                                            LearnedBefore known) {
   check_window_options(options);
   const bool behaviour = options.features == "behaviour";
+  if (!behaviour && !frames.frames().channel.empty())
+    throw UsageError(frames.set().folder().string() +
+                     ": has merged channels, which compat, the published graphs, knows nothing of; set the "
+                     "features behaviour, or ingest without --merge-channels");
+  if (behaviour && known.profile) require_same_channels(frames, known.profile->vocabulary().ids());
   if (behaviour && known.profile)
     return std::make_unique<BehaviourWindows>(frames, options, std::move(*known.profile));
-  std::vector<uint32_t>& vocabulary = known.vocabulary;
+  MessageIds& vocabulary = known.vocabulary;
   if (vocabulary.empty()) vocabulary = training_ids(frames, behaviour, options.learn_from);
   if (vocabulary.empty() && options.calibration.windows > 0)  // each recording has a profile of its own
     return std::make_unique<BehaviourWindows>(frames, options, BehaviourProfile(Vocabulary({})));
@@ -106,14 +125,20 @@ void write_graph_set(const BlockSource& source, const std::filesystem::path& out
   writer.publish(tables, provenance);
 }
 
-Vector<uint8_t, Tag::columns> unknown_id_rule(const WindowSource& source,
-                                              const std::vector<uint32_t>& known) {
+Vector<uint8_t, Tag::columns> unknown_id_rule(const FramesView& frames, const WindowSource& windows,
+                                              const MessageIds& known) {
   const Vocabulary vocabulary(known);
-  Vector<uint8_t, Tag::columns> verdicts(static_cast<size_t>(source.graphs()));
-  for (int64_t g = 0; g < source.graphs(); ++g) {
-    const std::span<const uint32_t> ids = source.frames(g).can_id;
-    verdicts[static_cast<size_t>(g)] = std::any_of(
-        ids.begin(), ids.end(), [&](uint32_t id) { return vocabulary.index(id) == vocabulary.size(); });
+  Vector<uint8_t, Tag::columns> verdicts(static_cast<size_t>(windows.graphs()));
+  for (size_t r = 0; r < frames.recordings().size(); ++r) {
+    const GraphRange& range = windows.tables().recordings[r];
+    for (int64_t g = range.first_graph; g < range.first_graph + range.graphs; ++g) {
+      const FrameSpans window = windows.frames(g);
+      const FrameKeys keys = vocabulary.keys(window, frames.recordings()[r]);
+      bool unknown = false;
+      for (size_t i = 0; i < window.can_id.size() && !unknown; ++i)
+        unknown = vocabulary.index(keys[i]) == vocabulary.size();
+      verdicts[static_cast<size_t>(g)] = unknown;
+    }
   }
   return verdicts;
 }

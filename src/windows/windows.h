@@ -59,21 +59,22 @@ class WindowSource : public BlockSource {
   }
   /// Bytes that one FrameJudges keeps at most.
   virtual int64_t judges_bytes() const { return 0; }
-  /// The CAN ID of each node of a window's graph, flags included; of compat, whose unknown IDs are one node,
-  /// the first of them.
-  virtual std::vector<uint32_t> node_ids(int64_t graph) const = 0;
+  /// The message of each node of a window's graph; of compat, whose unknown IDs are one node, the first of
+  /// them.
+  virtual std::vector<MessageKey> node_ids(int64_t graph) const = 0;
 };
 
 /// What a trained model knows of the data it was trained on.
 struct LearnedBefore {
-  std::vector<uint32_t> vocabulary = {};         ///< CAN IDs by index
+  MessageIds vocabulary = {};
   std::optional<BehaviourProfile> profile = {};  ///< for behaviour; its vocabulary is that of the windows
 };
 
 /// What is not known before is learned from the recordings that options.learn_from takes: for compat a
 /// vocabulary of all their frames, for behaviour vocabulary and benign profile of those labelled 0. The set
 /// must outlive the source. Errors: UsageError (unknown features, window below 2, stride below 1, compat by
-/// time), InputError (no vocabulary or profile to be had, or as BehaviourWindows says).
+/// time or of merged channels), InputError (no vocabulary or profile to be had, channels merged in the set
+/// and not in what is known or the other way round, or as BehaviourWindows says).
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            LearnedBefore known = {});
 
@@ -84,7 +85,8 @@ void write_graph_set(const BlockSource& source, const std::filesystem::path& out
                      const std::function<void(int64_t, int64_t)>& progress, const Shard& shard = {});
 
 /// The ID rule that needs no learning: for each graph 1 if its window holds an ID that is not in `known`,
-/// else 0.
-Vector<uint8_t, Tag::columns> unknown_id_rule(const WindowSource& source, const std::vector<uint32_t>& known);
+/// else 0. `windows` must be those of `frames`.
+Vector<uint8_t, Tag::columns> unknown_id_rule(const FramesView& frames, const WindowSource& windows,
+                                              const MessageIds& known);
 
 }  // namespace plimsoll

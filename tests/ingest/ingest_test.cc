@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "memory/ledger.h"
+#include "support/errors.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
@@ -174,6 +175,52 @@ TEST_F(Ingest, EachChannelOfACaptureIsARecording) {
     ASSERT_EQ(view.frames().data[8 * f] * 256 + view.frames().data[8 * f + 1], expected % 65536);
   }
   EXPECT_TRUE(view.recordings()[0].traps.empty());
+}
+
+TEST_F(Ingest, ChannelsOfACaptureAreMergedInItsOrder) {
+  std::filesystem::create_directories(folder_ / "in/train_a");
+  // More than a piece of text holds; a channel that comes late; one that is given the name of another.
+  constexpr int kFrames = 60'000;
+  const std::vector<const char*> names = {"can7", "can1", "can2", "can9"};
+  const auto name_of = [](int i) {
+    return i > 50'000 && i % 10 == 0 ? size_t{3} : static_cast<size_t>(i % 3);
+  };
+  {
+    std::ofstream log(folder_ / "in/train_a/many-1.log");
+    for (int i = 0; i < kFrames; ++i)
+      log << fmt::format("({}.{:06}) {} {:03X}#{:04X}\n", i / 1000, i % 1000 * 1000, names[name_of(i)], i % 5,
+                         i % 65536);
+  }
+  const auto ingest = [&](const std::string& out, int threads) {
+    ingest_can({.sources = {folder_ / "in"},
+                .out = folder_ / out,
+                .format = {.channel_names = {{"can1", "body"}, {"can2", "body"}}, .merge_channels = true},
+                .threads = threads},
+               [](int64_t, int64_t) {});
+    return FramesView(folder_ / out);
+  };
+  const FramesView view = ingest("out", 3);
+  ASSERT_EQ(view.recordings().size(), 1);
+  EXPECT_EQ(view.recordings()[0].name, "many-1");
+  EXPECT_EQ(view.recordings()[0].channel, std::nullopt);
+  EXPECT_EQ(view.recordings()[0].channels, (std::vector<std::string>{"can7", "body", "can9"}));
+  ASSERT_EQ(view.frames().size(), kFrames);
+  const std::vector<uint8_t> number = {0, 1, 1, 2};
+  for (int i = 0; i < kFrames; ++i) {
+    const auto f = static_cast<size_t>(i);
+    ASSERT_EQ(view.frames().channel[f], number[name_of(i)]) << i;
+    ASSERT_EQ(view.frames().data[8 * f] * 256 + view.frames().data[8 * f + 1], i % 65536);
+  }
+  EXPECT_EQ(ingest("again", 1).set().manifest(), view.set().manifest());
+}
+
+TEST_F(Ingest, WhatTellsNoChannelsHasNoneToMerge) {
+  write("in/train_a/one-1.csv", "1.0,110,AA,0\n");
+  const std::string text = error_text<InputError>([&] {
+    ingest_can({.sources = {folder_ / "in"}, .out = folder_ / "out", .format = {.merge_channels = true}},
+               [](int64_t, int64_t) {});
+  });
+  EXPECT_NE(text.find("one-1.csv: its format tells no channels"), std::string::npos) << text;
 }
 
 TEST_F(Ingest, AnErrorLeavesNothingHalfMade) {

@@ -94,6 +94,64 @@ TEST_F(Inject, InjectedRecordingsHoldTheRealFramesUntouched) {
   }
 }
 
+// Two buses, of which one is busier.
+TEST_F(Inject, AttacksOnMergedChannelsAreOnTheTargetsAndLeaveAllFramesInOrder) {
+  constexpr int64_t kFrames = 40'000;
+  {
+    FramesWriter writer(folder_ / "merged", false);
+    FrameBatch batch;
+    for (int64_t i = 0; i < kFrames; ++i) {
+      const uint8_t data[8] = {static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8), 3};
+      // Some frames of two channels have one time, and some run back.
+      batch.append(i / 2 * 1'000'000 - (i % 1000 == 999 ? 2'000'000 : 0),
+                   0x100 + static_cast<uint32_t>(i % 7), data, 8, 0);
+      batch.channel.push_back(i % 3 == 0 ? 1 : 0);
+    }
+    writer.append(batch.merged_spans());
+    Recording recording;
+    recording.name = "drive";
+    recording.split = "train_01";
+    recording.channels = {"can0", "can1"};
+    writer.end_recording(recording);
+    writer.publish(make_provenance(Json::array(), Json::object()));
+  }
+  run({.frames = folder_ / "merged",
+       .out = folder_ / "out",
+       .attacks = kAll,
+       .target = TargetChoice::periodic});
+  EXPECT_EQ(verify_data_set(folder_ / "out"), std::vector<std::string>{});
+  const FramesView before(folder_ / "merged");
+  const FramesView after(folder_ / "out");
+  ASSERT_EQ(after.recordings().size(), kAll.size());
+  for (const Recording& recording : after.recordings()) {
+    EXPECT_EQ(recording.channels, (std::vector<std::string>{"can0", "can1"}));
+    const FrameSpans part = after.frames().part(recording.first_frame, recording.frames);
+    std::set<uint8_t> attacked;
+    std::vector<std::tuple<int64_t, uint64_t, uint8_t>> untouched, original;
+    for (size_t i = 0; i < part.label.size(); ++i) {
+      if (part.label[i] == 1) attacked.insert(part.channel[i]);
+      if (part.label[i] == 0) untouched.emplace_back(part.time_ns[i], part.key(i), part.data[8 * i]);
+    }
+    EXPECT_EQ(attacked.size(), recording.attack == "suppression" ? 0 : 1) << recording.name;
+    for (size_t i = 0; i < before.frames().label.size(); ++i)
+      original.emplace_back(before.frames().time_ns[i], before.frames().key(i), before.frames().data[8 * i]);
+    if (recording.attack == "masquerade" || recording.attack == "suppression") {
+      // What is left out is of one message; all others are as they were.
+      std::set<uint64_t> missing;
+      auto next = untouched.begin();
+      for (const auto& frame : original)
+        if (next != untouched.end() && *next == frame)
+          ++next;
+        else
+          missing.insert(std::get<1>(frame));
+      EXPECT_EQ(next, untouched.end()) << recording.name;
+      EXPECT_EQ(missing.size(), 1) << recording.name;
+    } else {
+      EXPECT_EQ(untouched, original) << recording.name;
+    }
+  }
+}
+
 TEST_F(Inject, OnlyBenignRecordingsAreInjectedInto) {
   make("mixed", 100'000, kSix);
   const SimulateResult result =

@@ -130,7 +130,7 @@ TEST_F(Tu, AFolderIsReadAsPyTorchGeometricReadsIt) {
   EXPECT_EQ(tables.splits[0].name, "all");
   EXPECT_EQ(tables.splits[0].graphs, 2);
   EXPECT_THAT(tables.recordings, IsEmpty());
-  EXPECT_THAT(tables.vocabulary, IsEmpty());
+  EXPECT_THAT(tables.vocabulary.keys, IsEmpty());
 }
 
 TEST_F(Tu, AnArchiveHasTheColumnsOfItsFolder) {

@@ -118,7 +118,63 @@ TEST(Dropout, OfReluIsReluTimesTheFactors) {
 
 TEST(Cuda, ABuildOrMachineWithoutItSaysSo) {
   if (cuda_devices() > 0) GTEST_SKIP() << "a CUDA device is here";
-  EXPECT_THROW(dropout_factors_cuda(1, 0, 0, 0.5, 1, 1, nullptr, nullptr, nullptr, nullptr), Failure);
+  EXPECT_THROW(relu_dropout_backward_cuda(0.5, 1, nullptr, nullptr, nullptr, nullptr), Failure);
+}
+
+// A copy of numbers on the device, and back.
+template <typename T>
+class OnDevice {
+ public:
+  explicit OnDevice(const std::vector<T>& numbers)
+      : count_(numbers.size()), data_(cuda_allocate(static_cast<int64_t>(count_ * sizeof(T)))) {
+    cuda_copy(data_, numbers.data(), static_cast<int64_t>(count_ * sizeof(T)));
+  }
+  ~OnDevice() { cuda_free(data_); }
+  T* data() const { return static_cast<T*>(data_); }
+  std::vector<T> numbers() const {
+    std::vector<T> found(count_);
+    cuda_copy(found.data(), data_, static_cast<int64_t>(count_ * sizeof(T)));
+    return found;
+  }
+
+ private:
+  size_t count_;
+  void* data_;
+};
+
+TEST(Cuda, DropsWhatTheHostDrops) {
+  if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+  constexpr int64_t kRows = 300;
+  constexpr int64_t kChannels = 37;
+  std::vector<int64_t> item(kRows);
+  std::vector<int64_t> local(kRows);
+  std::vector<float> x(kRows * kChannels);
+  std::vector<float> grad(x.size());
+  for (int64_t r = 0; r < kRows; ++r) {
+    item[static_cast<size_t>(r)] = r / 20;
+    local[static_cast<size_t>(r)] = r % 20;
+  }
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(static_cast<int>(i * 7919 % 2001) - 1000) / 500;
+    grad[i] = static_cast<float>(i % 13) - 6;
+  }
+  std::vector<float> out(x.size());
+  std::vector<float> dx(x.size());
+  relu_dropout(kernel_level(), 5, 2, 3, 0.3, kRows, kChannels, item.data(), local.data(), x.data(),
+               out.data());
+  relu_dropout_backward(kernel_level(), 0.3, std::ssize(x), grad.data(), out.data(), dx.data());
+
+  const OnDevice items(item);
+  const OnDevice locals(local);
+  const OnDevice input(x);
+  const OnDevice gradient(grad);
+  const OnDevice found(x);
+  const OnDevice found_dx(x);
+  relu_dropout_cuda(5, 2, 3, 0.3, kRows, kChannels, items.data(), locals.data(), input.data(), found.data(),
+                    nullptr);
+  relu_dropout_backward_cuda(0.3, std::ssize(x), gradient.data(), found.data(), found_dx.data(), nullptr);
+  EXPECT_EQ(found.numbers(), out);
+  EXPECT_EQ(found_dx.numbers(), dx);
 }
 
 }  // namespace

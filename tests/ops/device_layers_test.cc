@@ -1,20 +1,26 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/aggregate_cuda.h"
+#include "kernels/aggregate_device.h"
 #include "kernels/cuda_instances.h"
 #include "kernels/gat_device.h"
 #include "kernels/gatv2_device.h"
 #include "kernels/host_warp.h"
 #include "kernels/segment_device.h"
+#include "ops/aggregate.h"
+#include "ops/aggregate_device.h"
 #include "ops/device_bytes.h"
 #include "ops/device_order.h"
 #include "ops/gat_device.h"
 #include "ops/gatv2_device.h"
+#include "ops/operator.h"
 #include "ops/segment.h"
 #include "ops/segment_device.h"
 #include "support/counting_allocator.h"
@@ -24,6 +30,11 @@
 
 namespace plimsoll {
 
+template <typename T>
+void aggregate_cuda(const AggregateInput<T>& in, int64_t rows, T* out, void*) {
+  const AggregateOnDevice<T> step{in, out};
+  HostLaunch()(rows * step.blocks(), step);
+}
 template <typename T>
 void gat_scores_cuda(const T* z, const GatScores<T>& scores, int64_t heads, int64_t channels, int64_t nodes,
                      T* s, T* t, void*) {
@@ -83,6 +94,8 @@ void graph_norm_backward_cuda(const T* dout, const T* x, const int64_t* ptr, int
   run_graph_norm_backward<T>({ptr, segments, features}, dout, x, weight, mean_scale, mean, r, dx, dweights,
                              workspace, HostLaunch());
 }
+PLIMSOLL_AGGREGATE_CUDA(float)
+PLIMSOLL_AGGREGATE_CUDA(double)
 PLIMSOLL_GAT_CUDA(float)
 PLIMSOLL_GAT_CUDA(double)
 PLIMSOLL_GATV2_CUDA(float)
@@ -407,6 +420,38 @@ TEST(DeviceLayers, SegmentsGiveWhatTheyGiveOnTheCpu) {
   expect_same(dbias, x.sum(0), "dbias");
   EXPECT_THROW(segment_reduce_on_device(x, ptr.to(at::kInt), "sum"), UsageError);
   EXPECT_THROW(segment_reduce_on_device(x, ptr, "median"), UsageError);
+}
+
+TEST(DeviceLayers, AggregateGivesWhatItGivesOnTheCpu) {
+  for (const bool loops : {false, true})
+    for (const int64_t features : {1, 5, 40}) {
+      const int64_t sources = 30;
+      const int64_t targets = 17;
+      const int64_t edges = 200;
+      const at::Tensor index = at::stack({indices(edges, sources, 1), indices(edges, targets, 2)});
+      const at::Tensor order = sorted_edge_order(index, sources, targets, !loops);
+      const at::Tensor x = numbers({sources, features}, 3).set_requires_grad(true);
+      const at::Tensor grad = numbers({targets, features}, 4);
+      expect_same(in_degrees_on_device(order, sources, targets), in_degrees(order, sources, targets),
+                  "degrees");
+      for (const bool scaled : {false, true}) {
+        const auto scale = [&](int64_t rows, double seed) {
+          return scaled ? numbers({rows}, seed) : at::Tensor();
+        };
+        const at::Tensor of_source = scale(sources, 5);
+        const at::Tensor of_target = scale(targets, 6);
+        const at::Tensor of_edge = scale(edges, 7);
+        const at::Tensor out = aggregate(x, order, of_source, of_target, targets, of_edge);
+        expect_same(aggregate_on_device(x.detach(), order, maybe(of_source), maybe(of_target), targets,
+                                        maybe(of_edge)),
+                    out.detach(), "out");
+        expect_same(aggregate_backward_on_device(grad, order, maybe(of_source), maybe(of_target), sources,
+                                                 maybe(of_edge)),
+                    torch::autograd::grad({out}, {x}, {grad})[0], "dx");
+      }
+    }
+  const at::Tensor x = numbers({3, 2}, 1);
+  EXPECT_THROW(aggregate_on_device(x, at::zeros({5}, at::kInt), {}, {}, {}, {}), UsageError);
 }
 
 }  // namespace

@@ -113,8 +113,11 @@ def ops_library(bin_dir):
 
 @pytest.fixture(scope="session")
 def ops():
-    """torch.ops.plimsoll, of the package: a process can register them once."""
+    """torch.ops.plimsoll, of the package or of the library PLIMSOLL_OPS: a process can register them once."""
     torch = pytest.importorskip("torch")
+    if library := os.environ.get("PLIMSOLL_OPS"):
+        torch.ops.load_library(library)
+        return torch.ops.plimsoll
     pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
     from plimsoll import _operators
 

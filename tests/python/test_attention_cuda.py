@@ -236,7 +236,7 @@ def test_segments(name, columns, kernels):
         inputs = [tensor.to(device).requires_grad_() for tensor in (x, *weights)]
         out = SEGMENTS[name](inputs[0], ptr.to(device), *inputs[1:])
         used = inputs if name == "graph_norm" else inputs[:1]
-        loss = (out * torch.arange(out.numel(), device=device).view(out.shape).sin()).sum()
+        loss = (out * torch.arange(out.numel(), dtype=torch.float64).view(out.shape).sin().to(device)).sum()
         return [out.detach().cpu(), *(grad.cpu() for grad in torch.autograd.grad(loss, used))]
 
     for found, expected in zip(values(DEVICE), values("cpu")):

@@ -1,5 +1,6 @@
 """ARXML, KCD and SYM to DBC: what cantools reads of the DBC is what it reads of the source."""
 
+import json
 import os
 import subprocess
 import sys
@@ -34,6 +35,40 @@ def test_a_kcd_becomes_a_dbc_that_check_reads(bin_dir, run, tmp_path):
     found = run("plimsoll", "check", tmp_path / "car.dbc", tmp_path / "a.log")
     assert "Speed" in found and "range" in found and "unknown message" in found
     assert "--force" in convert(bin_dir, tmp_path / "car.kcd", "--out", tmp_path / "car.dbc").stderr
+
+
+TWO_BUSES = KCD.replace("</Bus>", """</Bus><Bus name="power"><Message id="0x123" name="Battery" length="2"><Signal name="Volts" offset="0" length="8">
+<Value type="signed" min="-5"/></Signal><Signal name="Amperes" offset="8" length="8"><Value type="signed" max="100"/></Signal></Message></Bus>""")
+
+
+def test_one_of_several_buses_with_ranges_of_one_bound(bin_dir, run, tmp_path):
+    (tmp_path / "car.kcd").write_text(TWO_BUSES)
+    done = convert(bin_dir, tmp_path / "car.kcd", "--out", tmp_path / "car.dbc")
+    assert done.returncode == 3 and "ID 123 is Engine on bus body and Battery on bus power" in done.stderr and "--bus" in done.stderr
+    done = convert(bin_dir, tmp_path / "car.kcd", "--out", tmp_path / "car.dbc", "--bus", "lin")
+    assert done.returncode == 3 and "it has those of body, power" in done.stderr
+    assert convert(bin_dir, tmp_path / "car.kcd", "--out", tmp_path / "car.dbc", "--bus", "power").returncode == 0
+    assert facts(tmp_path / "car.dbc") == {(0x123, False, "Battery", 2, None): [
+        ("Volts", 0, 8, "little_endian", 1, 0, -5, 127), ("Amperes", 8, 8, "little_endian", 1, 0, -128, 100)]}
+    (tmp_path / "a.log").write_text("".join(f"({n}.0) can0 123#{n * 16 % 256:02X}{n * 16 % 256:02X}\n" for n in range(16)))
+    found = {f["signal"]: f["frames"] for f in json.loads(run("plimsoll", "check", tmp_path / "car.dbc", tmp_path / "a.log", "--json"))["findings"]}
+    values = [(n * 16 % 256) - (256 if n >= 8 else 0) for n in range(16)]
+    assert found == {"Volts": sum(v < -5 for v in values), "Amperes": sum(v > 100 for v in values)}
+
+
+def test_values_with_names_are_whole_and_fd_is_told(tmp_path):
+    from package_data import plimsoll  # noqa: F401
+    from plimsoll.bus_description import _tell_fd, _whole_choices
+
+    database = cantools.database.load_string('BO_ 5 A: 8 X\n SG_ S : 0|8@1+ (1,0) [0|1] "" X\nVAL_ 5 S 0 "Off" 1 "On" ;\n')
+    signal = database.messages[0].signals[0]
+    signal.choices = {0.0: "Off", 1.0: "On", 1.5: "Between"}  # as cantools reads an ARXML with floats
+    _whole_choices(signal)
+    database.messages[0]._is_fd = True
+    _tell_fd(database)
+    again = cantools.database.load_string(database.as_dbc_string())
+    assert {int(raw): str(name) for raw, name in again.messages[0].signals[0].choices.items()} == {0: "Off", 1: "On"}
+    assert again.messages[0].is_fd
 
 
 def test_what_is_no_description_is_refused(bin_dir, tmp_path):

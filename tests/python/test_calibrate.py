@@ -122,6 +122,34 @@ def test_a_vehicle_that_never_trained_becomes_known(plimsoll, model, drives, tmp
     assert f"{summary['ids']} IDs" in words and "memory: " in words
 
 
+def test_an_adopted_id_raises_no_alarm_and_its_flood_does(plimsoll, trained, model, drives, tmp_path):
+    car = tmp_path / "car.safetensors"
+    calibrated(plimsoll, model, drives[0], car)
+    header, *frames = drives[1].read_text().splitlines(keepends=True)
+    quiet, flooded = [], []
+    for k, line in enumerate(frames[:5_000]):
+        quiet.append(line)
+        if k % 8 == 4:  # a device that joined
+            quiet.append(f"{line.split(',')[0]},1DFF0514,0102030405060708,0\n")
+        flooded.append(line)
+        if k % 40 == 20:
+            flooded += [f"{line.split(',')[0]},1DFF0514,0102030405060708,1\n"] * 80
+    (tmp_path / "quiet.csv").write_text(header + "".join(quiet))
+    (tmp_path / "flooded.csv").write_text(header + "".join(flooded))
+
+    def alarms(capture, *more):
+        lines = [json.loads(line) for line in plimsoll("detect", car, capture, "--all", "--json", *more).stdout.splitlines()][:-1]
+        return np.mean([line["alarm"] for line in lines]), {name for line in lines for name in line["unknown_ids"]}
+
+    assert alarms(tmp_path / "quiet.csv") == (pytest.approx(1, abs=0.03), {"0x1DFF0514"})
+    share, unknown = alarms(tmp_path / "quiet.csv", "--adopt", "0x1DFF0514,7F1")
+    assert share < 0.05 and unknown == set()
+    assert alarms(tmp_path / "flooded.csv", "--adopt", "1DFF0514")[0] > 0.9
+    assert "expected a CAN ID in hex" in plimsoll("detect", car, drives[1], "--adopt", "1DFG", code=2).stderr
+    assert "29 bits" in plimsoll("detect", car, drives[1], "--adopt", "7F1,FFFFFFFF", code=2).stderr
+    assert "[id_index]" in plimsoll("detect", trained(KNOWING) / "detector.safetensors", drives[1], "--adopt", "7F1", code=2).stderr
+
+
 def test_weights_stay_and_what_is_of_the_vehicle_does_not(plimsoll, model, drives, tmp_path):
     summary = calibrated(plimsoll, model, drives[0], tmp_path / "car.safetensors")
     with safe_open(model, "np") as before, safe_open(tmp_path / "car.safetensors", "np") as after:
@@ -289,7 +317,7 @@ def test_without_calibration_the_levels_are_those_of_training(run, trained, traf
 def test_ablation_judges_the_score_without_each_part(run, trained, traffic, plimsoll):
     evaluation = evaluate(run, trained(TRANSFER), traffic / "frames", "--ablation")
     parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps", "extra", "checksum",
-             "gat"]
+             "apart", "held", "gat"]
     for split in evaluation["splits"]:
         assert [entry["name"] for entry in split["models"]] == [
             "fused", "statistics", "fused-models", *(f"fused-without-{part}" for part in parts), "gat"]

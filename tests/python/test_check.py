@@ -116,7 +116,7 @@ def test_channels_are_judged_apart(bin_dir, dbc, tmp_path):
 
 @pytest.mark.parametrize(("text", "expected"), [
     ("BO_ 99999 Short: 8 ECU\n", "expected a message"),
-    ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|160@0+ (1,0) [0|1] \"\" ECU\n", "car.dbc:2: found 'SG_ Speed"),
+    ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|0@0+ (1,0) [0|1] \"\" ECU\n", "car.dbc:2: found 'SG_ Speed"),
     ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|16@0 (1,0) [0|1] \"\" ECU\n", "expected a signal"),
     ("VERSION \"\"\n", "found no message"),
 ])

@@ -422,8 +422,8 @@ def test_the_score_is_that_of_its_worst_part(detector, detect, captures_made, bi
     lines, _, _ = detect(model, capture, "--all")
     with safe_open(model, "np") as file:
         edges = file.get_tensor("fusion.edge")
-    parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps", "extra", "checksum", "gat",
-             "vgae"]
+    parts = ["unknown", "early", "early_share", "surplus", "silence", "load", "still", "transitions", "steps", "extra", "checksum", "apart",
+             "held", "gat", "vgae"]
     spoken = [part for part, edge in zip(parts, edges) if np.isfinite(edge)]
     assert spoken == parts[:-1]
     for line in lines:

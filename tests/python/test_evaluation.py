@@ -142,6 +142,26 @@ def test_delays_are_those_of_the_frames(judged):
     assert detected > 3
 
 
+def test_false_alarms_an_hour_are_of_the_time_of_benign_windows(judged):
+    folder = judged["folder"] / "frames"
+    times, labels = np.load(folder / "time_ns.npy"), np.load(folder / "label.npy")
+    ends = compat_ends if judged["features"] == "compat" else behaviour_ends
+    counted = 0
+    for recording in json.loads((folder / "manifest.json").read_text())["recordings"]:
+        if recording["split"].startswith("train"):
+            continue
+        split = next(s for s in judged["evaluation"]["splits"] if s["name"] == recording["split"])
+        group = next(g for g in split["recordings"] if g["name"] == recording["name"])
+        last = recording["first_frame"] + np.array([end for _, end in ends(recording["frames"])])
+        truth = [row[2] for row in judged["scores"][split["name"], group["models"][0]["name"]] if row[0] == recording["name"]]
+        passed = np.diff(times[last])
+        hours = passed[(np.array(truth[1:]) == 0) & (passed >= 0) & (passed <= 60e9)].sum() / 3.6e12
+        for entry in group["models"] + group["rules"]:
+            assert same(entry["false_alarms_per_hour"], entry["confusion"]["fp"] / hours if hours else None)
+            counted += entry["confusion"]["fp"] > 0
+    assert counted > 3
+
+
 def test_what_others_published_stands_beside_ours(judged):
     assert judged["evaluation"]["compared"] == judged["published"]
     assert "published: theirs" in judged["table"] and "somebody" in judged["table"]

@@ -75,7 +75,7 @@ class GraphAutoencoderNeighborhood(nn.Module):
 
 def neighbourhood(x, edge_index, num_ids):
     """Multi-hot [N, num_ids] of the IDs that a node points to."""
-    wanted = torch.zeros(len(x), num_ids, dtype=x.dtype)
+    wanted = torch.zeros(len(x), num_ids, dtype=x.dtype, device=x.device)
     wanted[edge_index[0], x[edge_index[1], 0].long()] = 1
     return wanted
 

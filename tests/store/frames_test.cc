@@ -109,6 +109,87 @@ TEST_F(Frames, RecordingsThatDifferInOneValueAreNoCopies) {
   }
 }
 
+Recording merged(const std::string& name, std::vector<std::string> channels) {
+  Recording recording = named(name);
+  recording.channels = std::move(channels);
+  return recording;
+}
+
+FrameColumns made_up_merged(int64_t count) {
+  FrameColumns columns = made_up_frames(count, 1);
+  for (int64_t i = 0; i < count; ++i) columns.channel.push_back(static_cast<uint8_t>(i % 3));
+  return columns;
+}
+
+TEST_F(Frames, MergedChannelsAreAColumnAndNamesOfTheRecording) {
+  const FrameColumns columns = made_up_merged(300);
+  {
+    FramesWriter writer(folder_, false);
+    for (const int64_t first : {0, 100, 200}) writer.append(columns.spans().part(first, 100));
+    writer.end_recording(merged("a", {"can0", "can1", "lin"}));
+    writer.publish({});
+  }
+  const FramesView view(folder_);
+  EXPECT_THAT(view.frames().channel, ElementsAreArray(columns.channel));
+  EXPECT_THAT(view.recordings()[0].channels, testing::ElementsAre("can0", "can1", "lin"));
+  EXPECT_FALSE(view.recordings()[0].channel);
+  EXPECT_EQ(view.set().manifest()["format_version"], 2) << "a reader of version 1 would not see the column";
+  EXPECT_EQ(view.frames().key(4), uint64_t{1} << 32 | columns.can_id[4]);
+  EXPECT_THAT(verify_data_set(folder_), IsEmpty());
+}
+
+TEST_F(Frames, MergedRecordingsThatDifferInAChannelOrItsNameAreNoCopies) {
+  const FrameColumns columns = made_up_merged(100);
+  FrameColumns another = columns;
+  another.channel[7] = 0;
+  FramesWriter writer(folder_, false);
+  const auto is_copy = [&](const FrameColumns& frames, const Recording& recording) {
+    writer.append(frames.spans());
+    return writer.end_recording(recording).copy_of.has_value();
+  };
+  EXPECT_FALSE(is_copy(columns, merged("a", {"x", "y", "z"})));
+  EXPECT_TRUE(is_copy(columns, merged("b", {"x", "y", "z"})));
+  EXPECT_FALSE(is_copy(another, merged("c", {"x", "y", "z"})));
+  EXPECT_FALSE(is_copy(columns, merged("d", {"x", "y", "w"})));
+}
+
+TEST_F(Frames, ASetHasChannelsMergedInAllRecordingsOrInNone) {
+  const FrameColumns with = made_up_merged(10);
+  const FrameColumns without = made_up_frames(10, 1);
+  for (const auto& [first, second] : {std::pair{&with, &without}, std::pair{&without, &with}}) {
+    FramesWriter writer(folder_, true);
+    writer.append(first->spans());
+    EXPECT_THAT(error_text<InputError>([&, columns = second] { writer.append(columns->spans()); }),
+                HasSubstr("merged"));
+  }
+}
+
+TEST_F(Frames, ChannelsThatAreNotThoseOfTheTableAreRefusedOrFound) {
+  {
+    FramesWriter writer(folder_, false);
+    writer.append(made_up_merged(10).spans());
+    writer.end_recording(merged("a", {"x", "y", "z"}));
+    writer.publish({});
+  }
+  const Json good = read_manifest(folder_);
+  const auto write_channels = [&](const Json& channels) {
+    Json manifest = good;
+    manifest["recordings"][0]["channels"] = channels;
+    write_bytes(folder_ / "manifest.json", manifest.dump());
+  };
+  for (const Json& channels :
+       {Json::array(), Json("x"), Json::array({1, 2, 3}), Json(std::vector<std::string>(65, "x"))}) {
+    write_channels(channels);
+    EXPECT_THAT(error_text<InputError>([&] { FramesView view(folder_); }), HasSubstr(folder_.string()));
+  }
+  write_channels({"x", "y"});
+  EXPECT_THAT(verify_data_set(folder_), testing::Contains(HasSubstr("frame 2: channel 2")));
+  Json manifest = good;
+  manifest["columns"].erase("channel");
+  write_bytes(folder_ / "manifest.json", manifest.dump());
+  EXPECT_THAT(error_text<InputError>([&] { FramesView view(folder_); }), HasSubstr("names 3 channels"));
+}
+
 TEST_F(Frames, RecordingsWithoutFramesAreNoCopies) {
   FramesWriter writer(folder_, false);
   writer.end_recording(named("a"));

@@ -131,7 +131,7 @@ TEST_F(GraphSet, ItsTablesAreReadBackAsWritten) {
   EXPECT_EQ(tables.recordings[2].content, "0123");
   EXPECT_THAT(tables.node_features, ElementsAre("a", "b", "c"));
   EXPECT_THAT(tables.edge_features, ElementsAre("d", "e"));
-  EXPECT_THAT(tables.vocabulary, ElementsAre(0x7FF, 0x80000001));
+  EXPECT_THAT(tables.vocabulary.keys, ElementsAre(0x7FF, 0x80000001));
   EXPECT_EQ(view.set().manifest()["graphs"], 10);
 }
 
@@ -197,7 +197,7 @@ TEST_F(GraphSet, IsTheOldOneOrTheNewWhateverFails) {
   const auto write = [](int64_t node_id) {
     return [=](FileSystem& files) {
       GraphSetTables tables = made_up_tables();
-      tables.vocabulary.push_back(static_cast<uint32_t>(node_id));
+      tables.vocabulary.keys.push_back(static_cast<uint32_t>(node_id));
       write_made_up_graphs("/place/graphs", made_up_graphs(10), tables, files);
     };
   };

@@ -15,8 +15,9 @@ struct FrameColumns {
   std::vector<int64_t> time_ns;
   std::vector<uint32_t> can_id;
   std::vector<uint8_t> length, data, label;
+  std::vector<uint8_t> channel = {};
 
-  FrameSpans spans() const { return {time_ns, can_id, length, data, label}; }
+  FrameSpans spans() const { return {time_ns, can_id, length, data, label, kPayloadBytes, {}, channel}; }
 };
 
 /// Valid frames with numbers drawn from `seed`; every 16th is an attack, every 8th has an extended ID.
@@ -97,7 +98,7 @@ inline GraphSetTables made_up_tables() {
   tables.recordings[2].content = "0123";
   tables.node_features = {"a", "b", "c"};
   tables.edge_features = {"d", "e"};
-  tables.vocabulary = {0x7FF, 0x80000001};
+  tables.vocabulary.keys = {0x7FF, 0x80000001};
   return tables;
 }
 

@@ -16,14 +16,15 @@ namespace plimsoll {
 namespace {
 
 Detector make_gat(const GATWithJKOptions& options = {.num_ids = 20}) {
-  return {std::make_unique<GATWithJK>(options, 5), nullptr, {{1, 2, 0x80000123}, {1}, {{0.01, 0.009, 1.5F}}}};
+  return {
+      std::make_unique<GATWithJK>(options, 5), nullptr, {{{1, 2, 0x80000123}}, {{1}}, {{0.01, 0.009, 1.5F}}}};
 }
 
 Detector make_vgae() {
   return {nullptr,
           std::make_unique<GraphAutoencoderNeighborhood>(
               VgaeOptions{.num_ids = 20, .hidden = {24, 12, 16}, .output = "tanh", .edge_features = 3}, 5),
-          {{1, 2, 0x80000123}, {1}, {{0.01, 0.009, 1.5F}}}};
+          {{{1, 2, 0x80000123}}, {{1}}, {{0.01, 0.009, 1.5F}}}};
 }
 
 class DetectorFile : public testing::Test {
@@ -49,10 +50,18 @@ class DetectorFile : public testing::Test {
   TempFolder folder_;
 };
 
+TEST_F(DetectorFile, MergedChannelsKeepTheirNames) {
+  Detector detector = make_gat();
+  detector.facts.vocabulary = {{1, uint64_t{1} << 32 | 1}, {"power", "body"}};
+  const Detector loaded = saved_and_loaded(detector);
+  EXPECT_EQ(loaded.facts.vocabulary, detector.facts.vocabulary);
+  EXPECT_EQ(loaded.facts.benign_ids.channels, detector.facts.vocabulary.channels);
+}
+
 TEST_F(DetectorFile, AGatKeepsEveryBit) {
   const Detector loaded = saved_and_loaded(make_gat());
-  EXPECT_EQ(loaded.facts.vocabulary, (std::vector<uint32_t>{1, 2, 0x80000123}));
-  EXPECT_EQ(loaded.facts.benign_ids, std::vector<uint32_t>{1});
+  EXPECT_EQ(loaded.facts.vocabulary.keys, (std::vector<MessageKey>{1, 2, 0x80000123}));
+  EXPECT_EQ(loaded.facts.benign_ids.keys, std::vector<MessageKey>{1});
   ASSERT_EQ(loaded.facts.thresholds.size(), 1);
   EXPECT_EQ(loaded.facts.thresholds[0].level, 1.5F);
   EXPECT_EQ(loaded.gat->options().num_ids, 20);

@@ -94,7 +94,8 @@ TEST(EvaluationReport, AnswersInTwoSentencesBeforeItsTables) {
       answer.text,
       MatchesRegex("gat_teacher at 0.1 % finds [0-9.]+ % of the attack windows of test_01, with false alarms "
                    "in [0-9.]+ % of benign "
-                   "ones. Its F1 is [01].[0-9]+; the best simple rule, unknown_id, reaches [01].[0-9]+[.]"));
+                   "ones, [0-9.e+]+ an hour of benign traffic, [0-9.e+]+ a day. Its F1 is [01].[0-9]+; the "
+                   "best simple rule, unknown_id, reaches [01].[0-9]+[.]"));
   const Markup page = evaluation_report(evaluation, nullptr, made_run());
   const size_t at = page.find("gat_teacher at 0.1 % finds ");
   EXPECT_LT(at, page.find("<svg"));

@@ -101,6 +101,35 @@ TEST(Judge, DelayOfAPartOfARecordingBeginsThere) {
   EXPECT_EQ(split.all.detectors[0].delay.frames(), 79 - 60);
 }
 
+TEST(Judge, FalseAlarmsAreCountedByTheHourOfBenignTraffic) {
+  Made made;
+  const std::vector<JudgedList> lists = {made.list()};
+  const std::vector<DetectorScores> detectors = {detector(kScores)};
+  constexpr double kHour = 3.6e6;  // ms
+  const auto hourly = [&](auto recording) {
+    return judge(made.data, lists, detectors)
+        .splits[0]
+        .recordings[recording]
+        .detectors[0]
+        .false_alarms_per_hour();
+  };
+  // In "a" the first window is not timed and the last one is benign; in "c" windows 9, 10 and 11 are.
+  EXPECT_NEAR(hourly(0U).value(), 1 / (10 / kHour), 1e-6);
+  EXPECT_EQ(hourly(1U), std::nullopt);
+  EXPECT_NEAR(hourly(2U).value(), 1 / (30 / kHour), 1e-6);
+  const JudgedGroup all = judge(made.data, lists, detectors).splits[0].all;
+  EXPECT_NEAR(all.detectors[0].false_alarms_per_hour().value(), 2 / (40 / kHour), 1e-6);
+  EXPECT_EQ(
+      evaluation_json(judge(made.data, lists,
+                            detectors))["splits"][0]["recordings"][1]["models"][0]["false_alarms_per_hour"],
+      nullptr);
+  // A bus that sleeps and a clock that is set back make no traffic.
+  for (size_t frame = 100; frame < 110; ++frame) made.time_ns[frame] += 61'000'000'000;
+  EXPECT_NEAR(hourly(2U).value(), 1 / (10 / kHour), 1e-6);
+  made.times.timed[2] = false;
+  EXPECT_EQ(hourly(2U), std::nullopt);
+}
+
 TEST(Judge, AScoreThatIsNoNumberIsRefused) {
   const Made made;
   const std::vector<JudgedList> lists = {made.list()};

@@ -43,7 +43,7 @@ class VgaeStageTest : public testing::Test {
             .shapes = shapes_,
             .recipe = &recipe_,
             .split = &split,
-            .facts = {.vocabulary = {}, .benign_ids = {7}},
+            .facts = {.vocabulary = {}, .benign_ids = {{7}}},
             .run = {.folder = folder_ / name, .identity = "test", .threads = 2}};
   }
   std::string refused(const TrainingSplit& split) {
@@ -85,7 +85,7 @@ TEST_F(VgaeStageTest, TrainsADetectorWhoseThresholdsAreThoseOfValidation) {
   const Detector loaded = load_detector(folder_ / "run" / "model.safetensors");
   ASSERT_TRUE(loaded.vgae);
   EXPECT_EQ(loaded.parameters().hash(), result.weights_hash);
-  EXPECT_EQ(loaded.facts.benign_ids, std::vector<uint32_t>{7});
+  EXPECT_EQ(loaded.facts.benign_ids.keys, std::vector<MessageKey>{7});
   EXPECT_EQ(loaded.vgae->options().output, "sigmoid");  // compat's features
 
   Scorer scorer(loaded, {.source = &source_, .shapes = shapes_, .limits = {4, 4096, 16384}},

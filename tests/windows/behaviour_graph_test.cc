@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "support/behaviour_test.h"
+#include "windows/profile_statistics.h"
 
 namespace plimsoll {
 namespace {
@@ -44,7 +45,7 @@ class Overdue : public BehaviourTest {
   BehaviourProfile profile_ = learned_from(rounds({48, 16, kLongId, 32}, 0, 60));
   Recording recording_;
   GraphBlock block_;
-  std::vector<uint32_t> ids_;
+  std::vector<MessageKey> ids_;
 };
 
 TEST_F(Overdue, IdsAreNodesWithoutEdgesBehindThePresentOnes) {
@@ -126,6 +127,25 @@ TEST_F(Overdue, IsNothingOfAnotherVehicle) {
   EXPECT_THAT(ids_, ElementsAre(16, 101, 102, 103, 104));
   append(rounds({16, 101, 102, 103}, 0, 10), 0);
   EXPECT_THAT(ids_, ElementsAre(16, 101, 102, 103, 32, 48, kLongId));
+}
+
+TEST_F(Overdue, AnAdoptedIdIsKnownAndNothingElseIsKnownOfIt) {
+  const std::vector<uint32_t> joined = {101, kLongId + 1};
+  const auto frames = rounds({16, 101, 102, kLongId + 1}, 0, 10);
+  append(frames, 0);
+  EXPECT_EQ(node(block_, 0, "known") + node(block_, 1, "known") + node(block_, 3, "known"), 1);
+  profile_.adopt(joined);
+  block_.clear();
+  append(frames, 0);
+  EXPECT_THAT(ids_, ElementsAre(16, 101, 102, kLongId + 1, 32, 48, kLongId));
+  for (const int64_t n : {0, 1, 3}) EXPECT_EQ(node(block_, n, "known"), 1) << n;
+  EXPECT_EQ(node(block_, 2, "known"), 0);
+  EXPECT_EQ(node(block_, 1, "id_index"), 4);  // of no ID of the vocabulary
+  EXPECT_EQ(node(block_, 1, "early") + node(block_, 1, "gap_mean_deviation"), 0);
+  for (int64_t edge_row = 0; edge_row < 4; ++edge_row)
+    EXPECT_EQ(edge(block_, edge_row, "known_transition"), 1) << edge_row;
+  // An adopted ID does not make the bus that of another vehicle.
+  EXPECT_EQ(profile_statistics(block_, 0, {})[static_cast<size_t>(Statistic::unknown)], 0.25F);
 }
 
 TEST_F(Overdue, IsNothingWithoutTimesOrFrames) {

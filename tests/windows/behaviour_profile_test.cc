@@ -66,7 +66,7 @@ TEST(BehaviourProfile, LearnsFromFramesThatAreNotLabelledAnAttack) {
       together({every(kGap, 16, 40), labelled(every(kGap, 32, 40, kGap / 2), kUnlabelled),
                 labelled(every(kGap, 16, 40, kGap / 4), 1), labelled(every(kGap, 48, 40, kGap / 4), 1)});
   const BehaviourProfile profile = learned_from(frames);
-  EXPECT_THAT(profile.vocabulary().ids(), ElementsAre(16, 32));
+  EXPECT_THAT(profile.vocabulary().ids().keys, ElementsAre(16, 32));
   EXPECT_EQ(profile.id(0).least_two_gaps, 2 * kGap);
   EXPECT_TRUE(profile.has_transition(0, 1));
   EXPECT_FALSE(profile.has_transition(0, 0));

@@ -348,7 +348,7 @@ TEST_F(Behaviour, ALongPayloadCountsWhole) {
   std::fill_n(data.begin() + kWidth, 16, uint8_t{255});
   FrameSpans frames{time, id, length, data, label};
   frames.width = kWidth;
-  const BehaviourProfile profile{Vocabulary({2})};
+  const BehaviourProfile profile{Vocabulary({{2}})};
   GraphBlock block;
   block.clear();
   const Recording recording;
@@ -365,11 +365,11 @@ TEST_F(Behaviour, TheVocabularyIsTakenFromTheSplitsNamed) {
   const FramesView frames =
       make({{"garage", {{0, 5, {}}, {1, 6, {}, 1}, {2, 7, {}, kUnlabelled}}}, {"train", {{0, 8, {}}}}});
   WindowOptions options = frames_each(100, 100);
-  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary, (std::vector<uint32_t>{8}));
+  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (std::vector<MessageKey>{8}));
   options.learn_from.splits = {"garage"};
-  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary, (std::vector<uint32_t>{5}));
+  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (std::vector<MessageKey>{5}));
   options.features = "compat";
-  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary, (std::vector<uint32_t>{5, 6, 7}));
+  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (std::vector<MessageKey>{5, 6, 7}));
   options.learn_from.splits = {"garage", "elsewhere"};
   EXPECT_THROW(open_windows(frames, options), UsageError);
 }
@@ -438,7 +438,7 @@ TEST_F(Behaviour, WhatMakesNoSenseIsRefused) {
   EXPECT_THROW(open_windows(frames, {"compat", 50 * kMs, 50 * kMs, WindowUnit::nanoseconds}), UsageError);
   const FramesView attacks = make({{"train", {{0, 1, {}, 1}}}});
   EXPECT_THROW(open_windows(attacks, frames_each(100, 100)), InputError);
-  EXPECT_THROW(open_windows(attacks, frames_each(100, 100), {.vocabulary = {1}}), InputError);
+  EXPECT_THROW(open_windows(attacks, frames_each(100, 100), {.vocabulary = {{1}}}), InputError);
   const FramesView timeless = make({{"train", bus(300, 1), false}});
   EXPECT_THROW(open_windows(timeless, time_each(50 * kMs, 50 * kMs)), InputError);
   // A clock that jumps makes no more windows than a file of that length can mean.

@@ -161,8 +161,8 @@ TEST(ChecksumModel, MemoryDoesNotGrowWithIds) {
   const FrameBatch batch = batch_of(frames);
   const Recording recording;
   const FrameWindow run{&recording, 0, std::ssize(frames)};
-  std::vector<uint32_t> ids(2000);
-  std::iota(ids.begin(), ids.end(), 0U);
+  MessageIds ids{std::vector<MessageKey>(2000)};
+  std::iota(ids.keys.begin(), ids.keys.end(), MessageKey{0});
   const Vocabulary vocabulary(ids);
   Ledger& ledger = Ledger::process();
   const int64_t before = ledger.held();

@@ -1,5 +1,6 @@
 #include "windows/window_stream.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -42,8 +43,9 @@ class AWindowStream : public testing::Test {
 
   void compare(const FramesView& frames, const WindowOptions& options) {
     const auto source = open_windows(frames, options);
-    WindowStream stream(options,
-                        {source->tables().vocabulary, BehaviourProfile::from_tensors(source->learned())});
+    WindowStream stream(
+        options, {source->tables().vocabulary,
+                  BehaviourProfile::from_tensors(source->learned(), source->tables().vocabulary.channels)});
     std::mt19937 random(7);
     int64_t graph = 0;
     for (const Recording& recording : frames.recordings()) {
@@ -76,7 +78,8 @@ class AWindowStream : public testing::Test {
       for (int64_t at = 0; at < recording.frames;) {
         const int64_t count =
             std::min<int64_t>(recording.frames - at, random() % 3 == 0 ? 1 : random() % 900);
-        ASSERT_EQ(stream.add(frames.frames().part(recording.first_frame + at, count)), count);
+        ASSERT_EQ(stream.add(frames.frames().part(recording.first_frame + at, count), recording.channels),
+                  count);
         at += count;
         take();
       }
@@ -111,6 +114,54 @@ TEST_F(AWindowStream, GivesTheGraphsOfWindowsByTime) {
           {.features = "behaviour", .window = 60 * kMs, .stride = 25 * kMs, .unit = WindowUnit::nanoseconds});
   compare(frames,
           {.features = "behaviour", .window = 5 * kMs, .stride = 30 * kMs, .unit = WindowUnit::nanoseconds});
+}
+
+// The second recording has the channels in another order, and one that does not train.
+TEST_F(AWindowStream, GivesTheGraphsOfMergedChannels) {
+  std::filesystem::create_directories(folder_ / "in" / "train");
+  std::filesystem::create_directories(folder_ / "in" / "test");
+  std::mt19937 random(3);
+  for (const auto& [name, first] : {std::pair{"train/a.log", 0}, std::pair{"test/b.log", 1}}) {
+    std::ofstream file(folder_ / "in" / name);
+    for (int i = 0; i < 9'000; ++i)
+      file << fmt::format("({}.{:06}) can{} {:03X}#{:04X}\n", i / 4000, i % 4000 * 250,
+                          i < 3 || first == 0 ? (i + first) % 2 : random() % 3, random() % 30,
+                          random() % 65536);
+  }
+  ingest_can({.sources = {folder_ / "in"},
+              .out = folder_ / "frames",
+              .format = {.merge_channels = true, .benign = true}},
+             [](int64_t, int64_t) {});
+  const FramesView frames(folder_ / "frames");
+  ASSERT_EQ(frames.recordings()[0].channels, (std::vector<std::string>{"can1", "can0", "can2"}));
+  const WindowOptions options{.features = "behaviour", .window = 100, .stride = 70};
+  compare(frames, options);
+  compare(
+      frames,
+      {.features = "behaviour", .window = 50'000'000, .stride = 20'000'000, .unit = WindowUnit::nanoseconds});
+  const auto source = open_windows(frames, options);
+  EXPECT_EQ(source->tables().vocabulary.channels, (std::vector<std::string>{"can0", "can1"}));
+  EXPECT_EQ(source->tables().vocabulary.size(), 60);
+  EXPECT_THROW(open_windows(frames, {.features = "compat"}), UsageError);
+}
+
+TEST_F(AWindowStream, RefusesFramesThatTellNoChannelWhereTheyAreMergedAndTheOtherWayRound) {
+  const FramesView frames = make({500});
+  const auto source = open_windows(frames, {.features = "behaviour"});
+  const BehaviourProfile profile = *BehaviourProfile::from_tensors(source->learned());
+  const std::vector<uint8_t> channel(500, 0);
+  FrameSpans merged = frames.frames();
+  merged.channel = channel;
+  WindowStream of_one({.features = "behaviour"}, {source->tables().vocabulary, profile});
+  of_one.begin({});
+  EXPECT_THROW(of_one.add(merged, {"can0"}), InputError);
+  const LearnedBefore known{{source->tables().vocabulary.keys, {"can0"}},
+                            BehaviourProfile::from_tensors(source->learned(), {"can0"})};
+  WindowStream of_merged({.features = "behaviour"}, known);
+  of_merged.begin({});
+  EXPECT_THROW(of_merged.add(frames.frames()), InputError);
+  EXPECT_EQ(of_merged.add(merged, {"can0"}), 500);
+  EXPECT_THROW(open_windows(frames, {.features = "behaviour"}, known), InputError);
 }
 
 // IDs every 10 ms of which some fall silent for a while, and come back.
@@ -198,9 +249,9 @@ TEST_F(AWindowStream, BeginsAnotherRecordingAfterALongSilenceAndAClockSetBack) {
 }
 
 TEST_F(AWindowStream, RefusesWhatItCannotCompareWith) {
-  EXPECT_THROW(WindowStream({.features = "behaviour"}, {{1, 2}, {}}), InputError);
+  EXPECT_THROW(WindowStream({.features = "behaviour"}, {{{1, 2}}, {}}), InputError);
   EXPECT_THROW(WindowStream({.features = "compat"}, {}), InputError);
-  EXPECT_THROW(WindowStream({.features = "other"}, {{1, 2}, {}}), UsageError);
+  EXPECT_THROW(WindowStream({.features = "other"}, {{{1, 2}}, {}}), UsageError);
   const FramesView frames = make({500});
   const WindowOptions options{
       .features = "behaviour", .window = 50'000'000, .stride = 50'000'000, .unit = WindowUnit::nanoseconds};

@@ -100,10 +100,10 @@ TEST_F(Windows, GraphsFromDiskEqualGraphsOnTheFly) {
 TEST_F(Windows, TheIdRuleFlagsWindowsWithAnUnknownId) {
   const FramesView frames = make({1000});
   const auto source = open_windows(frames, {});
-  std::vector<uint32_t> known;
-  for (uint32_t id = 0; id < 40; ++id) known.push_back(id);
-  for (const uint8_t verdict : unknown_id_rule(*source, known)) EXPECT_EQ(verdict, 0);
-  for (const uint8_t verdict : unknown_id_rule(*source, {1, 2, 3})) EXPECT_EQ(verdict, 1);
+  MessageIds known;
+  for (uint32_t id = 0; id < 40; ++id) known.keys.push_back(id);
+  for (const uint8_t verdict : unknown_id_rule(frames, *source, known)) EXPECT_EQ(verdict, 0);
+  for (const uint8_t verdict : unknown_id_rule(frames, *source, {{1, 2, 3}})) EXPECT_EQ(verdict, 1);
 }
 
 TEST_F(Windows, WhatMakesNoSenseIsRefused) {

@@ -112,6 +112,8 @@ Json LineNotes::to_json() const {
 Json FormatOptions::to_json() const {
   Json json = {{"format", name}, {"payload", payload}};
   if (!channel.empty()) json["channel"] = channel;
+  if (!channel_names.empty()) json["channel_names"] = channel_names;
+  if (merge_channels) json["merge_channels"] = true;
   if (!attack_labels.empty()) json["attack_labels"] = attack_labels;
   if (benign) json["benign"] = true;
   if (name != "table") return json;
@@ -123,6 +125,11 @@ Json FormatOptions::to_json() const {
   json["time"] = time;
   json["length"] = length_in_bits ? "bits" : "bytes";
   return json;
+}
+
+std::string FormatOptions::name_of_channel(const std::string& channel_of_capture) const {
+  const auto named = channel_names.find(channel_of_capture);
+  return shown(named == channel_names.end() ? channel_of_capture : named->second);
 }
 
 std::unique_ptr<CaptureFormat> CaptureFormat::make(const FormatOptions& options, std::string_view first_lines,

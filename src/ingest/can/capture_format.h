@@ -54,7 +54,10 @@ struct FormatOptions {
   std::string name = "auto";  ///< a word of capture_formats(), or table
   int64_t payload = 8;        ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
   std::string channel = {};   ///< take this channel alone, where the format tells channels; empty: all
-  bool benign = false;        ///< every frame is labelled 0; one that is labelled an attack is an error
+  std::map<std::string, std::string> channel_names =
+      {};                       ///< other names of channels; those of one name are one
+  bool merge_channels = false;  ///< all channels of a capture become one recording
+  bool benign = false;          ///< every frame is labelled 0; one that is labelled an attack is an error
   std::vector<std::string> attack_labels =
       {};  ///< label texts that mean an attack; empty: 1, true, attack, T
 
@@ -68,6 +71,8 @@ struct FormatOptions {
   bool length_in_bits = false;
 
   Json to_json() const;  ///< for the provenance
+  /// The name of a channel as manifests and alarms tell it.
+  std::string name_of_channel(const std::string& channel_of_capture) const;
 };
 
 /// The words of FormatOptions::name but for `table`: auto first.

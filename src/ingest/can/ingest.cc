@@ -11,7 +11,6 @@
 #include "base/workers.h"
 #include "ingest/can/capture_pieces.h"
 #include "ingest/can/channel_spill.h"
-#include "ingest/text/characters.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -60,17 +59,14 @@ JsonTable hash_sources(const std::vector<CaptureFile>& captures) {
   return sources;
 }
 
-// A channel's name as a manifest can tell it.
-std::string channel_text(const std::string& name) {
-  return shown(name);
-}
-// And as a part of a recording's name, which becomes that of a file.
+// A channel's name as a part of a recording's, which becomes that of a file.
 std::string file_part(std::string name) {
   std::ranges::replace(name, '/', '_');
   return name;
 }
 
-// Puts parsed pieces, which come in order, together into recordings: one a channel of a capture.
+// Puts parsed pieces, which come in order, together into recordings: one a channel of a capture, or one a
+// capture.
 class RecordingAssembler {
  public:
   RecordingAssembler(const std::vector<CaptureFile>& captures, const IngestOptions& options, std::string all)
@@ -86,7 +82,10 @@ class RecordingAssembler {
     add_notes(capture, parsed);
     if (piece.format && !piece.format->has_time())
       std::iota(parsed.frames.time_ns.begin(), parsed.frames.time_ns.end(), frames_);
-    add_frames(capture, parsed.frames);
+    if (options_.format.merge_channels)
+      add_merged(capture, parsed.frames);
+    else
+      add_frames(capture, parsed.frames);
     frames_ += static_cast<int64_t>(parsed.frames.frames());
     lines_ += parsed.lines;
     if (piece.last) end(piece, capture);
@@ -123,6 +122,36 @@ class RecordingAssembler {
     int64_t time_runs_back = 0;
   };
 
+  // With numbers of channels that are the capture's, not the piece's.
+  void add_merged(const CaptureFile& capture, FrameBatch& frames) {
+    if (frames.frames() == 0) return;
+    if (frames.channel.empty())
+      throw InputError(capture.path.string() +
+                       ": its format tells no channels that could be merged; leave --merge-channels out");
+    std::array<uint8_t, kMostChannels> numbers{};
+    for (size_t c = 0; c < frames.channels.size(); ++c)
+      numbers.at(c) =
+          static_cast<uint8_t>(find_name(capture, options_.format.name_of_channel(frames.channels[c])));
+    for (uint8_t& channel : frames.channel) channel = numbers.at(channel);
+    if (channels_.empty()) channels_.emplace_back();
+    count_back(channels_.front(), frames.spans());
+    writer_.append(frames.merged_spans());
+  }
+
+  size_t find_name(const CaptureFile& capture, const std::string& name) {
+    const auto found = std::ranges::find(merged_, name);
+    if (found != merged_.end()) return static_cast<size_t>(found - merged_.begin());
+    require_room(capture, merged_.size());
+    merged_.push_back(name);
+    return merged_.size() - 1;
+  }
+
+  static void require_room(const CaptureFile& capture, size_t channels) {
+    if (channels == kMostChannels)
+      throw InputError(fmt::format("{}: found more than {} channels; choose one with --channel",
+                                   capture.path.string(), kMostChannels));
+  }
+
   // By runs of frames of one channel.
   void add_frames(const CaptureFile& capture, const FrameBatch& frames) {
     const FrameSpans spans = frames.spans();
@@ -135,15 +164,17 @@ class RecordingAssembler {
       while (end < frames.frames() && frames.channel[end] == frames.channel[first]) ++end;
       return end;
     };
-    constexpr size_t kNotSeen = FrameBatch::kMostChannels;
-    std::array<size_t, FrameBatch::kMostChannels> known;
+    constexpr size_t kNotSeen = kMostChannels;
+    std::array<size_t, kMostChannels> known;
     known.fill(kNotSeen);
     FrameBatch straight;  // of the first channel, where there are others
     straight.width = frames.width;
     for (size_t first = 0, end = 0; first < frames.frames(); first = end) {
       end = end_of_run(first);
       size_t& index = known[frames.channel[first]];
-      if (index == kNotSeen) index = find_channel(capture, frames.channels[frames.channel[first]]);
+      if (index == kNotSeen)
+        index =
+            find_channel(capture, options_.format.name_of_channel(frames.channels[frames.channel[first]]));
       const FrameSpans run = spans.part(static_cast<int64_t>(first), static_cast<int64_t>(end - first));
       count_back(channels_[index], run);
       if (Channel& channel = channels_[index]; channel.spill)
@@ -165,9 +196,7 @@ class RecordingAssembler {
   size_t find_channel(const CaptureFile& capture, const std::string& name) {
     const auto found = std::ranges::find(channels_, name, &Channel::name);
     if (found != channels_.end()) return static_cast<size_t>(found - channels_.begin());
-    if (channels_.size() == FrameBatch::kMostChannels)
-      throw InputError(fmt::format("{}: found more than {} channels; choose one with --channel",
-                                   capture.path.string(), FrameBatch::kMostChannels));
+    require_room(capture, channels_.size());
     Channel& channel = channels_.emplace_back();
     channel.name = name;
     if (channels_.size() > 1) channel.spill.emplace(options_.out, options_.format.payload);
@@ -182,8 +211,9 @@ class RecordingAssembler {
     for (Channel& channel : channels_) {
       Recording recording;
       recording.name = capture.name;
-      if (!channel.name.empty()) recording.channel = channel_text(channel.name);
-      if (several) recording.name.append(1, '@').append(file_part(channel_text(channel.name)));
+      if (!channel.name.empty()) recording.channel = channel.name;
+      recording.channels = merged_;
+      if (several) recording.name.append(1, '@').append(file_part(channel.name));
       recording.split = capture.split;
       recording.source = capture.source;
       recording.bytes = piece.bytes_read;
@@ -206,6 +236,7 @@ class RecordingAssembler {
     lines_ = 0;
     skipped_lines_ = 0;
     channels_.clear();
+    merged_.clear();
   }
 
   const std::vector<CaptureFile>& captures_;
@@ -220,7 +251,8 @@ class RecordingAssembler {
   LineNotes notes_;
   std::map<std::string, int64_t> skipped_;
   int64_t skipped_lines_ = 0;
-  std::vector<Channel> channels_;  // in the order of their first frames
+  std::vector<Channel> channels_;    // in the order of their first frames; one where they are merged
+  std::vector<std::string> merged_;  // their names then
 };
 
 }  // namespace

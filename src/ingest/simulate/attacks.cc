@@ -131,6 +131,8 @@ void AttackedFrames::wish(int64_t time_ns, const CanFrame& frame) {
   wish_ = frame;
   wish_.time_ns = time_ns;
   wish_.label = 1;
+  wish_.channel = plan_.channel;
+  wish_.row = -1;
 }
 
 // The frame to inject after the last one wished for, for attacks that send by themselves.
@@ -217,6 +219,21 @@ bool AttackedFrames::next(CanFrame& frame) {
     return true;
   }
   return false;
+}
+
+bool MergedFrames::attacked_comes_first() const {
+  if (of_attacked_.row >= 0) return of_attacked_.row < of_others_.row;
+  return of_attacked_.time_ns <= of_others_.time_ns || attacked_.next_row() < of_others_.row;
+}
+
+bool MergedFrames::next(CanFrame& frame) {
+  if (!has_attacked_) has_attacked_ = attacked_.next(of_attacked_);
+  if (!has_other_) has_other_ = others_.next(of_others_);
+  if (!has_attacked_ && !has_other_) return false;
+  const bool attacked = has_attacked_ && (!has_other_ || attacked_comes_first());
+  frame = attacked ? of_attacked_ : of_others_;
+  (attacked ? has_attacked_ : has_other_) = false;
+  return true;
 }
 
 }  // namespace plimsoll

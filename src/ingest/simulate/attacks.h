@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ struct AttackPlan {
   uint32_t recording = 0;           ///< its number: each draws random numbers of its own
   uint32_t target = 0;              ///< the ID that all but DoS, fuzzing and replay are about
   uint32_t lowest = 0;              ///< the lowest ID of the bus
+  uint8_t channel = 0;              ///< the bus, of a recording whose channels are merged
   int64_t first_ns = 0;             ///< when the recording begins
   int64_t cycle_ns = kMicrosecond;  ///< one burst in each; a whole number of us
   /// Between an injected frame and the frames before and after it, at least.
@@ -56,18 +58,20 @@ struct Burst {
 };
 Burst burst_of(const AttackPlan& plan, int64_t cycle);
 
-/// The frames of a source with an attack put in. Those it does not touch keep order, times and labels. Where
-/// the frames of the source leave no room for one to be injected it waits for the next gap, and is dropped
-/// when its burst is over. A changed payload differs in its first two bytes, in the same bits throughout a
-/// burst. Injection and flooding change the target's last payload before the burst, and wait for a burst
-/// before which they have heard the target: injection twice, for its rate is measured on all frames heard so
-/// far. The source may run back in time; cycles go by the latest time seen.
+/// The frames of a source, of one bus, with an attack put in. Those it does not touch keep order, times and
+/// labels. Where the frames of the source leave no room for one to be injected it waits for the next gap, and
+/// is dropped when its burst is over. A changed payload differs in its first two bytes, in the same bits
+/// throughout a burst. Injection and flooding change the target's last payload before the burst, and wait for
+/// a burst before which they have heard the target: injection twice, for its rate is measured on all frames
+/// heard so far. The source may run back in time; cycles go by the latest time seen.
 class AttackedFrames : public FrameSource {
  public:
   /// `frames` must outlive it.
   AttackedFrames(FrameSource& frames, const AttackPlan& plan);
 
   bool next(CanFrame& frame) override;
+  /// CanFrame::row of the next frame of the source that was not given yet; of none the greatest number.
+  int64_t next_row() const { return more_ ? ahead_.row : std::numeric_limits<int64_t>::max(); }
 
  private:
   static constexpr size_t kReplayed = 1024;  // frames
@@ -111,6 +115,25 @@ class AttackedFrames : public FrameSource {
   Vector<CanFrame, Tag::ingest> heard_;  // a ring of the last frames before the burst, for replay
   uint64_t heard_frames_ = 0;
   uint64_t replayed_ = 0;
+};
+
+/// An attacked channel of a recording and its other channels, put together again: frames of the recording in
+/// their order, made up ones by their time. Both sources must outlive it.
+class MergedFrames : public FrameSource {
+ public:
+  MergedFrames(AttackedFrames& attacked, FrameSource& others) : attacked_(attacked), others_(others) {}
+
+  bool next(CanFrame& frame) override;
+
+ private:
+  bool attacked_comes_first() const;
+
+  AttackedFrames& attacked_;
+  FrameSource& others_;
+  CanFrame of_attacked_;
+  CanFrame of_others_;
+  bool has_attacked_ = false;
+  bool has_other_ = false;
 };
 
 }  // namespace plimsoll

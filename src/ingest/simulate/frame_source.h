@@ -17,8 +17,14 @@ struct CanFrame {
   uint32_t can_id = 0;
   uint8_t length = 0;
   uint8_t label = 0;
+  uint8_t channel = 0;  ///< of the recording's, where they are merged
+  int64_t row = -1;     ///< of the recording that it is from, as it is or changed; -1: made up
 
-  bool operator==(const CanFrame&) const = default;
+  /// Wherever they are from.
+  bool operator==(const CanFrame& other) const {
+    return time_ns == other.time_ns && data == other.data && can_id == other.can_id &&
+           length == other.length && label == other.label && channel == other.channel;
+  }
 };
 
 inline constexpr int64_t kMicrosecond = 1000;  ///< in ns: the resolution of simulated times
@@ -45,6 +51,7 @@ inline void read_frames(FrameSource& source, int64_t most, FrameBatch& batch) {
   batch.length.resize(room);
   batch.data.resize(room * kPayloadBytes);
   batch.label.resize(room);
+  batch.channel.resize(room);
   size_t count = 0;
   for (CanFrame frame; count < room && source.next(frame); ++count) {
     batch.time_ns[count] = frame.time_ns;
@@ -52,26 +59,36 @@ inline void read_frames(FrameSource& source, int64_t most, FrameBatch& batch) {
     batch.length[count] = frame.length;
     std::memcpy(&batch.data[count * kPayloadBytes], &frame.data, kPayloadBytes);
     batch.label[count] = frame.label;
+    batch.channel[count] = frame.channel;
   }
   batch.time_ns.resize(count);
   batch.can_id.resize(count);
   batch.length.resize(count);
   batch.data.resize(count * kPayloadBytes);
   batch.label.resize(count);
+  batch.channel.resize(count);
 }
 
-/// The frames of a recording as a source. The columns must outlive it.
+/// The frames of a recording as a source: all, those of a channel, or those of all others. The columns must
+/// outlive it.
 class RecordedFrames : public FrameSource {
  public:
-  explicit RecordedFrames(const FrameSpans& frames) : frames_(frames) {}
+  enum class Take : uint8_t { all, channel, others };
+
+  explicit RecordedFrames(const FrameSpans& frames, Take take = Take::all, uint8_t channel = 0)
+      : frames_(frames), take_(take), channel_(channel) {}
 
   bool next(CanFrame& frame) override {
+    const auto passes = [&] { return (frames_.channel[at_] == channel_) == (take_ == Take::channel); };
+    while (take_ != Take::all && at_ < frames_.time_ns.size() && !passes()) ++at_;
     if (at_ == frames_.time_ns.size()) return false;
     frame = {.time_ns = frames_.time_ns[at_],
              .data = 0,
              .can_id = frames_.can_id[at_],
              .length = frames_.length[at_],
-             .label = frames_.label[at_]};
+             .label = frames_.label[at_],
+             .channel = frames_.channel.empty() ? uint8_t{0} : frames_.channel[at_],
+             .row = static_cast<int64_t>(at_)};
     std::memcpy(&frame.data, &frames_.data[at_ * kPayloadBytes], kPayloadBytes);
     ++at_;
     return true;
@@ -79,6 +96,8 @@ class RecordedFrames : public FrameSource {
 
  private:
   FrameSpans frames_;
+  Take take_;
+  uint8_t channel_;
   size_t at_ = 0;
 };
 

@@ -21,7 +21,7 @@ struct Planned {
   std::string name;
   std::optional<AttackKind> attack;
   uint32_t number = 0;  // of the attack
-  uint32_t target = 0;
+  MessageKey target = 0;
 };
 
 // Options that are as they always were are not named: a set made before there were others is the same.
@@ -48,24 +48,32 @@ uint64_t draw_64_bits(SimulationDraws& draws) {
   return (uint64_t{draws.bits()} << 32) | draws.bits();
 }
 
-// The ID of a random frame with a payload; of any frame if none is found.
-uint32_t draw_target(const FrameSpans& frames, SimulationDraws draws) {
+// The message of a random frame with a payload; of any frame if none is found.
+MessageKey draw_target(const FrameSpans& frames, SimulationDraws draws) {
   size_t row = 0;
   for (int tries = 0; tries < 100; ++tries) {
     row = draw_64_bits(draws) % frames.can_id.size();
     if (frames.length[row] > 0) break;
   }
-  return frames.can_id[row];
+  return frames.key(row);
 }
 
-// The ID of a random frame of these IDs, of which there is one at least.
-uint32_t draw_target(std::span<const PeriodicId> ids, SimulationDraws draws) {
+// The message of a random frame of these IDs, of which there is one at least.
+MessageKey draw_target(std::span<const PeriodicId> ids, SimulationDraws draws) {
   uint64_t frames = 0;
   for (const PeriodicId& id : ids) frames += static_cast<uint64_t>(id.frames);
   auto frame = static_cast<int64_t>(draw_64_bits(draws) % frames);
   auto id = ids.begin();
   for (; frame >= id->frames; ++id) frame -= id->frames;
-  return id->can_id;
+  return id->key;
+}
+
+// Of a bus, which has one frame at least.
+uint32_t lowest_id(const FrameSpans& frames, uint8_t channel) {
+  uint32_t lowest = std::numeric_limits<uint32_t>::max();
+  for (size_t i = 0; i < frames.can_id.size(); ++i)
+    if (frames.channel.empty() || frames.channel[i] == channel) lowest = std::min(lowest, frames.can_id[i]);
+  return lowest;
 }
 
 class Injection {
@@ -145,7 +153,10 @@ class Injection {
 
   void write(const Planned& planned, Transfer& transfer) const {
     const FrameSpans frames = frames_of(view_, *planned.source);
-    RecordedFrames recorded(frames);
+    const bool merged = !frames.channel.empty();
+    const auto channel = static_cast<uint8_t>(planned.target >> kChannelShift);
+    using Take = RecordedFrames::Take;
+    RecordedFrames recorded(frames, merged && planned.attack ? Take::channel : Take::all, channel);
     Recording made = *planned.source;
     made.name = planned.name;
     // The writer finds copies again: the first one may be another in this order.
@@ -155,17 +166,20 @@ class Injection {
 
     made.attack = attack_name(*planned.attack);
     const auto [first, last] = std::minmax_element(frames.time_ns.begin(), frames.time_ns.end());
-    AttackedFrames attacked(
-        recorded, AttackPlan{.kind = *planned.attack,
-                             .seed = options_.seed,
-                             .recording = planned.number,
-                             .target = planned.target,
-                             .lowest = *std::min_element(frames.can_id.begin(), frames.can_id.end()),
-                             .first_ns = *first,
-                             .cycle_ns = cycle_of(*last - *first),
-                             .spacing_ns = frame_time_us(kPayloadBytes) * kMicrosecond,
-                             .label_silence = options_.label_silence});
-    transfer.recording(attacked, kAll, made);
+    AttackedFrames attacked(recorded, AttackPlan{.kind = *planned.attack,
+                                                 .seed = options_.seed,
+                                                 .recording = planned.number,
+                                                 .target = static_cast<uint32_t>(planned.target),
+                                                 .lowest = lowest_id(frames, channel),
+                                                 .channel = channel,
+                                                 .first_ns = *first,
+                                                 .cycle_ns = cycle_of(*last - *first),
+                                                 .spacing_ns = frame_time_us(kPayloadBytes) * kMicrosecond,
+                                                 .label_silence = options_.label_silence});
+    if (!merged) return transfer.recording(attacked, kAll, made);
+    RecordedFrames others(frames, Take::others, channel);
+    MergedFrames together(attacked, others);
+    transfer.recording(together, kAll, made);
   }
 
   const FramesView& view_;

@@ -27,10 +27,11 @@ struct InjectOptions {
 };
 
 /// Writes each attack into each recording that has times and no attack frames and is no copy: a recording
-/// ATTACK-NAME of the same split. Frames that the attack does not touch keep order, times and labels.
-/// Recordings without a periodic ID are left out where one is asked for. Errors: UsageError (no attack),
-/// Failure (disk; the output exists), BudgetExceeded, InputError (no such recording, CAN FD payloads, two
-/// recordings of one name); the output is then as it was before.
+/// ATTACK-NAME of the same split; where its channels are merged, on that of the target. Frames that the
+/// attack does not touch keep order, times and labels. Recordings without a periodic ID are left out where
+/// one is asked for. Errors: UsageError (no attack), Failure (disk; the output exists), BudgetExceeded,
+/// InputError (no such recording, CAN FD payloads, two recordings of one name); the output is then as it was
+/// before.
 SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgress& progress);
 
 }  // namespace plimsoll

@@ -15,7 +15,7 @@ constexpr int64_t kLongestMeanUs = 200'000;
 constexpr int64_t kLongestDeviationUs = 2'000'000'000;
 
 struct Paced {
-  uint32_t can_id;
+  MessageKey key;
   int64_t first_ns;
   int64_t last_ns;
   int64_t frames = 1;
@@ -30,7 +30,7 @@ void visit_payloads(const FrameSpans& frames, Visit visit) {
   for (size_t i = 0; i < frames.time_ns.size(); ++i) {
     clock = std::max(clock, frames.time_ns[i]);
     if (frames.length[i] > 0 && (frames.can_id[i] & (kCanRemote | kCanError)) == 0)
-      visit(frames.can_id[i], clock);
+      visit(frames.key(i), clock);
   }
 }
 
@@ -39,10 +39,10 @@ void visit_payloads(const FrameSpans& frames, Visit visit) {
 Vector<PeriodicId, Tag::ingest> periodic_ids(const FrameSpans& frames) {
   IdSlots slots;
   Vector<Paced, Tag::ingest> ids;
-  visit_payloads(frames, [&](uint32_t can_id, int64_t now_ns) {
-    const auto slot = static_cast<size_t>(slots.find_or_add(can_id, static_cast<int32_t>(ids.size())));
+  visit_payloads(frames, [&](MessageKey key, int64_t now_ns) {
+    const auto slot = static_cast<size_t>(slots.find_or_add(key, static_cast<int32_t>(ids.size())));
     if (slot == ids.size()) {
-      ids.push_back({.can_id = can_id, .first_ns = now_ns, .last_ns = now_ns});
+      ids.push_back({.key = key, .first_ns = now_ns, .last_ns = now_ns});
     } else {
       ids[slot].last_ns = now_ns;
       ++ids[slot].frames;
@@ -58,8 +58,8 @@ Vector<PeriodicId, Tag::ingest> periodic_ids(const FrameSpans& frames) {
     id.squares_left = candidate ? (gaps + 4) * id.mean_us * id.mean_us / 4 : -1;
     id.last_ns = id.first_ns;
   }
-  visit_payloads(frames, [&](uint32_t can_id, int64_t now_ns) {
-    Paced& id = ids[static_cast<size_t>(slots.find(can_id))];
+  visit_payloads(frames, [&](MessageKey key, int64_t now_ns) {
+    Paced& id = ids[static_cast<size_t>(slots.find(key))];
     const int64_t gap_us = (now_ns - id.last_ns) / kMicrosecond;
     id.last_ns = now_ns;
     if (id.squares_left < 0) return;
@@ -69,7 +69,7 @@ Vector<PeriodicId, Tag::ingest> periodic_ids(const FrameSpans& frames) {
 
   Vector<PeriodicId, Tag::ingest> periodic;
   for (const Paced& id : ids)
-    if (id.squares_left >= 0) periodic.push_back({.can_id = id.can_id, .frames = id.frames});
+    if (id.squares_left >= 0) periodic.push_back({.key = id.key, .frames = id.frames});
   return periodic;
 }
 

@@ -9,7 +9,7 @@ namespace plimsoll {
 
 /// An ID that a recording sends at a steady pace.
 struct PeriodicId {
-  uint32_t can_id = 0;
+  MessageKey key = 0;  ///< as FrameSpans::key()
   int64_t frames = 0;  ///< with a payload
 
   bool operator==(const PeriodicId&) const = default;

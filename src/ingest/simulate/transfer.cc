@@ -16,7 +16,7 @@ void Transfer::recording(FrameSource& source, int64_t most, const Recording& rec
   sink_.begin(recording);
   for (int64_t left = most; left > 0;) {
     read_frames(source, std::min(left, kBatchFrames), batch_);
-    const FrameSpans frames = batch_.spans();
+    const FrameSpans frames = recording.channels.empty() ? batch_.spans() : batch_.merged_spans();
     if (frames.size() == 0) break;
     sink_.append(frames);
     left -= frames.size();

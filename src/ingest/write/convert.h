@@ -25,6 +25,7 @@ struct ConvertResult {
   int64_t frames = 0;
   bool labels = false;  ///< in candump: a label stands after each frame
   bool fd = false;      ///< read back with --payload 64
+  bool merged = false;  ///< read back with --merge-channels
   WriteLosses losses;
   RenamedChannels channels;  ///< in a file made of a capture
 };

@@ -38,6 +38,7 @@ class Conversion {
     lines_ += parsed.lines;
     FrameBatch& frames = parsed.frames;
     if (options_.format.benign) label_benign(capture_, frames);
+    for (std::string& name : frames.channels) name = options_.format.name_of_channel(name);
     if (piece.format && !piece.format->has_time()) refuse("has no times, and a capture would make some up");
     if (frames.frames() == 0) return;
     const int64_t first = std::ranges::min(frames.time_ns);

@@ -38,6 +38,19 @@ void require_writable(const ConvertOptions& options, const Recording& recording,
            "labels or without");
 }
 
+// Merged channels by runs of frames of one.
+void write(const FrameSpans& frames, const Recording& recording, CaptureWriter& writer) {
+  if (frames.channel.empty()) return writer.append(frames, recording.channel.value_or(""));
+  for (int64_t first = 0, end = 0; first < frames.size(); first = end) {
+    const uint8_t channel = frames.channel[static_cast<size_t>(first)];
+    if (channel >= recording.channels.size())
+      throw InputError(fmt::format("channel {} is not among its {}; the data set is damaged, make it again",
+                                   channel, recording.channels.size()));
+    for (end = first + 1; end < frames.size() && frames.channel[static_cast<size_t>(end)] == channel;) ++end;
+    writer.append(frames.part(first, end - first), recording.channels[channel]);
+  }
+}
+
 int64_t earliest_time(const FrameSpans& frames) {
   return frames.size() == 0 ? 0 : std::max<int64_t>(std::ranges::min(frames.time_ns), 0);
 }
@@ -54,6 +67,7 @@ ConvertResult convert_frames(const ConvertOptions& options,
   ConvertResult result;
   result.out = options.out;
   result.fd = view.frames().width > kPayloadBytes;
+  result.merged = !view.frames().channel.empty();
   result.labels =
       std::string_view(options.to->name) == "candump" && !recordings.empty() && recordings[0].labelled;
   NewFolder folder(options.out, options.force);
@@ -70,7 +84,7 @@ ConvertResult convert_frames(const ConvertOptions& options,
     for (int64_t done = 0; done < recording.frames; done += kFramesAtOnce) {
       const int64_t count = std::min(kFramesAtOnce, recording.frames - done);
       try {
-        writer.append(frames.part(done, count), recording.channel.value_or(""));
+        write(frames.part(done, count), recording, writer);
       } catch (const InputError& error) {
         refuse(options, recording, error.what());
       }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -233,7 +234,8 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
         const int64_t b = start + item;
         // The range ends last: what the block's work leaves behind lies in it.
         const SlabRange range = std::exchange(ranges_[worker], SlabRange());
-        const RangeScope scope(range);
+        std::optional<RangeScope> scope;
+        if (slab_.bytes() > 0) scope.emplace(range);
         const Commit commit = refusals_typed([&] {
           read(blocks, b, pass, turn.worker());
           const WorkerScope scope_of_spans(turn.worker());

@@ -119,6 +119,7 @@ Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
 }
 
 BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey& key) {
+  if (execution_.device != nullptr) return training_on_device(normaliser, key);
   return [this, normaliser, key](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     at::init_num_threads();  // of this thread: its BLAS would take all, and the bits of a product with them
     const TagScope scope(Tag::activations);
@@ -139,6 +140,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
 }
 
 BlockRunner::Work BlockEngine::prediction_work(const TakeBlock& take) {
+  if (execution_.device != nullptr) return prediction_on_device(take);
   return [this, &take](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     at::init_num_threads();
     const TagScope scope(Tag::activations);
@@ -152,6 +154,68 @@ BlockRunner::Work BlockEngine::prediction_work(const TakeBlock& take) {
     if (!std::isfinite(loss)) require_finite(losses, block, batch);
     return [&take, found, loss] {
       take({found.const_data_ptr<float>(), static_cast<size_t>(found.numel())}, loss);
+    };
+  };
+}
+
+BlockRunner::Work BlockEngine::training_on_device(double normaliser, const DropoutKey& key) {
+  return [this, normaliser, key](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
+    const TagScope scope(Tag::activations);
+    const Batch batch = batch_of(block, first);
+    if (batch.item_count == 0) return [this] { sums_.add([](BatchSum&) {}); };
+    const auto statistics = std::make_shared<BlockStatistics>();
+    // Gradients, statistics, losses and their sum.
+    const auto work = [&](Batch& there) {
+      there.statistics = statistics;
+      there.recompute = execution_.recompute;
+      objective_.prepare(there);
+      const auto [losses, block_loss] = losses_of(objective_.forward(there, key), there, normaliser);
+      std::vector<at::Tensor> found = gradients_of(block_loss, parameters_);
+      for (BlockStatistics::Entry& entry : statistics->entries) {
+        found.push_back(std::move(entry.mean));
+        found.push_back(std::move(entry.variance));
+      }
+      found.push_back(losses.detach());
+      found.push_back(block_loss.detach());
+      return found;
+    };
+    std::vector<at::Tensor> found =
+        execution_.device->run(batch, block.graph, execution_.training.get(), work);
+    const auto value = found.back().item<double>();
+    found.pop_back();
+    if (!std::isfinite(value)) require_finite(found.back(), block, batch);
+    found.pop_back();
+    for (size_t i = statistics->entries.size(); i-- > 0;) {
+      statistics->entries[i].variance = std::move(found.back());
+      found.pop_back();
+      statistics->entries[i].mean = std::move(found.back());
+      found.pop_back();
+    }
+    return [this, value, statistics, gradients = std::move(found)] {
+      sums_.add([&](BatchSum& sum) { sum.add(gradients, *statistics, value); });
+    };
+  };
+}
+
+BlockRunner::Work BlockEngine::prediction_on_device(const TakeBlock& take) {
+  return [this, &take](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
+    const TagScope scope(Tag::activations);
+    const c10::AutoGradMode no_gradients(false);
+    const Batch batch = batch_of(block, first);
+    if (batch.item_count == 0) return [&take] { take({}, 0); };
+    const auto work = [&](Batch& there) -> std::vector<at::Tensor> {
+      objective_.prepare(there);
+      at::Tensor outputs = objective_.forward(there, {}).contiguous();
+      at::Tensor losses = objective_.losses(outputs, there);
+      at::Tensor sum = losses.sum();
+      return {std::move(outputs), std::move(losses), std::move(sum)};
+    };
+    const std::vector<at::Tensor> found =
+        execution_.device->run(batch, block.graph, execution_.prediction.get(), work);
+    const auto loss = found[2].item<double>();
+    if (!std::isfinite(loss)) require_finite(found[1], block, batch);
+    return [&take, outputs = found[0], loss] {
+      take({outputs.const_data_ptr<float>(), static_cast<size_t>(outputs.numel())}, loss);
     };
   };
 }
@@ -177,6 +241,11 @@ BlockRunner::Work BlockEngine::teaching_work() {
 
 void BlockEngine::run(std::span<const int64_t> graphs, const BlockRunner::Work& work,
                       const RangePlanner* planner) {
+  if (execution_.device != nullptr) {
+    const auto on_device = execution_.device->use_parameters();
+    runner_.run(graphs, work);
+    return;
+  }
   if (teacher_ == nullptr) {
     runner_.run(graphs, work, planner);
     return;
@@ -263,6 +332,18 @@ Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan
     return runner_.record(block, training_work(/*normaliser=*/1, {.training = true}), plan);
   }
   return runner_.record(block, prediction_work([](std::span<const float>, double) {}), plan);
+}
+
+BlockEngine::OnDevice BlockEngine::record_on_device(const GraphBlock& block, bool training,
+                                                    const RangePlanner* planner) {
+  DeviceBlocks& device = *execution_.device;
+  TapeRecorder recorder;
+  device.begin_record(&recorder, planner);
+  const auto on_device = device.use_parameters();
+  const std::exception_ptr error = error_of([&] { record(block, training); });
+  device.end_record();
+  if (error) std::rethrow_exception(error);
+  return {std::move(recorder.tape), device.highest_range(), device.unforeseen() == 0};
 }
 
 Tape BlockEngine::record_teaching(const GraphBlock& block, const RangePlan& plan) {

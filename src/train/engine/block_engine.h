@@ -11,6 +11,7 @@
 #include "nn/objective.h"
 #include "sample/block/block_runner.h"
 #include "train/engine/batch_sum.h"
+#include "train/engine/device_blocks.h"
 #include "train/engine/lane_exchange.h"
 #include "train/engine/lane_tree.h"
 #include "train/engine/offloaded_teacher.h"
@@ -30,7 +31,9 @@ struct ExecutionPlan {
   std::shared_ptr<const RangePlanner> training = nullptr;    ///< of blocks forward and backward
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< of blocks forward
   std::shared_ptr<const RangePlanner> teaching = nullptr;    ///< of an OffloadedTeacher's blocks
-  double graphs_per_s = 0;                                   ///< expected; 0: not known
+  /// Blocks run there: `blocks` are its lanes, there is no slab, and training and prediction plan its ranges.
+  DeviceBlocks* device = nullptr;
+  double graphs_per_s = 0;  ///< expected; 0: not known
 };
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
@@ -96,6 +99,14 @@ class BlockEngine {
   /// slab. gradients() are overwritten. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
   /// Likewise through the teacher alone.
+  /// The same on the execution's device: what the block takes and gives of its range there, in which tensors
+  /// go as `planner` says.
+  struct OnDevice {
+    Tape tape;
+    int64_t bytes = 0;       ///< of the range that were in use, holes included
+    bool as_planned = true;  ///< whether the planner was right
+  };
+  OnDevice record_on_device(const GraphBlock& block, bool training, const RangePlanner* planner = nullptr);
   Tape record_teaching(const GraphBlock& block, const RangePlan& plan = {});
 
   /// Runs a batch as gradient() does and forgets what it finds. Errors: as gradient().
@@ -109,7 +120,9 @@ class BlockEngine {
 
  private:
   BlockRunner::Work training_work(double normaliser, const DropoutKey& key);
+  BlockRunner::Work training_on_device(double normaliser, const DropoutKey& key);
   BlockRunner::Work prediction_work(const TakeBlock& take);
+  BlockRunner::Work prediction_on_device(const TakeBlock& take);
   BlockRunner::Work teaching_work();
   at::Tensor teacher_says(const GraphBlock& block) const;
   Batch batch_of(const GraphBlock& block, int64_t first) const;

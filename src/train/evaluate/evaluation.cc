@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "train/evaluate/benign_time.h"
 
 namespace plimsoll {
 namespace {
@@ -57,7 +58,7 @@ struct Gathered {
 DetectorFigures figures_at(const Threshold& threshold, const JudgedData& data, std::span<const Part> parts,
                            const DetectorScores& detector, const Gathered& gathered) {
   DetectorFigures figures{
-      detector.name, detector.seed, detector.rule, threshold, {}, std::nullopt, std::nullopt, {}};
+      detector.name, detector.seed, detector.rule, threshold, {}, std::nullopt, std::nullopt, {}, 0};
   for (size_t i = 0; i < gathered.scores.size(); ++i)
     figures.verdicts.add(gathered.truth[i] != 0, gathered.scores[i] > threshold.level);
   for (const Part& part : parts)
@@ -70,7 +71,10 @@ DetectorFigures figures_at(const Threshold& threshold, const JudgedData& data, s
 JudgedGroup judge_parts(std::string name, const JudgedData& data, std::span<const Part> parts,
                         std::span<const DetectorScores> detectors, std::vector<DetectorCurves>* curves) {
   JudgedGroup group{std::move(name), std::nullopt, static_cast<int64_t>(parts.size()), 0, 0, {}};
+  double hours = 0;
   for (const Part& part : parts) {
+    hours += benign_hours(*data.times, part.recording, data.tables->recordings[part.recording].first_graph,
+                          part.graphs, data.truth);
     group.graphs += static_cast<int64_t>(part.graphs.size());
     for (const int64_t g : part.graphs) group.attack_graphs += data.truth[static_cast<size_t>(g)];
   }
@@ -84,6 +88,7 @@ JudgedGroup judge_parts(std::string name, const JudgedData& data, std::span<cons
       group.detectors.push_back(figures_at(threshold, data, parts, detector, gathered));
       group.detectors.back().auc = auc;
       group.detectors.back().pr_auc = pr_auc;
+      group.detectors.back().benign_hours = hours;
       levels.push_back(threshold.level);
     }
     if (curves != nullptr)

@@ -50,6 +50,13 @@ struct DetectorFigures {
   std::optional<double> auc;     ///< of the ranking, whatever the threshold
   std::optional<double> pr_auc;  ///< average precision; the same
   DetectionDelay delay;
+  double benign_hours = 0;  ///< of the traffic that is judged; 0: there is none, or it has no times
+
+  /// False alarms an hour of benign traffic; undefined where that has no length.
+  std::optional<double> false_alarms_per_hour() const {
+    if (benign_hours == 0) return std::nullopt;
+    return static_cast<double>(verdicts.false_positives) / benign_hours;
+  }
 };
 
 /// Every detector at every threshold, on graphs that have something in common.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "train/evaluate/evaluation_summary.h"
@@ -49,6 +50,7 @@ EvaluationAnswer answer_of(const Evaluation& evaluation) {
   std::vector<std::string> names;
   std::string model_name, rule_text;
   double least_recall = 1, most_recall = 0, most_fpr = 0, lowest = 2;
+  std::optional<double> most_hourly;
   for (const JudgedSplit& split : evaluation.splits) {
     if (any_test && !is_test(split)) continue;
     const auto detectors = summarise_strictest(split.all.detectors);
@@ -59,6 +61,8 @@ EvaluationAnswer answer_of(const Evaluation& evaluation) {
     least_recall = std::min(least_recall, mean_of(*model, Figure::recall));
     most_recall = std::max(most_recall, mean_of(*model, Figure::recall));
     most_fpr = std::max(most_fpr, mean_of(*model, Figure::fpr));
+    if (const auto& hourly = model->at(Figure::false_alarms_per_hour))
+      most_hourly = std::max(most_hourly.value_or(0), hourly->mean);
     if (mean_of(*model, Figure::f1) >= lowest) continue;
     lowest = mean_of(*model, Figure::f1);
     answer.hardest = &split;
@@ -70,9 +74,12 @@ EvaluationAnswer answer_of(const Evaluation& evaluation) {
   if (names.empty()) return answer;
   const bool one = names.size() == 1;
   answer.text = fmt::format(
-      "{} finds {} % of the attack windows of {}, with false alarms in {}{:.2f} % of benign ones. ",
+      "{} finds {} % of the attack windows of {}, with false alarms in {}{:.2f} % of benign ones{}. ",
       model_name, range_text(least_recall, most_recall),
-      one ? names.front() : fmt::format("{} splits", names.size()), one ? "" : "at most ", most_fpr * 100);
+      one ? names.front() : fmt::format("{} splits", names.size()), one ? "" : "at most ", most_fpr * 100,
+      most_hourly
+          ? fmt::format(", {:.3g} an hour of benign traffic, {:.3g} a day", *most_hourly, 24 * *most_hourly)
+          : "");
   answer.text += one ? "Its F1 is" : fmt::format("On the hardest, {}, its F1 is", answer.hardest->all.name);
   answer.text += fmt::format(" {:.3f}{}.", lowest, rule_text);
   return answer;

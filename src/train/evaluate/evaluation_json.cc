@@ -16,8 +16,9 @@ Json detector_json(const DetectorFigures& figures) {
     json["target_fpr"] = figures.threshold.target_rate;
     json["validation_fpr"] = figures.threshold.realised_rate;
   }
-  for (const Figure figure : {Figure::fpr, Figure::f1, Figure::precision, Figure::recall, Figure::auc,
-                              Figure::pr_auc, Figure::mcc, Figure::balanced_accuracy})
+  for (const Figure figure :
+       {Figure::fpr, Figure::false_alarms_per_hour, Figure::f1, Figure::precision, Figure::recall,
+        Figure::auc, Figure::pr_auc, Figure::mcc, Figure::balanced_accuracy})
     json[figure_key(figure)] = figure_json(value_of(figure, figures));
   json["confusion"] = {{"tp", figures.verdicts.true_positives},
                        {"fp", figures.verdicts.false_positives},

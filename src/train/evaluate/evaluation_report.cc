@@ -14,13 +14,15 @@ namespace {
 
 using Kind = Report::Table::Kind;
 
-const std::vector<std::string> kHeadings = {"<detector", "F1",     "precision", "recall", "FPR",
+const std::vector<std::string> kHeadings = {"<detector", "F1",     "precision", "recall", "FPR",   "FP/h",
                                             "AUC",       "PR-AUC", "MCC",       "delay",  "missed"};
 
 Report::Table::Row report_row(const DetectorSummary& summary) {
   Report::Table::Row row{{(summary.rule ? "rule: " : "") + label_of(summary)}, Kind::plain};
-  for (const Figure figure :
-       {Figure::f1, Figure::precision, Figure::recall, Figure::fpr, Figure::auc, Figure::pr_auc, Figure::mcc})
+  for (const Figure figure : {Figure::f1, Figure::precision, Figure::recall, Figure::fpr})
+    row.cells.push_back(figure_cell(summary.at(figure)));
+  row.cells.push_back(hourly_cell(summary));
+  for (const Figure figure : {Figure::auc, Figure::pr_auc, Figure::mcc})
     row.cells.push_back(figure_cell(summary.at(figure)));
   row.cells.push_back(delay_cell(summary));
   row.cells.push_back(missed_cell(summary));
@@ -46,10 +48,10 @@ std::string where_thresholds_are_from(int64_t calibration) {
 void add_headline(Report& report, const Evaluation& evaluation, const Published* published,
                   int64_t calibration) {
   report.section("Results");
-  report.paragraph(
-      "A window is called an attack when its score is above a threshold. " +
-      where_thresholds_are_from(calibration) +
-      " FPR is what came of it here. A figure that needs a class that is absent is left out (-).");
+  report.paragraph("A window is called an attack when its score is above a threshold. " +
+                   where_thresholds_are_from(calibration) +
+                   " FPR is what came of it here, FP/h how many false alarms that is an hour of benign "
+                   "traffic. A figure that needs a class that is absent is left out (-).");
   report.paragraph(
       "Delay is the mean time from a recording's first attack frame to the end of the first flagged window; "
       "missed counts the recordings in which none was flagged in time. A rule has no weights: unknown_id "
@@ -61,7 +63,7 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
     if (published == nullptr) continue;
     for (const Published::Model& model : published->models(split.all.name)) {
       table.rows.push_back(
-          {{"published: " + model.name, figure_text(model.f1), "", "", "", figure_text(model.auc)},
+          {{"published: " + model.name, figure_text(model.f1), "", "", "", "", figure_text(model.auc)},
            Kind::aside});
     }
   }

@@ -23,9 +23,17 @@ Spread spread_of(const std::vector<double>& values) {
 }  // namespace
 
 const char* figure_key(Figure figure) {
-  static constexpr std::array<const char*, kFigures> kKeys = {
-      "f1",  "precision",         "recall",       "fpr",     "auc", "pr_auc",
-      "mcc", "balanced_accuracy", "delay_frames", "delay_ms"};
+  static constexpr std::array<const char*, kFigures> kKeys = {"f1",
+                                                              "precision",
+                                                              "recall",
+                                                              "fpr",
+                                                              "auc",
+                                                              "pr_auc",
+                                                              "mcc",
+                                                              "balanced_accuracy",
+                                                              "delay_frames",
+                                                              "delay_ms",
+                                                              "false_alarms_per_hour"};
   return kKeys[static_cast<size_t>(figure)];
 }
 
@@ -51,6 +59,8 @@ std::optional<double> value_of(Figure figure, const DetectorFigures& figures) {
       return figures.delay.frames();
     case Figure::delay_milliseconds:
       return figures.delay.milliseconds();
+    case Figure::false_alarms_per_hour:
+      return figures.false_alarms_per_hour();
   }
   return std::nullopt;
 }

@@ -21,8 +21,9 @@ enum class Figure : uint8_t {
   balanced_accuracy,
   delay_frames,
   delay_milliseconds,
+  false_alarms_per_hour,
 };
-inline constexpr size_t kFigures = 10;
+inline constexpr size_t kFigures = 11;
 const char* figure_key(Figure figure);  ///< "f1", as in JSON
 std::optional<double> value_of(Figure figure, const DetectorFigures& figures);
 

@@ -49,9 +49,10 @@ class Stretches {
 
 std::vector<std::string> row_of(const DetectorSummary& summary) {
   std::vector<std::string> row = {"  " + std::string(summary.rule ? "rule: " : "") + label_of(summary)};
-  for (const Figure figure :
-       {Figure::f1, Figure::precision, Figure::recall, Figure::fpr, Figure::auc, Figure::pr_auc})
+  for (const Figure figure : {Figure::f1, Figure::precision, Figure::recall, Figure::fpr})
     row.push_back(figure_cell(summary.at(figure)));
+  row.push_back(hourly_cell(summary));
+  for (const Figure figure : {Figure::auc, Figure::pr_auc}) row.push_back(figure_cell(summary.at(figure)));
   row.push_back(delay_cell(summary));
   row.push_back(missed_cell(summary));
   return row;
@@ -107,6 +108,11 @@ std::string figure_cell(const std::optional<Spread>& spread) {
   return fmt::format("{:.3f}±{:.3f}", spread->mean, *spread->deviation);
 }
 
+std::string hourly_cell(const DetectorSummary& summary) {
+  const auto& hourly = summary.at(Figure::false_alarms_per_hour);
+  return hourly ? fmt::format("{:.3g}", hourly->mean) : "-";
+}
+
 std::string delay_cell(const DetectorSummary& summary) {
   if (const auto& milliseconds = summary.at(Figure::delay_milliseconds))
     return milliseconds->mean < 1000 ? fmt::format("{:.1f} ms", milliseconds->mean)
@@ -122,7 +128,8 @@ std::string missed_cell(const DetectorSummary& summary) {
 }
 
 std::string evaluation_table(const Evaluation& evaluation, const Published* published) {
-  Stretches table({"<detector", "F1", "precision", "recall", "FPR", "AUC", "PR-AUC", "delay", "missed"});
+  Stretches table(
+      {"<detector", "F1", "precision", "recall", "FPR", "FP/h", "AUC", "PR-AUC", "delay", "missed"});
   for (const JudgedSplit& split : evaluation.splits) {
     table.begin(title_of(split.all, published));
     std::vector<DetectorSummary> summaries = summarise(split.all.detectors);
@@ -130,7 +137,8 @@ std::string evaluation_table(const Evaluation& evaluation, const Published* publ
     for (const DetectorSummary& summary : summaries) table.add(row_of(summary));
     if (published == nullptr) continue;
     for (const Published::Model& model : published->models(split.all.name))
-      table.add({"  published: " + model.name, figure_text(model.f1), "", "", "", figure_text(model.auc)});
+      table.add(
+          {"  published: " + model.name, figure_text(model.f1), "", "", "", "", figure_text(model.auc)});
   }
   std::string text = table.text() + "\n" + attacks_table(evaluation);
   if (!evaluation.splits.empty()) text += "\n" + thresholds_table(evaluation);

@@ -18,6 +18,8 @@ std::string title_of(const JudgedGroup& group, const Published* published);
 /// "0.9987", "0.999±0.001" over seeds, "-" where undefined.
 std::string figure_cell(const std::optional<Spread>& spread);
 /// "61.2 ms", "112 frames" where there are no times, "-".
+/// "1.3", false alarms an hour of benign traffic.
+std::string hourly_cell(const DetectorSummary& summary);
 std::string delay_cell(const DetectorSummary& summary);
 /// "1 of 9": recordings with attacks in which nothing was flagged; "-" without such recordings.
 std::string missed_cell(const DetectorSummary& summary);

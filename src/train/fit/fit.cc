@@ -42,10 +42,11 @@ class Fit {
         held_(options),
         checkpoints_(options.run.folder / "checkpoints", options.run.identity),
         journal_(options.run.writes() ? Journal(options.run.folder / "events.jsonl") : Journal()),
-        plan_(plan_with(options)),
-        engine_(*options.source, options.shapes, *options.objective, limits_of(training_),
-                require_feasible(plan_), options.teacher.batches,
-                lanes_of(training_, options.objective->parameters()), options.run.exchange),
+        device_(device_of(options)),
+        plan_(plan_with(options, device_.get())),
+        engine_(*options.source, options.shapes, *options.objective, limits_of(training_), execution(),
+                options.teacher.batches, lanes_of(training_, options.objective->parameters()),
+                options.run.exchange),
         meter_(engine_.runner(), plan_.peak, options.source->reading_cost(plan_.execution.cache_bytes)),
         progress_(journal_, engine_.runner(), options.run) {
     options.source->resize_cache(plan_.execution.cache_bytes);
@@ -97,10 +98,20 @@ class Fit {
             .sheds = engine_.runner().sheds(),
             .overflows = engine_.runner().overflows(),
             .unforeseen = engine_.runner().unforeseen(),
-            .reading = reading_};
+            .reading = reading_,
+            .device = device_ ? std::optional(device_->use(*plan_.device)) : std::nullopt};
   }
 
  private:
+  static std::unique_ptr<DeviceFit> device_of(const FitOptions& options) {
+    return options.run.device != nullptr ? std::make_unique<DeviceFit>(*options.run.device, options)
+                                         : nullptr;
+  }
+  ExecutionPlan execution() {
+    ExecutionPlan host = require_feasible(plan_);
+    return device_ ? device_->execution(*plan_.device, std::move(host)) : host;
+  }
+
   TrainingState state() { return {parameters_, held_.best, *held_.optimizer}; }
 
   // What a checkpoint has of the optimizer, where this process has a slice alone.
@@ -147,7 +158,8 @@ class Fit {
          {"recompute", plan_.execution.recompute},
          {"budget_bytes", cap == Ledger::kUnlimited ? Json() : Json(cap + options_.run.outside_ledger)},
          {"planned_bytes", plan_.peak},
-         {"min_budget_bytes", plan_.min_budget}});
+         {"min_budget_bytes", plan_.min_budget},
+         {"device", device_ ? device_json(device_->use(*plan_.device)) : Json()}});
   }
 
   void load(const TrainingState& into) {
@@ -328,6 +340,7 @@ class Fit {
   TrainerState held_;
   Checkpoints checkpoints_;
   Journal journal_;
+  const std::unique_ptr<DeviceFit> device_;  // null: the CPU
   const MemoryPlan plan_;
   BlockEngine engine_;
   EpochMeter meter_;

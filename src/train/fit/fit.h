@@ -14,7 +14,9 @@
 #include "train/data/split.h"
 #include "train/engine/block_engine.h"
 #include "train/engine/exchange.h"
+#include "train/engine/training_device.h"
 #include "train/fit/checkpoint.h"
+#include "train/fit/device_fit.h"
 #include "train/fit/initial_weights.h"
 #include "train/fit/reading.h"
 #include "train/fit/teacher_outputs.h"
@@ -33,7 +35,8 @@ struct RunOptions {
   /// For planning alone: the model has no data, nothing that lives as long as the run is made, and nothing is
   /// run.
   bool without_data = false;
-  std::optional<int64_t> device_budget = {};  ///< as in PlanInput; with without_data alone
+  std::optional<int64_t> device_budget = {};  ///< of a GPU to plan for; with without_data alone
+  TrainingDevice* device = nullptr;           ///< blocks run there; null: on the CPU
   std::optional<int64_t> cap = {};            ///< of the ledger; none: as it is
   int64_t outside_ledger = 0;                 ///< bytes of the budget that the ledger does not have
   int64_t outside_varies = 0;                 ///< as in PlanInput
@@ -48,6 +51,12 @@ struct RunOptions {
   /// Rank 0 alone writes files and says how far it is.
   bool writes() const { return rank_of(exchange) == 0; }
 };
+
+/// The GPU that a run is planned for where nothing is run; none: no GPU.
+inline std::optional<PlannedDevice> device_without_data(const RunOptions& run) {
+  if (!run.device_budget) return {};
+  return PlannedDevice{.budget = *run.device_budget};
+}
 
 /// The limits of blocks, as the recipe has them.
 inline BlockLimits limits_of(const Recipe::Training& training) {
@@ -86,6 +95,7 @@ struct FitResult {
   int64_t unforeseen = 0;            ///< blocks whose tensors were not as planned
   std::optional<InitialWeights> initial = {};  ///< of init_from, where the run started afresh
   std::optional<Reading> reading = {};  ///< of all epochs in this process; none: the source has no cache
+  std::optional<DeviceUse> device = {};
 };
 
 /// The most ranks that a run can have: one for each lane, and one for each block of a step.

@@ -68,7 +68,7 @@ TrainerState::TrainerState(const FitOptions& options)
   position.epochs.reserve(epochs_with_room(options));
 }
 
-MemoryPlan plan_with(const FitOptions& options) {
+MemoryPlan plan_with(const FitOptions& options, DeviceFit* device) {
   const Recipe::Training& training = options.recipe->training;
   PlanInput input{
       .source = options.source,
@@ -96,7 +96,7 @@ MemoryPlan plan_with(const FitOptions& options) {
       .outside_varies = options.run.outside_varies,
       .later = extra_bytes_after_fit(options),
       .optimizer_tensors = state_tensors(optimizer_options(training)),
-      .device_budget = options.run.device_budget,
+      .device = device != nullptr ? device->planned() : device_without_data(options.run),
       .cap = options.run.cap};
   if (options.run.without_data) input.missing = missing_of(options);
   return make_plan(input);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "train/fit/checkpoint.h"
+#include "train/fit/device_fit.h"
 #include "train/fit/fit.h"
 #include "train/fit/optimizer.h"
 #include "train/fit/step_trace.h"
@@ -22,6 +23,7 @@ struct TrainerState {
 };
 
 /// The plan of fit(): TrainerState is there already, or counted where the run is planned without data.
-MemoryPlan plan_with(const FitOptions& options);
+/// `device`: where blocks will run; null: on the CPU.
+MemoryPlan plan_with(const FitOptions& options, DeviceFit* device = nullptr);
 
 }  // namespace plimsoll

@@ -66,6 +66,7 @@ void save_detector(const std::filesystem::path& path, const Detector& detector) 
       {"plimsoll.without", Json(detector.facts.without).dump()},
       {"plimsoll.unknown_ids", detector.facts.unknown_ids_apart ? "apart" : "learned"}};
   if (!detector.facts.data.empty()) metadata["plimsoll.data"] = detector.facts.data;
+  put_channel_names(detector.facts.vocabulary.channels, metadata);
   write_safetensors(path, tensors, metadata);
 }
 

@@ -7,6 +7,7 @@
 
 #include "nn/gat_with_jk.h"
 #include "nn/vgae.h"
+#include "store/message_ids.h"
 #include "store/named_tensors.h"
 #include "store/safetensors.h"
 #include "train/model_file/threshold.h"
@@ -15,9 +16,9 @@ namespace plimsoll {
 
 /// What a trained detector needs beside its weights to be used on other data.
 struct DetectorFacts {
-  std::vector<uint32_t> vocabulary;          ///< CAN IDs by index
-  std::vector<uint32_t> benign_ids;          ///< IDs of benign training traffic
-  std::vector<Threshold> thresholds = {};    ///< of its scores
+  MessageIds vocabulary;                   ///< by index
+  MessageIds benign_ids;                   ///< of benign training traffic; its channels are the vocabulary's
+  std::vector<Threshold> thresholds = {};  ///< of its scores
   std::vector<std::string> trained_on = {};  ///< content_of each training recording
   std::vector<std::string> without = {};     ///< features that it does not see
   std::string data = {};  ///< how its windows are made: JSON {"features", "window", "stride"}
@@ -38,7 +39,8 @@ struct Detector {
 
 /// Writes a detector as safetensors: parameters and buffers by name, "vocabulary.ids" and "vocabulary.benign"
 /// (I64), `benign` by name, and in the metadata "plimsoll.model", "plimsoll.config", "plimsoll.thresholds",
-/// "plimsoll.trained_on", "plimsoll.without" and "plimsoll.data" (docs/formats/safetensors.md).
+/// "plimsoll.trained_on", "plimsoll.without", "plimsoll.data" and "plimsoll.channels"
+/// (docs/formats/safetensors.md).
 void save_detector(const std::filesystem::path& path, const Detector& detector);
 
 /// Errors: InputError naming the file and the tensor or key that is missing or of another shape.

@@ -37,10 +37,11 @@ void save_gnn(const std::filesystem::path& path, const GnnModel& model) {
   const auto* sgmp = dynamic_cast<const Sgmp*>(model.model.get());
   const char* kind = sgmp == nullptr ? "gnn" : sgmp->options().gtmp ? "gtmp" : "sgmp";
   const Json config = sgmp == nullptr ? options_json(model.gnn().options()) : options_json(sgmp->options());
-  write_safetensors(path, tensors,
-                    {{"plimsoll.model", kind},
-                     {"plimsoll.config", config.dump()},
-                     {"plimsoll.trained_on", model.trained_on}});
+  TensorMetadata metadata = {{"plimsoll.model", kind},
+                             {"plimsoll.config", config.dump()},
+                             {"plimsoll.trained_on", model.trained_on}};
+  put_channel_names(model.vocabulary.channels, metadata);
+  write_safetensors(path, tensors, metadata);
 }
 
 GnnModel load_gnn(const std::filesystem::path& path) {

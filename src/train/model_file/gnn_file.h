@@ -6,21 +6,23 @@
 
 #include "base/json.h"
 #include "nn/gnn.h"
+#include "store/message_ids.h"
 
 namespace plimsoll {
 
 /// A trained model of graphs or nodes, a Gnn or an Sgmp, and what is needed to use it on other data.
 struct GnnModel {
   std::unique_ptr<GraphModel> model;
-  std::vector<uint32_t> vocabulary = {};  ///< CAN IDs by index, where nodes are IDs
-  std::string trained_on = {};            ///< the data set: XXH3 of its identity
+  MessageIds vocabulary = {};   ///< by index, where nodes are IDs
+  std::string trained_on = {};  ///< the data set: XXH3 of its identity
 
   /// The Gnn that it is, for who runs it layer by layer. Errors: Failure where it is another model.
   const Gnn& gnn() const;
 };
 
 /// Writes a model as safetensors: parameters and buffers by name, "vocabulary.ids" (I64), and in the metadata
-/// "plimsoll.model" "gnn", "sgmp" or "gtmp", "plimsoll.config" (JSON) and "plimsoll.trained_on".
+/// "plimsoll.model" "gnn", "sgmp" or "gtmp", "plimsoll.config" (JSON), "plimsoll.trained_on" and
+/// "plimsoll.channels".
 void save_gnn(const std::filesystem::path& path, const GnnModel& model);
 
 /// Errors: InputError naming the file and the tensor or key that is missing or of another shape.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nn/parameters.h"
+#include "store/message_ids.h"
 #include "store/safetensors.h"
 
 namespace plimsoll {
@@ -19,9 +20,9 @@ void read_tensors(const SafetensorsView& file, const std::string& path, const Pa
 at::Tensor mapped_tensor(const SafetensorsView& file, const std::string& path, const std::string& name,
                          const std::vector<int64_t>& shape);
 
-/// CAN IDs as I64; absent means none.
-std::vector<int64_t> widen(const std::vector<uint32_t>& ids);
+/// Messages as I64, and the names of their channels in the metadata (store/message_ids.h); absent means none.
+std::vector<int64_t> widen(const MessageIds& ids);
 TensorSpan as_tensor(const std::vector<int64_t>& values);
-std::vector<uint32_t> read_ids(const SafetensorsView& file, const std::string& name);
+MessageIds read_ids(const SafetensorsView& file, const std::string& name);
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "device/device_region.h"
-#include "train/engine/slices.h"
+#include "train/engine/block_engine.h"
 #include "train/plan/operation_names.h"
 #include "train/plan/planned_work.h"
 #include "train/plan/planner.h"
@@ -29,7 +29,7 @@ int64_t bytes_of(const std::vector<ParameterList::Entry>& entries) {
 
 class DevicePlanner {
  public:
-  DevicePlanner(const PlanInput& input, int64_t budget) : in_(input), budget_(budget) {
+  DevicePlanner(const PlanInput& input, const PlannedDevice& device) : in_(input), device_(device) {
     PlannedWork prediction(in_, WorkKind::prediction);
     if (prediction.blocks > 0) works_.push_back(measured(std::move(prediction), false));
     if (in_.offloaded_teacher != nullptr)
@@ -61,6 +61,10 @@ class DevicePlanner {
  private:
   PlannedWork measured(PlannedWork work, bool recompute) {
     work.plan = std::make_shared<BlockPlan>(in_.block_shapes(), work.options);
+    std::optional<BlockEngine> engine;
+    if (device_.blocks != nullptr)
+      engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits,
+                     ExecutionPlan{.recompute = recompute, .device = device_.blocks});
     RowWidths widths = in_.source->widths();
     if (in_.offloaded_teacher != nullptr) widths = in_.offloaded_teacher->with_outputs(widths);
     const NameOperations names;
@@ -71,16 +75,21 @@ class DevicePlanner {
       std::vector<Terms> terms;
       const auto record = [&](const Probe& probe) {
         if (probe.terms.closed != closed) return;
+        terms.push_back(probe.terms.terms);
+        if (engine) {
+          tapes.push_back(try_probe(*engine, probe.block, work.kind == WorkKind::training));
+          return;
+        }
         CudaTape found = cuda_tape_without_data(*work.objective, probe.terms, widths,
                                                 work.kind == WorkKind::training, recompute);
         without_cuda_.insert(found.without_cuda.begin(), found.without_cuda.end());
         tapes.push_back(std::move(found.tape));
-        terms.push_back(probe.terms.terms);
       };
+      const RowWidths of_probes = engine ? widths : RowWidths();
       if (prefixes_in(box.highest) > 0)
-        visit_sample_probes(box.highest, {}, work.options, record);
+        visit_sample_probes(box.highest, of_probes, work.options, record);
       else
-        std::ranges::for_each(make_probes(box.highest, closed, {}, work.options), record);
+        std::ranges::for_each(make_probes(box.highest, closed, of_probes, work.options), record);
       work.plan->set_model(closed, TapeModel(tapes, terms, kDeviceRooms));
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
@@ -89,7 +98,43 @@ class DevicePlanner {
       work.plan->lay_out(work.plan->terms(work.worst));
       work.find_worst();
     }
+    if (engine && work.blocks > 0) verify(work, *engine);
     return work;
+  }
+
+  static Tape try_probe(BlockEngine& engine, const GraphBlock& block, bool training) {
+    try {
+      return engine.record_on_device(block, training).tape;
+    } catch (const c10::NotImplementedError& error) {
+      // "Could not run 'plimsoll::aggregate' with arguments from the 'CUDA' backend."
+      const std::string text = error.what_without_backtrace();
+      const size_t begin = text.find('\'') + 1;
+      throw UsageError(fmt::format("{}: there is no kernel for CUDA; train with --device cpu",
+                                   text.substr(begin, text.find('\'', begin) - begin)));
+    }
+  }
+
+  // Runs the block with the largest range. Where torch's operators ask for other pieces than in small blocks,
+  // pieces go where there is room, and a range is what this block needed and a little more.
+  void verify(PlannedWork& work, BlockEngine& engine) const {
+    GraphBlock block;
+    in_.source->read(work.worst, block);
+    try {
+      verify(work, engine, block);
+    } catch (const DeviceRegionFull&) {
+      // It is larger than the budget: divide() says by how much.
+    }
+  }
+  void verify(PlannedWork& work, BlockEngine& engine, const GraphBlock& block) const {
+    const bool training = work.kind == WorkKind::training;
+    const int64_t needed = engine.record_on_device(block, training).bytes;
+    // Pieces of an operator that works tile by tile grow no more once there is more than one.
+    const bool tight = work.most_bytes <= needed + needed / 4;
+    if (work.plan->exact() && tight && engine.record_on_device(block, training, work.plan.get()).as_planned)
+      return;
+    if (work.plan->exact())
+      work.plan->set_inexact("operators ask for other pieces in large blocks than in small ones");
+    work.most_bytes = needed + needed / 64 + kMiB;
   }
 
   // What is copied to the device for a block is at most all that makes up its batch.
@@ -114,13 +159,17 @@ class DevicePlanner {
   }
 
   DevicePlan divide(const PlannedWork* training, bool recompute) const {
-    DevicePlan plan{.budget = budget_, .recompute = recompute};
+    DevicePlan plan{.budget = device_.budget, .recompute = recompute};
     std::vector<const PlannedWork*> works;
     if (training != nullptr) works.push_back(training);
     for (const PlannedWork& work : works_) works.push_back(&work);
     int64_t at_once = 1;
     for (const PlannedWork* work : works) {
-      plan.next_graph = std::max(plan.next_graph, graph_bytes(*work));
+      if (plan.exact) plan.why_inexact = work->plan->difference();
+      plan.exact = plan.exact && work->plan->exact();
+      if (work->plan->exact())
+        (work->kind == WorkKind::training ? plan.training : plan.prediction) = work->plan;
+      plan.graph = std::max(plan.graph, graph_bytes(*work));
       at_once = std::max(at_once, work->most_at_once);
       const int64_t range = DeviceRegion::round_up(work->most_bytes);
       if (range <= plan.range) continue;
@@ -131,55 +180,47 @@ class DevicePlanner {
       plan.worst_bytes = peak.bytes;
       plan.operation = peak.operation;
     }
-    std::vector<std::pair<std::string, int64_t>> resident = resident_parts(training != nullptr);
-    int64_t fixed = DevicePlan::kContext;
+    std::vector<std::pair<std::string, int64_t>> resident = resident_parts();
+    int64_t fixed = device_.context;
     for (const auto& [name, bytes] : resident) fixed += bytes;
-    const int64_t a_stream = DevicePlan::kWorkspace + plan.range + plan.next_graph;
-    const auto most = static_cast<int>(std::min<int64_t>(DevicePlan::kMostStreams, at_once));
+    const int64_t a_stream = device_.workspace + plan.range;
+    const auto most = static_cast<int>(std::min<int64_t>(device_.most_streams, at_once));
     for (int blocks = 1; blocks <= most; ++blocks) plan.budget_for.push_back(fixed + blocks * a_stream);
     plan.min_budget = plan.budget_for.front();
-    plan.feasible = budget_ >= plan.min_budget;
+    plan.feasible = plan.budget >= plan.min_budget;
     plan.blocks =
-        static_cast<int>(std::ranges::upper_bound(plan.budget_for, budget_) - plan.budget_for.begin());
+        static_cast<int>(std::ranges::upper_bound(plan.budget_for, plan.budget) - plan.budget_for.begin());
     const int blocks = std::max(plan.blocks, 1);
-    plan.staging = blocks * plan.next_graph;
-    plan.parts = {{"context", DevicePlan::kContext}, {"workspaces", blocks * DevicePlan::kWorkspace}};
+    plan.staging = blocks * plan.graph;
+    plan.parts = {{"context", device_.context}, {"workspaces", blocks * device_.workspace}};
     plan.parts.insert(plan.parts.end(), resident.begin(), resident.end());
     plan.parts.emplace_back("blocks in flight", blocks * plan.range);
-    plan.parts.emplace_back("next graphs", blocks * plan.next_graph);
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
     plan.without_cuda.assign(without_cuda_.begin(), without_cuda_.end());
     return plan;
   }
 
-  std::vector<std::pair<std::string, int64_t>> resident_parts(bool trains) const {
-    const ParameterList& parameters = in_.objective->parameters();
-    std::vector<std::pair<std::string, int64_t>> parts{{"parameters", bytes_of(parameters.all())}};
+  // Gradients are added, and the optimizer steps, on the host.
+  std::vector<std::pair<std::string, int64_t>> resident_parts() const {
+    std::vector<std::pair<std::string, int64_t>> parts{
+        {"parameters", bytes_of(in_.objective->parameters().all())}};
     int64_t teacher = in_.live_teacher != nullptr ? bytes_of(in_.live_teacher->all()) : 0;
     if (in_.offloaded_teacher != nullptr)
       teacher += bytes_of(in_.offloaded_teacher->objective().parameters().all());
     if (teacher > 0) parts.emplace_back("teacher", teacher);
-    if (!trains) return parts;
-    const int64_t slice =
-        in_.ranks > 1 ? DeviceRegion::round_up(Slices(parameters, in_.ranks).row() * int64_t{sizeof(float)})
-                      : bytes_of(parameters.entries());
-    const int64_t sets =
-        in_.ranks > 1 ? RankLanes(in_.lanes, in_.ranks).sets() : LaneTree<BatchSum>::sets(in_.lanes);
-    parts.emplace_back("gradients", sets * slice);
-    if (in_.optimizer_tensors > 0) parts.emplace_back("optimizer", in_.optimizer_tensors * slice);
     return parts;
   }
 
   const PlanInput& in_;
-  const int64_t budget_;
+  const PlannedDevice& device_;
   std::vector<PlannedWork> works_;  // beside training
   std::set<std::string> without_cuda_;
 };
 
 }  // namespace
 
-DevicePlan plan_device(const PlanInput& input, int64_t budget) {
-  return DevicePlanner(input, budget).run();
+DevicePlan plan_device(const PlanInput& input, const PlannedDevice& device) {
+  return DevicePlanner(input, device).run();
 }
 
 void require_feasible(const DevicePlan& plan) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,24 +12,37 @@
 namespace plimsoll {
 
 struct PlanInput;
+class BlockPlan;
+class DeviceBlocks;
+
+/// A device that a run is planned for.
+struct PlannedDevice {
+  int64_t budget = 0;
+  int64_t context = kAssumedContext;  ///< of the driver and its libraries, for the process and its threads
+  int64_t workspace = kAssumedWorkspace;  ///< of cuBLAS for each stream
+  int most_streams = kMostStreams;
+  /// Probes run on it, for which it has one lane of all that is free; null: nothing is run.
+  DeviceBlocks* blocks = nullptr;
+
+  /// What driver and libraries take for a process, and of each stream the handle of cuBLAS for its thread and
+  /// the workspace, as an H200 was seen to (driver 580.159, CUDA 13.0, torch 2.11; bench/results/gpu.md).
+  /// They depend on driver and GPU: a run measures them when it opens the device.
+  static constexpr int64_t kAssumedContext = 617 * kMiB;
+  static constexpr int64_t kAssumedWorkspace = (33 + 33) * kMiB;
+  /// As many queues as a device can have (CUDA_DEVICE_MAX_CONNECTIONS of the CUDA programming guide).
+  static constexpr int kMostStreams = 32;
+};
 
 /// What a run needs of the memory of a CUDA device, and how many blocks are in flight there. All bytes.
 struct DevicePlan {
-  /// What the driver takes for a process, with the modules that torch and we load. An assumption: it depends
-  /// on driver and GPU, and no GPU has measured it here. A run measures it when it opens the device.
-  static constexpr int64_t kContext = 512 * kMiB;
-  /// Of cuBLAS for each stream: what NVIDIA recommends for Hopper, and more than for others (cuBLAS,
-  /// cublasSetWorkspace()).
-  static constexpr int64_t kWorkspace = 32 * kMiB;
-  /// As many queues as a device can have (CUDA_DEVICE_MAX_CONNECTIONS of the CUDA programming guide).
-  static constexpr int kMostStreams = 32;
-
   int64_t budget = 0;
   bool feasible = false;
+  bool exact = true;  ///< else a range is what the largest block needed when it ran, and a little more
+  std::string why_inexact;
   int blocks = 0;          ///< in flight, one a stream
   bool recompute = false;  ///< layers run again in backward
   int64_t range = 0;       ///< of a stream: enough for any block
-  int64_t next_graph = 0;  ///< of a stream: the graph of its next block, copied meanwhile
+  int64_t graph = 0;       ///< of a block, copied to its range in one piece
   int64_t staging = 0;     ///< pinned memory of the host, of all streams; not of the budget
   int64_t peak = 0;        ///< of the budget, with `blocks` in flight, one at least
   int64_t min_budget = 0;  ///< with one block in flight, its layers run again if that needs less
@@ -40,15 +54,16 @@ struct DevicePlan {
 
   /// The least budget for each number of blocks in flight, 1 first.
   std::vector<int64_t> budget_for;
+  /// Where a block's tensors go in its range.
+  std::shared_ptr<const BlockPlan> training, prediction;
   /// Operators that have no kernel for CUDA, which are planned as they ask on the CPU.
   std::vector<std::string> without_cuda;
 };
 
-/// Plans a run for a device of which it may use `budget`; no device is needed, and nothing is run. The
-/// objective's parameters must have no data (MetaParameters). What torch's own operators take of a device for
-/// themselves is not known without one: they are planned as they ask on the CPU. Errors: as
-/// tape_without_data().
-DevicePlan plan_device(const PlanInput& input, int64_t budget);
+/// Plans a run for a device. Without PlannedDevice::blocks no device is needed, and nothing is run: the
+/// objective's parameters must have no data (MetaParameters), and what torch's own operators take of a device
+/// for themselves is planned as they ask on the CPU. Errors: as tape_without_data(), or as a block's.
+DevicePlan plan_device(const PlanInput& input, const PlannedDevice& device);
 
 /// Errors: BudgetTooSmall, which names the smallest device budget, unless the plan is feasible.
 void require_feasible(const DevicePlan& plan);

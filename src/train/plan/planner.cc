@@ -447,7 +447,7 @@ class Planner {
 
 MemoryPlan make_plan(const PlanInput& input) {
   MemoryPlan plan = Planner(input).run();
-  if (input.device_budget) plan.device = plan_device(input, *input.device_budget);
+  if (input.device) plan.device = plan_device(input, *input.device);
   return plan;
 }
 

@@ -52,10 +52,9 @@ struct PlanInput {
   int64_t outside_varies = 0;  ///< bytes by which that may be more another time; in min_budget alone
   int64_t later = 0;           ///< bytes that the caller takes once the run is under way, such as scores
   PendingAllocation missing = {};
-  int64_t optimizer_tensors = 0;  ///< that the optimizer keeps of each parameter's shape
-  /// Bytes of a CUDA device for which the run is planned, too; with estimation static alone.
-  std::optional<int64_t> device_budget = {};
-  std::optional<int64_t> cap = {};  ///< of the ledger; none: as it is now
+  int64_t optimizer_tensors = 0;             ///< that the optimizer keeps of each parameter's shape
+  std::optional<PlannedDevice> device = {};  ///< for which the run is planned, too
+  std::optional<int64_t> cap = {};           ///< of the ledger; none: as it is now
 
   BlockShapes block_shapes() const { return {shapes, source->prefix_shapes()}; }
   EpochOrder order() const { return {training, curriculum, seed, fresh_epochs}; }
@@ -117,7 +116,7 @@ struct MemoryPlan {
   int64_t blocks_planned = 0;   ///< whose exact size is known
   bool all_blocks_known = true;
   double seconds = 0;                ///< that planning took
-  std::optional<DevicePlan> device;  ///< where PlanInput has a device_budget
+  std::optional<DevicePlan> device;  ///< where PlanInput has a device
   int64_t heap = 0;                  ///< of peak, that is in neither floor nor ledger; kHeapSlack aside
 };
 

@@ -49,7 +49,7 @@ MemoryPlan plan_column(const ColumnOptions& options) {
                     .outside_ledger = options.run.outside_ledger,
                     .outside_varies = options.run.outside_varies,
                     .later = kWriterBytes + bytes_on_ranks(options),
-                    .device_budget = options.run.device_budget,
+                    .device = device_without_data(options.run),
                     .cap = options.run.cap});
 }
 

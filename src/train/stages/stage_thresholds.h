@@ -19,7 +19,7 @@ void set_thresholds(Detector& detector, const BlockSource& source, std::span<con
 /// one takes meanwhile.
 struct FurtherLevels {
   static constexpr int64_t kMostWindows = 8192;
-  static constexpr int64_t kWindowBytes = 64;
+  static constexpr int64_t kWindowBytes = 72;
 };
 
 /// What thresholds take of the ledger beside a slab and weights, and further levels after them:

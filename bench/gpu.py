@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""KD-GAT's training on a GPU, as markdown: run by `scripts/check gpu`.
+
+    gpu.py PROGRAMS        the folder with plimsoll and plimsoll-train
+
+Steps of a large GAT and a large autoencoder beside PyTorch Geometric's in the same run, each a fresh process; and one
+training under several budgets of the GPU, whose weights must be the same.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PEER = ROOT / "bench" / "peers" / "recipe.py"
+BATCH, FRAMES = 4096, 2_000_000
+RECIPES = {
+    "gat": "task: detection\ngat: {preset: large, learning_rate: 0.003}\n",
+    "vgae": "task: autoencoder\nvgae: {preset: large, learning_rate: 0.003}\n",
+}
+COMMON = (f"seed: 42\ndata: {{features: compat}}\ntraining: {{max_epochs: 6, batch_size: {BATCH}, patience: 10, "
+          "block: {graphs: 512, nodes: 65536, edges: 262144}}\n")
+MIB = 2**20
+
+
+def output(*command):
+    return subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def train(plimsoll, work, model, name, threads, budget):
+    recipe = work / f"{model}.yaml"
+    recipe.write_text(COMMON + RECIPES[model])
+    return json.loads(output(plimsoll, "train", recipe, "--data", work / "frames", "--run", work / name, "--force",
+                             "--budget", "16GiB", "--threads", threads, "--device", "cuda", "--device-budget", budget,
+                             "--json"))
+
+
+def mib(count):
+    return f"{count / MIB:,.0f}"
+
+
+def main():
+    plimsoll = Path(sys.argv[1]) / "plimsoll"
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        output(plimsoll, "simulate", "can", "--out", work / "frames", "--frames", FRAMES, "--seed", 1)
+        output(plimsoll, "windows", work / "frames", "--features", "compat", "--out", work / "graphs")
+
+        print(f"## KD-GAT's steps at batch {BATCH:,}\n\n`bench/gpu.py`: epochs with validation of {FRAMES // 100:,} simulated "
+              "windows in blocks of 512, four in flight; PyTorch Geometric as its users run it, batches from a DataLoader.\n")
+        print("| model | ours graphs/s | PyG graphs/s | ours / PyG | PyG's share of making batches | ours MiB, all | of them a "
+              "range, planned / used | PyG MiB, tensors alone |\n|---|---|---|---|---|---|---|---|")
+        runs = []
+        for model in RECIPES:
+            peer = json.loads(output(sys.executable, PEER, work / "graphs", f"{model}-large", "--batch", BATCH, "--threads",
+                                     min(8, os.cpu_count()), "--device", "cuda"))
+            ours = train(plimsoll, work, model, model, 4, "16GiB")
+            device = ours["device"]
+            runs.append((model, 4, "16GiB", ours))
+            print(f"| {model} large | {ours['graphs_per_s']:,.0f} | {peer['graphs_per_s']:,.0f} | "
+                  f"{ours['graphs_per_s'] / peer['graphs_per_s']:.1f} | {peer['collate_share']:.0%} | "
+                  f"{mib(device['measured_peak_bytes'])} | {mib(device['range_bytes'])} / {mib(device['highest_range_bytes'])} | "
+                  f"{mib(peer['device_peak'])} |", flush=True)
+
+        print("\n## One training, several budgets\n")
+        print("| model | device budget | threads | blocks in flight | run again | planned MiB | used MiB | process by NVML MiB | "
+              "graphs/s | weights |\n|---|---|---|---|---|---|---|---|---|---|")
+        for model in RECIPES:
+            least = next(run for run in runs if run[0] == model)[3]["device"]["min_budget_bytes"]
+            for threads, budget in ((4, str(least + 2 * MIB)), (1, "2GiB"), (8, "24GiB")):
+                runs.append((model, threads, budget, train(plimsoll, work, model, f"{model}-{budget}", threads, budget)))
+        for model, threads, budget, run in sorted(runs, key=lambda run: run[0]):
+            device = run["device"]
+            held = device["process_bytes"]
+            print(f"| {model} large | {mib(device['budget_bytes'])} MiB | {threads} | {device['blocks_in_flight']} | "
+                  f"{'layers' if device['recompute'] else ''} | {mib(device['planned_peak_bytes'])} | "
+                  f"{mib(device['measured_peak_bytes'])} | {mib(held) if held else ''} | {run['graphs_per_s']:,.0f} | "
+                  f"{run['weights'][:12]} |")
+        for model in RECIPES:
+            if len({run["weights"] for of, _, _, run in runs if of == model}) != 1:
+                raise SystemExit(f"{model}: weights differ with the budget")
+        reasons = {run["device"]["why_inexact"] for _, _, _, run in runs} - {""}
+        if reasons:
+            print("\nRanges are those of the largest block as it ran, and 1.6 % more: " + "; ".join(sorted(reasons)) + ".")
+
+
+if __name__ == "__main__":
+    main()

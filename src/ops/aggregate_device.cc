@@ -1,0 +1,108 @@
+#include "ops/aggregate_device.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+
+#include "kernels/aggregate_cuda.h"
+#include "memory/slab.h"
+#include "ops/attention.h"
+#include "ops/check.h"
+#include "ops/device_layer.h"
+#include "ops/device_order.h"
+#include "ops/numbers.h"
+#include "ops/operator.h"
+
+namespace plimsoll {
+namespace {
+
+using Tensor = at::Tensor;
+using Count = std::optional<int64_t>;
+
+// Number of edges that an order has room for.
+int64_t check_order(const Tensor& x, const Tensor& order, int64_t targets) {
+  require_device_dtype(x);
+  require(x.dim() == 2, "x f32 or f64 [S, F]", x);
+  require(order.dim() == 1 && order.scalar_type() == at::kInt && order.is_contiguous() &&
+              order.device() == x.device(),
+          "order i32 on x's device", order);
+  const int64_t edges = edges_of_order(order.numel(), targets);
+  require(edges >= 0 && order.numel() == edge_order_size(targets, edges), "an order of so many targets",
+          order);
+  return edges;
+}
+
+void check_scale(const Tensor& x, const Optional& scale, int64_t rows, const char* expected) {
+  if (scale) require_like(x, *scale, {rows}, expected);
+}
+
+// The edges into each row, as AggregateInput has them.
+struct EntriesThere {
+  Tensor ptr, index, edge;
+};
+
+void run_there(const Tensor& x, const EntriesThere& of, const Optional& entry_scale,
+               const Optional& edge_scale, const Optional& row_scale, const Tensor& out) {
+  const OnDeviceOf device(x);
+  const Tensor entries = plain(entry_scale);
+  const Tensor edges = plain(edge_scale);
+  const Tensor rows = plain(row_scale);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "aggregate_on_device", [&] {
+    const AggregateInput<scalar_t> in = {
+        .x = read<scalar_t>(x),
+        .ptr = read<int32_t>(of.ptr),
+        .index = read<int32_t>(of.index),
+        .edge = of.edge.defined() ? read<int32_t>(of.edge) : nullptr,
+        .entry_scale = read<scalar_t>(entries),
+        .edge_scale = read<scalar_t>(edges),
+        .row_scale = read<scalar_t>(rows),
+        .features = x.size(1),
+    };
+    aggregate_cuda<scalar_t>(in, out.size(0), write<scalar_t>(out), device.stream());
+  });
+}
+
+Tensor edges_of(const Tensor& order, int64_t targets, int64_t edges) {
+  return order.narrow(0, kOrderHead + 2 * (targets + 1) + edges, edges);
+}
+
+}  // namespace
+
+Tensor aggregate_on_device(const Tensor& input, const Tensor& order, const Optional& source_scale,
+                           const Optional& target_scale, Count count, const Optional& edge_scale) {
+  const int64_t targets = count.value_or(input.size(0));
+  const int64_t edges = check_order(input, order, targets);
+  check_scale(input, source_scale, input.size(0), "source_scale [S] of x's dtype");
+  check_scale(input, target_scale, targets, "target_scale [T] of x's dtype");
+  check_scale(input, edge_scale, edges, "edge_scale [E] of x's dtype, E as in the order");
+  Tensor out = at::empty({targets, input.size(1)}, input.options());
+  const WorkspaceScope workspace;
+  const Tensor x = input.contiguous();
+  const int64_t ptr = kOrderHead;
+  run_there(x,
+            {order.narrow(0, ptr, targets + 1), order.narrow(0, ptr + 2 * (targets + 1), edges),
+             edges_of(order, targets, edges)},
+            source_scale, edge_scale, target_scale, out);
+  return out;
+}
+
+Tensor aggregate_backward_on_device(const Tensor& grad, const Tensor& order, const Optional& source_scale,
+                                    const Optional& target_scale, Count count, const Optional& edge_scale) {
+  const int64_t sources = count.value_or(grad.size(0));
+  const int64_t targets = grad.size(0);
+  const int64_t edges = check_order(grad, order, targets);
+  Tensor dx = at::empty({sources, grad.size(1)}, grad.options());
+  const WorkspaceScope workspace;
+  const Tensor dout = grad.contiguous();
+  const SortedOutEdges out = sorted_out_edges(order, sources, targets, edges);
+  EntriesThere entries{out.ptr, out.target, {}};
+  // Places in the order become the edges that are there.
+  if (edge_scale) entries.edge = edges_of(order, targets, edges).index_select(0, out.position);
+  run_there(dout, entries, target_scale, edge_scale, source_scale, dx);
+  return dx;
+}
+
+Tensor in_degrees_on_device(const Tensor& order, int64_t, int64_t targets) {
+  return at::diff(order.narrow(0, kOrderHead, targets + 1)).to(at::kFloat);
+}
+
+}  // namespace plimsoll

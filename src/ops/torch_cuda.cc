@@ -1,0 +1,64 @@
+#include "ops/torch_cuda.h"
+
+#include <ATen/Context.h>
+
+#include <cstdlib>
+#include <functional>
+#include <memory>
+
+#include "base/error.h"
+#include "base/shared_library.h"
+
+struct CUstream_st;  // a stream, as torch's functions have it in their names
+
+namespace plimsoll {
+namespace {
+
+// torch/csrc/cuda/CUDAPluggableAllocator.h, whose header wants CUDA's own. The names are those of the
+// functions' types, so that one of other types is not found.
+using Take = std::function<void*(size_t, int, CUstream_st*)>;
+using Give = std::function<void(void*, size_t, int, CUstream_st*)>;
+using Allocator = std::shared_ptr<void>;
+constexpr const char* kCreateAllocator =
+    "_ZN5torch4cuda22CUDAPluggableAllocator21createCustomAllocatorESt8functionIFPvmiP11CUstream_stEES2_"
+    "IFvS3_miS5_EE";
+constexpr const char* kChangeAllocator =
+    "_ZN5torch4cuda22CUDAPluggableAllocator22changeCurrentAllocatorERKSt10shared_ptrIN3c104cuda"
+    "20CUDACachingAllocator13CUDAAllocatorEE";
+
+SharedLibrary torch_cuda() {
+  return {"libtorch_cuda.so", "--device cuda needs a torch with CUDA: pip install torch"};
+}
+
+}  // namespace
+
+c10::Device load_torch_cuda(int index, DeviceTensors& tensors) {
+  // cuBLAS gives the same bits each time with a workspace of a fixed size; torch reads this once.
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  const SharedLibrary library = [] {
+    try {
+      return torch_cuda();
+    } catch (const Failure& error) {
+      throw UsageError(error.what());
+    }
+  }();
+  const auto create = library.function<Allocator (*)(Take, Give)>(kCreateAllocator);
+  const auto change = library.function<void (*)(const Allocator&)>(kChangeAllocator);
+  change(create(
+      [&tensors](size_t bytes, int, CUstream_st*) { return tensors.take(static_cast<int64_t>(bytes)); },
+      [&tensors](void* data, size_t bytes, int, CUstream_st*) {
+        tensors.give(data, static_cast<int64_t>(bytes));
+      }));
+  at::Context& torch = at::globalContext();
+  torch.lazyInitDevice(c10::DeviceType::CUDA);
+  torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  torch.setDeterministicFillUninitializedMemory(false);
+  torch.setWarnOnAccumulateGradStreamMismatch(false);  // lanes share parameters, which have one each
+  return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)};
+}
+
+void clear_cublas_workspaces() {
+  torch_cuda().function<void (*)()>("_ZN2at4cuda21clearCublasWorkspacesEv")();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,167 @@
+#include "train/engine/device_blocks.h"
+
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "ops/module_scope.h"
+#include "ops/torch_cuda.h"
+#include "train/engine/torch_on_stream.h"
+
+namespace plimsoll {
+namespace {
+
+int64_t rounded_bytes(const at::Tensor& tensor) {
+  return DeviceRegion::round_up(static_cast<int64_t>(tensor.nbytes()));
+}
+
+}  // namespace
+
+DeviceBlocks::DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device torch,
+                           const std::vector<const ParameterList*>& parameters)
+    : device_(device),
+      tensors_(tensors),
+      torch_(torch),
+      stream_(device.make_stream()),
+      parameters_(device, torch, parameters) {}
+
+void DeviceBlocks::make_lanes(int lanes, int64_t bytes) {
+  lane_of_.clear();
+  lanes_.clear();
+  highest_range_ = unforeseen_ = reruns_ = 0;
+  if (!torch_.is_cpu()) clear_cublas_workspaces();  // of streams that are no more
+  for (int lane = 0; lane < lanes; ++lane) lanes_.push_back(std::make_unique<Lane>(device_, tensors_, bytes));
+}
+
+void DeviceBlocks::begin_record(TapeRecorder* recorder, const RangePlanner* planner) {
+  recorder_ = recorder;
+  recorded_planner_ = planner;
+  highest_range_ = unforeseen_ = reruns_ = 0;
+}
+
+DeviceBlocks::Lane& DeviceBlocks::lane_of_this_thread() {
+  const std::scoped_lock lock(mutex_);
+  Lane*& lane = lane_of_[std::this_thread::get_id()];
+  if (lane != nullptr) return *lane;
+  if (lane_of_.size() > lanes_.size())
+    throw Failure(fmt::format("{} threads run blocks on a device that has room for {}", lane_of_.size(),
+                              lanes_.size()));
+  lane = lanes_[lane_of_.size() - 1].get();
+  const TorchOnStream on_stream(torch_, *lane->stream);
+  warm_up_products(torch_);
+  lane->stream->wait();
+  return *lane;
+}
+
+std::byte* DeviceBlocks::Lane::stage(int64_t bytes) {
+  if (staging == nullptr || staging->bytes() < bytes) {
+    stream->wait();
+    staging.reset();
+    staging = device.pin(bytes);
+  }
+  return staging->write().data();
+}
+
+Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
+  const ModuleScope scope("batch");  // kBatchModule of train/plan/static_tape.h
+  Batch there = batch;
+  there.on_host = &batch;
+  int64_t bytes = 0;
+  there.each_tensor([&](const at::Tensor& tensor) { bytes += rounded_bytes(tensor); });
+  std::byte* const staging = lane.stage(bytes);
+  int64_t place = 0;
+  there.each_tensor([&](at::Tensor& tensor) {
+    const at::Tensor here = tensor.contiguous();
+    tensor = at::empty(here.sizes(), here.options().device(torch_));
+    std::memcpy(staging + place, here.const_data_ptr(), here.nbytes());
+    lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()),
+                                lane.staging->data() + place, static_cast<int64_t>(here.nbytes()));
+    place += rounded_bytes(here);
+  });
+  if (torch_.is_cpu()) lane.stream->wait();
+  return there;
+}
+
+// What a block found, in the staging of its lane.
+std::vector<DeviceBlocks::Staged> DeviceBlocks::copy_back(Lane& lane, const std::vector<at::Tensor>& found) {
+  std::vector<at::Tensor> whole;
+  std::vector<Staged> staged;
+  int64_t bytes = 0;
+  for (const at::Tensor& tensor : found) {
+    whole.push_back(tensor.contiguous());
+    staged.push_back({tensor.sizes().vec(), tensor.scalar_type(), bytes});
+    bytes += rounded_bytes(tensor);
+  }
+  lane.stage(bytes);
+  for (size_t i = 0; i < whole.size(); ++i)
+    lane.stream->copy_to_host(lane.staging->data() + staged[i].place,
+                              static_cast<std::byte*>(whole[i].mutable_data_ptr()),
+                              static_cast<int64_t>(whole[i].nbytes()));
+  lane.stream->wait();
+  return staged;
+}
+
+std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Batch& batch,
+                                             const RangePlan& plan, const Work& work) {
+  DeviceRange range(room, *lane.stream, plan.pieces);
+  const TorchOnStream on_stream(torch_, *lane.stream);
+  const std::vector<Staged> staged = [&] {
+    const DeviceRangeScope scope(range, recorder_, torch_.is_cpu() ? &tensors_ : nullptr);
+    std::vector<at::Tensor> found;
+    {
+      Batch there = copy(lane, batch);
+      found = work(there);
+    }
+    return copy_back(lane, found);
+  }();
+  for (int64_t most = highest_range_; most < range.high();)
+    if (highest_range_.compare_exchange_weak(most, range.high())) break;
+  if (range.left_plan()) ++unforeseen_;
+  const std::byte* const from = lane.staging->read().data();
+  std::vector<at::Tensor> here;
+  for (const Staged& of : staged) {
+    here.push_back(at::empty(of.sizes, of.type));
+    std::memcpy(here.back().mutable_data_ptr(), from + of.place, here.back().nbytes());
+  }
+  return here;
+}
+
+std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const int64_t> graphs,
+                                          const RangePlanner* planner, const Work& work) {
+  Lane& lane = lane_of_this_thread();
+  if (recorder_ != nullptr) planner = recorded_planner_;
+  if (planner != nullptr)
+    planner->plan(graphs, lane.plan);
+  else
+    lane.plan.pieces.clear();
+  try {
+    const std::shared_lock beside_others(running_);
+    return run_in(lane, lane.room->stretch(), batch, lane.plan, work);
+  } catch (const DeviceRegionFull&) {
+    if (lanes_.size() < 2) throw;
+  }
+  return run_alone(lane, batch, work);
+}
+
+std::vector<at::Tensor> DeviceBlocks::run_alone(Lane& lane, const Batch& batch, const Work& work) {
+  const std::unique_lock alone(running_);
+  const int64_t bytes = lane.room->stretch().bytes;
+  for (const auto& of : lanes_) of->room.reset();
+  const auto as_before = [&] {
+    for (const auto& of : lanes_) of->room.emplace(tensors_, bytes);
+  };
+  try {
+    const DeviceTensors::Room all(tensors_, static_cast<int64_t>(lanes_.size()) * bytes);
+    auto found = run_in(lane, all.stretch(), batch, {}, work);
+    ++reruns_;
+    as_before();
+    return found;
+  } catch (...) {
+    as_before();
+    throw;
+  }
+}
+
+}  // namespace plimsoll

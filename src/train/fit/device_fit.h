@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/json.h"
+#include "train/engine/device_blocks.h"
+#include "train/engine/training_device.h"
+#include "train/plan/planner.h"
+
+namespace plimsoll {
+
+struct FitOptions;
+
+/// What a run took of a device. All bytes.
+struct DeviceUse {
+  std::string name;
+  int64_t budget = 0;
+  int64_t planned = 0;                  ///< context, workspaces, parameters, ranges
+  int64_t measured = 0;                 ///< the same, with the most of the ranges that blocks had in use
+  int64_t region = 0;                   ///< that is taken, whatever is used of it
+  std::optional<int64_t> process = {};  ///< what NVML says that the process holds, the whole region among it
+  int lanes = 0;
+  int64_t range = 0;
+  int64_t highest_range = 0;
+  bool recompute = false;
+  std::string why_inexact = {};
+  int64_t min_budget = 0;
+};
+Json device_json(const DeviceUse& use);
+/// One line.
+std::string device_in_words(const DeviceUse& use);
+
+/// The blocks of fit() on a device, and the plan of them.
+class DeviceFit {
+ public:
+  /// Errors: UsageError for what does not run on a device; DeviceRegionFull where not even the parameters
+  /// fit.
+  DeviceFit(TrainingDevice& device, const FitOptions& options);
+
+  /// With all that is free for the probes.
+  PlannedDevice planned();
+  /// How blocks run by the plan: `host` is what the host has planned for. Errors: BudgetTooSmall.
+  ExecutionPlan execution(const DevicePlan& plan, ExecutionPlan host);
+  DeviceUse use(const DevicePlan& plan) const;
+
+ private:
+  TrainingDevice& device_;
+  DeviceBlocks blocks_;
+};
+
+}  // namespace plimsoll
