@@ -16,10 +16,7 @@
 namespace plimsoll {
 namespace {
 
-// Pieces and gaps with which a disk gives the most of either kind of reading; measured in
-// bench/results/giant.md.
 constexpr int64_t kLongestPiece = 32 * 1024;
-constexpr int64_t kLongestGap = 8 * 1024;
 constexpr int64_t kLeastBuffers = 64 * 1024;
 constexpr int64_t kMostBuffers = 2 * 1024 * 1024;
 constexpr int64_t kBufferShare = 16;
@@ -44,7 +41,7 @@ RowReader::Options reading(const RowLayout& layout, int64_t bytes) {
   const int64_t buffers = buffers_for(bytes);
   return {.way = {},
           .buffer_bytes = buffers,
-          .longest_gap = kLongestGap,
+          .longest_gap = SharedScan::kLongestGap,
           .longest_piece = std::max(layout.row_bytes, std::min(kLongestPiece, buffers / 16))};
 }
 

@@ -48,6 +48,9 @@ class SharedScan {
   /// With room for some rows, and with room for all: more is of no use.
   static int64_t least_bytes(const RowLayout& layout);
   static int64_t most_bytes(const RowLayout& layout);
+  /// Rows no farther apart than this are read together: pieces with which a disk gives the most of either
+  /// kind of reading; measured in bench/results/giant.md.
+  static constexpr int64_t kLongestGap = 8 * 1024;
   /// What a row takes beside its bytes, roughly.
   static constexpr int64_t kRowBytes = 48;
   /// Rows that it has room for.
