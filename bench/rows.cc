@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "rows/row_cache.h"
+#include "rows/shared_scan.h"
 
 namespace plimsoll {
 namespace {
@@ -142,32 +142,30 @@ void measure_cold(const MadeFile& made, int64_t file_rows) {
 }
 
 void measure_warm(const MadeFile& made, int64_t file_rows) {
-  RowReader reader(made.path(), {0, kRowBytes, file_rows});
-  fmt::print("chosen  {}\n", way_name(reader.way()));
+  fmt::print("chosen  {}\n", way_name(RowReader(made.path(), {0, kRowBytes, file_rows}).way()));
   for (const int64_t held : {4'000, 200'000}) {  // in the processor's caches, and not
-    RowCache cache(reader, {held * 600});
-    std::vector<int64_t> drawn(static_cast<size_t>(held));
-    std::mt19937_64 random(9);
-    for (int64_t& row : drawn) row = static_cast<int64_t>(random() % static_cast<uint64_t>(file_rows));
+    SharedScan scan(made.path(), {0, kRowBytes, file_rows}, SharedScan::least_bytes({0, kRowBytes, file_rows}) + held * 700);
+    std::vector<int64_t> drawn = random_rows(static_cast<size_t>(held), file_rows, 9);
     std::sort(drawn.begin(), drawn.end());
     drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
-    std::shuffle(drawn.begin(), drawn.end(), random);
+    std::mt19937_64 random(9);
     std::vector<std::byte> out(drawn.size() * kRowBytes);
-    cache.gather(drawn, out.data());
-    double plain = 0;
+    double gathered = 0;
     double planned = 0;
     for (int round = 0; round < 2 * kRounds; ++round) {
       std::shuffle(drawn.begin(), drawn.end(), random);
-      auto start = Clock::now();
-      cache.gather(drawn, out.data());
-      plain = std::max(plain, static_cast<double>(drawn.size()) / seconds_since(start));
-      start = Clock::now();
-      cache.plan(drawn);
-      cache.gather_planned(out.data());
+      const auto start = Clock::now();
+      if (!scan.plan(drawn)) throw UsageError("no room for the rows of a round");
+      const auto begin = Clock::now();
+      scan.gather(drawn, out.data());
+      const double seconds = seconds_since(begin);
+      scan.end(drawn);
+      if (round == 0) continue;  // that reads
+      gathered = std::max(gathered, static_cast<double>(drawn.size()) / seconds);
       planned = std::max(planned, static_cast<double>(drawn.size()) / seconds_since(start));
     }
     fmt::print("warm    {:>6} rows held  {:>9.0f} rows/s/thread  {:>9.0f} with planning them  misses {}\n", drawn.size(),
-               plain, planned, cache.counters().misses - static_cast<int64_t>(drawn.size()));
+               gathered, planned, scan.counters().misses - static_cast<int64_t>(drawn.size()));
   }
 }
 

@@ -3,8 +3,9 @@
     giant_training.py GRAPH ROW --batch 128 --seconds 60 [--workers 2] [--random]
 
 GRAPH is a `graph` of `plimsoll`, whose columns are mapped; ROW is its column `indices` as i64 (.npy), which is what
-NeighborLoader reads. With --random the kernel is told not to read ahead (MADV_RANDOM), which NumPy does not. The model is that of the recipe with 2 SAGEConv of 128, fan-outs 10 and 5. Prints how many batches
-there were in so many seconds, after 10 to begin with, as JSON; or {"missing": REASON}.
+NeighborLoader reads. With --random the kernel is told not to read ahead (MADV_RANDOM), which NumPy does not. The model is
+that of the recipe with 2 SAGEConv of 128, fan-outs 10 and 5. Prints how many batches there were in so many seconds, after 10
+to begin with, as JSON; or {"missing": REASON}.
 """
 
 import argparse

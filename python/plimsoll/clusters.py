@@ -143,7 +143,7 @@ class ClusterLoader(NeighborLoader):
         drop_last: bool = False,
         seed: int = 0,
         cache_bytes: int | str | None = None,
-        horizon: int = 8,
+        horizon: int | None = None,
         rank: int | None = None,
         num_replicas: int | None = None,
         pin_memory: bool = False,

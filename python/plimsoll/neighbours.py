@@ -52,14 +52,14 @@ class NeighborLoader(EpochLoader["Data"]):
     - `transform`: called with each batch, on the caller's thread; what it gives is delivered.
     - `batch_size`, `shuffle`, `drop_last`, `seed`, `rank`, `num_replicas`, `pin_memory`, `prefetch_factor`: as of
       `plimsoll.DataLoader`.
-    - `cache_bytes`: memory for rows of `x`, a number or text such as "64MiB". The other rows are read from the file past
-      the page cache, those together that lie together; which stay is decided by what coming batches want; 1 MiB to read into comes on top. None: rows
-      come from the map, and the system's page cache is what keeps them.
+    - `cache_bytes`: memory for rows of `x`, a number or text such as "64MiB". Coming batches are sampled ahead, and their
+      rows read in the order of the file, past the page cache; 1 MiB to read into, and an eighth for samples, come on top.
+      None: rows come from the map, and the system's page cache is what keeps them.
     - `as_numpy`: as of `plimsoll.DataLoader`.
     - `num_workers`, `filter_per_worker` and others that say how PyTorch Geometric's loader makes batches are accepted, and
       need not be given.
-    - `horizon`: with `cache_bytes`, how many batches are sampled before they are due, so that the cache knows them.
-      Fewer where memory is short.
+    - `horizon`: with `cache_bytes`, how many batches are sampled before they are due at most. None: as many as there is
+      memory for.
 
     `loader(numbers)` is the batch of these of `input_nodes`. What is sampled for a node depends on `seed`, the epoch, the seed in whose subgraph it is and the node
     (docs/sampling.md), and on no thread, cache, horizon or budget. Memory, epochs, `state_dict`, pickling and `fork()`
@@ -86,7 +86,7 @@ class NeighborLoader(EpochLoader["Data"]):
         drop_last: bool = False,
         seed: int = 0,
         cache_bytes: int | str | None = None,
-        horizon: int = 8,
+        horizon: int | None = None,
         rank: int | None = None,
         num_replicas: int | None = None,
         pin_memory: bool = False,
@@ -105,7 +105,7 @@ class NeighborLoader(EpochLoader["Data"]):
         self._edge_id = graph.edge_id
         self.transform = transform
         self.cache_bytes = 0 if cache_bytes is None else _core.parse_size(str(cache_bytes))
-        self.horizon = whole("horizon", horizon, 0)
+        self.horizon = None if horizon is None else whole("horizon", horizon, 0)
         self._has_x = self._source is not None or graph.num_node_features > 0
         self._seeds, self._masked = _nodes(graph, input_nodes)
         options = {
@@ -121,8 +121,8 @@ class NeighborLoader(EpochLoader["Data"]):
         self._numpy = bool(as_numpy)
 
     def row_counters(self) -> dict[str, Any]:
-        """What the cache has done: `hits`, `misses`, `planned_misses`, `fewest_misses`, `bytes_useful`, `bytes_read`
-        and `waited_seconds`, as docs/reading.md says; all 0 without one."""
+        """What the cache has done: `hits`, `misses`, `bytes_useful`, `bytes_read` and `waited_seconds`, as docs/reading.md
+        says; all 0 without one."""
         return self._made().row_counters()
 
     def _made(self) -> _core.Neighbours:
@@ -139,7 +139,9 @@ class NeighborLoader(EpochLoader["Data"]):
         set_sampling(loading.sampling, options)
         batching.batch_size, batching.drop_last = options["batch_size"], options["drop_last"]
         batching.shuffle, batching.seed = options["shuffle"], options["seed"]
-        loading.cache_bytes, loading.horizon = self.cache_bytes, self.horizon
+        loading.cache_bytes = self.cache_bytes
+        if self.horizon is not None:
+            loading.horizon = self.horizon
         loading.columns = self._source is None
         return loading
 

@@ -59,13 +59,11 @@ class Neighbours {
     RowCounters counters;
     {
       const nb::gil_scoped_release released;
-      counters = source_->rows().counters();
+      if (source_->rows() != nullptr) counters = source_->rows()->counters();
     }
     nb::dict named;
     named["hits"] = counters.hits;
     named["misses"] = counters.misses;
-    named["planned_misses"] = counters.planned_misses;
-    named["fewest_misses"] = counters.fewest_misses;
     named["bytes_useful"] = counters.bytes_useful;
     named["bytes_read"] = counters.bytes_read;
     named["waited_seconds"] = counters.waited_seconds;

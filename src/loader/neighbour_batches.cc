@@ -1,16 +1,21 @@
 #include "loader/neighbour_batches.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 
 #include "base/error.h"
-#include "memory/ledger.h"
+#include "base/units.h"
 
 namespace plimsoll {
 namespace {
+
+// Samples of batches that are not yet due take this part of the cache's bytes, beside them.
+constexpr int64_t kSampleShare = 8;
+constexpr size_t kSpare = 2;
 
 // The rows of a column at these places.
 template <typename T>
@@ -21,6 +26,19 @@ void copy_rows(std::span<const T> column, int64_t width, std::span<const int64_t
     if (i + kPlacesAhead < places.size())
       __builtin_prefetch(column.data() + places[i + kPlacesAhead] * width);
     out = std::copy_n(column.data() + places[i] * width, width, out);
+  }
+}
+
+// Rows of features, from the map.
+void copy_features(const GraphView& graph, std::span<const int64_t> nodes, float* out) {
+  constexpr size_t kAhead = 8;  // whose begin is on its way from memory
+  const int64_t width = graph.node_features();
+  const int64_t row_bytes = graph.x_values().row_bytes();
+  const std::byte* const x = graph.x_bytes().data();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (i + kAhead < nodes.size()) __builtin_prefetch(x + nodes[i + kAhead] * row_bytes);
+    graph.copy_x(nodes[i], std::span(out, static_cast<size_t>(width)));
+    out += width;
   }
 }
 
@@ -44,8 +62,17 @@ LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph,
       topology_(topology_of(*graph_)),
       loading_(std::move(loading)),
       fields_(*graph_, loading_.sampling, loading_.columns),
-      rows_(graph_, loading_.cache_bytes) {
+      process_(getpid()) {
   NeighbourSampler(topology_, loading_.sampling, loading_.batching.seed);  // refuses what cannot be sampled
+  if (loading_.cache_bytes > 0 && fields_.has(NeighbourField::x)) {
+    const FeatureFile file = FeatureFile::column(graph_->set(), "x");
+    const int64_t least = SharedScan::least_bytes(file.layout());
+    if (loading_.cache_bytes < least)
+      throw UsageError(fmt::format("cache_bytes: found {}, expected {} or more for rows of {} features",
+                                   format_bytes(loading_.cache_bytes), format_bytes(least), file.width));
+    rows_ = std::make_unique<ScannedRows>(file);
+    rows_->resize(std::min(loading_.cache_bytes, rows_->most_bytes()));
+  }
   if (!seeds) return;
   seeds_.emplace(seeds->begin(), seeds->end());
   for (const int64_t node : *seeds_)
@@ -57,6 +84,11 @@ LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph,
 LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph, PartNodes parts, NeighbourLoading loading)
     : LoadedGraph(std::move(graph), std::nullopt, std::move(loading)) {
   parts_ = std::move(parts);
+}
+
+LoadedGraph::~LoadedGraph() {
+  // The scan would wait for its thread, which a child has not.
+  if (getpid() != process_) static_cast<void>(rows_.release());
 }
 
 int64_t LoadedGraph::items() const {
@@ -80,7 +112,8 @@ NeighbourBatches::NeighbourBatches(std::shared_ptr<LoadedGraph> source, uint32_t
       list_(list_seeds(source_->items(), source_->loading().batching, epoch, share)),
       memory_(std::move(memory)),
       sampler_(source_->topology(), source_->loading().sampling, source_->loading().batching.seed),
-      horizon_(static_cast<size_t>(source_->rows().cached() ? source_->loading().horizon : 0)) {}
+      samples_(source_->rows(), {source_->loading().cache_bytes / kSampleShare, source_->loading().horizon}) {
+}
 
 void NeighbourBatches::give_up() {
   samples_.clear();
@@ -104,16 +137,14 @@ CollatedBatch NeighbourBatches::make(int64_t batch) {
       made = take(batch);
     } catch (const BudgetExceeded&) {
       if (samples_.size() == 1) throw;
-      horizon_ = (samples_.size() - 1) / 2;
+      samples_.limit((samples_.size() - 1) / 2);
       give_up();
     }
   }
   fill(samples_.front(), made);
-  // Whatever comes of its rows, the batch is no longer the next of the plan.
-  Sample sample = std::move(samples_.front());
-  samples_.pop_front();
-  if (source_->fields().has(NeighbourField::x)) gather_features(sample, made[NeighbourField::x].as<float>());
-  spare_.push_back(std::move(sample));
+  auto coming = samples_.pop();
+  if (source_->fields().has(NeighbourField::x)) gather_features(coming, made[NeighbourField::x].as<float>());
+  if (spare_.size() < kSpare) spare_.push_back(std::move(coming.batch));
   return made;
 }
 
@@ -127,33 +158,27 @@ NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
   seeds_.clear();
   for (const int64_t i : list_[batch]) source_->append_seeds(i, seeds_);
   sampler_.sample(seeds_, epoch_, sample.graph);
-  FeatureRows& rows = source_->rows();
-  if (!rows.cached()) return sample;
-  if (source_->loading().sampling.disjoint) {
-    sample.different.clear();
-    tree_.clear();
-    table_.begin(sample.different, tree_, false);
-    sample.number.resize(sample.graph.node.size());
-    std::transform(sample.graph.node.begin(), sample.graph.node.end(), sample.number.begin(),
-                   [&](int64_t node) { return table_.find_or_add(node, 0); });
-  }
-  sample.planned =
-      rows.plan(plan_, source_->loading().sampling.disjoint ? sample.different : sample.graph.node);
+  if (source_->rows() == nullptr || !source_->loading().sampling.disjoint) return sample;
+  sample.different.clear();
+  tree_.clear();
+  table_.begin(sample.different, tree_, false);
+  sample.number.resize(sample.graph.node.size());
+  std::transform(sample.graph.node.begin(), sample.graph.node.end(), sample.number.begin(),
+                 [&](int64_t node) { return table_.find_or_add(node, 0); });
   return sample;
 }
 
-// Has the batch in front, and as many after it as the horizon and memory allow.
+// Has the batch in front, and more after it, up to as many as the horizon and memory allow.
 void NeighbourBatches::sample_to(int64_t batch) {
   if (samples_.empty() || samples_.front().batch != batch) {
     samples_.clear();
-    plan_ = source_->rows().begin_plan();
-    samples_.push_back(sample(batch));
+    samples_.add(sample(batch));
   }
-  try {
-    while (samples_.size() <= horizon_ && samples_.back().planned && samples_.back().batch + 1 < size())
-      samples_.push_back(sample(samples_.back().batch + 1));
-  } catch (const std::exception&) {  // a batch meets it again, in its turn
-  }
+  samples_.extend([&]() -> std::optional<Sample> {
+    const int64_t next = samples_.back().batch + 1;
+    if (next >= size()) return std::nullopt;
+    return sample(next);
+  });
 }
 
 void NeighbourBatches::fill(const Sample& sample, CollatedBatch& batch) const {
@@ -178,11 +203,10 @@ void NeighbourBatches::fill(const Sample& sample, CollatedBatch& batch) const {
     copy_rows(view.edge_attr(), view.edge_features(), graph.edge, to(NeighbourField::edge_attr));
 }
 
-void NeighbourBatches::gather_features(const Sample& sample, float* x) {
-  FeatureRows& rows = source_->rows();
-  if (!sample.planned) return rows.gather(sample.graph.node, x);
-  if (!source_->loading().sampling.disjoint) return rows.gather_planned(plan_, sample.graph.node, x);
-  rows.gather_planned(plan_, sample.different, x);
+void NeighbourBatches::gather_features(const BatchesAhead<Sample>::Coming& coming, float* x) {
+  const Sample& sample = coming.batch;
+  if (source_->rows() == nullptr) return copy_features(source_->graph(), sample.graph.node, x);
+  samples_.read(coming, x);
   // A node stands at its number among different ones, or behind: from the back no row is lost.
   const int64_t width = source_->graph().node_features();
   for (auto i = static_cast<int64_t>(sample.number.size()) - 1; i >= 0; --i) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
-#include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,9 +11,10 @@
 #include <vector>
 
 #include "loader/batch_maker.h"
-#include "loader/feature_rows.h"
 #include "loader/neighbour_fields.h"
 #include "loader/seed_list.h"
+#include "rows/batches_ahead.h"
+#include "rows/scanned_rows.h"
 #include "sample/neighbour/neighbour_sampler.h"
 #include "sample/neighbour/node_id_map.h"
 #include "sample/partition/part_nodes.h"
@@ -29,19 +32,24 @@ struct NeighbourLoading {
   SeedBatching batching;
   bool columns = true;      ///< whether batches have rows of the graph's columns, or nodes and edges alone
   int64_t cache_bytes = 0;  ///< for rows of features; 0: they come from the map
-  int64_t horizon = 8;      ///< with a cache: batches that are sampled before they are due, so that it knows
+  /// With a cache: batches that are sampled before they are due at most, so that their rows are read.
+  int64_t horizon = std::numeric_limits<int64_t>::max();
 };
 
-/// What the epochs of one loader share. The graph is used by way of its map.
+/// What the epochs of one loader share. The graph is used by way of its map, but for features with a cache. A
+/// child of fork() may destroy what its parent made.
 class LoadedGraph {
  public:
   /// `seeds`: nodes to go over; none: all of them. Errors: UsageError for one that is not in the graph, and
-  /// those of NeighbourSampler and FeatureRows.
+  /// for a cache that is too small; those of NeighbourSampler and ScannedRows.
   LoadedGraph(std::shared_ptr<const GraphView> graph, std::optional<std::span<const int64_t>> seeds,
               NeighbourLoading loading);
   /// Batches of clusters: goes over the parts of a partition, whose nodes are seeds together. Errors: those
   /// of PartNodes as well.
   LoadedGraph(std::shared_ptr<const GraphView> graph, PartNodes parts, NeighbourLoading loading);
+  ~LoadedGraph();
+  LoadedGraph(const LoadedGraph&) = delete;
+  LoadedGraph& operator=(const LoadedGraph&) = delete;
 
   const GraphView& graph() const { return *graph_; }
   const Topology& topology() const { return topology_; }
@@ -52,7 +60,8 @@ class LoadedGraph {
   /// Appends the seed, or the nodes of the part, that is item `i`.
   void append_seeds(int64_t i, SampledSubgraph::Column& seeds) const;
   const char* limits() const { return parts_ ? "batch_size" : "batch_size, num_neighbors"; }
-  FeatureRows& rows() { return rows_; }
+  /// None: rows of features come from the map.
+  ScannedRows* rows() { return rows_.get(); }
 
  private:
   const std::shared_ptr<const GraphView> graph_;
@@ -61,7 +70,8 @@ class LoadedGraph {
   const NeighbourFields fields_;
   std::optional<GraphList> seeds_;
   std::optional<PartNodes> parts_;
-  FeatureRows rows_;
+  const pid_t process_;
+  std::unique_ptr<ScannedRows> rows_;
 };
 
 /// The batches of an epoch: seeds of a list, what NeighbourSampler gives for them, and the rows of columns of
@@ -82,16 +92,20 @@ class NeighbourBatches final : public BatchMaker {
  private:
   struct Sample {
     int64_t batch = 0;
-    bool planned = false;
     SampledSubgraph graph;
     SampledSubgraph::Column different;  // of disjoint subgraphs: their nodes, each once
     SampledSubgraph::Column number;     // and the place of each node among these
+
+    std::span<const int64_t> rows() const { return number.empty() ? graph.node : different; }
+    int64_t bytes() const {
+      return graph.bytes() + static_cast<int64_t>((different.capacity() + number.capacity()) * 8);
+    }
   };
   Sample sample(int64_t batch);
   void sample_to(int64_t batch);
   CollatedBatch take(int64_t batch);
   void fill(const Sample& sample, CollatedBatch& batch) const;
-  void gather_features(const Sample& sample, float* x);
+  void gather_features(const BatchesAhead<Sample>::Coming& coming, float* x);
 
   const std::shared_ptr<LoadedGraph> source_;
   const uint32_t epoch_;
@@ -101,10 +115,8 @@ class NeighbourBatches final : public BatchMaker {
   NodeIdMap table_;
   SampledSubgraph::Column tree_;
   SampledSubgraph::Column seeds_;
-  int64_t plan_ = 0;
-  size_t horizon_;              // batches that are sampled ahead at most
-  std::deque<Sample> samples_;  // consecutive batches
-  std::vector<Sample> spare_;   // whose memory is used again
+  BatchesAhead<Sample> samples_;  // consecutive batches
+  std::vector<Sample> spare_;     // whose memory is used again
 };
 
 }  // namespace plimsoll

@@ -16,10 +16,7 @@
 namespace plimsoll {
 namespace {
 
-// Pieces and gaps with which a disk gives the most of either kind of reading; measured in
-// bench/results/giant.md.
 constexpr int64_t kLongestPiece = 32 * 1024;
-constexpr int64_t kLongestGap = 8 * 1024;
 constexpr int64_t kLeastBuffers = 64 * 1024;
 constexpr int64_t kMostBuffers = 2 * 1024 * 1024;
 constexpr int64_t kBufferShare = 16;
@@ -44,7 +41,7 @@ RowReader::Options reading(const RowLayout& layout, int64_t bytes) {
   const int64_t buffers = buffers_for(bytes);
   return {.way = {},
           .buffer_bytes = buffers,
-          .longest_gap = kLongestGap,
+          .longest_gap = SharedScan::kLongestGap,
           .longest_piece = std::max(layout.row_bytes, std::min(kLongestPiece, buffers / 16))};
 }
 
@@ -107,6 +104,13 @@ void SharedScan::set_uses(std::span<const uint8_t> uses) {
     const auto number = static_cast<int32_t>(row);
     if (uses_[row] > 0 && state(number) == State::absent) will_read(number, number);
   }
+  changed_.notify_all();
+}
+
+void SharedScan::read_all() {
+  const std::lock_guard lock(mutex_);
+  for (int32_t row = 0; all_fit_ && row < slots_; ++row)
+    if (state(row) == State::absent) will_read(row, row);
   changed_.notify_all();
 }
 
@@ -234,7 +238,7 @@ void SharedScan::release(int32_t number) {
   const Slot& released = slot(number);
   if (released.state == State::there) {
     const uint8_t uses = uses_.empty() ? uint8_t{0} : uses_[static_cast<size_t>(released.row)];
-    unwanted_.place(number, kNever - use_level(uses));
+    unwanted_.place(number, use_level(uses));
     ++unwanted_count_;
   } else if (released.state == State::wanted) {
     is_wanted_[static_cast<size_t>(released.row / 64)] &= ~(uint64_t{1} << (released.row % 64));

@@ -15,10 +15,10 @@
 #include "io/row_reader.h"
 #include "memory/mapped_bytes.h"
 #include "rows/feature_file.h"
-#include "rows/next_use_order.h"
 #include "rows/row_copy.h"
 #include "rows/row_counters.h"
 #include "rows/row_table.h"
+#include "rows/use_order.h"
 
 namespace plimsoll {
 
@@ -48,11 +48,16 @@ class SharedScan {
   /// With room for some rows, and with room for all: more is of no use.
   static int64_t least_bytes(const RowLayout& layout);
   static int64_t most_bytes(const RowLayout& layout);
+  /// Rows no farther apart than this are read together: pieces with which a disk gives the most of either
+  /// kind of reading; measured in bench/results/giant.md.
+  static constexpr int64_t kLongestGap = 8 * 1024;
   /// What a row takes beside its bytes, roughly.
   static constexpr int64_t kRowBytes = 48;
   /// Rows that it has room for.
   int64_t slots() const { return slots_; }
 
+  /// Where all rows fit they are read at once.
+  void read_all();
   /// How often each row is used, [rows] in some hundred batches (use_level); the caller's, who keeps it as
   /// long as this lives. Where all rows fit, those that are used at all are read at once.
   void set_uses(std::span<const uint8_t> uses);
@@ -76,7 +81,7 @@ class SharedScan {
     uint32_t batches = 0;  // that want it; where all rows fit, 1 once any did
     State state = State::absent;
   };
-  static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + NextUseOrder::kSlotBytes;
+  static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + UseOrder::kSlotBytes;
   SharedScan(const std::filesystem::path& path, const RowLayout& layout, RowCopy copy, int64_t bytes);
   static int64_t bytes_for(const RowLayout& layout, int64_t slots);
   static int64_t slots_for(const RowLayout& layout, int64_t bytes);
@@ -114,7 +119,7 @@ class SharedScan {
   Vector<Slot, Tag::cache> slot_;     // [slots]
   Vector<int32_t, Tag::cache> free_;  // slots of no row
   RowTable<int32_t> slot_of_;         // of rows that have one
-  NextUseOrder unwanted_;             // slots of rows that are there and that no batch wants
+  UseOrder unwanted_;                 // slots of rows that are there and that no batch wants
   int64_t unwanted_count_ = 0;
   Vector<uint64_t, Tag::cache> is_wanted_;  // a bit for each row of the file that is to be read
   int64_t wanted_ = 0;                      // of these

@@ -102,13 +102,16 @@ def test_a_plan_says_what_memory_buys(bin_dir, recipe, graph):
 def test_blocks_that_wait_on_the_disk_change_no_bit(large, tmp_path):
     """Neither do kills; and the file in which they wait leaves nothing behind."""
     in_memory = summary_of(large, "--run", tmp_path / "memory", "--scratch", 0)
-    assert in_memory["reading"]["bytes_written"] == 0
+    assert in_memory["reading"]["bytes_written"] == in_memory["reading"]["predicted_bytes_written"] == 0
+    assert 0.5 < in_memory["reading"]["predicted_bytes_read"] / in_memory["reading"]["bytes_read"] < 2
     for scratch in ("100MiB", "2GiB"):
         on_disk = summary_of(large, "--run", tmp_path / scratch, "--scratch", scratch)
         assert on_disk["weights"] == in_memory["weights"]
         if on_disk["reading"]["bytes_written"] == 0:
             pytest.skip("temporary files lie in memory, or their disk is full")
         assert on_disk["reading"]["bytes_read"] < in_memory["reading"]["bytes_read"]
+        for what in ("bytes_read", "bytes_written"):
+            assert 0.4 < on_disk["reading"][f"predicted_{what}"] / on_disk["reading"][what] < 2.5, what
     killed = [*large, "--run", tmp_path / "killed", "--scratch", "100MiB", "--resume"]
     kill_often(killed, 4, 2)
     assert summary_of(killed)["weights"] == in_memory["weights"]

@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     source = dice.integers(0, NODES, 8 * NODES)
     near = source % COMMUNITIES + COMMUNITIES * dice.integers(0, NODES // COMMUNITIES, len(source))
     target = np.where(dice.random(len(source)) < 0.9, near, dice.integers(0, NODES, len(source)))
-    arrays = {"edges": np.stack([source, target], 1), "x": dice.random((NODES, 6), np.float32),
+    arrays = {"edges": np.stack([source, target], 1), "x": dice.random((NODES, 64), np.float32),
               "y": dice.integers(0, 4, NODES), "weights": dice.random(len(source), np.float32)}
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
@@ -67,7 +67,7 @@ def test_metis_cuts_less_of_real_graphs(data_dir, tmp_path, data):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("cache_bytes", [None, "16KiB"])
+@pytest.mark.parametrize("cache_bytes", [None, "256KiB"])
 def test_a_batch_is_the_subgraph_of_its_parts(graph, method, cache_bytes):
     clusters = plimsoll.ClusterData(graph, 20, method=method)
     loader = plimsoll.ClusterLoader(clusters, batch_size=3, shuffle=True, seed=2, cache_bytes=cache_bytes)

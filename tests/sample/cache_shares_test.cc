@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <vector>
+
+#include "rows/shared_scan.h"
 
 namespace plimsoll {
 namespace {
@@ -108,6 +113,34 @@ TEST_F(CacheSharesTest, BytesArePredicted) {
     uses_[row] = row < 70'000 ? 255 : 0;  // of the same few rows
   EXPECT_LT(divide(100 * kMiB, 400 * kMiB, scratch).bytes_written, rows / 4 + note);
   EXPECT_EQ(divide(3500 * kMiB, 400 * kMiB, scratch).bytes_read, 0) << "all rows are there";
+}
+
+// Where memory holds one block, against rows drawn at random and joined by hand.
+TEST_F(CacheSharesTest, ScatteredReadsAreThoseOfRandomRows) {
+  std::mt19937 random(7);
+  for (const int64_t rows : {21'000, 210'000, 5'040'000}) {
+    const std::vector<uint8_t> uses(static_cast<size_t>(rows), 1);
+    const CacheShares shares = divide_cache({.bytes = kMiB,
+                                             .sizes = sizes_,
+                                             .rows = {"", 0, rows, 128},
+                                             .hops = 2,
+                                             .sampled = true,
+                                             .uses = uses,
+                                             .counted_blocks = rows / 7000});
+    std::vector<int64_t> all(static_cast<size_t>(rows)), wanted;
+    std::iota(all.begin(), all.end(), 0);
+    std::ranges::sample(all, std::back_inserter(wanted), 7000, random);
+    double pieces = 1, bytes = 512;
+    for (size_t i = 1; i < wanted.size(); ++i) {
+      const int64_t step = wanted[i] - wanted[i - 1];
+      const bool joined = (step - 1) * 512 <= SharedScan::kLongestGap;
+      pieces += joined ? 0 : 1;
+      bytes += 512.0 * static_cast<double>(joined ? step : 1);
+    }
+    const double note = 8.0 * 7000 + 4.0 * 7000;
+    EXPECT_NEAR(shares.pieces, pieces, 0.1 * pieces + 5) << rows;
+    EXPECT_NEAR(shares.bytes_read - note, bytes + 512 * pieces, 0.15 * bytes) << rows;
+  }
 }
 
 }  // namespace

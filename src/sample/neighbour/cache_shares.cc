@@ -27,11 +27,34 @@ double note_bytes(const SampleSizes& sizes) {
   return 8 * sizes.nodes + sizes.edge_bytes();
 }
 
-// A way to divide, and the bytes that are read and written for a block then.
+// A way to divide, and what it costs for a block: bytes that are read and written, of a pass over a file all.
 struct Way {
-  CacheShares shares = {.bytes_read = std::numeric_limits<double>::infinity()};
-  double cost() const { return shares.bytes_read + shares.bytes_written; }
+  CacheShares shares;
+  double cost = std::numeric_limits<double>::infinity();
 };
+
+// What a pass over the rows that a window of blocks wants reads, for each of these.
+struct ReadForBlock {
+  double pieces = 0;
+  double bytes = 0;
+};
+
+// Rows are taken to lie anywhere, so that gaps between them are geometric; those that are short are read,
+// too.
+ReadForBlock read_for_block(const CacheInput& input, const RowUses& uses, double window) {
+  constexpr double kEnds = 512;  // of a piece, whose first and last sectors are whole
+  const auto row_bytes = static_cast<double>(input.rows.layout().row_bytes);
+  const auto all = static_cast<double>(input.rows.rows);
+  if (input.counted_blocks == 0) return {input.sizes.nodes, all * row_bytes / window};
+  const double blocks = std::max(window, 1.0);
+  const double rows = uses.distinct(blocks);
+  const double density = std::clamp(rows / all, 1 / all, 1.0);
+  const double gap = std::floor(static_cast<double>(SharedScan::kLongestGap) / row_bytes);
+  const double longer = std::pow(1 - density, gap);  // part of gaps
+  const double pieces = rows * longer;
+  const double between = (1 - density) / density * (1 - longer * (1 + gap * density));  // rows, on average
+  return {pieces / blocks, (rows * (1 + between) * row_bytes + pieces * kEnds) / blocks};
+}
 
 Way by_sweeps(const CacheInput& input, const RowUses& uses) {
   const SampleSizes& sizes = input.sizes;
@@ -43,36 +66,33 @@ Way by_sweeps(const CacheInput& input, const RowUses& uses) {
   const auto topology = static_cast<double>(input.topology_bytes);
   const double lists = topology * static_cast<double>(input.hops);
   const auto bytes = static_cast<double>(input.bytes);
-  // Pieces of the file that are read for a block: rows closer to each other than a gap are read together.
-  const auto pieces_of = [&](double window) {
-    if (input.counted_blocks == 0) return sizes.nodes;
-    const double blocks = std::max(window, 1.0);
-    const double rows = uses.distinct(blocks);
-    const double density = std::min(rows / static_cast<double>(input.rows.rows), 1.0);
-    const auto gap = static_cast<double>(RowReader::Options().longest_gap / input.rows.layout().row_bytes);
-    return rows / blocks * std::pow(1 - density, gap);
+  const auto way = [&](bool with_topology, double ahead, double group, double window, double of_lists) {
+    const ReadForBlock rows = read_for_block(input, uses, window);
+    return Way{{.topology = with_topology,
+                .ahead_bytes = static_cast<int64_t>(ahead),
+                .group = static_cast<int64_t>(group),
+                .bytes_read = rows.bytes + of_lists,
+                .pieces = rows.pieces},
+               all_rows / window + of_lists};
   };
 
+  constexpr int64_t kGroup = CacheShares::kGroupInMemory;
   if (input.sampled) {
-    const auto kept = static_cast<double>(CacheShares::kGroupInMemory * sizes.most_kept());
+    const auto kept = static_cast<double>(kGroup * sizes.most_kept());
     const double window = std::max(bytes - kept, 1.0) / (sample + own);
-    return {{0, false, static_cast<int64_t>(window * sample + kept), CacheShares::kGroupInMemory,
-             all_rows / window, 0, pieces_of(window)}};
+    return way(false, window * sample + kept, kGroup, window, 0);
   }
   // The derivatives of all_rows / window + lists / (group * window) with what a block of either costs.
   const double best = std::sqrt(lists / all_rows * (sample + own) / scratch);
   const double group = std::clamp(best, kLeastGroup, kMostGroup);
   const double window = bytes / (sample + own + group * scratch);
-  const double read = all_rows / window + lists / (group * window);
+  const double of_lists = lists / (group * window);
 
-  constexpr int64_t kGroup = CacheShares::kGroupInMemory;
   const double left = bytes - topology - kGroup * scratch;
   const double window_beside = left / (sample + own);
-  if (left > 0 && all_rows / window_beside < read)
-    return {{0, true, static_cast<int64_t>(window_beside * sample + kGroup * scratch), kGroup,
-             all_rows / window_beside, 0, pieces_of(window_beside)}};
-  return {{0, false, static_cast<int64_t>(window * (sample + group * scratch)),
-           static_cast<int64_t>(group * window), read, 0, pieces_of(window)}};
+  if (left > 0 && all_rows / window_beside < all_rows / window + of_lists)
+    return way(true, window_beside * sample + kGroup * scratch, kGroup, window_beside, 0);
+  return way(false, window * (sample + group * scratch), group * window, window, of_lists);
 }
 
 // What a block's rows and sample take is written once and read once, and a pass over all rows serves a round.
@@ -99,7 +119,8 @@ Way by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch, bool
   const double lists = topology || input.sampled ? 0
                                                  : static_cast<double>(input.topology_bytes * input.hops) /
                                                        static_cast<double>(group);
-  return {{scratch, topology, ahead, group, row_bytes + note + pass / blocks + lists, block}};
+  const double read = row_bytes + note + pass / blocks + lists;
+  return {{scratch, topology, ahead, group, read, block}, read + block};
 }
 
 }  // namespace
@@ -123,6 +144,7 @@ CacheShares divide_cache(const CacheInput& input) {
   Way best = by_sweeps(input, uses);
   const double sample = input.sampled ? note_bytes(input.sizes) : 0;  // is read whatever the rows do
   best.shares.bytes_read += sample;
+  best.cost += sample;
   const bool rows_fit = input.bytes - best.shares.ahead_bytes >= SharedScan::most_bytes(input.rows.layout());
   if (rows_fit) {  // and are there
     best.shares.pieces = 0;
@@ -130,7 +152,7 @@ CacheShares divide_cache(const CacheInput& input) {
   }
   if (input.scratch_bytes == 0 || rows_fit) return best.shares;
   const auto consider = [&](const Way& way) {
-    if (way.cost() < best.cost()) best = way;
+    if (way.cost < best.cost) best = way;
   };
   // Packs of a smaller file need less memory.
   for (int64_t scratch = input.scratch_bytes; scratch > input.scratch_bytes / kLeastScratch; scratch /= 2) {

@@ -19,6 +19,13 @@ void SampledSubgraph::clear() {
   for (Column* column : {&row, &col, &node, &edge, &batch, &nodes_per_hop, &edges_per_hop}) column->clear();
 }
 
+int64_t SampledSubgraph::bytes() const {
+  size_t numbers = 0;
+  for (const Column* column : {&row, &col, &node, &edge, &batch, &nodes_per_hop, &edges_per_hop})
+    numbers += column->capacity();
+  return static_cast<int64_t>(numbers * sizeof(int64_t));
+}
+
 NeighbourSampler::NeighbourSampler(const Topology& topology, NeighbourOptions options, uint64_t seed)
     : topology_(topology), options_(std::move(options)), seed_(seed) {
   for (const int64_t fan_out : options_.fan_outs)

@@ -39,6 +39,7 @@ struct SampledSubgraph {
   Column edges_per_hop;  ///< [hops] sampled edges; empty for bidirectional and induced
 
   void clear();
+  int64_t bytes() const;  ///< that it holds
 };
 
 /// Samples neighbours hop by hop: of each node that the hop before it reached first, up to a fan-out of its

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -53,7 +52,7 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
               options.blocks),
       width_(graph_.node_features()),
       rows_(FeatureFile::column(graph_.set(), "x")),
-      reader_(rows_.path, rows_.layout()),
+      direct_(rows_),
       sampler_(sampled_from()) {
   tables_.node_features = graph_.tables().node_features;
   if (options.edges.weight) tables_.edge_features.emplace_back("edge_weight");
@@ -138,7 +137,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   threads_ = threads;
   for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
     sampler_.sample(std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
-  wanted_.reserve(sample_.batch.node.capacity());
+  direct_.reserve(static_cast<int64_t>(sample_.batch.node.capacity()));
   beside_ = Charge(Tag::blocks, kBesideSamples + sample_.batch.bytes());
   return shapes;
 }
@@ -178,24 +177,7 @@ void NeighbourSource::append(int64_t number, GraphBlock& block) const {
   if (cache_ && cache_->read(number, place)) return;
   const std::lock_guard lock(mutex_);
   if (!cache_ || !cache_->sample(number, sample_)) sampler_.sample(number, sample_);
-  read_rows(sample_.batch.node, reinterpret_cast<float*>(place(sample_)));
-}
-
-void NeighbourSource::read_rows(std::span<const int64_t> nodes, float* out) const {
-  const int64_t row_bytes = rows_.layout().row_bytes;
-  const std::span x(out, nodes.size() * static_cast<size_t>(width_));
-  std::byte* to = rows_.values.packed_in(x);
-  wanted_.clear();
-  for (const int64_t node : nodes) {
-    wanted_.push_back({node, to});
-    to += row_bytes;
-  }
-  const auto start = std::chrono::steady_clock::now();
-  reader_.read(wanted_);
-  rows_.values.widen_in_place(x);
-  before_.waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  before_.misses += static_cast<int64_t>(nodes.size());
-  before_.bytes_useful += static_cast<int64_t>(nodes.size()) * row_bytes;
+  direct_.read(sample_.batch.node, reinterpret_cast<float*>(place(sample_)));
 }
 
 void NeighbourSource::resize_topology(int64_t bytes) const {
@@ -278,8 +260,10 @@ int64_t NeighbourSource::planned() const {
 std::optional<RowCounters> NeighbourSource::row_counters() const {
   const std::shared_lock shared(cache_mutex_);
   const std::lock_guard lock(mutex_);
-  RowCounters counters = before_;
-  counters.bytes_read += reader_.counts().bytes_read;
+  RowCounters counters = sum(before_, direct_.counters());
+  const TopologyCounters edges = topology_.counters();
+  for (const PageCounters& column : {edges.lists, edges.neighbours, edges.weights, edges.features})
+    counters.bytes_read += column.bytes_read;
   return cache_ ? sum(counters, cache_->counters()) : counters;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "memory/charge.h"
+#include "rows/direct_rows.h"
 #include "rows/feature_file.h"
 #include "sample/block/block.h"
 #include "sample/neighbour/block_sampler.h"
@@ -67,6 +68,7 @@ class NeighbourSource : public BlockSource {
   /// Waits for calls of read().
   void resize_cache(int64_t bytes) const override;
   std::optional<ReadingCost> reading_cost(int64_t cache_bytes) const override;
+  /// Bytes read are those of edges and samples, too.
   std::optional<RowCounters> row_counters() const override;
 
   /// Blocks that are sampled ahead at this moment and whose rows are being read, or were.
@@ -82,7 +84,6 @@ class NeighbourSource : public BlockSource {
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
   void append(int64_t number, GraphBlock& block) const;
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
-  void read_rows(std::span<const int64_t> nodes, float* out) const;
   void resize_topology(int64_t bytes) const;
   int64_t data_bytes() const;
   int64_t scratch_bytes() const;
@@ -104,15 +105,14 @@ class NeighbourSource : public BlockSource {
   mutable SampleSizes sizes_;
   mutable int threads_ = 1;  // that sampled
 
-  mutable std::mutex mutex_;  // guards what follows
-  mutable RowReader reader_;  // of blocks that did not come
+  mutable std::mutex mutex_;   // guards what follows
+  mutable DirectRows direct_;  // of blocks that did not come
   mutable BlockSampler sampler_;
   mutable BlockSample sample_;
-  mutable Vector<WantedRow, Tag::cache> wanted_;
   // Samples of other sizes come and go on the heap and leave holes, and threads that read ahead have stacks:
   // up to 0.8 MiB beside samples of 0.5 MiB was seen in long runs.
   mutable Charge beside_{Tag::blocks};
-  mutable RowCounters before_;  // of reader_ and of what came earlier
+  mutable RowCounters before_;  // of caches that are gone
 
   mutable std::optional<SampleFile> kept_;
   mutable std::shared_mutex cache_mutex_;  // who reads shares it

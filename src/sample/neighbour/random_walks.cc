@@ -18,10 +18,10 @@ namespace {
 // Walks that are read together with their neighbours lie within a few of so many parts of the file.
 constexpr int kPartBits = 12;
 // Of a walk: two columns of walks of 4; biased, two more, and one of numbers. And of one that is read with
-// others.
+// others, whose list may have to be searched number by number.
 constexpr int64_t kWalkBytes = 2 * 4;
 constexpr int64_t kBiasedBytes = kWalkBytes + 3 * 4;
-constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 2 * 24;
+constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 73;
 
 // Calls use(part) for some of them at a time.
 template <typename Use>

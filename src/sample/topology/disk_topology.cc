@@ -139,37 +139,48 @@ void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int
     size_t list;
     int64_t count;
   };
+  const int64_t of_page = neighbours_->numbers_per_page();
+  const auto is_long = [&](const EdgeRange& list) { return list.degree > kMostPages * of_page; };
+  const auto long_count = static_cast<size_t>(std::ranges::count_if(lists, is_long));
+  const size_t most_pieces = lists.size() - long_count + kMostPages;
   Vector<int64_t, Tag::blocks> places;
   Vector<Piece, Tag::blocks> pieces;
   Vector<EdgeRange, Tag::blocks> long_lists;
   Vector<int64_t, Tag::blocks> in_long;
-  places.reserve(lists.size());
-  pieces.reserve(lists.size());
-  const int64_t of_page = neighbours_->numbers_per_page();
+  places.reserve(most_pieces);
+  pieces.reserve(most_pieces);
+  long_lists.reserve(long_count);
+  in_long.reserve(long_count);
+  const auto search = [&] {
+    neighbours_->read<T>(places, [&](size_t p, const T* first) {
+      const Piece& piece = pieces[p];
+      if (std::binary_search(first, first + piece.count, static_cast<T>(nodes[piece.list])))
+        found[piece.list] = 1;
+    });
+    places.clear();
+    pieces.clear();
+  };
   std::fill_n(found.begin(), lists.size(), uint8_t{0});
   for (size_t i = 0; i < lists.size(); ++i) {
-    if (lists[i].degree > kMostPages * of_page) {
+    if (is_long(lists[i])) {
       long_lists.push_back(lists[i]);
       in_long.push_back(nodes[i]);
       continue;
     }
     const int64_t end = lists[i].first + lists[i].degree;
     for (int64_t place = lists[i].first; place < end; place += pieces.back().count) {
+      if (places.size() == most_pieces) search();
       places.push_back(place);
       pieces.push_back({i, std::min(end, (place / of_page + 1) * of_page) - place});
     }
   }
-  neighbours_->read<T>(places, [&](size_t p, const T* first) {
-    const Piece& piece = pieces[p];
-    if (std::binary_search(first, first + piece.count, static_cast<T>(nodes[piece.list])))
-      found[piece.list] = 1;
-  });
+  search();
   if (long_lists.empty()) return;
   Vector<int64_t, Tag::blocks> unused(long_lists.size());
   Vector<uint8_t, Tag::blocks> found_in_long(long_lists.size());
   ListSearch(*this).find(long_lists, in_long, unused, found_in_long);
   for (size_t i = 0, next = 0; i < lists.size(); ++i)
-    if (lists[i].degree > kMostPages * of_page) found[i] = found_in_long[next++];
+    if (is_long(lists[i])) found[i] = found_in_long[next++];
 }
 
 void DiskTopology::read_weights(std::span<const int64_t> edges, std::span<float> weights) const {

@@ -14,6 +14,7 @@ template <typename IsBelow>
 void ListSearch::search(std::span<const EdgeRange> lists, std::span<int64_t> places,
                         const IsBelow& is_below) {
   open_.clear();
+  open_.reserve(lists.size());
   for (size_t i = 0; i < lists.size(); ++i) {
     places[i] = 0;
     if (lists[i].degree > 0) open_.push_back({i, 0, lists[i].degree});

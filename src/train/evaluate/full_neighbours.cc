@@ -6,21 +6,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <numeric>
-#include <optional>
 #include <utility>
 
-#include "base/error.h"
 #include "base/workers.h"
 #include "io/file.h"
 #include "ops/allocator.h"
-#include "rows/cached_rows.h"
-#include "sample/neighbour/neighbour_sampler.h"
-#include "sample/neighbour/sample_shape.h"
+#include "rows/direct_rows.h"
 #include "sample/topology/list_stream.h"
-#include "train/engine/collate.h"
-#include "train/plan/judging_caches.h"
+#include "train/evaluate/layer_run.h"
 
 namespace plimsoll {
 namespace {
@@ -70,85 +64,12 @@ Vector<float, Tag::columns> degrees_of(const Topology& topology, bool by_weight)
   return degrees;
 }
 
-// One layer over all nodes.
-class LayerRun {
- public:
-  LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
-           std::span<const float> degrees)
-      : model_(model), layer_(layer), topology_(topology), degrees_(degrees), rows_(from) {
-    share_caches(topology, rows_);
-  }
-
-  // f32 [end - first, hidden] of the nodes first .. end-1. Thread-safe, each with a worker of its own.
-  struct Worker {
-    explicit Worker(const Topology& topology) : sampler(topology, {.fan_outs = {NeighbourChoice::kAll}}, 0) {}
-    NeighbourSampler sampler;
-    SampledSubgraph sample;
-    Vector<int64_t, Tag::blocks> targets;
-    GraphBlock block;
-  };
-  Worker make_worker() const { return Worker(topology_); }
-  at::Tensor run(int64_t first, int64_t end, Worker& worker) {
-    at::init_num_threads();
-    const TagScope scope(Tag::activations);
-    const c10::AutoGradMode no_gradients(false);
-    worker.targets.resize(static_cast<size_t>(end - first));
-    std::iota(worker.targets.begin(), worker.targets.end(), first);
-    worker.sampler.sample(worker.targets, 0, worker.sample);
-    fill(worker.sample, worker.block);
-    const RowWidths widths{.node_features = rows_.width(), .edge_features = topology_.edge_width()};
-    Batch batch = collate(worker.block, widths, collate_options());
-    if (!degrees_.empty()) {
-      batch.degrees = at::empty({batch.nodes()}, at::kFloat);
-      auto* degree = batch.degrees.mutable_data_ptr<float>();
-      for (const int64_t node : worker.sample.node) *degree++ = degrees_[static_cast<size_t>(node)];
-    }
-    batch.layers.resize(static_cast<size_t>(layer_) + 1, batch.layers.front());
-    const at::Tensor x = layer_ == 0 ? model_.inputs(batch) : batch.x;
-    return model_.run_layer(layer_, x, batch).contiguous();
-  }
-
- private:
-  CollateOptions collate_options() const {
-    CollateOptions options = model_.collate_options();
-    options.items = Items::nodes;
-    options.layers = 1;
-    options.degrees = false;  // those of the graph are known
-    return options;
-  }
-
-  // The targets come first, and then what they have edges from.
-  void fill(const SampledSubgraph& sample, GraphBlock& block) {
-    const auto nodes = static_cast<int64_t>(sample.node.size());
-    const auto edges = static_cast<int64_t>(sample.row.size());
-    block.clear();
-    block.graph.push_back(0);
-    block.node_ptr.push_back(nodes);
-    block.edge_ptr.push_back(edges);
-    block.y.push_back(0);
-    append_edges(sample, block.edges);
-    block.edge_attr.resize(sample.edge.size() * static_cast<size_t>(topology_.edge_width()));
-    topology_.read_edge_values(sample.edge, block.edge_attr);
-    append_prefixes(sample, block.prefixes);
-    block.x.resize(static_cast<size_t>(nodes * rows_.width()));
-    const std::lock_guard lock(mutex_);
-    rows_.gather(sample.node, block.x.data());
-  }
-
-  const Gnn& model_;
-  const int64_t layer_;
-  const Topology& topology_;
-  const std::span<const float> degrees_;
-  std::mutex mutex_;
-  CachedRows rows_;  // guarded by mutex_
-};
-
 // What the layers said of nodes, judged.
 class Judge {
  public:
   Judge(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
     for (const int64_t layer : model.judged())
-      said_.push_back(std::make_unique<CachedRows>(files[static_cast<size_t>(layer)]));
+      said_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
   }
   // Of kJudgedNodes at most.
   SaidOfNodes run(std::span<const int64_t> nodes) {
@@ -158,7 +79,7 @@ class Judge {
     std::vector<at::Tensor> outputs;
     for (const auto& rows : said_) {
       outputs.push_back(at::empty({static_cast<int64_t>(nodes.size()), rows->width()}, at::kFloat));
-      rows->gather(nodes, outputs.back().mutable_data_ptr<float>());
+      rows->read(nodes, outputs.back().mutable_data_ptr<float>());
     }
     const at::Tensor embeddings = model_.join(outputs).contiguous();
     return {embeddings, model_.judge(embeddings).contiguous()};
@@ -166,7 +87,7 @@ class Judge {
 
  private:
   const Gnn& model_;
-  std::vector<std::unique_ptr<CachedRows>> said_;
+  std::vector<std::unique_ptr<DirectRows>> said_;
 };
 
 // Where each layer said something of all nodes; the files of those that are not judged are gone.
@@ -175,7 +96,6 @@ std::vector<FeatureFile> run_layers(const GraphView& graph, DiskTopology& topolo
   const Vector<int64_t, Tag::columns> begins = cut_pieces(topology);
   Vector<float, Tag::columns> degrees;
   if (model.options().conv == "gcn") degrees = degrees_of(topology, model.options().edge_weight);
-  const auto pieces = static_cast<int64_t>(begins.size()) - 1;
   const int64_t layers = model.options().layers;
   const std::vector<int64_t> judged = model.judged();
   std::vector<FeatureFile> files;
@@ -184,16 +104,19 @@ std::vector<FeatureFile> run_layers(const GraphView& graph, DiskTopology& topolo
     const std::filesystem::path path = options.scratch / fmt::format("layer-{}.f32", layer);
     File out = File::create(path);
     {
-      LayerRun run(topology, model, layer, from, degrees);
+      LayerRun run(topology, model, layer, from, begins, degrees);
       std::vector<LayerRun::Worker> own;
       for (int i = 0; i < options.threads; ++i) own.push_back(run.make_worker());
       Workers workers(options.threads);
-      workers.run_ordered(pieces, [&](int64_t piece, Turn& turn) {
-        const auto at = static_cast<size_t>(piece);
-        const at::Tensor said = run.run(begins[at], begins[at + 1], own[static_cast<size_t>(turn.worker())]);
+      const auto take = [&](int64_t piece, int worker) {
+        return run.take(piece, own[static_cast<size_t>(worker)]);
+      };
+      workers.run_stream(take, [&](int64_t piece, Turn& turn) {
+        const at::Tensor said = run.run(piece, own[static_cast<size_t>(turn.worker())]);
         turn.wait();
         out.write(said.const_data_ptr(), said.nbytes());
-        options.progress(layer * graph.nodes() + begins[at + 1], layers * graph.nodes());
+        options.progress(layer * graph.nodes() + begins[static_cast<size_t>(piece) + 1],
+                         layers * graph.nodes());
       });
     }
     from = {path, 0, graph.nodes(), model.options().hidden};

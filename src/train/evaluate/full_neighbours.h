@@ -6,7 +6,7 @@
 #include <span>
 
 #include "nn/gnn.h"
-#include "rows/cached_rows.h"
+#include "rows/feature_file.h"
 #include "sample/topology/disk_topology.h"
 #include "store/graph.h"
 
@@ -22,9 +22,10 @@ struct FullNeighbourOptions {
 /// What a Gnn says of nodes of one giant graph from all neighbours, f32 [nodes, classes] into `logits`: one
 /// layer over all nodes before the next (Hamilton et al., NeurIPS 2017, Algorithm 1), so that no
 /// neighbourhood grows with the layers. What a layer says goes to a file, from which the next one reads its
-/// rows through a cache of what the budget leaves. A piece of work is some nodes with all their neighbours,
-/// cut in the same places for every budget and number of threads; results are the same bits for both.
-/// Edges come from `topology`, of the same graph, in the order of nodes. It is resized (share_caches).
+/// rows, in the order of the file where memory has room for them (rows/scanned_rows.h). A piece of work is
+/// some nodes with all their neighbours, cut in the same places for every budget and number of threads;
+/// results are the same bits for both. Edges come from `topology`, of the same graph, in the order of nodes.
+/// It is resized (share_caches).
 ///
 /// Errors: BudgetExceeded, where one node with all its neighbours does not fit; those of the topology;
 /// InputError; Failure (disk).

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "rows/cached_rows.h"
+#include "rows/scanned_rows.h"
 #include "sample/seeds/link_seeds.h"
 #include "train/evaluate/ranking.h"
 #include "train/evaluate/undefined_figures.h"
@@ -34,15 +34,10 @@ class Scores {
     const auto step = static_cast<size_t>(std::max<int64_t>(kPieceBytes / (8 * width), 1));
     for (size_t first = 0; first < nodes.size(); first += step) {
       const size_t count = std::min(step, nodes.size() - first);
-      ends_.assign(nodes.begin() + static_cast<int64_t>(first),
-                   nodes.begin() + static_cast<int64_t>(first + count));
-      const auto others = neighbours.subspan(first, count);
-      ends_.insert(ends_.end(), others.begin(), others.end());
-      embeddings_.resize(ends_.size() * static_cast<size_t>(width));
-      rows_.gather(ends_, embeddings_.data());
+      read(nodes.subspan(first, count), neighbours.subspan(first, count));
       for (size_t i = 0; i < count; ++i) {
-        const float* const a = embeddings_.data() + static_cast<int64_t>(i) * width;
-        const float* const b = embeddings_.data() + static_cast<int64_t>(count + i) * width;
+        const float* const a = embedding(nodes[first + i]);
+        const float* const b = embedding(neighbours[first + i]);
         double sum = 0;
         for (int64_t f = 0; f < width; ++f) sum += double{a[f]} * double{b[f]};
         scores[first + i] = static_cast<float>(sum);
@@ -51,9 +46,22 @@ class Scores {
   }
 
  private:
-  CachedRows rows_;
-  Nodes ends_;
-  Vector<float, Tag::columns> embeddings_;
+  // Each end of these pairs once.
+  void read(std::span<const int64_t> nodes, std::span<const int64_t> neighbours) {
+    ends_.assign(nodes.begin(), nodes.end());
+    ends_.insert(ends_.end(), neighbours.begin(), neighbours.end());
+    std::ranges::sort(ends_);
+    ends_.erase(std::ranges::unique(ends_).begin(), ends_.end());
+    embeddings_.resize(ends_.size() * static_cast<size_t>(rows_.width()));
+    rows_.read(ends_, embeddings_.data());
+  }
+  const float* embedding(int64_t node) const {
+    return embeddings_.data() + (std::ranges::lower_bound(ends_, node) - ends_.begin()) * rows_.width();
+  }
+
+  ScannedRows rows_;
+  Nodes ends_;                              // ascending
+  Vector<float, Tag::columns> embeddings_;  // of these
 };
 
 // log(1 + exp(-x)) without overflow.

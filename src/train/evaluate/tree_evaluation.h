@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "config/recipe.h"
 #include "sample/block/batches.h"
+#include "train/engine/exchange.h"
 #include "train/model_file/gnn_file.h"
 
 namespace plimsoll {

@@ -18,7 +18,9 @@ RowCounters rows_of(const BlockRunner& runner) {
 
 }  // namespace
 
-EpochMeter::EpochMeter(const BlockRunner& runner, int64_t planned) : runner_(runner), planned_(planned) {}
+EpochMeter::EpochMeter(const BlockRunner& runner, int64_t planned,
+                       const std::optional<ReadingCost>& predicted)
+    : runner_(runner), planned_(planned), predicted_(predicted.value_or(ReadingCost{})) {}
 
 EpochMeter::~EpochMeter() {
   if (outer_recent_ >= 0) Ledger::process().end_recent(outer_recent_);
@@ -70,7 +72,8 @@ std::optional<Reading> EpochMeter::reading() const {
   const auto rows = runner_.source().row_counters();
   if (!rows) return std::nullopt;
   const double stalled = runner_.times().reading - times_before_.reading;
-  return Reading{rows_between(rows_before_, *rows), seconds_since(start_), stalled / runner_.workers()};
+  return Reading{rows_between(rows_before_, *rows), seconds_since(start_), stalled / runner_.workers(),
+                 predicted_.read, predicted_.written};
 }
 
 const char* what_binds(const BlockRunner::Times& did, double seconds, int workers, int threads) {

@@ -14,8 +14,9 @@ namespace plimsoll {
 /// process, and adds nothing to a step. Not thread-safe.
 class EpochMeter {
  public:
-  /// `planned`: bytes, the peak of the process. The runner and its source must outlive the meter.
-  EpochMeter(const BlockRunner& runner, int64_t planned);
+  /// `planned`: bytes, the peak of the process; `predicted`: what an epoch reads and writes. The runner and
+  /// its source must outlive the meter.
+  EpochMeter(const BlockRunner& runner, int64_t planned, const std::optional<ReadingCost>& predicted);
   ~EpochMeter();
   EpochMeter(const EpochMeter&) = delete;
   EpochMeter& operator=(const EpochMeter&) = delete;
@@ -32,6 +33,7 @@ class EpochMeter {
  private:
   const BlockRunner& runner_;
   const int64_t planned_;
+  const ReadingCost predicted_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_look_;
   EpochCost before_;

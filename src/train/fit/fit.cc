@@ -47,7 +47,7 @@ class Fit {
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_), execution(),
                 options.teacher.batches, lanes_of(training_, options.objective->parameters()),
                 options.run.exchange),
-        meter_(engine_.runner(), plan_.peak),
+        meter_(engine_.runner(), plan_.peak, options.source->reading_cost(plan_.execution.cache_bytes)),
         progress_(journal_, engine_.runner(), options.run) {
     options.source->resize_cache(plan_.execution.cache_bytes);
     engine_.runner().stop_when(options.run.interrupt);

@@ -51,7 +51,9 @@ Reading sum(const Reading& a, const Reading& b) {
            .bytes_written = a.rows.bytes_written + b.rows.bytes_written,
            .waited_seconds = a.rows.waited_seconds + b.rows.waited_seconds},
           a.seconds + b.seconds,
-          a.stalled_seconds + b.stalled_seconds};
+          a.stalled_seconds + b.stalled_seconds,
+          a.predicted_read + b.predicted_read,
+          a.predicted_written + b.predicted_written};
 }
 
 Json reading_json(const Reading& reading) {
@@ -62,6 +64,8 @@ Json reading_json(const Reading& reading) {
           {"bytes_read", rows.bytes_read},
           {"bytes_written", rows.bytes_written},
           {"bytes_useful", rows.bytes_useful},
+          {"predicted_bytes_read", static_cast<int64_t>(reading.predicted_read)},
+          {"predicted_bytes_written", static_cast<int64_t>(reading.predicted_written)},
           {"waited_s", rows.waited_seconds},
           {"stalled_s", reading.stalled_seconds},
           {"seconds", reading.seconds},

@@ -9,10 +9,11 @@ namespace {
 
 constexpr int64_t kCacheShare = 2;  // of what the budget leaves: pieces of work have the rest
 constexpr int64_t kEdgeShare = 4;   // of caches
+constexpr int64_t kAheadShare = 8;  // of the rest, where rows are read ahead
 
 }  // namespace
 
-void share_caches(DiskTopology& topology, CachedRows& rows) {
+int64_t share_caches(DiskTopology& topology, ScannedRows& rows) {
   topology.resize(topology.least_bytes());
   const Ledger& ledger = Ledger::process();
   int64_t caches = std::max<int64_t>(ledger.cap() - ledger.held(), 0) / kCacheShare;
@@ -22,7 +23,11 @@ void share_caches(DiskTopology& topology, CachedRows& rows) {
     topology.resize(topology.most_bytes());
     caches -= edges;
   }
-  rows.resize(std::min(caches, rows.most_bytes()));
+  const bool all = caches >= rows.most_bytes();
+  const int64_t ahead = all ? 0 : caches / kAheadShare;
+  rows.resize(all ? rows.most_bytes() : caches - ahead);
+  rows.read_all();
+  return ahead;
 }
 
 }  // namespace plimsoll

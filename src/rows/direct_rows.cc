@@ -1,0 +1,34 @@
+#include "rows/direct_rows.h"
+
+#include <chrono>
+
+#include "base/seconds.h"
+
+namespace plimsoll {
+
+void DirectRows::read(std::span<const int64_t> rows, float* out) {
+  const std::span wide(out, rows.size() * static_cast<size_t>(file_.width));
+  const int64_t row_bytes = file_.layout().row_bytes;
+  const std::lock_guard lock(mutex_);
+  std::byte* to = file_.values.packed_in(wide);
+  wanted_.clear();
+  for (const int64_t row : rows) {
+    wanted_.push_back({row, to});
+    to += row_bytes;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  reader_.read(wanted_);
+  counters_.waited_seconds += seconds_since(start);
+  counters_.misses += std::ssize(rows);
+  counters_.bytes_useful += std::ssize(rows) * row_bytes;
+  file_.values.widen_in_place(wide);
+}
+
+RowCounters DirectRows::counters() const {
+  const std::lock_guard lock(mutex_);
+  RowCounters counters = counters_;
+  counters.bytes_read = reader_.counts().bytes_read;
+  return counters;
+}
+
+}  // namespace plimsoll

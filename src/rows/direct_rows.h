@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include "io/row_reader.h"
+#include "rows/feature_file.h"
+#include "rows/row_counters.h"
+
+namespace plimsoll {
+
+/// Rows of a file of features that nobody keeps: read when they are asked for, in the order of the file.
+/// Any number of threads may call it at once; they take turns.
+class DirectRows {
+ public:
+  /// Errors: those of RowReader.
+  explicit DirectRows(const FeatureFile& file) : file_(file), reader_(file.path, file.layout()) {}
+
+  int64_t width() const { return file_.width; }
+  /// Calls of read() for so many rows take no more memory (Tag::cache).
+  void reserve(int64_t rows) { wanted_.reserve(static_cast<size_t>(rows)); }
+  /// f32 [rows, F] into `out`; a row may occur more than once. Errors: those of RowReader::read(),
+  /// BudgetExceeded.
+  void read(std::span<const int64_t> rows, float* out);
+
+  RowCounters counters() const;
+
+ private:
+  const FeatureFile file_;
+  mutable std::mutex mutex_;  // guards what follows
+  RowReader reader_;
+  Vector<WantedRow, Tag::cache> wanted_;
+  RowCounters counters_;
+};
+
+}  // namespace plimsoll
