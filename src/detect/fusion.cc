@@ -30,7 +30,7 @@ constexpr std::array<float, kStatistics> kLeastScales = {
     0.5F,    // checksum: a frame; CAN delivers no damaged ones
     6.0F,    // apart: doublings; at 5, benign drives of set_01 have three false alarms
     4.0F,    // held: doublings; it ranks, and alarms nobody
-    4.0F,    // restless: doublings; at 3, benign drives of set_03 and of a ship have false alarms
+    4.0F,    // restless: doublings; at 3, benign windows of set_03 and of a ship are false alarms
 };
 
 constexpr size_t kGat = FusedRows::kGat;
