@@ -124,10 +124,10 @@ TEST_F(ScannedRowsTest, WithRoomForAllEachRowIsReadOnce) {
 TEST_F(ScannedRowsTest, AnErrorEndsTheBatch) {
   ScannedRows rows(file_);
   rows.resize(sizes()[3]);
-  Rows many(1000);
-  std::iota(many.begin(), many.end(), 1000);
   std::filesystem::resize_file(file_.path, 2000);
-  for (int i = 0; i < 3; ++i) {
+  Rows many(1000);
+  for (int64_t i = 1; i < 4; ++i) {
+    std::iota(many.begin(), many.end(), 1000 * i);
     ASSERT_TRUE(rows.plan(many)) << "there is room again";
     EXPECT_THAT(error_text<InputError>([&] { take(rows, many); }), HasSubstr("rows"));
   }

@@ -12,6 +12,7 @@
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
+#include "rows/shared_scan.h"
 #include "sample/neighbour/sample_blocks.h"
 #include "sample/neighbour/sample_shape.h"
 #include "sample/seeds/seed_lists.h"
