@@ -83,6 +83,7 @@ Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
   there.each_tensor([&](at::Tensor& tensor) {
     const at::Tensor here = tensor.contiguous();
     tensor = at::empty(here.sizes(), here.options().device(torch_));
+    if (here.numel() == 0) return;
     std::memcpy(staging + place, here.const_data_ptr(), here.nbytes());
     lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()),
                                 lane.staging->data() + place, static_cast<int64_t>(here.nbytes()));
@@ -144,7 +145,10 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
 
 std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const int64_t> graphs,
                                           const RangePlanner* planner, const Work& work) {
-  Lane& lane = lane_of_this_thread();
+  Lane& lane = [&]() -> Lane& {
+    const std::shared_lock beside_others(running_);  // its workspace must not lie where rooms belong
+    return lane_of_this_thread();
+  }();
   if (recorder_ != nullptr) planner = recorded_planner_;
   if (planner != nullptr)
     planner->plan(graphs, lane.plan);
