@@ -87,7 +87,8 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   verb->add_option(
           "--scratch", options->scratch,
           "Of one giant graph: how much files in the run's folder in which samples and coming blocks wait "
-          "may take of the disk, 0 for none; default: as much as the graph's columns, 2 GiB or more")
+          "may take of the disk, 0 for none; default: four times the graph's columns, 2 GiB or more, up to "
+          "half of what is free")
       ->type_name("SIZE");
   add_ranks(
       *verb, options->ranks,

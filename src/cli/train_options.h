@@ -24,7 +24,7 @@ struct TrainOptions {
   int64_t prefetch = 2;
   std::string device = "cpu";
   std::string device_budget;  ///< empty: all that is free of the device
-  std::string scratch;        ///< bytes; empty: as many as the columns of the graph take
+  std::string scratch;        ///< bytes; empty: four times what the columns of the graph take
   int ranks = 1;              ///< processes of this machine that train together
   int64_t seeds = 1;
   std::vector<std::string> stages;  ///< empty: all

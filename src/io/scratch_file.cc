@@ -31,10 +31,14 @@ int open_without_name(const std::filesystem::path& folder) {
 
 }  // namespace
 
-std::optional<ScratchFile> ScratchFile::make(const std::filesystem::path& folder, int64_t bytes) {
+int64_t ScratchFile::room(const std::filesystem::path& folder) {
   struct statfs disk {};
-  if (::statfs(folder.c_str(), &disk) != 0 || is_in_memory(disk)) return std::nullopt;
-  if (static_cast<int64_t>(disk.f_bavail) * disk.f_bsize < 2 * bytes) return std::nullopt;
+  if (::statfs(folder.c_str(), &disk) != 0 || is_in_memory(disk)) return 0;
+  return static_cast<int64_t>(disk.f_bavail) * disk.f_bsize / 2 / kAlignment * kAlignment;
+}
+
+std::optional<ScratchFile> ScratchFile::make(const std::filesystem::path& folder, int64_t bytes) {
+  if (room(folder) < bytes) return std::nullopt;
   const int descriptor = open_without_name(folder);
   if (descriptor < 0) return std::nullopt;
   ScratchFile file(descriptor, bytes, folder.string());

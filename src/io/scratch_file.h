@@ -22,8 +22,11 @@ class ScratchFile {
  public:
   static constexpr int64_t kAlignment = 4096;
 
-  /// `bytes` of the disk on which a folder lies, all taken at once; none where that is memory (tmpfs), where
-  /// it cannot be taken, or where less than as much again would be left to others.
+  /// The largest file that make() makes in a folder at this moment: half of what is free on its disk, so that
+  /// as much is left to others; 0 where that is memory (tmpfs) or cannot be asked.
+  static int64_t room(const std::filesystem::path& folder);
+  /// `bytes` of the disk on which a folder lies, all taken at once; none where there is no room() for them or
+  /// they cannot be taken.
   static std::optional<ScratchFile> make(const std::filesystem::path& folder, int64_t bytes);
   ScratchFile(ScratchFile&& other) noexcept;
   ScratchFile& operator=(ScratchFile&& other) noexcept;

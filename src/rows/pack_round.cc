@@ -67,6 +67,7 @@ PackRound::PackRound(const std::filesystem::path& path, const RowLayout& layout,
       row_bytes_(layout.row_bytes),
       sizes_(sizes),
       kept_(kept),
+      next_kept_(kept.next(0)),
       piece_(reader_, sizes.piece),
       next_piece_(reader_, sizes.piece),
       writes_(scratch, sizes.packs + kWritesUnderWay, sizes.buffer, kWritesUnderWay),
@@ -159,8 +160,7 @@ void PackRound::close_pack() {
 
 bool PackRound::write(const std::stop_token& stop) {
   close_pack();
-  kept_are_read_ = kept_are_read_ || kept_.read(reader_, stop);
-  if (!kept_are_read_) return false;
+  want_kept();
   wanted_.number();
   for (size_t p = 0; p < made_.size(); ++p) {
     in_buffer_[p] = 0;  // what a round that was given up has left there is written over
@@ -188,6 +188,11 @@ bool PackRound::write(const std::stop_token& stop) {
   return true;
 }
 
+// A pass over the file brings the rows that are kept, too. One that was told to stop goes on where it was.
+void PackRound::want_kept() {
+  for (int64_t row = next_kept_; row != RowSet::kNone; row = kept_.next(row + 1)) wanted_.add(row);
+}
+
 // The next rows that are wanted.
 void PackRound::fill(ReadAhead& piece) {
   while (!piece.full() && next_row_ != RowSet::kNone) {
@@ -197,9 +202,13 @@ void PackRound::fill(ReadAhead& piece) {
   }
 }
 
-// To each pack what it wants of a piece, whose rows are the ones from `first` on of those that are wanted.
+// To each pack what it wants of a piece, whose rows are the ones from `first` on of those that are wanted,
+// and to the rows that are kept.
 void PackRound::hand_out(const ReadAhead& piece, int64_t first) {
   const int64_t end = first + std::ssize(piece);
+  for (; next_kept_ != RowSet::kNone && wanted_.index(next_kept_) < end;
+       next_kept_ = kept_.next(next_kept_ + 1))
+    kept_.put(next_kept_, piece.data(static_cast<size_t>(wanted_.index(next_kept_) - first)));
   for (size_t p = 0; p < made_.size(); ++p) {
     for (size_t& at = handed_out_[p]; at < made_[p].last_row; ++at) {
       const int64_t index = wanted_.index((*rows_)[at]);

@@ -71,18 +71,21 @@ class PackRound {
   /// Adds a batch: its rows, all different, and bytes that come back with them. False: the round has no room
   /// for it, and nothing changed. Errors: those of the scratch file; Failure for a batch that is too long.
   bool add(std::span<const int64_t> rows, std::span<const std::byte> note);
-  /// Has the round written, and before the first one the rows that are kept read. False: it was told to stop.
+  /// Has the round written, with the first one the rows that are kept read. False: it was told to stop.
   /// Errors: those of RowReader::read() and of the scratch file.
   bool write(const std::stop_token& stop);
   /// What write() wrote, in the order of batches.
   Vector<Pack, Tag::cache>& packs() { return made_; }
 
   int64_t end_batch() const { return open_.end_batch(); }
+  /// Of the scratch file, as begin() had it.
+  int64_t bytes() const { return bytes_; }
   RowCounters counters() const;
 
  private:
   void find_missed(std::span<const int64_t> rows);
   void close_pack();
+  void want_kept();
   void fill(ReadAhead& piece);
   void hand_out(const ReadAhead& piece, int64_t first);
   void put(size_t pack, const std::byte* row);
@@ -93,7 +96,7 @@ class PackRound {
   int64_t row_bytes_;
   PackSizes sizes_;
   PinnedRows& kept_;
-  bool kept_are_read_ = false;
+  int64_t next_kept_;  // the first row of these that was not read; RowSet::kNone: all were
   ReadAhead piece_;
   ReadAhead next_piece_;
   WriteBehind writes_;

@@ -1,14 +1,10 @@
 #include "rows/pinned_rows.h"
 
 #include <array>
+#include <cstring>
 #include <limits>
 
 namespace plimsoll {
-namespace {
-
-constexpr size_t kReadTogether = 8192;  // rows that are read at a time
-
-}  // namespace
 
 PinnedRows::PinnedRows(const RowLayout& layout, std::span<const uint8_t> uses, int64_t rows)
     : row_bytes_(layout.row_bytes), set_(layout.rows), rows_(Tag::cache, rows * layout.row_bytes) {
@@ -23,20 +19,8 @@ PinnedRows::PinnedRows(const RowLayout& layout, std::span<const uint8_t> uses, i
   set_.number();
 }
 
-bool PinnedRows::read(RowReader& reader, const std::stop_token& stop) {
-  Vector<WantedRow, Tag::cache> wanted;
-  wanted.reserve(kReadTogether);
-  std::byte* to = rows_.data();
-  for (int64_t row = set_.next(0); row != RowSet::kNone; row = set_.next(row + 1)) {
-    wanted.push_back({row, to});
-    to += row_bytes_;
-    if (wanted.size() < kReadTogether) continue;
-    if (stop.stop_requested()) return false;
-    reader.read(wanted);
-    wanted.clear();
-  }
-  reader.read(wanted);
-  return true;
+void PinnedRows::put(int64_t row, const std::byte* bytes) {
+  std::memcpy(rows_.data() + set_.index(row) * row_bytes_, bytes, static_cast<size_t>(row_bytes_));
 }
 
 }  // namespace plimsoll

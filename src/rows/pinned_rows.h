@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stop_token>
 
 #include "io/row_reader.h"
 #include "memory/mapped_bytes.h"
@@ -11,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Rows of a file that are in memory for good: those that are used most. Thread-safe once they are read.
+/// Rows of a file that are in memory for good: those that are used most. Thread-safe once all are put there.
 class PinnedRows {
  public:
   static int64_t bytes_for(const RowLayout& layout, int64_t rows) {
@@ -21,9 +20,10 @@ class PinnedRows {
   /// `rows` of them (Tag::cache), by how often each row of the file is used; the first of those that are used
   /// alike. Errors: BudgetExceeded.
   PinnedRows(const RowLayout& layout, std::span<const uint8_t> uses, int64_t rows);
-  /// Has them read, some at a time. False: it was told to stop, and is to be called again. Errors: those of
-  /// RowReader::read(), BudgetExceeded.
-  bool read(RowReader& reader, const std::stop_token& stop);
+  /// The first of them that is not before `row`; RowSet::kNone if there is none.
+  int64_t next(int64_t row) const { return set_.next(row); }
+  /// Copies the bytes of one of them to its place.
+  void put(int64_t row, const std::byte* bytes);
 
   bool has(int64_t row) const { return set_.has(row); }
   /// Its bytes; none if it is not kept.

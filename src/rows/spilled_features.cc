@@ -14,7 +14,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kLeastPacks = 4;  // of a round
-constexpr int64_t kFirstRound = 4;  // a part of the others
+constexpr int64_t kFirstRound = 4;  // a part of the longest
 constexpr size_t kLookedUp = 256;   // rows that are looked up at a time
 constexpr size_t kPrefetched = 8;   // rows that are on their way from memory
 // Who reads an earlier batch at all comes for it before another has waited so long.
@@ -65,10 +65,10 @@ bool SpilledFeatures::begin_round(const std::stop_token& stop) {
   if (!changed_.wait(lock, stop, [&] { return rounds_[next].packs == 0; })) return false;
   lock.unlock();
   making_ = next;
-  // The first is short, so that those who wait for it wait less.
-  const int64_t bytes =
-      added_ > 0 ? sizes_.round
-                 : std::max(PackSizes::aligned(sizes_.round / kFirstRound), sizes_.pack + sizes_.notes);
+  // The first is short, so that those who wait for it wait less; the next is made while it is read, and twice
+  // as long at most.
+  const int64_t least = std::max(PackSizes::aligned(sizes_.round / kFirstRound), sizes_.pack + sizes_.notes);
+  const int64_t bytes = added_ > 0 ? std::min(sizes_.round, 2 * round_.bytes()) : least;
   round_.begin(static_cast<int64_t>(making_) * sizes_.round, bytes, added_, rounds_[making_].rows);
   return true;
 }

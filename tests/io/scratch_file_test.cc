@@ -53,9 +53,12 @@ TEST_F(ScratchFileTest, IsReadAsItWasWrittenAndHasNoName) {
 TEST_F(ScratchFileTest, ThereIsNoneWithoutRoomOrInMemory) {
   const auto free = static_cast<int64_t>(std::filesystem::space(folder_.path()).available);
   EXPECT_FALSE(ScratchFile::make(folder_.path(), free)) << "it would leave nothing to others";
+  EXPECT_LE(ScratchFile::room(folder_.path()), free / 2 + free / 16) << "others write, too";
   EXPECT_FALSE(ScratchFile::make(folder_ / "missing", kPage));
+  EXPECT_EQ(ScratchFile::room(folder_ / "missing"), 0);
   if (std::filesystem::is_directory("/dev/shm")) {
     EXPECT_FALSE(ScratchFile::make("/dev/shm", kPage)) << "memory outside the budget";
+    EXPECT_EQ(ScratchFile::room("/dev/shm"), 0);
   }
 }
 

@@ -181,7 +181,7 @@ TEST_F(OnDiskPrefetcherTest, ARefusalOfMemoryIsForgotten) {
   OnDiskPrefetcher blocks = open(2);
   EXPECT_TRUE(read(blocks, 0).nodes.empty());
   {
-    const LedgerCap cap(100 * 1024);
+    const LedgerCap cap(1024);
     EXPECT_TRUE(read(blocks, 1).nodes.empty());
   }
   EXPECT_TRUE(read(blocks, 2).nodes.empty());

@@ -460,6 +460,7 @@ TEST_F(PlannerTest, NeedsNothingForMoreGraphsThanThereAre) {
                       .recompute = "off"})
         .min_budget;
   };
+  least(4);  // the first plan of a process counts what libraries take once, on some machines
   EXPECT_EQ(least(1'000'000'000'000), least(4));
 }
 

@@ -30,6 +30,8 @@ constexpr int64_t kLeastEpochs = 4;
 constexpr int64_t kBesideBuffers = 32;
 // Blocks whose samples have room in the largest cache: in a small graph they may take more than its rows.
 constexpr int64_t kSamplesAhead = 8;
+// Of the disk at most: so many times what the set takes with features as f32.
+constexpr int64_t kScratchOfData = 4;
 constexpr int64_t kSmallGraphScratch = int64_t{2} << 30;
 // Holes that samples of other sizes leave in the heap. With 512 KiB one run of link prediction in 200 was
 // over its budget, by up to 71 KiB.
@@ -111,16 +113,16 @@ void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
   sample_.write(first);
   const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;  // on average, with some to spare
   const auto shortest = static_cast<int64_t>(2 * guessed.nodes + guessed.edge_bytes() / 2);
-  const int64_t bytes = sample_file_bytes(of_block);
+  const int64_t bytes = sample_file_bytes(of_block, ScratchFile::room(options_.scratch.folder));
   if (bytes == 0) return;
   const int64_t samples = std::min(graphs(), bytes / std::max<int64_t>(shortest, 1));
   if (auto file = ScratchFile::make(options_.scratch.folder, SampleFile::file_bytes_for(samples, bytes)))
     kept_.emplace(std::move(*file), samples);
 }
 
-// For samples of so many bytes a block; 0: there is no room for a part of an epoch.
-int64_t NeighbourSource::sample_file_bytes(int64_t of_block) const {
-  const int64_t bytes = std::min(of_block * graphs(), scratch_bytes() / kSamplesShare);
+// For samples of so many bytes a block, with so much room on the disk; 0: too little for a part of an epoch.
+int64_t NeighbourSource::sample_file_bytes(int64_t of_block, int64_t room) const {
+  const int64_t bytes = std::min(of_block * graphs(), std::min(scratch_bytes(), room) / kSamplesShare);
   const int64_t validating = graphs() - blocks_.training_blocks();
   return bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs) ? 0 : bytes;
 }
@@ -218,7 +220,7 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
   bool kept = kept_.has_value();
   if (options.folder.empty()) {  // as if it had one
     options.folder = graph_.set().folder();
-    const int64_t samples = sample_file_bytes(sizes_.most_note);
+    const int64_t samples = sample_file_bytes(sizes_.most_note, ScratchFile::room(options.folder));
     kept = samples > 0;
     options.scratch_bytes -= samples;
   }
@@ -243,10 +245,10 @@ SampleSizes NeighbourSource::guess_sizes() const {
   return sizes;
 }
 
-// As much as the set takes with features as f32, but samples of a small graph take more than it does.
+// Few passes over the rows make a round then. Samples of a small graph take more than it does.
 int64_t NeighbourSource::scratch_bytes() const {
   if (options_.scratch.bytes) return *options_.scratch.bytes;
-  return std::max(kSmallGraphScratch, data_bytes());
+  return std::max(kSmallGraphScratch, kScratchOfData * data_bytes());
 }
 
 int64_t NeighbourSource::data_bytes() const {

@@ -31,8 +31,8 @@ struct NeighbourSourceOptions {
   EdgeColumns edges = {};  ///< that blocks have; of features those that the graph has
   /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
   std::optional<int64_t> negatives = {};
-  /// For samples and rows of coming blocks. Bytes, if none are given: as many as the columns take as f32, and
-  /// 2 GiB at least.
+  /// For samples and rows of coming blocks. Bytes, if none are given: four times what the columns take as
+  /// f32, and 2 GiB at least; never more than ScratchFile::room().
   ScratchSpace scratch = {};
 };
 
@@ -87,7 +87,7 @@ class NeighbourSource : public BlockSource {
   void resize_topology(int64_t bytes) const;
   int64_t data_bytes() const;
   int64_t scratch_bytes() const;
-  int64_t sample_file_bytes(int64_t of_block) const;
+  int64_t sample_file_bytes(int64_t of_block, int64_t room) const;
   RunCache::Options cache_options(int64_t bytes) const;
   SampleSizes guess_sizes() const;
   void keep_samples(const SampleSizes& guessed) const;

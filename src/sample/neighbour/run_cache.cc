@@ -32,7 +32,9 @@ CacheInput cache_input(const FeatureFile& rows, const DiskTopology& topology, bo
                    .rows = rows,
                    .hops = options.hops,
                    .topology_bytes = topology.most_bytes() - topology.least_bytes(),
-                   .scratch_bytes = options.folder.empty() ? 0 : options.scratch_bytes,
+                   .scratch_bytes = options.folder.empty()
+                                        ? 0
+                                        : std::min(options.scratch_bytes, ScratchFile::room(options.folder)),
                    .sampled = sampled,
                    .uses = options.uses,
                    .counted_blocks = options.counted_blocks};
