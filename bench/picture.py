@@ -58,13 +58,13 @@ def memory_by_batch(step):
 
 
 def speed_by_memory():
-    ours = table("giant.md", "### The curve, and PyTorch Geometric")
+    ours = table("giant.md", "### Features in f32")
     memory = {row["share"]: first_number(row["budget"]) for row in ours}
     text = (ROOT / "bench" / "results" / "giant.md").read_text()
     peer = re.findall(r"^\| (\d+ %) \| [\d,]+ seeds/s; now [\d,]+ \| ([\d,]+) \|", text, re.M)
     return (
         [memory[row["share"]] for row in ours],
-        [SEEDS / first_number(row["epoch"]) for row in ours],
+        [SEEDS / first_number(row["epochs"]) for row in ours],
         [memory[share] for share, _ in peer],
         [first_number(speed) for _, speed in peer],
     )
@@ -118,7 +118,7 @@ def draw(theme, path):
     right.plot(memory, speed, **ours)
     right.plot(peer_at, peer_speed, **peer)
     for at, value in zip(memory, speed):
-        note(right, f"{value:,.0f}", (at, value), (0, 9), ha="center")
+        note(right, f"{value:,.0f}", (at, value), (0, 9), ha="center", size=9)
     for at, value in zip(peer_at, peer_speed):
         note(right, f"{value:,.0f}", (at, value), (10, -4))
     same = "Plimsoll: the same weights at every point"
@@ -130,7 +130,7 @@ def draw(theme, path):
     right.set_xticks(memory, [size(at) if at > 600 else f"{at:.0f}" for at in memory])
     right.set_yticks([10, 100, 1000, 10_000], ["10", "100", "1,000", "10,000"])
     right.minorticks_off()
-    right.set_xlim(200, 7500)
+    right.set_xlim(170, 7500)
     right.set_ylim(3, 60_000)
     right.set_xlabel("memory limit")
     right.set_ylabel("training nodes a second")
