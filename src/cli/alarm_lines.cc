@@ -212,8 +212,9 @@ double AlarmLines::traffic_hours() const {
   return static_cast<double>(longest) / 3.6e12;
 }
 
-void AlarmLines::summarise(const FeedLosses& losses, Budget& budget) {
-  const Json summary = summary_json(losses, budget);
+void AlarmLines::summarise(const FeedLosses& losses, Budget& budget, const Json& events) {
+  Json summary = summary_json(losses, budget);
+  if (!events.is_null()) summary["events"] = events;
   if (!options_.summary) return;
   if (options_.json || options_.incidents)
     fmt::print("{}\n", Json{{"summary", summary}}.dump());

@@ -43,8 +43,8 @@ class AlarmLines {
   int64_t windows() const { return windows_; }
   int64_t frames() const { return frames_; }
   void begin_recording() { ++recordings_; }
-  /// Errors: Failure, as add().
-  void summarise(const FeedLosses& losses, Budget& budget);
+  /// `events`: what was told of incidents, or null. Errors: Failure, as add().
+  void summarise(const FeedLosses& losses, Budget& budget, const Json& events);
 
  private:
   std::string name_of(const StreamDetector& detector, MessageKey key) const;
