@@ -117,8 +117,8 @@ std::string ids_text(const SeenMessage& seen) {
 
 std::string unknown_text(const std::vector<std::pair<uint32_t, int64_t>>& unknown) {
   if (unknown.empty()) return "";
-  std::string text = fmt::format("\n{} IDs that the DBC does not know:",
-                                 format_count(static_cast<int64_t>(unknown.size())));
+  std::string text =
+      fmt::format("\n{} IDs that the DBC does not know:", format_count(static_cast<int64_t>(unknown.size())));
   for (const auto& [id, count] : std::span(unknown).first(std::min(unknown.size(), kMostUnknown)))
     text += fmt::format(" {} ({})", id_text(id), format_count(count));
   if (unknown.size() > kMostUnknown)
@@ -143,13 +143,13 @@ std::string dbc_table(const FrameSpans& frames, const Dbc& dbc) {
       const Values& values = one->signals[s];
       const bool any = values.frames > 0;
       signals.add({message.name, signal.name, signal.unit, format_count(values.frames),
-                   any ? fmt::format("{:g}", values.least) : "-", any ? fmt::format("{:g}", values.most) : "-",
+                   any ? fmt::format("{:g}", values.least) : "-",
+                   any ? fmt::format("{:g}", values.most) : "-",
                    signal.has_range() ? fmt::format("{:g} .. {:g}", signal.least, signal.most) : "-"});
     }
   }
-  std::string text =
-      fmt::format("{} of {} messages of the DBC, in {} of {} frames\n", seen.messages().size(),
-                  dbc.messages().size(), format_count(known), format_count(frames.size()));
+  std::string text = fmt::format("{} of {} messages of the DBC, in {} of {} frames\n", seen.messages().size(),
+                                 dbc.messages().size(), format_count(known), format_count(frames.size()));
   if (known > 0) text += fmt::format("\n{}\n{}", messages.text(), signals.text());
   return text + unknown_text(seen.unknown());
 }

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/version.h"
 #include "cli/event_sink.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {
@@ -144,6 +145,8 @@ std::string DetectMonitor::page() const {
   head("plimsoll_last_frame_timestamp_seconds", "Time of the last frame, as the traffic has it.", "gauge");
   text += fmt::format("plimsoll_last_frame_timestamp_seconds {:.6f}\n",
                       static_cast<double>(counts_.last_frame_ns.load()) / 1e9);
+  head("plimsoll_ledger_bytes", "Memory that the ledger holds now.", "gauge");
+  text += fmt::format("plimsoll_ledger_bytes {}\n", Ledger::process().held());
   head("plimsoll_detector_info", "The detector's file by its hash.", "gauge");
   text += fmt::format("plimsoll_detector_info{{detector=\"{}\",version=\"{}\"}} 1\n", options_.detector,
                       kVersion);
@@ -162,6 +165,7 @@ void DetectMonitor::beat() const {
                {"dropped_frames", counts_.dropped.load()},
                {"channels", counts_.channels.load()},
                {"last_frame_ns", counts_.last_frame_ns.load()},
+               {"ledger_bytes", Ledger::process().held()},
                {"source", options_.source},
                {"detector", options_.detector}};
   if (!options_.vehicle.empty()) line["vehicle"] = options_.vehicle;

@@ -114,11 +114,12 @@ void say_what_was_held_back(const DetectCounts& counts) {
   const int64_t events = counts.over_rate + counts.over_bytes;
   const int64_t alarms = counts.blocked + counts.sampled_out + counts.below_threshold;
   if (events + alarms == 0) return;
-  fmt::print(stderr,
-             "plimsoll: {} events told; held back {} events (over the rate {}, over the bytes {}) and {} alarms "
-             "(blocked {}, sampled out {}, below the threshold {})\n",
-             counts.events.load(), events, counts.over_rate.load(), counts.over_bytes.load(), alarms,
-             counts.blocked.load(), counts.sampled_out.load(), counts.below_threshold.load());
+  fmt::print(
+      stderr,
+      "plimsoll: {} events told; held back {} events (over the rate {}, over the bytes {}) and {} alarms "
+      "(blocked {}, sampled out {}, below the threshold {})\n",
+      counts.events.load(), events, counts.over_rate.load(), counts.over_bytes.load(), alarms,
+      counts.blocked.load(), counts.sampled_out.load(), counts.below_threshold.load());
 }
 
 // What was not judged must not pass for benign.
@@ -197,7 +198,8 @@ void run(const Options& options) {
 void add_event_filters(CLI::App& verb, Options& options) {
   constexpr double kLeast = 1e-3, kDay = 86400;
   constexpr int64_t kMany = 1'000'000;
-  verb.add_option("--event-block", options.incidents.block, "While there is this file, alarms are dropped from events")
+  verb.add_option("--event-block", options.incidents.block,
+                  "While there is this file, alarms are dropped from events")
       ->type_name("FILE");
   verb.add_option("--event-every", options.incidents.every, "Of the alarms of a channel take the N-th alone")
       ->check(CLI::Range(int64_t{1}, kMany))

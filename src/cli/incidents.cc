@@ -129,8 +129,7 @@ void Incidents::name_ids(const StreamDetector& detector) {
 void Incidents::end() {
   if (!open_) return;
   open_ = false;
-  const bool enough =
-      options_.interval_ns > 0 ? is_enough(incident_.start_ns, incident_.windows) : told_;
+  const bool enough = options_.interval_ns > 0 ? is_enough(incident_.start_ns, incident_.windows) : told_;
   if (enough)
     tell(Incident::State::closed);
   else

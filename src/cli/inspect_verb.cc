@@ -195,7 +195,9 @@ void add_inspect(CLI::App& app) {
   verb->add_flag(
       "--j1939", options->j1939,
       "Of frames the parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
-  verb->add_option("--dbc", options->dbc, "Of frames the messages and signals that it names, and IDs that it does not know")->type_name("FILE");
+  verb->add_option("--dbc", options->dbc,
+                   "Of frames the messages and signals that it names, and IDs that it does not know")
+      ->type_name("FILE");
   verb->add_flag("--limits", options->limits, "The limits on memory, each with its source");
   verb->add_flag("--json", options->json, "The manifest, or the limits, as JSON");
   verb->footer("Example: plimsoll inspect frames");

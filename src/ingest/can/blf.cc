@@ -13,8 +13,8 @@
 
 // Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the
 // objects of interest one after the other, across their ends. Sizes and the meaning of fields are those of
-// python-can's can/io/blf.py (LGPL-3.0), of Technica's vector_blf (GPL-3.0), and, for headers of version 3 and
-// channels of CAN XL, of Wireshark's wiretap/blf.h (GPL-2.0).
+// python-can's can/io/blf.py (LGPL-3.0), of Technica's vector_blf (GPL-3.0), and, for headers of version 3
+// and channels of CAN XL, of Wireshark's wiretap/blf.h (GPL-2.0).
 
 namespace plimsoll {
 namespace {
