@@ -1,7 +1,6 @@
 """BLF as Vector's tools write it: objects that the test puts together by their published layout (Technica's vector_blf and
 Wireshark's wiretap/blf.h), beside python-can where it knows them; and files of others below PLIMSOLL_BLF_FILES, if it is set."""
 
-import json
 import os
 import struct
 import subprocess
@@ -31,7 +30,8 @@ def an_object(kind, body, ticks=0, version=1, flags=2, more=0):
     if kind == 101 and body[35]:  # where more data begin, from the start of the object
         body = body[:35] + bytes([body[35] + len(tail)]) + body[36:]
     data = struct.pack("<4sHHLL", b"LOBJ", 16 + len(tail), version, 16 + len(tail) + len(body), kind) + tail + body
-    return data + b"\0" * (len(data) % 4)  # Vector's way: as many as the rest, not up to a multiple
+    # Vector's way: as many as the rest, not up to a multiple; its converter writes more after markers.
+    return data + b"\0" * (len(data) % 4 + (27 if kind == 96 else 0))
 
 
 def container(data, packed=True):
@@ -94,7 +94,7 @@ FRAMES = [
     (xl_channel(1, 0, 0x133, 10, LONG[:16], 0x3000), False, 0x133, LONG[:16], FD | BRS, 1),
 ]
 # What is no frame: text, Ethernet, statistics, an overload frame, a request to send, one that nobody knows yet.
-OTHERS = [(65, bytes(40)), (71, bytes(51)), (4, bytes(32)), (3, struct.pack("<HH", 1, 0)), (115, bytes(33)), (4711, b"LOBJ" * 5),
+OTHERS = [(65, bytes(40)), (96, bytes(539)), (71, bytes(51)), (4, bytes(32)), (3, struct.pack("<HH", 1, 0)), (115, bytes(33)), (4711, b"LOBJ" * 5),
           fd_message_64(1, 8, 8, 0x7AA, 0, 2, SHORT)]
 
 
@@ -131,7 +131,8 @@ def test_every_object_of_can(run, tmp_path, layout, versions):
 
 
 def test_what_python_can_reads_is_read_alike(run, tmp_path):
-    data = b"".join(an_object(*frame[0], n * 1_000_000, version=1 + n % 2) + an_object(*OTHERS[n % 6])
+    passed = [other for other in OTHERS if other[0] not in (96, 101)]  # after a marker it finds nothing; requests are frames to it
+    data = b"".join(an_object(*frame[0], n * 1_000_000, version=1 + n % 2) + an_object(*passed[n % len(passed)])
                     for n, frame in enumerate(FRAMES, 1) if frame[1])
     path = tmp_path / "drive.blf"
     path.write_bytes(header() + in_pieces(data, 512, True))
@@ -167,20 +168,38 @@ def readable(path):
         return None
 
 
+def rows_of_python_can(read):
+    # An ID that 11 bits do not hold is of 29, whatever the file says.
+    for m in read:
+        extended = not m.is_error_frame and (m.is_extended_id or m.arbitration_id > 0x7FF)
+        id = m.arbitration_id | (EXTENDED if extended else 0) | (REMOTE if m.is_remote_frame else 0) | (ERROR if m.is_error_frame else 0)
+        yield id, b"" if m.is_remote_frame else bytes(m.data), flags_of(m) if not m.is_error_frame else 0
+
+
+# Of no ID, in objects 2 and 104, or outside of containers: python-can passes over them.
+ONLY_MINE = {"test_CanErrorFrame.blf", "test_CanFdErrorFrame64.blf", "FileWithoutLogContainers.blf"}
+
+
 @pytest.mark.skipif(not FILES.is_dir(), reason="no folder of BLF files (set PLIMSOLL_BLF_FILES, such as to that of vector_blf's tests)")
 def test_files_of_others_are_read_as_python_can_does(bin_dir, tmp_path):
-    known = 0
+    compared = 0
     for number, path in enumerate(sorted(FILES.rglob("*.blf"))):
         out = tmp_path / str(number)
         done = subprocess.run([bin_dir / "plimsoll", "ingest", "can", path, "--out", out, "--payload", "64", "--merge-channels"],
                               capture_output=True, text=True)
-        assert done.returncode in (0, 3), (path, done.stderr)
         read = readable(path)
-        if done.returncode == 3:
-            assert str(path) in done.stderr and (read in (None, []) or "byte" in done.stderr), (path, done.stderr)
+        if done.returncode:
+            assert done.returncode == 3 and str(path) in done.stderr, (path, done.stderr)
+            assert "holds no frames" in done.stderr and not read or "Truncated" in path.name, (path, done.stderr)
             continue
-        ids = np.load(out / "can_id.npy")
-        mine = [m for m in read or [] if not m.is_error_frame]
-        assert (ids & ERROR == 0).sum() == len(mine) or json.loads((out / "manifest.json").read_text()), path
-        known += len(mine) > 0
-    assert known
+        ids, data, lengths = (np.load(out / f"{name}.npy") for name in ("can_id", "data", "length"))
+        flags = np.load(out / "flags.npy") if (out / "flags.npy").exists() else np.zeros(len(ids), np.uint8)
+        mine = [(int(id), bytes(row[:n]), int(flag)) for id, row, n, flag in zip(ids, data, lengths, flags)]
+        if path.name in ONLY_MINE:
+            assert mine and not read, path
+            continue
+        assert mine == list(rows_of_python_can(read)), path
+        seconds = np.load(out / "time_ns.npy") * 1e-9
+        assert np.abs(seconds - [m.timestamp for m in read]).max() < 1e-5, path
+        compared += len(mine)
+    assert compared

@@ -24,6 +24,7 @@ constexpr size_t kObjectHeader = 16;     // signature, header size, header versi
 constexpr size_t kContainerHeader = 16;  // after it: method, size
 constexpr size_t kWindow = 256 << 10;    // of bytes seen at once
 constexpr int64_t kMostTime = 9'000'000'000'000'000'000;  // in the year 2255
+constexpr int kMostStrange = 8;                           // bytes between objects that are no zeros
 constexpr size_t kMostObject = 512;                       // bytes of an object of CAN that are looked at
 
 enum BlfType : uint32_t {
@@ -90,11 +91,13 @@ class BlfReader : public FrameReader {
   }
   static bool is_object(const uint8_t* at) { return load<uint32_t>(at) == 0x4A424F4C; }  // LOBJ
 
-  // Objects end at a multiple of 4 bytes, or not: passes over what fills up. False at the end of the stream.
+  // Objects end at a multiple of 4 bytes, or not; some of Vector's tools fill up with many zeros. Passes over
+  // what fills up. False at the end of the stream.
   static bool find_object(ByteWindow& window) {
-    for (int filling = 0; filling <= 8; ++filling) {
-      if (!window.have(4)) return false;
+    for (int strange = 0; window.have(4);) {
       if (is_object(window.data())) return true;
+      strange += window.data()[0] != 0;
+      if (strange > kMostStrange) return false;
       window.drop(1);
     }
     return false;
@@ -292,7 +295,7 @@ class BlfReader : public FrameReader {
         frame.flags = sent_if(at[2] & 1);
         frame.channel = load<uint16_t>(at);
         frame.can_id = id_of(load<uint32_t>(at + 4), remote);
-        frame.length = std::min<size_t>(at[3] & 0xF, 8);
+        frame.length = std::min<size_t>(at[3], 8);
         break;
       case kCanFdMessage:
         remote = (at[2] & 0x80) != 0;
