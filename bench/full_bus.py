@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Hours of two buses of 8,000 frames a second together, compressed in time, through a pipe to `plimsoll detect`: memory, losses.
+"""A day of two buses of 8,000 frames a second together, compressed in time, through a pipe to `plimsoll detect`: memory, losses.
 
-    bench/full_bus.py MODEL FRAMES [--hours 24] [--reload SECONDS] [--seconds 300]    # FRAMES: a data set of frames with the traffic to repeat
+    bench/full_bus.py MODEL FRAMES [--hours 24] [--reload SECONDS] [--seconds 300] [--cgroup MIB]    # FRAMES: a data set of frames with the traffic to repeat
 
-Frames of two channels as `candump -L` prints them, 125 us apart, given as fast as they are taken. Memory is sampled every half
-second. With --reload the detector gets HUP now and then. After --seconds no more frames are given. Ends with 1 where a frame is missing.
+Frames of two channels as `candump -L` prints them, 125 us apart, given as fast as they are taken. Anonymous memory is sampled every half
+second, the ledger by a heartbeat a second. With --cgroup the detector is alone in a memory cgroup with that limit. With --reload it
+gets HUP now and then. After --seconds no more frames are given. Ends with 1 where a frame is missing.
 """
 
 import argparse
@@ -18,7 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-BIN = Path(__file__).resolve().parents[1] / "build" / "release" / "bin" / "plimsoll"
+ROOT = Path(__file__).resolve().parents[1]
+BIN = ROOT / "build" / "release" / "bin" / "plimsoll"
+sys.path.insert(0, str(ROOT / "tests" / "python"))
 RATE, START = 8_000, 1_700_000_000
 BLOCK = 1 << 16
 
@@ -47,6 +50,11 @@ def anonymous_kib(pid):
     return 0
 
 
+def text_of(name, values, unit):
+    tenth = max(1, len(values) // 10)
+    return f"{name}: {max(values[:tenth]):,} {unit} at most in the first tenth, {max(values[-tenth:]):,} in the last, {max(values):,} in all"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
@@ -54,16 +62,26 @@ def main():
     parser.add_argument("--hours", type=float, default=24)
     parser.add_argument("--reload", type=float, default=0)
     parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--cgroup", type=int, default=0)
     options = parser.parse_args()
     rows = block_of(options.frames)
     wanted = int(options.hours * 3600 * RATE) // len(rows) * len(rows)
-    process = subprocess.Popen([BIN, "detect", options.model, "-", "--events", "json", "--budget", "48MiB"], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    told_of, last = [0], [b""]
+    group = None
+    if options.cgroup:
+        from cgroup import MemoryCgroup
+
+        group = MemoryCgroup(options.cgroup << 20)
+    process = subprocess.Popen([BIN, "detect", options.model, "-", "--events", "json", "--budget", "48MiB", "--heartbeat", "1"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=group and group.join)
+    events, last, ledger = [0], [b""], []
 
     def take_events():  # a full pipe would stop the detector, and then this program
         for line in process.stdout:
-            told_of[0], last[0] = told_of[0] + 1, line
+            last[0] = line
+            if b'"event":"heartbeat"' in line:
+                ledger.append(json.loads(line)["ledger_bytes"])
+            else:
+                events[0] += 1
 
     reader = threading.Thread(target=take_events)
     reader.start()
@@ -86,11 +104,15 @@ def main():
     reader.join()
     process.wait()
     summary = json.loads(last[0])["summary"]
-    tenth = max(1, len(memory) // 10)
     print(f"{wanted:,} frames of {wanted / RATE / 3600:.2f} h in {seconds:.0f} s: {wanted / seconds:,.0f} frames/s, "
-          f"{wanted / seconds / RATE:.0f} times a full bus; {reloads} reloads")
-    print(f"anonymous memory: {max(memory[:tenth])} KiB at most in the first tenth, {max(memory[-tenth:])} KiB in the last, {max(memory)} KiB in all")
-    print(f"frames judged: {summary['frames']:,}, malformed: {summary['malformed_lines']}, events: {told_of[0] - 1}, windows: {summary['windows']:,}")
+          f"{wanted / seconds / RATE:.0f} times a full bus; {reloads} reloads; {summary['processor_seconds']:.0f} s of a processor")
+    print(text_of("anonymous memory", memory, "KiB"))
+    print(text_of("ledger", ledger, "bytes") + f"; its peak {summary['memory']['ledger_peak_bytes']:,}")
+    print(f"frames judged: {summary['frames']:,}, malformed: {summary['malformed_lines']}, events: {events[0] - 1}, windows: {summary['windows']:,}")
+    if group:
+        peak = group.folder / ("memory.max_usage_in_bytes" if group.v1 else "memory.peak")
+        print(f"cgroup of {options.cgroup} MiB: peak {int(peak.read_text()):,} bytes, killed: {group.kills()}")
+        group.folder.rmdir()
     return int(summary["frames"] != wanted)
 
 

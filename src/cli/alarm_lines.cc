@@ -76,6 +76,14 @@ std::string AlarmLines::name_of(const StreamDetector& detector, MessageKey key) 
   return text;
 }
 
+// Who does not know it: the detector, the DBC, or both.
+std::string AlarmLines::strangeness_of(const StreamDetector& detector, MessageKey key) const {
+  const bool unnamed = options_.dbc != nullptr && !options_.dbc->messages().empty() &&
+                       message_of(static_cast<uint32_t>(key)).empty();
+  if (!detector.is_known(key)) return unnamed ? " (unknown, not in the DBC)" : " (unknown)";
+  return unnamed ? " (not in the DBC)" : "";
+}
+
 std::string AlarmLines::message_of(uint32_t can_id) const {
   return options_.dbc == nullptr ? "" : options_.dbc->name_of(can_id);
 }
@@ -148,11 +156,19 @@ std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& 
       place.channel.empty() ? "" : " " + place.channel, place.first_window + verdict.window.number,
       static_cast<double>(verdict.window.time_ns) / 1e9, verdict.score);
   text += reason_of(verdict);
-  for (const auto& [index, share] : detector.focus(3).nodes) {
+  const Focus focus = detector.focus(3);
+  for (const auto& [index, share] : focus.nodes) {
     const MessageKey id = ids[static_cast<size_t>(index)];
-    text += fmt::format("  {}{} {:.0f} %", name_of(detector, id), detector.is_known(id) ? "" : " (unknown)",
-                        100 * share);
+    text += fmt::format("  {}{} {:.0f} %", name_of(detector, id), strangeness_of(detector, id), 100 * share);
   }
+  std::vector<MessageKey> others;  // unknown ones that attention does not point at
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (!detector.is_known(ids[i]) &&
+        std::ranges::find(focus.nodes, static_cast<int32_t>(i), &Focus::Share::index) == focus.nodes.end())
+      others.push_back(ids[i]);
+  for (size_t i = 0; i < std::min(others.size(), kMostShown); ++i)
+    text += fmt::format("  {}{}", name_of(detector, others[i]), strangeness_of(detector, others[i]));
+  if (others.size() > kMostShown) text += fmt::format("  and {} unknown more", others.size() - kMostShown);
   return text;
 }
 
@@ -196,8 +212,9 @@ double AlarmLines::traffic_hours() const {
   return static_cast<double>(longest) / 3.6e12;
 }
 
-void AlarmLines::summarise(const FeedLosses& losses, Budget& budget) {
-  const Json summary = summary_json(losses, budget);
+void AlarmLines::summarise(const FeedLosses& losses, Budget& budget, const Json& events) {
+  Json summary = summary_json(losses, budget);
+  if (!events.is_null()) summary["events"] = events;
   if (!options_.summary) return;
   if (options_.json || options_.incidents)
     fmt::print("{}\n", Json{{"summary", summary}}.dump());

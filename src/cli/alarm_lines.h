@@ -43,11 +43,12 @@ class AlarmLines {
   int64_t windows() const { return windows_; }
   int64_t frames() const { return frames_; }
   void begin_recording() { ++recordings_; }
-  /// Errors: Failure, as add().
-  void summarise(const FeedLosses& losses, Budget& budget);
+  /// `events`: what was told of incidents, or null. Errors: Failure, as add().
+  void summarise(const FeedLosses& losses, Budget& budget, const Json& events);
 
  private:
   std::string name_of(const StreamDetector& detector, MessageKey key) const;
+  std::string strangeness_of(const StreamDetector& detector, MessageKey key) const;
   std::string message_of(uint32_t can_id) const;
   Json line_json(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place) const;
   std::string line_text(const Verdict& verdict, const StreamDetector& detector,

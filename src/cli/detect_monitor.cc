@@ -14,9 +14,9 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/version.h"
 #include "cli/event_sink.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {
@@ -33,13 +33,21 @@ struct Metric {
   const char* help;
   std::atomic<int64_t> DetectCounts::*value;
 };
-constexpr std::array<Metric, 9> kMetrics = {{
+constexpr std::array<Metric, 13> kMetrics = {{
     {"plimsoll_frames_total", "counter", "Frames judged or waiting for their window.", &DetectCounts::frames},
     {"plimsoll_windows_total", "counter", "Windows judged.", &DetectCounts::windows},
     {"plimsoll_alarms_total", "counter", "Windows above the threshold.", &DetectCounts::alarms},
     {"plimsoll_events_total", "counter", "Events of incidents told.", &DetectCounts::events},
-    {"plimsoll_events_suppressed_total", "counter", "Events held back by the rate limit.",
-     &DetectCounts::suppressed},
+    {"plimsoll_events_over_rate_total", "counter", "Events held back by the limit of their number.",
+     &DetectCounts::over_rate},
+    {"plimsoll_events_over_bytes_total", "counter", "Events held back by the limit of their bytes.",
+     &DetectCounts::over_bytes},
+    {"plimsoll_alarms_blocked_total", "counter", "Alarms that the block state dropped from events.",
+     &DetectCounts::blocked},
+    {"plimsoll_alarms_sampled_out_total", "counter", "Alarms that were not the n-th ones.",
+     &DetectCounts::sampled_out},
+    {"plimsoll_alarms_below_threshold_total", "counter", "Alarms too few to be told.",
+     &DetectCounts::below_threshold},
     {"plimsoll_malformed_total", "counter", "Lines or frames left out.", &DetectCounts::malformed},
     {"plimsoll_dropped_frames_total", "counter", "Frames that the system dropped, read too late.",
      &DetectCounts::dropped},
@@ -48,6 +56,15 @@ constexpr std::array<Metric, 9> kMetrics = {{
 }};
 
 }  // namespace
+
+Json events_json(const DetectCounts& counts) {
+  return {{"told", counts.events.load()},
+          {"over_rate", counts.over_rate.load()},
+          {"over_bytes", counts.over_bytes.load()},
+          {"alarms_blocked", counts.blocked.load()},
+          {"alarms_sampled_out", counts.sampled_out.load()},
+          {"alarms_below_threshold", counts.below_threshold.load()}};
+}
 
 DetectMonitor::DetectMonitor(Options options, const DetectCounts& counts)
     : options_(std::move(options)), counts_(counts) {
@@ -128,6 +145,8 @@ std::string DetectMonitor::page() const {
   head("plimsoll_last_frame_timestamp_seconds", "Time of the last frame, as the traffic has it.", "gauge");
   text += fmt::format("plimsoll_last_frame_timestamp_seconds {:.6f}\n",
                       static_cast<double>(counts_.last_frame_ns.load()) / 1e9);
+  head("plimsoll_ledger_bytes", "Memory that the ledger holds now.", "gauge");
+  text += fmt::format("plimsoll_ledger_bytes {}\n", Ledger::process().held());
   head("plimsoll_detector_info", "The detector's file by its hash.", "gauge");
   text += fmt::format("plimsoll_detector_info{{detector=\"{}\",version=\"{}\"}} 1\n", options_.detector,
                       kVersion);
@@ -141,10 +160,12 @@ void DetectMonitor::beat() const {
                {"frames", counts_.frames.load()},
                {"windows", counts_.windows.load()},
                {"alarms", counts_.alarms.load()},
+               {"events", events_json(counts_)},
                {"malformed", counts_.malformed.load()},
                {"dropped_frames", counts_.dropped.load()},
                {"channels", counts_.channels.load()},
                {"last_frame_ns", counts_.last_frame_ns.load()},
+               {"ledger_bytes", Ledger::process().held()},
                {"source", options_.source},
                {"detector", options_.detector}};
   if (!options_.vehicle.empty()) line["vehicle"] = options_.vehicle;

@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include "base/json.h"
+
 namespace plimsoll {
 
 /// What a detection counts, written by it and read by the monitor.
@@ -14,13 +16,20 @@ struct DetectCounts {
   std::atomic<int64_t> windows = 0;
   std::atomic<int64_t> alarms = 0;
   std::atomic<int64_t> events = 0;
-  std::atomic<int64_t> suppressed = 0;
+  std::atomic<int64_t> blocked = 0;          ///< alarms, by the filters of events
+  std::atomic<int64_t> sampled_out = 0;      ///< alarms, too
+  std::atomic<int64_t> below_threshold = 0;  ///< alarms, too
+  std::atomic<int64_t> over_rate = 0;        ///< events, by the limits
+  std::atomic<int64_t> over_bytes = 0;       ///< events, too
   std::atomic<int64_t> malformed = 0;
   std::atomic<int64_t> dropped = 0;  ///< by the system
   std::atomic<int64_t> reloads = 0;
   std::atomic<int64_t> channels = 0;
   std::atomic<int64_t> last_frame_ns = 0;  ///< the time of the last frame, as the traffic has it
 };
+
+/// Events that were told, and what filters and limits kept from being told.
+Json events_json(const DetectCounts& counts);
 
 /// A thread that tells how a detection fares while it runs: heartbeats on standard output, and a page for
 /// Prometheus (text format 0.0.4) on 127.0.0.1, at any path. It stops with its scope.

@@ -37,9 +37,13 @@ struct Options {
   std::string events;
   std::string on_event;
   std::string vehicle;
+  Incidents::Options incidents;
   double event_gap = 1;
-  int64_t event_least = 1;
+  double event_interval = 0;
+  double event_within = 0;
   int64_t event_rate = 60;
+  int64_t event_bytes = 0;
+  double event_window = 60;
   int64_t heartbeat = 0;
   int metrics = 0;
   std::string dbc;
@@ -62,6 +66,10 @@ DetectOptions detect_options(const Options& options) {
   if (!options.stride.empty()) detect.stride = WindowLength::parse(options.stride);
   for (const std::string& id : options.adopt) detect.adopted.push_back(can_id_of(id));
   return detect;
+}
+
+int64_t ns_of(double seconds) {
+  return static_cast<int64_t>(seconds * 1e9);
 }
 
 std::map<std::string, std::string> models_by_channel(const std::vector<std::string>& words) {
@@ -91,6 +99,27 @@ void warn_of_other_windows(const StreamDetector& detector) {
     fmt::print(stderr,
                "plimsoll: windows of {}, but the detector and its thresholds come from windows of {}\n",
                WindowLength{now.window, now.unit}.text(), WindowLength{trained.window, trained.unit}.text());
+}
+
+Incidents::Options incident_options(const Options& options) {
+  Incidents::Options incidents = options.incidents;
+  incidents.gap_ns = ns_of(options.event_gap);
+  incidents.interval_ns = ns_of(options.event_interval);
+  incidents.within_ns = ns_of(options.event_within);
+  return incidents;
+}
+
+// What was not told must not pass for silence.
+void say_what_was_held_back(const DetectCounts& counts) {
+  const int64_t events = counts.over_rate + counts.over_bytes;
+  const int64_t alarms = counts.blocked + counts.sampled_out + counts.below_threshold;
+  if (events + alarms == 0) return;
+  fmt::print(
+      stderr,
+      "plimsoll: {} events told; held back {} events (over the rate {}, over the bytes {}) and {} alarms "
+      "(blocked {}, sampled out {}, below the threshold {})\n",
+      counts.events.load(), events, counts.over_rate.load(), counts.over_bytes.load(), alarms,
+      counts.blocked.load(), counts.sampled_out.load(), counts.below_threshold.load());
 }
 
 // What was not judged must not pass for benign.
@@ -138,22 +167,17 @@ void run(const Options& options) {
   EventSink sink({.format = options.events,
                   .command = options.on_event,
                   .most = options.event_rate,
-                  .context = context});
+                  .most_bytes = options.event_bytes,
+                  .window_ns = ns_of(options.event_window),
+                  .context = context},
+                 counts);
   const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
   Detection detection({.model = options.model,
                        .models = models_by_channel(options.models),
                        .detect = detect_options(options),
                        .format = feed_options.format,
-                       .incidents = has_events ? std::optional(Incidents::Options{
-                                                     .gap_ns = static_cast<int64_t>(options.event_gap * 1e9),
-                                                     .least_windows = options.event_least})
-                                               : std::nullopt,
-                       .tell =
-                           [&](const Incident& incident) {
-                             sink.tell(incident);
-                             counts.events = sink.events();
-                             counts.suppressed = sink.suppressed();
-                           }},
+                       .incidents = has_events ? std::optional(incident_options(options)) : std::nullopt,
+                       .tell = [&](const Incident& incident) { sink.tell(incident); }},
                       *feed, lines, counts, stop, reload_requested);
   warn_of_other_windows(detection.detector());
   const DetectMonitor monitor({.port = options.metrics,
@@ -163,10 +187,52 @@ void run(const Options& options) {
                                .vehicle = options.vehicle},
                               counts);
   detection.run();
-  lines.summarise(feed->losses(), budget);
+  lines.summarise(feed->losses(), budget, has_events ? events_json(counts) : Json());
+  if (has_events) say_what_was_held_back(counts);
   if (!stop) require_windows(source, lines, feed->losses());
   if (!stop) detection.require_known_channel();
   if (options.fail_on_alarm && lines.alarms() > 0) throw AlarmsRaised{};
+}
+
+// In the order in which they are applied.
+void add_event_filters(CLI::App& verb, Options& options) {
+  constexpr double kLeast = 1e-3, kDay = 86400;
+  constexpr int64_t kMany = 1'000'000;
+  verb.add_option("--event-block", options.incidents.block,
+                  "While there is this file, alarms are dropped from events")
+      ->type_name("FILE");
+  verb.add_option("--event-every", options.incidents.every, "Of the alarms of a channel take the N-th alone")
+      ->check(CLI::Range(int64_t{1}, kMany))
+      ->type_name("N")
+      ->capture_default_str();
+  CLI::Option* const gap = verb.add_option("--event-gap", options.event_gap,
+                                           "Seconds without an alarm after which an incident is over");
+  gap->check(CLI::Range(0.0, kDay))->type_name("SECONDS")->capture_default_str();
+  verb.add_option("--event-interval", options.event_interval,
+                  "Alarms of an interval of so many seconds are one event, told when it is over")
+      ->check(CLI::Range(kLeast, kDay))
+      ->type_name("SECONDS")
+      ->excludes(gap);
+  verb.add_option("--event-after", options.incidents.least_windows, "Alarms before an incident is told")
+      ->check(CLI::Range(int64_t{1}, kMany))
+      ->type_name("N")
+      ->capture_default_str();
+  verb.add_option("--event-within", options.event_within,
+                  "Count those in an interval of so many seconds; default: in the incident")
+      ->check(CLI::Range(kLeast, kDay))
+      ->type_name("SECONDS");
+  verb.add_option("--event-rate", options.event_rate, "Events in a window of traffic at most; 0: no limit")
+      ->check(CLI::Range(int64_t{0}, kMany))
+      ->type_name("N")
+      ->capture_default_str();
+  verb.add_option("--event-bytes", options.event_bytes, "Bytes of events in a window at most; 0: no limit")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
+      ->type_name("N")
+      ->capture_default_str();
+  verb.add_option("--event-window", options.event_window, "Seconds of such a window")
+      ->check(CLI::Range(kLeast, kDay))
+      ->type_name("SECONDS")
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -206,23 +272,13 @@ void add_detect(CLI::App& app) {
                    "A shell command that gets each event on its standard input")
       ->type_name("COMMAND")
       ->needs(events);
-  verb->add_option("--event-after", options->event_least, "Alarms before an incident is told")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  verb->add_option("--event-rate", options->event_rate, "Events a minute of traffic at most; 0: no limit")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
   verb->add_option("--heartbeat", options->heartbeat, "A JSON line each so many seconds; 0: none")
       ->check(CLI::Range(0, 86400))
       ->type_name("SECONDS");
   verb->add_option("--metrics", options->metrics, "A page for Prometheus on this port of 127.0.0.1")
       ->check(CLI::Range(1, 65535))
       ->type_name("PORT");
-  verb->add_option("--event-gap", options->event_gap,
-                   "Seconds without an alarm after which an incident is over")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->type_name("SECONDS")
-      ->capture_default_str();
+  add_event_filters(*verb, *options);
   verb->add_option("--vehicle", options->vehicle, "A name of the vehicle, for incidents")->type_name("NAME");
   verb->add_option("--dbc", options->dbc, "Names of messages")->type_name("FILE");
   verb->add_flag("--j1939", options->j1939,

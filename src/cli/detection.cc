@@ -64,7 +64,8 @@ Detection::Lane& Detection::lane_of(const std::string& channel) {
   lane.place.channel = name;
   lane.detector =
       first_ && lanes_.size() == 1 && !options_.models.contains(name) ? std::move(first_) : load(name);
-  if (options_.incidents) lane.incidents.emplace(*options_.incidents, name, incident_, options_.tell);
+  if (options_.incidents)
+    lane.incidents.emplace(*options_.incidents, name, incident_, counts_, options_.tell);
   begin(lane);
   return lane;
 }

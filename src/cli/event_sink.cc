@@ -34,12 +34,25 @@ EventSink::~EventSink() {
     fmt::print(stderr, "plimsoll: {} commands of --on-event still run\n", running_.size());
 }
 
-// Minutes as the traffic has them, so that the same capture gives the same events.
-bool EventSink::is_over_rate(int64_t time_ns) {
-  const int64_t minute = time_ns / 60'000'000'000;
-  if (minute != minute_) in_minute_ = 0;
-  minute_ = minute;
-  return options_.most > 0 && ++in_minute_ > options_.most;
+// Windows as the traffic has them, so that the same capture gives the same events. The times of channels
+// differ a little: what is of the window before counts in this one.
+bool EventSink::is_held_back(int64_t time_ns, size_t bytes) {
+  const int64_t window = time_ns / options_.window_ns;
+  if (window > window_ || window < window_ - 1) {
+    window_ = window;
+    told_ = bytes_ = 0;
+  }
+  if (options_.most > 0 && told_ >= options_.most) {
+    ++counts_.over_rate;
+    return true;
+  }
+  if (options_.most_bytes > 0 && bytes_ + static_cast<int64_t>(bytes) > options_.most_bytes) {
+    ++counts_.over_bytes;
+    return true;
+  }
+  ++told_;
+  bytes_ += static_cast<int64_t>(bytes);
+  return false;
 }
 
 std::string EventSink::text_of(const Incident& incident) const {
@@ -50,14 +63,15 @@ std::string EventSink::text_of(const Incident& incident) const {
 }
 
 void EventSink::tell(const Incident& incident) {
-  if (is_over_rate(incident.end_ns)) {
-    ++suppressed_;
-    ++options_.context.suppressed;
+  EventContext& context = options_.context;
+  context.filtered += incident.filtered;
+  const std::string text = text_of(incident);
+  if (is_held_back(incident.end_ns, text.size() + 1)) {
+    ++context.suppressed;
     return;
   }
-  const std::string text = text_of(incident);
-  options_.context.suppressed = 0;
-  ++events_;
+  context.suppressed = context.filtered = 0;
+  ++counts_.events;
   print_event(text);
   if (!options_.command.empty()) run_command(text, state_name(incident.state));
 }

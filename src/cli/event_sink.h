@@ -5,20 +5,25 @@
 #include <string>
 #include <vector>
 
+#include "cli/detect_monitor.h"
 #include "cli/event_text.h"
 
 namespace plimsoll {
 
-/// Where events go: standard output and a command, no more than a rate lets through. Not thread-safe.
+/// Where events go: standard output and a command, no more than the rate and traffic limitation of AUTOSAR's
+/// Intrusion Detection System Manager let through. Not thread-safe.
 class EventSink {
  public:
   struct Options {
-    std::string format;   ///< "json", "ocsf" or "syslog"
-    std::string command;  ///< of a shell; gets each event on its standard input; empty: none
-    int64_t most = 60;    ///< events a minute of traffic: the rate limit of AUTOSAR's IdsM; 0: no limit
+    std::string format;      ///< "json", "ocsf" or "syslog"
+    std::string command;     ///< of a shell; gets each event on its standard input; empty: none
+    int64_t most = 60;       ///< events in a window of the traffic's time; 0: no limit
+    int64_t most_bytes = 0;  ///< of their lines, in a window; 0: no limit
+    int64_t window_ns = 60'000'000'000;
     EventContext context;
   };
-  explicit EventSink(Options options) : options_(std::move(options)) {}
+  /// `counts` gets what was told and what was held back.
+  EventSink(Options options, DetectCounts& counts) : options_(std::move(options)), counts_(counts) {}
   /// Waits up to ten seconds for commands that still run.
   ~EventSink();
   EventSink(const EventSink&) = delete;
@@ -27,11 +32,9 @@ class EventSink {
   /// Errors: Failure where standard output takes nothing more. A command that fails is reported on stderr and
   /// ends nothing.
   void tell(const Incident& incident);
-  int64_t events() const { return events_; }
-  int64_t suppressed() const { return suppressed_; }
 
  private:
-  bool is_over_rate(int64_t time_ns);
+  bool is_held_back(int64_t time_ns, size_t bytes);
   std::string text_of(const Incident& incident) const;
   void run_command(const std::string& text, const char* state);
   void collect();
@@ -39,10 +42,10 @@ class EventSink {
   static constexpr size_t kMostRunning = 16;
 
   Options options_;
-  int64_t events_ = 0;
-  int64_t suppressed_ = 0;  // in all
-  int64_t minute_ = 0;      // of the traffic, in which
-  int64_t in_minute_ = 0;   // events were told
+  DetectCounts& counts_;
+  int64_t window_ = 0;  // of the traffic, in which
+  int64_t told_ = 0;    // events
+  int64_t bytes_ = 0;   // of so many bytes were told
   std::vector<pid_t> running_;
 };
 

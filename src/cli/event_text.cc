@@ -114,6 +114,7 @@ Json event_json(const Incident& incident, const EventContext& context) {
   if (!incident.channel.empty()) event["channel"] = incident.channel;
   if (!context.vehicle.empty()) event["vehicle"] = context.vehicle;
   if (context.suppressed > 0) event["suppressed"] = context.suppressed;
+  if (context.filtered > 0) event["filtered_alarms"] = context.filtered;
   return event;
 }
 
@@ -198,6 +199,7 @@ std::string event_syslog(const Incident& incident, const EventContext& context) 
   if (!incident.channel.empty()) data += " channel=" + param_value(incident.channel);
   if (!context.vehicle.empty()) data += " vehicle=" + param_value(context.vehicle);
   if (context.suppressed > 0) data += fmt::format(" suppressed=\"{}\"", context.suppressed);
+  if (context.filtered > 0) data += fmt::format(" filteredAlarms=\"{}\"", context.filtered);
   return fmt::format("<{}>1 {} {} plimsoll {} incident {}] {}", kLocal0 * 8 + level,
                      iso_time(incident.state == Incident::State::open ? incident.start_ns : incident.end_ns),
                      host_name(), ::getpid(), data, title_of(incident));

@@ -16,6 +16,7 @@ struct EventContext {
   const Dbc* dbc = nullptr;  ///< for names of messages; outlives the events
   bool j1939 = false;        ///< 29-bit IDs are told in their parts
   int64_t suppressed = 0;    ///< events before this one that a limit held back
+  int64_t filtered = 0;      ///< alarms since the event before that a filter dropped
 };
 
 /// "0x2C0", or "can1:0x2C0" of merged channels; an extended ID has eight digits

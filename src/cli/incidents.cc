@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "detect/fusion.h"
@@ -10,6 +11,11 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMinute = 60'000'000'000;
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code none;
+  return !path.empty() && std::filesystem::exists(path, none);
+}
 
 std::string worst_part(const Verdict& verdict) {
   if (!verdict.by_part) return "gat";
@@ -39,8 +45,8 @@ const char* state_name(Incident::State state) {
 
 void Incidents::add(const Verdict& verdict, const StreamDetector& detector) {
   const int64_t time_ns = verdict.window.time_ns;
-  if (open_ && (time_ns - incident_.end_ns > options_.gap_ns || time_ns < incident_.start_ns)) end();
-  if (!verdict.alarm) return;
+  if (open_ && is_over(time_ns)) end();
+  if (!verdict.alarm || !passes()) return;
   if (!open_) begin(verdict, detector.threshold());
   incident_.end_ns = time_ns;
   ++incident_.windows;
@@ -49,15 +55,52 @@ void Incidents::add(const Verdict& verdict, const StreamDetector& detector) {
     incident_.part = worst_part(verdict);
   }
   name_ids(detector);
-  if (!told_ && incident_.windows >= options_.least_windows)
+  if (options_.interval_ns > 0) return;
+  const bool enough = is_enough(time_ns, 1);
+  if (!told_ && enough)
     tell(Incident::State::open);
   else if (told_ && time_ns - told_ns_ >= kMinute)
     tell(Incident::State::ongoing);
 }
 
+// The filters before aggregation.
+bool Incidents::passes() {
+  if (is_there(options_.block)) {
+    drop(counts_.blocked, 1);
+    return false;
+  }
+  if (++sampled_ < options_.every) {
+    drop(counts_.sampled_out, 1);
+    return false;
+  }
+  sampled_ = 0;
+  return true;
+}
+
+void Incidents::drop(std::atomic<int64_t>& count, int64_t alarms) {
+  count += alarms;
+  filtered_ += alarms;
+}
+
+bool Incidents::is_over(int64_t time_ns) const {
+  if (options_.interval_ns > 0)
+    return time_ns / options_.interval_ns != incident_.start_ns / options_.interval_ns;
+  return time_ns - incident_.end_ns > options_.gap_ns || time_ns < incident_.start_ns;
+}
+
+// The filter after aggregation: alarms of the interval, or of the incident.
+bool Incidents::is_enough(int64_t time_ns, int64_t alarms) {
+  const int64_t interval = options_.within_ns > 0 ? time_ns / options_.within_ns : 0;
+  if (interval != interval_) in_interval_ = 0;
+  interval_ = interval;
+  in_interval_ += alarms;
+  return in_interval_ >= options_.least_windows;
+}
+
 void Incidents::begin(const Verdict& verdict, float threshold) {
   open_ = true;
   told_ = false;
+  if (options_.within_ns == 0) in_interval_ = 0;
   incident_ = {.channel = channel_,
                .start_ns = verdict.window.time_ns,
                .worst = verdict.score,
@@ -84,8 +127,13 @@ void Incidents::name_ids(const StreamDetector& detector) {
 }
 
 void Incidents::end() {
-  if (open_ && told_) tell(Incident::State::closed);
+  if (!open_) return;
   open_ = false;
+  const bool enough = options_.interval_ns > 0 ? is_enough(incident_.start_ns, incident_.windows) : told_;
+  if (enough)
+    tell(Incident::State::closed);
+  else
+    drop(counts_.below_threshold, incident_.windows);
 }
 
 void Incidents::tell(Incident::State state) {
@@ -93,6 +141,7 @@ void Incidents::tell(Incident::State state) {
   told_ = true;
   told_ns_ = incident_.end_ns;
   incident_.state = state;
+  incident_.filtered = std::exchange(filtered_, 0);
   tell_(incident_);
 }
 

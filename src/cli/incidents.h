@@ -2,15 +2,17 @@
 
 #include <compare>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
 
+#include "cli/detect_monitor.h"
 #include "detect/stream_detector.h"
 
 namespace plimsoll {
 
-/// Alarms of a channel that follow each other within a gap.
+/// Alarms of a channel that belong together: they follow each other within a gap, or are of one interval.
 struct Incident {
   enum class State : uint8_t { open, ongoing, closed };
   struct Id {
@@ -30,6 +32,7 @@ struct Incident {
   float threshold = 0;
   std::string part;           ///< that the worst score is by
   std::map<Id, int64_t> ids;  ///< alarms that an ID is named in
+  int64_t filtered = 0;       ///< alarms that a filter dropped since the event before
 
   /// "low", "medium", "high" or "critical": by how far the worst score exceeds the threshold.
   const char* severity() const;
@@ -38,19 +41,27 @@ struct Incident {
 /// "open", "ongoing" or "closed"
 const char* state_name(Incident::State state);
 
-/// Alarms of one channel to incidents: the aggregation filter of AUTOSAR's Intrusion Detection System
-/// Manager. An incident is told when it starts, once a minute of traffic while it lasts, and when it is over
-/// (docs/events.md). Not thread-safe.
+/// Alarms of one channel to incidents, by the filters of AUTOSAR's Intrusion Detection System Manager in its
+/// order: block state, every n-th, aggregation, threshold (docs/events.md). Intervals begin at multiples of
+/// their length, in the time of the traffic. Not thread-safe.
 class Incidents {
  public:
   struct Options {
-    int64_t gap_ns = 1'000'000'000;
-    int64_t least_windows = 1;  ///< alarms before an incident is told
+    std::filesystem::path block = {};  ///< while there is such a file, alarms are dropped; empty: none
+    int64_t every = 1;                 ///< of alarms the n-th is taken
+    int64_t gap_ns = 1'000'000'000;    ///< told when it starts, once a minute, and when it is over
+    int64_t interval_ns = 0;           ///< in place of the gap: told when the interval is over; 0: the gap
+    int64_t least_windows = 1;         ///< alarms before an incident is told:
+    int64_t within_ns = 0;             ///< in an interval of this length; 0: in the incident
   };
   using Tell = std::function<void(const Incident&)>;
-  /// `number`: of the last incident of all channels, which is counted on.
-  Incidents(const Options& options, std::string channel, int64_t& number, Tell tell)
-      : options_(options), channel_(std::move(channel)), number_(number), tell_(std::move(tell)) {}
+  /// `number`: of the last incident of all channels, which is counted on; `counts` gets what is dropped.
+  Incidents(const Options& options, std::string channel, int64_t& number, DetectCounts& counts, Tell tell)
+      : options_(options),
+        channel_(std::move(channel)),
+        number_(number),
+        counts_(counts),
+        tell_(std::move(tell)) {}
 
   /// A window was judged.
   void add(const Verdict& verdict, const StreamDetector& detector);
@@ -58,6 +69,10 @@ class Incidents {
   void end();
 
  private:
+  bool passes();
+  void drop(std::atomic<int64_t>& count, int64_t alarms);
+  bool is_over(int64_t time_ns) const;
+  bool is_enough(int64_t time_ns, int64_t alarms);
   void begin(const Verdict& verdict, float threshold);
   void name_ids(const StreamDetector& detector);
   void tell(Incident::State state);
@@ -67,7 +82,12 @@ class Incidents {
   Options options_;
   std::string channel_;
   int64_t& number_;
+  DetectCounts& counts_;
   Tell tell_;
+  int64_t sampled_ = 0;      // alarms since the last n-th one
+  int64_t interval_ = 0;     // of the threshold, in which
+  int64_t in_interval_ = 0;  // alarms came
+  int64_t filtered_ = 0;     // since the event before
   bool open_ = false;
   bool told_ = false;
   int64_t told_ns_ = 0;

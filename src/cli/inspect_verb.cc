@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/dbc_table.h"
 #include "cli/group_table.h"
 #include "cli/verbs.h"
 #include "memory/limits.h"
@@ -93,6 +94,7 @@ void inspect_frames(const Options& options) {
   if (clean) fmt::print("\nno odd payloads, blanks, blank lines, CR LF or time running back were found\n");
   const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc(options.dbc);
   if (options.j1939 || dbc.has_groups()) fmt::print("\n{}", group_table(view.frames(), dbc));
+  if (!options.dbc.empty()) fmt::print("\n{}", dbc_table(view.frames(), dbc));
 }
 
 void inspect_graphs(const std::string& folder) {
@@ -193,7 +195,9 @@ void add_inspect(CLI::App& app) {
   verb->add_flag(
       "--j1939", options->j1939,
       "Of frames the parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
-  verb->add_option("--dbc", options->dbc, "Names of parameter groups")->type_name("FILE");
+  verb->add_option("--dbc", options->dbc,
+                   "Of frames the messages and signals that it names, and IDs that it does not know")
+      ->type_name("FILE");
   verb->add_flag("--limits", options->limits, "The limits on memory, each with its source");
   verb->add_flag("--json", options->json, "The manifest, or the limits, as JSON");
   verb->footer("Example: plimsoll inspect frames");

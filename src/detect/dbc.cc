@@ -265,6 +265,21 @@ double DbcSignal::physical(int64_t raw) const {
   return factor * value + offset;
 }
 
+// The highest raw values: of whole bytes from 0xFB in the highest one on, of other signals the last two.
+bool DbcSignal::is_no_value(int64_t raw) const {
+  if (is_float || length < 2) return false;
+  const int bits = is_signed ? length - 1 : length;
+  const uint64_t highest = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  if (is_signed) return raw >= 0 && static_cast<uint64_t>(raw) + 1 >= highest;
+  const auto value = static_cast<uint64_t>(raw);
+  return bits % 8 == 0 ? value >> (bits - 8) >= 0xFB : value + 1 >= highest;
+}
+
+std::optional<int64_t> DbcMessage::multiplexor(const uint8_t* payload, int64_t bytes) const {
+  const auto found = std::ranges::find_if(signals, &DbcSignal::is_multiplexor);
+  return found == signals.end() ? std::nullopt : found->raw(payload, bytes);
+}
+
 Dbc read_dbc(const std::filesystem::path& path) {
   return Reader(path).read();
 }

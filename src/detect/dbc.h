@@ -27,6 +27,13 @@ struct DbcSignal {
   bool extended_multiplexing = false;  ///< depends on another signal than the multiplexor: never read
 
   bool has_range() const { return least < most; }
+  /// Whether a payload has it whose multiplexor has this raw value, if the message has one.
+  bool is_there(std::optional<int64_t> multiplexor) const {
+    return !extended_multiplexing && (!multiplexed || multiplexed == multiplexor);
+  }
+  /// Whether a raw value of a parameter group says that there is no value, or an error (SAE J1939-71, ISO
+  /// 11783-7).
+  bool is_no_value(int64_t raw) const;
   /// The raw value in a payload, sign-extended; none where the payload is too short. Of a float: its bits.
   std::optional<int64_t> raw(const uint8_t* payload, int64_t bytes) const;
   /// factor times the raw value, plus offset.
@@ -41,6 +48,9 @@ struct DbcMessage {
   bool is_cyclic = true;  ///< GenMsgSendType, where there is one, is "cyclic" or the like, not sent on events
   bool is_group = false;  ///< VFrameFormat is J1939PG: a parameter group, whoever sends it (detect/j1939.h)
   std::vector<DbcSignal> signals;
+
+  /// The raw value of its multiplexor in a payload; none where there is none.
+  std::optional<int64_t> multiplexor(const uint8_t* payload, int64_t bytes) const;
 };
 
 /// The messages of a DBC. Immutable.

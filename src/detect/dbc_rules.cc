@@ -34,17 +34,6 @@ bool is_counter(const DbcSignal& signal) {
   });
 }
 
-// SAE J1939-71 and ISO 11783-7: the highest raw values say that there is no value, an error, or are reserved:
-// of whole bytes from 0xFB in the highest one on, of other signals the last two.
-bool is_no_value(const DbcSignal& signal, int64_t raw) {
-  if (signal.is_float || signal.length < 2) return false;
-  const int bits = signal.is_signed ? signal.length - 1 : signal.length;
-  const uint64_t highest = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  if (signal.is_signed) return raw >= 0 && static_cast<uint64_t>(raw) + 1 >= highest;
-  const auto value = static_cast<uint64_t>(raw);
-  return bits % 8 == 0 ? value >> (bits - 8) >= 0xFB : value + 1 >= highest;
-}
-
 DbcRules::DbcRules(const Dbc& dbc) : dbc_(dbc) {
   for (const auto& [id, message] : dbc.messages()) states_.emplace(id, state_of(message));
 }
@@ -53,7 +42,6 @@ DbcRules::State DbcRules::state_of(const DbcMessage& message) {
   State state{.message = &message};
   for (size_t s = 0; s < message.signals.size(); ++s) {
     const DbcSignal& signal = message.signals[s];
-    if (signal.is_multiplexor) state.multiplexor = &signal;
     if (!is_counter(signal)) continue;
     const int64_t states = int64_t{1} << signal.length;
     const bool stated = signal.least == 0 && signal.most > 0 && signal.most < static_cast<double>(states);
@@ -135,16 +123,12 @@ bool DbcRules::judge_time(State& state, uint32_t id, int64_t time_ns) {
 bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const uint8_t* payload,
                              int64_t bytes) {
   bool broken = false;
-  std::optional<int64_t> chosen;
-  if (state.multiplexor != nullptr) chosen = state.multiplexor->raw(payload, bytes);
   const std::vector<DbcSignal>& signals = state.message->signals;
-  const auto is_there = [&](const DbcSignal& signal) {
-    return !signal.extended_multiplexing && (!signal.multiplexed || signal.multiplexed == chosen);
-  };
+  const std::optional<int64_t> multiplexor = state.message->multiplexor(payload, bytes);
   for (const DbcSignal& signal : signals) {
-    if (!signal.has_range() || !is_there(signal)) continue;
+    if (!signal.has_range() || !signal.is_there(multiplexor)) continue;
     const std::optional<int64_t> raw = signal.raw(payload, bytes);
-    if (!raw || (state.message->is_group && is_no_value(signal, *raw))) continue;
+    if (!raw || (state.message->is_group && signal.is_no_value(*raw))) continue;
     const double value = signal.physical(*raw);
     // Bounds of a DBC are rounded; a value that is no number is outside.
     const double slack = signal.is_float ? 0 : std::abs(signal.factor) / 2;
@@ -156,10 +140,10 @@ bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const u
   }
   for (Counter& counter : state.counters) {
     const DbcSignal& signal = signals[counter.signal];
-    if (!is_there(signal)) continue;
+    if (!signal.is_there(multiplexor)) continue;
     const std::optional<int64_t> raw = signal.raw(payload, bytes);
     if (!raw) continue;
-    if (state.message->is_group && is_no_value(signal, *raw)) {
+    if (state.message->is_group && signal.is_no_value(*raw)) {
       counter.last = -1;
       continue;
     }

@@ -65,7 +65,6 @@ class DbcRules {
   };
   struct State {
     const DbcMessage* message;
-    const DbcSignal* multiplexor = nullptr;
     std::vector<Counter> counters;
     int64_t last_ns = kNever;
   };

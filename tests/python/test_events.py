@@ -123,7 +123,7 @@ def test_a_page_for_prometheus_and_heartbeats(made, running, tmp_path):
     process.stdin.write(b"".join(log))
     process.stdin.flush()
     wait_for("plimsoll_frames_total", 5_000)
-    assert page()["plimsoll_windows_total"] == "50" and page()["plimsoll_channels"] == "1"
+    assert page()["plimsoll_windows_total"] == "50" and page()["plimsoll_channels"] == "1" and int(page()["plimsoll_ledger_bytes"]) > 0
     for _ in range(200):
         if any(line.get("event") == "heartbeat" and line["frames"] == 5_000 for line in lines_of(tmp_path)):
             break

@@ -82,8 +82,8 @@ class Mdf:
         body = struct.pack("<QQHH4xII", record_id, cycles, 1 if variable else 2, 0x2E, data_bytes, 0)
         return self.add(b"##CG", [following, channel, 0, 0, 0, 0], body)
 
-    def finish(self, group, data, id_bytes):
-        first = self.add(b"##DG", [0, group, data, 0], struct.pack("<B7x", id_bytes))
+    def finish(self, group, data, id_bytes, following=0):
+        first = self.add(b"##DG", [following, group, data, 0], struct.pack("<B7x", id_bytes))
         head = struct.pack("<4s4xQQ6Q", b"##HD", 104, 6, first, 0, 0, 0, 0, 0) + struct.pack("<QhhBBBxdd", START_NS, 0, 0, 0, 0, 0, 0.0, 0.0)
         self.bytes[64:64 + len(head)] = head
         return bytes(self.bytes)
@@ -187,6 +187,37 @@ def test_sorted_records_in_blocks_of_all_kinds(run, tmp_path, packed):
     path = tmp_path / "sorted.mf4"
     path.write_bytes(mdf.finish(group, link, 0))
     expect_same(ingest(run, path, tmp_path / "out", "--budget", "48MiB"), sent)
+
+
+def test_groups_are_merged_by_time(run, tmp_path):
+    """Three groups: long runs of one, runs of one frame, equal times, one time that runs back, several buses in a group."""
+    dice = np.random.default_rng(11)
+    groups = []
+    for g, (count, most) in enumerate(((9000, 3), (3000, 9), (400, 2000))):
+        ticks = np.cumsum(dice.integers(0, most, count))
+        ticks[count // 2] -= 5
+        rows = [(int(t), 1 + g if g else int(dice.integers(1, 3)), int(dice.integers(0, 0x800)), dice.bytes(int(dice.integers(0, 9)))) for t in ticks]
+        groups.append(rows)
+    mdf, following = Mdf(), 0
+    for rows in reversed(groups):
+        data = b"".join(struct.pack("<QBIB", ticks, bus, id, len(data)) + data.ljust(8, b"\0") for ticks, bus, id, data in rows)
+        whole = mdf.finish(mdf.group(can_channel(mdf, 0, 0), 0, 22), mdf.add(b"##DT", data=data), 0, following)
+        following = struct.unpack_from("<Q", whole, 64 + 24)[0]
+    path = tmp_path / "groups.mf4"
+    path.write_bytes(whole)
+    expected, heads = [], [0, 0, 0]
+    while any(head < len(rows) for head, rows in zip(heads, groups)):
+        first = min((g for g in range(3) if heads[g] < len(groups[g])), key=lambda g: (groups[g][heads[g]][0], g))
+        expected.append(groups[first][heads[first]])
+        heads[first] += 1
+    found = ingest(run, path, tmp_path / "out", "--merge-channels")
+    assert found["time_ns"].tolist() == [START_NS + 1000 * frame[0] for frame in expected]
+    assert found["can_id"].tolist() == [frame[2] for frame in expected]
+    assert [bytes(row[:n]) for row, n in zip(found["data"], found["length"])] == [frame[3] for frame in expected]
+    channels = found["manifest"]["recordings"][0]["channels"]
+    assert [channels[c] for c in np.load(tmp_path / "out" / "channel.npy")] == [str(frame[1]) for frame in expected]
+    one = ingest(run, path, tmp_path / "one", "--channel", 2)
+    assert one["can_id"].tolist() == [frame[2] for frame in expected if frame[1] == 2]
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -12,8 +12,9 @@
 #include "io/whole_deflate.h"
 
 // Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the
-// objects of interest one after the other, across their ends. The layout is that of python-can's
-// can/io/blf.py (LGPL-3.0), from which the sizes and the meaning of fields were taken.
+// objects of interest one after the other, across their ends. Sizes and the meaning of fields are those of
+// python-can's can/io/blf.py (LGPL-3.0), of Technica's vector_blf (GPL-3.0), and, for headers of version 3
+// and channels of CAN XL, of Wireshark's wiretap/blf.h (GPL-2.0).
 
 namespace plimsoll {
 namespace {
@@ -23,6 +24,7 @@ constexpr size_t kObjectHeader = 16;     // signature, header size, header versi
 constexpr size_t kContainerHeader = 16;  // after it: method, size
 constexpr size_t kWindow = 256 << 10;    // of bytes seen at once
 constexpr int64_t kMostTime = 9'000'000'000'000'000'000;  // in the year 2255
+constexpr int kMostStrange = 8;                           // bytes between objects that are no zeros
 constexpr size_t kMostObject = 512;                       // bytes of an object of CAN that are looked at
 
 enum BlfType : uint32_t {
@@ -34,6 +36,7 @@ enum BlfType : uint32_t {
   kCanFdMessage = 100,
   kCanFdMessage64 = 101,
   kCanFdError64 = 104,
+  kCanXlFrame = 139,  // of a channel of CAN XL: classic frames and CAN FD, too
 };
 
 // Nanoseconds since 1970 of a SYSTEMTIME, read as UTC; 0 where it is none.
@@ -88,11 +91,13 @@ class BlfReader : public FrameReader {
   }
   static bool is_object(const uint8_t* at) { return load<uint32_t>(at) == 0x4A424F4C; }  // LOBJ
 
-  // Objects end at a multiple of 4 bytes, or not: passes over what fills up. False at the end of the stream.
+  // Objects end at a multiple of 4 bytes, or not; some of Vector's tools fill up with many zeros. Passes over
+  // what fills up. False at the end of the stream.
   static bool find_object(ByteWindow& window) {
-    for (int filling = 0; filling <= 8; ++filling) {
-      if (!window.have(4)) return false;
+    for (int strange = 0; window.have(4);) {
       if (is_object(window.data())) return true;
+      strange += window.data()[0] != 0;
+      if (strange > kMostStrange) return false;
       window.drop(1);
     }
     return false;
@@ -221,20 +226,17 @@ class BlfReader : public FrameReader {
   }
 
   void add_frame(const Object& object, size_t held, FrameBatch& out, LineNotes& notes) {
-    const bool is_frame = object.type == kCanMessage || object.type == kCanMessage2 ||
-                          object.type == kCanErrorFrame || object.type == kCanErrorExt ||
-                          object.type == kCanFdMessage || object.type == kCanFdMessage64 ||
-                          object.type == kCanFdError64;
-    if (!is_frame) return;
-    const size_t head = object.header_version == 1 ? 32 : 40;
-    if (object.header_version != 1 && object.header_version != 2)
-      refuse_here(fmt::format("an object header of version {}", object.header_version), "1 or 2");
-    const size_t needed = head + size_of(object.type);
-    if (held < needed) refuse_size(container_at_, object);
+    const size_t least = size_of(object.type);
+    if (least == 0) return;
+    if (object.header_version < 1 || object.header_version > 3)
+      refuse_here(fmt::format("an object header of version {}", object.header_version), "1, 2 or 3");
+    const size_t head = std::max<size_t>(object.header_size, object.header_version == 2 ? 40 : 32);
+    if (held < head + least) refuse_size(container_at_, object);
     const uint8_t* const at = inner_.data();
+    if (is_request(object.type, at + head)) return;
     const uint32_t flags = load<uint32_t>(at + 16);
     const uint64_t ticks = load<uint64_t>(at + 24);
-    const uint64_t scale = flags == 1 ? 10'000 : 1;
+    const uint64_t scale = (flags & 0xF) == 1 ? 10'000 : 1;
     if (ticks > static_cast<uint64_t>(kMostTime) / scale - static_cast<uint64_t>(start_ns_) / scale)
       refuse_here("a time past the year 2255", "an earlier one");
     RawFrame frame{start_ns_ + static_cast<int64_t>(ticks * scale), 0, 0, at, 0};
@@ -242,6 +244,7 @@ class BlfReader : public FrameReader {
     taker_.add(frame, container_at_, out, notes);
   }
 
+  // Bytes that are looked at beside a payload of variable length; 0 for what is no frame.
   static size_t size_of(uint32_t type) {
     switch (type) {
       case kCanMessage:
@@ -250,19 +253,28 @@ class BlfReader : public FrameReader {
       case kCanErrorFrame:
         return 4;
       case kCanErrorExt:
-        return 32;
+        return 24;
       case kCanFdMessage:
         return 20;
       case kCanFdMessage64:
         return 40;
-      default:
+      case kCanFdError64:
         return 16;
+      case kCanXlFrame:
+        return 104;
+      default:
+        return 0;
     }
   }
 
   static uint32_t id_of(uint32_t id, bool remote) {
     return (id & 0x1FFFFFFF) | ((id & kCanExtended) != 0 || (id & 0x1FFFFFFF) > 0x7FF ? kCanExtended : 0) |
            (remote ? kCanRemote : 0);
+  }
+
+  // A frame that is to be sent, not one that was on the bus; the frame itself follows.
+  static bool is_request(uint32_t type, const uint8_t* at) {
+    return (type == kCanFdMessage64 && at[34] == 2) || (type == kCanXlFrame && at[2] == 2);
   }
 
   static uint8_t sent_if(bool sent) { return sent ? kFrameSent : 0; }
@@ -295,7 +307,7 @@ class BlfReader : public FrameReader {
         break;
       case kCanFdMessage64: {
         remote = (load<uint32_t>(at + 12) & 0x10) != 0;
-        frame.flags = sent_if(at[34] == 1) | fd_flags(load<uint32_t>(at + 12) >> 12);
+        frame.flags = sent_if(at[34] != 0) | fd_flags(load<uint32_t>(at + 12) >> 12);
         frame.channel = at[0];
         frame.can_id = id_of(load<uint32_t>(at + 4), remote);
         // A payload may be told to be longer than it is: zeros follow, as in Vector's own library.
@@ -309,12 +321,23 @@ class BlfReader : public FrameReader {
         frame.length = remote ? 0 : frame.length;
         return;
       }
+      case kCanXlFrame: {
+        const auto flags = load<uint32_t>(at + 48);
+        if ((flags & 0x400000) != 0) refuse_here("a frame of CAN XL", "CAN or CAN FD");
+        remote = (flags & 0x10) != 0;
+        frame.flags = sent_if(at[2] != 0) | fd_flags(flags >> 12);
+        frame.channel = at[0];
+        frame.can_id = id_of(load<uint32_t>(at + 12), remote);
+        frame.length = std::min<size_t>({load<uint16_t>(at + 20), 64, held - 104});
+        data = 104;
+        break;
+      }
       default:  // an error frame
         frame.channel = object.type == kCanFdError64 ? at[0] : load<uint16_t>(at);
         frame.can_id = kCanError;
         if (object.type == kCanErrorExt) {
           frame.can_id |= load<uint32_t>(at + 16) & 0x1FFFFFFF;
-          frame.length = std::min<size_t>(at[10], 8);
+          frame.length = std::min<size_t>({at[10], 8, held - 24});
           data = 24;
         }
     }

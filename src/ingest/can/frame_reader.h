@@ -45,7 +45,7 @@ class FrameTaker {
 
   /// Appends a frame, or counts it as one of another channel. `position`: its byte. Errors: InputError.
   void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
-    const bool same = any_ && frame.channel == channel_ && last_ == &out && !out.channel.empty();
+    const bool same = goes_on(frame.channel, out);
     if (!any_ || frame.channel != channel_) choose(frame.channel);
     if (!taken_) {
       ++notes.other_channels;
@@ -60,6 +60,11 @@ class FrameTaker {
       out.channel.push_back(uint8_t{out.channel.back()});
     else if (!name_.empty() && !out.set_channel(name_))
       refuse(position, "one more channel", "at most 64; choose one with --channel");
+  }
+  /// Whether a frame of this channel may follow the last one of `out` without add(), but for a time or a
+  /// length that add() refuses: it is of the same channel.
+  bool goes_on(uint32_t channel, const FrameBatch& out) const {
+    return any_ && taken_ && channel == channel_ && last_ == &out && !out.channel.empty();
   }
   /// A channel that has another name than its number.
   void name_channel(uint32_t channel, std::string name) {

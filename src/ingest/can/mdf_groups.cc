@@ -64,6 +64,7 @@ MdfField number_of(const MdfFile& file, const MdfBlock& block, const MdfChannel&
     file.refuse(block.at,
                 fmt::format("'{}' in {} bits at byte {} of {}", channel.name, field.bits, field.byte, record),
                 "a number of at most 64 bits within the record");
+  field.mask = ~uint64_t{0} >> (64 - field.bits);
   field.whole = field.kind != MdfField::Kind::unsigned_be && uint64_t{field.byte} + 8 <= record;
   if (channel.conversion != 0) {
     const MdfBlock conversion = file.block(channel.conversion, "##CC");
@@ -165,7 +166,7 @@ uint64_t MdfField::number_in_bytes(const uint8_t* record) const {
   const size_t count = (bit + bits + 7) / 8;
   for (size_t i = 0; i < count; ++i)
     bytes[i] = record[byte + (kind == Kind::unsigned_be ? count - 1 - i : i)];
-  return load<uint64_t>(bytes) >> bit & mask();
+  return load<uint64_t>(bytes) >> bit & mask;
 }
 
 double MdfField::other_value(const uint8_t* record) const {

@@ -14,21 +14,22 @@ struct MdfField {
   uint32_t byte = 0;
   uint8_t bit = 0;
   uint32_t bits = 0;
+  uint64_t mask = 0;   ///< of its bits
   bool whole = false;  ///< little-endian, and the record has 8 bytes from `byte` on: read at once
   double offset = 0;   ///< the value is offset + factor * what stands there
   double factor = 1;
 
   uint64_t number(const uint8_t* record) const {
-    return whole ? load<uint64_t>(record + byte) >> bit & mask() : number_in_bytes(record);
+    return whole ? load<uint64_t>(record + byte) >> bit & mask : number_in_bytes(record);
   }
   double value(const uint8_t* record) const {
     if (kind == Kind::real_le && bits == 64) return offset + factor * load<double>(record + byte);
+    if (kind == Kind::unsigned_le) return offset + factor * static_cast<double>(number(record));
     return other_value(record);
   }
 
  private:
   double other_value(const uint8_t* record) const;
-  uint64_t mask() const { return bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
   uint64_t number_in_bytes(const uint8_t* record) const;
 };
 

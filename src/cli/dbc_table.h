@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "detect/dbc.h"
+#include "store/frames.h"
+
+namespace plimsoll {
+
+/// What a DBC says of these frames, as tables: its messages among them, their signals with the least and the
+/// most that they were, and the IDs that it does not know. Messages that are sent most come first.
+std::string dbc_table(const FrameSpans& frames, const Dbc& dbc);
+
+}  // namespace plimsoll
