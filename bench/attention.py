@@ -2,7 +2,7 @@
 """One attention layer against PyTorch Geometric's, as a markdown table: run by bench/attention.sh.
 
     attention.py LIBRARY GRAPH_SET [--quick]
-    attention.py LIBRARY --device cuda
+    attention.py LIBRARY --device cuda [--compile]
 
 On the CPU every case runs with glibc's malloc as users get it and tuned, which removes page faults and halves PyTorch Geometric's time.
 """
@@ -46,23 +46,34 @@ def row(result, threads, tuned):
     ]
 
 
-def cuda(library):
+def cuda(library, compiled):
     """Milliseconds, best of many. A step makes the order of edges, as one that sees a batch once; `order given` does not.
-    PyTorch Geometric's bfloat16 is beside float32 of ours."""
+    PyTorch Geometric's bfloat16 is beside float32 of ours. Each compiled case is a process of its own."""
     works = {"products": "products", "kept": "ours kept", "recomputed": "ours recomputed", "order given": "order given",
              "pyg": "PyG", "pyg bfloat16": "PyG bf16"}
-    print("| case | " + " | ".join(works.values()) + " | PyG / order given | ours peak MB | PyG peak MB |")
+    if compiled:
+        works |= {"pyg compiled": "PyG compiled", "pyg compiled bfloat16": "PyG compiled bf16"}
+    peer = "pyg compiled" if compiled else "pyg"
+    print("| case | " + " | ".join(works.values()) + f" | {works[peer]} / order given | ours peak MB | PyG peak MB |")
     print("|" + "---|" * (len(works) + 4))
-    for result in run(library, ".", MADE_UP + RANDOM, 2, False, False, 30, "cuda"):
+    failed = 0
+    for case in MADE_UP + RANDOM:
+        try:
+            result = run(library, ".", [case], 2, False, compiled, 30, "cuda")[0]
+        except subprocess.CalledProcessError as error:
+            failed += 1
+            print(f"| {case} | ended with exit code {error.returncode} |" + " |" * (len(works) + 2), flush=True)
+            continue
         cells = [result["case"], *(f"{result[key]['best'] * 1e3:.3f}" for key in works),
-                 f"{result['pyg']['best'] / result['order given']['best']:.1f}",
+                 f"{result[peer]['best'] / result['order given']['best']:.1f}",
                  *(f"{result['peak'][key] / 1e6:.0f}" for key in ("kept", "pyg"))]
         print("| " + " | ".join(cells) + " |", flush=True)
+    return int(failed > 0)
 
 
 def main():
-    if sys.argv[2:] == ["--device", "cuda"]:
-        return cuda(sys.argv[1])
+    if sys.argv[2:4] == ["--device", "cuda"]:
+        return cuda(sys.argv[1], "--compile" in sys.argv)
     library, graphs = sys.argv[1:3]
     quick = "--quick" in sys.argv
     print("| case | threads | malloc | products ms | ours ms best / median | ours CPU ms | schedule | x products "
@@ -79,4 +90,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

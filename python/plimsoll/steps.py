@@ -85,5 +85,5 @@ def require_cpu(model: torch.nn.Module) -> None:
     if any(device.type != "cpu" for device in devices):
         raise UsageError(
             f"the model is on {', '.join(sorted(map(str, devices)))}, expected the CPU, whose memory the ledger has: "
-            "model.cpu()"
+            "model.cpu(); on a GPU `plimsoll train --device cuda` has a plan and a budget"
         )

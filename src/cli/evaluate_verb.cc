@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
+#include "cli/open_device.h"
 #include "cli/train_verb.h"
 #include "task/evaluate_run.h"
 #include "task/run_lock.h"
@@ -17,6 +18,7 @@ void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
   const bool tells = rank_of(exchange) == 0;
   const Stopwatch watch;
   const int threads = options.resources.thread_count();
+  const std::unique_ptr<TrainingDevice> device = open_device(options.device, options.ranks, threads);
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
   const std::unique_ptr<Enforcement> enforcement =
@@ -46,6 +48,7 @@ void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
                                                     .threads = threads,
                                                     .outside_ledger = budget.outside_ledger(),
                                                     .exchange = exchange,
+                                                    .device = device.get(),
                                                     .progress = show},
                                           .verify_all = options.verify == "full",
                                           .budget = budget.bytes()});

@@ -46,9 +46,9 @@ const DevicePlan& largest_device_budget(const StagePlans& plans) {
 
 std::optional<int64_t> plan_device_budget(const PlanOptions& options) {
   using Kind = DeviceChoice::Kind;
-  DeviceChoice device = parse_device(options.device);
+  DeviceChoice device = parse_device(options.device.device);
   if (device.kind == Kind::cpu) {
-    if (options.device_budget.empty()) return {};
+    if (options.device.budget.empty()) return {};
     throw UsageError("--device-budget is for a GPU: add --device cuda");
   }
   const bool there = device.index < find_cuda_devices().count;
@@ -56,7 +56,7 @@ std::optional<int64_t> plan_device_budget(const PlanOptions& options) {
   if (options.mode == "measured" || options.mode == "trial")
     throw UsageError("--mode " + options.mode + " runs blocks on the CPU: a plan for a GPU is static");
   if (!options.table.empty()) throw UsageError("--table has budgets of the CPU: leave out --device");
-  return device_budget(options.device_budget,
+  return device_budget(options.device.budget,
                        there ? std::optional(cuda_device_bytes(device.index)) : std::nullopt);
 }
 

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
+#include "cli/open_device.h"
 #include "cli/train_verb.h"
 #include "task/predict_run.h"
 #include "task/training_data.h"
@@ -16,6 +17,7 @@ void run_predict(const PredictOptions& options, Exchange* exchange) {
   require_started(options.ranks, exchange);
   const Stopwatch watch;
   const int threads = options.resources.thread_count();
+  const std::unique_ptr<TrainingDevice> device = open_device(options.device, options.ranks, threads);
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
   if (budget.is_below_floor())
@@ -34,6 +36,7 @@ void run_predict(const PredictOptions& options, Exchange* exchange) {
                                     .threads = threads,
                                     .outside_ledger = budget.outside_ledger(),
                                     .exchange = exchange,
+                                    .device = device.get(),
                                     .progress = until_stopped([&](int64_t done, int64_t total) {
                                       if (rank_of(exchange) != 0) return;
                                       if (!progress) progress.emplace("predict", "rows");

@@ -103,6 +103,19 @@ std::string ledger_line(const Json& run) {
   return line;
 }
 
+// What NVML says of the GPU.
+std::string device_line(const Json& run, int width) {
+  const int64_t held = whole_at(run, "/progress/device/process_bytes");
+  const int64_t budget = whole_at(run, "/start/device/budget_bytes");
+  std::string line = fmt::format(
+      "{}: budget {} {} {} held", text_at(run, "/start/device/name"), format_bytes(budget),
+      bar(static_cast<double>(held) / static_cast<double>(std::max<int64_t>(budget, 1)), width / 4),
+      format_bytes(held));
+  if (has_number(run, "/progress/device/busy"))
+    line += fmt::format(", {:.0f} % busy", 100 * number_at(run, "/progress/device/busy"));
+  return line;
+}
+
 std::string binds_line(const Json& run) {
   return fmt::format("{} blocks in flight, {} threads: {} binds", whole_at(run, "/progress/blocks_in_flight"),
                      whole_at(run, "/start/threads"), text_at(run, "/progress/binds"));
@@ -150,6 +163,7 @@ std::string run_screen(const std::vector<Json>& runs, int width, double now) {
     if (run.contains("epoch")) add(loss_line(run));
     add(budget_line(run, width));
     if (!run.contains("progress")) continue;
+    if (run.contains(Json::json_pointer("/progress/device"))) add(device_line(run, width));
     add(ledger_line(run));
     if (!run.contains(Json::json_pointer("/progress/binds"))) continue;  // of Python, which has no workers
     add(binds_line(run));

@@ -15,6 +15,16 @@ void add_verify(CLI::App& verb, std::string& verify) {
       ->capture_default_str();
 }
 
+void add_device(CLI::App& verb, DeviceOptions& options) {
+  verb.add_option("--device", options.device,
+                  "Run blocks on this device: cpu, cuda, cuda:N, or auto, a GPU where there is one")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  verb.add_option("--device-budget", options.budget,
+                  "The memory of a GPU that may be used; default: all that is free of it")
+      ->type_name("BYTES|SHARE%");
+}
+
 // What is trained, on what.
 template <typename Options>
 void add_recipe_and_data(CLI::App& verb, Options& options) {
@@ -50,13 +60,13 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   verb->add_flag("--json", options->json, "The plan as JSON");
   options->resources.add_budget(*verb);
   verb->add_option(
-          "--device", options->device,
+          "--device", options->device.device,
           "Plan for this device: cpu, cuda, cuda:N, or auto, a GPU where there is one; of a GPU that "
           "is not here --device-budget says how large it is")
       ->type_name("DEVICE")
       ->capture_default_str();
   CLI::Option* const on_device =
-      verb->add_option("--device-budget", options->device_budget,
+      verb->add_option("--device-budget", options->device.budget,
                        "The memory of a GPU that the run may use; default: all of it")
           ->type_name("BYTES|SHARE%");
   CLI::Option* const table = verb->add_option(
@@ -73,13 +83,7 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   CLI::App* verb = app.add_subcommand("train", "Train what a recipe says");
   add_recipe_and_data(*verb, *options);
   verb->add_option("--run", options->run, "The folder to put the run in")->required()->type_name("DIR");
-  verb->add_option("--device", options->device,
-                   "Train on this device: cpu, cuda, cuda:N, or auto, a GPU where there is one")
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  verb->add_option("--device-budget", options->device_budget,
-                   "The memory of a GPU that the run may use; default: all that is free of it")
-      ->type_name("BYTES|SHARE%");
+  add_device(*verb, options->device);
   verb->add_option("--prefetch", options->prefetch,
                    "Blocks to read ahead, as far as the budget allows; 0: none")
       ->check(CLI::Range(0, 64))
@@ -173,6 +177,7 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   options->resources.add_budget(*verb);
   verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");
   options->resources.add_threads(*verb);
+  add_device(*verb, options->device);
   add_ranks(*verb, options->ranks, "Share the work among so many processes of this machine");
   verb->footer("Example: plimsoll evaluate runs/gat --data frames");
   verb->callback([options, run] { run(*options); });
@@ -197,6 +202,7 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
   options->resources.add_budget(*verb);
   verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");
   options->resources.add_threads(*verb);
+  add_device(*verb, options->device);
   add_ranks(*verb, options->ranks, "Share the work among so many processes of this machine");
   verb->footer("Example: plimsoll predict runs/gat --data frames --out predictions");
   verb->callback([options, run] { run(*options); });

@@ -15,6 +15,11 @@ namespace plimsoll {
 // The verbs that train are known to two programs: plimsoll parses and checks them and then executes
 // plimsoll-train, its sibling, which parses them again and does the work.
 
+struct DeviceOptions {
+  std::string device = "cpu";
+  std::string budget;  ///< empty: all of the device, or all that is free of it
+};
+
 struct TrainOptions {
   std::filesystem::path recipe;
   std::filesystem::path data;
@@ -22,10 +27,9 @@ struct TrainOptions {
   std::vector<std::string> overrides;
   Resources resources;
   int64_t prefetch = 2;
-  std::string device = "cpu";
-  std::string device_budget;  ///< empty: all that is free of the device
-  std::string scratch;        ///< bytes; empty: four times what the columns of the graph take
-  int ranks = 1;              ///< processes of this machine that train together
+  DeviceOptions device;
+  std::string scratch;  ///< bytes; empty: four times what the columns of the graph take
+  int ranks = 1;        ///< processes of this machine that train together
   int64_t seeds = 1;
   std::vector<std::string> stages;  ///< empty: all
   std::filesystem::path teacher;    ///< a model file; empty: teachers are trained
@@ -45,8 +49,7 @@ struct PlanOptions {
   int64_t prefetch = 2;
   int ranks = 1;
   std::string mode;  ///< empty: memory.estimation of the recipe
-  std::string device = "cpu";
-  std::string device_budget;  ///< empty: all of the device
+  DeviceOptions device;
   std::vector<std::string>
       table;  ///< budgets to plan models of several sizes for; empty: one plan, of the recipe
   bool profile = false;
@@ -78,6 +81,7 @@ struct EvaluateOptions {
   bool ablation = false;
   std::string verify = "auto";  ///< as for train
   Resources resources;
+  DeviceOptions device;
   int ranks = 1;
   bool enforce = false;
   bool json = false;
@@ -90,6 +94,7 @@ struct PredictOptions {
   bool embeddings = false;
   bool csv = false;
   Resources resources;
+  DeviceOptions device;
   int ranks = 1;
   bool enforce = false;
   bool force = false;

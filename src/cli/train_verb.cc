@@ -8,9 +8,8 @@
 #include "base/units.h"
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
+#include "cli/open_device.h"
 #include "cli/train_report.h"
-#include "device/cuda_device.h"
-#include "device/device_choice.h"
 #include "memory/limits.h"
 #include "task/train_run.h"
 #include "telemetry/progress.h"
@@ -25,18 +24,6 @@ constexpr int64_t kProfiledSteps = 3;  // by --profile
 std::optional<int64_t> scratch_of(const TrainOptions& options) {
   if (options.scratch.empty()) return std::nullopt;
   return options.scratch == "0" ? 0 : parse_size(options.scratch, 0);
-}
-
-// The GPU that --device names; null: the CPU.
-std::unique_ptr<TrainingDevice> open_device(const TrainOptions& options, int threads) {
-  const std::optional<int> index = cuda_index(parse_device(options.device));
-  if (!index) {
-    if (!options.device_budget.empty()) throw UsageError("--device-budget is for a GPU: add --device cuda");
-    return nullptr;
-  }
-  if (options.ranks > 1) throw UsageError("--device cuda is for a run of one process: leave out --ranks");
-  const int64_t free = cuda_device_bytes(*index) - cuda_used_bytes(*index).value_or(0);
-  return TrainingDevice::open_cuda(*index, device_budget(options.device_budget, free), threads);
 }
 
 }  // namespace
@@ -58,8 +45,7 @@ void run_train(const TrainOptions& options, Exchange* exchange) {
   if (tells && !recipe.run.trackers.empty())
     trackers = std::make_shared<const TrackerProcess>(options.run, recipe.run.trackers);
   const int threads = options.resources.thread_count();
-  // Before anything asks torch what it has of CUDA, and before the budget: a driver takes of the host, too.
-  const std::unique_ptr<TrainingDevice> device = open_device(options, threads);
+  const std::unique_ptr<TrainingDevice> device = open_device(options.device, options.ranks, threads);
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
   std::unique_ptr<Enforcement> enforcement;

@@ -43,7 +43,9 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"accumulate_grad_batches", "", "training.batch_size: batches are cut into blocks and summed exactly"},
     {"accumulation_steps", "", "training.batch_size: batches are cut into blocks and summed exactly"},
     {"precision", "",
-     "training.precision: 32; on the CPU other precisions are slower, and training.block saves the memory"},
+     "training.precision: 32, or bf16-mixed on a GPU; on the CPU other precisions are slower, and "
+     "training.block "
+     "saves the memory"},
     {"memory_budget_kb", "", "--budget"},
     {"mem", "", "--budget; without it the limits of SLURM and of cgroups are found and kept"},
     {"mmap", "", "nothing: data sets are mapped, and opening one takes no memory"},

@@ -162,10 +162,11 @@ void require_word(const std::string& key, std::string_view words, const Written&
   if (written.text.find('|') == std::string::npos &&
       all.find(fmt::format("|{}|", written.text)) != std::string::npos)
     return;
-  const std::string reason =
-      key == "training.precision"
-          ? " (on the CPU other precisions are slower; memory is saved by training.block instead)"
-          : "";
+  const std::string reason = key == "training.precision"
+                                 ? " (bf16-mixed on a GPU; on the CPU other precisions are slower; memory is "
+                                   "saved by training.block "
+                                   "instead)"
+                                 : "";
   // A key of ours without a section may be one of another system's, with words of its own.
   const bool shared = key.find('.') == std::string::npos;
   const std::string_view instead = shared ? instead_of(key, written.text) : "";
@@ -176,7 +177,7 @@ void require_word(const std::string& key, std::string_view words, const Written&
 // true and false are on and off where these are the words, and 32-true is what Lightning calls 32.
 std::string own_word(std::string_view words, const std::string& text) {
   if (words.ends_with("|on|off") && (text == "true" || text == "false")) return text == "true" ? "on" : "off";
-  return words == "32" && text == "32-true" ? "32" : text;
+  return words.starts_with("32|") && text == "32-true" ? "32" : text;
 }
 
 void set(const std::string& key, std::string& value, const Choice& choice, Written written) {

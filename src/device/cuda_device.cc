@@ -4,12 +4,10 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
 
-#include "base/shared_library.h"
 #include "memory/charge.h"
 
 namespace plimsoll {
@@ -141,16 +139,14 @@ class CudaStream final : public DeviceStream {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(int index, int64_t budget) : index_(index) {
+  CudaDevice(int index, int64_t budget, const GpuMonitor* monitor) : index_(index) {
     ledger_.set_budget(budget);
-    const std::optional<int64_t> before = cuda_used_bytes(index);
     const Current current(index);
     require(cudaFree(nullptr), "the context of the CUDA device");
     const auto [free, total] = memory();
     total_ = total;
-    const std::optional<int64_t> after = cuda_used_bytes(index);
-    ledger_.take(DeviceAccount::context,
-                 before && after ? std::max<int64_t>(*after - *before, 0) : total - free);
+    const auto reading = monitor != nullptr ? monitor->read() : std::nullopt;
+    ledger_.take(DeviceAccount::context, reading ? reading->held : total - free);
   }
 
   std::string name() const override {
@@ -195,32 +191,14 @@ CudaDevices find_cuda_devices() {
                          error == cudaSuccess ? "CUDA finds none" : cudaGetErrorString(error))};
 }
 
-std::unique_ptr<Device> open_cuda_device(int index, int64_t budget) {
-  return std::make_unique<CudaDevice>(index, budget);
+std::unique_ptr<Device> open_cuda_device(int index, int64_t budget, const GpuMonitor* monitor) {
+  return std::make_unique<CudaDevice>(index, budget, monitor);
 }
 
-// NVML needs no context.
-std::optional<int64_t> cuda_used_bytes(int index) {
-  struct Memory {
-    unsigned long long total, free, used;
-  };
-  using Init = int (*)();
-  using ByBus = int (*)(const char*, void**);
-  using Info = int (*)(void*, Memory*);
+std::unique_ptr<GpuMonitor> monitor_cuda_device(int index) {
   std::array<char, 32> bus{};
-  if (cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), index) != cudaSuccess) return {};
-  try {
-    const SharedLibrary nvml("libnvidia-ml.so.1", "install NVIDIA's driver");
-    void* device = nullptr;
-    Memory memory{};
-    if (nvml.function<Init>("nvmlInit_v2")() != 0 ||
-        nvml.function<ByBus>("nvmlDeviceGetHandleByPciBusId_v2")(bus.data(), &device) != 0 ||
-        nvml.function<Info>("nvmlDeviceGetMemoryInfo")(device, &memory) != 0)
-      return {};
-    return static_cast<int64_t>(memory.used);
-  } catch (const Failure&) {
-    return {};
-  }
+  if (cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), index) != cudaSuccess) return nullptr;
+  return GpuMonitor::open(bus.data());
 }
 
 int64_t cuda_device_bytes(int index) {

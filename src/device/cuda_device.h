@@ -1,10 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "device/device.h"
+#include "device/gpu_monitor.h"
 
 namespace plimsoll {
 
@@ -15,13 +15,14 @@ struct CudaDevices {
 };
 CudaDevices find_cuda_devices();
 
-/// Opens device `index`: its context is made, measured (by NVML where that is there, else as all that is not
-/// free), and entered in the ledger, whose budget is `budget`. Errors: Failure with CUDA's own text;
+/// Opens device `index`: its context is made, measured (by `monitor` where there is one, else as all that is
+/// not free), and entered in the ledger, whose budget is `budget`. Errors: Failure with CUDA's own text;
 /// DeviceBudgetExceeded where the context alone is above the budget; Failure in a build without CUDA.
-std::unique_ptr<Device> open_cuda_device(int index, int64_t budget = DeviceLedger::kUnlimited);
+std::unique_ptr<Device> open_cuda_device(int index, int64_t budget = DeviceLedger::kUnlimited,
+                                         const GpuMonitor* monitor = nullptr);
 
-/// What all processes hold of a device, by NVML; none where that does not say.
-std::optional<int64_t> cuda_used_bytes(int index);
+/// What NVML says of a device; null where that is not there.
+std::unique_ptr<GpuMonitor> monitor_cuda_device(int index);
 
 /// All bytes of a device, without making its context. Errors: Failure.
 int64_t cuda_device_bytes(int index);

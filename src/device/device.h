@@ -103,6 +103,8 @@ class DeviceStream {
   // A piece of a range begins or ends in the order of the stream.
   virtual void begin_piece(Stretch) {}
   virtual void end_piece(Stretch) {}
+  // Its room is one piece again.
+  virtual void end_range(Stretch) {}
 };
 
 /// One stretch of device memory that stands in the device's ledger as its region. Nothing else is taken from

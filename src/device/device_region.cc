@@ -32,7 +32,12 @@ DeviceRegion::DeviceRegion(Device& device, int64_t bytes)
 
 Stretch DeviceRegion::take(int64_t bytes) {
   const Stretch piece = place(packing_, memory_->stretch(), bytes);
-  memory_->begin_piece(piece);
+  try {
+    memory_->begin_piece(piece);
+  } catch (...) {
+    give_back(packing_, memory_->stretch(), piece);
+    throw;
+  }
   return piece;
 }
 
@@ -43,6 +48,10 @@ void DeviceRegion::give(Stretch piece) {
 
 DeviceRange::DeviceRange(Stretch room, DeviceStream& stream, std::span<const PlannedPiece> plan)
     : room_(room), stream_(stream), packing_(room.bytes, plan) {}
+
+DeviceRange::~DeviceRange() {
+  stream_.end_range(room_);
+}
 
 Stretch DeviceRange::take(int64_t bytes) {
   Stretch piece;

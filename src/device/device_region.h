@@ -39,12 +39,15 @@ class DeviceRegion {
 
 /// What a block's tensors are pieces of: a piece of the region that belongs to one stream. Pieces begin and
 /// end in the order of the stream, so that the host takes the next one without waiting for the last one's
-/// work; they go where the plan says (memory/layout.h), or where there is room. Ends after its pieces. Not
-/// thread-safe.
+/// work; they go where the plan says (memory/layout.h), or where there is room. Ends after its pieces; its
+/// room may be given back once the stream has been waited for. Not thread-safe.
 class DeviceRange {
  public:
   /// `plan`, which must outlive the range, is for the pieces of one block, in their order.
   DeviceRange(Stretch room, DeviceStream& stream, std::span<const PlannedPiece> plan = {});
+  ~DeviceRange();
+  DeviceRange(const DeviceRange&) = delete;
+  DeviceRange& operator=(const DeviceRange&) = delete;
 
   /// Errors: DeviceRegionFull. The k-th piece is refused at the same place for the same sizes, whatever
   /// streams do.

@@ -15,7 +15,9 @@
 
 #include "base/start_thread.h"
 #include "base/units.h"
+#include "device/device_region.h"
 #include "memory/charge.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {
@@ -69,8 +71,9 @@ class Failed {
 // What the parts of a device share.
 class Core {
  public:
-  explicit Core(int64_t bytes) : total(bytes) {}
+  explicit Core(HostDeviceOptions of) : options(std::move(of)), total(options.bytes) {}
 
+  const HostDeviceOptions options;
   const int64_t total;
   std::mutex mutex;  // of all below
   AccessCheck check;
@@ -78,20 +81,22 @@ class Core {
 
   // The device's memory is closed to all but while a stream works.
   void open() {
+    if (options.host_computes) return;
     const std::lock_guard lock(mutex);
     if (working_++ == 0) protect(PROT_READ | PROT_WRITE);
   }
   void close() {
+    if (options.host_computes) return;
     const std::lock_guard lock(mutex);
     if (--working_ == 0) protect(PROT_NONE);
   }
 
   Stretch map(int64_t bytes) {
     const std::lock_guard lock(mutex);
-    if (bytes > total - taken)
+    if (bytes > total - taken || refuses())
       throw Failure(fmt::format("no memory on the stand-in: {} asked for, {} free", format_bytes(bytes),
                                 format_bytes(total - taken)));
-    const int protection = working_ > 0 ? PROT_READ | PROT_WRITE : PROT_NONE;
+    const int protection = working_ > 0 || options.host_computes ? PROT_READ | PROT_WRITE : PROT_NONE;
     void* const data =
         mmap(nullptr, static_cast<size_t>(bytes), protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) throw system_failure("map", "memory of the stand-in");
@@ -100,6 +105,10 @@ class Core {
     memories_.push_back(memory);
     check.add_memory(memory, AccessCheck::Side::device);
     return memory;
+  }
+  bool refuses() const { return options.refuses && options.refuses(); }
+  void require_room(Stretch piece) const {
+    if (refuses()) throw DeviceRegionFull(piece.bytes, total, total);
   }
   void unmap(Stretch memory) {
     const std::lock_guard lock(mutex);
@@ -152,6 +161,7 @@ class HostMemory final : public DeviceMemory {
 
  private:
   void begin_piece(Stretch piece) override {
+    core_.require_room(piece);
     {
       const std::lock_guard lock(core_.mutex);
       core_.check.begin_piece(AccessCheck::kHost, piece);
@@ -175,7 +185,7 @@ class HostMemory final : public DeviceMemory {
 class HostPinned final : public PinnedBuffer {
  public:
   HostPinned(Core& core, int64_t bytes)
-      : core_(core), charge_(Tag::blocks, bytes), room_(new std::byte[static_cast<size_t>(bytes)]) {
+      : core_(core), charge_(charged(core, bytes)), room_(new std::byte[static_cast<size_t>(bytes)]) {
     stretch_ = {room_.get(), bytes};
     const std::lock_guard lock(core_.mutex);
     core_.check.add_memory(stretch_, AccessCheck::Side::pinned);
@@ -190,6 +200,10 @@ class HostPinned final : public PinnedBuffer {
   std::span<std::byte> write() override { return bytes_for(writes(stretch_.data, stretch_.bytes)); }
 
  private:
+  static Charge charged(const Core& core, int64_t bytes) {
+    if (core.refuses()) throw BudgetExceeded(Tag::blocks, bytes, 0, Ledger::process().cap());
+    return Charge(Tag::blocks, bytes);
+  }
   std::span<std::byte> bytes_for(const Access& access) {
     const std::lock_guard lock(core_.mutex);
     core_.check.access(AccessCheck::kHost, access.writes ? "write()" : "read()", AccessCheck::Side::pinned,
@@ -291,18 +305,36 @@ class HostStream final : public DeviceStream {
 
  private:
   void begin_piece(Stretch piece) override {
+    core_.require_room(piece);
     {
       const std::lock_guard lock(core_.mutex);
-      core_.check.begin_piece(timeline_, piece);
+      core_.check.begin_piece(taker(), piece);
     }
-    add([piece] { poison(piece); });
+    clear(piece);
+    if (!core_.options.host_computes) return;
+    // It writes there, and declares nothing.
+    const Access all = writes(piece.data, piece.bytes);
+    const std::lock_guard lock(core_.mutex);
+    core_.check.access(taker(), "computing", AccessCheck::Side::device, {&all, 1});
   }
   void end_piece(Stretch piece) override {
     {
       const std::lock_guard lock(core_.mutex);
-      core_.check.end_piece(timeline_, piece);
+      core_.check.end_piece(taker(), piece);
     }
-    add([piece] { poison(piece); });
+    clear(piece);
+  }
+  void end_range(Stretch room) override {
+    const std::lock_guard lock(core_.mutex);
+    core_.check.begin_piece(taker(), room);
+  }
+  // Whose order the pieces of ranges follow.
+  size_t taker() const { return core_.options.host_computes ? AccessCheck::kHost : timeline_; }
+  void clear(Stretch piece) {
+    if (core_.options.host_computes)
+      poison(piece);
+    else
+      add([piece] { poison(piece); });
   }
 
   void declare(const char* name, AccessCheck::Side side, std::initializer_list<Access> accesses) {
@@ -365,9 +397,9 @@ void HostEvent::see() {
 
 class HostDevice final : public Device {
  public:
-  HostDevice(int64_t bytes, int64_t context_bytes) : core_(bytes) {
-    ledger_.take(DeviceAccount::context, context_bytes);
-    core_.taken = context_bytes;
+  explicit HostDevice(HostDeviceOptions options) : core_(std::move(options)) {
+    ledger_.take(DeviceAccount::context, core_.options.context_bytes);
+    core_.taken = core_.options.context_bytes;
   }
 
   std::string name() const override { return "host stand-in"; }
@@ -391,8 +423,8 @@ class HostDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_host_device(int64_t bytes, int64_t context_bytes) {
-  return std::make_unique<HostDevice>(bytes, context_bytes);
+std::unique_ptr<Device> make_host_device(HostDeviceOptions options) {
+  return std::make_unique<HostDevice>(std::move(options));
 }
 
 }  // namespace plimsoll

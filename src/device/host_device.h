@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "device/access_check.h"
@@ -16,8 +18,20 @@ namespace plimsoll {
 /// - memory that was given back, never taken or never written, or of the wrong side: DeviceFault likewise;
 ///   what work reads there without declaring it is 0xFF, which is NaN in every width;
 /// - the host reads or writes the device's memory: SIGSEGV, as long as no stream works.
-///
-/// `bytes`: of its memory.
-std::unique_ptr<Device> make_host_device(int64_t bytes, int64_t context_bytes = 0);
+struct HostDeviceOptions {
+  int64_t bytes = 0;          ///< of its memory
+  int64_t context_bytes = 0;  ///< of them, held from the start
+  /// The host computes with the device's memory in the place of kernels, as torch does on the CPU: it may
+  /// read and write there, and what it takes of a range is ordered with what it does itself. So whatever
+  /// streams copy must have been waited for.
+  bool host_computes = false;
+  /// Asked before a piece, a region or pinned memory is taken; true refuses it as if there were no room. May
+  /// be called by several threads at once. Empty: never.
+  std::function<bool()> refuses = {};
+};
+std::unique_ptr<Device> make_host_device(HostDeviceOptions options);
+inline std::unique_ptr<Device> make_host_device(int64_t bytes, int64_t context_bytes = 0) {
+  return make_host_device({.bytes = bytes, .context_bytes = context_bytes});
+}
 
 }  // namespace plimsoll

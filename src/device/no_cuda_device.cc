@@ -14,12 +14,12 @@ CudaDevices find_cuda_devices() {
   return {0, kNoCuda};
 }
 
-std::unique_ptr<Device> open_cuda_device(int, int64_t) {
+std::unique_ptr<Device> open_cuda_device(int, int64_t, const GpuMonitor*) {
   throw Failure(kNoCuda);
 }
 
-std::optional<int64_t> cuda_used_bytes(int) {
-  return {};
+std::unique_ptr<GpuMonitor> monitor_cuda_device(int) {
+  return nullptr;
 }
 
 int64_t cuda_device_bytes(int) {

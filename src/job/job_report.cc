@@ -98,6 +98,30 @@ Json journal_sums(const std::vector<Json>& events) {
   return sums;
 }
 
+// What NVML said of the GPU; null where the run had none, or no NVML.
+Json device_of(const std::vector<Json>& events) {
+  Json device;
+  int64_t budget = 0, planned = 0, held = 0, samples = 0;
+  double busy = 0;
+  for (const Json& event : events) {
+    const Json of = at_or_null(event, "/device");
+    if (!of.is_object()) continue;
+    if (at_or_null(of, "/name").is_string()) device = {{"name", of.at("name")}};
+    budget = std::max(budget, bytes_at(of, "/budget_bytes"));
+    planned = std::max(planned, bytes_at(of, "/planned_peak_bytes"));
+    held = std::max(held, bytes_at(of, "/process_bytes"));
+    if (at_or_null(event, "/event") != "progress" || !at_or_null(of, "/busy").is_number()) continue;
+    busy += number_at(of, "/busy");
+    ++samples;
+  }
+  if (device.is_null() || held == 0) return {};
+  device.update({{"budget_bytes", budget},
+                 {"planned_peak_bytes", planned},
+                 {"process_peak_bytes", held},
+                 {"busy", samples > 0 ? Json(busy / static_cast<double>(samples)) : Json()}});
+  return device;
+}
+
 // Peaks by tag over all starts, and what the plan of the stage that needs most has.
 Json memory_of(const Json& manifest) {
   std::map<std::string, int64_t> by_tag;
@@ -191,13 +215,15 @@ Json job_report(const fs::path& run) {
     starts.push_back({{"ended", at_or_null(start, "/ended")},
                       {"seconds", at_or_null(start, "/seconds")},
                       {"slurm_job", at_or_null(start, "/usage/slurm_job")}});
+  const std::vector<Json> events = events_of(run);
   Json report = {{"run", run.string()},
                  {"state", state},
                  {"weights", manifest.value("weights", Json())},
                  {"starts", std::move(starts)},
                  {"memory", memory_of(manifest)},
                  {"processors", processors_of(manifest)},
-                 {"journal", journal_sums(events_of(run))}};
+                 {"device", device_of(events)},
+                 {"journal", journal_sums(events)}};
   report["next_time"] = advice_of(report, state == "done");
   return report;
 }
@@ -220,7 +246,16 @@ std::string job_report_text(const Json& report) {
   row("  before any data", memory["floor_bytes"]);
   for (const auto& [tag, bytes] : memory["by_tag"].items()) row("  " + tag, bytes);
   row("smallest budget", memory["min_budget_bytes"]);
+  const Json& device = report["device"];
+  if (device.is_object()) {
+    row("GPU: budget", device["budget_bytes"]);
+    row("GPU: planned peak", device["planned_peak_bytes"]);
+    row("GPU: peak of the process (NVML)", device["process_peak_bytes"]);
+  }
   text += table.text();
+  if (device.is_object() && device["busy"].is_number())
+    text += fmt::format("{}: {:.0f} % busy\n", device["name"].get<std::string>(),
+                        100 * device["busy"].get<double>());
   text += "processors: ";
   text += processors["utilisation"].is_number()
               ? fmt::format("{:.0f} % of {} busy", 100 * processors["utilisation"].get<double>(),

@@ -1,6 +1,7 @@
 #pragma once
 
-// The instances of aggregate_cuda.h, attention_cuda.h and segment_cuda.h, for the files that define them.
+// The instances of aggregate_cuda.h, attention_cuda.h, path_message_cuda.h and segment_cuda.h, for the files
+// that define them.
 
 #define PLIMSOLL_AGGREGATE_CUDA(T) template void aggregate_cuda(const AggregateInput<T>&, int64_t, T*, void*);
 
@@ -13,6 +14,11 @@
 #define PLIMSOLL_GATV2_CUDA(T)                                  \
   template void gatv2_forward_cuda(const Gatv2<T>&, T*, void*); \
   template void gatv2_backward_cuda(const Gatv2<T>&, const Gatv2Gradients<T>&, const OutEdges&, T*, void*);
+
+#define PLIMSOLL_PATHS_CUDA(T)                                                  \
+  template void find_paths_cuda(const FoundPaths<T>&, void*);                   \
+  template void gather_rows_cuda(const GatheredRows<T>&, int64_t count, void*); \
+  template void scatter_rows_cuda(const ScatteredRows<T>&, void*);
 
 #define PLIMSOLL_SEGMENT_CUDA(T)                                                                             \
   template void segment_reduce_cuda(const T*, const int64_t*, int64_t, int64_t, Reduce, T*, void*);          \

@@ -2,6 +2,7 @@
 #include "kernels/aggregate_cuda.h"
 #include "kernels/attention_cuda.h"
 #include "kernels/cuda_instances.h"
+#include "kernels/path_message_cuda.h"
 #include "kernels/segment_cuda.h"
 
 #ifndef PLIMSOLL_CUDA
@@ -40,6 +41,22 @@ template <typename T>
 void gatv2_backward_cuda(const Gatv2<T>&, const Gatv2Gradients<T>&, const OutEdges&, T*, void*) {
   refuse_layer();
 }
+// Weak, as the instances of templates are: tests put their own in its place.
+[[gnu::weak]] void count_edge_paths_cuda(const PathGraph&, int64_t, int64_t*, void*) {
+  refuse_layer();
+}
+template <typename T>
+void find_paths_cuda(const FoundPaths<T>&, void*) {
+  refuse_layer();
+}
+template <typename T>
+void gather_rows_cuda(const GatheredRows<T>&, int64_t, void*) {
+  refuse_layer();
+}
+template <typename T>
+void scatter_rows_cuda(const ScatteredRows<T>&, void*) {
+  refuse_layer();
+}
 template <typename T>
 void segment_reduce_cuda(const T*, const int64_t*, int64_t, int64_t, Reduce, T*, void*) {
   refuse_layer();
@@ -74,6 +91,8 @@ PLIMSOLL_GAT_CUDA(float)
 PLIMSOLL_GAT_CUDA(double)
 PLIMSOLL_GATV2_CUDA(float)
 PLIMSOLL_GATV2_CUDA(double)
+PLIMSOLL_PATHS_CUDA(float)
+PLIMSOLL_PATHS_CUDA(double)
 PLIMSOLL_SEGMENT_CUDA(float)
 PLIMSOLL_SEGMENT_CUDA(double)
 

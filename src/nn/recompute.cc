@@ -6,7 +6,10 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/custom_class.h>
 
+#include <optional>
+
 #include "base/error.h"
+#include "ops/autocast_scope.h"
 
 namespace plimsoll {
 namespace {
@@ -16,9 +19,16 @@ using torch::autograd::variable_list;
 
 // What a node of the graph of gradients can keep that is no tensor.
 struct KeptLayer : torch::CustomClassHolder {
-  KeptLayer(Layer run, at::TensorList leaves) : layer(std::move(run)), parameters(leaves.vec()) {}
+  KeptLayer(Layer given, c10::DeviceType on, at::TensorList leaves)
+      : layer(std::move(given)), parameters(leaves.vec()), products(AutocastScope::dtype(on)) {}
+  at::Tensor run(const at::Tensor& x) const {
+    std::optional<AutocastScope> scope;
+    if (products) scope.emplace(x.device().type(), *products);
+    return layer(x);
+  }
   Layer layer;
   variable_list parameters;
+  std::optional<at::ScalarType> products;  // under torch.autocast, when the layer ran
 };
 
 // Stands behind a layer's output y and begins its backward. Given y and its gradient, torch::autograd::grad
@@ -43,7 +53,7 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
                             at::TensorList parameters) {
     context->save_for_backward({x});
     context->saved_data["layer"] =
-        c10::IValue::make_capsule(c10::make_intrusive<KeptLayer>(layer, parameters));
+        c10::IValue::make_capsule(c10::make_intrusive<KeptLayer>(layer, x.device().type(), parameters));
     return layer(x);
   }
 
@@ -59,7 +69,7 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
     if (x.requires_grad()) inputs.insert(inputs.begin(), x);
 
     const c10::AutoGradMode with_gradients(true);
-    const at::Tensor begin = BeginBackward::apply(kept.layer(x), &gradients[0]);
+    const at::Tensor begin = BeginBackward::apply(kept.run(x), &gradients[0]);
     variable_list made = torch::autograd::grad({begin}, inputs, {}, /*retain_graph=*/std::nullopt,
                                                /*create_graph=*/false, /*allow_unused=*/true);
     if (!x.requires_grad()) made.insert(made.begin(), at::Tensor());

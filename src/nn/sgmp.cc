@@ -60,10 +60,11 @@ at::Tensor Sgmp::head(const at::Tensor& rows) const {
 
 PathEdges Sgmp::edges_of(const Batch& batch, const DropoutKey& key, uint32_t tree) const {
   const ModuleScope scope("paths");
-  if (options_.spanning_trees == 0) return path_edges(batch.edge_index, batch.nodes(), direction_);
+  const Batch& read = batch.read();
+  if (options_.spanning_trees == 0) return path_edges(read.edge_index, read.nodes(), direction_);
   // What is judged does not depend on the epoch that judges it.
   const SpanningKey of_tree{key.seed, key.training ? key.epoch : 0, key.training ? 0 : tree + 1};
-  return spanning_path_edges(batch.edge_index, batch.node_keys, of_tree, direction_);
+  return spanning_path_edges(read.edge_index, read.node_keys, of_tree, direction_);
 }
 
 at::Tensor Sgmp::inputs(const Batch& batch) const {
@@ -71,19 +72,22 @@ at::Tensor Sgmp::inputs(const Batch& batch) const {
   return embedding_second_.forward(at::relu(embedding_first_.forward(batch.x)));
 }
 
-at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& edges, bool training) const {
+at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& found, bool training) const {
   PathOptions options = paths_;
   options.planar = batch.planar;
   at::Tensor share;  // f32 [N, 1] of each path in the mean at a node
   if (options_.aggregate == "mean") {
     const ModuleScope scope("paths");
-    share = path_counts(edges)
+    share = path_counts(found)
                 .to(at::kFloat)
                 .add_(options.mode == PathMode::reference ? 1 : 0)  // the path (i, i, i, i)
                 .clamp_min_(1)
                 .reciprocal_()
-                .unsqueeze_(1);
+                .unsqueeze_(1)
+                .to(batch.x.device());
   }
+  // The host finds them, wherever the layers run.
+  const PathEdges edges{found.row_begin.to(batch.x.device()), found.target.to(batch.x.device())};
   at::Tensor h = inputs(batch);
   for (size_t i = 0; i < interactions_.size(); ++i) {
     const ModuleScope scope("interactions." + std::to_string(i));

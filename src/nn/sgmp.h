@@ -56,7 +56,7 @@ class Sgmp : public GraphModel {
   PathEdges edges_of(const Batch& batch, const DropoutKey& key, uint32_t tree) const;
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor head(const at::Tensor& rows) const;
-  at::Tensor embed_paths(const Batch& batch, const PathEdges& edges, bool training) const;
+  at::Tensor embed_paths(const Batch& batch, const PathEdges& found, bool training) const;
 
   SgmpOptions options_;
   PathOptions paths_;

@@ -92,6 +92,7 @@ enum class Of { children, angles, parent };
 
 // The histograms of edges between parents and children.
 at::Tensor histograms(const Batch& batch, int64_t bins, double range, Of counted) {
+  if (batch.on_host != nullptr) return histograms(*batch.on_host, bins, range, counted).to(batch.x.device());
   const int64_t nodes = batch.nodes();
   const at::Tensor growth = at::empty({nodes, bins}, batch.x.options());
   const at::Tensor parents = whole_numbers(batch, 1);
@@ -131,6 +132,11 @@ at::Tensor histograms(const Batch& batch, int64_t bins, double range, Of counted
 }  // namespace
 
 TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch) {
+  if (batch.on_host != nullptr) {
+    const TreePairs here = tree_pairs(*batch.on_host, seed, epoch);
+    const auto there = [&](const at::Tensor& tensor) { return tensor.to(batch.x.device()); };
+    return {there(here.parent), there(here.other), there(here.has_other)};
+  }
   const int64_t nodes = batch.nodes();
   TreePairs pairs{at::empty({nodes}, batch.x.options().dtype(at::kLong)),
                   at::empty({nodes}, batch.x.options().dtype(at::kLong)),

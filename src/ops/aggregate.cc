@@ -12,6 +12,7 @@
 #include "memory/slab.h"
 #include "ops/aggregate_device.h"
 #include "ops/attention_layer.h"
+#include "ops/autocast.h"
 #include "ops/check.h"
 #include "ops/device_bytes.h"
 #include "ops/meta_tensors.h"
@@ -167,6 +168,15 @@ Tensor aggregate_autograd(const Tensor& x, const Tensor& order, const Optional& 
   return AggregateFunction::apply(x, order, source_scale, target_scale, targets, edge_scale);
 }
 
+// Sums of many rows, under autocast in float32.
+template <c10::DeviceType kDevice>
+Tensor aggregate_autocast(const Tensor& x, const Tensor& order, const Optional& source_scale,
+                          const Optional& target_scale, Count targets, const Optional& edge_scale) {
+  const Autocast cast(kDevice);
+  const auto full = [&](const Optional& scale) { return scale ? cast.full(*scale) : Tensor(); };
+  return aggregate(cast.full(x), order, full(source_scale), full(target_scale), targets, full(edge_scale));
+}
+
 Tensor aggregate_backward_autograd(const Tensor& grad, const Tensor& order, const Optional& source_scale,
                                    const Optional& target_scale, Count sources, const Optional& edge_scale) {
   const auto made = [&] {
@@ -233,6 +243,12 @@ TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
 TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {
   m.impl("aggregate", aggregate_autograd);
   m.impl("aggregate_backward", aggregate_backward_autograd);
+}
+TORCH_LIBRARY_IMPL(plimsoll, AutocastCPU, m) {
+  m.impl("aggregate", aggregate_autocast<c10::DeviceType::CPU>);
+}
+TORCH_LIBRARY_IMPL(plimsoll, AutocastCUDA, m) {
+  m.impl("aggregate", aggregate_autocast<c10::DeviceType::CUDA>);
 }
 
 }  // namespace plimsoll

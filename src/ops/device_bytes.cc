@@ -8,8 +8,6 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kSortBytes = 64;  // an edge, of torch's sort with its operands
-
 // The sizes that workspaces of kernels/attention_cuda.h follow from.
 Attention<float> layer_of(const AttentionShape& shape) {
   Attention<float> layer;

@@ -8,6 +8,8 @@ namespace plimsoll {
 // declared_bytes.h, for the tensors of NAME_device.cc. Tensors are counted exactly. What torch's sort takes
 // for itself is not known without a device: 64 bytes an edge are an estimate, until one has run it.
 
+inline constexpr int64_t kSortBytes = 64;  ///< a number, of torch's sort with its operands
+
 int64_t gat_device_workspace(const AttentionShape& shape);
 int64_t gat_backward_device_workspace(const AttentionShape& shape);
 int64_t gatv2_device_workspace(const AttentionShape& shape);

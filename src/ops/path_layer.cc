@@ -1,8 +1,8 @@
 #include "ops/path_layer.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
+
+#include "ops/path_basis.h"
 
 namespace plimsoll {
 namespace {
@@ -12,17 +12,6 @@ constexpr int64_t kMostPanel = 32;  // numbers in a panel of a packed matrix, at
 int64_t packed_size(int64_t in, int64_t out) {
   return (out + kMostPanel - 1) / kMostPanel * kMostPanel * in;
 }
-
-// Weights by their place in PathWeights.
-constexpr size_t first_weight(int of) {
-  return static_cast<size_t>(4 * of);
-}
-constexpr size_t second_weight(int of) {
-  return static_cast<size_t>(4 * of + 2);
-}
-constexpr size_t kC1 = 12;
-constexpr size_t kC2 = 14;
-constexpr size_t kC3 = 16;
 
 }  // namespace
 
@@ -166,27 +155,7 @@ void PathLayer<T>::fold(double cutoff, bool periodic) {
     products_.pack_transposed(w_[kC2], 2 * h, 4 * h, 4 * h, m_.c2_back);
     products_.pack_transposed(w_[kC3], h, 2 * h, 2 * h, m_.c3_back);
   }
-
-  T* slope = m_.slope;
-  T* offset = m_.offset;
-  const auto gaussians = [&](int64_t count, double last) {
-    const double width = last / static_cast<double>(count - 1);
-    for (int64_t c = 0; c < count; ++c) {
-      *slope++ = static_cast<T>(1 / (std::numbers::sqrt2 * width));
-      *offset++ = static_cast<T>(static_cast<double>(c) / std::numbers::sqrt2);
-    }
-  };
-  gaussians(sizes_.distances, cutoff);
-  if (sizes_.angles > 0) gaussians(sizes_.angles, std::numbers::pi);
-  if (sizes_.torsions > 0 && !periodic) gaussians(sizes_.torsions, 2 * std::numbers::pi);
-  if (sizes_.torsions > 0 && periodic) {
-    const double width = 2 * std::numbers::pi / static_cast<double>(sizes_.torsions);
-    for (int64_t c = 0; c < sizes_.torsions; ++c) {
-      const double half = width * static_cast<double>(c) / 2;
-      *slope++ = static_cast<T>(std::numbers::sqrt2 * std::cos(half) / width);
-      *offset++ = static_cast<T>(std::numbers::sqrt2 * std::sin(half) / width);
-    }
-  }
+  fill_path_basis(sizes_, cutoff, periodic, m_.slope, m_.offset);
 }
 
 // Products of the nodes that are new in the table.

@@ -22,6 +22,16 @@ struct PathSizes {
   int64_t inputs(int of) const { return distances + (of > 0 ? angles : 0) + (of > 1 ? torsions : 0); }
 };
 
+// Weights by their place in PathWeights (path_message.h): those of the MLP of edges (0), triples (1) and
+// paths (2), and the three of what combines them. Behind each stands its bias.
+constexpr size_t first_weight(int of) {
+  return static_cast<size_t>(4 * of);
+}
+constexpr size_t second_weight(int of) {
+  return static_cast<size_t>(4 * of + 2);
+}
+inline constexpr size_t kC1 = 12, kC2 = 14, kC3 = 16;
+
 /// Hands out pieces of one stretch of memory, each from a multiple of 64 bytes on; without memory it counts.
 class PathPieces {
  public:

@@ -24,6 +24,48 @@ constexpr int64_t kMostWidth = 8192;  // of x, and Gaussians
 
 PathSizes check(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
                 const PathOptions& options) {
+  const PathSizes sizes = check_path_layer(x, pos, weights, options);
+  check_path_edges(edges, x.size(0));
+  return sizes;
+}
+
+template <typename T>
+void check_numbers(const Tensor& pos, bool planar) {
+  const T* const r = read<T>(pos);
+  for (int64_t n = 0; n < pos.size(0); ++n) {
+    for (int64_t c = 0; c < 3; ++c)
+      if (!std::isfinite(r[3 * n + c]))
+        throw InputError(fmt::format("path_message: pos of node {} has {} at {}, expected numbers", n,
+                                     r[3 * n + c], "xyz"[c]));
+    if (planar && r[3 * n + 2] != r[2])
+      throw UsageError(
+          fmt::format("path_message: planar, but z is {} at node {} and {} at node 0; leave planar out",
+                      r[3 * n + 2], n, r[2]));
+  }
+}
+
+// work(layer) on the layer over a workspace.
+template <typename T, typename Work>
+void with_layer(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
+                const PathOptions& options, const PathSizes& sizes, bool backward, const Work& work) {
+  const Tensor memory = at::empty({path_workspace(sizes, backward, sizeof(T))}, x.options().dtype(at::kByte));
+  if (x.is_meta()) return;
+  check_numbers<T>(pos, options.planar);
+  typename PathLayer<T>::Weights w;
+  for (size_t i = 0; i < weights.size(); ++i) w[i] = read<T>(weights[i]);
+  const PathGraph graph{.nodes = sizes.nodes,
+                        .row_begin = read<int64_t>(edges.row_begin),
+                        .target = read<int32_t>(edges.target),
+                        .self_paths = options.mode == PathMode::reference};
+  PathLayer<T> layer(sizes, graph, read<T>(x), read<T>(pos), w, options.cutoff,
+                     options.mode == PathMode::corrected, backward, memory.mutable_data_ptr());
+  work(layer);
+}
+
+}  // namespace
+
+PathSizes check_path_layer(const Tensor& x, const Tensor& pos, const PathWeights& weights,
+                           const PathOptions& options) {
   require(x.dim() == 2 && x.size(1) > 0 && x.size(1) <= kMostWidth &&
               (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble),
           "x f32 or f64 [N, H]", x);
@@ -35,7 +77,6 @@ PathSizes check(const Tensor& x, const Tensor& pos, const PathEdges& edges, cons
                                  kLeastTile, kMostTile));
   if (!(options.cutoff > 0) || !std::isfinite(options.cutoff))
     throw UsageError(fmt::format("path_message: a cutoff of {}, expected a number above 0", options.cutoff));
-  check_path_edges(edges, x.size(0));
   const auto inputs = [&](size_t w) {
     return weights[w].defined() && weights[w].dim() == 2 ? weights[w].size(1) : 0;
   };
@@ -63,40 +104,10 @@ PathSizes check(const Tensor& x, const Tensor& pos, const PathEdges& edges, cons
   return sizes;
 }
 
-template <typename T>
 void check_positions(const Tensor& pos, bool planar) {
-  const T* const r = read<T>(pos);
-  for (int64_t n = 0; n < pos.size(0); ++n) {
-    for (int64_t c = 0; c < 3; ++c)
-      if (!std::isfinite(r[3 * n + c]))
-        throw InputError(fmt::format("path_message: pos of node {} has {} at {}, expected numbers", n,
-                                     r[3 * n + c], "xyz"[c]));
-    if (planar && r[3 * n + 2] != r[2])
-      throw UsageError(
-          fmt::format("path_message: planar, but z is {} at node {} and {} at node 0; leave planar out",
-                      r[3 * n + 2], n, r[2]));
-  }
+  AT_DISPATCH_FLOATING_TYPES(pos.scalar_type(), "path_message",
+                             [&] { check_numbers<scalar_t>(pos, planar); });
 }
-
-// work(layer) on the layer over a workspace.
-template <typename T, typename Work>
-void with_layer(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
-                const PathOptions& options, const PathSizes& sizes, bool backward, const Work& work) {
-  const Tensor memory = at::empty({path_workspace(sizes, backward, sizeof(T))}, x.options().dtype(at::kByte));
-  if (x.is_meta()) return;
-  check_positions<T>(pos, options.planar);
-  typename PathLayer<T>::Weights w;
-  for (size_t i = 0; i < weights.size(); ++i) w[i] = read<T>(weights[i]);
-  const PathGraph graph{.nodes = sizes.nodes,
-                        .row_begin = read<int64_t>(edges.row_begin),
-                        .target = read<int32_t>(edges.target),
-                        .self_paths = options.mode == PathMode::reference};
-  PathLayer<T> layer(sizes, graph, read<T>(x), read<T>(pos), w, options.cutoff,
-                     options.mode == PathMode::corrected, backward, memory.mutable_data_ptr());
-  work(layer);
-}
-
-}  // namespace
 
 Tensor path_message_cpu(const Tensor& x, const Tensor& pos, const PathEdges& edges,
                         const PathWeights& weights, const PathOptions& options) {

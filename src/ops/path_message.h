@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "ops/path_memory.h"
+
 namespace plimsoll {
 
 /// Which edges third-order paths walk.
@@ -67,6 +69,13 @@ inline constexpr std::array<const char*, 18> kPathWeightNames = {
     "mlps_dist.2.0.weight", "mlps_dist.2.0.bias", "mlps_dist.2.2.weight", "mlps_dist.2.2.bias",
     "combine.0.weight",     "combine.0.bias",     "combine.2.weight",     "combine.2.bias",
     "combine.4.weight",     "combine.4.bias"};
+
+/// Errors: UsageError for shapes, dtypes and options, but for edges.
+PathSizes check_path_layer(const at::Tensor& x, const at::Tensor& pos, const PathWeights& weights,
+                           const PathOptions& options);
+/// Of positions on the host. Errors: InputError for one that is no number, UsageError for planar where z
+/// differ.
+void check_positions(const at::Tensor& pos, bool planar);
 
 /// The messages of one layer of SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks", NeurIPS
 /// 2021): of node i the sum over all paths i -> j -> k -> p of different nodes of

@@ -6,10 +6,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "memory/slab.h"
 #include "ops/autocast.h"
 #include "ops/meta_tensors.h"
 #include "ops/operator.h"
 #include "ops/path_message.h"
+#include "ops/path_message_device.h"
 #include "ops/spanning_path_edges.h"
 
 // The operators of path_message.h and its gradients; gat_autograd.cc says how they go together.
@@ -66,19 +68,44 @@ Gradients backward_cpu(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   return {dx, List(gradients.begin(), gradients.end())};
 }
 
+Tensor forward_on_device(PLIMSOLL_PATH_PARAMETERS) {
+  return path_message_on_device(x, pos, {row_begin, target}, plain_weights(weights),
+                                options_of(tile, cutoff, mode, distances_only, planar));
+}
+Gradients backward_on_device(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
+  auto [dx, gradients] =
+      path_message_backward_on_device(grad, x, pos, {row_begin, target}, plain_weights(weights),
+                                      options_of(tile, cutoff, mode, distances_only, planar));
+  return {dx, List(gradients.begin(), gradients.end())};
+}
+
+// As they ask for memory.
+void ask_on_device(bool backward, const Tensor& x, const Tensor& pos, const Tensor& target,
+                   const PathWeights& weights, const PathOptions& options) {
+  const WorkspaceScope workspace;
+  const PathSizes sizes = check_path_layer(x, pos, weights, options);
+  ask_for_workspace(x, path_device_workspace(sizes, target.numel(), backward, x.element_size()), 0);
+}
+
 Tensor like(const Tensor& tensor) {
   return at::empty_symint(tensor.sym_sizes(), tensor.options());
 }
 Tensor forward_meta(PLIMSOLL_PATH_PARAMETERS) {
-  MetaTensors::lacks_cuda("path_message");
-  if (MetaTensors::active()) return forward_cpu(PLIMSOLL_PATH_ARGUMENTS);
-  return like(x);
+  if (MetaTensors::active() && !MetaTensors::on_cuda()) return forward_cpu(PLIMSOLL_PATH_ARGUMENTS);
+  Tensor out = like(x);
+  if (MetaTensors::on_cuda())
+    ask_on_device(false, x, pos, target, plain_weights(weights),
+                  options_of(tile, cutoff, mode, distances_only, planar));
+  return out;
 }
 Gradients backward_meta(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
-  if (MetaTensors::active()) return backward_cpu(grad, PLIMSOLL_PATH_ARGUMENTS);
-  List gradients;
-  for (const Tensor& weight : weights) gradients.push_back(like(weight));
-  return {like(x), gradients};
+  if (MetaTensors::active() && !MetaTensors::on_cuda()) return backward_cpu(grad, PLIMSOLL_PATH_ARGUMENTS);
+  Gradients made = {like(x), {}};
+  for (const Tensor& weight : weights) std::get<1>(made).push_back(like(weight));
+  if (MetaTensors::on_cuda())
+    ask_on_device(true, x, pos, target, plain_weights(weights),
+                  options_of(tile, cutoff, mode, distances_only, planar));
+  return made;
 }
 
 const auto& forward_operator() {
@@ -149,8 +176,9 @@ Gradients backward_autograd(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
 }
 
 // Lengths and angles need all their digits, and sums go over many paths.
+template <c10::DeviceType kDevice>
 Tensor forward_autocast(PLIMSOLL_PATH_PARAMETERS) {
-  const Autocast cast(c10::DeviceType::CPU);
+  const Autocast cast(kDevice);
   List full;
   for (const Tensor& weight : weights) full.push_back(cast.full(weight));
   return forward_operator().call(cast.full(x), cast.full(pos), row_begin, target, full, tile, cutoff, mode,
@@ -224,6 +252,10 @@ TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("path_message", forward_cpu);
   m.impl("path_message_backward", backward_cpu);
 }
+TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
+  m.impl("path_message", forward_on_device);
+  m.impl("path_message_backward", backward_on_device);
+}
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
   m.impl("path_edges", path_edges_meta);
   m.impl("spanning_path_edges", spanning_edges_meta);
@@ -236,7 +268,10 @@ TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {
   m.impl("path_message_backward", backward_autograd);
 }
 TORCH_LIBRARY_IMPL(plimsoll, AutocastCPU, m) {
-  m.impl("path_message", forward_autocast);
+  m.impl("path_message", forward_autocast<c10::DeviceType::CPU>);
+}
+TORCH_LIBRARY_IMPL(plimsoll, AutocastCUDA, m) {
+  m.impl("path_message", forward_autocast<c10::DeviceType::CUDA>);
 }
 
 }  // namespace plimsoll

@@ -6,6 +6,7 @@
 #include "kernels/cuda.h"
 #include "kernels/dropout.h"
 #include "memory/slab.h"
+#include "ops/autocast_scope.h"
 #include "ops/check.h"
 #include "ops/device_layer.h"
 #include "ops/numbers.h"
@@ -71,8 +72,10 @@ class ReluDropoutFunction : public torch::autograd::Function<ReluDropoutFunction
 
 }  // namespace
 
-Tensor relu_dropout(const Tensor& x, double p, uint64_t seed, uint32_t layer, uint32_t epoch,
+Tensor relu_dropout(const Tensor& given, double p, uint64_t seed, uint32_t layer, uint32_t epoch,
                     const Tensor& item, const Tensor& local) {
+  // Under autocast in float32.
+  const Tensor x = AutocastScope::dtype(given.device().type()) ? given.to(at::kFloat) : given;
   require(x.dim() == 2 && x.scalar_type() == at::kFloat, "x f32 [rows, channels]", x);
   for (const Tensor* rows : {&item, &local})
     require(rows->scalar_type() == at::kLong && rows->sizes() == at::IntArrayRef{x.size(0)} &&

@@ -4,7 +4,7 @@
 
 #include "train/engine/shared_prediction.h"
 #include "train/fit/fit.h"
-#include "train/plan/planner.h"
+#include "train/plan/planned_engine.h"
 
 namespace plimsoll {
 
@@ -14,20 +14,19 @@ void predict_blocks(const BlockSource& source, const Objective& objective, const
   GraphList graphs(static_cast<size_t>(source.graphs()));
   std::iota(graphs.begin(), graphs.end(), int64_t{0});
   const BlockLimits limits = limits_of(request.recipe.training);
-  BlockEngine engine(
-      source, shapes, objective, limits,
-      require_feasible(make_plan({.source = &source,
-                                  .shapes = shapes,
-                                  .objective = &objective,
-                                  .limits = limits,
-                                  .threads = request.threads,
-                                  .predicted = {graphs},
-                                  .outside_ledger = request.outside_ledger,
-                                  .later = bytes_to_predict_on_ranks(objective, shapes, limits, {graphs},
-                                                                     ranks_of(request.exchange))})));
-  const int64_t items = engine.items(graphs);
+  PlannedEngine engine(
+      {.source = &source,
+       .shapes = shapes,
+       .objective = &objective,
+       .limits = limits,
+       .threads = request.threads,
+       .predicted = {graphs},
+       .outside_ledger = request.outside_ledger,
+       .later = bytes_to_predict_on_ranks(objective, shapes, limits, {graphs}, ranks_of(request.exchange))},
+      request.device);
+  const int64_t items = engine->items(graphs);
   int64_t done = 0;
-  predict_on_ranks(engine, request.exchange, graphs, [&](std::span<const float> outputs) {
+  predict_on_ranks(*engine, request.exchange, graphs, [&](std::span<const float> outputs) {
     writer.append(outputs);
     done += std::ssize(outputs) / objective.outputs();
     request.progress(done, items);

@@ -22,6 +22,7 @@ std::vector<ClassificationVerdict> judge_graphs(const RunEvaluation& asked, cons
                            .threads = asked.threads,
                            .outside_ledger = asked.outside_ledger,
                            .exchange = asked.exchange,
+                           .device = asked.device,
                            .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)});
 }
 

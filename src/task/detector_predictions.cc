@@ -37,7 +37,8 @@ void predict_errors(const Detector& detector, const TrainingData& data, const Pr
                  .threads = request.threads,
                  .outside_ledger = request.outside_ledger,
                  .later = std::ssize(graphs) * int64_t{sizeof(float)},
-                 .exchange = request.exchange},
+                 .exchange = request.exchange,
+                 .device = request.device},
                 {graphs});
   writer.append(scorer.scores(graphs));
 }

@@ -9,6 +9,7 @@
 #include "task/run_folder.h"
 #include "telemetry/markup.h"
 #include "train/engine/exchange.h"
+#include "train/engine/training_device.h"
 
 namespace plimsoll {
 
@@ -26,6 +27,7 @@ struct RunEvaluation {
   int threads = 1;
   int64_t outside_ledger = 0;    ///< bytes of the budget that the ledger does not have
   Exchange* exchange = nullptr;  ///< with the ranks that judge together, of which rank 0 writes; null: none
+  TrainingDevice* device = nullptr;  ///< blocks run there; null: on the CPU
   /// Called now and then where judging takes long, first before any file is made; may throw to end it.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };

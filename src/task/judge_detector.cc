@@ -77,8 +77,10 @@ struct Judging {
         files(detectors_of(options.folder, recipe)),
         facts(load_detector(files.front().file).facts),
         data(require_frames(options.data), as_judged(recipe, facts, options), {.known = known_of(facts)}),
-        scorer{
-            .limits = limits_of(recipe.training), .threads = options.threads, .exchange = options.exchange} {
+        scorer{.limits = limits_of(recipe.training),
+               .threads = options.threads,
+               .exchange = options.exchange,
+               .device = options.device} {
     const BlockSource& source = data.source();
     split = split_that_trained(data, recipe, facts);
     lists = lists_to_judge(source.tables(), facts.trained_on, split, options.split);

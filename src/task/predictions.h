@@ -11,6 +11,7 @@
 #include "store/data_set.h"
 #include "task/run_folder.h"
 #include "train/engine/exchange.h"
+#include "train/engine/training_device.h"
 
 namespace plimsoll {
 
@@ -26,6 +27,7 @@ struct PredictionRequest {
   int threads = 1;
   int64_t outside_ledger = 0;    ///< bytes of the budget that the ledger does not have
   Exchange* exchange = nullptr;  ///< with the ranks that predict together, of which rank 0 writes; null: none
+  TrainingDevice* device = nullptr;  ///< blocks run there; null: on the CPU
   /// Called now and then; may throw to end it.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };

@@ -28,6 +28,7 @@ class RegressionTask final : public Task {
                       .threads = asked.threads,
                       .outside_ledger = asked.outside_ledger,
                       .exchange = asked.exchange,
+                      .device = asked.device,
                       .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)});
     Table table(regression_columns());
     std::vector<std::vector<std::string>> rows;

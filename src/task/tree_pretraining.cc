@@ -24,8 +24,16 @@ class TreePretrainingTask final : public Task {
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kTrees);
     const auto shapes = read_shapes(gnn.data.source(), asked.threads);
     const auto verdicts =
-        judge_trees(gnn.data.source(), shapes, gnn.model, asked.recipe, asked.threads, asked.outside_ledger,
-                    asked.exchange, lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split));
+        judge_trees({.source = gnn.data.source(),
+                     .shapes = shapes,
+                     .model = gnn.model,
+                     .limits = limits_of(asked.recipe.training),
+                     .threads = asked.threads,
+                     .outside_ledger = asked.outside_ledger,
+                     .exchange = asked.exchange,
+                     .device = asked.device,
+                     .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)},
+                    asked.recipe);
     const std::vector<std::string> columns = {"<split", "graphs",      "nodes", "loss",
                                               "growth", "parent edge", "order", "angle"};
     Table table(columns);

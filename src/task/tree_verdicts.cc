@@ -167,22 +167,25 @@ class TreeJudge {
         const auto hear = [&](size_t list, std::span<const float> logits) {
           if (drawn && list == drawn_list()) drawn_.assign(logits.begin(), logits.end());
         };
-        model->verdicts.push_back(judge_classifier({.source = gnn_.data.source(),
-                                                    .shapes = shapes_,
-                                                    .model = trained,
-                                                    .limits = limits_of(asked_.recipe.training),
-                                                    .threads = asked_.threads,
-                                                    .outside_ledger = asked_.outside_ledger,
-                                                    .exchange = asked_.exchange,
-                                                    .lists = lists_},
-                                                   hear));
+        model->verdicts.push_back(judge_classifier(input_for(trained, lists_), hear));
       }
       const GnnModel trained = load_gnn(model_of_stage(asked_, seed, RunFolder::kPretrain));
-      growth_.push_back(judge_trees(gnn_.data.source(), shapes_, trained, asked_.recipe, asked_.threads,
-                                    asked_.outside_ledger, asked_.exchange, all_));
+      growth_.push_back(judge_trees(input_for(trained, all_), asked_.recipe));
     }
     models_ = {std::move(tuned), std::move(scratch)};
     if (gnn_.model.trained_on == gnn_.data.identity_hash()) guess();
+  }
+
+  EvaluationInput input_for(const GnnModel& model, const std::vector<NamedGraphList>& lists) const {
+    return {.source = gnn_.data.source(),
+            .shapes = shapes_,
+            .model = model,
+            .limits = limits_of(asked_.recipe.training),
+            .threads = asked_.threads,
+            .outside_ledger = asked_.outside_ledger,
+            .exchange = asked_.exchange,
+            .device = asked_.device,
+            .lists = lists};
   }
 
   void guess() {

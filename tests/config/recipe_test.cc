@@ -298,6 +298,7 @@ TEST(Recipe, TrueAndFalseSwitchGradientCheckpointingOnAndOff) {
   EXPECT_THAT(refusal("training: {gradient_checkpointing: 'yes'}"),
               HasSubstr("r.yaml:1:12: training.gradient_checkpointing is 'yes', expected auto|on|off"));
   EXPECT_EQ(parse("training: {precision: 32-true}").training.precision, "32");
+  EXPECT_EQ(parse("training: {precision: bf16-mixed}").training.precision, "bf16-mixed");
 }
 
 TEST(Errors, AKeyWithoutItsSectionIsToldWhereItStands) {

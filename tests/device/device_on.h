@@ -28,7 +28,8 @@ class EachDevice : public testing::TestWithParam<DeviceOf> {
     if (GetParam() == DeviceOf::host) {
       device = make_host_device(64 * kMiB, 1 * kMiB);
     } else if (const CudaDevices found = find_cuda_devices(); found.count > 0) {
-      device = open_cuda_device(0);
+      const auto monitor = monitor_cuda_device(0);
+      device = open_cuda_device(0, DeviceLedger::kUnlimited, monitor.get());
     } else {
       GTEST_SKIP() << found.why_none;
     }

@@ -39,10 +39,10 @@ constexpr const char* kJournal =
 
 class JobReport : public testing::Test {
  protected:
-  void write_run(const std::string& manifest) const {
+  void write_run(const std::string& manifest, const std::string& journal = kJournal) const {
     make_folders(folder_ / "run" / "seed-42" / "gat");
     write_text(folder_ / "run" / "manifest.json", manifest);
-    write_text(folder_ / "run" / "seed-42" / "gat" / "events.jsonl", kJournal);
+    write_text(folder_ / "run" / "seed-42" / "gat" / "events.jsonl", journal);
   }
   TempFolder folder_;
 };
@@ -70,6 +70,33 @@ TEST_F(JobReport, AddsUpAllStarts) {
   const std::string text = job_report_text(report);
   for (const char* part : {"done after 2 starts", "planned peak", "20 % of 4 busy", "--mem=228M"})
     EXPECT_THAT(text, HasSubstr(part));
+}
+
+TEST_F(JobReport, SaysWhatAGpuWasUsedFor) {
+  write_run(
+      kManifest,
+      R"({"time":1,"event":"start","device":{"name":"cuda:0, NVIDIA H200","budget_bytes":8589934592,"planned_peak_bytes":4294967296,"process_bytes":1000}}
+{"time":2,"event":"progress","device":{"process_bytes":8000000000,"used_bytes":9000000000,"busy":0.9}}
+{"time":3,"event":"progress","device":{"process_bytes":7000000000,"used_bytes":9000000000,"busy":0.8}}
+)");
+  const Json report = job_report(folder_ / "run");
+  EXPECT_EQ(report["device"], Json({{"name", "cuda:0, NVIDIA H200"},
+                                    {"budget_bytes", 8589934592},
+                                    {"planned_peak_bytes", 4294967296},
+                                    {"process_peak_bytes", 8000000000},
+                                    {"busy", (0.9 + 0.8) / 2}}));
+  const std::string text = job_report_text(report);
+  for (const char* part :
+       {"GPU: peak of the process (NVML)", "8,000,000,000", "cuda:0, NVIDIA H200: 85 % busy"})
+    EXPECT_THAT(text, HasSubstr(part));
+}
+
+TEST_F(JobReport, WithoutNvmlThereIsNoWordOfAGpu) {
+  write_run(kManifest, R"({"time":1,"event":"start","device":{"name":7,"budget_bytes":1,"process_bytes":null}}
+)");
+  const Json report = job_report(folder_ / "run");
+  EXPECT_TRUE(report["device"].is_null());
+  EXPECT_THAT(job_report_text(report), testing::Not(HasSubstr("GPU")));
 }
 
 TEST_F(JobReport, KnowsLittleOfARunThatWasKilled) {

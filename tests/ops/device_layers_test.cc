@@ -13,6 +13,7 @@
 #include "kernels/gat_device.h"
 #include "kernels/gatv2_device.h"
 #include "kernels/host_warp.h"
+#include "kernels/path_message_device.h"
 #include "kernels/segment_device.h"
 #include "ops/aggregate.h"
 #include "ops/aggregate_device.h"
@@ -21,6 +22,7 @@
 #include "ops/gat_device.h"
 #include "ops/gatv2_device.h"
 #include "ops/operator.h"
+#include "ops/path_message_device.h"
 #include "ops/segment.h"
 #include "ops/segment_device.h"
 #include "support/counting_allocator.h"
@@ -57,6 +59,23 @@ template <typename T>
 void gatv2_backward_cuda(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, const OutEdges& edges,
                          T* workspace, void*) {
   run_gatv2_backward(layer, gradients, edges, workspace, HostLaunch());
+}
+
+void count_edge_paths_cuda(const PathGraph& graph, int64_t edges, int64_t* counts, void*) {
+  HostLaunch()(edges, CountEdgePaths{graph, counts});
+}
+template <typename T>
+void find_paths_cuda(const FoundPaths<T>& paths, void*) {
+  HostLaunch()(paths.rows, FindPaths<T>{paths});
+}
+template <typename T>
+void gather_rows_cuda(const GatheredRows<T>& rows, int64_t count, void*) {
+  HostLaunch()(count, GatherRows<T>{rows});
+}
+template <typename T>
+void scatter_rows_cuda(const ScatteredRows<T>& rows, void*) {
+  const ScatterRows<T> step{rows};
+  HostLaunch()(rows.rows * step.blocks(), step);
 }
 
 template <typename Step>
@@ -100,6 +119,8 @@ PLIMSOLL_GAT_CUDA(float)
 PLIMSOLL_GAT_CUDA(double)
 PLIMSOLL_GATV2_CUDA(float)
 PLIMSOLL_GATV2_CUDA(double)
+PLIMSOLL_PATHS_CUDA(float)
+PLIMSOLL_PATHS_CUDA(double)
 PLIMSOLL_SEGMENT_CUDA(float)
 PLIMSOLL_SEGMENT_CUDA(double)
 
@@ -149,6 +170,13 @@ void expect_same(const at::Tensor& found, const at::Tensor& expected, const std:
   ASSERT_EQ(found.sizes(), expected.sizes()) << name;
   if (found.numel() == 0) return;
   EXPECT_LT((found - expected).abs().max().item<double>(), 1e-11) << name;
+}
+
+// Where sums have another order.
+void expect_close(const at::Tensor& found, const at::Tensor& expected, const std::string& name) {
+  ASSERT_EQ(found.sizes(), expected.sizes()) << name;
+  const double size = std::max(expected.abs().max().item<double>(), 1.0);
+  EXPECT_LT((found - expected).abs().max().item<double>(), 1e-11 * size) << name;
 }
 
 struct Case {
@@ -452,6 +480,66 @@ TEST(DeviceLayers, AggregateGivesWhatItGivesOnTheCpu) {
     }
   const at::Tensor x = numbers({3, 2}, 1);
   EXPECT_THROW(aggregate_on_device(x, at::zeros({5}, at::kInt), {}, {}, {}, {}), UsageError);
+}
+
+struct PathCase {
+  PathDirection direction = PathDirection::both;
+  PathOptions options;
+};
+
+TEST(DeviceLayers, PathMessagesGiveWhatTheyGiveOnTheCpu) {
+  constexpr int64_t kNodes = 25;
+  constexpr int64_t kHidden = 6;
+  at::Tensor index = at::stack({indices(110, kNodes, 1), indices(110, kNodes, 2)});
+  index.narrow(1, 0, 5).copy_(index.narrow(1, 5, 5));  // parallel edges
+  const at::Tensor x = numbers({kNodes, kHidden}, 3);
+  const at::Tensor grad = numbers({kNodes, kHidden}, 4);
+  for (const PathCase& of :
+       {PathCase{PathDirection::both, {.tile = 64, .cutoff = 3}},
+        PathCase{PathDirection::descendant, {.tile = 16, .cutoff = 3}},
+        PathCase{PathDirection::both, {.tile = 65536, .cutoff = 3, .mode = PathMode::reference}},
+        PathCase{PathDirection::both, {.tile = 64, .cutoff = 3, .distances_only = true}},
+        PathCase{PathDirection::both, {.tile = 64, .cutoff = 3, .planar = true}}})
+    for (const int64_t edges : {0, 110}) {
+      SCOPED_TRACE(testing::Message() << "tile " << of.options.tile << ", edges " << edges);
+      at::Tensor pos = numbers({kNodes, 3}, 5);
+      if (of.options.planar) pos.select(1, 2).zero_();
+      pos[3] = pos[2];  // edges without length, and points on a line
+      pos[4] = pos[2] * 2 - pos[5];
+      const PathEdges walked = path_edges(index.narrow(1, 0, edges), kNodes, of.direction);
+      const int64_t angles = of.options.distances_only ? 0 : 4;
+      const int64_t torsions = of.options.distances_only ? 0 : 5;
+      const std::array<int64_t, 3> inputs = {7, 7 + angles, 7 + angles + torsions};
+      PathWeights weights;
+      for (size_t w = 0; w < weights.size(); w += 2) {
+        const int64_t out = w < 12 ? kHidden : w == kC1 ? 4 * kHidden : w == kC2 ? 2 * kHidden : kHidden;
+        const int64_t in = w >= 12 ? (w == kC1   ? 7
+                                      : w == kC2 ? 4
+                                                 : 2) *
+                                         kHidden
+                           : w % 4 == 0 ? inputs[w / 4]
+                                        : kHidden;
+        weights[w] = numbers({out, in}, static_cast<double>(w) + 6) / std::sqrt(static_cast<double>(in));
+        weights[w + 1] = numbers({out}, static_cast<double>(w) + 7);
+      }
+      const PathSizes sizes = check_path_layer(x, pos, weights, of.options);
+      at::Tensor out;
+      EXPECT_LE(workspace_of([&] { out = path_message_on_device(x, pos, walked, weights, of.options); }) -
+                    static_cast<int64_t>(x.nbytes()),
+                path_device_workspace(sizes, walked.target.numel(), false, sizeof(double)));
+      expect_close(out, path_message_cpu(x, pos, walked, weights, of.options), "out");
+      const auto wanted = path_message_backward_cpu(grad, x, pos, walked, weights, of.options);
+      const auto found = path_message_backward_on_device(grad, x, pos, walked, weights, of.options);
+      expect_close(found.first, wanted.first, "x");
+      for (size_t w = 0; w < weights.size(); ++w)
+        expect_close(found.second[w], wanted.second[w], kPathWeightNames[w]);
+    }
+  const PathEdges none = path_edges(index, kNodes, PathDirection::both);
+  at::Tensor odd = numbers({kNodes, 3}, 5);
+  odd[7][1] = NAN;
+  PathWeights weights;
+  for (at::Tensor& weight : weights) weight = x;
+  EXPECT_THROW(path_message_on_device(x, odd, none, weights, {}), UsageError) << "weights";
 }
 
 }  // namespace

@@ -85,11 +85,29 @@ def test_all_operators_have_a_kernel_for_cuda(plan):
     assert device(on_cuda(plan, "8GiB"))["without_cuda"] == []
 
 
-@pytest.mark.parametrize("arguments, text", [
+def test_mixed_precision_is_planned_for_a_gpu_alone(plan):
+    assert device(on_cuda(plan, "8GiB", training=", precision: bf16-mixed"))["feasible"]
+    done = plan("--json", training=", precision: bf16-mixed")
+    assert done.returncode == 2 and "add --device cuda" in done.stderr and "training.block" in done.stderr, done.stderr
+
+
+NOT_THERE = pytest.mark.parametrize("arguments, text", [
     (["--device-budget", "8GiB"], "add --device cuda"),
     (["--device", "gpu"], "cuda:N"),
     (["--device", "cuda:63"], "cuda:63: "),
 ])
+
+
+@NOT_THERE
+@pytest.mark.parametrize("verb", ["evaluate", "predict"])
+def test_judging_on_what_is_not_there_is_refused_with_the_remedy(bin_dir, frames, tmp_path, verb, arguments, text):
+    out = ["--out", str(tmp_path / "out")] if verb == "predict" else []
+    done = subprocess.run([str(bin_dir / "plimsoll"), verb, str(tmp_path / "run"), "--data", str(frames), *out, *arguments],
+                          capture_output=True, text=True, timeout=600)
+    assert done.returncode == 2 and text in done.stderr, done.stderr
+
+
+@NOT_THERE
 def test_training_on_what_is_not_there_is_refused_with_the_remedy(bin_dir, frames, tmp_path, arguments, text):
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text("task: detection\n")

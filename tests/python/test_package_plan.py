@@ -213,7 +213,7 @@ def test_nothing_to_plan_for(batches, text):
 
 def test_a_model_on_another_device():
     model = classifier("GCN", made_up(2)).to("meta")
-    with pytest.raises(plimsoll.UsageError, match="model is on meta.*model.cpu"):
+    with pytest.raises(plimsoll.UsageError, match="model is on meta.*model.cpu.*train --device cuda"):
         plimsoll.plan(model, made_up(2))
 
 

@@ -1,46 +1,64 @@
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <numeric>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <numeric>
+#include <sstream>
+
+#include "base/json.h"
 #include "base/units.h"
-#include "device/cuda_device.h"
+#include "io/file.h"
 #include "nn/classification.h"
 #include "nn/gat_distillation.h"
 #include "nn/gat_with_jk.h"
 #include "nn/id_dropout.h"
 #include "nn/live_teacher.h"
 #include "nn/reconstruction.h"
+#include "nn/sgmp.h"
 #include "nn/vgae.h"
-#include "ops/allocator.h"
+#include "on_each_device.h"
+#include "support/fake_nvml.h"
 #include "support/ledger_cap.h"
-#include "support/plain_device.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
 #include "train/fit/fit.h"
-#include "train/plan/warm_up.h"
 
 // A run whose blocks go to a device has the same bits whatever its budget there, its blocks in flight and its
-// stops: those of the host where the device computes as the host does, and nearly those on a GPU.
+// stops: those of the host on the stand-in, which computes as the host does, and nearly those on a GPU.
 
 namespace plimsoll {
 namespace {
 
-enum class On { plain, cuda };
-
-constexpr int kThreads = 3;
-constexpr int64_t kRoomy = 256 * kMiB;  // beside the context
-
-class DeviceFitTest : public ::testing::TestWithParam<On> {
- protected:
-  static void SetUpTestSuite() {
-    install_ledger_allocator();
-    if (find_cuda_devices().count > 0) cuda_ = TrainingDevice::open_cuda(0, 2 * kGiB, kThreads);
-    warm_up_torch(2);
+// The same graphs with a place of each node, for models of paths.
+class PlacedGraphs : public BlockSource {
+ public:
+  explicit PlacedGraphs(const RandomGraphs& graphs) : graphs_(graphs) {}
+  int64_t graphs() const override { return graphs_.graphs(); }
+  int64_t node_features() const override { return graphs_.node_features(); }
+  int64_t edge_features() const override { return graphs_.edge_features(); }
+  RowWidths widths() const override {
+    RowWidths widths = graphs_.widths();
+    widths.coordinates = kCoordinates;
+    return widths;
   }
-  static void TearDownTestSuite() { cuda_.reset(); }
+  const GraphSetTables& tables() const override { return graphs_.tables(); }
+  void read(std::span<const int64_t> graphs, GraphBlock& block) const override {
+    graphs_.read(graphs, block);
+    block.pos.resize(static_cast<size_t>(3 * block.nodes()));
+    for (size_t n = 0; n < block.pos.size(); ++n) block.pos[n] = block.x[n / 3 * 11 + 1 + n % 3];
+  }
+
+ private:
+  const RandomGraphs& graphs_;
+};
+
+class DeviceFitTest : public OnEachDevice {
+ protected:
   void SetUp() override {
-    if (GetParam() == On::cuda && cuda_ == nullptr) GTEST_SKIP() << find_cuda_devices().why_none;
+    OnEachDevice::SetUp();
     shapes_ = read_shapes(source_, 1);
     split_.training.resize(96);
     split_.validation.resize(24);
@@ -58,14 +76,6 @@ class DeviceFitTest : public ::testing::TestWithParam<On> {
   using Fitted = std::function<FitResult(const Objective& objective, const Objective* teacher)>;
   using Make = std::function<Trained(const Fitted& fit)>;
 
-  TrainingDevice& device(int64_t bytes) {
-    if (GetParam() == On::cuda) {
-      cuda_->resize(cuda_->context() + bytes);
-      return *cuda_;
-    }
-    plain_ = std::make_unique<TrainingDevice>(std::make_unique<PlainDevice>(bytes), bytes, kThreads);
-    return *plain_;
-  }
   // On the host without a device.
   Trained run(const Make& make, TrainingDevice* device, int threads, int64_t stop_after = 0) {
     const auto folder = folder_ / std::to_string(runs_++);
@@ -73,7 +83,7 @@ class DeviceFitTest : public ::testing::TestWithParam<On> {
     std::atomic<bool> stop = false;
     int64_t steps = 0;
     const auto once = [&](const Objective& objective, const Objective* teacher, bool resume) {
-      return fit({.source = &source_,
+      return fit({.source = of_graphs_,
                   .shapes = shapes_,
                   .objective = &objective,
                   .recipe = &recipe_,
@@ -102,7 +112,7 @@ class DeviceFitTest : public ::testing::TestWithParam<On> {
     const Trained host = run(make, nullptr, 1);
     ASSERT_FALSE(host.fit.device);
     const Trained there = run(make, &device(kRoomy), 1);
-    if (GetParam() == On::plain) {
+    if (GetParam() == On::stand_in) {
       EXPECT_EQ(there.weights, host.weights);
     }
     EXPECT_NEAR(there.fit.epochs.back().validation_loss, host.fit.epochs.back().validation_loss,
@@ -130,17 +140,15 @@ class DeviceFitTest : public ::testing::TestWithParam<On> {
     EXPECT_THROW(run(make, &device(least - of.unit()), 1), Error);
   }
 
-  static inline std::unique_ptr<TrainingDevice> cuda_;
-  std::unique_ptr<TrainingDevice> plain_;
   TempFolder folder_;
   RandomGraphs source_{120, 50, 7};
+  const BlockSource* of_graphs_ = &source_;
   Vector<GraphShape, Tag::columns> shapes_;
   TrainingSplit split_;
   Recipe recipe_;
   int runs_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(, DeviceFitTest, testing::Values(On::plain, On::cuda),
-                         [](const auto& of) { return of.param == On::plain ? "plain" : "cuda"; });
+INSTANTIATE_TEST_SUITE_P(, DeviceFitTest, testing::Values(On::stand_in, On::cuda), name_of_on);
 
 TEST_P(DeviceFitTest, ClassificationWithDroppedIds) {
   expect_same_bits([](const Fitted& fit) -> Trained {
@@ -182,6 +190,99 @@ TEST_P(DeviceFitTest, DistillationFromALiveTeacher) {
   });
 }
 
+// Messages over paths: on a GPU by kernels of its own, here by those of the CPU in the device's memory.
+TEST_P(DeviceFitTest, ClassificationOverPaths) {
+  const PlacedGraphs placed(source_);
+  of_graphs_ = &placed;
+  expect_same_bits([&](const Fitted& fit) -> Trained {
+    const Sgmp model({.in_features = 11, .hidden = 8, .layers = 2, .tile = 64, .aggregate = "mean"}, 3);
+    const Classification objective(model);
+    FitResult found = fit(objective, nullptr);
+    return {model.parameters().hash(), std::move(found)};
+  });
+}
+
+// Products in bfloat16: other bits than in float32, and the same for any budget, blocks in flight and
+// resumption.
+TEST_P(DeviceFitTest, MixedPrecisionHasTheSameBitsForAnyDeviceBudget) {
+  recipe_.training.precision = "bf16-mixed";
+  std::string classified;  // weights
+  for (const char* const recompute : {"off", "on"})
+    for (const bool rebuilds : {false, true}) {
+      recipe_.training.gradient_checkpointing = recompute;
+      const auto make = [&](const Fitted& fit) -> Trained {
+        if (rebuilds) {
+          const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
+          const Reconstruction objective(model, {});
+          FitResult found = fit(objective, nullptr);
+          return {model.parameters().hash(), std::move(found)};
+        }
+        const GATWithJK model({.num_ids = 50}, 3);
+        const Classification objective(model);
+        FitResult found = fit(objective, nullptr);
+        return {model.parameters().hash(), std::move(found)};
+      };
+      const Trained one = run(make, &device(kRoomy), 1);
+      EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, one.weights) << "several blocks in flight";
+      EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, one.weights)
+          << "stopped and resumed";
+      const int64_t least = one.fit.plan.device->min_budget - device(kRoomy).context();
+      EXPECT_EQ(run(make, &device(least), kThreads).weights, one.weights) << "as little as it takes";
+      recipe_.training.precision = "32";
+      const Trained full = run(make, &device(kRoomy), 1);
+      recipe_.training.precision = "bf16-mixed";
+      EXPECT_NE(full.weights, one.weights);
+      EXPECT_NEAR(one.fit.epochs.back().validation_loss, full.fit.epochs.back().validation_loss,
+                  0.05 * full.fit.epochs.back().validation_loss);
+      if (rebuilds) continue;
+      if (classified.empty()) classified = one.weights;
+      EXPECT_EQ(one.weights, classified) << "layers run again";
+    }
+  EXPECT_THROW(run(
+                   [](const Fitted& fit) -> Trained {
+                     const GATWithJK model({.num_ids = 50}, 3);
+                     const Classification objective(model);
+                     return {"", fit(objective, nullptr)};
+                   },
+                   nullptr, 1),
+               UsageError)
+      << "on the CPU";
+}
+
+TEST_P(DeviceFitTest, TheJournalHasWhatNvmlSaysAndNothingWithoutIt) {
+  if (GetParam() == On::cuda) GTEST_SKIP() << "its driver says what it likes";
+  recipe_.training.max_epochs = 1;
+  for (const bool there : {false, true}) {
+    FakeNvml::set(1000, 0, /*fails=*/!there);
+    TrainingDevice of(make_host_device({.bytes = kRoomy, .host_computes = true}), kRoomy, kThreads,
+                      GpuMonitor::open(FakeNvml::kBus, FakeNvml::kLibrary));
+    FakeNvml::set(5000, 75);
+    FakeNvml::add_process(static_cast<unsigned int>(::getpid()), 3000);
+    const GATWithJK model({.num_ids = 50}, 3);
+    const Classification objective(model);
+    const auto folder = folder_ / (there ? "with" : "without");
+    std::filesystem::create_directories(folder);
+    const FitResult found = fit({.source = &source_,
+                                 .shapes = shapes_,
+                                 .objective = &objective,
+                                 .recipe = &recipe_,
+                                 .split = &split_,
+                                 .run = {.folder = folder, .identity = "test", .device = &of}});
+    EXPECT_EQ(found.device->process, there ? std::optional<int64_t>(3000) : std::nullopt);
+    std::istringstream lines(read_text(folder / "events.jsonl"));
+    int64_t told = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const Json event = parse_json(line);
+      if (event.at("event") != "progress") continue;
+      ++told;
+      EXPECT_EQ(event.contains("device"), there);
+      if (there)
+        EXPECT_EQ(event.at("device"), Json({{"process_bytes", 3000}, {"used_bytes", 5000}, {"busy", 0.75}}));
+    }
+    EXPECT_GT(told, 0);
+  }
+}
+
 // Blocks that find no room in their lane's range run again with those of all lanes: the same gradients,
 // running statistics among them, and the lanes are there again.
 TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
@@ -216,6 +317,101 @@ TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   EXPECT_EQ(bits(3, needed * 2 / 3 / 256 * 256), expected);
   EXPECT_GT(blocks.reruns(), 0);
   EXPECT_THROW(bits(1, needed / 2 / 256 * 256), DeviceRegionFull);
+}
+
+// Whatever the device refuses, a run ends with the same bits, or with a typed error and files to go on from.
+TEST_P(DeviceFitTest, ARefusedAllocationNeverChangesBits) {
+  if (GetParam() == On::cuda) GTEST_SKIP() << "a GPU gives its region once, and no more is asked of it";
+  recipe_.training.batch_size = 12;
+  recipe_.training.checkpoint_every_s = 0;
+  split_.training.resize(36);
+  int64_t reruns = 0;
+  const auto trained = [&](const std::filesystem::path& folder, int64_t refused, bool resume) {
+    refused_ = refused;
+    const GATWithJK model({.num_ids = 50}, 3);
+    const Classification objective(model);
+    TrainingDevice& of = device(8 * kMiB);
+    reruns += fit({.source = &source_,
+                   .shapes = shapes_,
+                   .objective = &objective,
+                   .recipe = &recipe_,
+                   .split = &split_,
+                   .run = {.folder = folder,
+                           .identity = "test",
+                           .resume = resume,
+                           .threads = kThreads,
+                           .device = &of}})
+                  .device->reruns;
+    return model.parameters().hash();
+  };
+  const auto folder_of = [&](int64_t trial) {
+    const auto folder = folder_ / std::to_string(trial);
+    std::filesystem::create_directories(folder);
+    return folder;
+  };
+  const std::string expected = trained(folder_of(0), 0, false);
+  const int64_t all = asked_;
+  ASSERT_GT(all, 1000);
+  int64_t ended = 0;
+  int64_t went_on = 0;
+  const int64_t step = all / 50;
+  for (int64_t refused = 1; refused <= all; refused += step) {
+    const auto folder = folder_of(refused);
+    try {
+      EXPECT_EQ(trained(folder, refused, false), expected) << "without allocation " << refused;
+      ++went_on;
+    } catch (const Error&) {
+      ++ended;
+      EXPECT_EQ(trained(folder, 0, true), expected) << "resumed after allocation " << refused << " failed";
+    }
+  }
+  EXPECT_GT(ended, 0);
+  EXPECT_GT(went_on, 0);
+  EXPECT_GT(reruns, 0);
+}
+
+using DeviceFitDeathTest = DeviceFitTest;
+INSTANTIATE_TEST_SUITE_P(, DeviceFitDeathTest, testing::Values(On::stand_in, On::cuda), name_of_on);
+
+// `kill -9` in the middle of an epoch: the run goes on from its last checkpoint to the same bits.
+TEST_P(DeviceFitDeathTest, KilledAndResumed) {
+  testing::FLAGS_gtest_death_test_style =
+      "threadsafe";  // the test runs once more, and dies in its own process
+  constexpr const char* kFolder = "PLIMSOLL_KILLED_RUNS";
+  ::setenv(kFolder, folder_.path().c_str(), /*overwrite=*/0);
+  ::setenv("TEST_TMPDIR", folder_.path().c_str(), /*overwrite=*/0);  // what the dead leave goes with ours
+  recipe_.training.checkpoint_every_s = 0;
+  const auto trained = [&](const std::string& name, int64_t last_step) {
+    const auto folder = std::filesystem::path(std::getenv(kFolder)) / name;
+    std::filesystem::create_directories(folder);
+    const GATWithJK model({.num_ids = 50}, 3);
+    const Classification objective(model);
+    int64_t steps = 0;
+    const FitResult found = fit({.source = &source_,
+                                 .shapes = shapes_,
+                                 .objective = &objective,
+                                 .recipe = &recipe_,
+                                 .split = &split_,
+                                 .run = {.folder = folder,
+                                         .identity = "test",
+                                         .resume = true,
+                                         .threads = kThreads,
+                                         .device = &device(kRoomy),
+                                         .progress = [&](int64_t, int64_t, const std::string&) {
+                                           if (++steps == last_step) ::kill(::getpid(), SIGKILL);
+                                         }}});
+    return std::pair(model.parameters().hash(), found.resumed_at);
+  };
+  const std::string expected = trained("whole", 0).first;
+  for (const int64_t step : {1, 3, 6}) {
+    const std::string name = "killed at " + std::to_string(step);
+    EXPECT_EXIT(trained(name, step), testing::KilledBySignal(SIGKILL), "");
+    const auto [weights, resumed_at] = trained(name, 0);
+    EXPECT_EQ(weights, expected);
+    EXPECT_EQ(resumed_at, step - 1);
+  }
+  ::unsetenv(kFolder);
+  ::unsetenv("TEST_TMPDIR");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ DeviceBlocks::DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device t
       tensors_(tensors),
       torch_(torch),
       stream_(device.make_stream()),
-      parameters_(device, torch, parameters) {}
+      parameters_(device, tensors, torch, parameters) {}
 
 void DeviceBlocks::make_lanes(int lanes, int64_t bytes) {
   lane_of_.clear();
@@ -88,8 +88,8 @@ Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
     lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()),
                                 lane.staging->data() + place, static_cast<int64_t>(here.nbytes()));
     place += rounded_bytes(here);
+    if (torch_.is_cpu()) lane.stream->wait();  // the host reads it, or gives it back after an error
   });
-  if (torch_.is_cpu()) lane.stream->wait();
   return there;
 }
 

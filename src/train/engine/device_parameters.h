@@ -3,10 +3,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "device/device.h"
 #include "nn/parameters.h"
+#include "ops/device_tensors.h"
 
 namespace plimsoll {
 
@@ -16,7 +18,8 @@ class DeviceParameters {
  public:
   /// Takes memory of the device for all of them, and as much pinned memory. All arguments must outlive it.
   /// Errors: DeviceRegionFull, BudgetExceeded.
-  DeviceParameters(Device& device, c10::Device tensors, const std::vector<const ParameterList*>& lists);
+  DeviceParameters(Device& device, DeviceTensors& tensors, c10::Device torch,
+                   const std::vector<const ParameterList*>& lists);
 
   /// While it lives, the models' tensors are the copies, with the values that their own had when it began.
   class InUse {
@@ -35,10 +38,10 @@ class DeviceParameters {
     at::Tensor model;  // what layers hold; its data changes places
     at::Tensor host;
     at::Tensor there;
-    int64_t place;  // in the row of all
+    int64_t place;  // in the room
   };
+  std::optional<DeviceTensors::Room> room_;  // none: there are no parameters
   std::vector<Copy> copies_;
-  at::Tensor row_;  // bytes
   std::unique_ptr<PinnedBuffer> staging_;
 };
 

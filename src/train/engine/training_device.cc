@@ -34,16 +34,17 @@ void use_libraries(Device& device, c10::Device torch) {
 
 }  // namespace
 
-TrainingDevice::TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads)
-    : budget_(budget), threads_(threads), device_(std::move(device)) {
+TrainingDevice::TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads,
+                               std::unique_ptr<GpuMonitor> monitor)
+    : budget_(budget), threads_(threads), monitor_(std::move(monitor)), device_(std::move(device)) {
   device_->ledger().set_budget(budget);
   context_ = device_->ledger().held(DeviceAccount::context);
   take_region(budget - context_);
 }
 
 TrainingDevice::TrainingDevice(int index, int64_t budget, int threads)
-    : budget_(budget), threads_(threads), index_(index), used_before_(cuda_used_bytes(index)) {
-  device_ = open_cuda_device(index, budget);
+    : budget_(budget), threads_(threads), index_(index), monitor_(monitor_cuda_device(index)) {
+  device_ = open_cuda_device(index, budget, monitor_.get());
   const int64_t at_opening = device_->ledger().held(DeviceAccount::context);
   const int64_t free_at_opening = device_->free_bytes();
   take_region(kScratch);
@@ -51,7 +52,8 @@ TrainingDevice::TrainingDevice(int index, int64_t budget, int threads)
   // Beside the region.
   const auto held = [&] {
     clear_cublas_workspaces();
-    return measured().value_or(at_opening + free_at_opening - device_->free_bytes()) - kScratch;
+    const auto said = reading();
+    return (said ? said->held : at_opening + free_at_opening - device_->free_bytes()) - kScratch;
   };
   {
     const auto stream = device_->make_stream();
@@ -109,11 +111,8 @@ std::string TrainingDevice::model() const {
   return comma == std::string::npos ? name : name.substr(comma + 2);
 }
 
-std::optional<int64_t> TrainingDevice::measured() const {
-  if (!index_ || !used_before_) return {};
-  const std::optional<int64_t> now = cuda_used_bytes(*index_);
-  if (!now) return {};
-  return *now - *used_before_;
+std::optional<GpuMonitor::Reading> TrainingDevice::reading() const {
+  return monitor_ != nullptr ? monitor_->read() : std::nullopt;
 }
 
 }  // namespace plimsoll

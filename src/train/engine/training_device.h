@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "device/device_region.h"
+#include "device/gpu_monitor.h"
 #include "ops/device_tensors.h"
 
 namespace plimsoll {
@@ -19,8 +20,9 @@ class TrainingDevice {
   /// Errors: UsageError where torch has no CUDA; DeviceBudgetExceeded where driver and libraries alone take
   /// it all; Failure.
   static std::unique_ptr<TrainingDevice> open_cuda(int index, int64_t budget, int threads);
-  /// One whose memory the host can use, for tests: torch works there as on the CPU.
-  TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads);
+  /// One whose memory the host can use, for tests: torch works there as on the CPU. `monitor` may be null.
+  TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads,
+                 std::unique_ptr<GpuMonitor> monitor = nullptr);
 
   /// Another budget, while no run is on it.
   void resize(int64_t budget);
@@ -38,8 +40,8 @@ class TrainingDevice {
   int64_t context() const { return context_; }
   /// What cuBLAS takes of the region for each stream.
   int64_t workspace() const { return workspace_; }
-  /// What the process holds of the device now, by NVML; none where that does not say.
-  std::optional<int64_t> measured() const;
+  /// What NVML says of the device now; none where that is not there.
+  std::optional<GpuMonitor::Reading> reading() const;
 
  private:
   TrainingDevice(int index, int64_t budget, int threads);
@@ -49,7 +51,7 @@ class TrainingDevice {
   int64_t budget_;
   const int threads_;
   std::optional<int> index_;
-  std::optional<int64_t> used_before_;  // by all processes
+  std::unique_ptr<GpuMonitor> monitor_;  // null: there is no NVML
   std::unique_ptr<Device> device_;
   std::unique_ptr<DeviceRegion> region_;
   std::unique_ptr<DeviceTensors> tensors_;

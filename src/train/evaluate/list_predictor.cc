@@ -3,26 +3,23 @@
 #include <algorithm>
 
 #include "train/engine/shared_prediction.h"
-#include "train/plan/planner.h"
 
 namespace plimsoll {
-namespace {
 
-MemoryPlan plan_of(const EvaluationInput& input, const Objective& objective) {
+PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective) {
   std::vector<std::span<const int64_t>> predicted;
   for (const NamedGraphList& list : input.lists) predicted.emplace_back(list.graphs);
-  return make_plan({.source = &input.source,
-                    .shapes = input.shapes,
-                    .objective = &objective,
-                    .limits = input.limits,
-                    .threads = input.threads,
-                    .predicted = predicted,
-                    .outside_ledger = input.outside_ledger,
-                    .later = bytes_to_predict_on_ranks(objective, input.shapes, input.limits, predicted,
-                                                       ranks_of(input.exchange))});
+  return PlannedEngine({.source = &input.source,
+                        .shapes = input.shapes,
+                        .objective = &objective,
+                        .limits = input.limits,
+                        .threads = input.threads,
+                        .predicted = predicted,
+                        .outside_ledger = input.outside_ledger,
+                        .later = bytes_to_predict_on_ranks(objective, input.shapes, input.limits, predicted,
+                                                           ranks_of(input.exchange))},
+                       input.device);
 }
-
-}  // namespace
 
 // The room comes before the plan, which counts it as held.
 ListPredictor::ListPredictor(const EvaluationInput& input, const Objective& objective,
@@ -31,12 +28,11 @@ ListPredictor::ListPredictor(const EvaluationInput& input, const Objective& obje
       outputs_(outputs),
       room_(outputs.empty() ? 0 : std::ranges::max(outputs)),
       exchange_(input.exchange),
-      engine_(input.source, input.shapes, objective, input.limits,
-              require_feasible(plan_of(input, objective))) {}
+      engine_(engine_for(input, objective)) {}
 
 ListPredictor::Prediction ListPredictor::predict(size_t list) {
   const std::span<float> outputs = std::span(room_).first(outputs_[list]);
-  return {predict_on_ranks(engine_, exchange_, lists_[list].graphs, outputs), outputs};
+  return {predict_on_ranks(*engine_, exchange_, lists_[list].graphs, outputs), outputs};
 }
 
 }  // namespace plimsoll

@@ -6,8 +6,9 @@
 
 #include "sample/block/batches.h"
 #include "sample/block/block.h"
-#include "train/engine/block_engine.h"
+#include "train/engine/exchange.h"
 #include "train/model_file/gnn_file.h"
+#include "train/plan/planned_engine.h"
 
 namespace plimsoll {
 
@@ -20,14 +21,18 @@ struct EvaluationInput {
   int threads = 1;
   int64_t outside_ledger = 0;                ///< as in PlanInput
   Exchange* exchange = nullptr;              ///< with the ranks that predict together; null: there are none
+  TrainingDevice* device = nullptr;          ///< blocks run there; null: on the CPU
   const std::vector<NamedGraphList>& lists;  ///< judged one after the other
 };
+
+/// The engine for all lists. What the caller holds beside the blocks comes before this, so that the blocks
+/// get what is left. Errors: BudgetTooSmall.
+PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective);
 
 /// Predicts each list by one engine, into one room. Not thread-safe.
 class ListPredictor {
  public:
-  /// `outputs`: how many numbers each list has. What the caller holds beside the blocks comes before this, so
-  /// that the blocks get what is left. Errors: BudgetTooSmall.
+  /// `outputs`: how many numbers each list has. Errors: BudgetTooSmall.
   ListPredictor(const EvaluationInput& input, const Objective& objective, const std::vector<size_t>& outputs);
 
   struct Prediction {
@@ -41,7 +46,7 @@ class ListPredictor {
   const std::vector<size_t> outputs_;
   Vector<float, Tag::columns> room_;
   Exchange* const exchange_;
-  BlockEngine engine_;
+  PlannedEngine engine_;
 };
 
 }  // namespace plimsoll

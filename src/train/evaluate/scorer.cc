@@ -25,19 +25,18 @@ void require_features(const Detector& detector, const BlockSource& source) {
                   nodes, edges, source.node_features(), source.edge_features()));
 }
 
-MemoryPlan plan_for(const ScorerOptions& options, const Objective& objective,
+PlanInput input_for(const ScorerOptions& options, const Objective& objective,
                     const std::vector<std::span<const int64_t>>& lists) {
-  return make_plan(
-      {.source = options.source,
-       .shapes = options.shapes,
-       .objective = &objective,
-       .limits = options.limits,
-       .threads = options.threads,
-       .predicted = lists,
-       .outside_ledger = options.outside_ledger,
-       .later = options.later + bytes_to_predict_on_ranks(objective, options.shapes, options.limits, lists,
-                                                          ranks_of(options.exchange)),
-       .cap = options.cap});
+  return {.source = options.source,
+          .shapes = options.shapes,
+          .objective = &objective,
+          .limits = options.limits,
+          .threads = options.threads,
+          .predicted = lists,
+          .outside_ledger = options.outside_ledger,
+          .later = options.later + bytes_to_predict_on_ranks(objective, options.shapes, options.limits, lists,
+                                                             ranks_of(options.exchange)),
+          .cap = options.cap};
 }
 
 }  // namespace
@@ -57,17 +56,18 @@ ScoringObjective::ScoringObjective(const Detector& detector, const ScorerOptions
 
 MemoryPlan plan_scores(const Detector& detector, const ScorerOptions& options,
                        const std::vector<std::span<const int64_t>>& lists) {
-  return plan_for(options, *ScoringObjective(detector, options), lists);
+  const ScoringObjective objective(detector, options);
+  return make_plan(input_for(options, *objective, lists));
 }
 
 Scorer::Scorer(const Detector& detector, const ScorerOptions& options,
                const std::vector<std::span<const int64_t>>& lists)
     : rebuilds_(detector.vgae != nullptr),
       objective_(detector, options),
-      plan_(plan_for(options, *objective_, lists)),
       exchange_(options.exchange),
-      engine_(*options.source, options.shapes, *objective_, options.limits, require_feasible(plan_)) {
-  if (options.pressure != nullptr) engine_.runner().watch(options.pressure, [](const BlockRunner::Event&) {});
+      engine_(input_for(options, *objective_, lists), options.device) {
+  if (options.pressure != nullptr)
+    engine_->runner().watch(options.pressure, [](const BlockRunner::Event&) {});
 }
 
 Vector<float, Tag::columns> Scorer::scores(std::span<const int64_t> graphs) {
@@ -75,7 +75,7 @@ Vector<float, Tag::columns> Scorer::scores(std::span<const int64_t> graphs) {
   scores.reserve(graphs.size());
   const ReconstructionWeights weights;
   const auto width = static_cast<size_t>(objective_->outputs());
-  predict_on_ranks(engine_, exchange_, graphs, [&](std::span<const float> outputs) {
+  predict_on_ranks(*engine_, exchange_, graphs, [&](std::span<const float> outputs) {
     for (; !outputs.empty(); outputs = outputs.subspan(width)) {
       if (rebuilds_)
         scores.push_back(outputs[0] + static_cast<float>(weights.id) * outputs[1] +

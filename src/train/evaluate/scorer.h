@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "memory/vector.h"
-#include "train/engine/block_engine.h"
 #include "train/model_file/detector_file.h"
-#include "train/plan/planner.h"
+#include "train/plan/planned_engine.h"
 
 namespace plimsoll {
 
@@ -20,9 +19,10 @@ struct ScorerOptions {
   int64_t outside_ledger = 0;  ///< as in PlanInput
   int64_t later = 0;           ///< likewise
   Pressure* pressure = nullptr;
-  Exchange* exchange = nullptr;     ///< with the ranks that score together; null: there are none
-  bool unknown_vehicle = false;     ///< scores graphs as if all their IDs were unknown
-  std::optional<int64_t> cap = {};  ///< as in PlanInput; for planning alone
+  Exchange* exchange = nullptr;      ///< with the ranks that score together; null: there are none
+  bool unknown_vehicle = false;      ///< scores graphs as if all their IDs were unknown
+  TrainingDevice* device = nullptr;  ///< blocks run there; null: on the CPU
+  std::optional<int64_t> cap = {};   ///< as in PlanInput; for planning alone
 };
 
 /// What scores are made of: what a detector says, unknown IDs as evidence of their own where it wants them
@@ -51,14 +51,13 @@ class Scorer {
 
   /// In the order of the graphs, which must be one of the lists. Ranks make the same call, and all get them.
   Vector<float, Tag::columns> scores(std::span<const int64_t> graphs);
-  const MemoryPlan& plan() const { return plan_; }
+  const MemoryPlan& plan() const { return engine_.plan(); }
 
  private:
   bool rebuilds_;  // an autoencoder
   ScoringObjective objective_;
-  MemoryPlan plan_;
   Exchange* const exchange_;
-  BlockEngine engine_;
+  PlannedEngine engine_;
 };
 
 /// What a Scorer would need and get of memory. Errors: as its constructor, BudgetTooSmall aside.

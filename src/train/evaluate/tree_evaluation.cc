@@ -3,43 +3,27 @@
 #include <algorithm>
 
 #include "train/engine/shared_prediction.h"
-#include "train/plan/planner.h"
 #include "train/stages/gnn_stage.h"
 
 namespace plimsoll {
 
-std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const GraphShape> shapes,
-                                     const GnnModel& model, const Recipe& recipe, int threads,
-                                     int64_t outside_ledger, Exchange* exchange,
-                                     const std::vector<NamedGraphList>& lists) {
-  const std::unique_ptr<Objective> objective = make_pretraining(recipe, *model.model, /*baseline=*/true);
-  const BlockLimits limits = limits_of(recipe.training);
+std::vector<TreeVerdict> judge_trees(const EvaluationInput& input, const Recipe& recipe) {
+  const std::unique_ptr<Objective> objective =
+      make_pretraining(recipe, *input.model.model, /*baseline=*/true);
   // What is held beside the blocks comes first, so that the blocks get what is left.
-  std::vector<std::span<const int64_t>> predicted;
   std::vector<int64_t> nodes;
-  for (const NamedGraphList& list : lists) {
-    predicted.emplace_back(list.graphs);
+  for (const NamedGraphList& list : input.lists) {
     nodes.push_back(0);
-    for (const int64_t g : list.graphs) nodes.back() += shapes[static_cast<size_t>(g)].nodes;
+    for (const int64_t g : list.graphs) nodes.back() += input.shapes[static_cast<size_t>(g)].nodes;
   }
   const auto width = static_cast<size_t>(objective->outputs());
   Vector<float, Tag::columns> said(width * static_cast<size_t>(nodes.empty() ? 0 : std::ranges::max(nodes)));
-  BlockEngine engine(
-      source, shapes, *objective, limits,
-      require_feasible(make_plan(
-          {.source = &source,
-           .shapes = shapes,
-           .objective = objective.get(),
-           .limits = limits,
-           .threads = threads,
-           .predicted = predicted,
-           .outside_ledger = outside_ledger,
-           .later = bytes_to_predict_on_ranks(*objective, shapes, limits, predicted, ranks_of(exchange))})));
+  PlannedEngine engine = engine_for(input, *objective);
   std::vector<TreeVerdict> verdicts;
-  for (size_t i = 0; i < lists.size(); ++i) {
+  for (size_t i = 0; i < input.lists.size(); ++i) {
     const std::span<float> found = std::span(said).first(width * static_cast<size_t>(nodes[i]));
-    TreeVerdict verdict{lists[i].name, static_cast<int64_t>(lists[i].graphs.size()), nodes[i]};
-    verdict.loss = predict_on_ranks(engine, exchange, lists[i].graphs, found);
+    TreeVerdict verdict{input.lists[i].name, static_cast<int64_t>(input.lists[i].graphs.size()), nodes[i]};
+    verdict.loss = predict_on_ranks(*engine, input.exchange, input.lists[i].graphs, found);
     const auto mean = [&](size_t column) {
       double sum = 0;
       for (size_t at = column; at < found.size(); at += width) sum += found[at];

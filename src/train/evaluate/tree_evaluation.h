@@ -6,9 +6,7 @@
 
 #include "base/json.h"
 #include "config/recipe.h"
-#include "sample/block/batches.h"
-#include "train/engine/exchange.h"
-#include "train/model_file/gnn_file.h"
+#include "train/evaluate/list_predictor.h"
 
 namespace plimsoll {
 
@@ -24,12 +22,8 @@ struct TreeVerdict {
   std::optional<double> angle = {};  ///< earth mover's distance, in bins, where it is learned
 };
 
-/// Judges on each list, together with the ranks of `exchange`; null: there are none. `outside_ledger` as in
-/// PlanInput. Errors: BudgetTooSmall.
-std::vector<TreeVerdict> judge_trees(const BlockSource& source, std::span<const GraphShape> shapes,
-                                     const GnnModel& model, const Recipe& recipe, int threads,
-                                     int64_t outside_ledger, Exchange* exchange,
-                                     const std::vector<NamedGraphList>& lists);
+/// Judges on each list. Errors: BudgetTooSmall.
+std::vector<TreeVerdict> judge_trees(const EvaluationInput& input, const Recipe& recipe);
 
 /// The fields of `evaluate --json` (docs/gtssl.md).
 Json trees_json(const std::vector<TreeVerdict>& verdicts, const std::string& model, int64_t seed);

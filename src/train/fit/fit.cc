@@ -9,6 +9,7 @@
 
 #include "base/seconds.h"
 #include "io/file.h"
+#include "nn/mixed_precision.h"
 #include "telemetry/journal.h"
 #include "train/fit/epoch_meter.h"
 #include "train/fit/progress_events.h"
@@ -31,6 +32,48 @@ void require_enough_work(const FitOptions& options) {
   require_ranks(options.run.ranks, {lanes_of(training, options.objective->parameters()),
                                     count_blocks(batch, options.shapes, limits_of(training))});
 }
+
+// Where a block uses a parameter more than once, torch adds the gradients on the stream that first saw the
+// parameter, while memory goes back in the order of the block's own: these must be one.
+bool uses_parameters_twice(const FitOptions& options) {
+  const Recipe& recipe = *options.recipe;
+  return recipe.gat.jk == "lstm" || recipe.gnn.jk == "lstm" || !options.source->prefix_shapes().empty();
+}
+
+// Null: on the CPU. Errors: UsageError for what does not run on a device.
+std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
+  if (options.run.device == nullptr) return nullptr;
+  if (options.run.ranks > 1) throw UsageError("--device cuda is for a run of one process: leave out --ranks");
+  if (options.teacher.batches != nullptr)
+    throw UsageError(
+        "distillation.teacher_outputs: offload asks a teacher on the CPU; with --device cuda set it to live");
+  std::vector<const ParameterList*> models = {&options.objective->parameters()};
+  if (options.teacher.live != nullptr) models.push_back(&options.teacher.live->parameters());
+  return std::make_unique<DeviceRun>(*options.run.device, models,
+                                     uses_parameters_twice(options) ? 1 : PlannedDevice::kMostStreams);
+}
+
+// The options with the objective as training.precision has it. Errors: UsageError for one that is not for the
+// CPU.
+class Precise {
+ public:
+  explicit Precise(const FitOptions& given) : options_(given) {
+    if (given.recipe->training.precision == "32") return;
+    if (given.run.device == nullptr && !given.run.device_budget)
+      throw UsageError(
+          "training.precision: bf16-mixed is for a GPU: add --device cuda, or set it to 32, which is "
+          "faster on the CPU; training.block saves memory");
+    mixed_.emplace(*given.objective);
+    options_.objective = &*mixed_;
+  }
+  Precise(const Precise&) = delete;
+  Precise& operator=(const Precise&) = delete;
+  const FitOptions& options() const { return options_; }
+
+ private:
+  FitOptions options_;
+  std::optional<MixedPrecision> mixed_;
+};
 
 // One run of fit(): what it holds, and its steps in the order in which they happen.
 class Fit {
@@ -109,10 +152,6 @@ class Fit {
   }
 
  private:
-  static std::unique_ptr<DeviceFit> device_of(const FitOptions& options) {
-    return options.run.device != nullptr ? std::make_unique<DeviceFit>(*options.run.device, options)
-                                         : nullptr;
-  }
   ExecutionPlan execution() {
     ExecutionPlan host = require_feasible(plan_);
     return device_ ? device_->execution(*plan_.device, std::move(host)) : host;
@@ -346,7 +385,7 @@ class Fit {
   TrainerState held_;
   Checkpoints checkpoints_;
   Journal journal_;
-  const std::unique_ptr<DeviceFit> device_;  // null: the CPU
+  const std::unique_ptr<DeviceRun> device_;  // null: the CPU
   const MemoryPlan plan_;
   BlockEngine engine_;
   EpochMeter meter_;
@@ -385,14 +424,18 @@ void require_ranks(int ranks, const MostRanks& most) {
                   ranks, most.blocks, most.blocks));
 }
 
-MemoryPlan plan_fit(const FitOptions& options) {
+MemoryPlan plan_fit(const FitOptions& given) {
+  const Precise precise(given);
+  const FitOptions& options = precise.options();
   require_enough_work(options);
   if (options.run.without_data) return plan_with(options);
   const TrainerState held(options);
   return plan_with(options);
 }
 
-FitResult fit(const FitOptions& options) {
+FitResult fit(const FitOptions& given) {
+  const Precise precise(given);
+  const FitOptions& options = precise.options();
   require_enough_work(options);
   std::optional<InitialWeights> initial;
   // A checkpoint overwrites them.

@@ -16,10 +16,10 @@
 #include "train/engine/exchange.h"
 #include "train/engine/training_device.h"
 #include "train/fit/checkpoint.h"
-#include "train/fit/device_fit.h"
 #include "train/fit/initial_weights.h"
 #include "train/fit/reading.h"
 #include "train/fit/teacher_outputs.h"
+#include "train/plan/device_run.h"
 #include "train/plan/planner.h"
 
 namespace plimsoll {

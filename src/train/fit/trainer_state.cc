@@ -68,7 +68,7 @@ TrainerState::TrainerState(const FitOptions& options)
   position.epochs.reserve(epochs_with_room(options));
 }
 
-MemoryPlan plan_with(const FitOptions& options, DeviceFit* device) {
+MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
   const Recipe::Training& training = options.recipe->training;
   PlanInput input{
       .source = options.source,

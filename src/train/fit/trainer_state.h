@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "train/fit/checkpoint.h"
-#include "train/fit/device_fit.h"
 #include "train/fit/fit.h"
 #include "train/fit/optimizer.h"
 #include "train/fit/step_trace.h"
+#include "train/plan/device_run.h"
 #include "train/plan/planner.h"
 
 namespace plimsoll {
@@ -24,6 +24,6 @@ struct TrainerState {
 
 /// The plan of fit(): TrainerState is there already, or counted where the run is planned without data.
 /// `device`: where blocks will run; null: on the CPU.
-MemoryPlan plan_with(const FitOptions& options, DeviceFit* device = nullptr);
+MemoryPlan plan_with(const FitOptions& options, DeviceRun* device = nullptr);
 
 }  // namespace plimsoll

@@ -3,13 +3,14 @@
 #include "base/hash.h"
 #include "telemetry/journal.h"
 #include "train/engine/shared_prediction.h"
+#include "train/plan/planned_engine.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr int64_t kWriterBytes = 320 * 1024;  // of NpyWriter
 
-// How graphs are made, and which. Rounding may follow where blocks end.
+// How graphs are made, and which. Rounding may follow where blocks end, and what computes.
 ColumnKey key_of(const ColumnOptions& options) {
   Recipe as_made;
   as_made.data = options.recipe->data;
@@ -18,6 +19,10 @@ ColumnKey key_of(const ColumnOptions& options) {
   const std::string text = recipe_yaml(as_made);
   settings.add(text.data(), text.size());
   settings.add(options.graphs.data(), options.graphs.size_bytes());
+  if (options.run.device != nullptr) {
+    const std::string device = options.run.device->model();
+    settings.add(device.data(), device.size());
+  }
   return {options.objective->parameters().hash(), options.data, settings.hex64()};
 }
 
@@ -25,6 +30,25 @@ ColumnKey key_of(const ColumnOptions& options) {
 int64_t bytes_on_ranks(const ColumnOptions& options) {
   return bytes_to_predict_on_ranks(*options.objective, options.shapes, limits_of(options.recipe->training),
                                    {options.graphs}, options.run.ranks);
+}
+
+PlanInput input_for(const ColumnOptions& options) {
+  const bool tries_out = options.run.device == nullptr;
+  return {.source = options.source,
+          .shapes = options.shapes,
+          .objective = options.objective,
+          .limits = limits_of(options.recipe->training),
+          .threads = options.run.threads,
+          .prefetch = options.run.prefetch,
+          .predicted = {options.graphs},
+          .estimation = options.run.without_data ? "static"
+                        : tries_out              ? options.recipe->memory.estimation
+                                                 : "measured",
+          .outside_ledger = options.run.outside_ledger,
+          .outside_varies = options.run.outside_varies,
+          .later = kWriterBytes + bytes_on_ranks(options),
+          .device = device_without_data(options.run),
+          .cap = options.run.cap};
 }
 
 // Rank 0 says whether the column is there already, as it may be about to appear.
@@ -38,19 +62,7 @@ bool is_there(const ColumnOptions& options, const ColumnFile& file, const Column
 }  // namespace
 
 MemoryPlan plan_column(const ColumnOptions& options) {
-  return make_plan({.source = options.source,
-                    .shapes = options.shapes,
-                    .objective = options.objective,
-                    .limits = limits_of(options.recipe->training),
-                    .threads = options.run.threads,
-                    .prefetch = options.run.prefetch,
-                    .predicted = {options.graphs},
-                    .estimation = options.run.without_data ? "static" : options.recipe->memory.estimation,
-                    .outside_ledger = options.run.outside_ledger,
-                    .outside_varies = options.run.outside_varies,
-                    .later = kWriterBytes + bytes_on_ranks(options),
-                    .device = device_without_data(options.run),
-                    .cap = options.run.cap});
+  return make_plan(input_for(options));
 }
 
 std::optional<NpyView> open_column(const ColumnOptions& options, const std::filesystem::path& folder) {
@@ -64,9 +76,8 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
 
   ColumnResult result;
   result.computed = true;
-  result.plan = plan_column(options);
-  BlockEngine engine(*options.source, options.shapes, *options.objective, limits_of(options.recipe->training),
-                     require_feasible(result.plan));
+  PlannedEngine engine(input_for(options), options.run.device);
+  result.plan = engine.plan();
   const bool writes = options.run.writes();
   Journal journal(writes ? Journal(options.run.folder / "events.jsonl") : Journal());
   journal.write("start", {{"column", options.name},
@@ -75,11 +86,11 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
                           {"blocks_in_flight", result.plan.execution.blocks},
                           {"slab_bytes", result.plan.execution.slab_bytes}});
   options.run.begun();
-  const int64_t items = engine.items(options.graphs);
+  const int64_t items = engine->items(options.graphs);
   const int64_t width = options.objective->outputs();
   int64_t done = 0;
   const auto predict = [&](NpyWriter* writer) {
-    predict_on_ranks(engine, options.run.exchange, options.graphs, [&](std::span<const float> outputs) {
+    predict_on_ranks(*engine, options.run.exchange, options.graphs, [&](std::span<const float> outputs) {
       if (writer != nullptr) writer->append(outputs);
       done += static_cast<int64_t>(outputs.size()) / width;
       options.run.progress(done, items, options.name);

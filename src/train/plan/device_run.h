@@ -10,8 +10,6 @@
 
 namespace plimsoll {
 
-struct FitOptions;
-
 /// What a run took of a device. All bytes.
 struct DeviceUse {
   std::string name;
@@ -32,12 +30,13 @@ Json device_json(const DeviceUse& use);
 /// One line.
 std::string device_in_words(const DeviceUse& use);
 
-/// The blocks of fit() on a device, and the plan of them.
-class DeviceFit {
+/// Blocks of a run on a device, and the plan of them.
+class DeviceRun {
  public:
-  /// Errors: UsageError for what does not run on a device; DeviceRegionFull where not even the parameters
-  /// fit.
-  DeviceFit(TrainingDevice& device, const FitOptions& options);
+  /// `models`: whose parameters are there; the blocks' own first. `most_streams`: blocks in flight at most.
+  /// Errors: DeviceRegionFull where not even the parameters fit.
+  DeviceRun(TrainingDevice& device, const std::vector<const ParameterList*>& models,
+            int most_streams = PlannedDevice::kMostStreams);
 
   /// With all that is free for the probes.
   PlannedDevice planned();

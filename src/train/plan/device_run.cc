@@ -1,41 +1,20 @@
-#include "train/fit/device_fit.h"
+#include "train/plan/device_run.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/units.h"
-#include "train/fit/fit.h"
 
 namespace plimsoll {
-namespace {
 
-std::vector<const ParameterList*> lists_of(const FitOptions& options) {
-  if (options.run.ranks > 1) throw UsageError("--device cuda is for a run of one process: leave out --ranks");
-  if (options.teacher.batches != nullptr)
-    throw UsageError(
-        "distillation.teacher_outputs: offload asks a teacher on the CPU; with --device cuda set it to live");
-  std::vector<const ParameterList*> lists = {&options.objective->parameters()};
-  if (options.teacher.live != nullptr) lists.push_back(&options.teacher.live->parameters());
-  return lists;
-}
-
-// Where a block uses a parameter more than once, torch adds the gradients on the stream that first saw the
-// parameter, while memory goes back in the order of the block's own: these must be one.
-bool uses_parameters_twice(const FitOptions& options) {
-  const Recipe& recipe = *options.recipe;
-  return recipe.gat.jk == "lstm" || recipe.gnn.jk == "lstm" || !options.source->prefix_shapes().empty();
-}
-
-}  // namespace
-
-DeviceFit::DeviceFit(TrainingDevice& device, const FitOptions& options)
+DeviceRun::DeviceRun(TrainingDevice& device, const std::vector<const ParameterList*>& models,
+                     int most_streams)
     : device_(device),
-      most_streams_(uses_parameters_twice(options) ? 1
-                                                   : std::min(device.threads(), PlannedDevice::kMostStreams)),
-      blocks_(device.device(), device.tensors(), device.torch(), lists_of(options)) {}
+      most_streams_(std::min(device.threads(), most_streams)),
+      blocks_(device.device(), device.tensors(), device.torch(), models) {}
 
-PlannedDevice DeviceFit::planned() {
+PlannedDevice DeviceRun::planned() {
   blocks_.make_lanes(0, 0);
   const int64_t free = device_.tensors().bytes() - device_.tensors().in_use() - device_.workspace();
   blocks_.make_lanes(1, std::max<int64_t>(free / DeviceRegion::kAlignment * DeviceRegion::kAlignment, 0));
@@ -47,7 +26,7 @@ PlannedDevice DeviceFit::planned() {
           .blocks = &blocks_};
 }
 
-ExecutionPlan DeviceFit::execution(const DevicePlan& plan, ExecutionPlan host) {
+ExecutionPlan DeviceRun::execution(const DevicePlan& plan, ExecutionPlan host) {
   require_feasible(plan);
   host.device = &blocks_;
   host.device_training = plan.training;
@@ -61,17 +40,18 @@ ExecutionPlan DeviceFit::execution(const DevicePlan& plan, ExecutionPlan host) {
   return host;
 }
 
-DeviceUse DeviceFit::use(const DevicePlan& plan) const {
+DeviceUse DeviceRun::use(const DevicePlan& plan) const {
   const int lanes = blocks_.lanes();
   int64_t fixed = device_.context() + lanes * device_.workspace();
   for (const auto& [name, bytes] : plan.parts)
     if (name == "parameters" || name == "teacher") fixed += bytes;
+  const auto reading = device_.reading();
   return {.name = device_.device().name(),
           .budget = device_.budget(),
           .planned = fixed + lanes * plan.range,
           .measured = fixed + lanes * blocks_.highest_range(),
           .region = device_.tensors().bytes(),
-          .process = device_.measured(),
+          .process = reading ? std::optional(reading->held) : std::nullopt,
           .lanes = lanes,
           .range = plan.range,
           .highest_range = blocks_.highest_range(),

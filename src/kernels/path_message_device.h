@@ -1,0 +1,242 @@
+#pragma once
+
+// The CUDA kernels of path_message_cuda.h as steps (warp.h).
+
+#include <cmath>
+
+#include "kernels/path_message_cuda.h"
+#include "kernels/warp.h"
+
+namespace plimsoll {
+
+/// Numbers of `sorted` below `value`.
+template <typename N>
+PLIMSOLL_DEVICE int64_t count_below(const N* sorted, int64_t count, N value) {
+  int64_t first = 0;
+  while (count > 0) {
+    const int64_t half = count / 2;
+    if (sorted[first + half] < value) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return first;
+}
+
+/// The edges of node k that lead to none of two others.
+struct EndsOf {
+  int64_t begin, edges;
+  int64_t hole[2], size[2];  ///< parallel edges to each of the others: where they begin, and how many
+
+  PLIMSOLL_DEVICE EndsOf(const PathGraph& graph, int32_t k, int32_t i, int32_t j)
+      : begin(graph.row_begin[k]), edges(graph.row_begin[k + 1] - begin), hole{}, size{} {
+    const int32_t others[2] = {i < j ? i : j, i < j ? j : i};
+    const int32_t* const target = graph.target + begin;
+    for (int n = 0; n < 2; ++n) {
+      hole[n] = count_below(target, edges, others[n]);
+      size[n] = count_below(target, edges, others[n] + 1) - hole[n];
+    }
+  }
+  PLIMSOLL_DEVICE int64_t count() const { return edges - size[0] - size[1]; }
+  /// The place in the graph's targets of number `end`.
+  PLIMSOLL_DEVICE int64_t place(int64_t end) const {
+    for (int n = 0; n < 2; ++n)
+      if (end >= hole[n]) end += size[n];
+    return begin + end;
+  }
+};
+
+/// Item: edge.
+struct CountEdgePaths {
+  PathGraph graph;
+  int64_t* counts;
+
+  template <typename Warp>
+  PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t item) const {
+    const int64_t* const row = graph.row_begin;
+    PerLane<Warp, int64_t> paths;
+    if (item < row[graph.nodes]) {
+      const auto i = static_cast<int32_t>(count_below(row, graph.nodes + 1, item + 1) - 1);
+      const int32_t j = graph.target[item];
+      warp.each([&](int lane) {
+        for (int64_t f = row[j] + lane; f < row[j + 1]; f += kWarpLanes)
+          if (const int32_t k = graph.target[f]; k != i) paths[lane] += EndsOf(graph, k, i, j).count();
+      });
+    }
+    warp.sum(paths, 1, kWarpLanes);
+    warp.each([&](int lane) {
+      if (lane == 0) counts[item] = paths[lane];
+    });
+  }
+};
+
+struct OnePath {
+  int32_t node[4];  ///< i, j, k, p
+
+  /// Number `path` of all.
+  PLIMSOLL_DEVICE OnePath(const PathNumbers& of, int64_t path) : node{} {
+    const PathGraph& graph = of.graph;
+    const int64_t* const row = graph.row_begin;
+    const int64_t self = graph.self_paths ? 1 : 0;
+    // The last node with at most so many in front of it.
+    int64_t i = 0;
+    for (int64_t end = graph.nodes; end - i > 1;) {
+      const int64_t middle = (i + end) / 2;
+      if (of.before[row[middle]] + self * middle <= path)
+        i = middle;
+      else
+        end = middle;
+    }
+    path -= self * (i + 1);  // of edges alone
+    for (int n = 0; n < 4; ++n) node[n] = static_cast<int32_t>(i);
+    if (self != 0 && path < of.before[row[i]]) return;
+    const int64_t* const before = of.before + row[i];
+    const int64_t edge = row[i] + count_below(before, row[i + 1] - row[i], path + 1) - 1;
+    int64_t rest = path - of.before[edge];
+    node[1] = graph.target[edge];
+    for (int64_t f = row[node[1]];; ++f) {
+      node[2] = graph.target[f];
+      if (node[2] == node[0]) continue;
+      const EndsOf ends(graph, node[2], node[0], node[1]);
+      if (rest < ends.count()) {
+        node[3] = graph.target[ends.place(rest)];
+        return;
+      }
+      rest -= ends.count();
+    }
+  }
+};
+
+/// Lengths and angles of one path, measured as path_geometry.h does. Compiled without fused products: both
+/// products of a cross product of points on a line are the same number, and their difference is 0.
+template <typename T>
+struct OneGeometry {
+  T distance[3];  ///< of the edge, the triple and the path
+  T angle[3];     ///< the first is not used
+  T torsion, cosine;
+
+  PLIMSOLL_DEVICE OneGeometry(const T* pos, const int32_t* node, bool angles, bool periodic)
+      : distance{}, angle{}, torsion(0), cosine(1) {
+    const Point at_j(pos + 3 * int64_t{node[1]});
+    const Point a = at_j - Point(pos + 3 * int64_t{node[0]});
+    const Point b = Point(pos + 3 * int64_t{node[2]}) - at_j;
+    const Point c = Point(pos + 3 * int64_t{node[3]}) - at_j;
+    distance[0] = static_cast<T>(a.length());
+    distance[1] = static_cast<T>(b.length());
+    distance[2] = static_cast<T>(c.length());
+    if (!angles) return;
+    const Point v = a.cross(b);
+    const Point w = a.cross(c);
+    angle[1] = angle_of(v.length(), a.dot(b));
+    angle[2] = angle_of(w.length(), a.dot(c));
+    const Point n = v.cross(w);
+    const double side = n.dot(a);
+    const double along = v.dot(w);
+    if (periodic) {
+      const double length = a.length();
+      half_angle(along, length > 0 ? side / length : 0.0);
+    } else {
+      const T found = angle_of(n.length(), along);
+      torsion = side > 0 ? found : side < 0 ? -found : T(0);
+    }
+  }
+
+ private:
+  struct Point {
+    double x, y, z;
+    PLIMSOLL_DEVICE Point(double px, double py, double pz) : x(px), y(py), z(pz) {}
+    PLIMSOLL_DEVICE explicit Point(const T* at)
+        : x(static_cast<double>(at[0])), y(static_cast<double>(at[1])), z(static_cast<double>(at[2])) {}
+    PLIMSOLL_DEVICE Point operator-(const Point& o) const { return {x - o.x, y - o.y, z - o.z}; }
+    PLIMSOLL_DEVICE double dot(const Point& o) const { return x * o.x + y * o.y + z * o.z; }
+    PLIMSOLL_DEVICE Point cross(const Point& o) const {
+      return {y * o.z - z * o.y, z * o.x - x * o.z, x * o.y - y * o.x};
+    }
+    PLIMSOLL_DEVICE double length() const { return std::sqrt(dot(*this)); }
+  };
+  PLIMSOLL_DEVICE static T angle_of(double y, double x) {
+    return static_cast<T>(std::atan2(y, x + 0.0));  // never -0
+  }
+  PLIMSOLL_DEVICE void half_angle(double x, double y) {
+    const double size = std::sqrt(x * x + y * y);
+    if (!(size > 0)) return;
+    const double large = std::sqrt((size + (x < 0 ? -x : x)) / (2 * size));
+    const double small = y / (2 * size * large);
+    torsion = static_cast<T>(x < 0 ? (y < 0 ? -large : large) : small);
+    cosine = static_cast<T>(x < 0 ? (y < 0 ? -small : small) : large);
+  }
+};
+
+/// Item: path. Each lane finds it for itself, and the Gaussians of some columns.
+template <typename T>
+struct FindPaths {
+  FoundPaths<T> paths;
+
+  template <typename Warp>
+  PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t item) const {
+    const PathBasis<T>& basis = paths.basis;
+    warp.each([&](int lane) {
+      const OnePath path(paths.of, paths.first + item);
+      if (lane == 0)
+        for (int n = 0; n < 4; ++n) paths.node[n][item] = path.node[n];
+      const OneGeometry<T> found(paths.pos, path.node, basis.angles > 0, paths.periodic);
+      for (int of = 0; of < 3; ++of) {
+        const int64_t columns = basis.distances + (of > 0 ? basis.angles : 0) + (of > 1 ? basis.torsions : 0);
+        for (int64_t c = lane; c < columns; c += kWarpLanes) {
+          const bool torsion = c >= basis.distances + basis.angles;
+          const T value = c < basis.distances ? found.distance[of]
+                          : torsion           ? found.torsion
+                                              : found.angle[of];
+          const T off = value * basis.slope[c] - (torsion ? found.cosine : T(1)) * basis.offset[c];
+          paths.gaussians[of][item * columns + c] = std::exp(-(off * off));
+        }
+      }
+    });
+  }
+};
+
+/// Item: path.
+template <typename T>
+struct GatherRows {
+  GatheredRows<T> rows;
+
+  template <typename Warp>
+  PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t item) const {
+    const int64_t width = rows.width;
+    warp.each([&](int lane) {
+      for (int64_t c = lane; c < width; c += kWarpLanes) {
+        T sum(0);
+        for (int of = 0; of < 4; ++of) sum += rows.table[(rows.node[of][item] * int64_t{4} + of) * width + c];
+        rows.out[item * width + c] = sum;
+      }
+    });
+  }
+};
+
+/// Item: (row, block of columns). The first of equal rows adds up all of them.
+template <typename T>
+struct ScatterRows {
+  ScatteredRows<T> of;
+
+  constexpr int64_t blocks() const { return (of.width + kWarpLanes - 1) / kWarpLanes; }
+
+  template <typename Warp>
+  PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t item) const {
+    const int64_t row = item / blocks();
+    const int32_t at = of.at[row];
+    if (row > 0 && of.at[row - 1] == at) return;
+    warp.each([&](int lane) {
+      const int64_t c = item % blocks() * kWarpLanes + lane;
+      if (c >= of.width) return;
+      T& to = of.out[at * of.step + c];
+      T sum = to;
+      for (int64_t r = row; r < of.rows && of.at[r] == at; ++r)
+        sum += of.in[(of.order != nullptr ? of.order[r] : r) * of.width + c];
+      to = sum;
+    });
+  }
+};
+
+}  // namespace plimsoll

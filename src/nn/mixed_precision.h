@@ -1,0 +1,28 @@
+#pragma once
+
+#include "nn/objective.h"
+
+namespace plimsoll {
+
+/// An objective whose model computes products in bfloat16 (torch.autocast; ops/autocast.h has the rules of
+/// our operators), while weights, gradients, losses, and what a teacher says are float32. Bfloat16 has the
+/// range of float32, so that losses need no scale. Tensors without data stay float32.
+class MixedPrecision : public Objective {
+ public:
+  /// `objective` must outlive it.
+  explicit MixedPrecision(const Objective& objective) : objective_(objective) {}
+
+  const ParameterList& parameters() const override { return objective_.parameters(); }
+  CollateOptions collate_options() const override { return objective_.collate_options(); }
+  void prepare(Batch& batch) const override { objective_.prepare(batch); }
+  int64_t outputs() const override { return objective_.outputs(); }
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override {
+    return objective_.losses(outputs, batch);
+  }
+
+ private:
+  const Objective& objective_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,354 @@
+#include "ops/path_message_device.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/path_message_cuda.h"
+#include "memory/slab.h"
+#include "ops/check.h"
+#include "ops/device_bytes.h"
+#include "ops/device_layer.h"
+#include "ops/numbers.h"
+#include "ops/path_basis.h"
+
+namespace plimsoll {
+namespace {
+
+using Tensor = at::Tensor;
+
+// Numbers of a tile, of the layer and of nodes, as path_message.h and PathLayer have them.
+template <typename T>
+struct DevicePieces {
+  int64_t* before;            // [edges + 1]
+  T *counts, *sums, *table;   // [N], [N, 2H], [N, 16H]
+  T *nodes, *bias, *fold[3];  // [16H, H], [4H], [4H, H] each
+  T *slope, *offset, *ones;   // of Gaussians; [tile]
+  int32_t* node[4];           // [tile]
+  T *gaussians[3], *r[3], *z, *s;
+  T *ds, *dz, *dr;  // as s, z and one of r
+  T *d_sums, *d_table, *d_fold[3], *d_nodes;
+
+  int64_t lay_out(const PathSizes& sizes, int64_t edges, bool backward, void* memory) {
+    PathPieces pieces(memory);
+    const int64_t h = sizes.hidden;
+    pieces.take(before, edges + 1);
+    pieces.take(counts, sizes.nodes);
+    pieces.take(sums, sizes.nodes * 2 * h);
+    pieces.take(table, sizes.nodes * 16 * h);
+    pieces.take(nodes, 16 * h * h);
+    pieces.take(bias, 4 * h);
+    for (T*& q : fold) pieces.take(q, 4 * h * h);
+    pieces.take(slope, sizes.inputs(2));
+    pieces.take(offset, sizes.inputs(2));
+    pieces.take(ones, sizes.tile);
+    for (int32_t*& of : node) pieces.take(of, sizes.tile);
+    for (int of = 0; of < 3; ++of) pieces.take(gaussians[of], sizes.tile * sizes.inputs(of));
+    for (T*& of : r) pieces.take(of, sizes.tile * h);
+    pieces.take(z, sizes.tile * 4 * h);
+    pieces.take(s, sizes.tile * 2 * h);
+    if (!backward) return pieces.bytes();
+    pieces.take(ds, sizes.tile * 2 * h);
+    pieces.take(dz, sizes.tile * 4 * h);
+    pieces.take(dr, sizes.tile * h);
+    pieces.take(d_sums, sizes.nodes * 2 * h);
+    pieces.take(d_table, sizes.nodes * 16 * h);
+    for (T*& q : d_fold) pieces.take(q, 4 * h * h);
+    pieces.take(d_nodes, 16 * h * h);
+    return pieces.bytes();
+  }
+};
+
+// Where values are above 0.
+void keep_positive(const Tensor& gradient, const Tensor& values) {
+  Tensor to = gradient;
+  at::threshold_backward_out(to, gradient, values, 0);
+}
+
+template <typename T>
+class DevicePathLayer {
+ public:
+  DevicePathLayer(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
+                  const PathOptions& options, const PathSizes& sizes, bool backward)
+      : x_(x),
+        pos_(pos),
+        edges_(edges),
+        w_(weights),
+        options_(options),
+        sizes_(sizes),
+        h_(sizes.hidden),
+        device_(x) {
+    DevicePieces<T> none;
+    memory_ = at::empty({none.lay_out(sizes, room(), backward, nullptr)}, x.options().dtype(at::kByte));
+    m_.lay_out(sizes, room(), backward, memory_.mutable_data_ptr());
+    fold();
+    number();
+  }
+
+  void forward(const Tensor& out) {
+    view(m_.sums, {sizes_.nodes, 2 * h_}).zero_();
+    over_tiles([](int64_t) {});
+    Tensor to = out;
+    at::mm_out(to, view(m_.sums, {sizes_.nodes, 2 * h_}), w_[kC3].t());
+    to.addr_(view(m_.counts, {sizes_.nodes}), w_[kC3 + 1]);
+  }
+
+  void backward(const Tensor& grad, const Tensor& dx, const PathWeights& gradients) {
+    view(m_.sums, {sizes_.nodes, 2 * h_}).zero_();
+    view(m_.d_table, {sizes_.nodes, 16 * h_}).zero_();
+    for (T* q : m_.d_fold) view(q, {4 * h_, h_}).zero_();
+    Tensor d_sums = view(m_.d_sums, {sizes_.nodes, 2 * h_});
+    at::mm_out(d_sums, grad, w_[kC3]);
+    over_tiles([&](int64_t rows) { backward_tile(rows, gradients); });
+    Tensor dc3 = gradients[kC3];
+    at::mm_out(dc3, grad.t(), view(m_.sums, {sizes_.nodes, 2 * h_}));
+    Tensor dc3b = gradients[kC3 + 1];
+    at::mv_out(dc3b, grad.t(), view(m_.counts, {sizes_.nodes}));
+    Tensor to = dx;
+    at::mm_out(to, view(m_.d_table, {sizes_.nodes, 16 * h_}), view(m_.nodes, {16 * h_, h_}));
+    unfold(gradients);
+  }
+
+ private:
+  int64_t room() const { return edges_.target.numel(); }
+
+  template <typename N>
+  Tensor view(N* data, at::IntArrayRef sizes) const {
+    return at::for_blob(data, sizes)
+        .options(x_.options().dtype(c10::CppTypeToScalarType<N>::value))
+        .target_device(x_.device())
+        .make_tensor();
+  }
+  Tensor part_of_c1(int64_t column) const { return w_[kC1].narrow(1, column * h_, h_); }
+
+  // As PathLayer::fold() does.
+  void fold() {
+    const Tensor bias = view(m_.bias, {4 * h_});
+    bias.copy_(w_[kC1 + 1]);
+    for (int64_t role = 0; role < 4; ++role)
+      view(m_.nodes + role * 4 * h_ * h_, {4 * h_, h_}).copy_(part_of_c1(role));
+    for (int of = 0; of < 3; ++of) {
+      const Tensor b = part_of_c1(4 + of);
+      Tensor q = view(m_.fold[of], {4 * h_, h_});
+      at::mm_out(q, b, w_[second_weight(of)]);
+      Tensor sum = bias;
+      sum.addmv_(b, w_[second_weight(of) + 1]);
+    }
+    Tensor table = view(m_.table, {sizes_.nodes, 16 * h_});
+    at::mm_out(table, x_, view(m_.nodes, {16 * h_, h_}).t());
+    table.narrow(1, 0, 4 * h_).add_(bias);
+    view(m_.ones, {sizes_.tile}).fill_(1);
+    const int64_t count = sizes_.inputs(2);
+    const Tensor basis = at::empty({2, count}, at::TensorOptions(at::kCPU).dtype(x_.scalar_type()));
+    T* const slope = basis.template mutable_data_ptr<T>();
+    fill_path_basis(sizes_, options_.cutoff, options_.mode == PathMode::corrected, slope, slope + count);
+    view(m_.slope, {count}).copy_(basis[0]);
+    view(m_.offset, {count}).copy_(basis[1]);
+  }
+
+  PathGraph graph() const {
+    return {.nodes = sizes_.nodes,
+            .row_begin = read<int64_t>(edges_.row_begin),
+            .target = read<int32_t>(edges_.target),
+            .self_paths = options_.mode == PathMode::reference};
+  }
+
+  // Numbers all paths. Waits for the device, once.
+  void number() {
+    Tensor before = view(m_.before, {room() + 1});
+    before.zero_();
+    if (room() > 0) {
+      Tensor of_edges = before.narrow(0, 1, room());
+      count_edge_paths_cuda(graph(), room(), m_.before + 1, device_.stream());
+      of_edges.cumsum_(0);
+    }
+    const int64_t self = options_.mode == PathMode::reference ? 1 : 0;
+    const Tensor of_nodes = at::diff(before.index_select(0, edges_.row_begin)).add_(self);
+    view(m_.counts, {sizes_.nodes}).copy_(of_nodes);
+    paths_ = before[room()].template item<int64_t>() + self * sizes_.nodes;
+  }
+
+  template <typename Work>
+  void over_tiles(const Work& work) {
+    for (int64_t first = 0; first < paths_; first += sizes_.tile) {
+      const int64_t rows = std::min(sizes_.tile, paths_ - first);
+      compute(first, rows);
+      scatter(m_.s, 2 * h_, rows, m_.node[0], nullptr, m_.sums, 2 * h_);
+      work(rows);
+    }
+  }
+
+  // All of a tile up to relu(C2 relu(z)).
+  void compute(int64_t first, int64_t rows) {
+    FoundPaths<T> paths{.of = {graph(), m_.before},
+                        .first = first,
+                        .rows = rows,
+                        .pos = read<T>(pos_),
+                        .basis = {sizes_.distances, sizes_.angles, sizes_.torsions, m_.slope, m_.offset},
+                        .periodic = options_.mode == PathMode::corrected};
+    std::copy_n(m_.node, 4, paths.node);
+    std::copy_n(m_.gaussians, 3, paths.gaussians);
+    find_paths_cuda(paths, device_.stream());
+    GatheredRows<T> gathered{.table = m_.table, .width = 4 * h_, .out = m_.z};
+    std::copy_n(m_.node, 4, gathered.node);
+    gather_rows_cuda(gathered, rows, device_.stream());
+    Tensor z = view(m_.z, {rows, 4 * h_});
+    for (int of = 0; of < 3; ++of) {
+      Tensor r = view(m_.r[of], {rows, h_});
+      at::addmm_out(r, w_[first_weight(of) + 1], view(m_.gaussians[of], {rows, sizes_.inputs(of)}),
+                    w_[first_weight(of)].t());
+      r.relu_();
+      z.addmm_(r, view(m_.fold[of], {4 * h_, h_}).t());
+    }
+    z.relu_();
+    Tensor s = view(m_.s, {rows, 2 * h_});
+    at::addmm_out(s, w_[kC2 + 1], z, w_[kC2].t());
+    s.relu_();
+  }
+
+  void scatter(const T* in, int64_t width, int64_t rows, const int32_t* at, const int64_t* order, T* out,
+               int64_t step) const {
+    scatter_rows_cuda<T>(
+        {.in = in, .rows = rows, .width = width, .at = at, .order = order, .out = out, .step = step},
+        device_.stream());
+  }
+
+  // A sum of rows.
+  void add_columns(const Tensor& sum, const Tensor& rows) const {
+    Tensor to = sum;
+    to.addmv_(rows.t(), view(m_.ones, {rows.size(0)}));
+  }
+
+  void backward_tile(int64_t rows, const PathWeights& gradients) {
+    const Tensor z = view(m_.z, {rows, 4 * h_});
+    Tensor ds = view(m_.ds, {rows, 2 * h_});
+    at::index_select_out(ds, view(m_.d_sums, {sizes_.nodes, 2 * h_}), 0, view(m_.node[0], {rows}));
+    keep_positive(ds, view(m_.s, {rows, 2 * h_}));
+    add_product(gradients[kC2], ds.t(), z);
+    add_columns(gradients[kC2 + 1], ds);
+    Tensor dz = view(m_.dz, {rows, 4 * h_});
+    at::mm_out(dz, ds, w_[kC2]);
+    keep_positive(dz, z);
+    add_columns(gradients[kC1 + 1], dz);
+    scatter(m_.dz, 4 * h_, rows, m_.node[0], nullptr, m_.d_table, 16 * h_);
+    for (int64_t role = 1; role < 4; ++role) {
+      const auto [sorted, order] = at::sort(view(m_.node[role], {rows}), /*stable=*/true, 0, false);
+      scatter(m_.dz, 4 * h_, rows, read<int32_t>(sorted), read<int64_t>(order), m_.d_table + role * 4 * h_,
+              16 * h_);
+    }
+    for (int of = 0; of < 3; ++of) {
+      const Tensor r = view(m_.r[of], {rows, h_});
+      add_product(view(m_.d_fold[of], {4 * h_, h_}), dz.t(), r);
+      Tensor dr = view(m_.dr, {rows, h_});
+      at::mm_out(dr, dz, view(m_.fold[of], {4 * h_, h_}));
+      keep_positive(dr, r);
+      add_product(gradients[first_weight(of)], dr.t(), view(m_.gaussians[of], {rows, sizes_.inputs(of)}));
+      add_columns(gradients[first_weight(of) + 1], dr);
+    }
+  }
+
+  static void add_product(const Tensor& sum, const Tensor& a, const Tensor& b) {
+    Tensor to = sum;
+    to.addmm_(a, b);
+  }
+
+  // As PathLayer::unfold() does.
+  void unfold(const PathWeights& gradients) {
+    Tensor d_nodes = view(m_.d_nodes, {16 * h_, h_});
+    at::mm_out(d_nodes, view(m_.d_table, {sizes_.nodes, 16 * h_}).t(), x_);
+    for (int64_t role = 0; role < 4; ++role)
+      gradients[kC1].narrow(1, role * h_, h_).copy_(d_nodes.narrow(0, role * 4 * h_, 4 * h_));
+    const Tensor dbias = gradients[kC1 + 1];
+    for (int of = 0; of < 3; ++of) {
+      const Tensor b = part_of_c1(4 + of);
+      const Tensor dq = view(m_.d_fold[of], {4 * h_, h_});
+      add_product(gradients[second_weight(of)], b.t(), dq);
+      Tensor to = gradients[second_weight(of) + 1];
+      to.addmv_(b.t(), dbias);
+      Tensor db = d_nodes.narrow(0, 0, 4 * h_);
+      at::mm_out(db, dq, w_[second_weight(of)].t());
+      db.addr_(dbias, w_[second_weight(of) + 1]);
+      gradients[kC1].narrow(1, (4 + of) * h_, h_).copy_(db);
+    }
+  }
+
+  const Tensor& x_;
+  const Tensor& pos_;
+  const PathEdges& edges_;
+  const PathWeights& w_;
+  const PathOptions& options_;
+  const PathSizes sizes_;
+  const int64_t h_;
+  const OnDeviceOf device_;
+  Tensor memory_;
+  DevicePieces<T> m_{};
+  int64_t paths_ = 0;
+};
+
+PathSizes check_there(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
+                      const PathOptions& options) {
+  const PathSizes sizes = check_path_layer(x, pos, weights, options);
+  const auto& [row_begin, target] = edges;
+  require(row_begin.scalar_type() == at::kLong && row_begin.dim() == 1 && row_begin.is_contiguous() &&
+              row_begin.size(0) == x.size(0) + 1 && row_begin.device() == x.device(),
+          "row_begin i64 [N + 1] of path_edges on x's device", row_begin);
+  require(target.scalar_type() == at::kInt && target.dim() == 1 && target.is_contiguous() &&
+              target.device() == x.device(),
+          "target i32 [E] of path_edges on x's device", target);
+  // What is wrong with them the host says.
+  const Tensor z = pos.select(1, 2);
+  const bool right = at::isfinite(pos).all().item<bool>() &&
+                     (!options.planar || z.numel() == 0 || z.eq(z[0]).all().item<bool>());
+  if (!right) check_positions(pos.cpu(), options.planar);
+  return sizes;
+}
+
+}  // namespace
+
+int64_t path_device_workspace(const PathSizes& sizes, int64_t edges, bool backward, size_t number_bytes) {
+  constexpr int64_t kSmall = 4096;  // what torch's operators take for a moment, but for what grows
+  const int64_t layer = number_bytes == sizeof(float)
+                            ? DevicePieces<float>().lay_out(sizes, edges, backward, nullptr)
+                            : DevicePieces<double>().lay_out(sizes, edges, backward, nullptr);
+  // Counts of nodes while they are numbered, later what sorts a tile.
+  const int64_t counting = (3 * sizes.nodes + edges) * static_cast<int64_t>(sizeof(int64_t));
+  return layer + kSmall + std::max(counting, backward ? sizes.tile * kSortBytes : 0);
+}
+
+Tensor path_message_on_device(const Tensor& x, const Tensor& pos, const PathEdges& edges,
+                              const PathWeights& weights, const PathOptions& options) {
+  const Tensor out = at::empty(x.sizes(), x.options());
+  const WorkspaceScope workspace;
+  const PathSizes sizes = check_there(x, pos, edges, weights, options);
+  const Tensor rows = x.contiguous();
+  const Tensor places = pos.contiguous();
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "path_message_on_device", [&] {
+    DevicePathLayer<scalar_t>(rows, places, edges, weights, options, sizes, /*backward=*/false).forward(out);
+  });
+  return out;
+}
+
+std::pair<Tensor, PathWeights> path_message_backward_on_device(const Tensor& grad, const Tensor& x,
+                                                               const Tensor& pos, const PathEdges& edges,
+                                                               const PathWeights& weights,
+                                                               const PathOptions& options) {
+  const Tensor dx = at::empty(x.sizes(), x.options());
+  PathWeights gradients;
+  for (size_t w = 0; w < weights.size(); ++w) gradients[w] = at::zeros(weights[w].sizes(), x.options());
+  const WorkspaceScope workspace;
+  const PathSizes sizes = check_there(x, pos, edges, weights, options);
+  require(grad.sizes() == x.sizes() && grad.scalar_type() == x.scalar_type() && grad.device() == x.device(),
+          "a gradient [N, H] of x's dtype", grad);
+  const Tensor dout = grad.contiguous();
+  const Tensor rows = x.contiguous();
+  const Tensor places = pos.contiguous();
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "path_message_backward_on_device", [&] {
+    DevicePathLayer<scalar_t>(rows, places, edges, weights, options, sizes, /*backward=*/true)
+        .backward(dout, dx, gradients);
+  });
+  return {dx, gradients};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "train/engine/block_engine.h"
+#include "train/plan/device_run.h"
+#include "train/plan/planner.h"
+
+namespace plimsoll {
+
+/// An engine that predicts lists of graphs as a plan of them says: what a model says is the same for any
+/// budget, threads, device budget and blocks in flight.
+class PlannedEngine {
+ public:
+  /// Plans `input`, which trains nothing. `device`: where blocks run; null: on the CPU. What the input names
+  /// must outlive it. Errors: BudgetTooSmall, of the host or of the device; as make_plan().
+  explicit PlannedEngine(PlanInput input, TrainingDevice* device = nullptr);
+
+  BlockEngine& operator*() { return engine_; }
+  BlockEngine* operator->() { return &engine_; }
+  const MemoryPlan& plan() const { return plan_; }
+
+ private:
+  std::unique_ptr<DeviceRun> device_;  // null: the CPU
+  MemoryPlan plan_;
+  BlockEngine engine_;
+};
+
+}  // namespace plimsoll
