@@ -1,7 +1,7 @@
 """A plugin of pytest for PyTorch Geometric's own test files: our classes in the place of theirs (bench/pyg_tests.py).
 
 Tests that its package skips without pyg-lib's or torch-sparse's sampler run, as ours needs neither. What happened to each
-test goes as JSON into the file that PYG_SWAP names.
+test goes as JSON into the file that PYG_SWAP names. With PYG_PLAIN their classes stay.
 """
 
 import json
@@ -17,6 +17,7 @@ import torch_geometric.testing
 import torch_geometric.typing
 
 _LOADERS = ("DataLoader", "NeighborLoader", "LinkNeighborLoader", "ClusterData", "ClusterLoader")
+_LAYERS = ("GATConv", "GATv2Conv", "GCNConv", "SAGEConv", "GINConv")
 _FLAGS = ("WITH_PYG_LIB", "WITH_WEIGHTED_NEIGHBOR_SAMPLE", "WITH_EDGE_TIME_NEIGHBOR_SAMPLE")
 _with_package = torch_geometric.testing.withPackage
 _flags = {name: getattr(torch_geometric.typing, name) for name in _FLAGS}
@@ -27,15 +28,21 @@ def _with_our_sampler(*names):
     return _with_package(*(() if names == ("pyg_lib",) else names))
 
 
-for _name in _LOADERS:
-    setattr(torch_geometric.loader, _name, getattr(plimsoll, _name))
-for _name in ("GATConv", "GATv2Conv"):
-    for _module in (torch_geometric.nn, torch_geometric.nn.conv, torch_geometric.nn.models.basic_gnn):
-        setattr(_module, _name, getattr(plimsoll.nn, _name))
-torch_geometric.testing.withPackage = _with_our_sampler
-torch_geometric.testing.onlyNeighborSampler = torch_geometric.testing.withMETIS = lambda test: test
-for _name in _FLAGS:  # test files copy them when they are imported; the package itself must not see them
-    setattr(torch_geometric.typing, _name, True)
+def _swap():
+    for name in _LOADERS:
+        setattr(torch_geometric.loader, name, getattr(plimsoll, name))
+    for name in _LAYERS:
+        for module in (torch_geometric.nn, torch_geometric.nn.conv, torch_geometric.nn.models.basic_gnn):
+            if hasattr(module, name):
+                setattr(module, name, getattr(plimsoll.nn, name))
+    torch_geometric.testing.withPackage = _with_our_sampler
+    torch_geometric.testing.onlyNeighborSampler = torch_geometric.testing.withMETIS = lambda test: test
+    for name in _FLAGS:  # test files copy them when they are imported; the package itself must not see them
+        setattr(torch_geometric.typing, name, True)
+
+
+if "PYG_PLAIN" not in os.environ:
+    _swap()
 
 
 def pytest_collection_finish(session):

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 
 from plimsoll import _torch
 from plimsoll.errors import BudgetExceeded
-from plimsoll.steps import Forward, Loss, loss_of
+from plimsoll.steps import Forward, Loss, is_compiled, loss_of
 from plimsoll.trial import copied
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss)
     within autocast. They draw from torch's default generator, which all threads share, where the model is compiled or
     looks at the generator's state, as torch.utils.checkpoint does.
     """
-    if any(map(_is_compiled, model.modules())):
+    if any(map(is_compiled, model.modules())):
         return Apart()
     copy = copied(model).train()
     before = _state(copy)
@@ -76,11 +76,6 @@ def drawing(seed: int) -> Iterator[None]:
 def _around() -> bool:
     """Whether the caller's thread has something that other threads would not have."""
     return bool(torch.is_autocast_enabled("cpu") or torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack())
-
-
-def _is_compiled(module: torch.nn.Module) -> bool:
-    by_torch = isinstance(module, torch.jit.ScriptModule) or type(module).__module__.startswith("torch._dynamo")
-    return by_torch or getattr(module, "_compiled_call_impl", None) is not None
 
 
 def _state(model: torch.nn.Module) -> dict[str, Any]:

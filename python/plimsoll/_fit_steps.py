@@ -77,15 +77,15 @@ class Steps:
         for share in self._sums.shares(blocks):
             # None of a block's targets may count, and its mean is then 0 / 0.
             jobs = (self._job(epoch, block, counts[block.number] / all_targets) for block in share if counts[block.number])
-            for job, (gradients, value) in self._run(jobs):
+            for block, weight, (gradients, value) in self._run(jobs):
                 if not math.isfinite(value):
                     raise Failure(
-                        f"the loss of block {job.block.number} of epoch {epoch} is {value}, of the graphs {_some(job.block.graphs)}; "
+                        f"the loss of block {block.number} of epoch {epoch} is {value}, of the graphs {_some(block.graphs)}; "
                         "expected a number. The weights are those before its batch: a smaller learning rate, clipped gradients, "
                         "or look at these graphs"
                     )
                 self._sums.add(gradients)
-                self._sums.add_loss(job.weight * value)
+                self._sums.add_loss(weight * value)
         summed, loss = self._sums.add_up()
         for parameter, gradient in zip(self._parameters, summed):
             parameter.grad = gradient
@@ -105,17 +105,22 @@ class Steps:
             data = self._blocks.load(block.graphs)
         return _Job(block, data, share if self._mean else 1.0, seed)
 
-    def _run(self, jobs: Iterator[_Job]) -> Iterator[tuple[_Job, _Done]]:
-        """The blocks of a lane in their order, at once where there are threads."""
-        if self._threads is None:
-            for job in jobs:
-                yield job, self._block(job)
-            return
-        for job, done in self._threads.run(jobs, self._in_thread):
+    def _run(self, jobs: Iterator[_Job]) -> Iterator[tuple[Block, float, _Done]]:
+        """The blocks of a lane in their order, with the weights of their losses; at once where there are threads."""
+        for job, done in self._each(jobs):
             if isinstance(done, BudgetExceeded):
-                yield job, self._again(job, [], done)
-            else:
-                yield job, done
+                done = self._again(job, [], done)
+            block, weight = job.block, job.weight
+            del job  # the plan has no room for its batch beside the next one's
+            yield block, weight, done
+
+    def _each(self, jobs: Iterator[_Job]) -> Iterator[tuple[_Job, _Done | BudgetExceeded]]:
+        if self._threads is not None:
+            yield from self._threads.run(jobs, self._in_thread)
+            return
+        while (job := next(jobs, None)) is not None:
+            yield job, self._block(job)
+            del job
 
     def _in_thread(self, memory: _torch.BlockMemory, job: _Job) -> _Done:
         try:

@@ -69,10 +69,25 @@ def _written(model: torch.nn.Module) -> torch.nn.Module:
 
 def loss_of(model: torch.nn.Module, batch: Data, forward: Forward, loss: Loss) -> Tensor:
     """The loss of a batch. Errors: `UsageError` where it is no number of its own."""
+    if any(map(is_compiled, model.modules())):
+        _let_sizes_vary(batch)
     value = loss(forward(model, batch), batch.y)
     if not isinstance(value, Tensor) or value.numel() != 1:
         raise UsageError(f"loss gave {getattr(value, 'shape', value)!r}; expected one number for the batch")
     return value
+
+
+def is_compiled(module: torch.nn.Module) -> bool:
+    """Whether it is one of torch.compile's or torch.jit's."""
+    by_torch = isinstance(module, torch.jit.ScriptModule) or type(module).__module__.startswith("torch._dynamo")
+    return by_torch or getattr(module, "_compiled_call_impl", None) is not None
+
+
+def _let_sizes_vary(batch: Data) -> None:
+    """torch.compile then makes code for batches of all sizes at once, rather than again for each size that differs."""
+    for name, value in batch.to_dict().items():
+        if isinstance(value, Tensor) and value.dim():
+            torch._dynamo.maybe_mark_dynamic(value, batch.__cat_dim__(name, value) % value.dim())
 
 
 def require_cpu(model: torch.nn.Module) -> None:

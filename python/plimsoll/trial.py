@@ -79,6 +79,8 @@ class Trial:
                 for hook in hooks:
                     hook.remove()
                 self.optimizer.zero_grad(set_to_none=True)
+                # Steps on batches of other sizes would not take up what this one's tensors leave.
+                _torch.give_back_freed_memory()
         return Tape(size_of(batch), recording, batch_bytes(batch))
 
     def _name_modules(self) -> Iterator[RemovableHandle]:

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "memory/budget_caps.h"
 #include "memory/c_heap.h"
+#include "memory/caching_allocator.h"
 #include "memory/ledger.h"
 #include "memory/meter.h"
 #include "memory/process_budget.h"
@@ -70,7 +71,10 @@ void bind_memory(nb::module_& module) {
   // But for freed memory that is kept: a budget starts without it.
   module.def("anonymous", [] { return process_memory().anonymous - Ledger::process().spare(); });
   module.def("outside", &ProcessBudget::outside_ledger, nb::call_guard<nb::gil_scoped_release>());
-  module.def("give_back_freed_memory", &give_back_freed_memory);
+  module.def("give_back_freed_memory", [] {
+    CachingAllocator::drop();
+    give_back_freed_memory();
+  });
   module.def("held", [] { return Ledger::process().held(); });
   module.def("begin_peak", [] {
     const int64_t outer = Ledger::process().recent_peak();

@@ -9,9 +9,11 @@ namespace plimsoll {
 /// Sums over neighbours, the product of a sparse matrix with rows of features:
 ///
 ///     out[r] = row_scale[r] * sum of edge_scale[edge[p]] * entry_scale[index[p]] * x[index[p]]
+///              + base_scale * base[r] + bias
 ///
-/// for p in ptr[r] .. ptr[r+1]-1. x [S, F] and out [R, F] in C order, ptr [R + 1], index and edge [ptr[R]];
-/// each scale may be null, which is 1 everywhere.
+/// for p in ptr[r] .. ptr[r+1]-1. x [S, F], base and out [R, F] in C order, ptr [R + 1], index and edge
+/// [ptr[R]], bias [F]; each scale may be null, which is 1 everywhere, and so may base, which may be out, and
+/// bias.
 template <typename T>
 struct AggregateInput {
   const T* x = nullptr;
@@ -21,6 +23,9 @@ struct AggregateInput {
   const T* entry_scale = nullptr;
   const T* edge_scale = nullptr;
   const T* row_scale = nullptr;
+  const T* base = nullptr;
+  T base_scale = 1;
+  const T* bias = nullptr;
   int64_t features = 0;
 };
 

@@ -18,7 +18,10 @@ struct AggregateRows {
     typename L::Vec sum{};
     for (int64_t p = in.ptr[r]; p < in.ptr[r + 1]; ++p)
       sum = sum + L::load(in.x + in.index[p] * in.features + column) * L::all(scale_of(p));
-    L::store(out + r * in.features + column, sum * L::all(in.row_scale == nullptr ? T(1) : in.row_scale[r]));
+    sum = sum * L::all(in.row_scale == nullptr ? T(1) : in.row_scale[r]);
+    if (in.base != nullptr) sum += L::load(in.base + r * in.features + column) * L::all(in.base_scale);
+    if (in.bias != nullptr) sum += L::load(in.bias + column);
+    L::store(out + r * in.features + column, sum);
   }
 
   template <typename ScaleOf>

@@ -101,6 +101,10 @@ bool CachingAllocator::keeping() {
   return kept().keeping > 0 || kept().most > 0;
 }
 
+void CachingAllocator::drop() noexcept {
+  kept().drop();
+}
+
 void* CachingAllocator::take(int64_t bytes) {
   const int64_t pages = whole_pages(bytes);
   if (void* const piece = take_kept(pages)) return piece;

@@ -27,6 +27,8 @@ class CachingAllocator {
   /// more, all go back to the system.
   static void keep_at_most(int64_t bytes);
   static bool keeping();
+  /// Gives what is kept back to the system.
+  static void drop() noexcept;
 
   /// A piece of so many bytes, aligned to a page, that the caller has entered in the ledger; null where the
   /// system has none.

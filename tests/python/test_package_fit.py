@@ -4,6 +4,7 @@ import copy
 import functools
 import gc
 import warnings
+import weakref
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,10 @@ from plimsoll import _operators  # noqa: E402
 
 _operators.load()
 from plimsoll import _torch  # noqa: E402
+from plimsoll._fit_steps import Steps  # noqa: E402
 from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
-from plimsoll.steps import by_names  # noqa: E402
+from plimsoll.steps import by_names, loss_of  # noqa: E402
+from plimsoll.trial import Trial  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 MIB = 1 << 20
@@ -436,6 +439,50 @@ def test_a_refusal_gives_back_what_its_calls_held():
         before = _torch.held()
         step()
     assert _torch.held() - before < MIB and "budget of the process" in refusal.value.__notes__[0]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_block_is_gone_before_the_next_but_those_that_run(number, threads, monkeypatch):
+    threads(number)
+    made, most = [], []
+    job = Steps._job
+
+    def noted(self, *arguments):
+        most.append(sum(of() is not None for of in made))
+        done = job(self, *arguments)
+        made.append(weakref.ref(done.data))
+        return done
+
+    monkeypatch.setattr(Steps, "_job", noted)
+    _, run = fitted()
+    assert run.workers == number and max(most) == (0 if number == 1 else number)
+
+
+def test_what_a_tried_step_freed_goes_back():
+    """Steps on batches of other sizes do not take it up: the process would hold it to the end of the run."""
+    with plimsoll.budget("8GiB"):
+        trial = Trial(classifier(), torch.optim.Adam, by_names, F.cross_entropy)
+        batch = Batch.from_data_list(made_up(2000))
+        trial.record(batch)
+        status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        assert int(status["RssAnon"].split()[0]) * 1024 - _torch.anonymous() < MIB
+
+
+def test_a_compiled_model_is_compiled_once_for_blocks_of_all_sizes():
+    compiled = []
+
+    def backend(module, inputs):
+        compiled.append(module)
+        return module
+
+    torch._dynamo.reset()
+    model = torch.compile(classifier("SAGE"), backend=backend)
+    blocks = BlockList(made_up(), 32, BlockLimits(8), 0, True)
+    loaded = [blocks.load(block.graphs) for batch in blocks.batches(0) for block in batch if len(block.graphs) == 8]
+    assert len({data.num_nodes for data in loaded}) > 2
+    for data in loaded:
+        loss_of(model, data, by_names, F.cross_entropy)
+    assert len(compiled) == 1
 
 
 def test_a_budget_for_every_call():

@@ -461,7 +461,14 @@ SUMS = {
     "GCN": lambda nn: nn.GCNConv(6, 5), "GCN, narrower": lambda nn: nn.GCNConv(6, 9),
     "GCN, no loops": lambda nn: nn.GCNConv(6, 5, add_self_loops=False),
     "SAGE": lambda nn: nn.SAGEConv(6, 5, project=True), "SAGE, sums": lambda nn: nn.SAGEConv(6, 5, aggr="sum", normalize=True),
+    "SAGE, means": lambda nn: nn.SAGEConv(6, 9), "SAGE, no root": lambda nn: nn.SAGEConv(6, 5, root_weight=False, bias=False),
     "GIN": lambda nn: nn.GINConv(torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.ReLU()), train_eps=True),
+    "GIN, eps": lambda nn: nn.GINConv(torch.nn.Linear(6, 9), eps=0.7),
+    "GIN, Sequential": lambda nn: nn.GINConv(torch.nn.Sequential(torch.nn.Linear(6, 7), torch.nn.ReLU(), torch.nn.Linear(7, 5),
+                                                                 torch.nn.Tanh())),
+    "GIN, MLP": lambda nn: nn.GINConv(tg.MLP([6, 7, 8, 5], norm=None)), "GIN, MLP of one": lambda nn: nn.GINConv(tg.MLP([6, 5])),
+    "GIN, MLP with norms": lambda nn: nn.GINConv(tg.MLP([6, 7, 5], act="elu", plain_last=False)),
+    "GIN, other": lambda nn: nn.GINConv(torch.nn.Tanh()),
 }  # fmt: skip
 
 
@@ -485,6 +492,18 @@ def test_sums_as_pyg(kind, nn):
     for other in results[1:]:
         for one, two in zip(results[0], other, strict=True):
             torch.testing.assert_close(one, two)
+
+
+@pytest.mark.parametrize("part", ["lin_l", "nn", "nn.lins.0", "nn.lins.1", "nn.act"])
+def test_hooks_of_parts_are_heard(part, nn):
+    """They are not called where an operator does their work."""
+    torch.manual_seed(4)
+    conv = nn.SAGEConv(6, 5) if part == "lin_l" else nn.GINConv(tg.MLP([6, 7, 5], norm=None))
+    heard = []
+    conv.get_submodule(part).register_forward_hook(lambda *_: heard.append(part))
+    nodes, edge_index = mixed()
+    conv.double()(random_inputs(nodes, 0, 6, None)[0], edge_index)
+    assert heard == [part]
 
 
 def test_sums_where_pygs_code_runs(nn):

@@ -90,11 +90,17 @@ def of_state(conv: Any) -> str | None:
             return f"its {name} is {type(part).__name__}, expected Linear"
         if type(part.weight) not in _PLAIN:
             return f"its {name}.weight is {type(part.weight).__name__}"
-        if any(getattr(part, hooks) for hooks in _LINEAR_HOOKS):
+        if not is_plain(part):
             return f"its {name} has hooks"
     if conv.training and not 0 <= getattr(conv, "dropout", 0) < 1:
         return f"dropout={conv.dropout} is not fused"
     return None
+
+
+def is_plain(part: Any) -> bool:
+    """Whether nobody hears of its calls, and its parameters, if any, are plain numbers."""
+    numbers = all(type(parameter) in _PLAIN for parameter in part._parameters.values() if parameter is not None)
+    return numbers and "forward" not in vars(part) and not any(getattr(part, hooks) for hooks in _LINEAR_HOOKS)
 
 
 def of_call(conv: Any, x: Any, edge_index: Any, edge_attr: Any, size: Any) -> str | None:

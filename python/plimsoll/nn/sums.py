@@ -1,6 +1,7 @@
 """GCNConv, SAGEConv, GINConv and Dropout of PyTorch Geometric and torch over torch.ops.plimsoll.
 
-Sums over edges store nothing of edges x channels (src/ops/aggregate.h); dropout keeps no mask (src/ops/dropout.h).
+Sums over edges store nothing of edges x channels (src/ops/aggregate.h), nor, with the linear layer that follows them,
+of nodes x channels (src/ops/aggregate_linear.h); dropout keeps no mask (src/ops/dropout.h).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from torch_geometric.nn import MeanAggregation, MessagePassing
 from torch_geometric.typing import OptTensor, OptPairTensor
 
 from plimsoll.nn import reasons
+from plimsoll.nn.first_linear import split
 
 
 class GCNConv(torch_geometric.nn.GCNConv):  # type: ignore[misc]
@@ -57,24 +59,72 @@ class _Sums:
         sources, targets = reasons.ends(x)
         count = reasons.target_count(sources, targets, size)
         order = torch.ops.plimsoll.edge_order(edge_index, len(sources), count, False, False)
-        share = None
-        if type(self.aggr_module) is MeanAggregation:
-            share = torch.ops.plimsoll.in_degrees(order, len(sources), count).clamp_(min=1).reciprocal_().to(sources.dtype)
-        return torch.ops.plimsoll.aggregate(sources, order, None, share, count)
+        return torch.ops.plimsoll.aggregate(sources, order, None, _share(self, order, sources, count), count)
 
 
 class SAGEConv(torch_geometric.nn.SAGEConv):  # type: ignore[misc]
-    """`torch_geometric.nn.SAGEConv`, with means or sums that store nothing of edges x channels."""
+    """`torch_geometric.nn.SAGEConv`, whose means or sums, and their product with `lin_l`, are one operator.
+
+    Where sources and targets are other nodes, and with `project`, the means alone are.
+    """
 
     propagate = _Sums.propagate
     propagate_type = {"x": OptPairTensor}
+
+    def forward(self, x: Tensor | tuple[Tensor, Tensor | None], edge_index: Any, size: Any = None) -> Tensor:
+        """[T, out_channels] of x [N, in_channels], or of a pair; f32 or f64; edge_index i64 [2, E].
+
+        Errors: RuntimeError for edges out of range and shapes that do not fit. Differentiable once where it is fused.
+        """
+        if type(self) is not SAGEConv or self.project or not _in_one_piece(self, x, edge_index, size):
+            return super().forward(x, edge_index, size)
+        sources = reasons.ends(x)[0]
+        order = torch.ops.plimsoll.edge_order(edge_index, len(sources), len(sources), False, False)
+        out: Tensor = torch.ops.plimsoll.aggregate_linear(
+            sources, order, self.lin_l.weight, self.lin_r.weight if self.root_weight else None, self.lin_l.bias,
+            _share(self, order, sources, len(sources)),
+        )  # fmt: skip
+        return torch.nn.functional.normalize(out, p=2.0, dim=-1) if self.normalize else out
 
 
 class GINConv(torch_geometric.nn.GINConv):  # type: ignore[misc]
-    """`torch_geometric.nn.GINConv`, whose sums store nothing of edges x channels."""
+    """`torch_geometric.nn.GINConv`, whose sums, and their product with the first layer of `nn`, are one operator.
+
+    Where sources and targets are other nodes, with `train_eps`, and if `nn` begins with another layer, the sums alone are.
+    """
 
     propagate = _Sums.propagate
     propagate_type = {"x": OptPairTensor}
+
+    def forward(self, x: Tensor | tuple[Tensor, Tensor | None], edge_index: Any, size: Any = None) -> Tensor:
+        """As `SAGEConv.forward`."""
+        known = type(self) is GINConv and not self.eps.requires_grad
+        network = split(self.nn) if known and _in_one_piece(self, x, edge_index, size) else None
+        if network is None:
+            return super().forward(x, edge_index, size)
+        linear, rest = network
+        sources = reasons.ends(x)[0]
+        order = torch.ops.plimsoll.edge_order(edge_index, len(sources), len(sources), False, False)
+        own = (1 + self.eps).to(sources.dtype)
+        return rest(
+            torch.ops.plimsoll.aggregate_linear(
+                sources, order, linear.weight, None, linear.bias, _share(self, order, sources, len(sources)), own
+            )
+        )
+
+
+def _in_one_piece(conv: Any, x: Any, edge_index: Any, size: Any) -> bool:
+    """Whether sources and targets are the same nodes, and sums are fused."""
+    sources, targets = reasons.ends(x)
+    return sources is targets and reasons.of_sum(conv, x, edge_index, size=size) is None
+
+
+def _share(conv: Any, order: Tensor, x: Tensor, targets: int) -> Tensor | None:
+    """By what sums are multiplied to be means, [targets]."""
+    if type(conv.aggr_module) is not MeanAggregation:
+        return None
+    share: Tensor = torch.ops.plimsoll.in_degrees(order, len(x), targets).clamp_(min=1).reciprocal_().to(x.dtype)
+    return share
 
 
 class Dropout(torch.nn.Dropout):  # type: ignore[misc]
