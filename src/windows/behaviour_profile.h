@@ -20,6 +20,9 @@
 
 namespace plimsoll {
 
+struct LearnedDrive;
+struct ProfileSums;
+
 /// Consecutive frames of one recording.
 struct FrameWindow {
   const Recording* recording;
@@ -90,8 +93,13 @@ class BehaviourProfile {
   static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary, const LearnFrom& from = {});
 
   /// The profile of these frames, ascending, with the vocabulary of them: of a vehicle that is calibrated.
-  /// Frames labelled 1 are as if they were not there; what lies between two runs is not known.
-  static BehaviourProfile learn(const FrameSpans& frames, std::span<const FrameWindow> runs);
+  /// Frames labelled 1 are as if they were not there; what lies between two runs is not known. `sums` get what
+  /// it was learned from.
+  static BehaviourProfile learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
+                                ProfileSums* sums = nullptr);
+  /// The profile of several drives, each learned alone (docs/detect.md#drives-that-were-calibrated-apart): the same in
+  /// any order. `sums` get those of all. Errors: InputError for drives whose channels differ.
+  static BehaviourProfile merged(std::span<const LearnedDrive> drives, ProfileSums& sums);
 
   /// From now on these IDs are known too, and nothing else of them: those of devices that joined. They are no
   /// part of vocabulary() and tensors().
@@ -129,6 +137,7 @@ class BehaviourProfile {
 
  private:
   struct Learner;
+  void add_transition(int32_t source, int32_t target);
   void find_expected();
 
   Vocabulary vocabulary_;
