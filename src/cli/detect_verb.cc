@@ -30,6 +30,7 @@ struct Options {
   std::vector<std::string> adopt;   // CAN IDs
   std::string window;
   std::string stride;
+  std::string tick;
   FeedOptions feed;
   DetectOptions detect;
   bool all = false;
@@ -62,6 +63,14 @@ DetectOptions detect_options(const Options& options) {
   if (!options.stride.empty()) detect.stride = WindowLength::parse(options.stride);
   for (const std::string& id : options.adopt) detect.adopted.push_back(can_id_of(id));
   return detect;
+}
+
+int64_t tick_of(const Options& options) {
+  if (options.tick.empty()) return 0;
+  const WindowLength tick = WindowLength::parse(options.tick);
+  if (tick.unit != WindowUnit::nanoseconds)
+    throw UsageError(fmt::format("--tick '{}': expected a time, as in 100ms", options.tick));
+  return tick.value;
 }
 
 std::map<std::string, std::string> models_by_channel(const std::vector<std::string>& words) {
@@ -119,6 +128,7 @@ void run(const Options& options) {
   if (::isatty(STDOUT_FILENO) == 0) std::signal(SIGHUP, on_hang_up);
   FeedOptions feed_options = options.feed;
   feed_options.stop = &stop;
+  feed_options.tick_ns = tick_of(options);
   std::string source;
   for (const std::string& word : options.sources)
     source += (source.empty() ? "" : ", ") + (word == "-" ? "standard input" : word);
@@ -153,7 +163,8 @@ void run(const Options& options) {
                              sink.tell(incident);
                              counts.events = sink.events();
                              counts.suppressed = sink.suppressed();
-                           }},
+                           },
+                       .tick_ns = feed_options.tick_ns},
                       *feed, lines, counts, stop, reload_requested);
   warn_of_other_windows(detection.detector());
   const DetectMonitor monitor({.port = options.metrics,
@@ -189,6 +200,9 @@ void add_detect(CLI::App& app) {
       ->type_name("LENGTH");
   verb->add_option("--stride", options->stride, "From one window to the next; default: as it was trained")
       ->type_name("LENGTH");
+  verb->add_option("--tick", options->tick,
+                   "Judge time without frames, too, in steps of this; default: windows alone are judged")
+      ->type_name("TIME");
   CLI::Option* const rate = verb->add_option("--false-alarms", options->detect.false_alarms,
                                              "Take the threshold of this rate of benign windows, 0.01 or "
                                              "0.001; default: the least the detector has");

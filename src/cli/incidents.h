@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "detect/silence_watch.h"
 #include "detect/stream_detector.h"
 
 namespace plimsoll {
@@ -54,11 +55,14 @@ class Incidents {
 
   /// A window was judged.
   void add(const Verdict& verdict, const StreamDetector& detector);
+  /// The bus was silent for too long.
+  void add(const Silence& silence, float threshold);
   /// Another recording, or the end: what is open is over.
   void end();
 
  private:
-  void begin(const Verdict& verdict, float threshold);
+  void close_before(int64_t time_ns);
+  void put_alarm(int64_t time_ns, float score, float threshold, const std::string& part);
   void name_ids(const StreamDetector& detector);
   void tell(Incident::State state);
 

@@ -26,7 +26,8 @@ class FrameFeed {
   virtual ~FrameFeed() = default;
 
   /// Replaces `frames` by those that are there, with their channels where the source tells them, waiting for
-  /// at least one; false at the end, or when the flag is set that it was made with. Errors: InputError (a
+  /// at least one; of interfaces, for a tick at most. False at the end, or when the flag is set that it was made
+  /// with. Errors: InputError (a
   /// capture of no known format, damaged compressed data, with `strict` a malformed line), Failure.
   virtual bool read(FrameBatch& frames) = 0;
   /// When the system gave the last of these frames: a window's latency counts from here.
@@ -40,6 +41,7 @@ struct FeedOptions {
   FormatOptions format;
   bool strict = false;  ///< a malformed line is an error, not a loss
   const std::atomic<bool>* stop = nullptr;
+  int64_t tick_ns = 0;  ///< of interfaces: how long to wait for a frame; 0: until one comes
 };
 
 /// One capture, named pipe or "-", as open_capture_feed(), or interfaces, as open_can_feed(). Errors: theirs;

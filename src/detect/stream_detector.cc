@@ -48,6 +48,7 @@ StreamDetector::StreamDetector(const DetectorFile& model, const DetectOptions& o
     : trained_windows_(model.windows),
       windows_(windows_of(model.windows, options)),
       vocabulary_(model.known.vocabulary),
+      silence_(model.known.profile ? model.known.profile->silence() : BusSilence{}),
       adopted_(options.adopted),
       stream_(windows_, with_adopted(model, options.adopted)),
       judge_(model, stream_.tables()),

@@ -74,6 +74,9 @@ class StreamDetector {
   const std::vector<std::string>& channels() const { return stream_.known_channels(); }
 
   float threshold() const { return threshold_; }
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  /// How long its bus is silent in benign traffic.
+  const BusSilence& silence() const { return silence_; }
   const WindowOptions& windows() const { return windows_; }
   const WindowOptions& trained_windows() const { return trained_windows_; }
 
@@ -83,6 +86,7 @@ class StreamDetector {
   WindowOptions trained_windows_;
   WindowOptions windows_;
   Vocabulary vocabulary_;
+  BusSilence silence_;
   std::vector<uint32_t> adopted_;
   WindowStream stream_;
   WindowJudge judge_;

@@ -72,6 +72,8 @@ BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vo
     if (!from.takes(recording) || !seen.insert(recording.content).second) continue;
     learner.add(frames.frames().part(recording.first_frame, recording.frames), recording,
                 [](uint8_t label) { return label == 0; });
+    const FrameWindow run{&recording, recording.first_frame, recording.frames};
+    profile.silence_.add(BusSilence::learn(frames.frames(), {&run, 1}, profile.vocabulary_));
   }
   if (learner.benign == 0)
     throw InputError(fmt::format(
@@ -106,6 +108,7 @@ BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<con
   profile.checksums_ = ChecksumModel::learn(frames, runs, profile.vocabulary_);
   all.arrivals = ArrivalSums::count(frames, runs, profile.vocabulary_);
   profile.arrivals_ = ArrivalModel(all.arrivals);
+  profile.silence_ = BusSilence::learn(frames, runs, profile.vocabulary_);
   if (sums == nullptr) return profile;
   all.recordings = learner.recordings;
   all.ids = std::move(learner.ids);

@@ -12,6 +12,7 @@
 #include "store/frames.h"
 #include "store/named_tensors.h"
 #include "windows/arrival_model.h"
+#include "windows/bus_silence.h"
 #include "windows/checksum_model.h"
 #include "windows/gap.h"
 #include "windows/signal_model.h"
@@ -125,6 +126,8 @@ class BehaviourProfile {
   const SignalPairs& pairs() const { return pairs_; }
   const ChecksumModel& checksums() const { return checksums_; }
   const ArrivalModel& arrivals() const { return arrivals_; }
+  /// How long its bus is silent; of an earlier version never learned.
+  const BusSilence& silence() const { return silence_; }
   /// The IDs whose silence is expected to end, by index.
   std::span<const int32_t> expected() const { return expected_; }
   /// Whether benign traffic has a frame of `target` right after one of `source`, both in the vocabulary.
@@ -145,6 +148,7 @@ class BehaviourProfile {
   SignalPairs pairs_;
   ChecksumModel checksums_;
   ArrivalModel arrivals_;
+  BusSilence silence_;
   Vector<Id, Tag::columns> ids_;
   Vector<int32_t, Tag::columns> expected_;
   Vector<uint64_t, Tag::columns> transitions_;  // a bit for each pair of known IDs

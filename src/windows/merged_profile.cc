@@ -181,6 +181,7 @@ BehaviourProfile BehaviourProfile::merged(std::span<const LearnedDrive> drives, 
   sums.ids.assign(count, {});
   sums.spans.assign(count, {});
   for (const LearnedDrive& drive : drives) {
+    profile.silence_.add(drive.profile.silence_);
     sums.recordings += drive.sums.recordings;
     sums.arrivals.traffic_ns += drive.sums.arrivals.traffic_ns;
     if (!drive.sums.arrivals.ids.empty()) sums.arrivals.ids.resize(count);
