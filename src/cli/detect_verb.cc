@@ -17,7 +17,6 @@
 #include "cli/verbs.h"
 #include "detect/dbc.h"
 #include "detect/frame_feed.h"
-#include "ingest/can/fields.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -49,19 +48,11 @@ struct Options {
   Resources resources;
 };
 
-uint32_t can_id_of(const std::string& text) {
-  try {
-    return parse_hex_id(text);
-  } catch (const Wrong& wrong) {
-    throw UsageError(fmt::format("--adopt '{}': expected {}, as in 1F0 or 18FEF100", text, wrong.expected));
-  }
-}
-
 DetectOptions detect_options(const Options& options) {
   DetectOptions detect = options.detect;
   if (!options.window.empty()) detect.window = WindowLength::parse(options.window);
   if (!options.stride.empty()) detect.stride = WindowLength::parse(options.stride);
-  for (const std::string& id : options.adopt) detect.adopted.push_back(can_id_of(id));
+  for (const std::string& id : options.adopt) detect.adopted.push_back(adopted_id(id));
   return detect;
 }
 

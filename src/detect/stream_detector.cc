@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "detect/calibrate.h"
+#include "ingest/can/fields.h"
 #include "windows/compat_graph.h"
 
 namespace plimsoll {
@@ -40,6 +41,14 @@ LearnedBefore with_adopted(const DetectorFile& model, const std::vector<uint32_t
 }
 
 }  // namespace
+
+uint32_t adopted_id(const std::string& text) {
+  try {
+    return parse_hex_id(text);
+  } catch (const Wrong& wrong) {
+    throw UsageError(fmt::format("adopt '{}': expected {}, as in 1F0 or 18FEF100", text, wrong.expected));
+  }
+}
 
 StreamDetector::StreamDetector(const std::filesystem::path& model, const DetectOptions& options)
     : StreamDetector(DetectorFile(model), options) {}

@@ -34,6 +34,9 @@ struct DetectOptions {
   double false_alarms = 0;             ///< the rate whose threshold is taken; 0: the least there is
 };
 
+/// A CAN ID in hex, of 29 bits if it has eight digits. Errors: UsageError.
+uint32_t adopted_id(const std::string& text);
+
 /// A trained detector on frames as they come: their windows' scores are those that evaluate gives the same
 /// recording, but for rounding. Needs neither torch nor a data set. Not thread-safe.
 class StreamDetector {
