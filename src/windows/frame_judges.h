@@ -17,6 +17,7 @@ struct FrameJudges {
 
   /// What comes next is another recording.
   void reset() {
+    steps.reset();
     extra.reset();
     lone.reset();
   }
@@ -24,7 +25,7 @@ struct FrameJudges {
   /// What the judges keep, with this profile and windows of so many frames.
   static int64_t bytes(const BehaviourProfile& profile, int64_t window) {
     const int64_t ids = profile.vocabulary().size();
-    return SignalSteps::bytes(ids) + ExtraFrames::bytes(ids, window) + LoneSignals::bytes(profile);
+    return SignalSteps::bytes(ids, window) + ExtraFrames::bytes(ids, window) + LoneSignals::bytes(profile);
   }
 
   /// `dropped`: as ExtraFrames::worst().
@@ -32,7 +33,7 @@ struct FrameJudges {
                         int64_t dropped = 0) {
     const Vocabulary& vocabulary = profile.vocabulary();
     const LoneSignals::Worst alone = lone.worst(frames, window, profile, benign_only, dropped);
-    return {steps.worst(frames, window, profile),
+    return {steps.worst(frames, window, profile, dropped),
             extra.worst(frames, window, profile, benign_only, dropped),
             profile.checksums().broken(frames, window, vocabulary),
             profile.pairs().worst(frames, window, vocabulary),
