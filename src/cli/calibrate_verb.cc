@@ -36,7 +36,8 @@ CalibrationResult calibrate(const Options& options) {
     return merge_detectors(models, options.out);
   }
   if (options.benign.empty())
-    throw UsageError("give benign traffic with --benign, or detectors that were calibrated on it with --merge");
+    throw UsageError(
+        "give benign traffic with --benign, or detectors that were calibrated on it with --merge");
   const DetectorFile model(options.model);
   require_calibratable(model);
   std::filesystem::path name = options.out;

@@ -178,11 +178,12 @@ void Detection::judge_silence(Lane& lane, int64_t now_ns) {
   if (lane.incidents) lane.incidents->add(*silence, lane.detector->threshold());
 }
 
-// Of channels that the batch has no frame of. Where it has none at all, an interface was waited for: as long as
-// it is since the last ones came.
+// Of channels that the batch has no frame of. Where it has none at all, an interface was waited for: as long
+// as it is since the last ones came.
 void Detection::judge_silences(const FrameBatch& batch) {
   for (const int64_t time : batch.time_ns)
-    if (!latest_ns_ || time > *latest_ns_ || gap_ns(time, *latest_ns_) > static_cast<uint64_t>(WindowStream::kMostBack))
+    if (!latest_ns_ || time > *latest_ns_ ||
+        gap_ns(time, *latest_ns_) > static_cast<uint64_t>(WindowStream::kMostBack))
       latest_ns_ = time;
   if (!latest_ns_) return;
   int64_t now_ns = *latest_ns_;

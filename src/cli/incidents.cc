@@ -52,7 +52,8 @@ void Incidents::add(const Verdict& verdict, const StreamDetector& detector) {
 // It is one alarm however long it lasts, so that none is waited for.
 void Incidents::add(const Silence& silence, float threshold) {
   close_before(silence.time_ns);
-  put_alarm(silence.time_ns, silence.score, threshold, statistic_names()[static_cast<size_t>(Statistic::silence)]);
+  put_alarm(silence.time_ns, silence.score, threshold,
+            statistic_names()[static_cast<size_t>(Statistic::silence)]);
   if (!told_) tell(Incident::State::open);
 }
 

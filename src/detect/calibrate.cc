@@ -119,15 +119,17 @@ bool is_same_model(const DetectorFile& one, const DetectorFile& other) {
       if (!is_of_vehicle(name)) all.emplace_back(name, &tensor);
     return all;
   };
-  return known(one) == known(other) && std::ranges::equal(weights(one), weights(other), [](const auto& a, const auto& b) {
-           return a.first == b.first && a.second->dtype == b.second->dtype && a.second->shape == b.second->shape &&
-                  std::ranges::equal(a.second->data, b.second->data);
+  return known(one) == known(other) &&
+         std::ranges::equal(weights(one), weights(other), [](const auto& a, const auto& b) {
+           return a.first == b.first && a.second->dtype == b.second->dtype &&
+                  a.second->shape == b.second->shape && std::ranges::equal(a.second->data, b.second->data);
          });
 }
 
 LearnedDrive drive_of(const DetectorFile& model) {
   try {
-    return {*model.known.profile, ProfileSums::from_tensors(own_tensors(model.file, "profile.sums."), *model.known.profile)};
+    return {*model.known.profile,
+            ProfileSums::from_tensors(own_tensors(model.file, "profile.sums."), *model.known.profile)};
   } catch (const InputError& error) {
     throw InputError(model.file.path() + ": " + error.what());
   }
@@ -185,8 +187,8 @@ CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& path
   }
   // Sums of numbers that are no whole ones depend on their order: by content it is always the same.
   std::ranges::sort(models, {}, [](const auto& model) { return model->file.meta(kChecksum); });
-  const auto twice = std::ranges::adjacent_find(
-      models, {}, [](const auto& model) { return model->file.meta(kChecksum); });
+  const auto twice =
+      std::ranges::adjacent_find(models, {}, [](const auto& model) { return model->file.meta(kChecksum); });
   if (twice != models.end())
     throw UsageError(fmt::format("{} and {} are the same calibration; a drive counts once",
                                  (*twice)->file.path(), (*std::next(twice))->file.path()));

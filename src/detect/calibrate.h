@@ -30,8 +30,9 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
                                      const std::filesystem::path& out);
 
 /// Makes of detectors of one model, each calibrated alone, one that was calibrated on the traffic of all
-/// (docs/detect.md#drives-that-were-calibrated-apart): the same bytes in any order. Errors: InputError that names the file (not calibrated, or by an
-/// earlier version; of another model, or of other channels), Failure (disk).
+/// (docs/detect.md#drives-that-were-calibrated-apart): the same bytes in any order. Errors: InputError that
+/// names the file (not calibrated, or by an earlier version; of another model, or of other channels), Failure
+/// (disk).
 CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& models,
                                   const std::filesystem::path& out);
 

@@ -88,7 +88,9 @@ class CanSocket {
 class CanFeed : public FrameFeed {
  public:
   CanFeed(const std::vector<std::string>& interfaces, const FeedOptions& options)
-      : socket_(interfaces), width_(options.format.payload), strict_(options.strict),
+      : socket_(interfaces),
+        width_(options.format.payload),
+        strict_(options.strict),
         stop_(options.stop),
         tick_ns_(options.tick_ns) {
     for (size_t i = 0; i < kFrames; ++i) {

@@ -9,11 +9,13 @@
 
 namespace plimsoll {
 
-SilenceWatch::SilenceWatch(const BusSilence& benign, const Vocabulary& vocabulary, int64_t tick_ns, float threshold)
+SilenceWatch::SilenceWatch(const BusSilence& benign, const Vocabulary& vocabulary, int64_t tick_ns,
+                           float threshold)
     : benign_(benign), vocabulary_(vocabulary) {
   if (benign.longest_ns == 0)
-    throw UsageError("the detector never learned how long its bus is silent, which --tick compares with; calibrate "
-                     "it again, or train it on behaviour features");
+    throw UsageError(
+        "the detector never learned how long its bus is silent, which --tick compares with; calibrate "
+        "it again, or train it on behaviour features");
   const auto longest = static_cast<double>(benign.longest_ns);
   const auto tick = static_cast<double>(tick_ns);
   // The first tick whose score is above the threshold; beyond 2^61 ns there is none.

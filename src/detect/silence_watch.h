@@ -21,8 +21,8 @@ class SilenceWatch {
   /// A score above `threshold` is told. Errors: UsageError for what never learned how long its bus is silent.
   SilenceWatch(const BusSilence& benign, const Vocabulary& vocabulary, int64_t tick_ns, float threshold);
 
-  /// Frames in their order, up to the first that comes after a silence to be told, which is next to be asked for;
-  /// returns how many. Frames that were taken already change nothing.
+  /// Frames in their order, up to the first that comes after a silence to be told, which is next to be asked
+  /// for; returns how many. Frames that were taken already change nothing.
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels);
   /// The silence until this time, if it is to be told now.
   std::optional<Silence> until(int64_t now_ns);

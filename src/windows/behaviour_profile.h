@@ -94,12 +94,12 @@ class BehaviourProfile {
   static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary, const LearnFrom& from = {});
 
   /// The profile of these frames, ascending, with the vocabulary of them: of a vehicle that is calibrated.
-  /// Frames labelled 1 are as if they were not there; what lies between two runs is not known. `sums` get what
-  /// it was learned from.
+  /// Frames labelled 1 are as if they were not there; what lies between two runs is not known. `sums` get
+  /// what it was learned from.
   static BehaviourProfile learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                                 ProfileSums* sums = nullptr);
-  /// The profile of several drives, each learned alone (docs/detect.md#drives-that-were-calibrated-apart): the same in
-  /// any order. `sums` get those of all. Errors: InputError for drives whose channels differ.
+  /// The profile of several drives, each learned alone (docs/detect.md#drives-that-were-calibrated-apart):
+  /// the same in any order. `sums` get those of all. Errors: InputError for drives whose channels differ.
   static BehaviourProfile merged(std::span<const LearnedDrive> drives, ProfileSums& sums);
 
   /// From now on these IDs are known too, and nothing else of them: those of devices that joined. They are no

@@ -32,8 +32,8 @@ void BenignId::Steps::add(uint8_t taken) {
   hits += taken == step;
 }
 
-// The votes for another step are against this one. Of a counter, which has nearly all of them, as if they were
-// counted one after the other.
+// The votes for another step are against this one. Of a counter, which has nearly all of them, as if they
+// were counted one after the other.
 void BenignId::Steps::add(const Steps& other) {
   if (step == other.step) {
     lead += other.lead;

@@ -43,7 +43,8 @@ class BenignId {
   /// All that was counted, as whole numbers and sums of gaps: take(number) for each, in a fixed order.
   template <typename Self, typename Take>
   static void for_each_count(Self& self, const Take& take) {
-    for (auto* one : {&self.recordings_, &self.gaps_, &self.two_gaps_, &self.payloads_, &self.pairs_}) take(*one);
+    for (auto* one : {&self.recordings_, &self.gaps_, &self.two_gaps_, &self.payloads_, &self.pairs_})
+      take(*one);
     take(self.longest_still_);
     take(self.ones_);
     take(self.always_);

@@ -53,7 +53,8 @@ BusSilence BusSilence::from_tensors(const NamedTensors& tensors) {
   const auto values = values_of<int64_t>(tensors, "profile.silence", {2});
   if (values[0] < 0 || values[0] > kLongestAwake || values[1] < -1)
     throw InputError(
-        "the model's tensor 'profile.silence' holds an impossible time, or number of IDs; calibrate it again");
+        "the model's tensor 'profile.silence' holds an impossible time, or number of IDs; calibrate it "
+        "again");
   return {values[0], values[1]};
 }
 

@@ -13,8 +13,8 @@ namespace plimsoll {
 struct FrameWindow;
 
 /// How long a bus is without any frame in benign traffic, and how it goes to sleep. A pause longer than
-/// kLongestAwake is a sleep: before one, controllers stop one after the other, so that few IDs are heard until
-/// the end. Of a bus that someone cuts off, all are.
+/// kLongestAwake is a sleep: before one, controllers stop one after the other, so that few IDs are heard
+/// until the end. Of a bus that someone cuts off, all are.
 struct BusSilence {
   static constexpr int64_t kLongestAwake = 1'000'000'000;  ///< ns
   /// The time before a pause in which IDs count as heard until the end.
@@ -22,7 +22,7 @@ struct BusSilence {
   /// What is shorter is the jitter of whoever records.
   static constexpr int64_t kLeast = 1'000'000;  ///< ns
 
-  int64_t longest_ns = 0;        ///< from a frame to the next, awake; 0: it was never learned
+  int64_t longest_ns = 0;         ///< from a frame to the next, awake; 0: it was never learned
   int64_t ids_before_sleep = -1;  ///< the most that were heard before one; below 0: none was seen
 
   /// From all frames of these runs. A run does not go on from the one before.

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "windows/profile_sums.h"
 
-// The profile of several drives from what was learned of each. What was counted adds up; of what was fitted, a
-// bound that no drive exceeds.
+// The profile of several drives from what was learned of each. What was counted adds up; of what was fitted,
+// a bound that no drive exceeds.
 
 namespace plimsoll {
 namespace {
@@ -22,7 +22,8 @@ struct Part {
   int32_t id;
 
   const BenignId& counted() const { return drive.sums.ids[static_cast<size_t>(id)]; }
-  // Whether these bits never changed: then it learned nothing of them, and has nothing against what others did.
+  // Whether these bits never changed: then it learned nothing of them, and has nothing against what others
+  // did.
   bool holds(uint64_t bits) const { return (counted().changed_bits() & bits) == 0; }
   uint64_t held() const { return counted().held_bits(); }
 };
@@ -82,15 +83,15 @@ std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine
     if (one != nullptr) {
       its = *one;
       // By as much as the other line may be off, wherever its own was worst.
-      const double off =
-          std::abs(all.slope - one->slope) * line_of(part, one).most_step + std::abs(all.offset - one->offset);
+      const double off = std::abs(all.slope - one->slope) * line_of(part, one).most_step +
+                         std::abs(all.offset - one->offset);
       has_mean |= its.most_mean >= 0;
       its.most_mean = (its.most_mean >= 0 ? its.most_mean : its.most) + off;
       its.most += off;
     } else {
       its.least = its.greatest = all.value(part.held());
-      its.longest_hold =
-          static_cast<int32_t>(std::min<int64_t>(part.counted().payloads(), std::numeric_limits<int32_t>::max()));
+      its.longest_hold = static_cast<int32_t>(
+          std::min<int64_t>(part.counted().payloads(), std::numeric_limits<int32_t>::max()));
       its.most = its.most_mean = std::abs(all.offset);
     }
     all.longest_hold = std::max(all.longest_hold, its.longest_hold);
@@ -114,7 +115,8 @@ std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
     if (const SignalPair* const one = find(part.drive.profile.pairs().of(part.id), place))
       its = *one;
     else if (part.holds(bits_at(place.first, place.bits) | bits_at(place.second, place.bits)))
-      its.middle = SignalPair{.first = place.first, .second = place.second, .bits = place.bits}.off(part.held());
+      its.middle =
+          SignalPair{.first = place.first, .second = place.second, .bits = place.bits}.off(part.held());
     else
       return std::nullopt;
     if (!any) all.middle = its.middle;
@@ -141,7 +143,8 @@ std::optional<PayloadChecksum> merged_checksum(const Parts& parts) {
     PayloadChecksum its = *all;
     if (in(part) != nullptr) its = *in(part);
     its.id = all->id;
-    const bool agrees = its == *all && (in(part) != nullptr || (part.holds(~uint64_t{0}) && !all->is_broken(part.held())));
+    const bool agrees =
+        its == *all && (in(part) != nullptr || (part.holds(~uint64_t{0}) && !all->is_broken(part.held())));
     if (!agrees) return std::nullopt;
   }
   return all;
@@ -164,8 +167,9 @@ MessageIds ids_of(std::span<const LearnedDrive> drives) {
   for (const LearnedDrive& drive : drives) {
     const MessageIds& its = drive.profile.vocabulary().ids();
     if (its.channels != channels)
-      throw InputError("the drives are of other channels, or of the same in another order; calibrate on all of them "
-                       "at once");
+      throw InputError(
+          "the drives are of other channels, or of the same in another order; calibrate on all of them "
+          "at once");
     keys.insert(its.keys.begin(), its.keys.end());
   }
   return {{keys.begin(), keys.end()}, channels};

@@ -18,7 +18,8 @@ constexpr size_t kArrivalCounts = 3 + 3 * (1 + ArrivalCounts::kParts);
 
 [[noreturn]] void fail(const char* tensor, size_t row) {
   throw InputError(fmt::format(
-      "the model's tensor 'profile.sums.{}' holds what is impossible in row {}; calibrate it again", tensor, row));
+      "the model's tensor 'profile.sums.{}' holds what is impossible in row {}; calibrate it again", tensor,
+      row));
 }
 
 template <typename Take>
@@ -61,20 +62,23 @@ NamedTensors ProfileSums::tensors() const {
   for (const SignalLine& line : lines)
     sums.insert(sums.end(),
                 {line.pairs, line.first, line.second, line.squares, line.products, line.most_step});
-  const auto count = [](const auto& values, auto width) { return std::ssize(values) / static_cast<int64_t>(width); };
-  return {
-      {"profile.sums.traffic", own_tensor<int64_t>(std::array{recordings, arrivals.traffic_ns}, {2})},
-      {"profile.sums.ids", own_tensor<int64_t>(counts, {rows, BenignId::kCounts})},
-      {"profile.sums.gaps", own_tensor<double>(gaps, {rows, kSumsOfGaps})},
-      {"profile.sums.spans", own_tensor<int64_t>(bins, {count(bins, 4), 4})},
-      {"profile.sums.arrivals", own_tensor<int64_t>(arrived, {count(arrived, kArrivalCounts), kArrivalCounts})},
-      {"profile.sums.signals", own_tensor<double>(sums, {std::ssize(lines), SignalLine::kNumbers})}};
+  const auto count = [](const auto& values, auto width) {
+    return std::ssize(values) / static_cast<int64_t>(width);
+  };
+  return {{"profile.sums.traffic", own_tensor<int64_t>(std::array{recordings, arrivals.traffic_ns}, {2})},
+          {"profile.sums.ids", own_tensor<int64_t>(counts, {rows, BenignId::kCounts})},
+          {"profile.sums.gaps", own_tensor<double>(gaps, {rows, kSumsOfGaps})},
+          {"profile.sums.spans", own_tensor<int64_t>(bins, {count(bins, 4), 4})},
+          {"profile.sums.arrivals",
+           own_tensor<int64_t>(arrived, {count(arrived, kArrivalCounts), kArrivalCounts})},
+          {"profile.sums.signals", own_tensor<double>(sums, {std::ssize(lines), SignalLine::kNumbers})}};
 }
 
 ProfileSums ProfileSums::from_tensors(const NamedTensors& tensors, const BehaviourProfile& profile) {
   if (!tensors.contains("profile.sums.ids"))
-    throw InputError("the model has no sums of its calibration (tensors 'profile.sums.*'): it was calibrated by an "
-                     "earlier version, or not at all; calibrate it again");
+    throw InputError(
+        "the model has no sums of its calibration (tensors 'profile.sums.*'): it was calibrated by an "
+        "earlier version, or not at all; calibrate it again");
   const int64_t rows = profile.vocabulary().size();
   ProfileSums all;
   const auto traffic = values_of<int64_t>(tensors, "profile.sums.traffic", {2});
@@ -93,7 +97,8 @@ ProfileSums ProfileSums::from_tensors(const NamedTensors& tensors, const Behavio
     all.spans[i] = {};
     BenignId::for_each_count(all.ids[i], [&]<typename T>(T& one) {
       one = static_cast<T>(*count++);
-      if (static_cast<int64_t>(one) != count[-1] || (!std::is_same_v<T, uint64_t> && count[-1] < 0)) fail("ids", i);
+      if (static_cast<int64_t>(one) != count[-1] || (!std::is_same_v<T, uint64_t> && count[-1] < 0))
+        fail("ids", i);
     });
     BenignId::for_each_sum(all.ids[i], [&](double& one) {
       one = *gap++;

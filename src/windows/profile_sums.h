@@ -4,8 +4,9 @@
 
 namespace plimsoll {
 
-/// What the profile of a calibrated vehicle was learned from: sums and extremes, of which those of several drives
-/// make up those of all. It stands beside the profile in a model file, for `plimsoll calibrate --merge`.
+/// What the profile of a calibrated vehicle was learned from: sums and extremes, of which those of several
+/// drives make up those of all. It stands beside the profile in a model file, for `plimsoll calibrate
+/// --merge`.
 struct ProfileSums {
   int64_t recordings = 0;  ///< with times and benign frames
   Vector<BenignId, Tag::columns> ids = {};
@@ -15,8 +16,8 @@ struct ProfileSums {
 
   /// As tensors "profile.sums.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// Those of this profile. Errors: InputError that names a tensor that is missing, misshapen or holds what is
-  /// impossible.
+  /// Those of this profile. Errors: InputError that names a tensor that is missing, misshapen or holds what
+  /// is impossible.
   static ProfileSums from_tensors(const NamedTensors& tensors, const BehaviourProfile& profile);
 };
 

@@ -165,7 +165,8 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
                        const uint32_t last = signal.value(before[0]);
                        const int32_t step = signal.step(last, signal.value(payload));
                        if (step != 0) lively[place(signal)] |= uint32_t{1} << part;
-                       if (count == 2) lines[place(signal)].add(signal.step(signal.value(before[1]), last), step);
+                       if (count == 2)
+                         lines[place(signal)].add(signal.step(signal.value(before[1]), last), step);
                      }
                    });
   for (Signal& signal : model.signals_)

@@ -45,8 +45,8 @@ struct Signal {
   double surprise(uint64_t before_last, uint64_t last, uint64_t now) const;
 };
 
-/// Sums over pairs of consecutive steps, of which a line from step to step follows: those of several drives add
-/// up.
+/// Sums over pairs of consecutive steps, of which a line from step to step follows: those of several drives
+/// add up.
 struct SignalLine {
   static constexpr size_t kNumbers = 6;
 
@@ -78,8 +78,8 @@ class SignalModel {
 
   /// Of the IDs [0, ids), by ID.
   SignalModel(Vector<Signal, Tag::columns> signals, int32_t ids);
-  /// From the frames of these runs that are not labelled 1. A run does not go on from the one before. `lines`:
-  /// of each signal.
+  /// From the frames of these runs that are not labelled 1. A run does not go on from the one before.
+  /// `lines`: of each signal.
   static SignalModel learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                            const Vocabulary& vocabulary, Vector<SignalLine, Tag::columns>& lines);
 

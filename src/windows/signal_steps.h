@@ -4,14 +4,14 @@
 
 namespace plimsoll {
 
-/// Compares the steps of signals in windows with those of benign traffic. Frames of a recording are read once.
-/// Not thread-safe.
+/// Compares the steps of signals in windows with those of benign traffic. Frames of a recording are read
+/// once. Not thread-safe.
 class SignalSteps {
  public:
   /// Doublings by which a signal steps further from what is predicted than it ever did in benign traffic, for
   /// the worst signal of the window; 0 for none. Predictions are made of at most BehaviourProfile::kLookBack
-  /// frames of the recording before the window. Windows come as those of ExtraFrames; which came before changes
-  /// nothing.
+  /// frames of the recording before the window. Windows come as those of ExtraFrames; which came before
+  /// changes nothing.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
               int64_t dropped = 0);
   /// Kept for a profile of so many IDs and windows of so many frames.

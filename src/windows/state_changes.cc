@@ -49,17 +49,21 @@ bool StateChanges::was_turned_off(int32_t id, const BehaviourProfile& profile) c
   const int64_t moment = std::max(kMoment, profile.id(id).longest_gap);
   std::set<int32_t> others;
   for (const Change& change : changes_)
-    if (change.id >= 0 && change.id != id && change.time_ns >= last && bounded_gap_ns(last, change.time_ns) <= moment)
+    if (change.id >= 0 && change.id != id && change.time_ns >= last &&
+        bounded_gap_ns(last, change.time_ns) <= moment)
       others.insert(change.id);
   return std::ssize(others) >= kFewestIds;
 }
 
 std::optional<float> StateChanges::silence(const FrameSpans& frames, const FrameWindow& window,
-                                           const BehaviourProfile& profile, bool benign_only, int64_t dropped) {
-  const bool applies = window.recording->has_time && window.recording->has_payload && !profile.arrivals().empty();
+                                           const BehaviourProfile& profile, bool benign_only,
+                                           int64_t dropped) {
+  const bool applies =
+      window.recording->has_time && window.recording->has_payload && !profile.arrivals().empty();
   if (!applies || window.count == 0) return std::nullopt;
   read(frames, window, profile, benign_only, dropped);
-  const auto times = frames.time_ns.subspan(static_cast<size_t>(window.first), static_cast<size_t>(window.count));
+  const auto times =
+      frames.time_ns.subspan(static_cast<size_t>(window.first), static_cast<size_t>(window.count));
   const int64_t end = *std::ranges::max_element(times);
   // As the graph has it: an ID that is not heard in the look-back is silent since its begin.
   const int64_t start = std::max(recording_->first_frame, first_ - BehaviourProfile::kLookBack);
@@ -74,7 +78,8 @@ std::optional<float> StateChanges::silence(const FrameSpans& frames, const Frame
     if (silent <= longest) continue;
     seen.off = seen.off || (seen.last_at >= 0 && was_turned_off(id, profile));
     any = any || seen.off;
-    if (!seen.off) worst = std::max(worst, std::log2(static_cast<double>(silent) / static_cast<double>(longest)));
+    if (!seen.off)
+      worst = std::max(worst, std::log2(static_cast<double>(silent) / static_cast<double>(longest)));
   }
   if (!any) return std::nullopt;
   return static_cast<float>(std::min(worst, behaviour::kMostUnits));

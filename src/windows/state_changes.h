@@ -8,9 +8,9 @@
 namespace plimsoll {
 
 /// Tells an ID that the car has turned off from one that someone suppresses. When a car changes its state, as
-/// when it is switched off, bits that never changed do so in the payloads of many IDs at once. An ID whose last
-/// frame falls into such a moment is not missed any more, until it is heard again. Frames of a recording are
-/// read once, from its first to its last. Not thread-safe.
+/// when it is switched off, bits that never changed do so in the payloads of many IDs at once. An ID whose
+/// last frame falls into such a moment is not missed any more, until it is heard again. Frames of a recording
+/// are read once, from its first to its last. Not thread-safe.
 class StateChanges {
  public:
   /// IDs that change bits for the first time, others than the silent one.
@@ -18,10 +18,11 @@ class StateChanges {
   /// After an ID's last frame; its longest gap, if that is longer.
   static constexpr int64_t kMoment = 250'000'000;  ///< ns
 
-  /// The statistic `silence` of a window without the IDs that were turned off; nothing if there are none. Windows
-  /// come as those of ExtraFrames.
+  /// The statistic `silence` of a window without the IDs that were turned off; nothing if there are none.
+  /// Windows come as those of ExtraFrames.
   std::optional<float> silence(const FrameSpans& frames, const FrameWindow& window,
-                               const BehaviourProfile& profile, bool benign_only = false, int64_t dropped = 0);
+                               const BehaviourProfile& profile, bool benign_only = false,
+                               int64_t dropped = 0);
   /// Kept for a profile of so many IDs.
   static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(Seen)); }
   /// What comes next is another recording.

@@ -60,8 +60,9 @@ TEST(BusSilence, IsTheLongestPauseAwakeAndWhatIsHeardBeforeASleep) {
   EXPECT_EQ(learned_from(rounds(50)).silence().longest_ns, 5 * kMs);
   EXPECT_EQ(learned_from(rounds(50)).silence().ids_before_sleep, -1);
   auto sleeps = rounds(50);
-  for (const Frame& frame : rounds(60, 2 * kSecond, 1)) sleeps.push_back(frame);   // a pause of 1.01 s after all four
-  for (const Frame& frame : rounds(50, 300 * kSecond)) sleeps.push_back(frame);    // and one after a single one
+  for (const Frame& frame : rounds(60, 2 * kSecond, 1))
+    sleeps.push_back(frame);  // a pause of 1.01 s after all four
+  for (const Frame& frame : rounds(50, 300 * kSecond)) sleeps.push_back(frame);  // and one after a single one
   EXPECT_EQ(learned_from(sleeps).silence().ids_before_sleep, 4);
   EXPECT_EQ(learned_from(sleeps).silence().longest_ns, 20 * kMs) << "a single ID every 20 ms";
   BusSilence all = learned_from(rounds(50)).silence();

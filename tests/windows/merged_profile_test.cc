@@ -11,7 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// Benign traffic of one drive: a wheel pair and a counter with a checksum, a slow number, a switch; IDs by drive.
+// Benign traffic of one drive: a wheel pair and a counter with a checksum, a slow number, a switch; IDs by
+// drive.
 std::vector<Frame> drive(uint32_t seed, int frames, bool moves = true) {
   std::mt19937 random(seed);
   std::vector<Frame> all;
@@ -60,7 +61,8 @@ LearnedDrive merged(const std::vector<std::vector<Frame>>& drives) {
   return {std::move(profile), std::move(sums)};
 }
 
-void expect_same(const NamedTensors& one, const NamedTensors& other, const std::vector<std::string>& but = {}) {
+void expect_same(const NamedTensors& one, const NamedTensors& other,
+                 const std::vector<std::string>& but = {}) {
   for (const auto& [name, tensor] : one) {
     if (std::ranges::find(but, name) != but.end()) continue;
     ASSERT_TRUE(other.contains(name)) << name;
@@ -69,8 +71,8 @@ void expect_same(const NamedTensors& one, const NamedTensors& other, const std::
   }
 }
 
-// Of these, sums of logarithms are rounded in another order; what benign steps differ by is a bound; and records of
-// arrivals are those of more, smaller parts.
+// Of these, sums of logarithms are rounded in another order; what benign steps differ by is a bound; and
+// records of arrivals are those of more, smaller parts.
 const std::vector<std::string> kNear = {"profile.gap_mean", "profile.gap_units", "profile.signal_steps",
                                         "profile.signal_means", "profile.arrival_margin"};
 
@@ -142,7 +144,8 @@ TEST(MergedProfile, AChecksumStaysIfNoDriveIsWithoutIt) {
   const LearnedDrive with = merged({drive(1, 900), without});
   EXPECT_EQ(with.profile.checksums().checksums().size(), 1U);
   for (Frame& frame : without)
-    if (frame.can_id == 0x180) frame.payload[7] = static_cast<uint8_t>(frame.payload[7] + frame.payload[1] % 2);
+    if (frame.can_id == 0x180)
+      frame.payload[7] = static_cast<uint8_t>(frame.payload[7] + frame.payload[1] % 2);
   EXPECT_TRUE(merged({drive(1, 900), without}).profile.checksums().checksums().empty());
 }
 
@@ -150,8 +153,9 @@ TEST(ProfileSums, GoThroughAFileAndDamageIsNamed) {
   const LearnedDrive one = at_once({drive(1, 800)});
   const NamedTensors whole = one.sums.tensors();
   expect_same(whole, ProfileSums::from_tensors(whole, one.profile).tensors());
-  EXPECT_NE(error_text<InputError>([&] { ProfileSums::from_tensors({}, one.profile); }).find("earlier version"),
-            std::string::npos);
+  EXPECT_NE(
+      error_text<InputError>([&] { ProfileSums::from_tensors({}, one.profile); }).find("earlier version"),
+      std::string::npos);
   for (const auto& [name, tensor] : whole) {
     NamedTensors damaged = whole;
     damaged.erase(name);

@@ -146,7 +146,9 @@ TEST(SignalSteps, WindowsBeforeAnotherChangeNothingInIt) {
   int found = 0;
   for (const int stride : {10, 100, 350, 2500}) {
     SignalSteps goes_on;
-    const auto worst = [&](int first) { return goes_on.worst(batch.spans(), {&recording, first, 100}, profile); };
+    const auto worst = [&](int first) {
+      return goes_on.worst(batch.spans(), {&recording, first, 100}, profile);
+    };
     for (int first = 0; first + 100 <= std::ssize(frames); first += stride) {
       const float alone = steps_of(frames, first, 100, profile);
       EXPECT_EQ(worst(first), alone) << stride << " " << first;

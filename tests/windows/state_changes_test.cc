@@ -23,7 +23,8 @@ std::vector<Frame> traffic(int64_t end, const Sends& sends, const Payload& paylo
 }
 
 std::vector<Frame> benign() {
-  return traffic(2 * kSecond, [](auto, auto) { return true; }, [](auto, auto) { return uint8_t{0xA0}; });
+  return traffic(
+      2 * kSecond, [](auto, auto) { return true; }, [](auto, auto) { return uint8_t{0xA0}; });
 }
 
 // The last window of traffic in which ID 0 falls silent after 3 s, and so many others change a bit `later`.
@@ -36,7 +37,8 @@ std::optional<float> silence(int changing, int64_t later, bool again = false, bo
         return id != 0 || time < stop || (again && time > 4 * kSecond && time < 5 * kSecond);
       },
       [&](uint32_t id, int64_t time) {
-        return static_cast<uint8_t>(id >= 1 && id <= static_cast<uint32_t>(changing) && time > stop + later ? 0xA1 : 0xA0);
+        return static_cast<uint8_t>(
+            id >= 1 && id <= static_cast<uint32_t>(changing) && time > stop + later ? 0xA1 : 0xA0);
       });
   const BehaviourProfile profile = learned_from(benign());
   const FrameBatch batch = batch_of(frames);
