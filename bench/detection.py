@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Detection on unknown vehicles and unknown attacks, as sections of bench/results/detection.md: run by bench/detection.sh.
 
-    detection.py CAPTURES FOLDER [--seeds N]
+    detection.py CAPTURES FOLDER [--seeds N] [--sections NAME,...]
 
 CAPTURES holds can/, can-daga-v40/ and so on; what is absent is left out. Runs in FOLDER that are there already are used
 again. Every figure is of `plimsoll evaluate`.
@@ -22,6 +22,7 @@ SETS = {  # name: (below CAPTURES, options of ingest)
     "hcrl_sa": ("can/hcrl_sa", []),
     "set_01": ("can/set_01", []),
     "set_03": ("can/set_03", []),
+    "set_04": ("can/set_04", []),
     "daga": ("can-daga-v40", ["--columns", "time,id,length,payload,-,label", "--length", "bits"]),
     "crysys": ("can-crysys", ["--attack-label", "1"]),
     "road": ("can-road-masquerade", ["--columns", "id,byte*8,label", "--id", "dec", "--time", "none"]),
@@ -37,6 +38,8 @@ MODELS = {  # name: (recipe, data, overrides)
     "set_03": ("transfer", "set_03+", []),
     "no DoS": ("transfer", "hcrl_sa+", ["split.leave_out=[DoS]"]),
     "no fuzzing": ("transfer", "hcrl_sa+", ["split.leave_out=[fuzzing]"]),
+    "student": ("transfer", "hcrl_sa+", ["task=distillation", "vgae.preset=small", "teacher.gat.preset=large",
+                                         "teacher.vgae.preset=large"]),
     "no targeted": ("transfer", "set_01+", ["split.leave_out=[targeted_payload_fuzzing]"]),
 }
 CASES = [  # case, goal, model, data, split, calibration, recording or all
@@ -55,6 +58,18 @@ CASES = [  # case, goal, model, data, split, calibration, recording or all
      None),
     ("set_03 test_01, trained on kia and sonata", "", "kia+sonata", "set_03", "test_01_known_vehicle_known_attack", 200, None),
     ("Volvo V40: DoS, replay, payload fuzzing", "", "kia+sonata", "daga", "can-daga-v40", 200, None),
+]
+POOLED = [  # row, data, split, calibration: all recordings of the split together
+    ("gauges of set_03 test_03", "set_03", "test_03_known_vehicle_unknown_attack", 200),
+    ("gauges of set_04", "set_04", "train_02_with_attacks", 200),
+    ("V40: DoS of known IDs, ordered replay, payload fuzzing", "daga", "can-daga-v40", 200),
+    ("hcrl_sa test_02", "hcrl_sa", "test_02_unknown_vehicle_known_attack", 200),
+    ("set_01 test_01", "set_01", "test_01_known_vehicle_known_attack", 200),
+    ("set_01 test_04", "set_01", "test_04_unknown_vehicle_unknown_attack", 500),
+    ("set_03 test_01", "set_03", "test_01_known_vehicle_known_attack", 200),
+    ("set_03 train_02", "set_03", "train_02_with_attacks", 200),
+    ("ROAD", "road", "can-road-masquerade", 200),
+    ("CrySyS", "crysys", "can-crysys", 200),
 ]
 INJECTED = ["set_01", "set_03", "daga", "crysys"]  # vehicles that did not train
 BENIGN = [("kia+sonata", "set_01", "train_01_attack_free"), ("kia+sonata", "set_03", "train_01_attack_free"),
@@ -233,6 +248,20 @@ def masquerade(bench):
     return table(["recording", "windows / attack", "fused AUC / recall / FPR", "statistics alone", "GAT alone"], rows)
 
 
+def pooled(bench, model="kia+sonata"):
+    """All recordings of a split as one: what is found, and what is a false alarm."""
+    rows = []
+    for label, data, split, calibrate in filter(lambda row: bench.has(row[1]), POOLED):
+        groups = [bench.evaluated(model, seed, data, split, calibrate) for seed in bench.seeds]
+        found = [next(row for row in group["models"] if row["name"] == "fused") for group in groups]
+        alarms = [row["confusion"]["fp"] for row in found]
+        rows.append([label, f"{groups[0]['graphs']:,} / {groups[0]['attack_graphs']:,}",
+                     *(f"{middle(found, key)} ({worst(found, key, min)})" for key in ("f1", "recall")),
+                     f"{statistics.median(alarms):g} ({max(alarms)})", f"{middle(found, 'auc', 4)} ({worst(found, 'auc', min, 4)})"])
+        print(rows[-1], flush=True)
+    return table(["row", "windows / attack", "F1: median (worst)", "recall", "false alarms", "AUC"], rows)
+
+
 def ablation(bench):
     """What each part contributes: the cases that are calibrated, without it."""
     rows = []
@@ -292,12 +321,19 @@ def main():
     command = "```\nbench/detection.sh\n```\n"
     protocol = (f"{seeds} seeds, the median counts. Windows of 100 frames, stride 100. Levels of the fused score at 0.1 % of benign "
                 "calibration windows, or, where nothing is calibrated, of benign validation windows of the training vehicles.\n\n")
-    report.write_section("Cases", f"{command}\n{protocol}{cases(bench)}", results)
-    report.write_section("Attacks that use known IDs", known_ids(bench), results)
-    report.write_section("False alarms", false_alarms(bench), results)
-    report.write_section("Masquerade", masquerade(bench), results)
-    report.write_section("Ablation", ablation(bench), results)
-    report.write_section("Boosted trees", trees(bench), results)
+    sections = {
+        "Cases": lambda: f"{command}\n{protocol}{cases(bench)}",
+        "Attacks that use known IDs": lambda: known_ids(bench),
+        "False alarms": lambda: false_alarms(bench),
+        "Masquerade": lambda: masquerade(bench),
+        "Pooled": lambda: pooled(bench),
+        "The distilled student": lambda: pooled(bench, "student"),
+        "Ablation": lambda: ablation(bench),
+        "Boosted trees": lambda: trees(bench),
+    }
+    wanted = sys.argv[sys.argv.index("--sections") + 1].split(",") if "--sections" in sys.argv else sections
+    for name in wanted:
+        report.write_section(name, sections[name](), results)
 
 
 if __name__ == "__main__":

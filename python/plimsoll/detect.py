@@ -36,6 +36,7 @@ class Detector:
 
     `window` and `stride` are frames, or time as text, by default as it was trained; a verdict is an alarm when its
     score is above `threshold`, by default that of the rate `false_alarms` of benign windows, the least that the file has.
+    `adopt` are IDs in hex of devices that joined after the calibration: known, and nothing more of them.
     It holds the frames of a window, however many it is given. Not thread-safe.
     Errors: `InputError` (the file), `UsageError` (options, columns).
     """
@@ -48,13 +49,16 @@ class Detector:
         stride: int | str | None = None,
         threshold: float | None = None,
         false_alarms: float | None = None,
+        adopt: Sequence[str] = (),
     ) -> None:
         if threshold is not None and false_alarms is not None:
             raise UsageError("threshold and false_alarms: expected one of them")
         if false_alarms is not None and not 0 < false_alarms < 1:
             raise UsageError(f"false_alarms={false_alarms!r}: expected a rate above 0 and below 1")
         window, stride = ("" if length is None else str(length) for length in (window, stride))
-        self._detector = _core.Detector(Path(path), window, stride, threshold, false_alarms or 0)
+        self._detector = _core.Detector(
+            Path(path), window, stride, threshold, false_alarms or 0, texts("adopt", adopt)
+        )
         self._begun = False
 
     @property

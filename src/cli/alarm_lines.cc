@@ -108,6 +108,30 @@ void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, con
   latency_.add(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - arrived).count());
 }
 
+void AlarmLines::add(const Silence& silence, const StreamDetector& detector, const StreamPlace& place) {
+  ++alarms_;
+  ++silences_;
+  if (options_.incidents) return;
+  const int64_t passed = bounded_gap_ns(silence.since_ns, silence.time_ns);
+  std::string line;
+  if (options_.json) {
+    Json json = {{"silence_ns", passed},
+                 {"time_ns", silence.time_ns},
+                 {"score", as_written(silence.score)},
+                 {"threshold", as_written(detector.threshold())},
+                 {"alarm", true},
+                 {"parts", {{"silence", as_written(silence.score)}}}};
+    if (!place.channel.empty()) json["channel"] = place.channel;
+    line = json.dump();
+  } else {
+    line = fmt::format("ALARM{}{} no frame for {:.3f} s at {:.6f} s: score {:.3f} by silence",
+                       place.channel.empty() ? "" : " ", place.channel, static_cast<double>(passed) / 1e9,
+                       static_cast<double>(silence.time_ns) / 1e9, silence.score);
+  }
+  std::puts(line.c_str());
+  flush_output();
+}
+
 Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detector,
                            const StreamPlace& place) const {
   const std::vector<MessageKey> ids = detector.node_ids();
@@ -177,6 +201,7 @@ Json AlarmLines::summary_json(const FeedLosses& losses, Budget& budget) const {
   const double busy = processor_seconds();
   Json summary = {{"windows", windows_},
                   {"alarms", alarms_},
+                  {"silences", silences_},
                   {"frames", frames_},
                   {"recordings", recordings_},
                   {"seconds", seconds},
@@ -201,7 +226,7 @@ Json AlarmLines::summary_json(const FeedLosses& losses, Budget& budget) const {
     summary["labels"] = {
         {"attack_windows", attacks_},
         {"found", found_},
-        {"false_alarms_per_hour", hours > 0 ? Json(static_cast<double>(alarms_ - found_) / hours) : Json()}};
+        {"false_alarms_per_hour", hours > 0 ? Json(static_cast<double>(false_alarms()) / hours) : Json()}};
   return summary;
 }
 
@@ -227,6 +252,7 @@ void AlarmLines::print_summary(const Json& summary) const {
   const auto us = [&](const char* key) { return summary.at("latency_ns").at(key).get<double>() / 1e3; };
   fmt::print("{} alarms in {} windows of {} frames, {}\n", format_count(alarms_), format_count(windows_),
              format_count(frames_), format_seconds(summary.at("seconds")));
+  if (silences_ > 0) fmt::print("{} of them of a bus that was silent\n", format_count(silences_));
   const auto say = [](const char* what, const Json& an_hour) {
     if (an_hour.is_null()) return;
     fmt::print("{}: {:.3g} an hour of traffic, {:.3g} a day\n", what, an_hour.get<double>(),
@@ -235,7 +261,7 @@ void AlarmLines::print_summary(const Json& summary) const {
   say("alarms", summary.at("alarms_per_hour"));
   if (labelled_) {
     fmt::print("labels: {} of {} windows with attacks found, {} false alarms in {} without\n",
-               format_count(found_), format_count(attacks_), format_count(alarms_ - found_),
+               format_count(found_), format_count(attacks_), format_count(false_alarms()),
                format_count(windows_ - attacks_));
     say("false alarms", summary.at("labels").at("false_alarms_per_hour"));
   }

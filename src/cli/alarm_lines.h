@@ -7,6 +7,7 @@
 #include "detect/dbc.h"
 #include "detect/frame_feed.h"
 #include "detect/latency.h"
+#include "detect/silence_watch.h"
 #include "detect/stream_detector.h"
 
 namespace plimsoll {
@@ -38,6 +39,8 @@ class AlarmLines {
   /// standard output takes nothing more.
   void add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
            Clock::time_point arrived);
+  /// The bus was silent for too long: an alarm.
+  void add(const Silence& silence, const StreamDetector& detector, const StreamPlace& place);
   void count_frames(int64_t frames) { frames_ += frames; }
   int64_t alarms() const { return alarms_; }
   int64_t windows() const { return windows_; }
@@ -56,6 +59,8 @@ class AlarmLines {
   Json summary_json(const FeedLosses& losses, Budget& budget) const;
   void print_summary(const Json& summary) const;
   double traffic_hours() const;
+  // Of windows with labels.
+  int64_t false_alarms() const { return alarms_ - silences_ - found_; }
 
   Options options_;
   const Stopwatch& watch_;
@@ -64,6 +69,7 @@ class AlarmLines {
   int64_t windows_ = 0;
   int64_t frames_ = 0;
   int64_t alarms_ = 0;
+  int64_t silences_ = 0;  // among these
   int64_t recordings_ = 0;
   bool labelled_ = false;
   int64_t attacks_ = 0;

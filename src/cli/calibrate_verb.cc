@@ -19,6 +19,7 @@ namespace {
 struct Options {
   std::filesystem::path model;
   std::vector<std::filesystem::path> benign;
+  std::vector<std::filesystem::path> merge;  // other detectors
   std::filesystem::path out;
   FormatOptions format;
   Resources resources;
@@ -29,6 +30,14 @@ struct Options {
 // Captures become frames beside the output, and are gone when it is there; so is its own folder when nothing
 // came of it.
 CalibrationResult calibrate(const Options& options) {
+  if (!options.merge.empty()) {
+    std::vector<std::filesystem::path> models = options.merge;
+    models.push_back(options.model);
+    return merge_detectors(models, options.out);
+  }
+  if (options.benign.empty())
+    throw UsageError(
+        "give benign traffic with --benign, or detectors that were calibrated on it with --merge");
   const DetectorFile model(options.model);
   require_calibratable(model);
   std::filesystem::path name = options.out;
@@ -77,12 +86,15 @@ void add_calibrate(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("calibrate", "Teach a detector the benign traffic of a vehicle");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
-  verb->add_option(
-          "--benign", options->benign,
-          "Benign traffic of the vehicle: captures of one or more drives, in any format, or a data set of "
-          "frames")
-      ->required()
-      ->type_name("CAPTURE...");
+  CLI::Option* const benign = verb->add_option(
+      "--benign", options->benign,
+      "Benign traffic of the vehicle: captures of one or more drives, in any format, or a data set of "
+      "frames");
+  benign->type_name("CAPTURE...");
+  verb->add_option("--merge", options->merge,
+                   "Detectors that were calibrated on other drives of the vehicle, as MODEL was on one")
+      ->type_name("MODEL...")
+      ->excludes(benign);
   verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
   add_capture_options(*verb, options->format);
   add_merge_channels(*verb, options->format);
@@ -90,8 +102,9 @@ void add_calibrate(CLI::App& app) {
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);
   verb->footer(
-      "Example: plimsoll calibrate runs/transfer/detector.safetensors --benign drive.log --out "
-      "car.safetensors");
+      "Examples: plimsoll calibrate runs/transfer/detector.safetensors --benign drive.log --out "
+      "car.safetensors\n"
+      "          plimsoll calibrate monday.safetensors --merge tuesday.safetensors --out car.safetensors");
   verb->callback([options] { run(*options); });
 }
 

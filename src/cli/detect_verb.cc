@@ -17,7 +17,6 @@
 #include "cli/verbs.h"
 #include "detect/dbc.h"
 #include "detect/frame_feed.h"
-#include "ingest/can/fields.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -30,6 +29,7 @@ struct Options {
   std::vector<std::string> adopt;   // CAN IDs
   std::string window;
   std::string stride;
+  std::string tick;
   FeedOptions feed;
   DetectOptions detect;
   bool all = false;
@@ -52,24 +52,24 @@ struct Options {
   Resources resources;
 };
 
-uint32_t can_id_of(const std::string& text) {
-  try {
-    return parse_hex_id(text);
-  } catch (const Wrong& wrong) {
-    throw UsageError(fmt::format("--adopt '{}': expected {}, as in 1F0 or 18FEF100", text, wrong.expected));
-  }
-}
-
 DetectOptions detect_options(const Options& options) {
   DetectOptions detect = options.detect;
   if (!options.window.empty()) detect.window = WindowLength::parse(options.window);
   if (!options.stride.empty()) detect.stride = WindowLength::parse(options.stride);
-  for (const std::string& id : options.adopt) detect.adopted.push_back(can_id_of(id));
+  for (const std::string& id : options.adopt) detect.adopted.push_back(adopted_id(id));
   return detect;
 }
 
 int64_t ns_of(double seconds) {
   return static_cast<int64_t>(seconds * 1e9);
+}
+
+int64_t tick_of(const Options& options) {
+  if (options.tick.empty()) return 0;
+  const WindowLength tick = WindowLength::parse(options.tick);
+  if (tick.unit != WindowUnit::nanoseconds)
+    throw UsageError(fmt::format("--tick '{}': expected a time, as in 100ms", options.tick));
+  return tick.value;
 }
 
 std::map<std::string, std::string> models_by_channel(const std::vector<std::string>& words) {
@@ -148,6 +148,7 @@ void run(const Options& options) {
   if (::isatty(STDOUT_FILENO) == 0) std::signal(SIGHUP, on_hang_up);
   FeedOptions feed_options = options.feed;
   feed_options.stop = &stop;
+  feed_options.tick_ns = tick_of(options);
   std::string source;
   for (const std::string& word : options.sources)
     source += (source.empty() ? "" : ", ") + (word == "-" ? "standard input" : word);
@@ -177,7 +178,8 @@ void run(const Options& options) {
                        .detect = detect_options(options),
                        .format = feed_options.format,
                        .incidents = has_events ? std::optional(incident_options(options)) : std::nullopt,
-                       .tell = [&](const Incident& incident) { sink.tell(incident); }},
+                       .tell = [&](const Incident& incident) { sink.tell(incident); },
+                       .tick_ns = feed_options.tick_ns},
                       *feed, lines, counts, stop, reload_requested);
   warn_of_other_windows(detection.detector());
   const DetectMonitor monitor({.port = options.metrics,
@@ -255,6 +257,9 @@ void add_detect(CLI::App& app) {
       ->type_name("LENGTH");
   verb->add_option("--stride", options->stride, "From one window to the next; default: as it was trained")
       ->type_name("LENGTH");
+  verb->add_option("--tick", options->tick,
+                   "Judge time without frames, too, in steps of this; default: windows alone are judged")
+      ->type_name("TIME");
   CLI::Option* const rate = verb->add_option("--false-alarms", options->detect.false_alarms,
                                              "Take the threshold of this rate of benign windows, 0.01 or "
                                              "0.001; default: the least the detector has");

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/error.h"
 #include "ingest/text/characters.h"
+#include "windows/gap.h"
 
 namespace plimsoll {
 
@@ -19,6 +21,7 @@ Detection::Detection(Options options, FrameFeed& feed, AlarmLines& lines, Detect
       reload_(reload),
       first_(std::make_unique<StreamDetector>(options_.model, options_.detect)),
       merged_(!first_->channels().empty()) {
+  if (options_.tick_ns > 0) watch_of(*first_);
   for (const auto& [channel, model] : options_.models)
     if (!StreamDetector(model, options_.detect).channels().empty())
       throw UsageError(fmt::format("--detector {}={}: was made on merged channels, and is asked to judge one",
@@ -29,7 +32,8 @@ void Detection::run() {
   FrameBatch batch;
   while (feed_.read(batch)) {
     if (reload_.exchange(false)) load_again();
-    take(batch);
+    if (batch.frames() > 0) take(batch);
+    if (options_.tick_ns > 0) judge_silences(batch);
     count(batch);
   }
   for (const auto& lane : lanes_) {
@@ -50,6 +54,7 @@ std::unique_ptr<StreamDetector> Detection::load(const std::string& channel) cons
     throw InputError(fmt::format("{}: was made on {}, the one at work was not; start again",
                                  own == options_.models.end() ? options_.model : own->second,
                                  is_merged(channel) ? "single channels" : "merged channels"));
+  if (options_.tick_ns > 0) watch_of(*detector);  // one that cannot is refused before it is at work
   return detector;
 }
 
@@ -66,8 +71,17 @@ Detection::Lane& Detection::lane_of(const std::string& channel) {
       first_ && lanes_.size() == 1 && !options_.models.contains(name) ? std::move(first_) : load(name);
   if (options_.incidents)
     lane.incidents.emplace(*options_.incidents, name, incident_, counts_, options_.tell);
+  listen(lane);
   begin(lane);
   return lane;
+}
+
+SilenceWatch Detection::watch_of(const StreamDetector& detector) const {
+  return {detector.silence(), detector.vocabulary(), options_.tick_ns, detector.threshold()};
+}
+
+void Detection::listen(Lane& lane) const {
+  if (options_.tick_ns > 0) lane.silence.emplace(watch_of(*lane.detector));
 }
 
 // What comes next in the channel is another recording.
@@ -140,17 +154,45 @@ void Detection::take(const FrameBatch& batch) {
 
 void Detection::take(Lane& lane, FrameSpans frames) {
   for (;;) {
-    const int64_t taken = lane.detector->add(frames, channels_);
+    const int64_t until_silence = lane.silence ? lane.silence->add(frames, channels_) : frames.size();
+    const int64_t taken = lane.detector->add(frames.part(0, until_silence), channels_);
     judge(lane);
     lane.frames += taken;
     lines_.count_frames(taken);
     if (taken == frames.size()) return;
+    frames = frames.part(taken, frames.size() - taken);
+    if (taken == until_silence) {
+      judge_silence(lane, frames.time_ns.front());
+      continue;
+    }
     lane.detector->end();
     judge(lane);
     if (lane.incidents) lane.incidents->end();
     begin(lane);
-    frames = frames.part(taken, frames.size() - taken);
   }
+}
+
+void Detection::judge_silence(Lane& lane, int64_t now_ns) {
+  const std::optional<Silence> silence = lane.silence->until(now_ns);
+  if (!silence) return;
+  lines_.add(*silence, *lane.detector, lane.place);
+  if (lane.incidents) lane.incidents->add(*silence, lane.detector->threshold());
+}
+
+// Of channels that the batch has no frame of. Where it has none at all, an interface was waited for: as long
+// as it is since the last ones came.
+void Detection::judge_silences(const FrameBatch& batch) {
+  for (const int64_t time : batch.time_ns)
+    if (!latest_ns_ || time > *latest_ns_ ||
+        gap_ns(time, *latest_ns_) > static_cast<uint64_t>(WindowStream::kMostBack))
+      latest_ns_ = time;
+  if (!latest_ns_) return;
+  int64_t now_ns = *latest_ns_;
+  if (batch.frames() == 0) {
+    const auto waited = std::chrono::steady_clock::now() - feed_.arrived();
+    now_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(waited).count();
+  }
+  for (const auto& lane : lanes_) judge_silence(*lane, now_ns);
 }
 
 void Detection::judge(Lane& lane) {
@@ -174,6 +216,7 @@ void Detection::load_again() {
       const FrameSpans pending = before->pending();
       lane.frames -= pending.size();
       lines_.count_frames(-pending.size());
+      listen(lane);
       begin(lane);
       take(lane, pending);
     }

@@ -11,6 +11,7 @@
 #include "cli/detect_monitor.h"
 #include "cli/incidents.h"
 #include "detect/frame_feed.h"
+#include "detect/silence_watch.h"
 #include "detect/stream_detector.h"
 
 namespace plimsoll {
@@ -27,6 +28,7 @@ class Detection {
     FormatOptions format = {};  ///< of the feed: names of channels
     std::optional<Incidents::Options> incidents;
     Incidents::Tell tell;  ///< of incidents
+    int64_t tick_ns = 0;   ///< of empty time that is judged; 0: none is
   };
   /// `reload`: set when the files of the detectors are to be read again; what is not judged yet goes to the
   /// new ones. Errors: as StreamDetector's; UsageError for a channel's detector that was made on
@@ -46,6 +48,7 @@ class Detection {
     StreamPlace place;
     std::unique_ptr<StreamDetector> detector;
     std::optional<Incidents> incidents;
+    std::optional<SilenceWatch> silence;
     FrameBatch waiting;  // of a batch of several channels: its frames
     int64_t windows = 0;
     int64_t frames = 0;
@@ -60,6 +63,10 @@ class Detection {
   void take(const FrameBatch& batch);
   void take(Lane& lane, FrameSpans frames);
   void judge(Lane& lane);
+  void listen(Lane& lane) const;
+  SilenceWatch watch_of(const StreamDetector& detector) const;
+  void judge_silence(Lane& lane, int64_t now_ns);
+  void judge_silences(const FrameBatch& batch);
   void load_again();
   void count(const FrameBatch& batch);
 
@@ -74,6 +81,7 @@ class Detection {
   std::vector<std::string> channels_;         // names by the feed's number
   std::vector<std::unique_ptr<Lane>> lanes_;  // in the order of their first frames
   int64_t incident_ = 0;                      // number of the last one
+  std::optional<int64_t> latest_ns_;          // time of all frames
 };
 
 }  // namespace plimsoll

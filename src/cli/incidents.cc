@@ -45,15 +45,9 @@ const char* state_name(Incident::State state) {
 
 void Incidents::add(const Verdict& verdict, const StreamDetector& detector) {
   const int64_t time_ns = verdict.window.time_ns;
-  if (open_ && is_over(time_ns)) end();
+  close_before(time_ns);
   if (!verdict.alarm || !passes()) return;
-  if (!open_) begin(verdict, detector.threshold());
-  incident_.end_ns = time_ns;
-  ++incident_.windows;
-  if (verdict.score > incident_.worst || std::isnan(verdict.score)) {
-    incident_.worst = verdict.score;
-    incident_.part = worst_part(verdict);
-  }
+  put_alarm(time_ns, verdict.score, detector.threshold(), worst_part(verdict));
   name_ids(detector);
   if (options_.interval_ns > 0) return;
   const bool enough = is_enough(time_ns, 1);
@@ -97,16 +91,37 @@ bool Incidents::is_enough(int64_t time_ns, int64_t alarms) {
   return in_interval_ >= options_.least_windows;
 }
 
-void Incidents::begin(const Verdict& verdict, float threshold) {
-  open_ = true;
-  told_ = false;
-  if (options_.within_ns == 0) in_interval_ = 0;
-  incident_ = {.channel = channel_,
-               .start_ns = verdict.window.time_ns,
-               .worst = verdict.score,
-               .threshold = threshold,
-               .part = worst_part(verdict),
-               .ids = {}};
+// It is one alarm however long it lasts, so that none is waited for.
+void Incidents::add(const Silence& silence, float threshold) {
+  close_before(silence.time_ns);
+  if (!passes()) return;
+  put_alarm(silence.time_ns, silence.score, threshold,
+            statistic_names()[static_cast<size_t>(Statistic::silence)]);
+  if (options_.interval_ns == 0 && !told_) tell(Incident::State::open);
+}
+
+void Incidents::close_before(int64_t time_ns) {
+  if (open_ && is_over(time_ns)) end();
+}
+
+void Incidents::put_alarm(int64_t time_ns, float score, float threshold, const std::string& part) {
+  if (!open_) {
+    open_ = true;
+    told_ = false;
+    if (options_.within_ns == 0) in_interval_ = 0;
+    incident_ = {.channel = channel_,
+                 .start_ns = time_ns,
+                 .worst = score,
+                 .threshold = threshold,
+                 .part = part,
+                 .ids = {}};
+  }
+  incident_.end_ns = time_ns;
+  ++incident_.windows;
+  if (score > incident_.worst || std::isnan(score)) {
+    incident_.worst = score;
+    incident_.part = part;
+  }
 }
 
 // Those that the detector does not know, else the one that attention points at most.

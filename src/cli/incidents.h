@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/detect_monitor.h"
+#include "detect/silence_watch.h"
 #include "detect/stream_detector.h"
 
 namespace plimsoll {
@@ -65,6 +66,8 @@ class Incidents {
 
   /// A window was judged.
   void add(const Verdict& verdict, const StreamDetector& detector);
+  /// The bus was silent for too long.
+  void add(const Silence& silence, float threshold);
   /// Another recording, or the end: what is open is over.
   void end();
 
@@ -73,7 +76,8 @@ class Incidents {
   void drop(std::atomic<int64_t>& count, int64_t alarms);
   bool is_over(int64_t time_ns) const;
   bool is_enough(int64_t time_ns, int64_t alarms);
-  void begin(const Verdict& verdict, float threshold);
+  void close_before(int64_t time_ns);
+  void put_alarm(int64_t time_ns, float score, float threshold, const std::string& part);
   void name_ids(const StreamDetector& detector);
   void tell(Incident::State state);
 

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "detect/window_judge.h"
 #include "store/column_check.h"
+#include "store/metadata_json.h"
 #include "windows/behaviour_windows.h"
 #include "windows/calibration.h"
+#include "windows/profile_sums.h"
 
 namespace plimsoll {
 namespace {
@@ -39,7 +42,7 @@ Benign benign_of(const WindowSource& windows, const WindowOptions& options) {
 }
 
 BehaviourProfile profile_of(const FramesView& frames, const WindowSource& windows,
-                            std::span<const int64_t> graphs) {
+                            std::span<const int64_t> graphs, ProfileSums* sums = nullptr) {
   std::vector<FrameWindow> runs;
   const auto& recordings = windows.tables().recordings;
   for (size_t r = 0; r < recordings.size(); ++r) {
@@ -48,7 +51,7 @@ BehaviourProfile profile_of(const FramesView& frames, const WindowSource& window
     const auto its = runs_of(frames, windows, frames.recordings()[r], {first, end});
     runs.insert(runs.end(), its.begin(), its.end());
   }
-  return BehaviourProfile::learn(frames.frames(), runs);
+  return BehaviourProfile::learn(frames.frames(), runs, sums);
 }
 
 // The parts of these windows by a profile that was not learned from them.
@@ -74,21 +77,62 @@ double seconds_of(const FramesView& frames) {
   return seconds;
 }
 
+bool is_of_vehicle(const std::string& tensor) {
+  return tensor.starts_with("profile.") || tensor.starts_with("fusion.") || tensor.starts_with("timing.");
+}
+
 // The model's tensors and metadata, with another profile and other levels.
-void write(const DetectorFile& model, const BehaviourProfile& profile, const Fusion& fusion,
-           const CalibrationResult& result, const std::filesystem::path& out) {
+CalibrationResult write(const DetectorFile& model, const LearnedDrive& drive, const FusedRows& rows,
+                        CalibrationResult result, const std::filesystem::path& out) {
+  const Fusion fusion = Fusion::learn(rows, {}, Fusion::Timing::by_id);
+  const BehaviourProfile& profile = drive.profile;
+  result.windows = rows.size();
+  result.ids = profile.vocabulary().size();
+  result.expected = std::ssize(profile.expected());
+  result.line = fusion.lines().back();
   NamedTensors learned = profile.tensors();
+  learned.merge(drive.sums.tensors());
   learned.merge(fusion.tensors());
+  learned.merge(rows.tensors());
   std::map<std::string, TensorSpan> tensors;
   for (const auto& [name, tensor] : model.file.tensors())
-    if (!name.starts_with("profile.") && !name.starts_with("fusion.") && !name.starts_with("timing."))
-      tensors[name] = tensor;
+    if (!is_of_vehicle(name)) tensors[name] = tensor;
   for (const auto& [name, tensor] : learned) tensors[name] = tensor.span();
   TensorMetadata metadata = model.file.metadata();
   metadata["plimsoll.calibrated"] =
       Json{{"windows", result.windows}, {"seconds", result.seconds}, {"ids", result.ids}}.dump();
   put_channel_names(profile.vocabulary().ids().channels, metadata);
   write_safetensors(out, tensors, metadata);
+  return result;
+}
+
+// Whether two files differ in nothing but the vehicle.
+bool is_same_model(const DetectorFile& one, const DetectorFile& other) {
+  const auto known = [](const DetectorFile& model) {
+    TensorMetadata metadata = model.file.metadata();
+    for (const char* const key : {kChecksum, "plimsoll.calibrated", "plimsoll.channels"}) metadata.erase(key);
+    return metadata;
+  };
+  const auto weights = [](const DetectorFile& model) {
+    std::vector<std::pair<std::string, const TensorSpan*>> all;
+    for (const auto& [name, tensor] : model.file.tensors())
+      if (!is_of_vehicle(name)) all.emplace_back(name, &tensor);
+    return all;
+  };
+  return known(one) == known(other) &&
+         std::ranges::equal(weights(one), weights(other), [](const auto& a, const auto& b) {
+           return a.first == b.first && a.second->dtype == b.second->dtype &&
+                  a.second->shape == b.second->shape && std::ranges::equal(a.second->data, b.second->data);
+         });
+}
+
+LearnedDrive drive_of(const DetectorFile& model) {
+  try {
+    return {*model.known.profile,
+            ProfileSums::from_tensors(own_tensors(model.file, "profile.sums."), *model.known.profile)};
+  } catch (const InputError& error) {
+    throw InputError(model.file.path() + ": " + error.what());
+  }
 }
 
 }  // namespace
@@ -126,13 +170,41 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
   FusedRows rows;
   judge(model, frames, profile_of(frames, windows, second), first, rows);
   judge(model, frames, profile_of(frames, windows, first), second, rows);
-  const Fusion fusion = Fusion::learn(rows, {}, Fusion::Timing::by_id);
-  const BehaviourProfile profile = profile_of(frames, windows, all);
-  result.ids = profile.vocabulary().size();
-  result.expected = std::ssize(profile.expected());
-  result.line = fusion.lines().back();
-  write(model, profile, fusion, result, out);
-  return result;
+  ProfileSums sums;
+  BehaviourProfile profile = profile_of(frames, windows, all, &sums);
+  return write(model, {std::move(profile), std::move(sums)}, rows, result, out);
+}
+
+CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& paths,
+                                  const std::filesystem::path& out) {
+  std::vector<std::unique_ptr<DetectorFile>> models;
+  for (const auto& path : paths) {
+    models.push_back(std::make_unique<DetectorFile>(path));
+    require_calibratable(*models.back());
+    if (!is_same_model(*models.back(), *models.front()))
+      throw InputError(fmt::format("{}: is of another model than {}; calibrate the same one on each drive",
+                                   path.string(), paths.front().string()));
+  }
+  // Sums of numbers that are no whole ones depend on their order: by content it is always the same.
+  std::ranges::sort(models, {}, [](const auto& model) { return model->file.meta(kChecksum); });
+  const auto twice =
+      std::ranges::adjacent_find(models, {}, [](const auto& model) { return model->file.meta(kChecksum); });
+  if (twice != models.end())
+    throw UsageError(fmt::format("{} and {} are the same calibration; a drive counts once",
+                                 (*twice)->file.path(), (*std::next(twice))->file.path()));
+  std::vector<LearnedDrive> drives;
+  FusedRows rows;
+  CalibrationResult result;
+  for (const auto& model : models) {
+    drives.push_back(drive_of(*model));
+    const FusedRows its = FusedRows::from_tensors(own_tensors(model->file, "fusion.rows"));
+    rows.values.insert(rows.values.end(), its.values.begin(), its.values.end());
+    result.seconds += read_metadata(model->file, "plimsoll.calibrated",
+                                    [](const Json& said) { return said.at("seconds").get<double>(); });
+  }
+  ProfileSums sums;
+  BehaviourProfile profile = BehaviourProfile::merged(drives, sums);
+  return write(*models.front(), {std::move(profile), std::move(sums)}, rows, result, out);
 }
 
 }  // namespace plimsoll

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "detect/detector_file.h"
 
@@ -27,6 +28,13 @@ void require_calibratable(const DetectorFile& model);
 /// (disk).
 CalibrationResult calibrate_detector(const DetectorFile& model, const std::filesystem::path& benign,
                                      const std::filesystem::path& out);
+
+/// Makes of detectors of one model, each calibrated alone, one that was calibrated on the traffic of all
+/// (docs/detect.md#drives-that-were-calibrated-apart): the same bytes in any order. Errors: InputError that
+/// names the file (not calibrated, or by an earlier version; of another model, or of other channels), Failure
+/// (disk).
+CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& models,
+                                  const std::filesystem::path& out);
 
 /// With fewer windows there is nothing to learn levels from.
 inline constexpr int64_t kFewestCalibrationWindows = 20;

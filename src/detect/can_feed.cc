@@ -88,7 +88,11 @@ class CanSocket {
 class CanFeed : public FrameFeed {
  public:
   CanFeed(const std::vector<std::string>& interfaces, const FeedOptions& options)
-      : socket_(interfaces), width_(options.format.payload), strict_(options.strict), stop_(options.stop) {
+      : socket_(interfaces),
+        width_(options.format.payload),
+        strict_(options.strict),
+        stop_(options.stop),
+        tick_ns_(options.tick_ns) {
     for (size_t i = 0; i < kFrames; ++i) {
       buffers_[i] = {&frames_[i], sizeof(frames_[i])};
       messages_[i].msg_hdr = {};
@@ -102,7 +106,8 @@ class CanFeed : public FrameFeed {
     batch.width = width_;
     batch.clear();
     while (batch.frames() == 0) {
-      if (!wait_for_input(socket_.descriptor(), stop_)) return false;
+      const Waited waited = wait_for_input(socket_.descriptor(), stop_, tick_ns_);
+      if (waited != Waited::input) return waited == Waited::in_vain;
       for (size_t i = 0; i < kFrames; ++i) {
         messages_[i].msg_hdr.msg_control = controls_[i].data();
         messages_[i].msg_hdr.msg_controllen = controls_[i].size();
@@ -167,6 +172,7 @@ class CanFeed : public FrameFeed {
   int64_t width_;
   bool strict_;
   const std::atomic<bool>* stop_;
+  int64_t tick_ns_;
   FeedLosses losses_;
   std::chrono::steady_clock::time_point arrived_;
   Vector<canfd_frame, Tag::ingest> frames_ = Vector<canfd_frame, Tag::ingest>(kFrames, canfd_frame{});

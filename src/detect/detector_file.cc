@@ -32,12 +32,12 @@ LearnedBefore learned_of(const SafetensorsView& file) {
   const NamedTensors ids = own_tensors(file, "vocabulary.ids");
   const std::vector<std::string> channels = channel_names(file);
   return {Vocabulary::from_tensor(ids, "vocabulary.ids", channels).ids(),
-          BehaviourProfile::from_tensors(own_tensors(file, "profile."), channels)};
+          BehaviourProfile::from_tensors(own_tensors(file, "profile.", "profile.sums."), channels)};
 }
 
 std::optional<Fusion> fusion_of(const SafetensorsView& file) {
   try {
-    return Fusion::from_tensors(own_tensors(file, "fusion."));
+    return Fusion::from_tensors(own_tensors(file, "fusion.", "fusion.rows"));
   } catch (const InputError& error) {
     throw InputError(file.path() + ": " + error.what());
   }

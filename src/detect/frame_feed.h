@@ -26,8 +26,9 @@ class FrameFeed {
   virtual ~FrameFeed() = default;
 
   /// Replaces `frames` by those that are there, with their channels where the source tells them, waiting for
-  /// at least one; false at the end, or when the flag is set that it was made with. Errors: InputError (a
-  /// capture of no known format, damaged compressed data, with `strict` a malformed line), Failure.
+  /// at least one; of interfaces, for a tick at most. False at the end, or when the flag is set that it was
+  /// made with. Errors: InputError (a capture of no known format, damaged compressed data, with `strict` a
+  /// malformed line), Failure.
   virtual bool read(FrameBatch& frames) = 0;
   /// When the system gave the last of these frames: a window's latency counts from here.
   virtual std::chrono::steady_clock::time_point arrived() const = 0;
@@ -40,6 +41,7 @@ struct FeedOptions {
   FormatOptions format;
   bool strict = false;  ///< a malformed line is an error, not a loss
   const std::atomic<bool>* stop = nullptr;
+  int64_t tick_ns = 0;  ///< of interfaces: how long to wait for a frame; 0: until one comes
 };
 
 /// One capture, named pipe or "-", as open_capture_feed(), or interfaces, as open_can_feed(). Errors: theirs;

@@ -131,6 +131,15 @@ void FusedRows::add_empty(int64_t windows) {
                 std::numeric_limits<float>::quiet_NaN());
 }
 
+NamedTensors FusedRows::tensors() const {
+  return {{"fusion.rows", own_tensor<float>(values, {size(), static_cast<int64_t>(kFusedParts)})}};
+}
+
+FusedRows FusedRows::from_tensors(const NamedTensors& tensors) {
+  const auto rows = values_of<float>(tensors, "fusion.rows", {-1, static_cast<int64_t>(kFusedParts)});
+  return {{rows.begin(), rows.end()}};
+}
+
 Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& without, Timing timing) {
   if (benign.size() == 0)
     throw InputError(

@@ -39,6 +39,10 @@ struct FusedRows {
   void add(std::span<const float> parts);
   /// More windows, of which no part was asked for yet.
   void add_empty(int64_t windows);
+
+  /// As tensor "fusion.rows", and back. Errors: InputError where it is missing or misshapen.
+  NamedTensors tensors() const;
+  static FusedRows from_tensors(const NamedTensors& tensors);
 };
 
 /// One score of many parts: each is measured by how far it exceeds what benign windows have, in units of how

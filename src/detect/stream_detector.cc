@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "detect/calibrate.h"
+#include "ingest/can/fields.h"
 #include "windows/compat_graph.h"
 
 namespace plimsoll {
@@ -41,6 +42,14 @@ LearnedBefore with_adopted(const DetectorFile& model, const std::vector<uint32_t
 
 }  // namespace
 
+uint32_t adopted_id(const std::string& text) {
+  try {
+    return parse_hex_id(text);
+  } catch (const Wrong& wrong) {
+    throw UsageError(fmt::format("adopt '{}': expected {}, as in 1F0 or 18FEF100", text, wrong.expected));
+  }
+}
+
 StreamDetector::StreamDetector(const std::filesystem::path& model, const DetectOptions& options)
     : StreamDetector(DetectorFile(model), options) {}
 
@@ -48,6 +57,7 @@ StreamDetector::StreamDetector(const DetectorFile& model, const DetectOptions& o
     : trained_windows_(model.windows),
       windows_(windows_of(model.windows, options)),
       vocabulary_(model.known.vocabulary),
+      silence_(model.known.profile ? model.known.profile->silence() : BusSilence{}),
       adopted_(options.adopted),
       stream_(windows_, with_adopted(model, options.adopted)),
       judge_(model, stream_.tables()),

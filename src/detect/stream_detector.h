@@ -34,6 +34,9 @@ struct DetectOptions {
   double false_alarms = 0;             ///< the rate whose threshold is taken; 0: the least there is
 };
 
+/// A CAN ID in hex, of 29 bits if it has eight digits. Errors: UsageError.
+uint32_t adopted_id(const std::string& text);
+
 /// A trained detector on frames as they come: their windows' scores are those that evaluate gives the same
 /// recording, but for rounding. Needs neither torch nor a data set. Not thread-safe.
 class StreamDetector {
@@ -74,6 +77,9 @@ class StreamDetector {
   const std::vector<std::string>& channels() const { return stream_.known_channels(); }
 
   float threshold() const { return threshold_; }
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  /// How long its bus is silent in benign traffic.
+  const BusSilence& silence() const { return silence_; }
   const WindowOptions& windows() const { return windows_; }
   const WindowOptions& trained_windows() const { return trained_windows_; }
 
@@ -83,6 +89,7 @@ class StreamDetector {
   WindowOptions trained_windows_;
   WindowOptions windows_;
   Vocabulary vocabulary_;
+  BusSilence silence_;
   std::vector<uint32_t> adopted_;
   WindowStream stream_;
   WindowJudge judge_;

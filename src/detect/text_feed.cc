@@ -52,7 +52,7 @@ class LiveBytes {
     if (stop_ != nullptr && *stop_) return 0;
     if (compressed_) return compressed_->read(data, bytes);
     for (;;) {
-      if (!wait_for_input(descriptor_, stop_)) return 0;
+      if (wait_for_input(descriptor_, stop_) == Waited::stopped) return 0;
       const ssize_t got = ::read(descriptor_, data, bytes);
       if (got >= 0) return static_cast<size_t>(got);
       if (errno != EAGAIN && errno != EINTR)

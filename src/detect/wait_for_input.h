@@ -1,11 +1,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 namespace plimsoll {
 
-/// Waits until there is something to read, or the end of it; false when the flag is set before. `stop` may be
-/// null. Errors: Failure.
-bool wait_for_input(int descriptor, const std::atomic<bool>* stop);
+enum class Waited : uint8_t { input, stopped, in_vain };
+
+/// Waits until there is something to read, or the end of it, or the flag is set, or `most_ns` are over; 0: as
+/// long as it takes. `stop` may be null. Errors: Failure.
+Waited wait_for_input(int descriptor, const std::atomic<bool>* stop, int64_t most_ns = 0);
 
 }  // namespace plimsoll

@@ -53,10 +53,10 @@ std::span<const T> values_of(const NamedTensors& tensors, const std::string& nam
   return {reinterpret_cast<const T*>(tensor.data.data()), tensor.data.size() / sizeof(T)};
 }
 
-NamedTensors own_tensors(const SafetensorsView& file, const std::string& prefix) {
+NamedTensors own_tensors(const SafetensorsView& file, const std::string& prefix, const std::string& without) {
   NamedTensors tensors;
   for (const auto& [name, tensor] : file.tensors())
-    if (name.starts_with(prefix)) tensors[name] = copy_of(tensor);
+    if (name.starts_with(prefix) && !name.starts_with(without)) tensors[name] = copy_of(tensor);
   return tensors;
 }
 

@@ -32,7 +32,8 @@ template <typename T>
 std::span<const T> values_of(const NamedTensors& tensors, const std::string& name,
                              const std::vector<int64_t>& shape);
 
-/// Copies of a file's tensors whose names begin with `prefix`.
-NamedTensors own_tensors(const SafetensorsView& file, const std::string& prefix);
+/// Copies of a file's tensors whose names begin with `prefix`, and not with `without`.
+NamedTensors own_tensors(const SafetensorsView& file, const std::string& prefix,
+                         const std::string& without = " ");
 
 }  // namespace plimsoll

@@ -15,36 +15,9 @@ namespace plimsoll {
 namespace {
 
 constexpr int kGaps = 8;
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-
-// The spans of one kind, of an ID.
-struct Spans {
-  int64_t count = 0;
-  std::array<int64_t, ArrivalModel::kParts> least;
-
-  Spans() { least.fill(kNever); }
-  void add(int64_t part, int64_t span) {
-    ++count;
-    least[static_cast<size_t>(part)] = std::min(least[static_cast<size_t>(part)], span);
-  }
-  // The least of the parts, and as far below it the next record as it is below the second.
-  Arrival::Bound bound(double margin) const {
-    auto sorted = least;
-    std::ranges::sort(sorted);
-    if (sorted[0] == kNever) return {};
-    const int64_t second = sorted[1] == kNever ? sorted[0] : sorted[1];
-    const double record = std::log2(static_cast<double>(second) / static_cast<double>(sorted[0]));
-    return {sorted[0], std::max(margin, record)};
-  }
-};
-
+// An ID, as its frames come.
 struct Counted {
-  int64_t frames = 0;
-  int64_t changes = 0;  // of the payload
-  int64_t sum_ns = 0;   // of gaps
-  Spans one;
-  Spans two;
-  Spans eight;
+  ArrivalCounts counts;
 
   // Of the run.
   int64_t seen = 0;
@@ -55,68 +28,94 @@ struct Counted {
     return GapBins::gap_of(times[static_cast<size_t>((seen - back) % kGaps)], time_ns);
   }
   void add(int64_t part, int64_t time_ns, uint64_t now) {
-    ++frames;
+    const auto put = [&](ArrivalCounts::Spans& spans, int64_t span) {
+      ++spans.count;
+      int64_t& least = spans.least[static_cast<size_t>(part)];
+      least = std::min(least, span);
+    };
+    ++counts.frames;
     if (seen > 0) {
-      changes += now != payload;
+      counts.changes += now != payload;
       const int64_t gap = span_from(1, time_ns);
-      sum_ns += gap;
-      one.add(part, gap);
+      counts.sum_ns += gap;
+      put(counts.one, gap);
     }
-    if (seen > 1) two.add(part, span_from(2, time_ns));
-    if (seen >= kGaps) eight.add(part, span_from(kGaps, time_ns));
+    if (seen > 1) put(counts.two, span_from(2, time_ns));
+    if (seen >= kGaps) put(counts.eight, span_from(kGaps, time_ns));
     times[static_cast<size_t>(seen++ % kGaps)] = time_ns;
     payload = now;
-  }
-  double period() const { return static_cast<double>(sum_ns) / static_cast<double>(one.count); }
-
-  // `traffic_ns`: of all of it.
-  Arrival arrival(int64_t traffic_ns) const {
-    Arrival id;
-    id.still = frames >= ArrivalModel::kFewest &&
-               static_cast<double>(changes) < ArrivalModel::kStillShare * static_cast<double>(one.count);
-    if (two.count >= ArrivalModel::kFewest && period() <= BehaviourProfile::kLongestPeriod) {
-      const auto regular = [&](const Arrival::Bound& bound, int gaps) {
-        const bool is =
-            static_cast<double>(bound.least_ns) > BehaviourProfile::kLeastRegularity * gaps * period() &&
-            bound.least_ns > GapBins::kShortest;
-        return is ? bound : Arrival::Bound{};
-      };
-      const double jitter = std::log2(period() / static_cast<double>(one.bound(1).least_ns));
-      const double margin =
-          std::clamp(ArrivalModel::kRegular * jitter, ArrivalModel::kLeastMargin, ArrivalModel::kMargin);
-      id.one = regular(one.bound(margin), 1);
-      id.two = regular(two.bound(margin), 2);
-    }
-    if (id.one.least_ns > 0 || id.two.least_ns > 0) return id;
-    if (eight.count >= ArrivalModel::kFewest)
-      id.eight = eight.bound(ArrivalModel::kBurstMargin);
-    else  // Seldom: nine frames take the share of the traffic that they are of all its frames, at most all of
-          // it.
-      id.eight = {std::max(GapBins::kShortest, frames > kGaps ? traffic_ns / frames * kGaps : traffic_ns),
-                  ArrivalModel::kBurstMargin};
-    return id;
   }
 };
 
 }  // namespace
+
+void ArrivalCounts::Spans::add(const Spans& other) {
+  count += other.count;
+  std::array<int64_t, 2 * kParts> both;
+  std::ranges::merge(least, other.least, both.begin());
+  std::copy_n(both.begin(), kParts, least.begin());
+}
+
+Arrival::Bound ArrivalCounts::Spans::bound(double margin) const {
+  if (least[0] == kNever) return {};
+  const int64_t second = least[1] == kNever ? least[0] : least[1];
+  const double record = std::log2(static_cast<double>(second) / static_cast<double>(least[0]));
+  return {least[0], std::max(margin, record)};
+}
+
+void ArrivalCounts::add(const ArrivalCounts& other) {
+  frames += other.frames;
+  changes += other.changes;
+  sum_ns += other.sum_ns;
+  one.add(other.one);
+  two.add(other.two);
+  eight.add(other.eight);
+}
+
+Arrival ArrivalCounts::arrival(int64_t traffic_ns) const {
+  const double period = static_cast<double>(sum_ns) / static_cast<double>(one.count);
+  Arrival id;
+  id.still = frames >= ArrivalModel::kFewest &&
+             static_cast<double>(changes) < ArrivalModel::kStillShare * static_cast<double>(one.count);
+  if (two.count >= ArrivalModel::kFewest && period <= BehaviourProfile::kLongestPeriod) {
+    const auto regular = [&](const Arrival::Bound& bound, int gaps) {
+      const bool is =
+          static_cast<double>(bound.least_ns) > BehaviourProfile::kLeastRegularity * gaps * period &&
+          bound.least_ns > GapBins::kShortest;
+      return is ? bound : Arrival::Bound{};
+    };
+    const double jitter = std::log2(period / static_cast<double>(one.bound(1).least_ns));
+    const double margin =
+        std::clamp(ArrivalModel::kRegular * jitter, ArrivalModel::kLeastMargin, ArrivalModel::kMargin);
+    id.one = regular(one.bound(margin), 1);
+    id.two = regular(two.bound(margin), 2);
+  }
+  if (id.one.least_ns > 0 || id.two.least_ns > 0) return id;
+  if (eight.count >= ArrivalModel::kFewest)
+    id.eight = eight.bound(ArrivalModel::kBurstMargin);
+  else  // Seldom: nine frames take the share of the traffic that they are of all its frames, at most all of
+        // it.
+    id.eight = {std::max(GapBins::kShortest, frames > kGaps ? traffic_ns / frames * kGaps : traffic_ns),
+                ArrivalModel::kBurstMargin};
+  return id;
+}
 
 double Arrival::Bound::excess(int64_t span_ns) const {
   if (span_ns >= least_ns) return 0;
   return std::log2(static_cast<double>(least_ns) / static_cast<double>(span_ns)) / margin;
 }
 
-ArrivalModel ArrivalModel::learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
-                                 const Vocabulary& vocabulary) {
-  ArrivalModel model;
+ArrivalSums ArrivalSums::count(const FrameSpans& frames, std::span<const FrameWindow> runs,
+                               const Vocabulary& vocabulary) {
+  ArrivalSums sums;
   int64_t total = 0;
-  int64_t traffic_ns = 0;
   for (const FrameWindow& run : runs) {
     if (!run.recording->has_time || run.count == 0) continue;
     total += run.count;
     const FrameSpans part = frames.part(run.first, run.count);
-    traffic_ns += GapBins::gap_of(part.time_ns.front(), part.time_ns.back());
+    sums.traffic_ns += GapBins::gap_of(part.time_ns.front(), part.time_ns.back());
   }
-  if (total == 0) return model;
+  if (total == 0) return sums;
   Vector<Counted, Tag::columns> counted(static_cast<size_t>(vocabulary.size()));
   int64_t position = 0;
   for (const FrameWindow& run : runs) {
@@ -124,7 +123,7 @@ ArrivalModel ArrivalModel::learn(const FrameSpans& frames, std::span<const Frame
     for (Counted& id : counted) id.seen = 0;
     const FrameKeys keys = vocabulary.keys(frames, *run.recording);
     for (int64_t f = run.first; f < run.first + run.count; ++f) {
-      const int64_t part = position++ * kParts / total;
+      const int64_t part = position++ * ArrivalCounts::kParts / total;
       const auto at = static_cast<size_t>(f);
       const int32_t id = vocabulary.index(keys[at]);
       if (id == vocabulary.size() || frames.label[at] == 1) continue;
@@ -132,8 +131,16 @@ ArrivalModel ArrivalModel::learn(const FrameSpans& frames, std::span<const Frame
           part, frames.time_ns[at], payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
     }
   }
-  for (const Counted& id : counted) model.ids_.push_back(id.arrival(traffic_ns));
-  return model;
+  for (Counted& id : counted) {
+    for (ArrivalCounts::Spans* spans : {&id.counts.one, &id.counts.two, &id.counts.eight})
+      std::ranges::sort(spans->least);
+    sums.ids.push_back(id.counts);
+  }
+  return sums;
+}
+
+ArrivalModel::ArrivalModel(const ArrivalSums& sums) {
+  for (const ArrivalCounts& id : sums.ids) ids_.push_back(id.arrival(sums.traffic_ns));
 }
 
 NamedTensors ArrivalModel::tensors() const {

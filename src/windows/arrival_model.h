@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "memory/vector.h"
@@ -31,6 +33,44 @@ struct Arrival {
   bool still = false;  ///< the payload rarely changes: a frame may come early because it did
 };
 
+/// What is counted of one ID to find its curve: of several drives it adds up.
+struct ArrivalCounts {
+  static constexpr int kParts = 8;
+
+  /// The spans of one kind: how many, and the least ones of the parts of the traffic, ascending.
+  struct Spans {
+    static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+    int64_t count = 0;
+    std::array<int64_t, kParts> least{kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever};
+
+    /// Of another drive: the least ones of the parts of both.
+    void add(const Spans& other);
+    /// The least, and as far below it the next record as it is below the second.
+    Arrival::Bound bound(double margin) const;
+  };
+
+  int64_t frames = 0;
+  int64_t changes = 0;  ///< of the payload
+  int64_t sum_ns = 0;   ///< of gaps
+  Spans one;
+  Spans two;
+  Spans eight;
+
+  void add(const ArrivalCounts& other);
+  /// `traffic_ns`: of all of it.
+  Arrival arrival(int64_t traffic_ns) const;
+};
+
+/// The counts of a vehicle's IDs.
+struct ArrivalSums {
+  int64_t traffic_ns = 0;
+  Vector<ArrivalCounts, Tag::columns> ids = {};  ///< none where no recording has times
+
+  /// From the frames of these runs that are not labelled 1. A run does not go on from the one before.
+  static ArrivalSums count(const FrameSpans& frames, std::span<const FrameWindow> runs,
+                           const Vocabulary& vocabulary);
+};
+
 /// The arrival curves of a vehicle's IDs, found in benign traffic. Immutable once learned: any number of
 /// threads may read.
 class ArrivalModel {
@@ -39,7 +79,7 @@ class ArrivalModel {
   static constexpr int64_t kFewest = 24;
   /// The traffic has so many parts, each with its least span. The margin is no less than the way from the
   /// second least of these to the least: the next record may lie as far below.
-  static constexpr int64_t kParts = 8;
+  static constexpr int64_t kParts = ArrivalCounts::kParts;
   /// Doublings. An added frame halves two gaps, and one of the two gaps that it makes.
   static constexpr double kMargin = 0.6;
   /// Of an ID that is so regular that its period is this many times closer to its least gap.
@@ -52,9 +92,7 @@ class ArrivalModel {
 
   ArrivalModel() = default;
 
-  /// From the frames of these runs that are not labelled 1. A run does not go on from the one before.
-  static ArrivalModel learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
-                            const Vocabulary& vocabulary);
+  explicit ArrivalModel(const ArrivalSums& sums);
 
   bool empty() const { return ids_.empty(); }
   /// Of the ID of this index; no bounds for an unknown one.

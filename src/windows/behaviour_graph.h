@@ -107,7 +107,7 @@ class BehaviourGraph {
   // Of the window being made.
   const BehaviourProfile* profile_ = nullptr;
   FrameKeys keys_;
-  IdSlots slots_;
+  IdSlots<> slots_;
   Vector<Node, Tag::blocks> nodes_;       // in the order in which their IDs appear
   Vector<int32_t, Tag::blocks> node_of_;  // a frame of the window
   Transitions transitions_;

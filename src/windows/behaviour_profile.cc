@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "windows/benign_id.h"
+#include "windows/profile_sums.h"
 
 namespace plimsoll {
 
@@ -34,7 +35,7 @@ struct BehaviourProfile::Learner {
     for (size_t i = 0; i < frames.can_id.size(); ++i) {
       if (!is_benign(frames.label[i])) continue;
       const int32_t index = profile.vocabulary_.index(keys[i]);
-      if (previous < unknown && index < unknown) add_transition(previous, index);
+      if (previous < unknown && index < unknown) profile.add_transition(previous, index);
       previous = index;
       const auto at = static_cast<size_t>(index);
       if (recording.has_time) ids[at].add_time(position, frames.time_ns[i], spans[at]);
@@ -47,13 +48,6 @@ struct BehaviourProfile::Learner {
     if (recording_counted || !recording.has_time || position == 0) return;
     recording_counted = true;
     ++recordings;
-  }
-
-  void add_transition(int32_t source, int32_t target) {
-    if (profile.transitions_.empty()) return;
-    const auto bit = static_cast<size_t>(source) * static_cast<size_t>(profile.vocabulary_.size()) +
-                     static_cast<size_t>(target);
-    profile.transitions_[bit / 64] |= uint64_t{1} << bit % 64;
   }
 
   void finish() {
@@ -78,6 +72,8 @@ BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vo
     if (!from.takes(recording) || !seen.insert(recording.content).second) continue;
     learner.add(frames.frames().part(recording.first_frame, recording.frames), recording,
                 [](uint8_t label) { return label == 0; });
+    const FrameWindow run{&recording, recording.first_frame, recording.frames};
+    profile.silence_.add(BusSilence::learn(frames.frames(), {&run, 1}, profile.vocabulary_));
   }
   if (learner.benign == 0)
     throw InputError(fmt::format(
@@ -89,7 +85,8 @@ BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vo
   return profile;
 }
 
-BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<const FrameWindow> runs) {
+BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
+                                         ProfileSums* sums) {
   const auto is_benign = [](uint8_t label) { return label != 1; };
   std::set<MessageKey> seen;
   std::vector<std::string> channels;
@@ -105,11 +102,28 @@ BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<con
   for (const FrameWindow& run : runs)
     learner.add(frames.part(run.first, run.count), *run.recording, is_benign);
   learner.finish();
-  profile.signals_ = SignalModel::learn(frames, runs, profile.vocabulary_);
+  ProfileSums all;
+  profile.signals_ = SignalModel::learn(frames, runs, profile.vocabulary_, all.lines);
   profile.pairs_ = SignalPairs::learn(frames, runs, profile.vocabulary_, profile.signals_);
   profile.checksums_ = ChecksumModel::learn(frames, runs, profile.vocabulary_);
-  profile.arrivals_ = ArrivalModel::learn(frames, runs, profile.vocabulary_);
+  all.arrivals = ArrivalSums::count(frames, runs, profile.vocabulary_);
+  profile.arrivals_ = ArrivalModel(all.arrivals);
+  profile.silence_ = BusSilence::learn(frames, runs, profile.vocabulary_);
+  if (sums == nullptr) return profile;
+  all.recordings = learner.recordings;
+  all.ids = std::move(learner.ids);
+  all.spans = std::move(learner.spans);
+  all.ids.pop_back();  // that of all unknown IDs
+  all.spans.pop_back();
+  *sums = std::move(all);
   return profile;
+}
+
+void BehaviourProfile::add_transition(int32_t source, int32_t target) {
+  if (transitions_.empty()) return;
+  const auto bit =
+      static_cast<size_t>(source) * static_cast<size_t>(vocabulary_.size()) + static_cast<size_t>(target);
+  transitions_[bit / 64] |= uint64_t{1} << bit % 64;
 }
 
 void BehaviourProfile::adopt(std::span<const uint32_t> can_ids) {

@@ -12,6 +12,7 @@
 #include "store/frames.h"
 #include "store/named_tensors.h"
 #include "windows/arrival_model.h"
+#include "windows/bus_silence.h"
 #include "windows/checksum_model.h"
 #include "windows/gap.h"
 #include "windows/signal_model.h"
@@ -19,6 +20,9 @@
 #include "windows/vocabulary.h"
 
 namespace plimsoll {
+
+struct LearnedDrive;
+struct ProfileSums;
 
 /// Consecutive frames of one recording.
 struct FrameWindow {
@@ -90,8 +94,13 @@ class BehaviourProfile {
   static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary, const LearnFrom& from = {});
 
   /// The profile of these frames, ascending, with the vocabulary of them: of a vehicle that is calibrated.
-  /// Frames labelled 1 are as if they were not there; what lies between two runs is not known.
-  static BehaviourProfile learn(const FrameSpans& frames, std::span<const FrameWindow> runs);
+  /// Frames labelled 1 are as if they were not there; what lies between two runs is not known. `sums` get
+  /// what it was learned from.
+  static BehaviourProfile learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
+                                ProfileSums* sums = nullptr);
+  /// The profile of several drives, each learned alone (docs/detect.md#drives-that-were-calibrated-apart):
+  /// the same in any order. `sums` get those of all. Errors: InputError for drives whose channels differ.
+  static BehaviourProfile merged(std::span<const LearnedDrive> drives, ProfileSums& sums);
 
   /// From now on these IDs are known too, and nothing else of them: those of devices that joined. They are no
   /// part of vocabulary() and tensors().
@@ -117,6 +126,8 @@ class BehaviourProfile {
   const SignalPairs& pairs() const { return pairs_; }
   const ChecksumModel& checksums() const { return checksums_; }
   const ArrivalModel& arrivals() const { return arrivals_; }
+  /// How long its bus is silent; of an earlier version never learned.
+  const BusSilence& silence() const { return silence_; }
   /// The IDs whose silence is expected to end, by index.
   std::span<const int32_t> expected() const { return expected_; }
   /// Whether benign traffic has a frame of `target` right after one of `source`, both in the vocabulary.
@@ -129,6 +140,7 @@ class BehaviourProfile {
 
  private:
   struct Learner;
+  void add_transition(int32_t source, int32_t target);
   void find_expected();
 
   Vocabulary vocabulary_;
@@ -136,6 +148,7 @@ class BehaviourProfile {
   SignalPairs pairs_;
   ChecksumModel checksums_;
   ArrivalModel arrivals_;
+  BusSilence silence_;
   Vector<Id, Tag::columns> ids_;
   Vector<int32_t, Tag::columns> expected_;
   Vector<uint64_t, Tag::columns> transitions_;  // a bit for each pair of known IDs

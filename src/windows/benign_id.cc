@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <numeric>
 
 namespace plimsoll {
 namespace {
@@ -28,6 +30,46 @@ void BenignId::Steps::add(uint8_t taken) {
   }
   lead += taken == step ? 1 : -1;
   hits += taken == step;
+}
+
+// The votes for another step are against this one. Of a counter, which has nearly all of them, as if they
+// were counted one after the other.
+void BenignId::Steps::add(const Steps& other) {
+  if (step == other.step) {
+    lead += other.lead;
+    hits += other.hits;
+  } else if (lead < other.lead || hits == 0) {
+    *this = {other.step, other.lead - lead, other.hits};
+  } else {
+    lead -= other.lead;
+  }
+}
+
+void BenignId::add(const BenignId& other) {
+  recordings_ += other.recordings_;
+  gaps_ += other.gaps_;
+  gap_sum_ += other.gap_sum_;
+  gap_squares_ += other.gap_squares_;
+  gap_ns_ += other.gap_ns_;
+  two_gaps_ += other.two_gaps_;
+  payloads_ += other.payloads_;
+  pairs_ += other.pairs_;
+  ones_ |= other.ones_;
+  always_ &= other.always_;
+  longest_still_ = std::max(longest_still_, other.longest_still_);
+  std::ranges::transform(lengths_, other.lengths_, lengths_.begin(), std::plus{});
+  for (size_t k = 0; k < kPayloadBytes; ++k) {
+    bytes_[k] += other.bytes_[k];
+    byte_squares_[k] += other.byte_squares_[k];
+    most_change_[k] = std::max(most_change_[k], other.most_change_[k]);
+    byte_steps_[k].add(other.byte_steps_[k]);
+    nibble_steps_[k].add(other.nibble_steps_[k]);
+  }
+}
+
+bool BenignId::has_spans(const Spans& spans) const {
+  const auto count = [](const auto& bins) { return std::accumulate(bins.begin(), bins.end(), int64_t{0}); };
+  return count(spans.one) == gaps_ && count(spans.two) == two_gaps_;
 }
 
 void BenignId::add_time(int64_t position, int64_t time_ns, Spans& spans) {

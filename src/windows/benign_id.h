@@ -31,6 +31,40 @@ class BenignId {
   /// `recordings`: that there were.
   BehaviourProfile::Id finished(const Spans& spans, int64_t recordings) const;
 
+  // Of several drives, counted apart.
+  /// What another drive counted of the same ID: neither goes on from the other.
+  void add(const BenignId& other);
+  /// Bits of the first eight bytes that changed, and what the others were, as payload_bits().
+  uint64_t changed_bits() const { return __builtin_bswap64(ones_ ^ always_); }
+  uint64_t held_bits() const { return __builtin_bswap64(always_); }
+  int64_t payloads() const { return payloads_; }
+  /// Whether these spans may be its own.
+  bool has_spans(const Spans& spans) const;
+  /// All that was counted, as whole numbers and sums of gaps: take(number) for each, in a fixed order.
+  template <typename Self, typename Take>
+  static void for_each_count(Self& self, const Take& take) {
+    for (auto* one : {&self.recordings_, &self.gaps_, &self.two_gaps_, &self.payloads_, &self.pairs_})
+      take(*one);
+    take(self.longest_still_);
+    take(self.ones_);
+    take(self.always_);
+    for (auto& one : self.lengths_) take(one);
+    for (auto& one : self.bytes_) take(one);
+    for (auto& one : self.byte_squares_) take(one);
+    for (auto& one : self.most_change_) take(one);
+    for (auto* steps : {&self.byte_steps_, &self.nibble_steps_})
+      for (auto& one : *steps) {
+        take(one.step);
+        take(one.lead);
+        take(one.hits);
+      }
+  }
+  static constexpr int64_t kCounts = 8 + BehaviourProfile::kMostPayload + 1 + 9 * kPayloadBytes;
+  template <typename Self, typename Take>
+  static void for_each_sum(Self& self, const Take& take) {
+    for (auto* one : {&self.gap_sum_, &self.gap_squares_, &self.gap_ns_}) take(*one);
+  }
+
  private:
   // By how much a part of a byte goes on from frame to frame: the step that most votes are for, after Boyer
   // and Moore, "MJRTY", 1991; a counter's holds from the first to the last.
@@ -40,6 +74,7 @@ class BenignId {
     int64_t hits = 0;
 
     void add(uint8_t taken);
+    void add(const Steps& other);
   };
   struct Seen {
     int64_t position = 0;

@@ -19,6 +19,11 @@ struct FrameWindow;
 class ChecksumModel {
  public:
   ChecksumModel() = default;
+  /// Of the IDs [0, ids), by ID.
+  ChecksumModel(Vector<PayloadChecksum, Tag::columns> checksums, int32_t ids)
+      : checksums_(std::move(checksums)) {
+    find_places(ids);
+  }
 
   /// From the frames of these runs that are not labelled 1. At most 4 MiB beside the model, however many IDs
   /// and frames there are.

@@ -8,8 +8,9 @@
 
 namespace plimsoll {
 
-/// A small number for each message of a window: 11-bit IDs of the first channel by table, all others by open
+/// A small number for each of some messages: 11-bit IDs of the first channel by table, all others by open
 /// addressing. Not thread-safe.
+template <Tag kTag = Tag::blocks>
 class IdSlots {
  public:
   IdSlots() : standard_(0x800, -1), others_(64) {}
@@ -57,14 +58,14 @@ class IdSlots {
   }
 
   void grow() {
-    Vector<Entry, Tag::blocks> old(2 * others_.size());
+    Vector<Entry, kTag> old(2 * others_.size());
     old.swap(others_);
     for (const Entry& entry : old)
       if (entry.slot >= 0) others_[place(entry.key)] = entry;
   }
 
-  Vector<int32_t, Tag::blocks> standard_;
-  Vector<Entry, Tag::blocks> others_;  // a power of two, at most half full
+  Vector<int32_t, kTag> standard_;
+  Vector<Entry, kTag> others_;  // a power of two, at most half full
   size_t held_ = 0;
 };
 

@@ -22,6 +22,8 @@ struct PayloadChecksum {
   uint64_t constant = 0;  ///< what the other ones outside the field are in benign traffic
   std::array<uint8_t, kPayload> terms{};
 
+  bool operator==(const PayloadChecksum&) const = default;
+
   uint64_t field() const { return ((uint64_t{1} << bits) - 1) << (kPayload - first_bit - bits); }
   /// What the field must hold.
   uint8_t expected(uint64_t payload) const;

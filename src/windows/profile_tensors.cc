@@ -95,6 +95,7 @@ NamedTensors BehaviourProfile::tensors() const {
   tensors.merge(pairs_.tensors());
   tensors.merge(checksums_.tensors());
   tensors.merge(arrivals_.tensors());
+  tensors.merge(silence_.tensors());
   tensors["profile.transitions"] = own_tensor<int64_t>(words, {static_cast<int64_t>(words.size())});
   return tensors;
 }
@@ -151,6 +152,7 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
   profile.pairs_ = SignalPairs::from_tensors(tensors, profile.vocabulary_.size());
   profile.checksums_ = ChecksumModel::from_tensors(tensors, profile.vocabulary_.size());
   profile.arrivals_ = ArrivalModel::from_tensors(tensors, profile.vocabulary_.size());
+  profile.silence_ = BusSilence::from_tensors(tensors);
   return profile;
 }
 

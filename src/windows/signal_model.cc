@@ -28,29 +28,6 @@ struct Flips {
   std::array<int64_t, kPayloadBits> count{};
 };
 
-// Sums over pairs of consecutive steps, of which a line from step to step follows.
-struct Line {
-  double pairs = 0;
-  double first = 0;
-  double second = 0;
-  double squares = 0;
-  double products = 0;
-  uint32_t lively = 0;  // parts of the traffic
-
-  void add(double step, double next) {
-    pairs += 1;
-    first += step;
-    second += next;
-    squares += step * step;
-    products += step * next;
-  }
-  void put(Signal& signal) const {
-    const double spread = pairs * squares - first * first;
-    signal.slope = spread > 0 ? std::clamp((pairs * products - first * second) / spread, -1.0, 1.0) : 1;
-    signal.offset = (second - signal.slope * first) / pairs;
-  }
-};
-
 // What a signal does at most, frame by frame.
 struct Extremes {
   int32_t hold = 0;
@@ -128,8 +105,36 @@ double Signal::surprise(uint64_t before_last, uint64_t last, uint64_t now) const
   return std::abs(std::remainder(step(middle, value(now)) - expected, std::exp2(bits)));
 }
 
+void SignalLine::add(double step, double next) {
+  pairs += 1;
+  first += step;
+  second += next;
+  squares += step * step;
+  products += step * next;
+  most_step = std::max(most_step, std::abs(step));
+}
+
+void SignalLine::add(const SignalLine& other) {
+  pairs += other.pairs;
+  first += other.first;
+  second += other.second;
+  squares += other.squares;
+  products += other.products;
+  most_step = std::max(most_step, other.most_step);
+}
+
+void SignalLine::put(Signal& signal) const {
+  const double spread = pairs * squares - first * first;
+  signal.slope = spread > 0 ? std::clamp((pairs * products - first * second) / spread, -1.0, 1.0) : 1;
+  signal.offset = (second - signal.slope * first) / pairs;
+}
+
+SignalModel::SignalModel(Vector<Signal, Tag::columns> signals, int32_t ids) : signals_(std::move(signals)) {
+  ranges_.find(this->signals(), ids);
+}
+
 SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
-                               const Vocabulary& vocabulary) {
+                               const Vocabulary& vocabulary, Vector<SignalLine, Tag::columns>& lines) {
   Vector<Flips, Tag::columns> flips(static_cast<size_t>(vocabulary.size()));
   for_each_payload(frames, runs, vocabulary,
                    [&](int32_t id, uint64_t payload, const auto& before, int count) {
@@ -145,7 +150,8 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
       add_signals(id, flips[static_cast<size_t>(id)], model.signals_);
   model.ranges_.find(model.signals(), vocabulary.size());
 
-  Vector<Line, Tag::columns> lines(model.signals_.size());
+  lines.assign(model.signals_.size(), {});
+  Vector<uint32_t, Tag::columns> lively(model.signals_.size(), 0);  // parts of the traffic
   Vector<int64_t, Tag::columns> frame_of(flips.size(), 0);
   const auto place = [&](const Signal& signal) {
     return static_cast<size_t>(&signal - model.signals_.data());
@@ -158,13 +164,13 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
                      for (const Signal& signal : model.of(id)) {
                        const uint32_t last = signal.value(before[0]);
                        const int32_t step = signal.step(last, signal.value(payload));
-                       Line& line = lines[place(signal)];
-                       if (step != 0) line.lively |= uint32_t{1} << part;
-                       if (count == 2) line.add(signal.step(signal.value(before[1]), last), step);
+                       if (step != 0) lively[place(signal)] |= uint32_t{1} << part;
+                       if (count == 2)
+                         lines[place(signal)].add(signal.step(signal.value(before[1]), last), step);
                      }
                    });
   for (Signal& signal : model.signals_)
-    if (const Line& line = lines[place(signal)]; line.pairs > 0) line.put(signal);
+    if (const SignalLine& line = lines[place(signal)]; line.pairs > 0) line.put(signal);
   Vector<Extremes, Tag::columns> extremes(model.signals_.size());
   for_each_payload(frames, runs, vocabulary,
                    [&](int32_t id, uint64_t payload, const auto& before, int count) {
@@ -173,9 +179,12 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
                    });
   size_t kept = 0;
   for (size_t s = 0; s < lines.size(); ++s)
-    if (lines[s].pairs > 0 && std::popcount(lines[s].lively) >= kLivelyParts)
+    if (lines[s].pairs > 0 && std::popcount(lively[s]) >= kLivelyParts) {
+      lines[kept] = lines[s];
       model.signals_[kept++] = model.signals_[s];
+    }
   model.signals_.resize(kept);
+  lines.resize(kept);
   model.ranges_.find(model.signals(), vocabulary.size());
   return model;
 }

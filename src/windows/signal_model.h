@@ -45,6 +45,24 @@ struct Signal {
   double surprise(uint64_t before_last, uint64_t last, uint64_t now) const;
 };
 
+/// Sums over pairs of consecutive steps, of which a line from step to step follows: those of several drives
+/// add up.
+struct SignalLine {
+  static constexpr size_t kNumbers = 6;
+
+  double pairs = 0;
+  double first = 0;
+  double second = 0;
+  double squares = 0;
+  double products = 0;
+  double most_step = 0;
+
+  void add(double step, double next);
+  void add(const SignalLine& other);
+  /// Slope and offset.
+  void put(Signal& signal) const;
+};
+
 /// The signals of a vehicle's payloads, found in benign traffic. Boundaries are those of READ (Marchetti and
 /// Stabili, IEEE TIFS 2019): within a number bits flip the more often the lower they are. Immutable once
 /// learned: any number of threads may read.
@@ -58,9 +76,12 @@ class SignalModel {
 
   SignalModel() = default;
 
+  /// Of the IDs [0, ids), by ID.
+  SignalModel(Vector<Signal, Tag::columns> signals, int32_t ids);
   /// From the frames of these runs that are not labelled 1. A run does not go on from the one before.
+  /// `lines`: of each signal.
   static SignalModel learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
-                           const Vocabulary& vocabulary);
+                           const Vocabulary& vocabulary, Vector<SignalLine, Tag::columns>& lines);
 
   std::span<const Signal> signals() const { return signals_; }
   /// Those of the ID of this index; none of an unknown one.

@@ -100,6 +100,14 @@ int32_t SignalPair::off(uint64_t payload) const {
   return on_ring(int64_t{difference(payload, first, second, bits)} - middle, bits);
 }
 
+int32_t SignalPair::around(int64_t value) const {
+  return on_ring(value, bits);
+}
+
+SignalPairs::SignalPairs(Vector<SignalPair, Tag::columns> pairs, int32_t ids) : pairs_(std::move(pairs)) {
+  ranges_.find(this->pairs(), ids);
+}
+
 SignalPairs SignalPairs::learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                                const Vocabulary& vocabulary, const SignalModel& signals) {
   const auto each = [&](const auto& take) { for_each_benign_payload(frames, runs, vocabulary, take); };

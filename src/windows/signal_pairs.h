@@ -27,6 +27,8 @@ struct SignalPair {
 
   /// From the first to the second, less the middle.
   int32_t off(uint64_t payload) const;
+  /// The shorter way round.
+  int32_t around(int64_t value) const;
 };
 
 /// The pairs of a vehicle's signals, found in benign traffic. Immutable once learned: any number of threads
@@ -42,6 +44,8 @@ class SignalPairs {
   static constexpr int64_t kFewest = 100;  ///< frames
 
   SignalPairs() = default;
+  /// Of the IDs [0, ids), by ID.
+  SignalPairs(Vector<SignalPair, Tag::columns> pairs, int32_t ids);
 
   /// From the frames of these runs that are not labelled 1, whose signals these are.
   static SignalPairs learn(const FrameSpans& frames, std::span<const FrameWindow> runs,

@@ -4,24 +4,43 @@
 
 namespace plimsoll {
 
-/// Compares the steps of signals in windows with those of benign traffic, and keeps its scratch memory
-/// between them. Not thread-safe.
+/// Compares the steps of signals in windows with those of benign traffic. Frames of a recording are read
+/// once. Not thread-safe.
 class SignalSteps {
  public:
   /// Doublings by which a signal steps further from what is predicted than it ever did in benign traffic, for
-  /// the worst signal of the window; 0 for none. `frames` is the whole set: predictions are made of at most
-  /// BehaviourProfile::kLookBack frames of the recording before the window.
-  float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile);
-  /// Kept for a profile of so many IDs.
-  static int64_t bytes(int64_t ids) { return (ids + 1) * static_cast<int64_t>(sizeof(Seen)); }
+  /// the worst signal of the window; 0 for none. Predictions are made of at most BehaviourProfile::kLookBack
+  /// frames of the recording before the window. Windows come as those of ExtraFrames; which came before
+  /// changes nothing.
+  float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
+              int64_t dropped = 0);
+  /// Kept for a profile of so many IDs and windows of so many frames.
+  static int64_t bytes(int64_t ids, int64_t window) {
+    return ids * static_cast<int64_t>(sizeof(Seen)) + 2 * window * static_cast<int64_t>(sizeof(Step));
+  }
+  /// What comes next is another recording.
+  void reset() { recording_ = nullptr; }
 
  private:
+  // The last two payloads of an ID, and the frames they are of.
   struct Seen {
     uint64_t last = 0;
     uint64_t before_last = 0;
-    int32_t count = 0;
+    int64_t last_at = -1;
+    int64_t before_last_at = -1;
   };
-  Vector<Seen, Tag::blocks> seen_;  // by index of the ID
+  // Of a frame: its worst signal, as a ratio, and the first frame that tells so.
+  struct Step {
+    double ratio = 1;
+    int64_t from = -1;
+  };
+  static Step step(const Seen& seen, uint64_t payload, std::span<const Signal> signals);
+
+  const Recording* recording_ = nullptr;
+  Vector<Seen, Tag::blocks> seen_;   // by index of the ID
+  Vector<Step, Tag::blocks> steps_;  // of the frames from first_ on, up to next_
+  int64_t first_ = 0;                // frame of the last window
+  int64_t next_ = 0;                 // to be read
 };
 
 }  // namespace plimsoll

@@ -23,8 +23,8 @@ void require_split(const FramesView& frames, const std::string& split) {
 
 }  // namespace
 
-Vocabulary::Vocabulary(MessageIds ids) : ids_(std::move(ids)), standard_(0x800) {
-  for (MessageKey id = 0; id < standard_.size(); ++id) standard_[id] = search(id);
+Vocabulary::Vocabulary(MessageIds ids) : ids_(std::move(ids)) {
+  for (size_t i = 0; i < ids_.size(); ++i) slots_.find_or_add(ids_.keys[i], static_cast<int32_t>(i));
 }
 
 Vocabulary Vocabulary::from_tensor(const NamedTensors& tensors, const std::string& name,
@@ -38,12 +38,6 @@ Vocabulary Vocabulary::from_tensor(const NamedTensors& tensors, const std::strin
     keys.push_back(static_cast<MessageKey>(key));
   }
   return Vocabulary({std::move(keys), std::move(channels)});
-}
-
-int32_t Vocabulary::search(MessageKey key) const {
-  const auto& keys = ids_.keys;
-  const auto found = std::lower_bound(keys.begin(), keys.end(), key);
-  return found != keys.end() && *found == key ? static_cast<int32_t>(found - keys.begin()) : size();
 }
 
 bool LearnFrom::takes(const Recording& recording) const {

@@ -9,6 +9,7 @@
 #include "store/message_ids.h"
 #include "store/named_tensors.h"
 #include "windows/frame_keys.h"
+#include "windows/id_slots.h"
 
 namespace plimsoll {
 
@@ -25,17 +26,18 @@ class Vocabulary {
 
   const MessageIds& ids() const { return ids_; }
   int32_t size() const { return static_cast<int32_t>(ids_.size()); }
-  int32_t index(MessageKey key) const { return key < standard_.size() ? standard_[key] : search(key); }
+  int32_t index(MessageKey key) const {
+    const int32_t slot = slots_.find(key);
+    return slot < 0 ? size() : slot;
+  }
   /// The keys of frames, for index().
   FrameKeys keys(const FrameSpans& frames, const Recording& recording) const {
     return {frames, recording, ids_.channels};
   }
 
  private:
-  int32_t search(MessageKey key) const;
-
   MessageIds ids_;
-  Vector<int32_t, Tag::columns> standard_;  // the index of each 11-bit ID of the first channel
+  IdSlots<Tag::columns> slots_;
 };
 
 /// Which recordings a vocabulary or a profile is learned from.

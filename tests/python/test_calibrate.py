@@ -250,6 +250,66 @@ def test_it_takes_little_memory(plimsoll, model, traffic, tmp_path):
     assert summary["windows"] > 900 and summary["memory"]["anonymous_peak_bytes"] < 32 * MIB
 
 
+# What `--merge` has in the bits of one calibration on all drives: what is counted. The rest is rounded in another order, or a
+# bound (docs/detect.md#drives-that-were-calibrated-apart).
+COUNTED = ["ids", "has_gaps", "has_payload", "length", "byte_mean", "byte_units", "least_two_gaps_ns", "longest_gap_ns",
+           "has_expectations", "fixed_bits", "fixed_value", "longest_still", "most_change", "counter_mask", "counter_step",
+           "transitions", "arrival_ns"]
+
+
+def test_drives_that_were_calibrated_apart_become_one_detector(plimsoll, model, drives, tmp_path):
+    header, *lines = drives[0].read_text().splitlines(keepends=True)
+    models = []
+    for day, part in zip(("monday", "tuesday"), (lines[:2_500], lines[2_500:])):
+        (tmp_path / f"{day}.csv").write_text(header + "".join(part))
+        models.append(tmp_path / f"{day}.safetensors")
+        calibrated(plimsoll, model, tmp_path / f"{day}.csv", models[-1])
+    at_once = json.loads(plimsoll("calibrate", model, "--benign", tmp_path / "monday.csv", tmp_path / "tuesday.csv", "--out",
+                                  tmp_path / "both.safetensors", "--json").stdout)
+
+    def merged(one, *others, out, code=0, more=()):
+        return plimsoll("calibrate", one, "--merge", *others, "--out", tmp_path / out, "--json", *more, code=code)
+
+    summary = json.loads(merged(*models, out="car.safetensors").stdout)
+    for key in ("windows", "left_out", "ids", "expected_ids", "target_rate"):
+        assert summary[key] == at_once[key]
+    assert summary["seconds"] == pytest.approx(at_once["seconds"])
+    with safe_open(tmp_path / "both.safetensors", "np") as one, safe_open(tmp_path / "car.safetensors", "np") as other:
+        for name in COUNTED:
+            np.testing.assert_array_equal(one.get_tensor(f"profile.{name}"), other.get_tensor(f"profile.{name}"), err_msg=name)
+        np.testing.assert_allclose(other.get_tensor("profile.gap_mean"), one.get_tensor("profile.gap_mean"), rtol=1e-12)
+        places = [{tuple(row) for row in file.get_tensor("profile.signal_place")} for file in (one, other)]
+        assert places[1] and places[0] & places[1]
+        assert len(other.get_tensor("fusion.rows")) == summary["windows"]
+        for name in one.keys():
+            if name.split(".")[0] not in ("profile", "fusion"):
+                np.testing.assert_array_equal(one.get_tensor(name), other.get_tensor(name))
+    # In any order, and a merged one can be merged again.
+    merged(*reversed(models), out="other.safetensors")
+    assert (tmp_path / "car.safetensors").read_bytes() == (tmp_path / "other.safetensors").read_bytes()
+    again = json.loads(merged(tmp_path / "car.safetensors", models[0], out="again.safetensors").stdout)
+    assert again["windows"] == summary["windows"] + 25
+    found, false = rates(detected(plimsoll, tmp_path / "car.safetensors", drives[1]))
+    assert found > 0.95 and false < 0.03
+    assert not any(line["alarm"] for line in detected(plimsoll, tmp_path / "car.safetensors", tmp_path / "monday.csv"))
+
+    out = ["--out", tmp_path / "none.safetensors"]
+    assert "--benign" in plimsoll("calibrate", models[0], *out, code=2).stderr
+    plimsoll("calibrate", models[0], "--merge", models[1], "--benign", drives[0], *out, code=2)
+    assert "counts once" in merged(models[0], models[0], out="none.safetensors", code=2).stderr
+    assert "earlier version, or not at all" in merged(models[0], model, out="none.safetensors", code=3).stderr
+    assert not (tmp_path / "none.safetensors").exists()
+
+
+def test_detectors_of_another_model_are_not_merged(plimsoll, trained, model, drives, tmp_path):
+    calibrated(plimsoll, model, drives[0], tmp_path / "one.safetensors")
+    calibrated(plimsoll, trained(TRANSFER.replace("max_epochs: 2", "max_epochs: 1")) / "detector.safetensors", drives[0],
+               tmp_path / "other.safetensors")
+    error = plimsoll("calibrate", tmp_path / "one.safetensors", "--merge", tmp_path / "other.safetensors", "--out",
+                     tmp_path / "car.safetensors", code=3).stderr
+    assert "of another model" in error and "other.safetensors" in error
+
+
 def evaluate(run, folder, data, *more):
     return json.loads(run("plimsoll", "evaluate", folder, "--data", data, "--json", *more))
 

@@ -80,6 +80,32 @@ def test_thresholds(folder, frames):
     assert plimsoll.Detector(model, false_alarms=0.01).threshold <= plimsoll.Detector(model).threshold
 
 
+def test_adopted_ids_as_the_command_line(bin_dir, run, folder, frames, tmp_path):
+    recipe = RECIPES["behaviour"].replace("behaviour}", "behaviour, calibration: 60, without: [id_index, known_transition]}")
+    (tmp_path / "recipe.yaml").write_text(recipe)
+    run("plimsoll", "train", tmp_path / "recipe.yaml", "--data", folder / "frames", "--run", tmp_path / "run")
+    model = tmp_path / "run" / "detector.safetensors"
+    recording = next(r for r in frames.recordings if r.attack_frames and "fuzzing" in r.name)
+    capture = folder / "captures" / recording.source
+    lines = of_command_line(bin_dir, model, capture)
+    unknown = sorted({name for line in lines for name in line["unknown_ids"]})
+    assert unknown
+    adopt = [name.removeprefix("0x") for name in unknown[: len(unknown) // 2 + 1]]
+    adopted = of_command_line(bin_dir, model, capture, "--adopt", ",".join(adopt))
+    verdicts = plimsoll.Detector(model, adopt=adopt).judge(frames, recording)
+    assert [(v.number, v.alarm, v.score) for v in verdicts] == [
+        (line["window"], line["alarm"], pytest.approx(line["score"], rel=1e-6)) for line in adopted
+    ]
+    plain = plimsoll.Detector(model).judge(frames, recording)
+    assert [v.score for v in plain] != [v.score for v in verdicts]
+    with pytest.raises(plimsoll.UsageError, match="adopt '1DFG': expected a CAN ID in hex"):
+        plimsoll.Detector(model, adopt=["1DFG"])
+    with pytest.raises(plimsoll.UsageError, match="expected a list"):
+        plimsoll.Detector(model, adopt="7F1")
+    with pytest.raises(plimsoll.UsageError, match="id_index"):
+        plimsoll.Detector(folder / "behaviour" / "detector.safetensors", adopt=["7F1"])
+
+
 def test_bad_input(folder, frames, tmp_path):
     model = folder / "behaviour" / "detector.safetensors"
     with pytest.raises(plimsoll.InputError, match="nothing.safetensors"):

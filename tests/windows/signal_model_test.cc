@@ -131,6 +131,34 @@ TEST(SignalSteps, AWindowDependsOnTheLookBackAlone) {
   EXPECT_EQ(steps_of(frames, 4500, 100, profile), steps_of(tail, 2500, 100, profile));
 }
 
+TEST(SignalSteps, WindowsBeforeAnotherChangeNothingInIt) {
+  const BehaviourProfile profile = learned_from(drive(2000, telling));
+  // Frames of the ID come so seldom that the look-back has one, two or three of them.
+  std::vector<Frame> frames(12'000, Frame{0, 0x50, {1}});
+  int at = 0;
+  for (int k = 1; at < std::ssize(frames); ++k) {
+    frames[static_cast<size_t>(at)] = {0, kId, telling(k * k * 37)};
+    at += 1 + k * 7919 % 1500;
+  }
+  const FrameBatch batch = batch_of(frames);
+  Recording recording;
+  recording.frames = std::ssize(frames);
+  int found = 0;
+  for (const int stride : {10, 100, 350, 2500}) {
+    SignalSteps goes_on;
+    const auto worst = [&](int first) {
+      return goes_on.worst(batch.spans(), {&recording, first, 100}, profile);
+    };
+    for (int first = 0; first + 100 <= std::ssize(frames); first += stride) {
+      const float alone = steps_of(frames, first, 100, profile);
+      EXPECT_EQ(worst(first), alone) << stride << " " << first;
+      found += alone > 0;
+    }
+    EXPECT_EQ(worst(1000), steps_of(frames, 1000, 100, profile)) << "and back";
+  }
+  EXPECT_GT(found, 10);
+}
+
 TEST(SignalModel, IsTheSameFromItsTensors) {
   const BehaviourProfile profile = learned_from(drive(2000, telling));
   const auto again = BehaviourProfile::from_tensors(profile.tensors());

@@ -37,7 +37,7 @@ void visit_payloads(const FrameSpans& frames, Visit visit) {
 }  // namespace
 
 Vector<PeriodicId, Tag::ingest> periodic_ids(const FrameSpans& frames) {
-  IdSlots slots;
+  IdSlots<> slots;
   Vector<Paced, Tag::ingest> ids;
   visit_payloads(frames, [&](MessageKey key, int64_t now_ns) {
     const auto slot = static_cast<size_t>(slots.find_or_add(key, static_cast<int32_t>(ids.size())));
