@@ -77,11 +77,10 @@ def main():
 
     def take_events():  # a full pipe would stop the detector, and then this program
         for line in process.stdout:
-            last[0] = line
             if b'"event":"heartbeat"' in line:
                 ledger.append(json.loads(line)["ledger_bytes"])
             else:
-                events[0] += 1
+                events[0], last[0] = events[0] + 1, line
 
     reader = threading.Thread(target=take_events)
     reader.start()

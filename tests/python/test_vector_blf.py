@@ -27,7 +27,7 @@ def an_object(kind, body, ticks=0, version=1, flags=2, more=0):
     """LOBJ with a header of version 1, 2 or 3, `more` bytes longer than today's."""
     tail = struct.pack("<LBBHQQ", flags, 1, 0, 0, ticks, ticks) if version == 2 else struct.pack("<LHHQ", flags, 0, 0, ticks)
     tail += b"\xEE" * more
-    if kind == 101 and body[35]:  # where more data begin, from the start of the object
+    if kind == 101 and body[35:36] > b"\0":  # where more data begin, from the start of the object
         body = body[:35] + bytes([body[35] + len(tail)]) + body[36:]
     data = struct.pack("<4sHHLL", b"LOBJ", 16 + len(tail), version, 16 + len(tail) + len(body), kind) + tail + body
     # Vector's way: as many as the rest, not up to a multiple; its converter writes more after markers.
