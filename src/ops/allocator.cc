@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <new>
 
 #include "memory/caching_allocator.h"
@@ -78,28 +81,56 @@ class MetaAllocator final : public c10::Allocator {
   static void release(void* number) { strike_out(place_of(number)); }
 };
 
-// What a test takes for a device's memory.
-c10::DataPtr take_as_of_device(DeviceTensors& tensors, size_t bytes) {
+// What a test takes for a device's memory. Pieces are found by their data: torch's products in bfloat16 want
+// that to be what DataPtr keeps.
+class TakenAsOfDevice {
+ public:
+  c10::DataPtr take(DeviceTensors& tensors, size_t bytes) {
+    const auto size = static_cast<int64_t>(bytes);
+    void* const data = tensors.take(size);
+    if (data == nullptr) return {nullptr, nullptr, &release, c10::Device(c10::DeviceType::CPU)};
+    const std::lock_guard lock(mutex_);
+    pieces_[data] = {&tensors, size};
+    count_ = std::ssize(pieces_);
+    return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
+  }
+  // False: it is no such piece.
+  bool give(void* data) {
+    if (count_ == 0) return false;
+    std::unique_lock lock(mutex_);
+    const auto found = pieces_.find(data);
+    if (found == pieces_.end()) return false;
+    const Piece piece = found->second;
+    pieces_.erase(found);
+    count_ = std::ssize(pieces_);
+    lock.unlock();
+    piece.tensors->give(data, piece.bytes);
+    return true;
+  }
+
+ private:
+  static void release(void* data);
   struct Piece {
-    DeviceTensors* tensors;
-    void* data;
-    int64_t bytes;
+    DeviceTensors* tensors = nullptr;
+    int64_t bytes = 0;
   };
-  const auto size = static_cast<int64_t>(bytes);
-  auto* const piece = new Piece{&tensors, tensors.take(size), size};
-  return {piece->data, piece,
-          [](void* context) {
-            const std::unique_ptr<Piece> of(static_cast<Piece*>(context));
-            of->tensors->give(of->data, of->bytes);
-          },
-          c10::Device(c10::DeviceType::CPU)};
+  std::mutex mutex_;
+  std::map<void*, Piece> pieces_;
+  std::atomic<int64_t> count_ = 0;
+};
+TakenAsOfDevice& taken_as_of_device() {
+  static TakenAsOfDevice* const taken = new TakenAsOfDevice;  // tensors may outlive the end of main()
+  return *taken;
+}
+void TakenAsOfDevice::release(void* data) {
+  if (data != nullptr) taken_as_of_device().give(data);
 }
 
 class LedgerCpuAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     if (DeviceTensors* const device = DeviceRangeScope::cpu_tensors())
-      return take_as_of_device(*device, bytes);
+      return taken_as_of_device().take(*device, bytes);
     try {
       try {
         return take(bytes);
@@ -117,7 +148,7 @@ class LedgerCpuAllocator final : public c10::Allocator {
   void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
 
   static void release(void* data) {
-    if (data == nullptr) return;
+    if (data == nullptr || taken_as_of_device().give(data)) return;
     strike_out(place_of(data));
     c10::profiledCPUMemoryReporter().Delete(data);
     // A copy: the header is part of the piece.
