@@ -18,7 +18,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMostShown = 5;  // nodes, and edges
+constexpr size_t kMostShown = 5;     // nodes, and edges
+constexpr size_t kMostUnknown = 16;  // IDs of a line
 
 // Seconds of all processors that this process has worked.
 double processor_seconds() {
@@ -190,9 +191,10 @@ std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& 
     if (!detector.is_known(ids[i]) &&
         std::ranges::find(focus.nodes, static_cast<int32_t>(i), &Focus::Share::index) == focus.nodes.end())
       others.push_back(ids[i]);
-  for (size_t i = 0; i < std::min(others.size(), kMostShown); ++i)
+  for (size_t i = 0; i < std::min(others.size(), kMostUnknown); ++i)
     text += fmt::format("  {}{}", name_of(detector, others[i]), strangeness_of(detector, others[i]));
-  if (others.size() > kMostShown) text += fmt::format("  and {} unknown more", others.size() - kMostShown);
+  if (others.size() > kMostUnknown)
+    text += fmt::format("  and {} more unknown", others.size() - kMostUnknown);
   return text;
 }
 

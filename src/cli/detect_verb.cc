@@ -182,13 +182,15 @@ void run(const Options& options) {
                        .tick_ns = feed_options.tick_ns},
                       *feed, lines, counts, stop, reload_requested);
   warn_of_other_windows(detection.detector());
-  const DetectMonitor monitor({.port = options.metrics,
-                               .heartbeat_s = options.heartbeat,
-                               .detector = context.detector,
-                               .source = source,
-                               .vehicle = options.vehicle},
-                              counts);
-  detection.run();
+  {
+    const DetectMonitor monitor({.port = options.metrics,
+                                 .heartbeat_s = options.heartbeat,
+                                 .detector = context.detector,
+                                 .source = source,
+                                 .vehicle = options.vehicle},
+                                counts);
+    detection.run();
+  }  // no heartbeat comes after the summary
   lines.summarise(feed->losses(), budget, has_events ? events_json(counts) : Json());
   if (has_events) say_what_was_held_back(counts);
   if (!stop) require_windows(source, lines, feed->losses());
