@@ -179,7 +179,7 @@ TEST_F(OnDiskPrefetcherTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
 // Rows that are to stay are read with memory that is not there: blocks do not come, and later ones do.
 TEST_F(OnDiskPrefetcherTest, ARefusalOfMemoryIsForgotten) {
   OnDiskPrefetcher blocks = open(2);
-  EXPECT_TRUE(read(blocks, 0).nodes.empty());
+  EXPECT_TRUE(read(blocks, 0).nodes.empty());  // from the next one on, blocks are packed
   {
     const LedgerCap cap(1024);
     EXPECT_TRUE(read(blocks, 1).nodes.empty());

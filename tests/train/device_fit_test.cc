@@ -137,7 +137,7 @@ class DeviceFitTest : public OnEachDevice {
     const Trained tight = run(make, &device(least), kThreads);
     EXPECT_EQ(tight.weights, there.weights);
     EXPECT_EQ(tight.fit.device->lanes, 1);
-    EXPECT_THROW(run(make, &device(least / 2), 1), Error);
+    EXPECT_THROW(run(make, &device(least - of.unit()), 1), Error);
   }
 
   TempFolder folder_;

@@ -45,7 +45,7 @@ class DevicePredictionTest : public OnEachDevice {
     expect_same(one, predict(nullptr, 1));
     EXPECT_EQ(predict(&device(kRoomy), kThreads), one) << "several blocks in flight";
     EXPECT_EQ(predict(&device(least), kThreads), one) << "as little as it takes";
-    TrainingDevice& of = device(least / 2);
+    TrainingDevice& of = device(least - device(least).unit());
     EXPECT_THROW(predict(&of, 1), Error) << "and less";
   }
 

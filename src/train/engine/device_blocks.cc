@@ -130,10 +130,7 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
     lane.stream->wait();  // whoever has the memory next must not meet what was under way
     throw;
   }
-  if (room.bytes == lane.bytes) {  // else it had those of all lanes
-    raise(highest_range_, range.high());
-    raise(highest_ever_, range.high());
-  }
+  if (room.bytes == lane.bytes) raise(highest_range_, range.high());  // else it had those of all lanes
   raise(highest_staging_, lane.staging->bytes());
   if (range.left_plan()) ++unforeseen_;
   const std::byte* const from = lane.staging->read().data();

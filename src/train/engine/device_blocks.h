@@ -52,8 +52,6 @@ class DeviceBlocks {
   void end_record() { recorder_ = nullptr; }
   /// The most of a range that a block has had in use.
   int64_t highest_range() const { return highest_range_; }
-  /// The same of all blocks so far, those that were run to plan with.
-  int64_t highest_ever() const { return highest_ever_; }
   /// The most pinned memory that a block has had in use.
   int64_t highest_staging() const { return highest_staging_; }
   /// Blocks whose tensors were not as planned.
@@ -104,7 +102,6 @@ class DeviceBlocks {
   const RangePlanner* recorded_planner_ = nullptr;
   std::shared_mutex running_;  // a block that needs all ranges waits until no other has one
   std::atomic<int64_t> highest_range_ = 0;
-  std::atomic<int64_t> highest_ever_ = 0;
   std::atomic<int64_t> highest_staging_ = 0;
   std::atomic<int64_t> unforeseen_ = 0;
   std::atomic<int64_t> reruns_ = 0;

@@ -39,10 +39,18 @@ class DevicePlanner {
   DevicePlan run() {
     if (in_.training.empty()) return divide(nullptr, false);
     std::optional<DevicePlan> best;
+    const int64_t of_predictions = unplanned_;
     for (const bool recompute : {false, true}) {
       if (in_.recompute == (recompute ? "off" : "on")) continue;
-      const PlannedWork training = measured(PlannedWork(in_, WorkKind::training), recompute);
-      DevicePlan plan = divide(&training, recompute);
+      unplanned_ = of_predictions;
+      std::optional<PlannedWork> training;
+      try {
+        training.emplace(measured(PlannedWork(in_, WorkKind::training), recompute));
+      } catch (const DeviceRegionFull&) {
+        if (recompute || in_.recompute == "off") throw;
+        continue;  // there is no room to measure it, and so none to run it
+      }
+      DevicePlan plan = divide(&*training, recompute);
       if (!best) {
         best = std::move(plan);
         continue;
@@ -102,9 +110,11 @@ class DevicePlanner {
     return work;
   }
 
-  static Tape try_probe(BlockEngine& engine, const GraphBlock& block, bool training) {
+  Tape try_probe(BlockEngine& engine, const GraphBlock& block, bool training) {
     try {
-      return engine.record_on_device(block, training).tape;
+      BlockEngine::OnDevice found = engine.record_on_device(block, training);
+      unplanned_ = std::max(unplanned_, DeviceRegion::round_up(found.bytes));
+      return std::move(found.tape);
     } catch (const c10::NotImplementedError& error) {
       // "Could not run 'plimsoll::aggregate' with arguments from the 'CUDA' backend."
       const std::string text = error.what_without_backtrace();
@@ -132,6 +142,7 @@ class DevicePlanner {
     const BlockEngine::OnDevice found = engine.record_on_device(block, training);
     staging_ = std::max(staging_, found.staging);
     const int64_t needed = found.bytes;
+    unplanned_ = std::max(unplanned_, DeviceRegion::round_up(needed));
     // Pieces of an operator that works tile by tile grow no more once there is more than one.
     const bool tight = work.most_bytes <= needed + needed / 4;
     if (work.plan->exact() && tight && engine.record_on_device(block, training, work.plan.get()).as_planned)
@@ -193,7 +204,9 @@ class DevicePlanner {
     const int64_t a_stream = device_.workspace + plan.range;
     const auto most = static_cast<int>(std::min<int64_t>(device_.most_streams, at_once));
     for (int blocks = 1; blocks <= most; ++blocks) {
-      const int64_t region = fixed - device_.context + blocks * a_stream;
+      // A run makes this plan itself, within its budget, while tensors have no places yet.
+      const int64_t region =
+          fixed - device_.context + std::max(blocks * a_stream, device_.workspace + unplanned_);
       plan.budget_for.push_back(device_.context + (region + device_.unit - 1) / device_.unit * device_.unit);
     }
     plan.min_budget = plan.budget_for.front();
@@ -225,7 +238,8 @@ class DevicePlanner {
   const PlannedDevice& device_;
   std::vector<PlannedWork> works_;  // beside training
   std::set<std::string> without_cuda_;
-  int64_t staging_ = 0;  // of the largest blocks, as they ran
+  int64_t staging_ = 0;    // of the largest blocks, as they ran
+  int64_t unplanned_ = 0;  // the longest range of a block that ran while its tensors had no places
 };
 
 }  // namespace

@@ -24,6 +24,9 @@ struct PlannedDevice {
   int most_streams = kMostStreams;
   /// Probes run on it, for which it has one lane of all that is free; null: nothing is run.
   DeviceBlocks* blocks = nullptr;
+  /// Where tensors of real blocks go there, once it is known.
+  std::shared_ptr<const RangePlanner> training = {};
+  std::shared_ptr<const RangePlanner> prediction = {};
 
   /// What driver and libraries take for a process, and of each stream the handle of cuBLAS for its thread and
   /// the workspace, as an H200 was seen to (driver 580.159, CUDA 13.0, torch 2.11; bench/results/gpu.md).

@@ -354,7 +354,11 @@ class Planner {
     RangePlan range;
     work.plan->plan(terms, range);
     BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits,
-                       {.recompute = recompute, .device = device()}, in_.offloaded_teacher);
+                       {.recompute = recompute,
+                        .device = device(),
+                        .device_training = in_.device ? in_.device->training : nullptr,
+                        .device_prediction = in_.device ? in_.device->prediction : nullptr},
+                       in_.offloaded_teacher);
     GraphBlock block;
     const int64_t pairs = item_kind(work.options.items).pairs(terms.terms);
     block.make_room({terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges], pairs},
@@ -456,17 +460,10 @@ MemoryPlan make_plan(const PlanInput& input) {
     host.threads = std::min(input.threads, device.blocks);
     host.recompute = device.recompute ? "on" : "off";
     host.later += device.staging;
+    host.device->training = device.training;
+    host.device->prediction = device.prediction;
   }
   MemoryPlan plan = Planner(host).run();
-  // A run makes this plan itself, within its budget, while tensors have no places yet. With less room they
-  // lie otherwise than now: an eighth is for that.
-  if (input.device->blocks != nullptr) {
-    const int64_t highest = input.device->blocks->highest_ever();
-    const int64_t more = std::max<int64_t>(highest + highest / 8 - device.range, 0);
-    const int64_t unit = input.device->unit;
-    device.min_budget += (more + unit - 1) / unit * unit;
-    device.budget_for.front() = device.min_budget;
-  }
   plan.device = std::move(device);
   return plan;
 }
