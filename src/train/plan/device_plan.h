@@ -14,6 +14,7 @@ namespace plimsoll {
 struct PlanInput;
 class BlockPlan;
 class DeviceBlocks;
+class RangePlanner;
 
 /// A device that a run is planned for.
 struct PlannedDevice {
