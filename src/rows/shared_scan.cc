@@ -261,7 +261,8 @@ void SharedScan::end(std::span<const int64_t> rows) {
 }
 
 bool SharedScan::has_work() const {
-  return !error_ && wanted_ > 0 && (waiting_ > 0 || left_ > 0 || wanted_ >= enough_);
+  if (error_ || wanted_ == 0) return false;
+  return waiting_ > 0 || (!failed_ && (left_ > 0 || wanted_ >= enough_));
 }
 
 // The next wanted rows in the order of the file.
@@ -311,6 +312,7 @@ void SharedScan::read_on(const std::stop_token& stop) {
       if (!all_fit_ && slot(number).batches == 0) release(number);
     }
     error_ = error;
+    failed_ = error != nullptr;
     counters_.bytes_read = reader_.counts().bytes_read;
     changed_.notify_all();
   }
