@@ -43,7 +43,8 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"accumulate_grad_batches", "", "training.batch_size: batches are cut into blocks and summed exactly"},
     {"accumulation_steps", "", "training.batch_size: batches are cut into blocks and summed exactly"},
     {"precision", "",
-     "training.precision: 32, or bf16-mixed on a GPU; on the CPU other precisions are slower, and "
+     "training.precision: 32, or bf16-mixed and 16-mixed on a GPU; on the CPU other precisions are slower, "
+     "and "
      "training.block "
      "saves the memory"},
     {"memory_budget_kb", "", "--budget"},

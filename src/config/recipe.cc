@@ -162,11 +162,12 @@ void require_word(const std::string& key, std::string_view words, const Written&
   if (written.text.find('|') == std::string::npos &&
       all.find(fmt::format("|{}|", written.text)) != std::string::npos)
     return;
-  const std::string reason = key == "training.precision"
-                                 ? " (bf16-mixed on a GPU; on the CPU other precisions are slower; memory is "
-                                   "saved by training.block "
-                                   "instead)"
-                                 : "";
+  const std::string reason =
+      key == "training.precision"
+          ? " (bf16-mixed and 16-mixed on a GPU; on the CPU other precisions are slower; memory is "
+            "saved by training.block "
+            "instead)"
+          : "";
   // A key of ours without a section may be one of another system's, with words of its own.
   const bool shared = key.find('.') == std::string::npos;
   const std::string_view instead = shared ? instead_of(key, written.text) : "";

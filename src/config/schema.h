@@ -103,7 +103,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.warm_up_epochs", r.training.warm_up_epochs, Range{0, 1e6});
   visit("training.gradient_clip_val", r.training.gradient_clip_val, Range{0, kNoLimit});
   visit("training.patience", r.training.patience, kCount);
-  visit("training.precision", r.training.precision, Choice{"32|bf16-mixed"});
+  visit("training.precision", r.training.precision, Choice{"32|bf16-mixed|16-mixed"});
   visit("training.gradient_checkpointing", r.training.gradient_checkpointing, Choice{"auto|on|off"});
   visit("training.lanes", r.training.lanes, Choice{"auto|1|2|4|8|16|32|64"});
   visit("training.checkpoint_every_s", r.training.checkpoint_every_s, Range{0, 1e9});

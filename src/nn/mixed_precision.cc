@@ -8,7 +8,7 @@ namespace plimsoll {
 
 at::Tensor MixedPrecision::forward(const Batch& batch, const DropoutKey& key) const {
   std::optional<AutocastScope> scope;
-  if (!batch.x.is_meta()) scope.emplace(batch.x.device().type(), at::kBFloat16);
+  if (!batch.x.is_meta()) scope.emplace(batch.x.device().type(), products_);
   return objective_.forward(batch, key).to(at::kFloat);
 }
 

@@ -4,13 +4,15 @@
 
 namespace plimsoll {
 
-/// An objective whose model computes products in bfloat16 (torch.autocast; ops/autocast.h has the rules of
-/// our operators), while weights, gradients, losses, and what a teacher says are float32. Bfloat16 has the
-/// range of float32, so that losses need no scale. Tensors without data stay float32.
+/// An objective whose model computes products in bfloat16 or float16 (torch.autocast; ops/autocast.h has the
+/// rules of our operators), while weights, gradients, losses, and what a teacher says are float32. Bfloat16
+/// has the range of float32; float16 has not, so that losses need a scale (train/fit/loss_scale.h). Tensors
+/// without data stay float32.
 class MixedPrecision : public Objective {
  public:
-  /// `objective` must outlive it.
-  explicit MixedPrecision(const Objective& objective) : objective_(objective) {}
+  /// `objective` must outlive it. `products`: kBFloat16 or kHalf.
+  MixedPrecision(const Objective& objective, at::ScalarType products)
+      : objective_(objective), products_(products) {}
 
   const ParameterList& parameters() const override { return objective_.parameters(); }
   CollateOptions collate_options() const override { return objective_.collate_options(); }
@@ -23,6 +25,7 @@ class MixedPrecision : public Objective {
 
  private:
   const Objective& objective_;
+  const at::ScalarType products_;
 };
 
 }  // namespace plimsoll

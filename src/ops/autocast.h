@@ -17,18 +17,20 @@ class Autocast {
   explicit Autocast(c10::DeviceType device)
       : device_(device), guard_(at::autocast::get_autocast_dispatch_key_from_device_type(device)) {}
 
-  /// Kernels of a CUDA device take no bf16: there it is float32, too.
+  /// Kernels of the CPU take bf16; what takes neither it nor f16 computes in float32, too.
   at::Tensor low(const at::Tensor& tensor) const {
-    return cast(on_cpu() ? at::autocast::get_autocast_dtype(device_) : at::kFloat, tensor);
+    return cast(takes_low() ? at::kBFloat16 : at::kFloat, tensor);
   }
   Optional low(const Optional& tensor) const { return tensor ? Optional(low(*tensor)) : std::nullopt; }
   at::Tensor full(const at::Tensor& tensor) const { return cast(at::kFloat, tensor); }
   /// What may have either dtype stays as it is where it may.
-  at::Tensor either(const at::Tensor& tensor) const { return on_cpu() ? tensor : full(tensor); }
+  at::Tensor either(const at::Tensor& tensor) const { return takes_low() ? tensor : full(tensor); }
   Optional either(const Optional& tensor) const { return tensor ? Optional(either(*tensor)) : std::nullopt; }
 
  private:
-  bool on_cpu() const { return device_ == c10::DeviceType::CPU; }
+  bool takes_low() const {
+    return device_ == c10::DeviceType::CPU && at::autocast::get_autocast_dtype(device_) == at::kBFloat16;
+  }
 
   at::Tensor cast(at::ScalarType dtype, const at::Tensor& tensor) const {
     return at::autocast::cached_cast(dtype, tensor, device_);

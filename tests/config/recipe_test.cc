@@ -299,6 +299,7 @@ TEST(Recipe, TrueAndFalseSwitchGradientCheckpointingOnAndOff) {
               HasSubstr("r.yaml:1:12: training.gradient_checkpointing is 'yes', expected auto|on|off"));
   EXPECT_EQ(parse("training: {precision: 32-true}").training.precision, "32");
   EXPECT_EQ(parse("training: {precision: bf16-mixed}").training.precision, "bf16-mixed");
+  EXPECT_EQ(parse("training: {precision: 16-mixed}").training.precision, "16-mixed");
 }
 
 TEST(Errors, AKeyWithoutItsSectionIsToldWhereItStands) {
@@ -374,8 +375,8 @@ TEST(Errors, AWordThatIsNoChoiceNamesTheChoices) {
 }
 
 TEST(Errors, AnotherPrecisionSaysWhatSavesMemoryInstead) {
-  const std::string error = refusal("training: {precision: 16-mixed}");
-  EXPECT_THAT(error, HasSubstr("'16-mixed', expected 32"));
+  const std::string error = refusal("training: {precision: 16-true}");
+  EXPECT_THAT(error, HasSubstr("'16-true', expected 32"));
   EXPECT_THAT(error, HasSubstr("training.block"));
 }
 

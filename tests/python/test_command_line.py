@@ -62,7 +62,7 @@ def test_usage_errors(plimsoll, tmp_path):
     ("training.max_epochs=many", ["many", "whole number"]),
     ("gat.dropout=1.5", ["1.5"]),
     ("training.safety_factor=0.6", ["--budget"]),
-    ("training.precision=16-mixed", ["precision", "training.block"]),
+    ("training.precision=16-true", ["precision", "training.block"]),
 ])
 def test_recipe_errors_come_before_anything_else(plimsoll, tmp_path, override, words):
     done = plimsoll("train", "recipes/gat.yaml", "--data", tmp_path / "absent", "--run", tmp_path / "run", "-O", override)

@@ -202,14 +202,22 @@ TEST_P(DeviceFitTest, ClassificationOverPaths) {
   });
 }
 
-// Products in bfloat16: other bits than in float32, and the same for any budget, blocks in flight and
-// resumption.
-TEST_P(DeviceFitTest, MixedPrecisionHasTheSameBitsForAnyDeviceBudget) {
-  recipe_.training.precision = "bf16-mixed";
+// Products in bfloat16 or float16: other bits than in float32, and the same for any budget, blocks in flight
+// and resumption.
+class MixedPrecisionTest : public DeviceFitTest {
+ protected:
+  void expect_same_bits(const std::string& precision, const std::vector<std::string>& recompute);
+  void expect_refused_on_the_host();
+};
+INSTANTIATE_TEST_SUITE_P(, MixedPrecisionTest, testing::Values(On::stand_in, On::cuda), name_of_on);
+
+void MixedPrecisionTest::expect_same_bits(const std::string& precision,
+                                          const std::vector<std::string>& recompute) {
+  recipe_.training.precision = precision;
   std::string classified;  // weights
-  for (const char* const recompute : {"off", "on"})
+  for (const std::string& checkpointing : recompute)
     for (const bool rebuilds : {false, true}) {
-      recipe_.training.gradient_checkpointing = recompute;
+      recipe_.training.gradient_checkpointing = checkpointing;
       const auto make = [&](const Fitted& fit) -> Trained {
         if (rebuilds) {
           const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
@@ -230,7 +238,7 @@ TEST_P(DeviceFitTest, MixedPrecisionHasTheSameBitsForAnyDeviceBudget) {
       EXPECT_EQ(run(make, &device(least), kThreads).weights, one.weights) << "as little as it takes";
       recipe_.training.precision = "32";
       const Trained full = run(make, &device(kRoomy), 1);
-      recipe_.training.precision = "bf16-mixed";
+      recipe_.training.precision = precision;
       EXPECT_NE(full.weights, one.weights);
       EXPECT_NEAR(one.fit.epochs.back().validation_loss, full.fit.epochs.back().validation_loss,
                   0.05 * full.fit.epochs.back().validation_loss);
@@ -238,6 +246,9 @@ TEST_P(DeviceFitTest, MixedPrecisionHasTheSameBitsForAnyDeviceBudget) {
       if (classified.empty()) classified = one.weights;
       EXPECT_EQ(one.weights, classified) << "layers run again";
     }
+}
+
+void MixedPrecisionTest::expect_refused_on_the_host() {
   EXPECT_THROW(run(
                    [](const Fitted& fit) -> Trained {
                      const GATWithJK model({.num_ids = 50}, 3);
@@ -247,6 +258,45 @@ TEST_P(DeviceFitTest, MixedPrecisionHasTheSameBitsForAnyDeviceBudget) {
                    nullptr, 1),
                UsageError)
       << "on the CPU";
+}
+
+TEST_P(MixedPrecisionTest, Bfloat16) {
+  expect_same_bits("bf16-mixed", {"off", "on"});
+  expect_refused_on_the_host();
+}
+
+TEST_P(MixedPrecisionTest, Float16) {
+  expect_same_bits("16-mixed", {"off"});
+  expect_refused_on_the_host();
+}
+
+// An objective with large losses, so that the first scales are too large for float16.
+class Steep : public Classification {
+ public:
+  using Classification::Classification;
+  at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override {
+    return Classification::losses(outputs, batch) * 64;
+  }
+};
+
+TEST_P(MixedPrecisionTest, TooLargeAScaleCostsStepsAndChangesNoBitsOfAResumedRun) {
+  recipe_.training.precision = "16-mixed";
+  recipe_.training.gradient_clip_val = 1;
+  const auto make = [&](const Fitted& fit) -> Trained {
+    const GATWithJK model({.num_ids = 50}, 3);
+    const Steep objective(model);
+    FitResult found = fit(objective, nullptr);
+    return {model.parameters().hash(), std::move(found)};
+  };
+  const Trained one = run(make, &device(kRoomy), 1);
+  const int64_t steps = 2 * 96 / 24;
+  EXPECT_LT(one.fit.steps, steps);
+  EXPECT_GT(one.fit.steps, 0);
+  const std::string journal = read_text(folder_ / "0" / "events.jsonl");
+  EXPECT_NE(journal.find(R"("event":"loss_scale","epoch":1,"step":0,"factor":32768.0)"), std::string::npos)
+      << journal;
+  for (const int64_t stop_after : {1, 3, 5})
+    EXPECT_EQ(run(make, &device(kRoomy), kThreads, stop_after).weights, one.weights) << stop_after;
 }
 
 TEST_P(DeviceFitTest, TheJournalHasWhatNvmlSaysAndNothingWithoutIt) {

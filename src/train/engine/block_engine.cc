@@ -24,9 +24,10 @@ namespace {
 
 // After an error torch keeps what was still to be done on this thread, with the gradients it was to be done
 // with, until the thread's next backward: they would outlive their block. Here a backward of nothing.
-std::vector<at::Tensor> gradients_of(const at::Tensor& loss, const std::vector<at::Tensor>& parameters) {
+std::vector<at::Tensor> gradients_of(const at::Tensor& loss, double scale,
+                                     const std::vector<at::Tensor>& parameters) {
   try {
-    return torch::autograd::grad({loss}, parameters);
+    return torch::autograd::grad({loss}, parameters, {at::full_like(loss, scale)});
   } catch (...) {
     torch::autograd::Engine::get_default_engine().execute({}, {}, /*keep_graph=*/false,
                                                           /*create_graph=*/false, /*accumulate_grad=*/true);
@@ -132,7 +133,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
     const auto [losses, block_loss] = losses_of(objective_.forward(batch, key), batch, normaliser);
     const auto value = block_loss.item<double>();
     if (!std::isfinite(value)) require_finite(losses, block, batch);
-    auto gradients = gradients_of(block_loss, parameters_);
+    auto gradients = gradients_of(block_loss, loss_scale_, parameters_);
     return [this, value, statistics, gradients = std::move(gradients)] {
       sums_.add([&](BatchSum& sum) { sum.add(gradients, *statistics, value); });
     };
@@ -172,7 +173,7 @@ BlockRunner::Work BlockEngine::training_on_device(double normaliser, const Dropo
       there.recompute = execution_.recompute;
       objective_.prepare(there);
       const auto [losses, block_loss] = losses_of(objective_.forward(there, key), there, normaliser);
-      std::vector<at::Tensor> found = gradients_of(block_loss, parameters_);
+      std::vector<at::Tensor> found = gradients_of(block_loss, loss_scale_, parameters_);
       statistics->entries.clear();
       for (const BlockStatistics::Entry& entry : there.statistics->entries) {
         found.push_back(entry.mean);

@@ -61,6 +61,8 @@ class BlockEngine {
   /// the mean loss. Running statistics move once, when all blocks are done. Errors: Failure naming the graph
   /// when a loss is not finite; BudgetExceeded. With ranks: as LaneExchange::add_up().
   double gradient(std::span<const int64_t> batch, const DropoutKey& key);
+  /// From now on gradient() finds the gradient of `factor` times the loss; what it returns stays as it is.
+  void scale_losses(double factor) { loss_scale_ = factor; }
   /// Announces a batch (BlockRunner::expect()), as far as it is this rank's.
   void expect(std::span<const int64_t> batch);
 
@@ -148,6 +150,7 @@ class BlockEngine {
   OffloadedTeacher* const teacher_;
   std::vector<at::Tensor> parameters_;
   const int64_t lanes_;
+  double loss_scale_ = 1;
   Exchange* const exchange_;
   std::optional<LaneExchange> ranks_;
   LaneTree<BatchSum> sums_;

@@ -1,17 +1,20 @@
 #include "train/fit/fit.h"
 
+#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cmath>
 
 #include "base/seconds.h"
 #include "io/file.h"
 #include "nn/mixed_precision.h"
 #include "telemetry/journal.h"
 #include "train/fit/epoch_meter.h"
+#include "train/fit/loss_scale.h"
 #include "train/fit/progress_events.h"
 #include "train/fit/schedule.h"
 #include "train/fit/trainer_state.h"
@@ -53,6 +56,10 @@ std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
                                      uses_parameters_twice(options) ? 1 : PlannedDevice::kMostStreams);
 }
 
+bool has_loss_scale(const Recipe& recipe) {
+  return recipe.training.precision == "16-mixed";
+}
+
 // The options with the objective as training.precision has it. Errors: UsageError for one that is not for the
 // CPU.
 class Precise {
@@ -61,9 +68,10 @@ class Precise {
     if (given.recipe->training.precision == "32") return;
     if (given.run.device == nullptr && !given.run.device_budget)
       throw UsageError(
-          "training.precision: bf16-mixed is for a GPU: add --device cuda, or set it to 32, which is "
-          "faster on the CPU; training.block saves memory");
-    mixed_.emplace(*given.objective);
+          given.recipe->training.precision +
+          " is a training.precision for a GPU: add --device cuda, or set it to 32, which is faster on the "
+          "CPU; training.block saves memory");
+    mixed_.emplace(*given.objective, has_loss_scale(*given.recipe) ? at::kHalf : at::kBFloat16);
     options_.objective = &*mixed_;
   }
   Precise(const Precise&) = delete;
@@ -181,6 +189,10 @@ class Fit {
       engine_.ranks() != nullptr ? load_on_all_ranks() : load(state());
       resumed_at_ = held_.optimizer->steps();
     }
+    if (has_loss_scale(*options_.recipe)) {
+      if (position_.scale.factor == 0) position_.scale.factor = LossScale::kFirst;
+      engine_.scale_losses(position_.scale.factor);
+    }
     for (const std::string& name : damaged_) journal_.write("damaged_checkpoint", {{"name", name}});
     if (options_.run.writes())
       held_.trace.start(options_.run.folder, held_.optimizer->steps(), engine_.runner());
@@ -292,11 +304,37 @@ class Fit {
         schedule_.rate(position_.epochs, static_cast<double>(done) / static_cast<double>(epoch_count()));
     const StepTrace::Span optimizer(held_.trace, "optimizer");
     held_.optimizer->set_learning_rate(position_.so_far.learning_rate);
-    position_.so_far.gradient_norm += clipped_norm();
-    engine_.begin_parameters();
-    held_.optimizer->step(engine_.gradients());
-    engine_.share_parameters();
+    unscale_gradients();
+    const double norm = clipped_norm();
+    if (may_step(norm)) {
+      position_.so_far.gradient_norm += norm;
+      engine_.begin_parameters();
+      held_.optimizer->step(engine_.gradients());
+      engine_.share_parameters();
+    }
     ++position_.step;
+  }
+
+  void unscale_gradients() const {
+    if (position_.scale.factor == 0) return;
+    const c10::AutoGradMode no_gradients(false);
+    for (const at::Tensor& gradient : engine_.gradients()) gradient.mul_(1 / position_.scale.factor);
+  }
+
+  // Errors: Failure where no scale makes the gradient finite.
+  bool may_step(double norm) {
+    if (position_.scale.factor == 0) return true;
+    const bool finite = position_.scale.take(std::isfinite(norm));
+    engine_.scale_losses(position_.scale.factor);
+    if (finite) return true;
+    journal_.write(
+        "loss_scale",
+        {{"epoch", position_.epoch}, {"step", position_.step}, {"factor", position_.scale.factor}});
+    if (position_.scale.factor >= 1) return false;
+    throw Failure(fmt::format(
+        "the gradient of step {} of epoch {} is not finite in float16, whatever the loss is scaled by: lower "
+        "training.learning_rate, or set training.precision to bf16-mixed",
+        position_.step, position_.epoch));
   }
 
   double clipped_norm() {

@@ -40,6 +40,10 @@ ReadPosition position_of(const Json& json) {
   position.so_far = metrics_from(json.at("so_far"));
   position.best_epoch = whole_number(json.at("best_epoch"));
   if (position.best_epoch != 0) position.best_loss = json.at("best_loss");
+  if (json.contains("loss_scale")) {
+    position.scale.factor = json.at("loss_scale");
+    position.scale.good_steps = whole_number(json.at("good_steps"));
+  }
   return read;
 }
 
@@ -90,12 +94,16 @@ void read_epochs(const TensorSpan& tensor, int64_t count, Vector<EpochMetrics, T
 }
 
 std::string position_text(const Position& position, int64_t optimizer_steps) {
-  const Json json = {{"epoch", position.epoch},
-                     {"step", position.step},
-                     {"so_far", metrics_json(position.so_far)},
-                     {"best_epoch", position.best_epoch},
-                     {"best_loss", position.best_epoch == 0 ? Json() : Json(position.best_loss)},
-                     {"optimizer_steps", optimizer_steps}};
+  Json json = {{"epoch", position.epoch},
+               {"step", position.step},
+               {"so_far", metrics_json(position.so_far)},
+               {"best_epoch", position.best_epoch},
+               {"best_loss", position.best_epoch == 0 ? Json() : Json(position.best_loss)},
+               {"optimizer_steps", optimizer_steps}};
+  if (position.scale.factor > 0) {
+    json["loss_scale"] = position.scale.factor;
+    json["good_steps"] = position.scale.good_steps;
+  }
   return json.dump();
 }
 
@@ -103,7 +111,8 @@ ReadPosition read_position(const SafetensorsView& file) {
   return read_metadata(file, "plimsoll.position", [&](const Json& json) {
     ReadPosition read = position_of(json);
     const Position& position = read.position;
-    if (position.epoch < 1 || position.step < 0 || position.best_epoch < 0 || read.optimizer_steps < 0)
+    if (position.epoch < 1 || position.step < 0 || position.best_epoch < 0 || read.optimizer_steps < 0 ||
+        position.scale.factor < 0 || position.scale.good_steps < 0)
       throw InputError(file.path() + ": metadata 'plimsoll.position' holds a number below the first");
     return read;
   });

@@ -11,6 +11,7 @@
 #include "memory/ledger.h"
 #include "memory/vector.h"
 #include "store/safetensors.h"
+#include "train/fit/loss_scale.h"
 
 namespace plimsoll {
 
@@ -88,6 +89,7 @@ struct Position {
   int64_t best_epoch = 0;    ///< 0: none yet
   double best_loss = std::numeric_limits<double>::infinity();
   Vector<EpochMetrics, Tag::output> epochs = {};  ///< that are done
+  LossScale scale = {};                           ///< of training.precision 16-mixed
 };
 
 /// A position but for its epochs, and the steps that the optimizer has done, as text for metadata
