@@ -128,8 +128,8 @@ class SharedScan {
   int waiting_ = 0;                         // calls of gather() that wait for rows
   Clock::time_point waiting_since_;         // the first of them
   Vector<WantedRow, Tag::cache> piece_;     // what is being read
-  std::exception_ptr error_;  // of the last read, until a waiting call takes it
-  bool failed_ = false;       // the last read: the next is made for a call that waits, not ahead
+  std::exception_ptr error_;                // of the last read, until a waiting call takes it
+  bool failed_ = false;  // the last read: the next is made for a call that waits, not ahead
   std::span<const uint8_t> uses_;
   RowCounters counters_;
   std::jthread thread_;  // the last: it ends before what it works on

@@ -45,11 +45,13 @@ Rooms& rooms() {
 }
 bool watched = false;
 
-// Fresh pages, so that those in memory are those that were used. MKL puts what it packs at the next 2 MiB boundary in
-// its room: at the same place in each, products of all sizes use the same pages, whatever the address.
+// Fresh pages, so that those in memory are those that were used. MKL puts what it packs at the next 2 MiB
+// boundary in its room: at the same place in each, products of all sizes use the same pages, whatever the
+// address.
 void* map(size_t bytes) {
   constexpr size_t kBoundary = 2 << 20;
-  void* const at = ::mmap(nullptr, bytes + kBoundary, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const at =
+      ::mmap(nullptr, bytes + kBoundary, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return nullptr;
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const size_t before = -reinterpret_cast<uintptr_t>(at) % kBoundary;
