@@ -461,6 +461,21 @@ def test_a_block_is_gone_before_the_next_but_those_that_run(number, threads, mon
     assert run.workers == number and max(most) == (0 if number == 1 else number)
 
 
+def test_gradients_of_a_block_are_gone_before_the_next(threads, monkeypatch):
+    step, alive, most = Steps._block, [], []
+
+    def noted(steps, job):
+        most.append(sum(gradient() is not None for gradient in alive))
+        done = step(steps, job)
+        alive.extend(map(weakref.ref, done[0]))
+        return done
+
+    monkeypatch.setattr(Steps, "_block", noted)
+    torch.set_num_threads(1)
+    fitted()
+    assert len(most) > 4 and max(most) == 0
+
+
 def test_what_a_tried_step_freed_goes_back():
     """Steps on batches of other sizes do not take it up: the process would hold it to the end of the run."""
     with plimsoll.budget("8GiB"):
