@@ -85,6 +85,7 @@ class Steps:
                         "or look at these graphs"
                     )
                 self._sums.add(gradients)
+                del gradients
                 self._sums.add_loss(weight * value)
         summed, loss = self._sums.add_up()
         for parameter, gradient in zip(self._parameters, summed):
@@ -113,6 +114,7 @@ class Steps:
             block, weight = job.block, job.weight
             del job  # the plan has no room for its batch beside the next one's
             yield block, weight, done
+            del done  # nor for its gradients
 
     def _each(self, jobs: Iterator[_Job]) -> Iterator[tuple[_Job, _Done | BudgetExceeded]]:
         if self._threads is not None:

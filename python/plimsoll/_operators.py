@@ -26,9 +26,10 @@ def folder_of(torch_version: str) -> Path:
     folder = _PACKAGE / f"torch-{found}"
     if not folder.is_dir():
         built = f"for torch {', '.join(versions())}" if versions() else "without torch"
+        other = f'Install another torch (pip install "torch=={versions()[-1]}.*"), or build' if versions() else "Build"
         raise MissingPackage(
             f"torch {torch_version}, but plimsoll was built {built}. What needs no torch works: the command line but for "
-            "training, data sets and detection. Install another torch, or build plimsoll from source with this one: "
+            f"training, data sets and detection. {other} plimsoll from source with this one: "
             "pip install --force-reinstall --no-deps --no-cache-dir --no-binary plimsoll plimsoll"
         )
     return folder

@@ -26,6 +26,12 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 using Count = std::optional<int64_t>;
+// As the dispatcher passes them: symbols where shapes alone are computed, so that torch.compile makes code
+// for all counts.
+using SymCount = std::optional<c10::SymInt>;
+using AggregateSignature = Tensor(const Tensor&, const Tensor&, const Optional&, const Optional&, SymCount,
+                                  const Optional&);
+using InDegreesSignature = Tensor(const Tensor&, c10::SymInt, c10::SymInt);
 
 constexpr int64_t kGrain = 256;  // rows that one thread takes at a time
 
@@ -108,11 +114,11 @@ Tensor aggregate_backward_cpu(const Tensor& grad, const Tensor& order, const Opt
   return dx;
 }
 
-Tensor empty_rows(const Tensor& like, Count rows) {
-  return at::empty_symint({rows ? c10::SymInt(*rows) : like.sym_size(0), like.sym_size(1)}, like.options());
+Tensor empty_rows(const Tensor& like, const SymCount& rows) {
+  return at::empty_symint({rows.value_or(like.sym_size(0)), like.sym_size(1)}, like.options());
 }
 
-Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Optional&, Count targets,
+Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Optional&, SymCount targets,
                       const Optional&) {
   Tensor out = empty_rows(x, targets);
   const WorkspaceScope workspace;
@@ -121,7 +127,7 @@ Tensor aggregate_meta(const Tensor& x, const Tensor&, const Optional&, const Opt
 }
 
 Tensor aggregate_backward_meta(const Tensor& grad, const Tensor& order, const Optional&, const Optional&,
-                               Count sources, const Optional&) {
+                               SymCount sources, const Optional&) {
   Tensor dx = empty_rows(grad, sources);
   const WorkspaceScope workspace;
   if (MetaTensors::active()) {
@@ -139,19 +145,19 @@ Tensor aggregate_backward_meta(const Tensor& grad, const Tensor& order, const Op
 class AggregateFunction : public torch::autograd::Function<AggregateFunction> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& order,
-                        const Optional& source_scale, const Optional& target_scale, Count targets,
+                        const Optional& source_scale, const Optional& target_scale, SymCount targets,
                         const Optional& edge_scale) {
     const at::AutoDispatchBelowADInplaceOrView guard;
-    static const auto op = find_operator<decltype(aggregate_cpu)>("plimsoll::aggregate");
+    static const auto op = find_operator<AggregateSignature>("plimsoll::aggregate");
     context->save_for_backward({order, kept(source_scale), kept(target_scale), kept(edge_scale)});
-    context->saved_data["sources"] = targets ? Count(x.size(0)) : std::nullopt;
+    context->saved_data["sources"] = targets ? SymCount(x.sym_size(0)) : std::nullopt;
     return op.call(x, order, source_scale, target_scale, targets, edge_scale);
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list v = context->get_saved_variables();
-    static const auto op = find_operator<decltype(aggregate_backward_cpu)>("plimsoll::aggregate_backward");
+    static const auto op = find_operator<AggregateSignature>("plimsoll::aggregate_backward");
     return {op.call(grads[0], v[0], maybe(v[1]), maybe(v[2]),
-                    context->saved_data["sources"].toOptional<int64_t>(), maybe(v[3])),
+                    context->saved_data["sources"].toOptional<c10::SymInt>(), maybe(v[3])),
             Tensor(),
             Tensor(),
             Tensor(),
@@ -161,7 +167,7 @@ class AggregateFunction : public torch::autograd::Function<AggregateFunction> {
 };
 
 Tensor aggregate_autograd(const Tensor& x, const Tensor& order, const Optional& source_scale,
-                          const Optional& target_scale, Count targets, const Optional& edge_scale) {
+                          const Optional& target_scale, SymCount targets, const Optional& edge_scale) {
   for (const Optional* scale : {&source_scale, &target_scale, &edge_scale})
     if (*scale && (*scale)->requires_grad())
       throw UsageError("aggregate: scales are numbers, not variables; multiply x or the result instead");
@@ -171,17 +177,19 @@ Tensor aggregate_autograd(const Tensor& x, const Tensor& order, const Optional& 
 // Sums of many rows, under autocast in float32.
 template <c10::DeviceType kDevice>
 Tensor aggregate_autocast(const Tensor& x, const Tensor& order, const Optional& source_scale,
-                          const Optional& target_scale, Count targets, const Optional& edge_scale) {
+                          const Optional& target_scale, SymCount targets, const Optional& edge_scale) {
   const Autocast cast(kDevice);
-  const auto full = [&](const Optional& scale) { return scale ? cast.full(*scale) : Tensor(); };
-  return aggregate(cast.full(x), order, full(source_scale), full(target_scale), targets, full(edge_scale));
+  const auto full = [&](const Optional& scale) { return scale ? Optional(cast.full(*scale)) : std::nullopt; };
+  static const auto op = find_operator<AggregateSignature>("plimsoll::aggregate");
+  return op.call(cast.full(x), order, full(source_scale), full(target_scale), targets, full(edge_scale));
 }
 
 Tensor aggregate_backward_autograd(const Tensor& grad, const Tensor& order, const Optional& source_scale,
-                                   const Optional& target_scale, Count sources, const Optional& edge_scale) {
+                                   const Optional& target_scale, SymCount sources,
+                                   const Optional& edge_scale) {
   const auto made = [&] {
     const at::AutoDispatchBelowADInplaceOrView guard;
-    static const auto op = find_operator<decltype(aggregate_backward_cpu)>("plimsoll::aggregate_backward");
+    static const auto op = find_operator<AggregateSignature>("plimsoll::aggregate_backward");
     return op.call(grad, order, source_scale, target_scale, sources, edge_scale);
   };
   Tensor dx = made();
@@ -192,14 +200,18 @@ Tensor aggregate_backward_autograd(const Tensor& grad, const Tensor& order, cons
 
 Tensor in_degrees_cpu(const Tensor& order, int64_t sources, int64_t targets) {
   Tensor degrees = at::empty({targets}, order.options().dtype(at::kFloat));
-  if (MetaTensors::on_cuda()) {
-    const WorkspaceScope workspace;
-    ask_for_workspace(degrees, targets * int64_t{sizeof(int32_t)}, 0);
-  }
-  if (order.is_meta()) return degrees;
   const EdgeOrder edges = view(order, sources, targets);
   float* const out = degrees.mutable_data_ptr<float>();
   for (int64_t i = 0; i < targets; ++i) out[i] = static_cast<float>(edges.in_ptr[i + 1] - edges.in_ptr[i]);
+  return degrees;
+}
+
+Tensor in_degrees_meta(const Tensor& order, c10::SymInt /*sources*/, c10::SymInt targets) {
+  Tensor degrees = at::empty_symint({targets}, order.options().dtype(at::kFloat));
+  if (MetaTensors::on_cuda()) {
+    const WorkspaceScope workspace;
+    ask_for_workspace(degrees, targets.expect_int() * int64_t{sizeof(int32_t)}, 0);
+  }
   return degrees;
 }
 
@@ -207,23 +219,23 @@ Tensor in_degrees_cpu(const Tensor& order, int64_t sources, int64_t targets) {
 
 Tensor aggregate(const Tensor& x, const Tensor& order, const Tensor& source_scale, const Tensor& target_scale,
                  Count targets, const Tensor& edge_scale) {
-  static const auto op = find_operator<decltype(aggregate_cpu)>("plimsoll::aggregate");
+  static const auto op = find_operator<AggregateSignature>("plimsoll::aggregate");
   return op.call(x, order, maybe(source_scale), maybe(target_scale), targets, maybe(edge_scale));
 }
 
 Tensor in_degrees(const Tensor& order, int64_t sources, int64_t targets) {
-  static const auto op = find_operator<decltype(in_degrees)>("plimsoll::in_degrees");
+  static const auto op = find_operator<InDegreesSignature>("plimsoll::in_degrees");
   return op.call(order, sources, targets);
 }
 
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
   m.def(
       "aggregate(Tensor x, Tensor order, Tensor? source_scale=None, Tensor? target_scale=None, "
-      "int? targets=None, Tensor? edge_scale=None) -> Tensor");
+      "SymInt? targets=None, Tensor? edge_scale=None) -> Tensor");
   m.def(
       "aggregate_backward(Tensor grad, Tensor order, Tensor? source_scale, Tensor? target_scale, "
-      "int? sources=None, Tensor? edge_scale=None) -> Tensor");
-  m.def("in_degrees(Tensor order, int sources, int targets) -> Tensor");
+      "SymInt? sources=None, Tensor? edge_scale=None) -> Tensor");
+  m.def("in_degrees(Tensor order, SymInt sources, SymInt targets) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {
   m.impl("in_degrees", in_degrees_cpu);
@@ -236,7 +248,7 @@ TORCH_LIBRARY_IMPL(plimsoll, CUDA, m) {
   m.impl("aggregate_backward", aggregate_backward_on_device);
 }
 TORCH_LIBRARY_IMPL(plimsoll, Meta, m) {
-  m.impl("in_degrees", in_degrees_cpu);
+  m.impl("in_degrees", in_degrees_meta);
   m.impl("aggregate", aggregate_meta);
   m.impl("aggregate_backward", aggregate_backward_meta);
 }

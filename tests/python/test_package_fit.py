@@ -13,7 +13,9 @@ from package_data import plimsoll, python
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
+from functorch.compile import make_boxed_func  # noqa: E402
 from pyg_models import Classifier, make_body  # noqa: E402
+from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch, Data  # noqa: E402
 from torch_geometric.nn import GraphNorm, global_mean_pool  # noqa: E402
@@ -21,6 +23,7 @@ from torch_geometric.nn import GraphNorm, global_mean_pool  # noqa: E402
 from plimsoll import _operators  # noqa: E402
 
 _operators.load()
+import plimsoll.nn  # noqa: E402
 from plimsoll import _torch  # noqa: E402
 from plimsoll._fit_steps import Steps  # noqa: E402
 from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
@@ -458,6 +461,21 @@ def test_a_block_is_gone_before_the_next_but_those_that_run(number, threads, mon
     assert run.workers == number and max(most) == (0 if number == 1 else number)
 
 
+def test_gradients_of_a_block_are_gone_before_the_next(threads, monkeypatch):
+    step, alive, most = Steps._block, [], []
+
+    def noted(steps, job):
+        most.append(sum(gradient() is not None for gradient in alive))
+        done = step(steps, job)
+        alive.extend(map(weakref.ref, done[0]))
+        return done
+
+    monkeypatch.setattr(Steps, "_block", noted)
+    torch.set_num_threads(1)
+    fitted()
+    assert len(most) > 4 and max(most) == 0
+
+
 def test_what_a_tried_step_freed_goes_back():
     """Steps on batches of other sizes do not take it up: the process would hold it to the end of the run."""
     with plimsoll.budget("8GiB"):
@@ -468,21 +486,32 @@ def test_what_a_tried_step_freed_goes_back():
         assert int(status["RssAnon"].split()[0]) * 1024 - _torch.anonymous() < MIB
 
 
-def test_a_compiled_model_is_compiled_once_for_blocks_of_all_sizes():
+@pytest.mark.parametrize("body", ["GCN", "GIN", "SAGE", "GAT", "GATv2", "GIN of PyTorch Geometric", "SAGE of PyTorch Geometric"])
+def test_a_compiled_model_is_compiled_once_for_blocks_of_all_sizes(body):
+    """Forward and backward, to the numbers of the model as it is. PyTorch Geometric's other layers have graph breaks."""
     compiled = []
 
-    def backend(module, inputs):
+    def counted(module, inputs):
         compiled.append(module)
-        return module
+        return make_boxed_func(module)
 
     torch._dynamo.reset()
-    model = torch.compile(classifier("SAGE"), backend=backend)
+    body, _, theirs = body.partition(" ")
+    plain = classifier(body)
+    if not theirs:
+        assert plimsoll.nn.replace(plain).replaced == 3
+    model = torch.compile(copy.deepcopy(plain), backend=aot_autograd(fw_compiler=counted))
     blocks = BlockList(made_up(), 32, BlockLimits(8), 0, True)
     loaded = [blocks.load(block.graphs) for batch in blocks.batches(0) for block in batch if len(block.graphs) == 8]
     assert len({data.num_nodes for data in loaded}) > 2
     for data in loaded:
-        loss_of(model, data, by_names, F.cross_entropy)
-    assert len(compiled) == 1
+        results = []
+        for one in (plain, model):
+            one.zero_grad()
+            loss_of(one, data, by_names, F.cross_entropy).backward()
+            results.append([parameter.grad for parameter in one.parameters()])
+        torch.testing.assert_close(*results)
+    assert len(compiled) == 2
 
 
 def test_a_budget_for_every_call():

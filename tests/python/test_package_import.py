@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -78,6 +79,7 @@ except plimsoll.MissingPackage as error:
     print(error)
 """)
     assert "torch 2.99.0, but plimsoll was built for torch" in out and "What needs no torch works" in out
+    assert re.search(r'pip install "torch==2\.\d+\.\*"', out)
 
 
 def test_without_torch_it_says_so():
