@@ -4,10 +4,12 @@
     bench/readers.py FRAMES [--times 3] [--peer-frames 200000] [--scratch DIR]     # FRAMES: a data set of frames; needs python-can, asammdf
 
 The files are made of FRAMES: BLF in containers of 128 KiB, MF4 in packed blocks of 4 MiB, transposed and not. All in turn; the
-page cache has the files. Peers read a file of --peer-frames frames, and seconds are taken in proportion; 0: no peers.
+page cache has the files, and no output is there before. Peers read a file of --peer-frames frames, and seconds are taken in
+proportion; 0: no peers. Shares are those of the speed of zlib alone, by the best runs.
 """
 
 import argparse
+import os
 import shutil
 import statistics
 import struct
@@ -76,9 +78,14 @@ def write_mf4(path, columns, transposed):
 
 
 def seconds_of(work):
-    begin = time.perf_counter()
+    """Wall and processor seconds."""
+    spent, begin = time.process_time(), time.perf_counter()
     work()
-    return time.perf_counter() - begin
+    return time.perf_counter() - begin, time.process_time() - spent
+
+
+def ingest(path, out, threads):
+    return report.timed([report.PLIMSOLL, "ingest", "can", path, "--out", out, "--budget", "48MiB", "--threads", threads])[:2]
 
 
 def inflate(parts):
@@ -107,7 +114,8 @@ def main():
     parser.add_argument("--peer-frames", type=int, default=200_000)
     parser.add_argument("--scratch")
     options = parser.parse_args()
-    rows = ["| file | bytes | way | best | median | MB/s of unpacked data, best |", "|---|---|---|---|---|---|"]
+    rows = ["| file | bytes | way | wall s, best / median | processor s, best / median | MB/s of unpacked data | share, wall | share, processor |",
+            "|---|---|---|---|---|---|---|---|"]
     with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
         scratch = Path(folder)
         whole = columns_of(options.frames, None)
@@ -115,26 +123,31 @@ def main():
         count, share = len(whole["time_ns"]), len(whole["time_ns"]) / max(1, len(some["time_ns"]))
         for name, suffix, write in (("BLF", ".blf", write_blf), ("MF4", ".mf4", lambda p, c: write_mf4(p, c, False)),
                                     ("MF4, transposed", ".mf4", lambda p, c: write_mf4(p, c, True))):
-            path, part = scratch / f"whole{suffix}", scratch / f"part{suffix}"
+            path, part, out = scratch / f"whole{suffix}", scratch / f"part{suffix}", scratch / "out"
             parts = write(path, whole)
             if options.peer_frames:
                 write(part, some)
             plain = sum(len(zlib.decompress(each)) for each in parts)
-            ways = {"zlib alone (Python)": (lambda: inflate(parts), 1),
-                    "plimsoll ingest can": (lambda: report.timed([report.PLIMSOLL, "ingest", "can", path, "--out", scratch / "out",
-                                                                  "--force", "--budget", "48MiB"]), 1)}
-            if options.peer_frames:
-                ways["python-can"] = (lambda: read_with_python_can(part), share)
-            if options.peer_frames and suffix == ".mf4":
-                ways["asammdf, columns alone"] = (lambda: read_with_asammdf(part), share)
+            ways = {"zlib alone (Python)": lambda: seconds_of(lambda: inflate(parts)),
+                    "plimsoll ingest can": lambda: ingest(path, out, 1),
+                    "plimsoll ingest can, two threads": lambda: ingest(path, out, 2)}
+            peers = {"python-can": read_with_python_can} if options.peer_frames else {}
+            if peers and suffix == ".mf4":
+                peers["asammdf, columns alone"] = read_with_asammdf
+            for way, read in peers.items():
+                ways[way] = lambda read=read: [each * share for each in seconds_of(lambda: read(part))]
             taken = {way: [] for way in ways}
             for _ in range(options.times):
-                for way, (work, factor) in ways.items():
-                    taken[way].append(seconds_of(work) * factor)
-            for way, all_of in taken.items():
-                rows.append(f"| {name} | {path.stat().st_size / 1e6:.0f} MB | {way} | {min(all_of):.2f} s | {statistics.median(all_of):.2f} s | "
-                            f"{plain / min(all_of) / 1e6:.0f} |")
-            shutil.rmtree(scratch / "out")
+                for way, work in ways.items():
+                    shutil.rmtree(out, ignore_errors=True)
+                    os.sync()
+                    taken[way].append(work())
+            best = {way: [min(column) for column in zip(*runs)] for way, runs in taken.items()}
+            alone = best["zlib alone (Python)"]
+            for way, runs in taken.items():
+                cells = [f"{least:.3f} / {statistics.median(column):.3f}" for least, column in zip(best[way], zip(*runs))]
+                shares = [f"{100 * ours / its:.0f} %" for ours, its in zip(alone, best[way])]
+                rows.append(" | ".join([f"| {name}", f"{path.stat().st_size / 1e6:.0f} MB", way, *cells, f"{plain / best[way][0] / 1e6:.0f}", *shares]) + " |")
     text = f"`bench/readers.py FRAMES --times {options.times}`, {count:,} frames; budget 48 MiB; peers, if any, in proportion from {len(some['time_ns']):,} frames.\n\n"
     print(text + "\n".join(rows))
 

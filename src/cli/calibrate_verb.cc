@@ -22,6 +22,7 @@ struct Options {
   std::vector<std::filesystem::path> merge;  // other detectors
   std::filesystem::path out;
   FormatOptions format;
+  TableOptions table;
   Resources resources;
   bool force = false;
   bool json = false;
@@ -54,7 +55,8 @@ CalibrationResult calibrate(const Options& options) {
   return calibrate_detector(model, set, options.out);
 }
 
-void run(const Options& options) {
+void run(Options& options) {
+  options.table.settle(options.format);
   Budget budget(options.resources, 256 * kMiB);
   if (!options.force && std::filesystem::exists(options.out))
     throw Failure(options.out.string() + " exists already; give --force to replace it");
@@ -96,7 +98,7 @@ void add_calibrate(CLI::App& app) {
       ->type_name("MODEL...")
       ->excludes(benign);
   verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
-  add_capture_options(*verb, options->format);
+  options->table.add(*verb, options->format);
   add_merge_channels(*verb, options->format);
   verb->add_flag("--force", options->force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");

@@ -1,6 +1,7 @@
 #include "cli/capture_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace plimsoll {
 namespace {
@@ -74,6 +75,22 @@ void TableOptions::settle(FormatOptions& format) const {
   format.decimal_bytes = (bytes_.empty() ? id_ : bytes_) == "dec";
   format.length_in_bits = length_ == "bits";
   if (!format.columns.empty() && format.name == "auto") format.name = "table";
+}
+
+std::vector<std::string> TableOptions::as_words(const FormatOptions& format) const {
+  std::vector<std::string> words;
+  const auto add = [&](const char* name, const std::string& value, std::string_view usual) {
+    if (value != usual) words.push_back(fmt::format("--{}={}", name, value));
+  };
+  add("columns", fmt::format("{}", fmt::join(format.columns, ",")), "");
+  add("separator", format.separator, ",");
+  add("quote", format.quote, "");
+  add("id", id_, "hex");
+  add("bytes", bytes_, "");
+  add("time", format.time, "s");
+  add("length", length_, "bytes");
+  for (const std::string& label : format.attack_labels) add("attack-label", label, "");
+  return words;
 }
 
 }  // namespace plimsoll

@@ -18,6 +18,8 @@ class TableOptions {
   void add(CLI::App& verb, FormatOptions& format);
   /// Completes `format` by the words that were given.
   void settle(FormatOptions& format) const;
+  /// The words that say the same to another verb: how the table is to be read, and its labels.
+  std::vector<std::string> as_words(const FormatOptions& format) const;
 
  private:
   std::string id_ = "hex";

@@ -31,6 +31,7 @@ struct Options {
   std::string stride;
   std::string tick;
   FeedOptions feed;
+  TableOptions table;
   DetectOptions detect;
   bool all = false;
   bool json = false;
@@ -147,6 +148,7 @@ void run(const Options& options) {
   // A terminal that is closed ends what runs in it.
   if (::isatty(STDOUT_FILENO) == 0) std::signal(SIGHUP, on_hang_up);
   FeedOptions feed_options = options.feed;
+  options.table.settle(feed_options.format);
   feed_options.stop = &stop;
   feed_options.tick_ns = tick_of(options);
   std::string source;
@@ -293,7 +295,7 @@ void add_detect(CLI::App& app) {
   verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit code 10 where there was an alarm");
   verb->add_flag("--strict", options->feed.strict,
                  "End with an error at a malformed line; default: count it");
-  add_capture_options(*verb, options->feed.format);
+  options->table.add(*verb, options->feed.format);
   options->resources.add_budget(*verb);
   verb->footer(
       "Examples: plimsoll detect run/detector.safetensors capture.csv\n"

@@ -53,6 +53,7 @@ struct Options {
   std::vector<std::string> overrides;
   std::string attacks = kDetectorAttacks;
   FormatOptions format;
+  TableOptions table;
   Resources resources;
   bool force = false;
 };
@@ -107,6 +108,7 @@ class Steps {
 };
 
 void run(Options& options) {
+  options.table.settle(options.format);
   if (!options.force && fs::exists(options.out))
     throw Failure(options.out.string() + " exists already; give --force to replace it");
   if (options.work.empty()) options.work = options.out.string() + ".work";
@@ -140,6 +142,7 @@ void run(Options& options) {
   for (const auto& [channel, name] : options.format.channel_names)
     ingest.insert(ingest.end(), {"--name-channel", channel + "=" + name});
   if (options.format.merge_channels) ingest.emplace_back("--merge-channels");
+  for (std::string& word : options.table.as_words(options.format)) ingest.push_back(std::move(word));
   steps.run(with(ingest, ""));
   steps.run(with({"simulate", "can", "--inject", benign.string(), "--out", frames.string(), "--keep",
                   "--label-silence", "--target", "periodic", "--attacks", options.attacks},
@@ -174,7 +177,7 @@ void add_detector(CLI::App& app) {
   verb->add_option("--attacks", options->attacks, "What is put into the traffic for training")
       ->type_name("LIST")
       ->capture_default_str();
-  add_capture_options(*verb, options->format);
+  options->table.add(*verb, options->format);
   add_merge_channels(*verb, options->format);
   verb->add_flag("--force", options->force, "Replace an existing output, and what is in --work");
   options->resources.add_budget(*verb);

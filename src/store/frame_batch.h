@@ -41,13 +41,22 @@ struct FrameBatch {
     can_id.push_back(id);
     length.push_back(static_cast<uint8_t>(count));
     label.push_back(its_label);
-    data.resize(data.size() + static_cast<size_t>(width));
-    put_payload(frames() - 1, bytes, count);
+    const auto row = static_cast<size_t>(width);
+    data.resize(data.size() + row);
+    uint8_t* const to = data.data() + data.size() - row;
+    if (count == 8 && row == 8)  // as most frames
+      std::memcpy(to, bytes, 8);
+    else
+      std::fill(std::copy_n(bytes, count, to), to + row, uint8_t{0});
   }
   /// Flags of the frame appended last. A format that tells them does so for each frame.
-  void set_flags(uint8_t its_flags) { set_flags(frames() - 1, its_flags); }
-  /// Room for `count` frames more, for put() and set_flags() in their order; truncate() takes back what was
-  /// not needed. Channels are not of it.
+  void set_flags(uint8_t its_flags) {
+    if (its_flags == 0 && flags.empty()) return;
+    flags.resize(frames() - 1, uint8_t{0});
+    flags.push_back(its_flags);
+  }
+  /// Makes room for `count` frames more, whose columns are then written in place; channels and flags are not
+  /// of it.
   void extend(size_t count) {
     const size_t all = frames() + count;
     time_ns.resize(all);
@@ -55,18 +64,6 @@ struct FrameBatch {
     length.resize(all);
     label.resize(all);
     data.resize(all * static_cast<size_t>(width));
-  }
-  void put(size_t at, int64_t time, uint32_t id, const uint8_t* bytes, size_t count, uint8_t its_label) {
-    time_ns[at] = time;
-    can_id[at] = id;
-    length[at] = static_cast<uint8_t>(count);
-    label[at] = its_label;
-    put_payload(at, bytes, count);
-  }
-  void set_flags(size_t at, uint8_t its_flags) {
-    if (its_flags == 0 && flags.empty()) return;
-    flags.resize(at, uint8_t{0});
-    flags.push_back(its_flags);
   }
   /// Appends some of other frames of the same width; with their channels where these are merged.
   void append_frames(const FrameSpans& from) {
@@ -106,16 +103,6 @@ struct FrameBatch {
   /// Of one channel each, whatever `channel` says.
   FrameSpans spans() const { return {time_ns, can_id, length, data, label, width, flags}; }
   FrameSpans merged_spans() const { return {time_ns, can_id, length, data, label, width, flags, channel}; }
-
- private:
-  void put_payload(size_t at, const uint8_t* bytes, size_t count) {
-    const auto row = static_cast<size_t>(width);
-    uint8_t* const to = data.data() + at * row;
-    if (count == 8 && row == 8)  // as most frames
-      std::memcpy(to, bytes, 8);
-    else
-      std::fill(std::copy_n(bytes, count, to), to + row, uint8_t{0});
-  }
 };
 
 }  // namespace plimsoll

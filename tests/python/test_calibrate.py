@@ -177,6 +177,16 @@ def test_captures_and_frames_give_the_same_file_time_and_again(run, plimsoll, mo
     assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
 
 
+def test_a_table_that_the_command_line_describes_calibrates_as_its_capture_does(plimsoll, model, drives, tmp_path):
+    rows = [line.split(",") for line in drives[0].read_text().splitlines()[1:]]
+    (tmp_path / "drive.tsv").write_text("".join(f"{data}\t{time}\t{int(id, 16)}\n" for time, id, data, _ in rows))
+    described = ["--columns=payload,time,id", "--separator=tab", "--id=dec", "--bytes=hex"]
+    made = [calibrated(plimsoll, model, source, tmp_path / name, *options)
+            for source, name, options in ((drives[0], "csv", []), (tmp_path / "drive.tsv", "table", described))]
+    assert made[0]["windows"] > 20
+    assert all(made[0][key] == made[1][key] for key in ("windows", "seconds", "ids", "expected_ids", "target_rate", "realised_rate"))
+
+
 def test_windows_with_attacks_are_left_out_and_counted(plimsoll, model, drives, tmp_path):
     lines = drives[0].read_text().splitlines()
     header, frames = lines[0], lines[1:3_001]

@@ -145,6 +145,16 @@ def test_asc_with_relative_times_is_refused(bin_dir, tmp_path):
     assert "a.asc:2:" in refused(bin_dir, tmp_path / "a.asc", tmp_path / "out")
 
 
+@pytest.mark.parametrize("name, text, where", [
+    ("a.asc", "date x\nbase hex  timestamps absolute\n 0.1 1 123 Rx d 1 00\n 0.2 CANXL 1 Rx 123 8 8 00 00 00 00 00 00 00 00\n", ":4:6: found 'CANXL "),
+    ("a.log", "(1.0) can0 123#11\n(2.0) can0 45123#81:00:12345678#11223344.556677\n", ":2:12: found '45123#81:00:"),
+])
+def test_frames_of_can_xl_in_text_are_refused(bin_dir, tmp_path, name, text, where):
+    (tmp_path / name).write_text(text)
+    error = refused(bin_dir, tmp_path / name, tmp_path / "out")
+    assert name + where in error and "CAN XL are not read" in error
+
+
 TRC = {
     "1.0": "     1)      1841 0001 8 00 00 00 00 00 00 00 01\n     2)      1842 00000008 2 AA BB\n     3)      2000 FFFFFFFF 4 00 00 00 00\n",
     "1.1": "     1)      1059.9  Rx         0300  7  00 00 00 00 04 00 00\n     2)      1283.2  Rx     00001FFF  1  0A\n"
@@ -294,6 +304,17 @@ def test_flags_survive_candump_and_are_of_their_channel(run, tmp_path):
     run("plimsoll", "convert", tmp_path / "out", "--out", tmp_path / "text", "--to", "candump")
     again = ingest(run, tmp_path / "text", tmp_path / "again", "--payload", 64)
     assert np.array_equal(np.load(tmp_path / "again" / "flags.npy"), flags) and np.array_equal(again["data"], columns["data"])
+
+
+def test_pieces_whose_channels_come_in_another_order_are_of_one_numbering(run, tmp_path):
+    """A capture is read in pieces, each of which numbers its channels anew."""
+    buses = [i % 2 for i in range(30_000)] + [1 - i % 2 for i in range(30_000)]
+    (tmp_path / "drive.log").write_text("".join(f"({1.7e9 + i / 1e4:.6f}) can{bus} {0x100 + bus:03X}#{i % 256:02X}\n" for i, bus in enumerate(buses)))
+    for capture in tmp_path / "drive.log", tmp_path / "drive.blf":
+        if capture.suffix == ".blf":
+            run("plimsoll", "convert", tmp_path / "drive.log", "--out", capture)
+        run("plimsoll", "ingest", "can", capture, "--out", tmp_path / capture.suffix, "--merge-channels")
+        assert np.load(tmp_path / capture.suffix / "channel.npy").tolist() == buses
 
 
 def test_a_set_without_flags_has_no_column(run, tmp_path):

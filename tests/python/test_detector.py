@@ -92,6 +92,28 @@ def test_the_same_log_as_blf_raises_the_same_alarms(bin_dir, made, tmp_path):
     assert alarms(tmp_path / "a.blf") == alarms(made["attacked"])
 
 
+def test_a_table_that_the_command_line_describes_is_judged(bin_dir, made, tmp_path):
+    def table_of(log):
+        rows = [line.split() for line in log.read_text().splitlines()]
+        path = tmp_path / f"{log.stem}.csv"
+        path.write_text("Payload;Time;Identifier\n" + "".join(
+            f"{frame.split('#')[1]};{time[1:-1]};{int(frame.split('#')[0], 16)}\n" for time, _, frame, *_ in rows))
+        return path
+
+    described = ["--columns=payload,time,id", "--separator=;", "--id=dec", "--bytes=hex"]
+
+    def scores(model, source, *options):
+        done = call(bin_dir, "detect", model, source, "--json", "--all", *options)
+        assert done.returncode == 0, done.stderr
+        return [(line["window"], line["score"]) for line in map(json.loads, done.stdout.splitlines()) if "window" in line]
+
+    attacked = table_of(made["attacked"])
+    expected = scores(made["model"], made["attacked"])
+    assert len(expected) > 100 and scores(made["model"], attacked, *described) == expected
+    words = ["detector", attacked, "--out", tmp_path / "again.safetensors", *described, "--recipe", tmp_path / "none.yaml"]
+    assert f"ingest can {attacked} " in (told := call(bin_dir, *words).stderr) and " ".join(described) in told
+
+
 def test_what_was_made_is_not_replaced_by_itself(bin_dir, made):
     again = call(bin_dir, "detector", made["benign"], "--out", made["model"])
     assert again.returncode == 1 and "--force" in again.stderr

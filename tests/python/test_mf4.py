@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 
-from test_can_containers import ERROR, EXTENDED, expect_same, ingest, messages, refused, write
+from test_can_containers import ERROR, EXTENDED, expect_same, flags_of, ingest, messages, refused, with_flags, write
 
 can = pytest.importorskip("can", reason="pip install python-can")
 
@@ -35,6 +35,17 @@ def test_mf4_of_python_can(asammdf, run, tmp_path, fd):
         assert can_id & 0x1FFFFFFF == message.arbitration_id and bool(can_id & EXTENDED) == message.is_extended_id
         if not message.is_remote_frame:
             assert bytes(data[:length]) == bytes(message.data)
+
+
+def test_flags_are_those_of_python_can(asammdf, run, tmp_path):
+    sent = with_flags()
+    for message in sent:
+        message.channel = 1
+    path = write(tmp_path / "drive.mf4", can.MF4Writer, sent)
+    columns = ingest(run, path, tmp_path / "out", "--payload", 64)
+    by_time = {round(m.timestamp * 1e6): flags_of(m) for m in can.MF4Reader(path)}
+    expected = [by_time[round(time / 1000)] for time in columns["time_ns"]]
+    assert np.load(tmp_path / "out" / "flags.npy").tolist() == expected and set(expected) >= {0, 4, 5, 6, 8, 12}
 
 
 @pytest.mark.parametrize("compression", [1, 2])

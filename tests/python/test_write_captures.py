@@ -240,6 +240,14 @@ def test_what_is_not_held_is_refused_by_name(bin_dir, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["drive.log", "x.db", "x.trc"]
 
 
+@pytest.mark.parametrize("to", ["blf", "asc", "trc", "pcapng", "gvret", "python-can", "sqlite", "candump"])
+def test_the_latest_time_is_read_again(run, tmp_path, to):
+    (tmp_path / "late.log").write_text("(4.000001) can0 123#\n(9000000000.000000) can0 0FF#0102\n")
+    run("plimsoll", "convert", tmp_path / "late.log", "--out", tmp_path / to, "--to", to)
+    run("plimsoll", "ingest", "can", tmp_path / to, "--out", tmp_path / "out")
+    assert np.load(tmp_path / "out" / "time_ns.npy").tolist() == [4_000_001_000, 9 * 10**18]
+
+
 @pytest.mark.parametrize("to", ["blf", "mf4", "asc", "trc", "pcapng", "gvret", "python-can", "sqlite", "candump", "csv"])
 def test_real_traffic_has_the_same_hash_in_every_format(run, captures, tmp_path, to):
     source = captures("hcrl_sa") / "train_01_attack_free" / "attack-free-kia.csv.zst"

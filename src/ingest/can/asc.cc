@@ -42,6 +42,7 @@ class Asc : public CaptureFormat {
 
   bool parse(std::string_view line, bool, FrameBatch& out, LineNotes& notes) const override {
     const Event event = event_of(line);
+    if (event.kind == Event::xl) throw Wrong{event.rest.data(), kNoXl};
     if (event.kind == Event::other) {
       if (same_word(event.first, "base") && event.rest.find("relative") != std::string_view::npos)
         throw Wrong{
@@ -76,7 +77,7 @@ class Asc : public CaptureFormat {
  private:
   // What a line says, as far as it tells whether it is a frame.
   struct Event {
-    enum Kind { other, classic, fd, error } kind = other;
+    enum Kind { other, classic, fd, xl, error } kind = other;
     std::string_view first;  // the time, or the word at the start of another line
     std::string_view channel;
     std::string_view id;
@@ -102,6 +103,9 @@ class Asc : public CaptureFormat {
       if (!take_direction(take_word(rest), event)) return event;
       event.id = take_word(rest);
       event.kind = same_word(event.id, "errorframe") ? Event::error : Event::fd;
+    } else if (same_word(second, "canxl")) {
+      event.kind = Event::xl;
+      return event;
     } else if (is_all_digits(second)) {
       event.channel = second;
       event.id = take_word(rest);

@@ -65,11 +65,13 @@ class Candump : public CaptureFormat {
     return parse_hex_id(text);
   }
 
-  // "123#AABB", "123#R4", "123##1AABB" (CAN FD, a flag digit first), "123#AA.BB"
+  // "123#AABB", "123#R4", "123##1AABB" (CAN FD, a flag digit first), "123#AA.BB"; of CAN XL
+  // "45123#81:00:12345678#AABB"
   static uint32_t compact(std::string_view frame, size_t hash, uint8_t& flags, FrameBatch& out,
                           LineNotes& notes) {
-    uint32_t id = parse_flagged_id(frame.substr(0, hash));
     std::string_view data = frame.substr(hash + 1);
+    if (data.size() > 2 && data[2] == ':') throw Wrong{frame.data(), kNoXl};
+    uint32_t id = parse_flagged_id(frame.substr(0, hash));
     if (data.starts_with('#')) {
       const uint8_t digit = data.size() > 1 ? hex_digit(data[1]) : kNoDigit;
       if (digit == kNoDigit) throw Wrong{data.data() + 1, "a hex digit of flags"};

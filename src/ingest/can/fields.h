@@ -39,6 +39,9 @@ void append_unlabelled(int64_t time_ns, uint32_t id, const uint8_t* bytes, int64
 /// The error for a payload over the width of the set; its remedy is --payload 64.
 Wrong too_long(const char* at, int64_t width);
 
+/// What is expected in place of a frame of CAN XL.
+inline constexpr const char* kNoXl = "CAN or CAN FD; frames of CAN XL are not read";
+
 /// 0 or 1. `attack_labels` empty: 0, 0.0, false, normal, benign, R and 1, 1.0, true, attack, T in any case.
 uint8_t parse_label(std::string_view text, const std::vector<std::string>& attack_labels);
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,7 +46,7 @@ class FrameTaker {
 
   /// Appends a frame, or counts it as one of another channel. `position`: its byte. Errors: InputError.
   void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
-    const bool same = goes_on(frame.channel, out);
+    const bool same = goes_on(out) == frame.channel;
     if (!any_ || frame.channel != channel_) choose(frame.channel);
     if (!taken_) {
       ++notes.other_channels;
@@ -61,10 +62,11 @@ class FrameTaker {
     else if (!name_.empty() && !out.set_channel(name_))
       refuse(position, "one more channel", "at most 64; choose one with --channel");
   }
-  /// Whether a frame of this channel may follow the last one of `out` without add(), but for a time or a
-  /// length that add() refuses: it is of the same channel.
-  bool goes_on(uint32_t channel, const FrameBatch& out) const {
-    return any_ && taken_ && channel == channel_ && last_ == &out && !out.channel.empty();
+  /// The channel whose frames may follow the last one of `out` without add(), but for a time or a length that
+  /// add() refuses: they are of the same channel. None after a frame that was not taken.
+  std::optional<uint32_t> goes_on(const FrameBatch& out) const {
+    if (!any_ || !taken_ || last_ != &out || out.channel.empty()) return std::nullopt;
+    return channel_;
   }
   /// A channel that has another name than its number.
   void name_channel(uint32_t channel, std::string name) {

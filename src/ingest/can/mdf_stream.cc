@@ -1,5 +1,6 @@
 #include "ingest/can/mdf_stream.h"
 
+#include <emmintrin.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -27,6 +28,23 @@ std::span<uint8_t> aligned(Vector<uint8_t, Tag::ingest>& memory, uint64_t bytes)
   if (memory.size() < bytes + kAlignment) memory.resize(bytes + kAlignment);
   const auto at = reinterpret_cast<uintptr_t>(memory.data());
   return {memory.data() + ((at + kAlignment - 1) / kAlignment * kAlignment - at), bytes};
+}
+
+// Eight rows of eight columns, whose bytes lie `column` apart, to rows `row` apart.
+void transpose_eight(const uint8_t* from, uint64_t column, char* to, uint64_t row) {
+  const auto load = [&](uint64_t k) {
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + k * column));
+  };
+  const __m128i two[4] = {_mm_unpacklo_epi8(load(0), load(1)), _mm_unpacklo_epi8(load(2), load(3)),
+                          _mm_unpacklo_epi8(load(4), load(5)), _mm_unpacklo_epi8(load(6), load(7))};
+  const __m128i four[4] = {_mm_unpacklo_epi16(two[0], two[1]), _mm_unpacklo_epi16(two[2], two[3]),
+                           _mm_unpackhi_epi16(two[0], two[1]), _mm_unpackhi_epi16(two[2], two[3])};
+  const __m128i rows[4] = {_mm_unpacklo_epi32(four[0], four[1]), _mm_unpackhi_epi32(four[0], four[1]),
+                           _mm_unpacklo_epi32(four[2], four[3]), _mm_unpackhi_epi32(four[2], four[3])};
+  for (uint64_t pair = 0; pair < 4; ++pair) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to + 2 * pair * row), rows[pair]);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to + (2 * pair + 1) * row), _mm_srli_si128(rows[pair], 8));
+  }
 }
 
 }  // namespace
@@ -198,9 +216,15 @@ void MdfStream::gather_rows(char* data, uint64_t rows) {
   const uint64_t step = std::max<uint64_t>(1, kTile / columns_);
   for (uint64_t row = 0; row < rows; row += step) {
     const uint64_t end = std::min(rows, row + step);
+    const uint64_t even = columns_ < 8 ? row : end - (end - row) % 8;
+    for (uint64_t column = 0; row < even && column < columns_; column += 8) {
+      const uint64_t at = std::min(column, columns_ - 8);  // the last eight may be some of those before
+      for (uint64_t i = row; i < even; i += 8)
+        transpose_eight(held_.data() + at * rows_ + first + i, rows_, data + i * columns_ + at, columns_);
+    }
     for (uint64_t column = 0; column < columns_; ++column) {
       const uint8_t* const from = held_.data() + column * rows_ + first;
-      for (uint64_t i = row; i < end; ++i) data[i * columns_ + column] = static_cast<char>(from[i]);
+      for (uint64_t i = even; i < end; ++i) data[i * columns_ + column] = static_cast<char>(from[i]);
     }
   }
   at_ += rows * columns_;

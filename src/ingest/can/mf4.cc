@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <limits>
 #include <map>
@@ -9,7 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "ingest/can/frame_reader.h"
-#include "ingest/can/mdf_groups.h"
+#include "ingest/can/mdf_records.h"
 #include "ingest/can/mdf_stream.h"
 
 namespace plimsoll {
@@ -18,11 +17,6 @@ namespace {
 constexpr size_t kMdfWindow = 64 << 10;
 constexpr uint32_t kMostText = 64;        // bytes of a payload of variable length
 constexpr size_t kMostWaiting = 1 << 12;  // frames whose payloads come later
-
-// As std::llround, without a call for each frame: what is added is the number before a half.
-int64_t nearest(double value) {
-  return static_cast<int64_t>(value + std::copysign(0x1.fffffffffffffp-2, value));
-}
 
 /// The frames of one data group, in the order of its records.
 class MdfFrames {
@@ -102,22 +96,11 @@ class MdfFrames {
 
   size_t take_piece(size_t most, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out) {
     const MdfGroup& group = group_.groups.front();
-    if (!window_.have(group.record_bytes)) return 0;
+    const std::optional<uint32_t> channel = taker.goes_on(out);
+    if (!channel || !window_.have(group.record_bytes)) return 0;
     const size_t records = std::min(most, window_.held() / group.record_bytes);
-    const uint64_t block = stream_.block();
-    const size_t first = out.frames();
-    out.extend(records);
-    size_t taken = 0;
-    for (; taken < records; ++taken) {
-      const RawFrame frame = raw_frame(*group.can, window_.data() + taken * group.record_bytes, block);
-      if (frame.time_ns > latest_ns || frame.time_ns < 0 || static_cast<int64_t>(frame.length) > out.width ||
-          !taker.goes_on(frame.channel, out))
-        break;
-      out.put(first + taken, frame.time_ns, frame.can_id, frame.data, frame.length, kUnlabelled);
-      out.set_flags(first + taken, frame.flags);
-    }
-    out.truncate(first + taken);
-    if (taken > 0) out.channel.resize(first + taken, uint8_t{out.channel.back()});
+    const size_t taken = append_records({*group.can, window_.data(), group.record_bytes, records}, *channel,
+                                        file_.start_ns(), latest_ns, out);
     window_.drop(taken * group.record_bytes);
     return taken;
   }
@@ -207,28 +190,19 @@ class MdfFrames {
     RawFrame frame;
     frame.data = record;
     const double seconds = can.time.value(record);
-    // Before the start, too: what a trigger kept.
-    if (!(seconds > -2e9 && seconds < 2e9))
+    if (!(seconds > -kMdfMostSeconds && seconds < kMdfMostSeconds))
       file_.refuse(block, fmt::format("a time of {} s", seconds), "one from -2e9 to 2e9");
-    frame.time_ns = file_.start_ns() + nearest(seconds * 1e9);
+    frame.time_ns = file_.start_ns() + mdf_nanoseconds(seconds);
     frame.channel = can.channel ? static_cast<uint32_t>(can.channel->number(record)) : 0;
     const auto flag = [&](const std::optional<MdfField>& field, uint8_t bit) {
       return field && field->number(record) == 1 ? bit : uint8_t{0};
     };
     frame.flags = flag(can.sent, kFrameSent) | flag(can.fd, kFrameFd) | flag(can.brs, kFrameBrs) |
                   flag(can.esi, kFrameEsi);
-    const bool is_error = can.kind == MdfCanGroup::Kind::error;
     const auto id = can.id.bits == 0 ? 0 : static_cast<uint32_t>(can.id.number(record));
     const bool extended = can.extended ? can.extended->number(record) != 0 : (id & kCanExtended) != 0;
-    frame.can_id = id & 0x1FFFFFFF;
-    if (is_error)
-      frame.can_id |= kCanError;
-    else if (extended || frame.can_id > 0x7FF)
-      frame.can_id |= kCanExtended;
-    if (can.kind == MdfCanGroup::Kind::remote) {
-      frame.can_id |= kCanRemote;
-      return frame;
-    }
+    frame.can_id = mdf_can_id(can.kind, id, extended);
+    if (can.kind == MdfCanGroup::Kind::remote) return frame;
     if (can.data_place && can.data_link != 0) return frame;
     frame.data = record + can.data_byte;
     frame.length = std::min<size_t>(can.data_bytes, 64);

@@ -88,8 +88,8 @@ class SqliteLog : public FrameReader {
 
   void add_row(FrameBatch& out, LineNotes& notes) {
     const double seconds = database_.real(0);
-    if (!database_.is_number(0) || !(seconds >= 0 && seconds < 9e9))
-      refuse(fmt::format("{} as a time", seconds), "seconds since 1970, below 9000000000");
+    if (!database_.is_number(0) || !(seconds >= 0 && seconds <= 9e9))
+      refuse(fmt::format("{} as a time", seconds), "seconds since 1970, at most 9000000000");
     const int64_t number = database_.integer(1);
     const bool remote = database_.integer(3) != 0;
     const bool error = database_.integer(4) != 0;
