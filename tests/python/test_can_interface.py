@@ -69,15 +69,17 @@ def test_frames_of_an_interface_have_the_verdicts_of_its_candump(inside, model, 
     detect = f"{bin_dir}/plimsoll detect {model}/run/detector.safetensors"
     inside(f"""
 candump -L vcan0 > seen.log 2> candump.txt &
+candump=$!
 {detect} vcan0 --all --json > lines.jsonl 2> errors.txt &
+detect=$!
 sleep 1
 canplayer -I play.log vcan0={channel}
 cansend vcan0 '123##1112233445566778899'
 sleep 1
-kill -INT %2
-wait %2
+kill -INT $detect
+wait $detect
 echo $? > code.txt
-kill %1
+kill $candump
 sync
 """)
     assert (tmp_path / "errors.txt").read_text() == ""
