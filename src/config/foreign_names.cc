@@ -44,9 +44,7 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"accumulation_steps", "", "training.batch_size: batches are cut into blocks and summed exactly"},
     {"precision", "",
      "training.precision: 32, or bf16-mixed and 16-mixed on a GPU; on the CPU other precisions are slower, "
-     "and "
-     "training.block "
-     "saves the memory"},
+     "and training.block saves the memory"},
     {"memory_budget_kb", "", "--budget"},
     {"mem", "", "--budget; without it the limits of SLURM and of cgroups are found and kept"},
     {"mmap", "", "nothing: data sets are mapped, and opening one takes no memory"},

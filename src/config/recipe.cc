@@ -165,8 +165,7 @@ void require_word(const std::string& key, std::string_view words, const Written&
   const std::string reason =
       key == "training.precision"
           ? " (bf16-mixed and 16-mixed on a GPU; on the CPU other precisions are slower; memory is "
-            "saved by training.block "
-            "instead)"
+            "saved by training.block instead)"
           : "";
   // A key of ours without a section may be one of another system's, with words of its own.
   const bool shared = key.find('.') == std::string::npos;

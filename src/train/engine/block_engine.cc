@@ -119,9 +119,9 @@ Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
   return batch;
 }
 
-BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey& key) {
-  if (execution_.device != nullptr) return training_on_device(normaliser, key);
-  return [this, normaliser, key](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
+BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey& key, double loss_scale) {
+  if (execution_.device != nullptr) return training_on_device(normaliser, key, loss_scale);
+  return [this, normaliser, key, loss_scale](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     at::init_num_threads();  // of this thread: its BLAS would take all, and the bits of a product with them
     const TagScope scope(Tag::activations);
     Batch batch = batch_of(block, first);
@@ -133,7 +133,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
     const auto [losses, block_loss] = losses_of(objective_.forward(batch, key), batch, normaliser);
     const auto value = block_loss.item<double>();
     if (!std::isfinite(value)) require_finite(losses, block, batch);
-    auto gradients = gradients_of(block_loss, loss_scale_, parameters_);
+    auto gradients = gradients_of(block_loss, loss_scale, parameters_);
     return [this, value, statistics, gradients = std::move(gradients)] {
       sums_.add([&](BatchSum& sum) { sum.add(gradients, *statistics, value); });
     };
@@ -159,8 +159,9 @@ BlockRunner::Work BlockEngine::prediction_work(const TakeBlock& take) {
   };
 }
 
-BlockRunner::Work BlockEngine::training_on_device(double normaliser, const DropoutKey& key) {
-  return [this, normaliser, key](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
+BlockRunner::Work BlockEngine::training_on_device(double normaliser, const DropoutKey& key,
+                                                  double loss_scale) {
+  return [this, normaliser, key, loss_scale](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     at::init_num_threads();
     const TagScope scope(Tag::activations);
     const Batch batch = batch_of(block, first);
@@ -173,7 +174,7 @@ BlockRunner::Work BlockEngine::training_on_device(double normaliser, const Dropo
       there.recompute = execution_.recompute;
       objective_.prepare(there);
       const auto [losses, block_loss] = losses_of(objective_.forward(there, key), there, normaliser);
-      std::vector<at::Tensor> found = gradients_of(block_loss, loss_scale_, parameters_);
+      std::vector<at::Tensor> found = gradients_of(block_loss, loss_scale, parameters_);
       statistics->entries.clear();
       for (const BlockStatistics::Entry& entry : there.statistics->entries) {
         found.push_back(entry.mean);
@@ -271,7 +272,7 @@ void BlockEngine::run(std::span<const int64_t> graphs, const BlockRunner::Work& 
   }
 }
 
-double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& key) {
+double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& key, double loss_scale) {
   const int64_t count = items(batch);
   if (count == 0) {
     sums_.sum().clear();
@@ -283,7 +284,7 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
   sums_.begin(part.blocks);
   if (ranks_) ranks_->begin(sums_);
   const auto work = [&] {
-    run(part.graphs, training_work(static_cast<double>(count), key), execution_.training.get());
+    run(part.graphs, training_work(static_cast<double>(count), key, loss_scale), execution_.training.get());
   };
   if (ranks_) return ranks_->add_up(sums_, error_of(work));
   work();

@@ -60,9 +60,8 @@ class BlockEngine {
   /// The gradient of the mean loss over the batch's items, into gradients(), which are overwritten. Returns
   /// the mean loss. Running statistics move once, when all blocks are done. Errors: Failure naming the graph
   /// when a loss is not finite; BudgetExceeded. With ranks: as LaneExchange::add_up().
-  double gradient(std::span<const int64_t> batch, const DropoutKey& key);
-  /// From now on gradient() finds the gradient of `factor` times the loss; what it returns stays as it is.
-  void scale_losses(double factor) { loss_scale_ = factor; }
+  /// `loss_scale`: the gradient is so many times as long; the loss returned is not.
+  double gradient(std::span<const int64_t> batch, const DropoutKey& key, double loss_scale = 1);
   /// Announces a batch (BlockRunner::expect()), as far as it is this rank's.
   void expect(std::span<const int64_t> batch);
 
@@ -124,8 +123,8 @@ class BlockEngine {
   const BlockRunner& runner() const { return runner_; }
 
  private:
-  BlockRunner::Work training_work(double normaliser, const DropoutKey& key);
-  BlockRunner::Work training_on_device(double normaliser, const DropoutKey& key);
+  BlockRunner::Work training_work(double normaliser, const DropoutKey& key, double loss_scale = 1);
+  BlockRunner::Work training_on_device(double normaliser, const DropoutKey& key, double loss_scale);
   BlockRunner::Work prediction_work(const TakeBlock& take);
   BlockRunner::Work prediction_on_device(const TakeBlock& take);
   BlockRunner::Work teaching_work();
@@ -150,7 +149,6 @@ class BlockEngine {
   OffloadedTeacher* const teacher_;
   std::vector<at::Tensor> parameters_;
   const int64_t lanes_;
-  double loss_scale_ = 1;
   Exchange* const exchange_;
   std::optional<LaneExchange> ranks_;
   LaneTree<BatchSum> sums_;

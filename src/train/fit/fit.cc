@@ -189,10 +189,7 @@ class Fit {
       engine_.ranks() != nullptr ? load_on_all_ranks() : load(state());
       resumed_at_ = held_.optimizer->steps();
     }
-    if (has_loss_scale(*options_.recipe)) {
-      if (position_.scale.factor == 0) position_.scale.factor = LossScale::kFirst;
-      engine_.scale_losses(position_.scale.factor);
-    }
+    if (has_loss_scale(*options_.recipe) && !position_.scale.on()) position_.scale.factor = LossScale::kFirst;
     for (const std::string& name : damaged_) journal_.write("damaged_checkpoint", {{"name", name}});
     if (options_.run.writes())
       held_.trace.start(options_.run.folder, held_.optimizer->steps(), engine_.runner());
@@ -297,7 +294,7 @@ class Fit {
     held_.trace.step();
     const StepTrace::Span span(held_.trace, "step");
     if (engine_.ranks() != nullptr) engine_.ranks()->set_flag(is_checkpoint_due());
-    const double loss = engine_.gradient(graphs, key);
+    const double loss = engine_.gradient(graphs, key, position_.scale.on() ? position_.scale.factor : 1);
     position_.so_far.training_loss += loss * static_cast<double>(engine_.items(graphs));
     const int64_t done = std::min((position_.step + 1) * training_.batch_size, epoch_count());
     position_.so_far.learning_rate =
@@ -316,16 +313,15 @@ class Fit {
   }
 
   void unscale_gradients() const {
-    if (position_.scale.factor == 0) return;
+    if (!position_.scale.on()) return;
     const c10::AutoGradMode no_gradients(false);
     for (const at::Tensor& gradient : engine_.gradients()) gradient.mul_(1 / position_.scale.factor);
   }
 
   // Errors: Failure where no scale makes the gradient finite.
   bool may_step(double norm) {
-    if (position_.scale.factor == 0) return true;
+    if (!position_.scale.on()) return true;
     const bool finite = position_.scale.take(std::isfinite(norm));
-    engine_.scale_losses(position_.scale.factor);
     if (finite) return true;
     journal_.write(
         "loss_scale",

@@ -15,6 +15,7 @@ struct LossScale {
   double factor = 0;       ///< 0: losses are not scaled
   int64_t good_steps = 0;  ///< since it last changed
 
+  bool on() const { return factor > 0; }
   /// After a step: whether it may move the parameters.
   bool take(bool finite) {
     if (!finite) {

@@ -100,7 +100,7 @@ std::string position_text(const Position& position, int64_t optimizer_steps) {
                {"best_epoch", position.best_epoch},
                {"best_loss", position.best_epoch == 0 ? Json() : Json(position.best_loss)},
                {"optimizer_steps", optimizer_steps}};
-  if (position.scale.factor > 0) {
+  if (position.scale.on()) {
     json["loss_scale"] = position.scale.factor;
     json["good_steps"] = position.scale.good_steps;
   }
