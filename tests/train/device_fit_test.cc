@@ -326,8 +326,9 @@ TEST_P(DeviceFitTest, TheJournalHasWhatNvmlSaysAndNothingWithoutIt) {
       if (event.at("event") != "progress") continue;
       ++told;
       EXPECT_EQ(event.contains("device"), there);
-      if (there)
+      if (there) {
         EXPECT_EQ(event.at("device"), Json({{"process_bytes", 3000}, {"used_bytes", 5000}, {"busy", 0.75}}));
+      }
     }
     EXPECT_GT(told, 0);
   }

@@ -63,11 +63,11 @@ DeviceBlocks::Lane& DeviceBlocks::lane_of_this_thread() {
   return lane;
 }
 
-std::byte* DeviceBlocks::Lane::stage(int64_t bytes) {
-  if (staging == nullptr || staging->bytes() < bytes) {
+std::byte* DeviceBlocks::Lane::stage(int64_t wanted) {
+  if (staging == nullptr || staging->bytes() < wanted) {
     stream->wait();
     staging.reset();
-    staging = device.pin(bytes);
+    staging = device.pin(wanted);
   }
   return staging->write().data();
 }

@@ -68,7 +68,7 @@ class DeviceBlocks {
         : device(of), bytes(size), stream(of.make_stream()) {
       room.emplace(tensors, bytes);
     }
-    std::byte* stage(int64_t bytes);
+    std::byte* stage(int64_t wanted);
 
     Device& device;
     const int64_t bytes;  // of its room
