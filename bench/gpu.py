@@ -3,12 +3,13 @@
 
     gpu.py PROGRAMS        the folder with plimsoll and plimsoll-train
 
-Steps of a large GAT and a large autoencoder beside PyTorch Geometric's in the same run, each a fresh process; and one
-training under several budgets of the GPU, whose weights must be the same.
+Steps of a large GAT and a large autoencoder beside PyTorch Geometric's in the same run, each a fresh process; one
+training under several budgets of the GPU, whose weights must be the same; and one in each precision.
 """
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,12 +31,16 @@ def output(*command):
     return subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def train(plimsoll, work, model, name, threads, budget):
+def train(plimsoll, work, model, name, threads, budget, precision="32"):
     recipe = work / f"{model}.yaml"
     recipe.write_text(COMMON + RECIPES[model])
-    return json.loads(output(plimsoll, "train", recipe, "--data", work / "frames", "--run", work / name, "--force",
-                             "--budget", "16GiB", "--threads", threads, "--device", "cuda", "--device-budget", budget,
-                             "--json"))
+    trained = json.loads(output(plimsoll, "train", recipe, "--data", work / "frames", "--run", work / name, "--force",
+                                "--budget", "16GiB", "--threads", threads, "--device", "cuda", "--device-budget", budget,
+                                "-O", f"training.precision={precision}", "--json"))
+    events = map(json.loads, (work / name / "events.jsonl").read_text().splitlines())
+    busy = [event["device"]["busy"] for event in events if "device" in event and event["event"] == "progress"]
+    trained["busy"] = statistics.median(found) if (found := [share for share in busy if share is not None]) else None
+    return trained
 
 
 def mib(count):
@@ -74,7 +79,7 @@ def main():
                 f"{peer['collate_share']:.0%}", mib(peer["device_peak"])]
             print(f"| {model} large | {ours['graphs_per_s']:,.0f} | {' | '.join(beside[:3])} | "
                   f"{mib(device['measured_peak_bytes'])} | {mib(device['range_bytes'])} / {mib(device['highest_range_bytes'])} | "
-                  f"{beside[3]} |", flush=True)
+                  f"{beside[3]} | {'' if ours['busy'] is None else format(ours['busy'], '.0%')} |", flush=True)
 
         print("\n## One training, several budgets\n")
         print("| model | device budget | threads | blocks in flight | run again | planned MiB | used MiB | process by NVML MiB | "
@@ -93,6 +98,11 @@ def main():
         for model in RECIPES:
             if len({run["weights"] for of, _, _, run in runs if of == model}) != 1:
                 raise SystemExit(f"{model}: weights differ with the budget")
+        print("\n## One training, in each precision\n\n| model | precision | graphs/s | range used MiB |\n|---|---|---|---|")
+        for model in RECIPES:
+            for precision in ("32", "bf16-mixed", "16-mixed"):
+                run = train(plimsoll, work, model, f"{model}-{precision}", 4, "16GiB", precision)
+                print(f"| {model} large | {precision} | {run['graphs_per_s']:,.0f} | {mib(run['device']['highest_range_bytes'])} |", flush=True)
         reasons = {run["device"]["why_inexact"] for _, _, _, run in runs} - {""}
         if reasons:
             print("\nRanges are those of the largest block as it ran, and 1.6 % more: " + "; ".join(sorted(reasons)) + ".")
