@@ -31,6 +31,18 @@ void apply_preset(Recipe::Vgae& vgae, const std::string& preset) {
   vgae.preset = preset;
 }
 
+void apply_preset(Recipe::Training::Block& block, const std::string& preset) {
+  if (preset == "cpu") {
+    block = {};
+  } else if (preset == "gpu") {
+    // What an H200 ran a large GAT and a large autoencoder with (bench/results/gpu.md).
+    block = {.graphs = 512, .nodes = 65'536, .edges = 262'144, .seeds = 1024};
+  } else {
+    throw UsageError("no preset '" + preset + "' of training.block; expected cpu or gpu");
+  }
+  block.preset = preset;
+}
+
 Recipe::Teacher::Teacher() {
   apply_preset(gat, "large");
   apply_preset(vgae, "large");

@@ -296,23 +296,28 @@ std::string text_of(const std::vector<std::string>& names) {
 // Keys in which presets differ.
 std::vector<std::string> keys_of_presets() {
   std::vector<std::string> keys;
-  const auto add = [&](const std::string& section, const auto& visit_model, auto small, auto large) {
-    apply_preset(small, "small");
-    apply_preset(large, "large");
+  const auto add = [&](const std::string& section, const auto& visit_section, auto one, auto other) {
     std::vector<std::string> values;
-    visit_model(section, small,
-                [&](const auto&, const auto& value, const auto&) { values.push_back(text_of(value)); });
+    visit_section(section, one,
+                  [&](const auto&, const auto& value, const auto&) { values.push_back(text_of(value)); });
     size_t i = 0;
-    visit_model(section, large, [&](const std::string& key, const auto& value, const auto&) {
+    visit_section(section, other, [&](const std::string& key, const auto& value, const auto&) {
       if (text_of(value) != values[i++]) keys.push_back(key);
     });
   };
+  const auto preset = [](auto of, const char* name) {
+    apply_preset(of, name);
+    return of;
+  };
   const auto gat = [](const auto&... arguments) { visit_gat(arguments...); };
   const auto vgae = [](const auto&... arguments) { visit_vgae(arguments...); };
+  const auto block = [](const auto&... arguments) { visit_block(arguments...); };
   for (const std::string of : {"", "teacher."}) {
-    add(of + "gat", gat, Recipe::Gat(), Recipe::Gat());
-    add(of + "vgae", vgae, Recipe::Vgae(), Recipe::Vgae());
+    add(of + "gat", gat, preset(Recipe::Gat(), "small"), preset(Recipe::Gat(), "large"));
+    add(of + "vgae", vgae, preset(Recipe::Vgae(), "small"), preset(Recipe::Vgae(), "large"));
   }
+  using Block = Recipe::Training::Block;
+  add("training.block", block, preset(Block(), "cpu"), preset(Block(), "gpu"));
   return keys;
 }
 

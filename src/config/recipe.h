@@ -53,6 +53,7 @@ struct Recipe {
     std::string lanes = "auto";
     double checkpoint_every_s = 300;
     struct Block {
+      std::string preset = "cpu";
       int64_t graphs = 64;
       int64_t nodes = 4096;
       int64_t edges = 16384;
@@ -185,6 +186,7 @@ struct Recipe {
 /// old_teacher (KD-GAT, graphids/config/models). Errors: UsageError for another name.
 void apply_preset(Recipe::Gat& gat, const std::string& preset);
 void apply_preset(Recipe::Vgae& vgae, const std::string& preset);
+void apply_preset(Recipe::Training::Block& block, const std::string& preset);
 
 /// Reads a YAML recipe and then overrides, each "section.key=value". Keys that are not there keep their
 /// defaults. Errors: InputError (no such file), UsageError with file, line and column: not YAML, an unknown

@@ -26,7 +26,7 @@ struct EachInRange {
   double least;
   double most;
 };
-/// The name of a preset, which sets the keys of the model that follow it.
+/// The name of a preset, which sets the keys of its section that follow it.
 template <typename Model>
 struct Preset {
   Model& model;
@@ -72,9 +72,20 @@ void visit_vgae(const std::string& section, Vgae& vgae, Visit&& visit) {
   visit(key("learning_rate"), vgae.learning_rate, Range{0, 1e3});
 }
 
+inline constexpr Range kCount{1, 1e12};
+
+template <typename Block, typename Visit>
+void visit_block(const std::string& section, Block& block, Visit&& visit) {
+  const auto key = [&](const char* name) { return section + "." + name; };
+  visit(key("preset"), block.preset, Preset<Block>{block, "cpu|gpu"});
+  visit(key("graphs"), block.graphs, kCount);
+  visit(key("nodes"), block.nodes, kCount);
+  visit(key("edges"), block.edges, kCount);
+  visit(key("seeds"), block.seeds, kCount);
+}
+
 template <typename RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
-  constexpr Range kCount{1, 1e12};
   visit("seed", r.seed, Range{0, 9e15});
   visit("task", r.task,
         Choice{"autoencoder|detection|distillation|graph_classification|graph_regression|link_prediction|"
@@ -107,10 +118,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.gradient_checkpointing", r.training.gradient_checkpointing, Choice{"auto|on|off"});
   visit("training.lanes", r.training.lanes, Choice{"auto|1|2|4|8|16|32|64"});
   visit("training.checkpoint_every_s", r.training.checkpoint_every_s, Range{0, 1e9});
-  visit("training.block.graphs", r.training.block.graphs, kCount);
-  visit("training.block.nodes", r.training.block.nodes, kCount);
-  visit("training.block.edges", r.training.block.edges, kCount);
-  visit("training.block.seeds", r.training.block.seeds, kCount);
+  visit_block("training.block", r.training.block, visit);
   visit("sampling.fan_outs", r.sampling.fan_outs, EachInRange{-1, 65536});
   visit("sampling.replace", r.sampling.replace, Flag{});
   visit("sampling.weighted", r.sampling.weighted, Flag{});

@@ -216,6 +216,11 @@ TEST(Presets, SetTheKeysThatFollowAndLeaveThoseThatAreGiven) {
   EXPECT_EQ(replaced.gat.layers, 7);
   EXPECT_EQ(replaced.gat.jk, "max");
   EXPECT_THAT(refusal("gat: {preset: huge}"), HasSubstr("expected small|large|old_teacher"));
+  const Recipe blocks = parse("training: {block: {graphs: 8, nodes: 99}}",
+                              {"training.block.preset=gpu", "training.block.edges=7"});
+  EXPECT_EQ(blocks.training.block.graphs, 512);
+  EXPECT_EQ(blocks.training.block.nodes, 65'536);
+  EXPECT_EQ(blocks.training.block.edges, 7);
 }
 
 TEST(Lists, AreWrittenAsYamlOrWithCommas) {
